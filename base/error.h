@@ -1,0 +1,71 @@
+/* Errors: one table of codes, one struct that carries what, where and what to do.
+ *
+ * Every fallible function returns `enum error_code` (0 = ok), takes `struct error *` last (may be NULL) and
+ * fills it on failure only. Three words: *check* (our invariant, see BASE_CHECK), *bug* (ERROR_INTERNAL), and
+ * *reject* (the client's fault: any other code). api/ maps codes to HTTP, cli/ to exit statuses. */
+#ifndef TOAST_BASE_ERROR_H
+#define TOAST_BASE_ERROR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* code, text used in JSON (`code`), HTTP status, exit status of the command line (api.md) */
+#define ERROR_TABLE(X)                                                                                        \
+    X(OK, "ok", 200, 0)                                                                                       \
+    X(INTERNAL, "internal", 500, 1)                                                                           \
+    X(USAGE, "usage", 400, 2)                                                                                 \
+    X(INVALID_JSON, "invalid_json", 400, 2)                                                                   \
+    X(INVALID_REQUEST, "invalid_request", 422, 2)                                                             \
+    X(INVALID_MODULE, "invalid_module", 422, 6)                                                               \
+    X(UNSUPPORTED_MODULE, "unsupported_module", 422, 6)                                                       \
+    X(MODULE_TOO_LARGE, "module_too_large", 413, 6)                                                           \
+    X(INVALID_PLAN, "invalid_plan", 422, 2)                                                                   \
+    X(INVALID_CONSTRAINT, "invalid_constraint", 422, 2)                                                       \
+    X(INVALID_MESH, "invalid_mesh", 422, 2)                                                                   \
+    X(UNKNOWN_DEVICE, "unknown_device", 422, 2)                                                               \
+    X(MEMORY_LIMIT_TOO_SMALL, "memory_limit_too_small", 422, 2)                                               \
+    X(NOT_AVAILABLE, "not_available", 422, 2)                                                                 \
+    X(NOT_FOUND, "not_found", 404, 5)                                                                         \
+    X(CONFLICT, "conflict", 409, 5)                                                                           \
+    X(TOO_LARGE, "too_large", 413, 2)                                                                         \
+    X(CANCELLED, "cancelled", 409, 4)                                                                         \
+    X(DEADLINE, "deadline", 504, 4)                                                                           \
+    X(RESOURCE, "resource_limit", 422, 6)                                                                     \
+    X(IO, "io", 500, 1)                                                                                       \
+    X(UNAVAILABLE, "unavailable", 503, 5)
+
+enum error_code {
+#define X(name, text, http, exit) ERROR_##name,
+    ERROR_TABLE(X)
+#undef X
+        ERROR_CODES
+};
+
+struct error {
+    enum error_code code;
+    int line, column;    /* 1-based position in the client's text; 0 = none */
+    char pointer[200];   /* JSON pointer into the client's request; "" = none */
+    char message[800];   /* one sentence: what, where, what to do; UTF-8, never client text unescaped */
+};
+
+const char *error_code_text(enum error_code code);
+int error_code_http_status(enum error_code code);
+int error_code_exit_status(enum error_code code);
+/* the code whose text this is; ERROR_INTERNAL when none */
+enum error_code error_code_from_text(const char *text);
+
+/* Fills *e (when not NULL) and returns code, so that `return error_set(e, ERROR_IO, "...", ...)` works. */
+enum error_code error_set(struct error *e, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+enum error_code error_set_at(struct error *e, enum error_code code, int line, int column, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+enum error_code error_set_pointer(struct error *e, enum error_code code, const char *pointer, const char *format,
+                                  ...) __attribute__((format(printf, 4, 5)));
+
+#define BASE_CHECKED __attribute__((warn_unused_result))
+
+/* Our own invariant: aborts with the place. A worker's supervisor turns the death into a failed attempt. */
+void base_check_failed(const char *file, int line, const char *what) __attribute__((noreturn));
+#define BASE_CHECK(x) ((x) ? (void)0 : base_check_failed(__FILE__, __LINE__, #x))
+
+#endif

@@ -1,0 +1,176 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static enum error_code read_all(int fd, const char *path, size_t max_bytes, struct text *out, struct error *e)
+{
+    char chunk[1 << 16];
+    for (;;) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+        if (n == 0)
+            return ERROR_OK;
+        if (out->size + (size_t)n > max_bytes)
+            return error_set(e, ERROR_TOO_LARGE, "%s: more than %zu bytes", path, max_bytes);
+        text_add_n(out, chunk, (size_t)n);
+    }
+}
+
+enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size_t *size, struct error *e)
+{
+    struct text raw = {0};
+    struct stat st;
+    bool standard_input = strcmp(path, "-") == 0;
+    int fd = standard_input ? dup(0) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        close(fd);
+        return error_set(e, ERROR_IO, "%s: is a folder, not a file", path);
+    }
+    enum error_code code = read_all(fd, path, max_bytes, &raw, e);
+    close(fd);
+    if (code == ERROR_OK && raw.size >= 2 && (unsigned char)raw.at[0] == 0x1f && (unsigned char)raw.at[1] == 0x8b) {
+        code = gzip_expand(raw.at, raw.size, max_bytes, bytes, size, e);
+        text_release(&raw);
+        return code;
+    }
+    if (code != ERROR_OK) {
+        text_release(&raw);
+        return code;
+    }
+    text_add_n(&raw, "", 0);
+    *bytes = raw.at;
+    *size = raw.size;
+    return ERROR_OK;
+}
+
+static enum error_code write_all(int fd, const char *path, const char *bytes, size_t size, struct error *e)
+{
+    while (size) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return ERROR_OK;
+}
+
+enum error_code file_write(const char *path, const void *bytes, size_t size, struct error *e)
+{
+    char *temporary = mem_printf("%s.XXXXXX", path);
+    int fd = mkstemp(temporary);
+    if (fd < 0) {
+        error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+        free(temporary);
+        return ERROR_IO;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+    enum error_code code = write_all(fd, path, bytes, size, e);
+    if (code == ERROR_OK && fsync(fd) != 0)
+        code = error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+    close(fd);
+    if (code == ERROR_OK && rename(temporary, path) != 0)
+        code = error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+    if (code != ERROR_OK)
+        unlink(temporary);
+    free(temporary);
+    return code;
+}
+
+enum error_code file_make_directory(const char *path, struct error *e)
+{
+    char *copy = mem_strdup(path);
+    for (char *p = copy + 1;; p++) {
+        if (*p && *p != '/')
+            continue;
+        char end = *p;
+        *p = 0;
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
+            error_set(e, ERROR_IO, "%s: %s", copy, strerror(errno));
+            free(copy);
+            return ERROR_IO;
+        }
+        *p = end;
+        if (!end)
+            break;
+    }
+    free(copy);
+    return ERROR_OK;
+}
+
+enum error_code gzip_expand(const void *data, size_t size, size_t max_bytes, char **bytes, size_t *out_size,
+                            struct error *e)
+{
+    struct text out = {0};
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = 0};
+    size_t left = size;
+    unsigned char chunk[1 << 16];
+    if (inflateInit2(&z, 15 + 16) != Z_OK)
+        return error_set(e, ERROR_INTERNAL, "zlib could not be started");
+    enum error_code code = ERROR_OK;
+    for (int status = Z_OK; code == ERROR_OK;) {
+        if (z.avail_in == 0 && left) {
+            z.avail_in = left > (1 << 30) ? 1 << 30 : (uInt)left;
+            left -= z.avail_in;
+        }
+        z.next_out = chunk;
+        z.avail_out = sizeof chunk;
+        status = inflate(&z, Z_NO_FLUSH);
+        size_t made = sizeof chunk - z.avail_out;
+        if (out.size + made > max_bytes)
+            code = error_set(e, ERROR_TOO_LARGE, "gzip data expands to more than %zu bytes", max_bytes);
+        else
+            text_add_n(&out, (char *)chunk, made);
+        size_t used = size - left - z.avail_in;
+        if (code == ERROR_OK && out.size > (1 << 20) && out.size / 200 > used)
+            code = error_set(e, ERROR_INVALID_REQUEST, "gzip data expands more than 200:1; send it uncompressed");
+        if (code != ERROR_OK)
+            break;
+        if (status == Z_STREAM_END) {
+            if (z.avail_in == 0 && left == 0)
+                break;
+            if (z.avail_in < 2 || z.next_in[0] != 0x1f || z.next_in[1] != 0x8b || inflateReset(&z) != Z_OK)
+                code = error_set(e, ERROR_INVALID_REQUEST, "bytes follow the gzip data");
+        } else if (status != Z_OK) {
+            code = error_set(e, ERROR_INVALID_REQUEST, "gzip data is damaged or ends early (after %zu bytes)", out.size);
+        } else if (made == 0 && z.avail_in == 0 && left == 0) {
+            code = error_set(e, ERROR_INVALID_REQUEST, "gzip data ends early (after %zu bytes)", out.size);
+        }
+    }
+    inflateEnd(&z);
+    if (code != ERROR_OK) {
+        text_release(&out);
+        return code;
+    }
+    text_add_n(&out, "", 0);
+    *bytes = out.at;
+    *out_size = out.size;
+    return ERROR_OK;
+}
+
+char *file_program_directory(void)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return mem_strdup(".");
+    path[n] = 0;
+    return mem_strdup(dirname(path));
+}

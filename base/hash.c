@@ -1,0 +1,90 @@
+#include "base/hash.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed)
+{
+    const unsigned char *p = bytes;
+    uint64_t h = hash_mix(seed ^ (size * 0x9e3779b97f4a7c15u));
+    while (size >= 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        h = hash_combine(h, word);
+        p += 8;
+        size -= 8;
+    }
+    uint64_t tail = 0;
+    memcpy(&tail, p, size);
+    return hash_combine(h, tail);
+}
+
+struct hash128 hash_word(uint64_t key)
+{
+    return (struct hash128){hash_mix(key + 0x9e3779b97f4a7c15u), hash_mix(key * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du)};
+}
+
+void hash128_format(struct hash128 h, char out[33])
+{
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
+}
+
+int hash128_parse(const char *text, struct hash128 *out)
+{
+    uint64_t words[2] = {0, 0};
+    for (int i = 0; i < 32; i++) {
+        char c = text[i];
+        unsigned digit;
+        if (c >= '0' && c <= '9')
+            digit = (unsigned)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            digit = (unsigned)(c - 'a' + 10);
+        else
+            return -1;
+        words[i / 16] = words[i / 16] << 4 | digit;
+    }
+    if (text[32])
+        return -1;
+    *out = (struct hash128){words[0], words[1]};
+    return 0;
+}
+
+struct sha256 *sha256_create(void)
+{
+    EVP_MD_CTX *c = EVP_MD_CTX_new();
+    BASE_CHECK(c && EVP_DigestInit_ex(c, EVP_sha256(), NULL) == 1);
+    return (struct sha256 *)c;
+}
+
+void sha256_add(struct sha256 *s, const void *bytes, size_t size)
+{
+    BASE_CHECK(EVP_DigestUpdate((EVP_MD_CTX *)s, bytes, size) == 1);
+}
+
+void sha256_finish(struct sha256 *s, uint8_t out[32])
+{
+    BASE_CHECK(EVP_DigestFinal_ex((EVP_MD_CTX *)s, out, NULL) == 1);
+    sha256_destroy(s);
+}
+
+void sha256_destroy(struct sha256 *s)
+{
+    EVP_MD_CTX_free((EVP_MD_CTX *)s);
+}
+
+void sha256_bytes(const void *bytes, size_t size, uint8_t out[32])
+{
+    struct sha256 *s = sha256_create();
+    sha256_add(s, bytes, size);
+    sha256_finish(s, out);
+}
+
+void sha256_format(const uint8_t digest[32], char out[65])
+{
+    for (int i = 0; i < 32; i++)
+        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}

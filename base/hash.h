@@ -1,0 +1,70 @@
+/* Hashing and randomness. All of it is integer arithmetic and gives the same on every CPU. */
+#ifndef TOAST_BASE_HASH_H
+#define TOAST_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash128 {
+    uint64_t hi, lo;
+};
+
+/* splitmix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64-bit words */
+static inline uint64_t hash_mix(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static inline uint64_t hash_combine(uint64_t h, uint64_t x)
+{
+    return hash_mix(h * 0x9e3779b97f4a7c15u + x + 0x9e3779b97f4a7c15u);
+}
+
+uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed);
+/* a random-looking 128-bit word for a key: two independent mixes */
+struct hash128 hash_word(uint64_t key);
+static inline struct hash128 hash128_xor(struct hash128 a, struct hash128 b)
+{
+    return (struct hash128){a.hi ^ b.hi, a.lo ^ b.lo};
+}
+static inline int hash128_compare(struct hash128 a, struct hash128 b)
+{
+    return a.hi != b.hi ? (a.hi < b.hi ? -1 : 1) : a.lo != b.lo ? (a.lo < b.lo ? -1 : 1) : 0;
+}
+void hash128_format(struct hash128 h, char out[33]);   /* 32 lower-case hex digits and NUL */
+/* 0 on success, -1 when text is not 32 hex digits */
+int hash128_parse(const char *text, struct hash128 *out);
+
+/* SHA-256 (FIPS 180-4) by libcrypto, whole or streamed. */
+struct sha256;
+struct sha256 *sha256_create(void);
+void sha256_add(struct sha256 *s, const void *bytes, size_t size);
+void sha256_finish(struct sha256 *s, uint8_t out[32]);   /* destroys s */
+void sha256_destroy(struct sha256 *s);                   /* without finishing; NULL is fine */
+void sha256_bytes(const void *bytes, size_t size, uint8_t out[32]);
+void sha256_format(const uint8_t digest[32], char out[65]);
+
+/* A generator (splitmix64 sequence): the seed alone decides what follows. */
+struct rng {
+    uint64_t state;
+};
+static inline uint64_t rng_next(struct rng *r)
+{
+    return hash_mix(r->state += 0x9e3779b97f4a7c15u);
+}
+/* uniform in [0, n); n > 0; by multiplication, bias below n / 2^64 */
+static inline uint64_t rng_below(struct rng *r, uint64_t n)
+{
+    return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64);
+}
+/* uniform in [0, 1), 53 bits */
+static inline double rng_unit(struct rng *r)
+{
+    return (double)(rng_next(r) >> 11) * 0x1p-53;
+}
+
+#endif

@@ -1,0 +1,15 @@
+/* Printing a program as StableHLO text in MLIR's generic form: `"stablehlo.add"(%0, %1) <{..}> : (..) -> ..`.
+ *
+ * The text re-reads as an equal program (jaxlib and ir_read). Attributes are printed in `{...}`; large constants as
+ * hex, i1 constants as lists; values are numbered %0, %1 .. in program order. No locations. */
+#ifndef TOAST_IR_PRINT_H
+#define TOAST_IR_PRINT_H
+
+#include "ir/program.h"
+
+void ir_print(const struct ir_program *p, struct text *out);
+/* one type or attribute, as it stands in the text */
+void ir_print_type(const struct ir_program *p, uint32_t type, struct text *out);
+void ir_print_attr(const struct ir_program *p, const struct ir_attr *attr, struct text *out);
+
+#endif

@@ -1,0 +1,143 @@
+/* base: error table, arena, vectors, text, hashing, files and gzip. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+static void errors_have_one_text_each(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ERROR_CODES; i++) {
+        assert_int_equal(error_code_from_text(error_code_text((enum error_code)i)), i);
+        assert_in_range(error_code_http_status((enum error_code)i), 200, 599);
+    }
+    struct error e;
+    assert_int_equal(error_set_at(&e, ERROR_INVALID_MODULE, 3, 7, "bad %s", "op"), ERROR_INVALID_MODULE);
+    assert_int_equal(e.line, 3);
+    assert_string_equal(e.message, "bad op");
+}
+
+static void arena_gives_zeroed_aligned_memory(void **state)
+{
+    (void)state;
+    struct arena *a = arena_create();
+    uint64_t seed = support_seed(1);
+    struct rng r = {seed};
+    for (int i = 0; i < 2000; i++) {
+        size_t n = rng_below(&r, i % 100 == 0 ? 300000 : 300);
+        unsigned char *p = arena_alloc(a, n);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        for (size_t k = 0; k < n; k++)
+            assert_int_equal(p[k], 0);
+        memset(p, 0xff, n);
+    }
+    arena_destroy(a);
+}
+
+static void text_and_vectors_grow(void **state)
+{
+    (void)state;
+    struct text t = {0};
+    VEC(int) v = {0};
+    for (int i = 0; i < 1000; i++) {
+        text_printf(&t, "%d,", i);
+        VEC_PUSH(&v, i);
+    }
+    assert_int_equal(t.size, strlen(t.at));
+    assert_int_equal(v.at[999], 999);
+    text_release(&t);
+    VEC_FREE(&v);
+}
+
+static void sha256_matches_the_standard(void **state)
+{
+    (void)state;
+    uint8_t digest[32];
+    char hex[65];
+    sha256_bytes("abc", 3, digest);
+    sha256_format(digest, hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+static void hash128_round_trips(void **state)
+{
+    (void)state;
+    char text[33];
+    struct hash128 h = hash_word(42), back;
+    hash128_format(h, text);
+    assert_int_equal(hash128_parse(text, &back), 0);
+    assert_int_equal(hash128_compare(h, back), 0);
+    text[3] = 'x';
+    assert_int_equal(hash128_parse(text, &back), -1);
+}
+
+static size_t compress_with_gzip(const void *data, size_t size, unsigned char *out, size_t room)
+{
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (Bytef *)(uintptr_t)data;
+    z.avail_in = (uInt)size;
+    z.next_out = out;
+    z.avail_out = (uInt)room;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    return room - z.avail_out;
+}
+
+static void gzip_is_expanded_and_bombs_refused(void **state)
+{
+    (void)state;
+    static unsigned char packed[1 << 16];
+    char *out = NULL;
+    size_t size;
+    struct error e;
+    size_t n = compress_with_gzip("hello", 5, packed, sizeof packed);
+    ASSERT_OK(gzip_expand(packed, n, 100, &out, &size, &e), &e);
+    assert_int_equal(size, 5);
+    assert_string_equal(out, "hello");
+    free(out);
+    assert_int_equal(gzip_expand(packed, n, 4, &out, &size, &e), ERROR_TOO_LARGE);
+    assert_int_equal(gzip_expand(packed, n - 3, 100, &out, &size, &e), ERROR_INVALID_REQUEST);
+    packed[n] = 'x';
+    assert_int_equal(gzip_expand(packed, n + 1, 100, &out, &size, &e), ERROR_INVALID_REQUEST);
+    packed[n - 6] ^= 1;
+    assert_int_equal(gzip_expand(packed, n, 100, &out, &size, &e), ERROR_INVALID_REQUEST);
+    char *zeros = mem_zalloc(1, 8 << 20);
+    n = compress_with_gzip(zeros, 8 << 20, packed, sizeof packed);
+    assert_int_equal(gzip_expand(packed, n, (size_t)1 << 30, &out, &size, &e), ERROR_INVALID_REQUEST);
+    free(zeros);
+}
+
+static void files_are_replaced_whole(void **state)
+{
+    (void)state;
+    char *dir = support_scratch();
+    char *deep = mem_printf("%s/a/b/c", dir);
+    char *path = mem_printf("%s/f", deep);
+    char *bytes;
+    size_t size;
+    struct error e;
+    ASSERT_OK(file_make_directory(deep, &e), &e);
+    ASSERT_OK(file_write(path, "one", 3, &e), &e);
+    ASSERT_OK(file_write(path, "second", 6, &e), &e);
+    ASSERT_OK(file_read(path, 100, &bytes, &size, &e), &e);
+    assert_string_equal(bytes, "second");
+    free(bytes);
+    assert_int_equal(file_read(path, 5, &bytes, &size, &e), ERROR_TOO_LARGE);
+    assert_int_equal(file_read(deep, 5, &bytes, &size, &e), ERROR_IO);
+    free(dir);
+    free(deep);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_have_one_text_each),   cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+        cmocka_unit_test(text_and_vectors_grow),       cmocka_unit_test(sha256_matches_the_standard),
+        cmocka_unit_test(hash128_round_trips),         cmocka_unit_test(gzip_is_expanded_and_bombs_refused),
+        cmocka_unit_test(files_are_replaced_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
