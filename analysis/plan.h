@@ -1,0 +1,101 @@
+/* Mesh, decisions, plans: the one currency between planners, the price, the writers and a person's edits.
+ *
+ * A plan says, for each space and mesh axis, which factor of the space the axis shards (at most one), and in which
+ * position among the axes of that factor (0 = major). Equal plans have equal bytes and equal hash, whatever order of
+ * decisions made them. */
+#ifndef TOAST_ANALYSIS_PLAN_H
+#define TOAST_ANALYSIS_PLAN_H
+
+#include "analysis/nda.h"
+#include "base/hash.h"
+
+enum { MESH_MAX_AXES = 8, MESH_MAX_DEVICES = 1 << 20 };
+
+struct mesh_axis {
+    char name[64];
+    int64_t size;
+    int64_t link_bytes_per_s;   /* 0: from the device; per device and direction */
+    int64_t link_latency_ps;    /* 0: from the device */
+};
+struct mesh {
+    struct mesh_axis axes[MESH_MAX_AXES];
+    uint32_t axis_count;
+    int64_t devices_per_host;   /* 0: from the device */
+};
+int64_t mesh_devices(const struct mesh *m);
+/* "data=4,model=2". ERROR_INVALID_MESH: zero, negative or duplicate axis, more than 8, product above 2^20, bad name
+ * (names: [A-Za-z_][A-Za-z0-9_]*), each saying which. Also checks a mesh filled by others. */
+enum error_code mesh_parse(const char *text, struct mesh *out, struct error *e) BASE_CHECKED;
+enum error_code mesh_check(const struct mesh *m, struct error *e) BASE_CHECKED;
+int mesh_axis_find(const struct mesh *m, const char *name);   /* -1: none */
+
+struct plan_cell { uint8_t factor, position; };   /* factor NDA_NO_FACTOR: this axis shards nothing here */
+struct plan {
+    uint32_t axis_count, space_count;
+    struct plan_cell *cells;       /* [space * axis_count + axis]; owned */
+    struct hash128 hash;           /* XOR of a word per (name, position, axis) */
+};
+void plan_init(struct plan *p, const struct nda *n, const struct mesh *m);   /* nothing sharded; hash 0 */
+void plan_copy(struct plan *to, const struct plan *from);                     /* both initialised for the same nda, mesh */
+void plan_release(struct plan *p);
+static inline const struct plan_cell *plan_space(const struct plan *p, uint32_t space)
+{
+    return p->cells + (size_t)space * p->axis_count;
+}
+struct hash128 plan_hash_full(const struct plan *p, const struct nda *n);     /* from scratch, for tests */
+/* product of the axes on a factor */
+int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t space, uint32_t factor);
+
+enum plan_scope { PLAN_SCOPE_ALL, PLAN_SCOPE_UPDATE };
+struct plan_decision { uint32_t group; uint32_t bits; uint8_t axis; uint8_t scope; };   /* bit i: class i of the group */
+
+/* A pinned sharding: dims[d] is a list of axes (major first), replicated (count 0) or open. */
+struct plan_pin {
+    uint32_t is_result, index;     /* argument or result number; for constraints in the body: value */
+    uint32_t value;                /* NDA_NONE unless an sdy.sharding_constraint's operand */
+    uint32_t rank;
+    struct { uint8_t open, count, axes[MESH_MAX_AXES]; } dims[16];
+};
+
+/* What plans are made against; immutable once created, shared by threads. */
+struct plan_context;
+/* pins may be empty. ERROR_INVALID_CONSTRAINT (pointer /constraints/i): indivisible dimension, axis twice, rank; says
+ * which argument, dimension and size. */
+enum error_code plan_context_create(const struct nda *n, const struct mesh *m, const struct plan_pin *pins,
+                                    uint32_t pin_count, struct plan_context **out, struct error *e) BASE_CHECKED;
+void plan_context_destroy(struct plan_context *c);
+const struct nda *plan_context_nda(const struct plan_context *c);
+const struct mesh *plan_context_mesh(const struct plan_context *c);
+/* the plan that the pins alone give: where every replay starts */
+const struct plan *plan_context_start(const struct plan_context *c);
+/* decisions offered (touch an argument, change at least min_effect names when taken alone), in a fixed order */
+const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count);
+
+/* Appends a decision (planner.md section 4, rules a to e). Returns how many names changed; 0 = no effect. */
+uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d);
+/* start + decisions in order; drops those without effect from the list (count updated) */
+void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p);
+/* One factor of one space: plan.json's `factors`, random plans of the proof. Returns 1 if applied, 0 if not allowed
+ * (axis used, does not divide, not shardable). Loop ties and donation ties are kept by applying to all tied names. */
+uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor, uint32_t axis);
+/* a seeded random plan for the proof: a mix of decisions and single factors; changes at least one factor when possible */
+void plan_random(const struct plan_context *c, struct rng *r, struct plan *p);
+
+/* "batch@data", "seq[1]@model", "update:embed@data" */
+void plan_decision_text(const struct plan_context *c, struct plan_decision d, struct text *out);
+/* inverse, by group label and axis name; ERROR_INVALID_PLAN */
+enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis, const char *bits,
+                                   const char *scope, struct plan_decision *out, struct error *e) BASE_CHECKED;
+
+/* Named expert plans, built from roles (planner.md section 7 Baselines): "replicated", "batch:data",
+ * "fsdp:data+megatron:model" .. every combination over the axes, without duplicates by plan hash. */
+struct plan_baseline { char name[160]; struct plan_decision decisions[64]; uint32_t count; };
+struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count);   /* owned (free) */
+enum error_code plan_baseline_find(const struct plan_context *c, const char *name, struct plan_baseline *out,
+                                   struct error *e) BASE_CHECKED;
+
+/* Sharding of an argument's or result's dims at the function boundary (contiguous blocks), from a plan. */
+struct plan_sharding { uint32_t rank; struct { uint8_t count, axes[MESH_MAX_AXES]; } dims[16]; };
+void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space, struct plan_sharding *out);
+
+#endif
