@@ -1,0 +1,52 @@
+/* The machine model: a catalogue of devices, links of mesh axes, and overrides. Rates are doubles; times are int64
+ * picoseconds, sizes int64 bytes. */
+#ifndef TOAST_COST_MACHINE_H
+#define TOAST_COST_MACHINE_H
+
+#include "analysis/plan.h"
+
+enum cost_rate { COST_RATE_F64, COST_RATE_F32, COST_RATE_TF32, COST_RATE_BF16, COST_RATE_F16, COST_RATE_F8, COST_RATE_I8,
+                 COST_RATES };
+enum cost_topology { COST_RING, COST_TORUS, COST_SWITCH };
+
+struct cost_device {
+    const char *name;                  /* "a100-40" */
+    int64_t memory_bytes;
+    double rate_flops[COST_RATES];     /* peak FLOP/s of matrix units by element type */
+    double memory_bytes_per_s;
+    double flops_fraction, memory_fraction, link_fraction;   /* achievable share of the peaks */
+    int64_t devices_per_host;
+    double host_link_bytes_per_s;      /* inside a host (NVLink, ICI), per device and direction */
+    double network_bytes_per_s;        /* between hosts, per device */
+    int64_t host_latency_ps, network_latency_ps;
+    uint8_t host_topology, network_topology;
+    int64_t launch_ps;                 /* fixed time of one kernel */
+    const char *source;                /* datasheet */
+};
+const struct cost_device *cost_devices(uint32_t *count);         /* the catalogue, sorted by name */
+const struct cost_device *cost_device_find(const char *name);    /* NULL: unknown */
+
+/* Link of one mesh axis as the machine sees it: bandwidth of a group = link bandwidth / groups sharing it. */
+struct cost_link { double bytes_per_s; int64_t latency_ps; uint8_t topology; uint8_t spans_hosts; };
+
+struct cost_machine {
+    struct cost_device device;         /* with overrides applied */
+    struct cost_link links[MESH_MAX_AXES];
+    int64_t memory_limit_bytes;        /* the request's, else the device's less 10 % */
+    double overlap;                    /* share of a collective's time that compute hides; 0 by default */
+    double fusion_weight;              /* 1; 0 reproduces the paper's 'matrix multiplications only' */
+};
+/* Derives links from axis order (last axis innermost), devices per host and the device; explicit links of the mesh win.
+ * ERROR_UNKNOWN_DEVICE (message lists the names). memory_limit_bytes 0 = default. */
+enum error_code cost_machine_create(const struct mesh *m, const char *device, int64_t memory_limit_bytes,
+                                    struct cost_machine *out, struct error *e) BASE_CHECKED;
+/* axis numbers, slowest link first: what the walk wants in spmd_options.axis_order */
+void cost_axis_order(const struct cost_machine *machine, const struct mesh *m, uint8_t order[MESH_MAX_AXES]);
+
+/* Price of one collective over a group. The cheapest algorithm that the topology allows, named. Monotone in bytes and
+ * devices. bytes = result bytes per device for all_gather, operand bytes for all_reduce, reduce_scatter, all_to_all, permute. */
+struct cost_collective { int64_t time_ps; const char *algorithm; };
+struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m, uint8_t kind /* enum spmd_step_kind */,
+                                             const uint8_t *axes, uint32_t axis_count, int64_t bytes);
+
+#endif
