@@ -1,0 +1,74 @@
+/* A planning job as pure functions: what `toast plan` runs in one process and workers run as tasks.
+ *
+ *   text --ir_read--> program image        (task `read`; a blob)
+ *   image + request --api_job_create--> job (every process that works on the job; deterministic, cached while it works)
+ *   search_begin / search_task / search_merge over api_job_search(job) (tasks `rollouts`, `merge`, `polish`; blobs)
+ *   api_job_finish --> artifacts            (task `emit`: plan.json, modules, report, proof)
+ * Equal inputs give equal bytes, whichever process runs what. */
+#ifndef TOAST_API_JOB_H
+#define TOAST_API_JOB_H
+
+#include "api/request.h"
+#include "mcts/search.h"
+
+struct api_job;
+
+/* image must outlive the job (borrowed). Errors: of the module (line, column), of pins (pointer /constraints/i), of the
+ * memory limit when the inputs alone exceed it on every plan (ERROR_MEMORY_LIMIT_TOO_SMALL, says how many bytes). */
+enum error_code api_job_create(const struct api_request *r, const struct ir_program *image, struct api_job **out,
+                               struct error *e) BASE_CHECKED;
+void api_job_destroy(struct api_job *j);
+const struct search *api_job_search(const struct api_job *j);
+const struct evaluator *api_job_evaluator(const struct api_job *j);
+const struct plan_context *api_job_context(const struct api_job *j);
+const struct nda *api_job_nda(const struct api_job *j);
+
+struct api_artifact {
+    const char *name;              /* "plan.json", "report.json", "report.txt", "annotated.mlir", .. */
+    const char *media_type;
+    char *bytes; size_t size;      /* owned */
+};
+struct api_artifacts { struct api_artifact at[12]; uint32_t count; };
+void api_artifacts_release(struct api_artifacts *a);
+
+struct api_outcome {
+    bool fits;
+    struct price price;
+    struct cost cost;
+    char found_by[160];
+    char proof[16];                /* "equal", "failed", "not_run" */
+    char plan_hash[33];
+};
+
+/* Everything a finished search gives. reproducible: false when seconds or a deadline cut it. */
+enum error_code api_job_finish(const struct api_job *j, const struct search_state *state, bool reproducible,
+                               struct api_artifacts *out, struct api_outcome *outcome, struct error *e) BASE_CHECKED;
+
+/* plan.json of the best plan so far (owned text) */
+enum error_code api_job_plan(const struct api_job *j, const struct search_state *state, bool reproducible, char **json,
+                             struct error *e) BASE_CHECKED;
+
+/* progress object of api.md as JSON text (owned): stage "read", "analyse", "search", "polish", "emit"; state may be NULL */
+char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state);
+/* problem+json (RFC 9457) of an error (owned text); instance and request_id may be NULL */
+char *api_problem_json(const struct error *e, int http_status, const char *instance, const char *request_id);
+/* {"code", "message", "line", "column", "pointer"}: job.error (owned text) */
+char *api_error_json(const struct error *e);
+/* /v1/devices and /v1/limits bodies (owned text) */
+char *api_devices_json(void);
+char *api_limits_json(void);
+
+/* plan.json -> plan: replays pins, decisions, factors; must reach `hash` when it has one. For `lower`, `price`, `prove`.
+ * The file's own mesh is given to the caller through api_plan_peek first. ERROR_INVALID_JSON, ERROR_INVALID_PLAN. */
+struct api_plan_file;
+enum error_code api_plan_parse(const char *json, size_t size, struct api_plan_file **out, struct error *e) BASE_CHECKED;
+void api_plan_file_destroy(struct api_plan_file *f);
+const struct mesh *api_plan_mesh(const struct api_plan_file *f);
+const char *api_plan_device(const struct api_plan_file *f);          /* "" when the file names none */
+const struct spmd_options *api_plan_walk(const struct api_plan_file *f);
+int64_t api_plan_memory_limit(const struct api_plan_file *f);
+/* the context (with the file's pins) and the plan it describes, for a prepared program's analysis */
+enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *n, struct plan_context **context,
+                               struct plan *plan, struct error *e) BASE_CHECKED;
+
+#endif
