@@ -1,13 +1,34 @@
 /* The local program: what one device executes, as a list of steps in order.
  *
  * One walk (spmd_walk) turns program + plan into it; cost/ prices its steps, emit.h writes its steps as StableHLO.
- * Nothing else decides where a collective goes. The walk is a pure function of (program, plan, options). */
+ * Nothing else decides where a collective goes. The walk is a pure function of (program, plan, options).
+ *
+ * Protocol of the steps (checked by spmd_local_check):
+ * - Values 0 .. argument_count are the arguments in boundary form; every other value is a result of exactly one step:
+ *   values results .. results + result_count, in order. `value.step` is that step (SPMD_NONE: arguments).
+ * - Every operand is defined by an earlier step that is in scope: of the same region or of a region around it.
+ * - A collective and a SLICE have one operand and one result of the same origin; what moves is the difference of the
+ *   two forms. Collectives that share `combined` stand next to each other, are of one kind, axes, reducer and element
+ *   type, and do not depend on each other: one tuple op.
+ * - SPMD_OP: operands are the program op's operands, results its results, one to one. `cells` are the axis_count cells
+ *   in force (they can differ from the plan's); of an optimization_barrier (one space per value) SPMD_NONE.
+ *   An op may have no step (its value was not wanted) or several (rematerialised in several forms), and a cheap op
+ *   (constant, iota, broadcast, ..) stands where it is first wanted, not at its place in the program.
+ * - SPMD_LOOP of a while with n carried values: operands = n inits; results = 2n block arguments: the cond block's n,
+ *   then the body block's n, all aliases of the carried buffers and in the carried form. The cond's steps follow, then
+ *   SPMD_LOOP_BODY (operand = the predicate), the body's steps, SPMD_LOOP_END (operands = n body results, results = n
+ *   while results, all in the carried form). Origins of block arguments are the program's block arguments.
+ * - SPMD_BRANCH of a case / if: operand = the index or predicate; then the first region's steps, SPMD_BRANCH_NEXT
+ *   (operands = that region's results), the next region's .., SPMD_BRANCH_END (operands = the last region's results;
+ *   results = the op's results). A single region has BRANCH_END only. Regions have no block arguments.
+ * - `trips` and `depth` of LOOP, BRANCH and their END are those around the loop; of LOOP_BODY and BRANCH_NEXT inside. */
 #ifndef TOAST_SPMD_LOCAL_H
 #define TOAST_SPMD_LOCAL_H
 
 #include "analysis/plan.h"
 
-/* Form of a value: per mesh axis, the atom it is sharded in, replicated, or partial with a reducer. */
+/* Form of a value: per mesh axis, the atom it is sharded in, replicated, or partial with a reducer. Entries from
+ * axis_count on are SPMD_REPLICATED, 0. */
 enum { SPMD_REPLICATED = 255, SPMD_PARTIAL = 240 };   /* at[a] = SPMD_PARTIAL + enum nda_reducer */
 struct spmd_form {
     uint8_t at[MESH_MAX_AXES];         /* atom index, SPMD_REPLICATED or SPMD_PARTIAL + reducer */
@@ -17,57 +38,60 @@ struct spmd_form {
 /* A device-local value. `origin` is the program value it is a version of (its atoms and element type). */
 struct spmd_value {
     uint32_t origin;
+    uint32_t step;          /* that defines it; SPMD_NONE for arguments */
     struct spmd_form form;
     int64_t bytes;          /* on one device */
-    uint32_t step;          /* that defines it; SPMD_NONE for arguments (and for block arguments: the step that opens the region) */
 };
 enum { SPMD_NONE = UINT32_MAX };
 
 enum spmd_step_kind {
     SPMD_OP,              /* a program op at local shapes: `op`, one result value per op result */
-    SPMD_ALL_GATHER,      /* axes leave atoms: operand sharded, result not */
+    SPMD_ALL_GATHER,      /* axes leave `atom`, whose minor-most axes they are: operand sharded, result not */
     SPMD_ALL_REDUCE,      /* partial(reducer) -> replicated */
-    SPMD_REDUCE_SCATTER,  /* partial(reducer) -> sharded in `to_atom` */
-    SPMD_ALL_TO_ALL,      /* axes move from `atom` to `to_atom` */
-    SPMD_PERMUTE,         /* collective_permute: the blocks' order changes, shapes do not */
-    SPMD_SLICE,           /* replicated -> sharded: each device keeps its block; no communication */
-    SPMD_LOOP,            /* opens a while: operands = carried inits; its regions' steps follow until SPMD_LOOP_END */
-    SPMD_LOOP_BODY,       /* separates cond from body; operands = cond's result (replicated) */
-    SPMD_LOOP_END,        /* operands = body results; results = while results */
-    SPMD_BRANCH,          /* case / if: operands = predicate (replicated); regions separated by SPMD_BRANCH_NEXT */
-    SPMD_BRANCH_NEXT,     /* operands = the branch's results */
-    SPMD_BRANCH_END,      /* operands = the last branch's results; results = the op's results */
+    SPMD_REDUCE_SCATTER,  /* partial(reducer) -> sharded in `to_atom`, as its minor-most axes */
+    SPMD_ALL_TO_ALL,      /* axes, minor-most on `atom`, become minor-most on `to_atom` */
+    SPMD_PERMUTE,         /* collective_permute: the same axes shard other atoms or positions, local shape unchanged */
+    SPMD_SLICE,           /* replicated -> sharded, minor-most on `to_atom`: each device keeps its block; local */
+    SPMD_LOOP,            /* opens a while */
+    SPMD_LOOP_BODY,       /* separates cond from body */
+    SPMD_LOOP_END,
+    SPMD_BRANCH,          /* case / if */
+    SPMD_BRANCH_NEXT,
+    SPMD_BRANCH_END,
     SPMD_RESULT           /* function results: the last step; operands in the boundary's form */
 };
 
 /* A collective over several axes in one step moves over the product of the axes, in the order listed (major first);
- * a reshard that should go axis by axis (slow first on gather ..) is several steps. */
+ * a reshard that goes axis by axis is several steps. */
 struct spmd_step {
     uint8_t kind;                      /* enum spmd_step_kind */
     uint8_t reducer;                   /* enum nda_reducer, of reductions */
     uint8_t axis_count, axes[MESH_MAX_AXES];
-    uint8_t atom, to_atom;             /* of the operand's origin; gather: atom; reduce_scatter: to_atom; all_to_all: both */
-    uint32_t op;                       /* program op it stands for, or that caused it (the use that wanted another form) */
-    uint32_t cells;                    /* SPMD_OP: first of local->cells, axis_count_of_mesh entries: the plan cells in force for this op
-                                          (a cell the walk overrode, e.g. ignored for a passing partial, is changed here) */
-    uint32_t operands, operand_count;  /* range of local->operands (spmd value indices); combined collectives have several */
+    uint8_t atom, to_atom;             /* of the operand's origin; 255 where the kind has none */
+    uint8_t mask_initial;              /* SPMD_OP with a contracting factor: only the first device of the group (over the
+                                          axes on such factors) keeps operand / init, the others the reducer's identity */
+    uint8_t rematerialised;            /* a further version of `op` in another form */
+    uint32_t op;                       /* program op; of a reduction the op whose partial it completes, of other
+                                          reshards the use that wanted another form */
+    uint32_t cells;                    /* SPMD_OP: first of local->cells, mesh->axis_count entries; else SPMD_NONE */
+    uint32_t operands, operand_count;  /* range of local->operands (spmd value indices) */
     uint32_t results, result_count;    /* spmd value indices results .. results + count */
     uint32_t combined;                 /* collectives emitted as one tuple op share this id (1..); 0 = alone */
-    int64_t trips;                     /* product of the trip counts of the loops around it */
     uint32_t depth;                    /* loops and branches around it */
     uint32_t decision_space;           /* space whose cells wanted this collective (for the report); NDA_NONE */
-    uint8_t mask_initial;              /* SPMD_OP with a contracting factor: only the first device of the group keeps operand/init */
-    uint8_t rematerialised;            /* a clone of `op` in another form (hoisted gather, cheap op recomputed) */
+    int64_t trips;                     /* product of the trip counts of the loops around it */
 };
 
 struct spmd_options {                  /* the walk's choices; part of plan.json */
-    int64_t combine_bytes;             /* 0: 32 MiB */
-    uint8_t axis_order[MESH_MAX_AXES]; /* axis numbers, slowest link first; all 0: mesh order */
-    uint8_t regather;                  /* 0 never (kept from first to last use), 1 per region */
+    int64_t combine_bytes;             /* 0: 32 MiB; 1: never */
+    uint8_t axis_order[MESH_MAX_AXES]; /* axis numbers, slowest link first; all 0: mesh order, all links alike */
+    uint8_t regather;                  /* 0 never (kept from first to last use), 1 gathered again for distant uses */
     uint8_t defer_partials;            /* 1: partials pass through linear ops (default) */
     uint8_t gather_everything;         /* tests only: every operand replicated before every op */
 };
 struct spmd_options spmd_default_options(const struct mesh *m);
+
+struct spmd_scratch;                   /* tables of the module and working memory, kept between walks */
 
 struct spmd_local {
     const struct nda *nda;             /* borrowed */
@@ -78,21 +102,35 @@ struct spmd_local {
     uint32_t *operands;                uint32_t operand_count;   uint32_t operand_room;
     struct plan_cell *cells;           uint32_t cell_count;      uint32_t cell_room;
     uint32_t argument_count;           /* values 0 .. argument_count are the function's arguments in boundary form */
-    char **warnings;                   uint32_t warning_count;   /* owned; replicated factors and why, with positions */
+    uint32_t *replicated_ops;          uint32_t replicated_op_count, replicated_op_room;
+                                       /* ops that are not supported, so that a sharded operand had to be gathered */
+    struct spmd_scratch *scratch;      /* owned */
 };
 
-/* Reusable: spmd_walk clears and refills *out (zeroed at first), so that a search allocates nothing per evaluation. */
+/* Reusable: spmd_walk clears and refills *out (zeroed at first), so that a search allocates nothing per evaluation.
+ * One struct serves one thread. It must be released before the nda it was used with is destroyed.
+ * ERROR_UNSUPPORTED_MODULE: an op with regions that is neither known control flow nor one opaque op, with position. */
 enum error_code spmd_walk(const struct plan_context *c, const struct plan *p, const struct spmd_options *options,
                           struct spmd_local *out, struct error *e) BASE_CHECKED;
 void spmd_local_release(struct spmd_local *l);
+
+/* The protocol above, forms, bytes and scopes. ERROR_INTERNAL naming the first step that breaks it. For tests. */
+enum error_code spmd_local_check(const struct spmd_local *l, struct error *e) BASE_CHECKED;
 
 /* local sizes of an origin's dims under a form; rank entries */
 void spmd_local_dims(const struct nda *n, const struct mesh *m, uint32_t origin, const struct spmd_form *f, int64_t *dims);
 int64_t spmd_local_bytes(const struct nda *n, const struct mesh *m, uint32_t origin, const struct spmd_form *f);
 bool spmd_form_equal(const struct spmd_form *a, const struct spmd_form *b);
+/* the function's boundary: argument or result space -> form of its value (contiguous blocks of dims) */
+void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint32_t space, struct spmd_form *out);
+
 void spmd_form_text(const struct spmd_local *l, uint32_t value, struct text *out);   /* "[{data}, {}] partial add {model}" */
 /* the whole local program, one step a line, for goldens and debugging */
 void spmd_local_text(const struct spmd_local *l, struct text *out);
+const char *spmd_step_kind_name(enum spmd_step_kind k);                               /* "all_gather" */
+bool spmd_step_is_collective(const struct spmd_step *s);                              /* moves data between devices */
+/* one sentence for replicated_ops[i], with the op's name and position */
+void spmd_warning_text(const struct spmd_local *l, uint32_t i, struct text *out);
 
 /* Collectives by kind and axes: what the report shows and the tests count in emitted text. A combined tuple counts once. */
 struct spmd_collective_sum { uint8_t kind, axis_count, axes[MESH_MAX_AXES]; int64_t count, bytes; };  /* bytes = result bytes per device, x trips */
