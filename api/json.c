@@ -1,0 +1,163 @@
+#include "api/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_t **out, struct error *e)
+{
+    size_t keys = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < size; i++) {
+        if (in_string && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            in_string = !in_string;
+        else
+            keys += !in_string && text[i] == ':';
+    }
+    if (keys > max_keys)
+        return error_set(e, ERROR_INVALID_JSON, "more than %zu members in one JSON document", max_keys);
+    json_error_t failure;
+    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &failure);
+    if (*out)
+        return ERROR_OK;
+    return error_set_at(e, ERROR_INVALID_JSON, failure.line > 0 ? failure.line : 1, failure.column > 0 ? failure.column : 1,
+                        "not valid JSON: %s", failure.text);
+}
+
+struct json_at json_member(const struct json_at *object, const char *key)
+{
+    struct json_at v = {json_object_get(object->value, key), ""};
+    snprintf(v.pointer, sizeof v.pointer, "%.100s/%.50s", object->pointer, key);
+    return v;
+}
+
+struct json_at json_item(const struct json_at *array, size_t index)
+{
+    struct json_at v = {json_array_get(array->value, index), ""};
+    snprintf(v.pointer, sizeof v.pointer, "%.130s/%zu", array->pointer, index);
+    return v;
+}
+
+enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format, ...)
+{
+    char message[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return error_set_pointer(e, code, v.pointer, "%s", message);
+}
+
+enum error_code json_only(const struct json_at *object, const char *const *known, struct error *e)
+{
+    if (!json_is_object(object->value))
+        return json_refuse_to(e, *object, ERROR_INVALID_REQUEST, "an object is needed here");
+    const char *key;
+    json_t *value;
+    json_object_foreach(object->value, key, value)
+    {
+        bool found = false;
+        for (int i = 0; known[i] && !found; i++)
+            found = strcmp(known[i], key) == 0;
+        if (found)
+            continue;
+        struct json_at v = *object;
+        char safe[60];
+        size_t n = 0;
+        for (const char *c = key; *c && n < sizeof safe - 1; c++)
+            safe[n++] = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' ? *c : '?';
+        safe[n] = 0;
+        struct text list = {0};
+        for (int i = 0; known[i]; i++)
+            text_printf(&list, "%s%s", i ? ", " : "", known[i]);
+        size_t at = strlen(v.pointer);
+        snprintf(v.pointer + at, sizeof v.pointer - at, "/%s", safe);
+        enum error_code code = json_refuse_to(e, v, ERROR_INVALID_REQUEST, "unknown field '%s'; known here: %s", safe, list.at);
+        text_release(&list);
+        return code;
+    }
+    return ERROR_OK;
+}
+
+enum error_code json_int(struct json_at v, int64_t low, int64_t high, int64_t *out, struct error *e)
+{
+    if (!v.value)
+        return ERROR_OK;
+    if (!json_is_integer(v.value))
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "an integer is needed here (without '.' or exponent)");
+    int64_t n = json_integer_value(v.value);
+    if (n < low || n > high)
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "%lld is out of range: %lld to %lld", (long long)n,
+                              (long long)low, (long long)high);
+    *out = n;
+    return ERROR_OK;
+}
+
+enum error_code json_number(struct json_at v, double low, double high, double *out, struct error *e)
+{
+    if (!v.value)
+        return ERROR_OK;
+    if (!json_is_number(v.value))
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a number is needed here");
+    double n = json_number_value(v.value);
+    if (!(n >= low && n <= high))
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "%g is out of range: %g to %g", n, low, high);
+    *out = n;
+    return ERROR_OK;
+}
+
+enum error_code json_bool(struct json_at v, bool *out, struct error *e)
+{
+    if (!v.value)
+        return ERROR_OK;
+    if (!json_is_boolean(v.value))
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "true or false is needed here");
+    *out = json_is_true(v.value);
+    return ERROR_OK;
+}
+
+enum error_code json_text(struct json_at v, size_t max_size, const char **out, struct error *e)
+{
+    if (!v.value)
+        return ERROR_OK;
+    if (!json_is_string(v.value))
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a string is needed here");
+    if (json_string_length(v.value) > max_size)
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a string of at most %zu bytes is needed here", max_size);
+    *out = json_string_value(v.value);
+    return ERROR_OK;
+}
+
+enum error_code json_list(struct json_at v, size_t max, size_t *count, struct error *e)
+{
+    *count = 0;
+    if (!v.value)
+        return ERROR_OK;
+    if (!json_is_array(v.value))
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "an array is needed here");
+    if (json_array_size(v.value) > max)
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "at most %zu items are allowed here", max);
+    *count = json_array_size(v.value);
+    return ERROR_OK;
+}
+
+char *json_compact(const json_t *value)
+{
+    char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+    BASE_CHECK(text);
+    return text;
+}
+
+char *json_pretty(const json_t *value)
+{
+    char *text = json_dumps(value, JSON_INDENT(1) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+    BASE_CHECK(text);
+    struct text out = {0};
+    text_add(&out, text);
+    text_add_char(&out, '\n');
+    free(text);
+    return out.at;
+}

@@ -1,0 +1,417 @@
+#include "api/request.h"
+
+#include "api/json.h"
+#include "base/hash.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY(x)                                                                                                \
+    do {                                                                                                      \
+        enum error_code code_ = (x);                                                                          \
+        if (code_ != ERROR_OK)                                                                                \
+            return code_;                                                                                     \
+    } while (0)
+
+const char *api_build(void)
+{
+    return "toast " TOAST_VERSION;
+}
+
+static bool is_digest(const char *s)
+{
+    for (int i = 0; i < 64; i++)
+        if (!(s[i] >= '0' && s[i] <= '9') && !(s[i] >= 'a' && s[i] <= 'f'))
+            return false;
+    return s[64] == 0;
+}
+
+static enum error_code not_built(struct json_at v, const char *what, struct error *e)
+{
+    return json_refuse_to(e, v, ERROR_NOT_AVAILABLE, "%s is not available in this build", what);
+}
+
+static enum error_code decode_module(struct api_request *r, struct json_at v, const char *given, struct error *e)
+{
+    if (given)
+        snprintf(r->module_digest, sizeof r->module_digest, "%s", given);
+    if (!v.value)
+        return ERROR_OK;
+    if (json_is_object(v.value)) {
+        static const char *const known[] = {"inline", NULL};
+        TRY(json_only(&v, known, e));
+        struct json_at text = json_member(&v, "inline");
+        if (!json_is_string(text.value))
+            return json_refuse_to(e, text, ERROR_INVALID_REQUEST, "the module's text is needed here");
+        if (given)
+            return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a module was sent beside the request too; send it once");
+        r->module_inline_size = json_string_length(text.value);
+        r->module_inline = arena_strndup(r->arena, json_string_value(text.value), r->module_inline_size);
+        uint8_t digest[32];
+        sha256_bytes(r->module_inline, r->module_inline_size, digest);
+        sha256_format(digest, r->module_digest);
+        return ERROR_OK;
+    }
+    const char *text = NULL;
+    TRY(json_text(v, 80, &text, e));
+    if (strncmp(text, "sha256:", 7) != 0 || strlen(text) != 71 || !is_digest(text + 7))
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+                              "a module is \"sha256:\" and 64 lower-case hex digits, or {\"inline\": text}");
+    if (given && strcmp(given, text + 7) != 0)
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "the module sent beside the request has another digest");
+    snprintf(r->module_digest, sizeof r->module_digest, "%s", text + 7);
+    return ERROR_OK;
+}
+
+static enum error_code decode_axis(struct mesh_axis *axis, struct json_at v, struct error *e)
+{
+    static const char *const known[] = {"name", "size", "link", NULL};
+    TRY(json_only(&v, known, e));
+    const char *name = NULL;
+    struct json_at at = json_member(&v, "name");
+    TRY(json_text(at, sizeof axis->name - 1, &name, e));
+    if (!name)
+        return json_refuse_to(e, at, ERROR_INVALID_MESH, "an axis needs a name");
+    snprintf(axis->name, sizeof axis->name, "%s", name);
+    at = json_member(&v, "size");
+    if (!at.value)
+        return json_refuse_to(e, at, ERROR_INVALID_MESH, "an axis needs a size");
+    TRY(json_int(at, INT64_MIN, INT64_MAX, &axis->size, e));
+    struct json_at link = json_member(&v, "link");
+    if (!link.value)
+        return ERROR_OK;
+    static const char *const link_known[] = {"gigabytes_per_s", "latency_us", NULL};
+    TRY(json_only(&link, link_known, e));
+    double rate = 0, latency = 0;
+    TRY(json_number(json_member(&link, "gigabytes_per_s"), 1e-3, 1e6, &rate, e));
+    TRY(json_number(json_member(&link, "latency_us"), 0, 1e6, &latency, e));
+    axis->link_bytes_per_s = (int64_t)(rate * 1e9);
+    axis->link_latency_ps = (int64_t)(latency * 1e6);
+    return ERROR_OK;
+}
+
+static enum error_code decode_mesh(struct mesh *m, struct json_at v, struct error *e)
+{
+    if (!v.value)
+        return json_refuse_to(e, v, ERROR_INVALID_MESH, "a mesh is needed: {\"axes\": [{\"name\": \"data\", \"size\": 4}]}");
+    static const char *const known[] = {"axes", "devices_per_host", "devices", NULL};
+    TRY(json_only(&v, known, e));
+    if (json_member(&v, "devices").value)
+        return not_built(json_member(&v, "devices"), "a sweep over mesh shapes", e);
+    struct json_at axes = json_member(&v, "axes");
+    size_t count;
+    TRY(json_list(axes, MESH_MAX_AXES, &count, e));
+    if (count == 0)
+        return json_refuse_to(e, axes, ERROR_INVALID_MESH, "a mesh needs 1 to %d axes", MESH_MAX_AXES);
+    for (size_t i = 0; i < count; i++)
+        TRY(decode_axis(&m->axes[i], json_item(&axes, i), e));
+    m->axis_count = (uint32_t)count;
+    TRY(json_int(json_member(&v, "devices_per_host"), 1, MESH_MAX_DEVICES, &m->devices_per_host, e));
+    struct error inner;
+    if (mesh_check(m, &inner) != ERROR_OK)
+        return json_refuse_to(e, axes, ERROR_INVALID_MESH, "%s", inner.message);
+    return ERROR_OK;
+}
+
+static const char *const rate_names[COST_RATES] = {"f64", "f32", "tf32", "bf16", "f16", "f8", "i8"};
+
+static enum error_code decode_device(struct api_request *r, struct json_at v, struct error *e)
+{
+    struct json_at name_at = v;
+    if (json_is_object(v.value)) {
+        static const char *const known[] = {"base", "memory_bytes", "memory_bytes_per_s", "flops", "profile", NULL};
+        TRY(json_only(&v, known, e));
+        if (json_member(&v, "profile").value)
+            return not_built(json_member(&v, "profile"), "a device profile", e);
+        TRY(json_int(json_member(&v, "memory_bytes"), 1, INT64_MAX / 4, &r->overrides.memory_bytes, e));
+        TRY(json_number(json_member(&v, "memory_bytes_per_s"), 1, 1e18, &r->overrides.memory_bytes_per_s, e));
+        struct json_at flops = json_member(&v, "flops");
+        if (flops.value) {
+            const char *known_rates[COST_RATES + 1] = {0};
+            memcpy(known_rates, rate_names, sizeof rate_names);
+            TRY(json_only(&flops, known_rates, e));
+            for (int i = 0; i < COST_RATES; i++)
+                TRY(json_number(json_member(&flops, rate_names[i]), 1, 1e21, &r->overrides.rate_flops[i], e));
+        }
+        name_at = json_member(&v, "base");
+    }
+    const char *name = NULL;
+    TRY(json_text(name_at, sizeof r->device - 1, &name, e));
+    if (name && cost_device_find(name)) {
+        snprintf(r->device, sizeof r->device, "%s", name);
+        return ERROR_OK;
+    }
+    struct text list = {0};
+    uint32_t count;
+    const struct cost_device *devices = cost_devices(&count);
+    for (uint32_t i = 0; i < count; i++)
+        text_printf(&list, "%s%s", i ? ", " : "", devices[i].name);
+    enum error_code code = json_refuse_to(e, name_at, ERROR_UNKNOWN_DEVICE, "%s; known devices: %s",
+                                          name ? "this device is not in the catalogue" : "a device is needed", list.at);
+    text_release(&list);
+    return code;
+}
+
+static enum error_code decode_constraint_dim(struct api_request *r, struct api_constraint *c, uint32_t d, struct json_at v,
+                                             struct error *e)
+{
+    if (json_is_null(v.value)) {
+        c->dims[d].open = 1;
+        return ERROR_OK;
+    }
+    size_t axes;
+    TRY(json_list(v, MESH_MAX_AXES, &axes, e));
+    for (size_t a = 0; a < axes; a++) {
+        struct json_at at = json_item(&v, a);
+        const char *name = "";
+        TRY(json_text(at, 63, &name, e));
+        if (mesh_axis_find(&r->mesh, name) < 0)
+            return json_refuse_to(e, at, ERROR_INVALID_CONSTRAINT, "the mesh has no axis of this name");
+        c->dims[d].axes[c->dims[d].count++] = arena_strndup(r->arena, name, strlen(name));
+    }
+    return ERROR_OK;
+}
+
+static enum error_code decode_constraints(struct api_request *r, struct json_at v, struct error *e)
+{
+    size_t count;
+    TRY(json_list(v, API_MAX_CONSTRAINTS, &count, e));
+    r->constraints = arena_alloc(r->arena, (count + 1) * sizeof *r->constraints);
+    for (size_t i = 0; i < count; i++) {
+        static const char *const known[] = {"argument", "result", "dims", NULL};
+        struct api_constraint *c = &r->constraints[i];
+        struct json_at item = json_item(&v, i);
+        TRY(json_only(&item, known, e));
+        struct json_at argument = json_member(&item, "argument"), result = json_member(&item, "result");
+        if (!argument.value == !result.value)
+            return json_refuse_to(e, item, ERROR_INVALID_CONSTRAINT, "exactly one of \"argument\" and \"result\" is needed");
+        const char *pattern = NULL;
+        TRY(json_text(argument.value ? argument : result, 1000, &pattern, e));
+        c->pattern = arena_strndup(r->arena, pattern, strlen(pattern));
+        c->is_result = result.value != NULL;
+        struct json_at dims = json_member(&item, "dims");
+        size_t rank;
+        TRY(json_list(dims, 16, &rank, e));
+        if (!dims.value)
+            return json_refuse_to(e, dims, ERROR_INVALID_CONSTRAINT, "\"dims\" is needed: one list of axes (or null) a dimension");
+        c->rank = (uint32_t)rank;
+        for (uint32_t d = 0; d < rank; d++)
+            TRY(decode_constraint_dim(r, c, d, json_item(&dims, d), e));
+    }
+    r->constraint_count = (uint32_t)count;
+    return ERROR_OK;
+}
+
+static enum error_code decode_names(struct api_request *r, struct json_at names, struct json_at trips, struct error *e)
+{
+    size_t count;
+    TRY(json_list(names, 100000, &count, e));
+    r->argument_names = arena_alloc(r->arena, (count + 1) * sizeof *r->argument_names);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = NULL;
+        TRY(json_text(json_item(&names, i), 1000, &name, e));
+        r->argument_names[i] = arena_strndup(r->arena, name, strlen(name));
+    }
+    r->argument_name_count = (uint32_t)count;
+    if (!trips.value)
+        return ERROR_OK;
+    if (!json_is_object(trips.value))
+        return json_refuse_to(e, trips, ERROR_INVALID_REQUEST, "an object is needed: {\"while@file:line\": iterations}");
+    r->trip_counts = arena_alloc(r->arena, (json_object_size(trips.value) + 1) * sizeof *r->trip_counts);
+    const char *key;
+    json_t *value;
+    json_object_foreach(trips.value, key, value)
+    {
+        struct json_at at = json_member(&trips, key);
+        int64_t n = 0;
+        TRY(json_int(at, 1, INT32_MAX, &n, e));
+        r->trip_counts[r->trip_count_count].where = arena_strndup(r->arena, key, strlen(key));
+        r->trip_counts[r->trip_count_count++].trips = n;
+    }
+    return ERROR_OK;
+}
+
+static enum error_code decode_outputs(struct api_request *r, struct json_at v, struct error *e)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } outputs[] = {{"annotated", API_OUTPUT_ANNOTATED}, {"manual", API_OUTPUT_MANUAL}, {"local", API_OUTPUT_LOCAL},
+                   {"report", API_OUTPUT_REPORT},       {"plan", API_OUTPUT_PLAN}};
+    size_t count;
+    TRY(json_list(v, 16, &count, e));
+    if (!v.value)
+        return ERROR_OK;
+    r->outputs = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct json_at item = json_item(&v, i);
+        const char *name = "";
+        TRY(json_text(item, 40, &name, e));
+        uint32_t bit = 0;
+        for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++)
+            if (strcmp(outputs[k].name, name) == 0)
+                bit = outputs[k].bit;
+        if (strcmp(name, "problem") == 0)
+            return not_built(item, "the cost function network of a module", e);
+        if (!bit)
+            return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
+                                  "outputs are annotated, manual, local, report, plan");
+        r->outputs |= bit;
+    }
+    return ERROR_OK;
+}
+
+static enum error_code decode_choice(struct json_at v, const char *const *built, const char *const *later, int *out,
+                                     struct error *e)
+{
+    const char *text = NULL;
+    TRY(json_text(v, 40, &text, e));
+    for (int i = 0; text && built[i]; i++)
+        if (strcmp(text, built[i]) == 0) {
+            *out = i;
+            return ERROR_OK;
+        }
+    for (int i = 0; text && later[i]; i++)
+        if (strcmp(text, later[i]) == 0)
+            return not_built(v, later[i], e);
+    if (!text)
+        return ERROR_OK;
+    struct text list = {0};
+    for (int i = 0; built[i]; i++)
+        text_printf(&list, "%s%s", i ? ", " : "", built[i]);
+    enum error_code code = json_refuse_to(e, v, ERROR_INVALID_REQUEST, "one of these is needed: %s", list.at);
+    text_release(&list);
+    return code;
+}
+
+static enum error_code decode_rest(struct api_request *r, const struct json_at *root, struct error *e)
+{
+    static const char *const planners[] = {"auto", "mcts", "baselines", "propagate", NULL};
+    static const char *const planners_later[] = {"cfn", "segments", NULL};
+    static const char *const objectives[] = {"step_time", NULL};
+    static const char *const objectives_later[] = {"min_memory", "pareto", "min_devices", NULL};
+    static const char *const deadlines[] = {"best", "fail", NULL};
+    static const char *const none[] = {NULL};
+    int planner = 0, objective = 0, deadline = 0;
+    TRY(decode_choice(json_member(root, "planner"), planners, planners_later, &planner, e));
+    TRY(decode_choice(json_member(root, "objective"), objectives, objectives_later, &objective, e));
+    TRY(decode_choice(json_member(root, "on_deadline"), deadlines, none, &deadline, e));
+    r->planner = (enum api_planner)planner;
+    r->deadline_fail = deadline == 1;
+    int64_t parallelism = 16, seed = 1, rollouts = 0;
+    TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4, &r->memory_limit_bytes, e));
+    TRY(json_int(json_member(root, "parallelism"), 1, 256, &parallelism, e));
+    TRY(json_int(json_member(root, "seed"), 0, INT64_MAX, &seed, e));
+    struct json_at budget = json_member(root, "budget");
+    if (budget.value) {
+        static const char *const known[] = {"rollouts", "seconds", NULL};
+        TRY(json_only(&budget, known, e));
+        TRY(json_int(json_member(&budget, "rollouts"), 1, 100000000, &rollouts, e));
+        TRY(json_number(json_member(&budget, "seconds"), 0.001, 1e7, &r->seconds, e));
+    }
+    r->parallelism = (uint32_t)parallelism;
+    r->seed = (uint64_t)seed;
+    r->rollouts = (uint32_t)rollouts;
+    TRY(json_number(json_member(root, "deadline_s"), 0.001, 1e7, &r->deadline_s, e));
+    TRY(json_bool(json_member(root, "proof"), &r->proof, e));
+    TRY(json_bool(json_member(root, "dry_run"), &r->dry_run, e));
+    TRY(json_bool(json_member(root, "no_baselines"), &r->no_baselines, e));
+    struct json_at labels = json_member(root, "labels");
+    if (labels.value) {
+        const char *key;
+        json_t *value;
+        if (!json_is_object(labels.value) || json_object_size(labels.value) > 64)
+            return json_refuse_to(e, labels, ERROR_INVALID_REQUEST, "labels are an object of at most 64 strings");
+        json_object_foreach(labels.value, key, value)
+        {
+            const char *text;
+            TRY(json_text(json_member(&labels, key), 1000, &text, e));
+        }
+        char *text = json_compact(labels.value);
+        r->labels = arena_strndup(r->arena, text, strlen(text));
+        free(text);
+    }
+    return ERROR_OK;
+}
+
+static void canonicalise(struct api_request *r, json_t *root)
+{
+    json_object_del(root, "labels");
+    json_object_del(root, "module");
+    if (r->module_digest[0]) {
+        char text[80];
+        snprintf(text, sizeof text, "sha256:%s", r->module_digest);
+        json_object_set_new(root, "module", json_string(text));
+    }
+    char *text = json_compact(root);
+    r->canonical = arena_strndup(r->arena, text, strlen(text));
+    free(text);
+}
+
+static enum error_code decode(struct api_request *r, json_t *value, const char *module_digest, bool module_optional,
+                              struct error *e)
+{
+    static const char *const known[] = {"module",      "mesh",        "device",       "memory_limit_bytes", "objective",
+                                        "planner",     "constraints", "argument_names", "trip_counts",      "budget",
+                                        "parallelism", "seed",        "outputs",      "proof",              "on_deadline",
+                                        "deadline_s",  "labels",      "dry_run",      "no_baselines",       NULL};
+    struct json_at root = {value, ""};
+    if (json_is_object(value) && json_object_get(value, "constraints_from_plan"))
+        return not_built(json_member(&root, "constraints_from_plan"), "constraints_from_plan", e);
+    TRY(json_only(&root, known, e));
+    TRY(decode_module(r, json_member(&root, "module"), module_digest, e));
+    if (!r->module_digest[0] && !module_optional)
+        return json_refuse_to(e, json_member(&root, "module"), ERROR_INVALID_REQUEST,
+                              "a module is needed: \"sha256:…\" of an uploaded one, {\"inline\": text}, or a part named module");
+    TRY(decode_mesh(&r->mesh, json_member(&root, "mesh"), e));
+    TRY(decode_device(r, json_member(&root, "device"), e));
+    TRY(decode_constraints(r, json_member(&root, "constraints"), e));
+    TRY(decode_names(r, json_member(&root, "argument_names"), json_member(&root, "trip_counts"), e));
+    TRY(decode_outputs(r, json_member(&root, "outputs"), e));
+    TRY(decode_rest(r, &root, e));
+    canonicalise(r, value);
+    return ERROR_OK;
+}
+
+enum error_code api_request_parse(const char *json, size_t size, const char *module_digest, bool module_optional,
+                                  struct api_request **out, struct error *e)
+{
+    json_t *value = NULL;
+    *out = NULL;
+    if (module_digest && !is_digest(module_digest))
+        return error_set(e, ERROR_INVALID_REQUEST, "a module digest is 64 lower-case hex digits");
+    TRY(json_parse(json, size, API_MAX_JSON_KEYS, &value, e));
+    struct arena *arena = arena_create();
+    struct api_request *r = arena_alloc(arena, sizeof *r);
+    r->arena = arena;
+    r->outputs = API_OUTPUT_ANNOTATED | API_OUTPUT_MANUAL | API_OUTPUT_LOCAL | API_OUTPUT_REPORT | API_OUTPUT_PLAN;
+    enum error_code code = decode(r, value, module_digest, module_optional, e);
+    json_decref(value);
+    if (code != ERROR_OK) {
+        api_request_destroy(r);
+        return code;
+    }
+    *out = r;
+    return ERROR_OK;
+}
+
+void api_request_destroy(struct api_request *r)
+{
+    if (r)
+        arena_destroy(r->arena);
+}
+
+void api_request_digest(const struct api_request *r, const char *module_digest, char out[65])
+{
+    struct sha256 *s = sha256_create();
+    sha256_add(s, module_digest, strlen(module_digest));
+    sha256_add(s, "\n", 1);
+    sha256_add(s, r->canonical, strlen(r->canonical));
+    sha256_add(s, "\n", 1);
+    sha256_add(s, api_build(), strlen(api_build()));
+    uint8_t digest[32];
+    sha256_finish(s, digest);
+    sha256_format(digest, out);
+}
