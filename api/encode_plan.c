@@ -1,0 +1,112 @@
+/* plan.json (api.md): the one currency between planners, the price, the writers and a person's edits. */
+#include "api/encode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+json_t *encode_axes(const struct mesh *m, const uint8_t *axes, uint32_t count)
+{
+    json_t *list = json_array();
+    for (uint32_t a = 0; a < count; a++)
+        json_array_append_new(list, json_string(m->axes[axes[a]].name));
+    return list;
+}
+
+json_t *encode_mesh(const struct mesh *m)
+{
+    json_t *axes = json_array(), *mesh = json_object();
+    for (uint32_t a = 0; a < m->axis_count; a++) {
+        json_t *axis = json_pack("{s:s, s:I}", "name", m->axes[a].name, "size", (json_int_t)m->axes[a].size);
+        if (m->axes[a].link_bytes_per_s)
+            json_object_set_new(axis, "link", json_pack("{s:f, s:f}", "gigabytes_per_s", (double)m->axes[a].link_bytes_per_s / 1e9,
+                                                        "latency_us", (double)m->axes[a].link_latency_ps / 1e6));
+        json_array_append_new(axes, axis);
+    }
+    json_object_set_new(mesh, "axes", axes);
+    if (m->devices_per_host)
+        json_object_set_new(mesh, "devices_per_host", json_integer(m->devices_per_host));
+    return mesh;
+}
+
+json_t *encode_machine(const struct cost_machine *machine, const struct mesh *m)
+{
+    json_t *links = json_array();
+    for (uint32_t a = 0; a < m->axis_count; a++)
+        json_array_append_new(links, json_pack("{s:s, s:f, s:I, s:b}", "axis", m->axes[a].name, "gigabytes_per_s",
+                                               machine->links[a].bytes_per_s / 1e9, "latency_ps",
+                                               (json_int_t)machine->links[a].latency_ps, "between_hosts",
+                                               machine->links[a].spans_hosts));
+    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:o}", "device", machine->device.name, "memory_bytes",
+                     (json_int_t)machine->device.memory_bytes, "bf16_flops", machine->device.rate_flops[COST_RATE_BF16],
+                     "f32_flops", machine->device.rate_flops[COST_RATE_F32], "memory_bytes_per_s",
+                     machine->device.memory_bytes_per_s, "overlap", machine->overlap, "links", links);
+}
+
+json_t *encode_walk(const struct spmd_options *o, const struct mesh *m)
+{
+    return json_pack("{s:I, s:o, s:s, s:b}", "combine_bytes", (json_int_t)o->combine_bytes, "axis_order",
+                     encode_axes(m, o->axis_order, m->axis_count), "regather", o->regather ? "region" : "never",
+                     "defer_partials", o->defer_partials);
+}
+
+static json_t *encode_arguments(const struct report_argument *list, uint32_t count, const struct mesh *m)
+{
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < count; i++) {
+        const struct report_argument *a = &list[i];
+        json_t *dims = json_array();
+        for (uint32_t d = 0; d < a->sharding.rank; d++)
+            json_array_append_new(dims, encode_axes(m, a->sharding.dims[d].axes, a->sharding.dims[d].count));
+        json_t *item = json_pack("{s:i, s:s, s:s, s:o, s:s, s:I}", "index", (int)a->index, "name", a->name, "type", a->type,
+                                 "dims", dims, "partition_spec", a->spec, "bytes_per_device", (json_int_t)a->bytes_per_device);
+        BASE_CHECK(item);
+        if (a->role >= 0)
+            json_object_set_new(item, "role", json_string(report_role_name(a->role)));
+        json_array_append_new(out, item);
+    }
+    return out;
+}
+
+static json_t *encode_decisions(const struct report *r)
+{
+    const struct plan_context *c = evaluator_context(r->evaluator);
+    const struct nda *n = plan_context_nda(c);
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < r->decision_count; i++) {
+        struct plan_decision d = r->decisions[i].decision;
+        char bits[40] = "";
+        uint32_t length = n->groups[d.group].bits;
+        for (uint32_t b = 0; b < length && b < 32; b++)
+            bits[b] = d.bits >> b & 1 ? '1' : '0';
+        json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "group", n->groups[d.group].label, "axis",
+                                             plan_context_mesh(c)->axes[d.axis].name, "bits", bits, "scope",
+                                             d.scope == PLAN_SCOPE_UPDATE ? "update" : "all", "at", "last", "worth_ps",
+                                             (json_int_t)r->decisions[i].worth_ps));
+    }
+    return out;
+}
+
+json_t *encode_plan(const struct report *r, const json_t *pins)
+{
+    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
+    char hash[33], module[80];
+    hash128_format(r->plan.hash, hash);
+    snprintf(module, sizeof module, "sha256:%s", r->module_digest);
+    json_t *plan = json_object();
+    json_object_set_new(plan, "format", json_integer(1));
+    json_object_set_new(plan, "mesh", encode_mesh(m));
+    json_object_set_new(plan, "module", json_string(module));
+    json_object_set_new(plan, "arguments", encode_arguments(r->arguments, r->argument_count, m));
+    json_object_set_new(plan, "results", encode_arguments(r->results, r->result_count, m));
+    json_object_set_new(plan, "pins", pins ? json_deep_copy(pins) : json_array());
+    json_object_set_new(plan, "decisions", encode_decisions(r));
+    json_object_set_new(plan, "factors", json_array());
+    json_object_set_new(plan, "walk", encode_walk(evaluator_options(r->evaluator), m));
+    json_object_set_new(plan, "machine", encode_machine(evaluator_machine(r->evaluator), m));
+    json_object_set_new(plan, "memory_limit_bytes", json_integer(r->memory_limit_bytes));
+    json_object_set_new(plan, "hash", json_string(hash));
+    json_object_set_new(plan, "found_by", json_string(r->plan.found_by));
+    json_object_set_new(plan, "reproducible", json_boolean(r->reproducible));
+    json_object_set_new(plan, "build", json_string(api_build()));
+    return plan;
+}

@@ -1,0 +1,158 @@
+/* report.json (api.md). Nothing in it depends on a clock, a host, threads or workers. */
+#include "api/encode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+double encode_cost(struct cost c)
+{
+    return (double)c.c / 4294967296.0;
+}
+
+json_t *encode_price(const struct price *p, struct cost c, int64_t limit)
+{
+    return json_pack("{s:I, s:I, s:b, s:f}", "step_ps", (json_int_t)p->step_ps, "peak_bytes", (json_int_t)p->peak_bytes,
+                     "fits", p->peak_bytes <= limit, "cost", encode_cost(c));
+}
+
+static json_t *encode_summary(const struct report *r)
+{
+    json_t *summary = encode_price(&r->price, r->cost, r->memory_limit_bytes);
+    json_object_set_new(summary, "memory_limit_bytes", json_integer(r->memory_limit_bytes));
+    json_object_set_new(summary, "found_by", json_string(r->plan.found_by));
+    return summary;
+}
+
+static json_t *encode_baselines(const struct report *r)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < r->baseline_count; i++) {
+        json_t *b = encode_price(&r->baselines[i].price, r->baselines[i].cost, r->memory_limit_bytes);
+        json_object_set_new(b, "name", json_string(r->baselines[i].name));
+        json_array_append_new(list, b);
+    }
+    return list;
+}
+
+static json_t *encode_collectives(const struct report *r)
+{
+    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < r->collective_count; i++) {
+        const struct report_collective *c = &r->collectives[i];
+        json_t *row = json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:s, s:s}", "kind", report_kind_name(c->kind), "axes",
+                                encode_axes(m, c->axes, c->axis_count), "bytes", (json_int_t)c->bytes, "count",
+                                (json_int_t)c->count, "members", (json_int_t)c->members, "time_ps", (json_int_t)c->time_ps,
+                                "algorithm", c->algorithm ? c->algorithm : "none", "location", c->location);
+        BASE_CHECK(row);
+        json_object_set_new(row, "decision", c->decision >= 0 ? json_string(r->decisions[c->decision].text) : json_null());
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static json_t *encode_time(const struct report *r)
+{
+    json_t *kinds = json_object();
+    for (uint8_t k = SPMD_ALL_GATHER; k <= SPMD_PERMUTE; k++)
+        json_object_set_new(kinds, report_kind_name(k), json_integer(r->time_by_kind[k]));
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps", (json_int_t)r->price.compute_ps, "matmul_ps",
+                     (json_int_t)r->price.matmul_ps, "communication_ps", (json_int_t)r->price.communication_ps, "exposed_ps",
+                     (json_int_t)r->price.exposed_ps, "hidden_ps",
+                     (json_int_t)(r->price.communication_ps - r->price.exposed_ps), "critical_path_ps",
+                     (json_int_t)r->price.critical_path_ps, "collectives", kinds);
+}
+
+static json_t *encode_tensors(const struct report *r)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < r->at_peak_count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I}", "name", r->at_peak[i].name, "type", r->at_peak[i].type,
+                                              "location", r->at_peak[i].location, "bytes", (json_int_t)r->at_peak[i].bytes));
+    return list;
+}
+
+static json_t *encode_memory(const struct report *r)
+{
+    json_t *points = json_array();
+    for (uint32_t i = 0; i < r->timeline_count; i++)
+        json_array_append_new(points, json_integer(r->timeline[i]));
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "limit_bytes", (json_int_t)r->memory_limit_bytes,
+                     "peak_bytes", (json_int_t)r->price.peak_bytes, "peak_step", (json_int_t)r->price.peak_step,
+                     "argument_bytes", (json_int_t)r->price.argument_bytes, "output_bytes", (json_int_t)r->price.output_bytes,
+                     "alias_bytes", (json_int_t)r->price.alias_bytes, "steps", (int)r->timeline_steps, "timeline", points,
+                     "at_peak", encode_tensors(r));
+}
+
+static json_t *encode_conflicts(const struct report *r)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < r->conflict_count; i++) {
+        const struct report_conflict *c = &r->conflicts[i];
+        json_t *row = json_pack("{s:s, s:i, s:i, s:i}", "group", c->group, "bit", (int)c->bit, "sets", (int)c->sets,
+                                "conflicts", (int)c->conflicts);
+        if (c->decision >= 0) {
+            json_object_set_new(row, "side", json_integer(c->side));
+            json_object_set_new(row, "decision", json_string(r->decisions[c->decision].text));
+            json_object_set_new(row, "other_side", json_pack("{s:I, s:I}", "step_ps", (json_int_t)c->other_step_ps,
+                                                             "peak_bytes", (json_int_t)c->other_peak_bytes));
+        } else {
+            json_object_set_new(row, "side", json_null());
+        }
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static json_t *encode_search(const struct report *r)
+{
+    json_t *curve = json_array();
+    for (uint32_t i = 0; i < r->search.curve_count && i < 256; i++)
+        json_array_append_new(curve, json_pack("{s:I, s:f, s:I}", "rollouts", (json_int_t)r->search.curve[i].rollouts, "cost",
+                                               encode_cost(r->search.curve[i].cost), "step_ps",
+                                               (json_int_t)r->search.curve[i].step_ps));
+    return json_pack("{s:I, s:I, s:i, s:s, s:i, s:o}", "rollouts", (json_int_t)r->search.rollouts, "evaluations",
+                     (json_int_t)r->search.evaluations, "epochs", (int)r->search.epoch, "stop_reason", r->search.stop_reason,
+                     "offered", (int)r->offered, "curve", curve);
+}
+
+static json_t *encode_nothing_fits(const struct report *r)
+{
+    if (!r->smallest_budget_bytes)
+        return json_null();
+    return json_pack("{s:I, s:o}", "smallest_budget_bytes", (json_int_t)r->smallest_budget_bytes, "largest_tensors",
+                     encode_tensors(r));
+}
+
+json_t *encode_report(const struct report *r)
+{
+    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
+    json_t *out = json_object(), *decisions = json_array(), *warnings = json_array();
+    for (uint32_t i = 0; i < r->decision_count; i++)
+        json_array_append_new(decisions, json_pack("{s:s, s:I}", "decision", r->decisions[i].text, "worth_ps",
+                                                   (json_int_t)r->decisions[i].worth_ps));
+    for (uint32_t i = 0; i < r->warning_count; i++)
+        json_array_append_new(warnings, json_string(r->warnings[i]));
+    char hash[33];
+    hash128_format(r->plan.hash, hash);
+    json_object_set_new(out, "format", json_integer(1));
+    json_object_set_new(out, "summary", encode_summary(r));
+    json_object_set_new(out, "baselines", encode_baselines(r));
+    json_object_set_new(out, "collectives", encode_collectives(r));
+    json_t *proof = json_pack("{s:s, s:s}", "status", r->proof_status, "reason", r->proof_reason);
+    json_object_set_new(proof, "max_error", strcmp(r->proof_status, "not_run") ? json_real(r->proof_max_error) : json_null());
+    json_object_set_new(out, "proof", proof);
+    json_object_set_new(out, "time", encode_time(r));
+    json_object_set_new(out, "memory", encode_memory(r));
+    json_object_set_new(out, "decisions", decisions);
+    json_object_set_new(out, "conflicts", encode_conflicts(r));
+    json_object_set_new(out, "search", encode_search(r));
+    json_object_set_new(out, "warnings", warnings);
+    json_object_set_new(out, "if_nothing_fits", encode_nothing_fits(r));
+    json_object_set_new(out, "provenance",
+                        json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "build", api_build(), "module", r->module_digest,
+                                  "plan", hash, "mesh", encode_mesh(m), "machine",
+                                  encode_machine(evaluator_machine(r->evaluator), m), "seed", (json_int_t)r->seed,
+                                  "reproducible", r->reproducible));
+    return out;
+}
