@@ -57,8 +57,9 @@ static json_t *encode_arguments(const struct report_argument *list, uint32_t cou
         json_t *dims = json_array();
         for (uint32_t d = 0; d < a->sharding.rank; d++)
             json_array_append_new(dims, encode_axes(m, a->sharding.dims[d].axes, a->sharding.dims[d].count));
-        json_t *item = json_pack("{s:i, s:s, s:s, s:o, s:s, s:I}", "index", (int)a->index, "name", a->name, "type", a->type,
-                                 "dims", dims, "partition_spec", a->spec, "bytes_per_device", (json_int_t)a->bytes_per_device);
+        json_t *item = json_pack("{s:i, s:o, s:o, s:o, s:o, s:I}", "index", (int)a->index, "name", json_safe(a->name), "type",
+                                 json_safe(a->type),
+                                 "dims", dims, "partition_spec", json_safe(a->spec), "bytes_per_device", (json_int_t)a->bytes_per_device);
         BASE_CHECK(item);
         if (a->role >= 0)
             json_object_set_new(item, "role", json_string(report_role_name(a->role)));
@@ -78,7 +79,7 @@ static json_t *encode_decisions(const struct report *r)
         uint32_t length = n->groups[d.group].bits;
         for (uint32_t b = 0; b < length && b < 32; b++)
             bits[b] = d.bits >> b & 1 ? '1' : '0';
-        json_array_append_new(out, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "group", n->groups[d.group].label, "axis",
+        json_array_append_new(out, json_pack("{s:o, s:s, s:s, s:s, s:s, s:I}", "group", json_safe(n->groups[d.group].label), "axis",
                                              plan_context_mesh(c)->axes[d.axis].name, "bits", bits, "scope",
                                              d.scope == PLAN_SCOPE_UPDATE ? "update" : "all", "at", "last", "worth_ps",
                                              (json_int_t)r->decisions[i].worth_ps));

@@ -40,12 +40,12 @@ static json_t *encode_collectives(const struct report *r)
     json_t *list = json_array();
     for (uint32_t i = 0; i < r->collective_count; i++) {
         const struct report_collective *c = &r->collectives[i];
-        json_t *row = json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:s, s:s}", "kind", report_kind_name(c->kind), "axes",
+        json_t *row = json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:s, s:o}", "kind", report_kind_name(c->kind), "axes",
                                 encode_axes(m, c->axes, c->axis_count), "bytes", (json_int_t)c->bytes, "count",
                                 (json_int_t)c->count, "members", (json_int_t)c->members, "time_ps", (json_int_t)c->time_ps,
-                                "algorithm", c->algorithm ? c->algorithm : "none", "location", c->location);
+                                "algorithm", c->algorithm ? c->algorithm : "none", "location", json_safe(c->location));
         BASE_CHECK(row);
-        json_object_set_new(row, "decision", c->decision >= 0 ? json_string(r->decisions[c->decision].text) : json_null());
+        json_object_set_new(row, "decision", c->decision >= 0 ? json_safe(r->decisions[c->decision].text) : json_null());
         json_array_append_new(list, row);
     }
     return list;
@@ -67,8 +67,8 @@ static json_t *encode_tensors(const struct report *r)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < r->at_peak_count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I}", "name", r->at_peak[i].name, "type", r->at_peak[i].type,
-                                              "location", r->at_peak[i].location, "bytes", (json_int_t)r->at_peak[i].bytes));
+        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:I}", "name", json_safe(r->at_peak[i].name), "type",
+                                              json_safe(r->at_peak[i].type), "location", json_safe(r->at_peak[i].location), "bytes", (json_int_t)r->at_peak[i].bytes));
     return list;
 }
 
@@ -89,11 +89,11 @@ static json_t *encode_conflicts(const struct report *r)
     json_t *list = json_array();
     for (uint32_t i = 0; i < r->conflict_count; i++) {
         const struct report_conflict *c = &r->conflicts[i];
-        json_t *row = json_pack("{s:s, s:i, s:i, s:i}", "group", c->group, "bit", (int)c->bit, "sets", (int)c->sets,
+        json_t *row = json_pack("{s:o, s:i, s:i, s:i}", "group", json_safe(c->group), "bit", (int)c->bit, "sets", (int)c->sets,
                                 "conflicts", (int)c->conflicts);
         if (c->decision >= 0) {
             json_object_set_new(row, "side", json_integer(c->side));
-            json_object_set_new(row, "decision", json_string(r->decisions[c->decision].text));
+            json_object_set_new(row, "decision", json_safe(r->decisions[c->decision].text));
             json_object_set_new(row, "other_side", json_pack("{s:I, s:I}", "step_ps", (json_int_t)c->other_step_ps,
                                                              "peak_bytes", (json_int_t)c->other_peak_bytes));
         } else {
@@ -129,17 +129,17 @@ json_t *encode_report(const struct report *r)
     const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
     json_t *out = json_object(), *decisions = json_array(), *warnings = json_array();
     for (uint32_t i = 0; i < r->decision_count; i++)
-        json_array_append_new(decisions, json_pack("{s:s, s:I}", "decision", r->decisions[i].text, "worth_ps",
+        json_array_append_new(decisions, json_pack("{s:o, s:I}", "decision", json_safe(r->decisions[i].text), "worth_ps",
                                                    (json_int_t)r->decisions[i].worth_ps));
     for (uint32_t i = 0; i < r->warning_count; i++)
-        json_array_append_new(warnings, json_string(r->warnings[i]));
+        json_array_append_new(warnings, json_safe(r->warnings[i]));
     char hash[33];
     hash128_format(r->plan.hash, hash);
     json_object_set_new(out, "format", json_integer(1));
     json_object_set_new(out, "summary", encode_summary(r));
     json_object_set_new(out, "baselines", encode_baselines(r));
     json_object_set_new(out, "collectives", encode_collectives(r));
-    json_t *proof = json_pack("{s:s, s:s}", "status", r->proof_status, "reason", r->proof_reason);
+    json_t *proof = json_pack("{s:s, s:o}", "status", r->proof_status, "reason", json_safe(r->proof_reason));
     json_object_set_new(proof, "max_error", strcmp(r->proof_status, "not_run") ? json_real(r->proof_max_error) : json_null());
     json_object_set_new(out, "proof", proof);
     json_object_set_new(out, "time", encode_time(r));

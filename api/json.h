@@ -34,6 +34,9 @@ enum error_code json_list(struct json_at v, size_t max, size_t *count, struct er
 enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* A string value of any bytes: what is not UTF-8 becomes '?' (names may be cut in mid-character). */
+json_t *json_safe(const char *text);
+
 /* compact, sorted keys, reals with nine digits; owned text */
 char *json_compact(const json_t *value);
 char *json_pretty(const json_t *value);

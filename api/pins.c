@@ -1,0 +1,179 @@
+#include "api/pins.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef VEC(struct plan_pin) pin_list;
+
+/* ------------------------------------------------------------------ the request's constraints */
+static enum error_code add_constraint(pin_list *pins, const struct api_constraint *c, uint32_t which, const struct nda *n,
+                                      const struct mesh *m, struct error *e)
+{
+    char pointer[64];
+    uint32_t count = c->is_result ? n->result_count : n->argument_count, matched = 0;
+    snprintf(pointer, sizeof pointer, "/constraints/%u", which);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = c->is_result ? n->result_names[i] : n->arguments[i].name;
+        if (strcmp(name, c->pattern) != 0 && fnmatch(c->pattern, name, 0) != 0)
+            continue;
+        uint32_t value = c->is_result ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
+        uint32_t rank = ir_value_type(n->program, value)->rank;
+        if (rank != c->rank)
+            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer, "%s has %u dimensions, the constraint %u", name,
+                                     rank, c->rank);
+        struct plan_pin pin = {.is_result = c->is_result, .index = i, .value = NDA_NONE, .rank = rank};
+        for (uint32_t d = 0; d < rank; d++) {
+            pin.dims[d].open = c->dims[d].open;
+            pin.dims[d].count = c->dims[d].count;
+            for (uint32_t a = 0; a < c->dims[d].count; a++)
+                pin.dims[d].axes[a] = (uint8_t)mesh_axis_find(m, c->dims[d].axes[a]);
+        }
+        VEC_PUSH(pins, pin);
+        matched++;
+    }
+    if (matched)
+        return ERROR_OK;
+    struct text some = {0};
+    for (uint32_t i = 0; i < count && i < 5; i++)
+        text_printf(&some, "%s%s", i ? ", " : "", c->is_result ? n->result_names[i] : n->arguments[i].name);
+    enum error_code code = error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
+                                             "no %s is named like this; the first of %u names: %s",
+                                             c->is_result ? "result" : "argument", count, some.at ? some.at : "none");
+    text_release(&some);
+    return code;
+}
+
+/* ------------------------------------------------------------------ shardings in the module
+ * #sdy.sharding<@mesh, [{"data"}, {"model", ?}, {}]> ; also with an inline mesh and trailing fields, which are not used */
+static const char *skip_blank(const char *s)
+{
+    while (isspace((unsigned char)*s))
+        s++;
+    return s;
+}
+
+/* One dimension from '{' to behind '}'; NULL when malformed or the axis is unknown (name in bad). */
+static const char *parse_dim(const char *s, const struct mesh *m, struct plan_pin *pin, char bad[64])
+{
+    s = skip_blank(s + 1);
+    while (*s && *s != '}') {
+        if (*s == '?') {
+            pin->dims[pin->rank].open = 1;
+            s++;
+        } else if (*s == '"') {
+            const char *end = strchr(s + 1, '"');
+            if (!end || end - s - 1 >= 63)
+                return NULL;
+            snprintf(bad, 64, "%.*s", (int)(end - s - 1), s + 1);
+            int axis = mesh_axis_find(m, bad);
+            if (axis < 0 || end[1] == ':')   /* a sub-axis: not built */
+                return NULL;
+            if (pin->dims[pin->rank].count < MESH_MAX_AXES)
+                pin->dims[pin->rank].axes[pin->dims[pin->rank].count++] = (uint8_t)axis;
+            s = end + 1;
+        } else {
+            return NULL;
+        }
+        s = skip_blank(s);
+        if (*s == ',')
+            s = skip_blank(s + 1);
+    }
+    return *s == '}' ? s + 1 : NULL;
+}
+
+/* Position behind the dims, NULL when malformed. */
+static const char *parse_sharding(const char *s, const struct mesh *m, struct plan_pin *pin, char bad[64])
+{
+    s = strstr(s, ", [");
+    if (!s)
+        return NULL;
+    s = skip_blank(s + 3);
+    pin->rank = 0;
+    while (*s == '{' && pin->rank < 16) {
+        s = parse_dim(s, m, pin, bad);
+        if (!s)
+            return NULL;
+        pin->rank++;
+        while (*s && *s != ',' && *s != ']')   /* a priority: p1 */
+            s++;
+        if (*s == ',')
+            s = skip_blank(s + 1);
+    }
+    return *s == ']' ? s + 1 : NULL;
+}
+
+static enum error_code add_text(pin_list *pins, const char *text, struct plan_pin pin, uint32_t rank, const struct mesh *m,
+                                const struct ir_op *op, struct error *e)
+{
+    char bad[64] = "";
+    if (!parse_sharding(text, m, &pin, bad))
+        return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
+                            "a sharding of the module cannot be taken over%s%s: use axes of the posted mesh, whole, or remove it",
+                            bad[0] ? "; axis " : "", bad);
+    if (pin.rank != rank)
+        return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
+                            "a sharding of the module has %u dimensions, its tensor %u", pin.rank, rank);
+    VEC_PUSH(pins, pin);
+    return ERROR_OK;
+}
+
+static enum error_code add_signature(pin_list *pins, const struct nda *n, const struct mesh *m, bool results, struct error *e)
+{
+    const struct ir_program *p = n->program;
+    uint32_t count = results ? n->result_count : n->argument_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ir_attr *attrs = results ? ir_function_result_attrs(p, n->function, i)
+                                              : ir_function_arg_attrs(p, n->function, i);
+        const struct ir_attr *sharding = attrs ? ir_attr_entry(p, attrs, "sdy.sharding") : NULL;
+        if (!sharding || sharding->kind != IR_ATTR_TEXT)
+            continue;
+        uint32_t value = results ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
+        struct plan_pin pin = {.is_result = results, .index = i, .value = NDA_NONE};
+        enum error_code code = add_text(pins, ir_string(p, sharding->first), pin, ir_value_type(p, value)->rank, m,
+                                        &p->ops[n->function], e);
+        if (code != ERROR_OK)
+            return code;
+    }
+    return ERROR_OK;
+}
+
+static enum error_code add_body(pin_list *pins, const struct nda *n, const struct mesh *m, struct error *e)
+{
+    const struct ir_program *p = n->program;
+    for (uint32_t i = 0; i < p->op_count; i++) {
+        if (p->ops[i].code != IR_SDY_SHARDING_CONSTRAINT || p->ops[i].operand_count != 1)
+            continue;
+        const struct ir_attr *sharding = ir_attr_find(p, i, "sharding");
+        if (!sharding || sharding->kind != IR_ATTR_TEXT)
+            continue;
+        uint32_t value = ir_result(p, i, 0);
+        struct plan_pin pin = {.value = value};
+        enum error_code code = add_text(pins, ir_string(p, sharding->first), pin, ir_value_type(p, value)->rank, m, &p->ops[i], e);
+        if (code != ERROR_OK)
+            return code;
+    }
+    return ERROR_OK;
+}
+
+enum error_code pins_create(const struct api_constraint *constraints, uint32_t count, const struct nda *n, const struct mesh *m,
+                            struct plan_pin **out, uint32_t *pin_count, struct error *e)
+{
+    pin_list pins = {0};
+    enum error_code code = add_signature(&pins, n, m, false, e);
+    if (code == ERROR_OK)
+        code = add_signature(&pins, n, m, true, e);
+    if (code == ERROR_OK)
+        code = add_body(&pins, n, m, e);
+    for (uint32_t i = 0; code == ERROR_OK && i < count; i++)
+        code = add_constraint(&pins, &constraints[i], i, n, m, e);
+    if (code != ERROR_OK) {
+        VEC_FREE(&pins);
+        return code;
+    }
+    *out = pins.at;
+    *pin_count = (uint32_t)pins.count;
+    return ERROR_OK;
+}
