@@ -21,7 +21,8 @@ struct search_options {
     uint8_t no_baselines;        /* ablation: do not start from or seed with baselines (they are still priced) */
     uint8_t method;              /* enum search_method, for bench/search */
 };
-enum search_method { SEARCH_MCTS, SEARCH_RANDOM, SEARCH_GREEDY, SEARCH_PER_ACTION };
+enum search_method { SEARCH_MCTS, SEARCH_RANDOM, SEARCH_GREEDY, SEARCH_PER_ACTION,
+                     SEARCH_BASELINES /* only races the baselines */, SEARCH_START /* only prices the pins */ };
 enum { SEARCH_MAX_DEPTH = 30 };
 
 struct search_plan {                   /* ordered decisions that replay to `hash` */
@@ -39,6 +40,7 @@ struct search;
 enum error_code search_create(const struct evaluator *v, const struct search_options *options, struct search **out,
                               struct error *e) BASE_CHECKED;
 void search_destroy(struct search *s);
+uint64_t search_budget(const struct search *s);           /* rollouts at most */
 uint32_t search_baseline_count(const struct search *s);
 const struct search_plan *search_baseline(const struct search *s, uint32_t i);   /* named in found_by without "baseline " */
 

@@ -1,0 +1,109 @@
+/* Small JSON bodies: problems (RFC 9457), job errors, progress, the device catalogue, limits. */
+#include "api/job.h"
+
+#include "api/encode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *finish(json_t *value)
+{
+    char *text = json_compact(value);
+    json_decref(value);
+    return text;
+}
+
+char *api_problem_json(const struct error *e, int http_status, const char *instance, const char *request_id)
+{
+    json_t *p = json_object();
+    char type[100];
+    snprintf(type, sizeof type, "urn:toast:problem:%s", error_code_text(e->code));
+    json_object_set_new(p, "type", json_string(type));
+    json_object_set_new(p, "title", json_string(error_code_text(e->code)));
+    json_object_set_new(p, "status", json_integer(http_status));
+    json_object_set_new(p, "detail", json_safe(e->message));
+    json_object_set_new(p, "code", json_string(error_code_text(e->code)));
+    if (instance)
+        json_object_set_new(p, "instance", json_safe(instance));
+    if (request_id)
+        json_object_set_new(p, "request_id", json_safe(request_id));
+    if (e->pointer[0])
+        json_object_set_new(p, "errors", json_pack("[{s:o, s:o}]", "pointer", json_safe(e->pointer), "reason",
+                                                   json_safe(e->message)));
+    if (e->line) {
+        json_object_set_new(p, "line", json_integer(e->line));
+        json_object_set_new(p, "column", json_integer(e->column));
+    }
+    return finish(p);
+}
+
+char *api_error_json(const struct error *e)
+{
+    json_t *p = json_pack("{s:s, s:o}", "code", error_code_text(e->code), "message", json_safe(e->message));
+    if (e->line) {
+        json_object_set_new(p, "line", json_integer(e->line));
+        json_object_set_new(p, "column", json_integer(e->column));
+    }
+    if (e->pointer[0])
+        json_object_set_new(p, "pointer", json_safe(e->pointer));
+    return finish(p);
+}
+
+static double fraction(const struct search_state *s, uint64_t budget)
+{
+    if (s->phase == SEARCH_DONE)
+        return 1;
+    double done = budget ? (double)s->rollouts / (double)budget : 0;
+    return s->phase == SEARCH_POLISH ? 0.95 : done < 0.9 ? done : 0.9;
+}
+
+char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state)
+{
+    json_t *p = json_pack("{s:s}", "stage", stage);
+    if (!j || !state)
+        return finish(p);
+    const struct search *s = api_job_search(j);
+    int64_t limit = evaluator_machine(api_job_evaluator(j))->memory_limit_bytes, expert = 0;
+    struct cost least = {0, 0};
+    for (uint32_t i = 0; i < search_baseline_count(s); i++) {
+        const struct search_plan *b = search_baseline(s, i);
+        if (i == 0 || cost_compare(b->cost, b->hash, least, b->hash) < 0) {
+            least = b->cost;
+            expert = b->price.step_ps;
+        }
+    }
+    json_object_set_new(p, "epoch", json_integer(state->epoch));
+    json_object_set_new(p, "rollouts", json_integer((json_int_t)state->rollouts));
+    json_object_set_new(p, "evaluations", json_integer((json_int_t)state->evaluations));
+    json_object_set_new(p, "fraction", json_real(fraction(state, search_budget(s))));
+    json_object_set_new(p, "best", json_pack("{s:I, s:I, s:b, s:s}", "step_ps", (json_int_t)state->best.price.step_ps,
+                                             "peak_bytes", (json_int_t)state->best.price.peak_bytes, "fits",
+                                             state->best.price.peak_bytes <= limit, "found_by", state->best.found_by));
+    if (expert && state->best.price.step_ps)
+        json_object_set_new(p, "speedup_vs_best_baseline", json_real((double)expert / (double)state->best.price.step_ps));
+    return finish(p);
+}
+
+char *api_devices_json(void)
+{
+    uint32_t count;
+    const struct cost_device *d = cost_devices(&count);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:s}", "name", d[i].name,
+                                              "memory_bytes", (json_int_t)d[i].memory_bytes, "bf16_flops",
+                                              d[i].rate_flops[COST_RATE_BF16], "f32_flops", d[i].rate_flops[COST_RATE_F32],
+                                              "memory_bytes_per_s", d[i].memory_bytes_per_s, "devices_per_host",
+                                              (json_int_t)d[i].devices_per_host, "host_link_bytes_per_s",
+                                              d[i].host_link_bytes_per_s, "network_bytes_per_s", d[i].network_bytes_per_s,
+                                              "source", d[i].source));
+    return finish(json_pack("{s:o}", "devices", list));
+}
+
+char *api_limits_json(void)
+{
+    return finish(json_pack("{s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "module_bytes", (json_int_t)512 << 20, "json_bytes",
+                            API_MAX_JSON_BYTES, "mesh_axes", MESH_MAX_AXES, "devices", MESH_MAX_DEVICES, "constraints",
+                            API_MAX_CONSTRAINTS, "header_bytes", 16 << 10, "url_bytes", 8 << 10, "nesting", 256));
+}

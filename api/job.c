@@ -1,0 +1,293 @@
+/* A planning job: what is made once (analysis, context, evaluator, search) and what a finished search gives. */
+#include "api/job.h"
+
+#include "api/encode.h"
+#include "api/pins.h"
+#include "api/proof.h"
+#include "ir/prepare.h"
+#include "ir/print.h"
+#include "spmd/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY(x)                                                                                                \
+    do {                                                                                                      \
+        enum error_code code_ = (x);                                                                          \
+        if (code_ != ERROR_OK)                                                                                \
+            return code_;                                                                                     \
+    } while (0)
+
+struct api_job {
+    const struct api_request *request;   /* borrowed */
+    struct ir_program prepared;
+    const struct ir_program *image;      /* borrowed */
+    char module_digest[65];
+    struct nda *nda;
+    struct plan_context *context;
+    struct cost_machine machine;
+    struct evaluator *evaluator;
+    struct search *search;
+    json_t *pins;                        /* the request's constraints, as they stand in plan.json */
+};
+
+void api_job_destroy(struct api_job *j)
+{
+    if (!j)
+        return;
+    search_destroy(j->search);
+    evaluator_destroy(j->evaluator);
+    plan_context_destroy(j->context);
+    nda_destroy(j->nda);
+    ir_program_release(&j->prepared);
+    json_decref(j->pins);
+    free(j);
+}
+
+static enum error_code make_machine(struct api_job *j, struct error *e)
+{
+    const struct api_request *r = j->request;
+    TRY(cost_machine_create(&r->mesh, r->device, r->memory_limit_bytes, &j->machine, e));
+    struct cost_device *d = &j->machine.device;
+    if (r->overrides.memory_bytes) {
+        d->memory_bytes = r->overrides.memory_bytes;
+        if (!r->memory_limit_bytes)
+            j->machine.memory_limit_bytes = d->memory_bytes / 10 * 9;
+    }
+    if (r->overrides.memory_bytes_per_s > 0)
+        d->memory_bytes_per_s = r->overrides.memory_bytes_per_s;
+    for (int i = 0; i < COST_RATES; i++)
+        if (r->overrides.rate_flops[i] > 0)
+            d->rate_flops[i] = r->overrides.rate_flops[i];
+    return ERROR_OK;
+}
+
+/* No plan can hold less than the arguments split over all devices. */
+static enum error_code check_memory(const struct api_job *j, struct error *e)
+{
+    int64_t devices = mesh_devices(&j->request->mesh), least = 0;
+    for (uint32_t a = 0; a < j->nda->argument_count; a++) {
+        const struct ir_type *t = ir_value_type(&j->prepared, j->nda->arguments[a].value);
+        if (t->kind == IR_TYPE_TENSOR)
+            least += ir_type_bytes(&j->prepared, t) / devices;
+    }
+    if (j->machine.memory_limit_bytes >= least)
+        return ERROR_OK;
+    return error_set_pointer(e, ERROR_MEMORY_LIMIT_TOO_SMALL, "/memory_limit_bytes",
+                             "the module's arguments alone take %lld bytes a device when split over all %lld devices; the limit is "
+                             "%lld: raise it or use more devices", (long long)least, (long long)devices,
+                             (long long)j->machine.memory_limit_bytes);
+}
+
+static enum error_code make_context(struct api_job *j, struct error *e)
+{
+    const struct api_request *r = j->request;
+    struct plan_pin *pins = NULL;
+    uint32_t count = 0;
+    TRY(pins_create(r->constraints, r->constraint_count, j->nda, &r->mesh, &pins, &count, e));
+    enum error_code code = plan_context_create(j->nda, &r->mesh, pins, count, &j->context, e);
+    free(pins);
+    return code;
+}
+
+static enum error_code make(struct api_job *j, struct error *e)
+{
+    const struct api_request *r = j->request;
+    struct nda_options options = {.argument_names = r->argument_names, .argument_name_count = r->argument_name_count,
+                                  .trip_counts = (const void *)r->trip_counts, .trip_count_count = r->trip_count_count};
+    TRY(ir_prepare(j->image, &j->prepared, e));
+    TRY(nda_create(&j->prepared, &options, &j->nda, e));
+    TRY(make_machine(j, e));
+    TRY(check_memory(j, e));
+    TRY(make_context(j, e));
+    struct spmd_options walk = spmd_default_options(&r->mesh);
+    cost_axis_order(&j->machine, &r->mesh, walk.axis_order);
+    TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
+    struct search_options search = {.seed = r->seed, .rollouts = r->rollouts, .parallelism = r->parallelism,
+                                    .no_baselines = r->no_baselines};
+    if (r->planner == API_PLANNER_BASELINES)
+        search.method = SEARCH_BASELINES;
+    else if (r->planner == API_PLANNER_PROPAGATE)
+        search.method = SEARCH_START;
+    return search_create(j->evaluator, &search, &j->search, e);
+}
+
+enum error_code api_job_create(const struct api_request *r, const struct ir_program *image, struct api_job **out,
+                               struct error *e)
+{
+    struct api_job *j = mem_zalloc(1, sizeof *j);
+    j->request = r;
+    j->image = image;
+    sha256_format(image->digest, j->module_digest);
+    json_t *canonical = json_loads(r->canonical, 0, NULL);
+    json_t *pins = json_object_get(canonical, "constraints");
+    j->pins = pins ? json_incref(pins) : json_array();
+    json_decref(canonical);
+    enum error_code code = make(j, e);
+    if (code != ERROR_OK) {
+        api_job_destroy(j);
+        return code;
+    }
+    *out = j;
+    return ERROR_OK;
+}
+
+const struct search *api_job_search(const struct api_job *j)
+{
+    return j->search;
+}
+
+const struct evaluator *api_job_evaluator(const struct api_job *j)
+{
+    return j->evaluator;
+}
+
+const struct plan_context *api_job_context(const struct api_job *j)
+{
+    return j->context;
+}
+
+const struct nda *api_job_nda(const struct api_job *j)
+{
+    return j->nda;
+}
+
+void api_artifacts_release(struct api_artifacts *a)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        free(a->at[i].bytes);
+    memset(a, 0, sizeof *a);
+}
+
+static void add_artifact(struct api_artifacts *a, const char *name, const char *media_type, char *bytes, size_t size)
+{
+    BASE_CHECK(a->count < sizeof a->at / sizeof *a->at);
+    a->at[a->count++] = (struct api_artifact){name, media_type, bytes, size};
+}
+
+/* ------------------------------------------------------------------ modules and proof */
+struct lowered {
+    struct plan plan;
+    struct spmd_local local;
+};
+
+static enum error_code add_module(const struct api_job *j, const struct lowered *l, enum spmd_output form, const char *name,
+                                  struct api_artifacts *out, struct error *e)
+{
+    struct ir_program module = {0};
+    TRY(spmd_emit(j->context, &l->plan, &l->local, form, &module, e));
+    struct text t = {0};
+    ir_print(&module, &t);
+    ir_program_release(&module);
+    add_artifact(out, name, "text/plain; charset=utf-8", t.at, t.size);
+    return ERROR_OK;
+}
+
+static enum error_code lower(const struct api_job *j, const struct report *r, struct lowered *l, struct error *e)
+{
+    plan_init(&l->plan, j->nda, &j->request->mesh);
+    plan_copy(&l->plan, plan_context_start(j->context));
+    for (uint32_t i = 0; i < r->plan.count; i++)
+        plan_apply(j->context, &l->plan, r->plan.decisions[i]);
+    if (hash128_compare(l->plan.hash, r->plan.hash) != 0)
+        return error_set(e, ERROR_INTERNAL, "the best plan's decisions do not replay to its hash");
+    return spmd_walk(j->context, &l->plan, evaluator_options(j->evaluator), &l->local, e);
+}
+
+static enum error_code add_modules(const struct api_job *j, struct report *r, struct api_artifacts *out, struct error *e)
+{
+    static const struct {
+        uint32_t bit;
+        enum spmd_output form;
+        const char *name;
+    } forms[] = {{API_OUTPUT_ANNOTATED, SPMD_ANNOTATED, "annotated.mlir"},
+                 {API_OUTPUT_MANUAL, SPMD_MANUAL, "manual.mlir"},
+                 {API_OUTPUT_LOCAL, SPMD_LOCAL, "local.mlir"}};
+    struct lowered l = {0};
+    enum error_code code = lower(j, r, &l, e);
+    for (size_t i = 0; code == ERROR_OK && i < sizeof forms / sizeof *forms; i++)
+        if (j->request->outputs & forms[i].bit)
+            code = add_module(j, &l, forms[i].form, forms[i].name, out, e);
+    if (code == ERROR_OK && j->request->proof) {
+        struct proof_result proof;
+        code = proof_run(j->image, &j->prepared, j->context, &l.plan, &l.local, j->request->seed, &proof, e);
+        if (code == ERROR_OK) {
+            snprintf(r->proof_status, sizeof r->proof_status, "%s", proof.status);
+            snprintf(r->proof_reason, sizeof r->proof_reason, "%s", proof.reason);
+            r->proof_max_error = proof.max_error;
+            char *text = proof_json(&proof);
+            add_artifact(out, "proof.json", "application/json", text, strlen(text));
+        }
+    }
+    spmd_local_release(&l.local);
+    plan_release(&l.plan);
+    return code;
+}
+
+/* ------------------------------------------------------------------ results */
+static enum error_code make_report(const struct api_job *j, const struct search_state *state, bool reproducible,
+                                   struct report **out, struct error *e)
+{
+    TRY(report_create(j->evaluator, j->search, state, &state->best, out, e));
+    snprintf((*out)->module_digest, sizeof (*out)->module_digest, "%s", j->module_digest);
+    (*out)->seed = j->request->seed;
+    (*out)->reproducible = reproducible;
+    return ERROR_OK;
+}
+
+static char *plan_text(const struct api_job *j, const struct report *r)
+{
+    json_t *plan = encode_plan(r, j->pins);
+    char *text = json_pretty(plan);
+    json_decref(plan);
+    return text;
+}
+
+static void add_reports(const struct api_job *j, const struct report *r, struct api_artifacts *out)
+{
+    if (j->request->outputs & API_OUTPUT_PLAN) {
+        char *plan = plan_text(j, r);
+        add_artifact(out, "plan.json", "application/json", plan, strlen(plan));
+    }
+    if (!(j->request->outputs & API_OUTPUT_REPORT))
+        return;
+    json_t *report = encode_report(r);
+    char *json = json_pretty(report);
+    json_decref(report);
+    add_artifact(out, "report.json", "application/json", json, strlen(json));
+    struct text t = {0};
+    report_text(r, &t);
+    add_artifact(out, "report.txt", "text/plain; charset=utf-8", t.at, t.size);
+}
+
+enum error_code api_job_finish(const struct api_job *j, const struct search_state *state, bool reproducible,
+                               struct api_artifacts *out, struct api_outcome *outcome, struct error *e)
+{
+    struct report *r = NULL;
+    memset(out, 0, sizeof *out);
+    TRY(make_report(j, state, reproducible, &r, e));
+    enum error_code code = add_modules(j, r, out, e);
+    if (code != ERROR_OK) {
+        report_destroy(r);
+        api_artifacts_release(out);
+        return code;
+    }
+    add_reports(j, r, out);
+    *outcome = (struct api_outcome){.fits = r->smallest_budget_bytes == 0, .price = r->price, .cost = r->cost};
+    snprintf(outcome->found_by, sizeof outcome->found_by, "%s", r->plan.found_by);
+    snprintf(outcome->proof, sizeof outcome->proof, "%s", r->proof_status);
+    hash128_format(r->plan.hash, outcome->plan_hash);
+    report_destroy(r);
+    return ERROR_OK;
+}
+
+enum error_code api_job_plan(const struct api_job *j, const struct search_state *state, bool reproducible, char **json,
+                             struct error *e)
+{
+    struct report *r = NULL;
+    TRY(make_report(j, state, reproducible, &r, e));
+    *json = plan_text(j, r);
+    report_destroy(r);
+    return ERROR_OK;
+}
