@@ -1,0 +1,447 @@
+-- The job queue inside Redis: one library of functions, loaded by queue/redis.c, which puts before this text the
+-- line that names the library and `local V = '<version>'`. Functions carry the version in their names, so that two
+-- builds can stand side by side.
+--
+-- The job hash {t}:j:<id> is the truth; the stream {t}:q only rings. A job is a chain of *steps*: step number
+-- `epoch` has a kind and `tasks` tasks. A step of several tasks is followed by one task of kind `join`, which reads
+-- what they left in {t}:d:<id>:<epoch>; a step of one task says itself what follows (epoch_commit, finish).
+--
+--   {t}:j:<id>          hash: the job (b:<name> blobs of the running job, a:<name> artifacts)
+--   {t}:p:<id>          zset: task indices of the present step that nobody holds
+--   {t}:k:<id>:<epoch>  hash: o:<i> who holds task i, r:<i> digest of its result, c:<i> deaths, done
+--   {t}:d:<id>:<epoch>  hash: results of the step's tasks, in the bytes that the worker sent
+--   {t}:run             zset: jobs with tasks to claim, oldest first
+--   {t}:lease           zset: end of lease (ms) -> id/kind/epoch/index
+--   {t}:dl              zset: deadline (ms) -> id
+--   {t}:q               stream, group w: doorbell. Read with NOACK and deleted by the reader: no pending list, so
+--                       trimming it loses nothing but a ring, and workers look by themselves every second.
+--   {t}:idx:<tenant>    zset: creation (ms) -> id;   {t}:open:<tenant> set of its jobs that have not ended
+--   {t}:ev:<id>         stream of events;  {t}:n counters;  {t}:w:<worker> hash, 15 s;  {t}:builds zset of last beats
+--
+-- Every function is idempotent, because a lost reply is ambiguous. Time is Redis' own.
+
+local P = '{t}:'
+local LEASE_MS, GAP_MS, BUILD_GONE_MS = 10000, 3000, 60000
+local KEEP_S, KEEP_DEAD_S, EVENTS = 7 * 86400, 30 * 86400, 1000
+local TASK_DEATHS = 3
+local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
+
+local call = redis.call
+
+local function now_ms()
+    local t = call('TIME')
+    return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+local function int(x)
+    return string.format('%.0f', x)
+end
+
+local function load(id)
+    local flat, job = call('HGETALL', P .. 'j:' .. id), {}
+    for i = 1, #flat, 2 do job[flat[i]] = flat[i + 1] end
+    if not job.state then return nil end
+    job.id = id
+    return job
+end
+
+local function count(what, by)
+    call('HINCRBY', P .. 'n', what, by or 1)
+end
+
+local function event(job, name, data)
+    job.ver = int(call('HINCRBY', P .. 'j:' .. job.id, 'ver', 1))
+    call('HSET', P .. 'j:' .. job.id, 'updated', int(now_ms()))
+    call('XADD', P .. 'ev:' .. job.id, 'MAXLEN', '~', EVENTS, '*', 'event', name, 'ver', job.ver, 'data', data or '')
+end
+
+local function set_state(job, state)
+    if job.state == state then return end
+    count('jobs:' .. job.state, -1)
+    count('jobs:' .. state)
+    job.state = state
+    call('HSET', P .. 'j:' .. job.id, 'state', state)
+end
+
+local function ring()
+    if call('XLEN', P .. 'q') < 64 then call('XADD', P .. 'q', '*', 'r', '1') end
+end
+
+local function member_of(job, index)
+    return job.id .. '/' .. job.kind .. '/' .. job.epoch .. '/' .. index
+end
+
+local function parse_member(member)
+    return string.match(member, '^([^/]+)/([^/]+)/(%d+)/(%d+)$')
+end
+
+-- forgets who works on the present step: their leases end, and what they bring later is stale
+local function drop_step(job)
+    for i = 0, tonumber(job.tasks) - 1 do call('ZREM', P .. 'lease', member_of(job, int(i))) end
+    call('DEL', P .. 'p:' .. job.id, P .. 'k:' .. job.id .. ':' .. job.epoch)
+    call('ZREM', P .. 'run', job.id)
+end
+
+local function start_step(job, epoch, kind, tasks, join, wrap)
+    job.epoch, job.kind, job.tasks, job.join, job.wrap = int(epoch), kind, int(tasks), join, wrap
+    call('HSET', P .. 'j:' .. job.id, 'epoch', job.epoch, 'kind', kind, 'tasks', job.tasks, 'done', '0',
+         'join', join, 'wrap', wrap)
+    local pending = {}
+    for i = 0, tasks - 1 do
+        pending[#pending + 1] = i
+        pending[#pending + 1] = i
+    end
+    call('ZADD', P .. 'p:' .. job.id, unpack(pending))
+    call('ZADD', P .. 'run', job.created, job.id)
+    ring()
+end
+
+local function drop_results(job, epoch)
+    call('DEL', P .. 'd:' .. job.id .. ':' .. epoch, P .. 'k:' .. job.id .. ':' .. epoch)
+end
+
+local function terminal(job, state, err)
+    drop_step(job)
+    drop_results(job, job.epoch)
+    drop_results(job, int(tonumber(job.epoch) - 1))
+    set_state(job, state)
+    call('ZREM', P .. 'dl', job.id)
+    call('SREM', P .. 'open:' .. job.tenant, job.id)
+    call('HSET', P .. 'j:' .. job.id, 'finished', int(now_ms()), 'error', err or '')
+    event(job, 'state', state)
+    local keep = state == 'dead' and KEEP_DEAD_S or KEEP_S
+    if state == 'dead' then call('ZADD', P .. 'dead', int(now_ms()), job.id) end
+    call('EXPIRE', P .. 'j:' .. job.id, keep)
+    call('EXPIRE', P .. 'ev:' .. job.id, keep)
+end
+
+-- cancel, deadline or seconds: keep the best so far by jumping to the step that writes artifacts, where there is one
+local function stop_job(job, why, state_without, err)
+    call('HSET', P .. 'j:' .. job.id, 'stop', why)
+    job.stop = why
+    if job.state == 'finalizing' then
+        if why == 'cancel' then set_state(job, 'cancelling') end
+        event(job, 'stop', why)
+        return
+    end
+    if job.wrap == '' or state_without == 'discard' then
+        terminal(job, why == 'cancel' and 'cancelled' or 'expired', err)
+        return
+    end
+    drop_step(job)
+    drop_results(job, int(tonumber(job.epoch) - 1))
+    set_state(job, why == 'cancel' and 'cancelling' or 'finalizing')
+    start_step(job, tonumber(job.epoch) + 1, job.wrap, 1, '', '')
+    event(job, 'stop', why)
+end
+
+-- {member, token, epoch, index, job fields ...} for whoever holds the task
+local function task_reply(job, index, token)
+    return {member_of(job, index), token, tonumber(job.epoch), tonumber(index), call('HGETALL', P .. 'j:' .. job.id)}
+end
+
+local function lease(job, index, token)
+    local k = P .. 'k:' .. job.id .. ':' .. job.epoch
+    call('HSET', k, 'o:' .. index, token)
+    call('ZADD', P .. 'lease', int(now_ms() + LEASE_MS), member_of(job, index))
+    if job.tasks == '1' then call('HINCRBY', P .. 'j:' .. job.id, 'fence', 1) end
+    if call('ZCARD', P .. 'p:' .. job.id) == 0 then call('ZREM', P .. 'run', job.id) else ring() end
+    return task_reply(job, index, token)
+end
+
+local function take(job, token)
+    local popped = call('ZPOPMIN', P .. 'p:' .. job.id)
+    if not popped[1] then
+        call('ZREM', P .. 'run', job.id)
+        return nil
+    end
+    return lease(job, popped[1], token)
+end
+
+-- after a lost reply: the task that this token was given then
+local function resume(job, token)
+    if job and not TERMINAL[job.state] and token ~= ''
+        and call('HGET', P .. 'k:' .. job.id .. ':' .. job.epoch, 'o:0') == token then
+        return task_reply(job, '0', token)
+    end
+    return nil
+end
+
+-- hello(): the doorbell's group exists
+local function hello()
+    if call('EXISTS', P .. 'q') == 0 or #call('XINFO', 'GROUPS', P .. 'q') == 0 then
+        call('XGROUP', 'CREATE', P .. 'q', 'w', '0', 'MKSTREAM')
+    end
+    return 1
+end
+
+-- submit(id, tenant, kind, open_limit, deadline_ms or 0, field, value ...) -> {'ok'|'exists'|'full', version}
+local function submit(keys, args)
+    local id, tenant, kind, limit, deadline = args[1], args[2], args[3], tonumber(args[4]), tonumber(args[5])
+    local old = load(id)
+    if old then return {'exists', old.ver, old.digest or ''} end
+    if limit > 0 and call('SCARD', P .. 'open:' .. tenant) >= limit then return {'full', '0'} end
+    local now = int(now_ms())
+    call('HSET', P .. 'j:' .. id, 'state', 'queued', 'ver', '0', 'fence', '0', 'attempt', '0', 'tenant', tenant,
+         'created', now, 'first', kind, 'stop', '', 'build', '', 'progress', '', 'error', '',
+         'deadline', deadline > 0 and int(now + deadline) or '0')
+    for i = 6, #args, 2 do call('HSET', P .. 'j:' .. id, args[i], args[i + 1]) end
+    local job = load(id)
+    call('ZADD', P .. 'idx:' .. tenant, now, id)
+    call('SADD', P .. 'open:' .. tenant, id)
+    if deadline > 0 then call('ZADD', P .. 'dl', job.deadline, id) end
+    count('jobs:queued')
+    count('submitted')
+    start_step(job, 0, kind, 1, '', '')
+    event(job, 'state', 'queued')
+    return {'ok', job.ver}
+end
+
+-- a job pinned to a build of which no worker lives any more starts again on this one
+local function restart(job, build)
+    drop_step(job)
+    drop_results(job, int(tonumber(job.epoch) - 1))
+    for field in pairs(job) do
+        if string.sub(field, 1, 2) == 'b:' or string.sub(field, 1, 2) == 'a:' then
+            call('HDEL', P .. 'j:' .. job.id, field)
+        end
+    end
+    call('HSET', P .. 'j:' .. job.id, 'build', build, 'progress', '', 'search_started', '')
+    start_step(job, tonumber(job.epoch) + 1, job.first, 1, '', '')
+    event(job, 'restarted', build)
+end
+
+-- claim(token, build) -> task or nil
+local function claim(keys, args)
+    local token, build = args[1], args[2]
+    for _, id in ipairs(call('ZRANGE', P .. 'run', 0, 31)) do
+        local job = load(id)
+        if not job then
+            call('ZREM', P .. 'run', id)
+        else
+            if job.build ~= '' and job.build ~= build and job.stop == '' then
+                local seen = call('ZSCORE', P .. 'builds', job.build)
+                if not seen or tonumber(seen) < now_ms() - BUILD_GONE_MS then
+                    restart(job, build)
+                    job.build = build
+                end
+            end
+            if job.build == '' or job.build == build or job.stop ~= '' then
+                if job.build == '' then
+                    call('HSET', P .. 'j:' .. id, 'build', build, 'started', int(now_ms()))
+                    call('HINCRBY', P .. 'j:' .. id, 'attempt', 1)
+                    set_state(job, 'validating')
+                    event(job, 'state', 'validating')
+                end
+                local task = take(job, token)
+                if task then return task end
+            end
+        end
+    end
+    return nil
+end
+
+-- beat(worker, build, host, threads, member, token ...) -> {1 held | 0 lost ...}
+local function beat(keys, args)
+    local now, held = now_ms(), {}
+    call('HSET', P .. 'w:' .. args[1], 'build', args[2], 'host', args[3], 'threads', args[4], 'beat', int(now))
+    call('EXPIRE', P .. 'w:' .. args[1], 15)
+    call('ZADD', P .. 'builds', int(now), args[2])
+    call('ZADD', P .. 'workers', int(now), args[1])
+    for i = 5, #args, 2 do
+        local id, _, epoch, index = parse_member(args[i])
+        local mine = id and call('HGET', P .. 'k:' .. id .. ':' .. epoch, 'o:' .. index) == args[i + 1]
+            and call('ZSCORE', P .. 'lease', args[i])
+        if mine then call('ZADD', P .. 'lease', int(now + LEASE_MS), args[i]) end
+        held[#held + 1] = mine and 1 or 0
+    end
+    return held
+end
+
+-- the job when this member is a task of its present step, held by this token
+local function held_job(member, token)
+    local id, kind, epoch, index = parse_member(member)
+    local job = id and load(id)
+    if not job or TERMINAL[job.state] or job.epoch ~= epoch or job.kind ~= kind then return nil, job end
+    if call('HGET', P .. 'k:' .. id .. ':' .. epoch, 'o:' .. index) ~= token then return nil, job end
+    return job, job, index
+end
+
+-- task_done(member, token, digest, payload, next token) -> {'more'|'stale'|'duplicate'} or {'next', task}
+-- Results carry no fence: the first is kept, a later one must be byte-equal.
+local function task_done(keys, args)
+    local member, token, digest, payload, next_token = args[1], args[2], args[3], args[4], args[5]
+    local id, kind, epoch, index = parse_member(member)
+    local job = load(id)
+    if not job or TERMINAL[job.state] or job.epoch ~= epoch or job.kind ~= kind then
+        local again = resume(job, next_token)
+        if again then return {'next', again} end
+        count('tasks:' .. kind .. ':stale')
+        return {'stale'}
+    end
+    local k = P .. 'k:' .. id .. ':' .. epoch
+    local before = call('HGET', k, 'r:' .. index)
+    if before then
+        if before ~= digest then count('nondeterminism') end
+        count('tasks:' .. kind .. ':duplicate')
+        return {'duplicate'}
+    end
+    call('HSET', k, 'r:' .. index, digest)
+    call('HDEL', k, 'o:' .. index)
+    call('HSET', P .. 'd:' .. id .. ':' .. epoch, index, payload)
+    call('ZREM', P .. 'lease', member)
+    call('ZREM', P .. 'p:' .. id, index)
+    count('tasks:' .. kind .. ':ok')
+    local done = call('HINCRBY', P .. 'j:' .. id, 'done', 1)
+    call('HINCRBY', P .. 'j:' .. id, 'tasks_done', 1)
+    call('HINCRBY', P .. 'j:' .. id, 'ver', 1)
+    if done < tonumber(job.tasks) then return {'more'} end
+    start_step(job, tonumber(epoch) + 1, job.join, 1, '', job.wrap)
+    return {'next', take(job, next_token)}
+end
+
+-- epoch_commit(member, token, next token, kind, tasks, join, wrap, state, progress, rollouts, field, value ...)
+-- -> {'stale'|'fenced'} or {'next', task}. Fields are b:<name> and a:<name>; an empty value removes the field.
+local function epoch_commit(keys, args)
+    local member, token, next_token = args[1], args[2], args[3]
+    local job, any = held_job(member, token)
+    if not job then
+        local again = resume(any, next_token)
+        if again then return {'next', again} end
+        count('fenced')
+        return {'fenced'}
+    end
+    local key, kind, tasks = P .. 'j:' .. job.id, args[4], tonumber(args[5])
+    for i = 11, #args, 2 do
+        if args[i + 1] == '' then call('HDEL', key, args[i]) else call('HSET', key, args[i], args[i + 1]) end
+    end
+    if args[9] ~= '' then call('HSET', key, 'progress', args[9]) end
+    call('HSET', key, 'rollouts', args[10])
+    count('tasks:' .. job.kind .. ':ok')
+    call('HINCRBY', key, 'tasks_done', 1)
+    drop_step(job)
+    drop_results(job, job.epoch)
+    drop_results(job, int(tonumber(job.epoch) - 1))
+    local join, wrap, state = args[6], args[7], args[8]
+    local limit, began = tonumber(job.seconds_ms or '0'), tonumber(job.search_started or '')
+    if tasks > 1 and not began then
+        began = now_ms()
+        call('HSET', key, 'search_started', int(began))
+    end
+    if limit > 0 and began and wrap ~= '' and job.stop == '' and now_ms() - began > limit then
+        kind, tasks, join, wrap, state = wrap, 1, '', '', 'finalizing'
+        call('HSET', key, 'stop', 'seconds')
+    end
+    if job.state ~= 'cancelling' then set_state(job, state) end
+    start_step(job, tonumber(job.epoch) + 1, kind, tasks, join, wrap)
+    event(job, 'step', kind)
+    return {'next', take(job, next_token)}
+end
+
+-- finish(member, token, state, error, progress, field, value ...) -> 'ok' | 'fenced': the terminal transition
+local function finish(keys, args)
+    local job, any = held_job(args[1], args[2])
+    if not job then
+        if any and TERMINAL[any.state] and any.last == args[2] then return 'ok' end
+        count('fenced')
+        return 'fenced'
+    end
+    local key, state = P .. 'j:' .. job.id, args[3]
+    for i = 6, #args, 2 do call('HSET', key, args[i], args[i + 1]) end
+    if args[5] ~= '' then call('HSET', key, 'progress', args[5]) end
+    call('HSET', key, 'last', args[2])
+    call('HINCRBY', key, 'tasks_done', 1)
+    count('tasks:' .. job.kind .. (state == 'failed' and ':failed' or ':ok'))
+    if job.stop == 'cancel' then state = 'cancelled' end
+    terminal(job, state, args[4])
+    return 'ok'
+end
+
+local function requeue(member, lost)
+    local id, kind, epoch, index = parse_member(member)
+    call('ZREM', P .. 'lease', member)
+    local job = load(id)
+    if not job or TERMINAL[job.state] or job.epoch ~= epoch or job.kind ~= kind then return end
+    local k = P .. 'k:' .. id .. ':' .. epoch
+    if call('HEXISTS', k, 'r:' .. index) == 1 then return end
+    if lost and call('HEXISTS', k, 'o:' .. index) == 1 then count('lease_lost') end
+    call('HDEL', k, 'o:' .. index)
+    call('ZADD', P .. 'p:' .. id, index, index)
+    call('ZADD', P .. 'run', job.created, id)
+    ring()
+end
+
+-- release(member, token): a worker that leaves gives its task back
+local function release(keys, args)
+    local job = held_job(args[1], args[2])
+    if not job then return 0 end
+    requeue(args[1], false)
+    return 1
+end
+
+-- died(member, token, error, backoff_ms) -> 'again' | 'dead' | 'stale': the task killed its process
+local function died(keys, args)
+    local job, _, index = held_job(args[1], args[2])
+    if not job then return 'stale' end
+    local k = P .. 'k:' .. job.id .. ':' .. job.epoch
+    count('tasks:' .. job.kind .. ':died')
+    if call('HINCRBY', k, 'c:' .. index, 1) >= TASK_DEATHS then
+        terminal(job, job.stop == 'cancel' and 'cancelled' or 'dead', args[3])
+        return 'dead'
+    end
+    call('HDEL', k, 'o:' .. index)
+    call('ZADD', P .. 'lease', int(now_ms() + tonumber(args[4])), args[1])   -- reap takes it up after the backoff
+    event(job, 'retry', job.kind)
+    return 'again'
+end
+
+-- cancel(id, discard) -> {'ok'|'terminal'|'missing', state}
+local function cancel(keys, args)
+    local job = load(args[1])
+    if not job then return {'missing', ''} end
+    if TERMINAL[job.state] then return {'terminal', job.state} end
+    if job.stop ~= 'cancel' then stop_job(job, 'cancel', args[2] == '1' and 'discard' or '', '') end
+    return {'ok', job.state}
+end
+
+-- reap(): called about once a second by every worker and server; returns how many tasks were taken up again
+local function reap()
+    local now = now_ms()
+    local last = tonumber(call('HGET', P .. 'n', 'reaped') or '0')
+    call('HSET', P .. 'n', 'reaped', int(now))
+    if now - last > GAP_MS then   -- nobody could beat either: an outage is not a crash
+        for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now + LEASE_MS))) do
+            call('ZADD', P .. 'lease', 'XX', int(now + LEASE_MS), member)
+        end
+    end
+    local expired = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now), 'LIMIT', 0, 200)
+    for _, member in ipairs(expired) do requeue(member, true) end
+    for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'dl', '-inf', int(now), 'LIMIT', 0, 50)) do
+        local job = load(id)
+        call('ZREM', P .. 'dl', id)
+        if job and not TERMINAL[job.state] and job.stop == '' then
+            local err = '{"code":"deadline","detail":"the deadline passed before a plan was ready"}'
+            stop_job(job, 'deadline', job.on_deadline == 'fail' and 'discard' or '', err)
+        end
+    end
+    call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
+    call('XTRIM', P .. 'q', 'MAXLEN', 0)
+    if call('ZCARD', P .. 'run') > 0 then ring() end
+    return #expired
+end
+
+-- only submit is refused when memory is short: what is under way can end
+local function register(name, callback, flags)
+    redis.register_function{function_name = 'toast_' .. name .. '_' .. V, callback = callback, flags = flags}
+end
+register('hello', hello, {'allow-oom'})
+register('submit', submit, {})
+register('claim', claim, {'allow-oom'})
+register('beat', beat, {'allow-oom'})
+register('task_done', task_done, {'allow-oom'})
+register('epoch_commit', epoch_commit, {'allow-oom'})
+register('finish', finish, {'allow-oom'})
+register('release', release, {'allow-oom'})
+register('died', died, {'allow-oom'})
+register('cancel', cancel, {'allow-oom'})
+register('reap', reap, {'allow-oom'})

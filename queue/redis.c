@@ -1,0 +1,177 @@
+/* See redis.h. After any error a hiredis context is dead: it is freed at once and made anew by the next command. */
+#include "queue/redis.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const unsigned char queue_library_text[];   /* queue/library.lua, by toast_embed */
+
+enum { CONNECT_S = 2, REPLY_S = 5 };   /* REPLY_S must exceed the longest BLOCK (queue.c: 1 s) */
+
+struct redis {
+    redisContext *context;             /* NULL: not connected */
+    char *unix_path, *host, *password; /* one of unix_path and host */
+    int port;
+    unsigned long connects;
+    char version[13];                  /* of the function library: first digits of its SHA-256 */
+};
+
+enum error_code redis_create(const char *address, struct redis **out, struct error *e)
+{
+    struct redis *r = mem_zalloc(1, sizeof *r);
+    uint8_t digest[32];
+    char hex[65];
+    sha256_bytes(queue_library_text, strlen((const char *)queue_library_text), digest);
+    sha256_format(digest, hex);
+    snprintf(r->version, sizeof r->version, "%.12s", hex);
+    if (strncmp(address, "unix:", 5) == 0 && address[5]) {
+        r->unix_path = mem_strdup(address + 5);
+    } else if (strncmp(address, "redis://", 8) == 0) {
+        const char *host = address + 8, *at = strrchr(host, '@');
+        if (at && host[0] == ':')
+            r->password = mem_strndup(host + 1, (size_t)(at - host - 1));
+        host = at ? at + 1 : host;
+        const char *colon = strrchr(host, ':');
+        r->host = colon ? mem_strndup(host, (size_t)(colon - host)) : mem_strdup(host);
+        r->port = colon ? atoi(colon + 1) : 6379;
+    }
+    if (!r->unix_path && (!r->host || !r->host[0] || r->port <= 0 || r->port > 65535)) {
+        redis_destroy(r);
+        return error_set(e, ERROR_USAGE, "the Redis address must be unix:PATH or redis://[:PASSWORD@]HOST:PORT");
+    }
+    *out = r;
+    return ERROR_OK;
+}
+
+void redis_destroy(struct redis *r)
+{
+    if (!r)
+        return;
+    if (r->context)
+        redisFree(r->context);
+    free(r->unix_path);
+    free(r->host);
+    free(r->password);
+    free(r);
+}
+
+unsigned long redis_reconnects(const struct redis *r)
+{
+    return r->connects > 1 ? r->connects - 1 : 0;
+}
+
+static void drop(struct redis *r)
+{
+    if (r->context)
+        redisFree(r->context);
+    r->context = NULL;
+}
+
+static enum error_code connect_now(struct redis *r, struct error *e)
+{
+    struct timeval limit = {.tv_sec = CONNECT_S}, reply_limit = {.tv_sec = REPLY_S};
+    if (r->context)
+        return ERROR_OK;
+    r->context = r->unix_path ? redisConnectUnixWithTimeout(r->unix_path, limit)
+                              : redisConnectWithTimeout(r->host, r->port, limit);
+    if (!r->context || r->context->err) {
+        error_set(e, ERROR_UNAVAILABLE, "Redis cannot be reached: %s", r->context ? r->context->errstr : "no memory");
+        drop(r);
+        return ERROR_UNAVAILABLE;
+    }
+    redisSetTimeout(r->context, reply_limit);
+    if (r->password) {
+        redisReply *reply = redisCommand(r->context, "AUTH %s", r->password);
+        bool good = reply && reply->type != REDIS_REPLY_ERROR;
+        if (reply)
+            freeReplyObject(reply);
+        if (!good) {
+            drop(r);
+            return error_set(e, ERROR_UNAVAILABLE, "Redis refuses the password");
+        }
+    }
+    r->connects++;
+    return ERROR_OK;
+}
+
+/* what an error reply means to a caller; Redis' text is our own scripts' or Redis' own, never a client's */
+static enum error_code judge(const redisReply *reply, struct error *e)
+{
+    static const char *const passing[] = {"LOADING", "OOM", "READONLY", "MISCONF", "BUSY", "NOAUTH", "NOPERM",
+                                          "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN"};
+    if (strstr(reply->str, "OOM command not allowed"))
+        return error_set(e, ERROR_UNAVAILABLE, "Redis is out of memory; jobs are taken again when space is free");
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (strncmp(reply->str, passing[i], strlen(passing[i])) == 0)
+            return error_set(e, ERROR_UNAVAILABLE, "Redis cannot serve now: %.200s", reply->str);
+    return error_set(e, ERROR_INTERNAL, "Redis refused a command: %.200s", reply->str);
+}
+
+enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes, redisReply **out,
+                              struct error *e)
+{
+    enum error_code code = connect_now(r, e);
+    if (code != ERROR_OK)
+        return code;
+    redisReply *reply = redisCommandArgv(r->context, argc, argv, sizes);
+    if (!reply) {
+        error_set(e, ERROR_UNAVAILABLE, "the connection to Redis broke: %s", r->context->errstr);
+        drop(r);
+        return ERROR_UNAVAILABLE;
+    }
+    if (reply->type == REDIS_REPLY_ERROR) {
+        code = judge(reply, e);
+        freeReplyObject(reply);
+        return code;
+    }
+    *out = reply;
+    return ERROR_OK;
+}
+
+/* The library's text names itself and its functions by version, so that two builds stand side by side. */
+static enum error_code load_library(struct redis *r, struct error *e)
+{
+    char *text = mem_printf("#!lua name=toast_%s\nlocal V = '%s'\n%s", r->version, r->version,
+                            (const char *)queue_library_text);
+    const char *argv[] = {"FUNCTION", "LOAD", "REPLACE", text};
+    redisReply *reply = NULL;
+    enum error_code code = redis_command(r, 4, argv, NULL, &reply, e);
+    free(text);
+    if (code == ERROR_OK)
+        freeReplyObject(reply);
+    return code;
+}
+
+enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv, const size_t *sizes,
+                           redisReply **out, struct error *e)
+{
+    enum { FIXED = 4 };
+    const char **all = mem_alloc((size_t)(argc + FIXED) * sizeof *all);
+    size_t *all_sizes = mem_alloc((size_t)(argc + FIXED) * sizeof *all_sizes);
+    char *function = mem_printf("toast_%s_%s", name, r->version);
+    const char *head[FIXED] = {"FCALL", function, "1", "{t}"};
+    for (int i = 0; i < argc + FIXED; i++) {
+        all[i] = i < FIXED ? head[i] : argv[i - FIXED];
+        all_sizes[i] = i >= FIXED && sizes ? sizes[i - FIXED] : strlen(all[i]);
+    }
+    struct error scratch, *why = e ? e : &scratch;
+    enum error_code code = ERROR_OK;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        code = redis_command(r, argc + FIXED, all, all_sizes, out, why);
+        if (code == ERROR_INTERNAL && strstr(why->message, "Function not found")) {
+            code = load_library(r, why);
+            if (code != ERROR_OK)
+                break;
+        } else if (code != ERROR_UNAVAILABLE || r->context) {
+            break;   /* done, or refused by a Redis that answers */
+        }
+    }
+    free(function);
+    free(all_sizes);
+    free(all);
+    return code;
+}

@@ -1,0 +1,25 @@
+/* What a back end of the store provides. Digests are valid when they come here. */
+#ifndef TOAST_STORE_BACKEND_H
+#define TOAST_STORE_BACKEND_H
+
+#include "store/store.h"
+
+struct store_calls {
+    void (*destroy)(struct store *s);
+    enum error_code (*put)(struct store *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
+                           struct error *e);
+    enum error_code (*get)(struct store *s, const char *digest, struct store_view *out, struct error *e);
+    enum error_code (*open)(struct store *s, const char *digest, int *fd, size_t *size, struct error *e);
+    double (*free_share)(const struct store *s);
+};
+
+/* the first member of each back end's own struct */
+struct store {
+    const struct store_calls *calls;
+};
+
+enum error_code store_directory_create(const char *folder, struct store **out, struct error *e) BASE_CHECKED;
+enum error_code store_remote_create(const char *url, const struct store_options *options, struct store **out,
+                                    struct error *e) BASE_CHECKED;
+
+#endif

@@ -1,0 +1,257 @@
+/* The directory back end: tmp/ -> fsync -> rename -> fsync of the folder, so that a blob is whole or absent after a
+ * crash. Two levels of 256 folders keep folders small. Files in tmp/ older than an hour are someone's crash and are
+ * removed at start. */
+#include "store/backend.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+struct directory {
+    struct store base;
+    char *folder;
+};
+
+struct store_writer {
+    struct directory *store;
+    struct sha256 *hash;
+    char *path;
+    int fd;
+};
+
+static char *blob_path(const struct directory *d, const char *digest)
+{
+    return mem_printf("%s/blobs/%.2s/%.2s/%s", d->folder, digest, digest + 2, digest);
+}
+
+/* a path of ours and errno */
+static enum error_code failed(const char *what, struct error *e)
+{
+    return error_set(e, ERROR_IO, "the blob store cannot %s: %s", what, strerror(errno));
+}
+
+static void directory_destroy(struct store *s)
+{
+    struct directory *d = (struct directory *)s;
+    free(d->folder);
+    free(d);
+}
+
+enum error_code store_writer_begin(struct store *s, struct store_writer **out, struct error *e)
+{
+    struct directory *d = (struct directory *)s;
+    char *path = mem_printf("%s/tmp/XXXXXX", d->folder);
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) {
+        free(path);
+        return failed("make a temporary file", e);
+    }
+    struct store_writer *w = mem_zalloc(1, sizeof *w);
+    *w = (struct store_writer){.store = d, .hash = sha256_create(), .path = path, .fd = fd};
+    *out = w;
+    return ERROR_OK;
+}
+
+enum error_code store_writer_add(struct store_writer *w, const void *bytes, size_t size, struct error *e)
+{
+    const char *at = bytes;
+    sha256_add(w->hash, bytes, size);
+    while (size) {
+        ssize_t n = write(w->fd, at, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return failed("write", e);
+        at += n;
+        size -= (size_t)n;
+    }
+    return ERROR_OK;
+}
+
+void store_writer_abandon(struct store_writer *w)
+{
+    if (!w)
+        return;
+    if (w->fd >= 0)
+        close(w->fd);
+    if (w->path)
+        unlink(w->path);
+    sha256_destroy(w->hash);
+    free(w->path);
+    free(w);
+}
+
+static enum error_code sync_folder(const char *path, struct error *e)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = fd < 0 ? -1 : fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    return result == 0 ? ERROR_OK : failed("make a folder durable", e);
+}
+
+/* renames the finished temporary file into its place */
+static enum error_code publish(struct store_writer *w, const char *digest, struct error *e)
+{
+    char *path = blob_path(w->store, digest), *folder = mem_strdup(path);
+    *strrchr(folder, '/') = 0;
+    enum error_code code = ERROR_OK;
+    if (fchmod(w->fd, 0444) != 0 || fsync(w->fd) != 0)
+        code = failed("make a blob durable", e);
+    if (code == ERROR_OK && access(folder, F_OK) != 0)
+        code = file_make_directory(folder, e);
+    if (code == ERROR_OK && rename(w->path, path) != 0)
+        code = failed("put a blob into its place", e);
+    if (code == ERROR_OK)
+        code = sync_folder(folder, e);
+    free(folder);
+    free(path);
+    return code;
+}
+
+enum error_code store_writer_finish(struct store_writer *w, const char *expected, char digest[STORE_DIGEST_SIZE],
+                                    bool *existed, struct error *e)
+{
+    uint8_t raw[32];
+    enum error_code code = ERROR_OK;
+    sha256_finish(w->hash, raw);
+    w->hash = NULL;
+    sha256_format(raw, digest);
+    *existed = false;
+    if (expected && strcmp(expected, digest) != 0) {
+        code = error_set(e, ERROR_INVALID_REQUEST, "the bytes have the SHA-256 %s, which is not the one named", digest);
+    } else {
+        char *path = blob_path(w->store, digest);
+        *existed = access(path, F_OK) == 0;
+        free(path);
+        if (!*existed)
+            code = publish(w, digest, e);
+    }
+    store_writer_abandon(w);   /* after a rename the temporary name is gone already */
+    return code;
+}
+
+static enum error_code directory_put(struct store *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
+                                     struct error *e)
+{
+    uint8_t raw[32];
+    sha256_bytes(bytes, size, raw);
+    sha256_format(raw, digest);
+    char *path = blob_path((struct directory *)s, digest);
+    bool there = access(path, F_OK) == 0;
+    free(path);
+    if (there)
+        return ERROR_OK;
+    struct store_writer *w;
+    bool existed;
+    enum error_code code = store_writer_begin(s, &w, e);
+    if (code != ERROR_OK)
+        return code;
+    code = store_writer_add(w, bytes, size, e);
+    if (code == ERROR_OK)
+        return store_writer_finish(w, NULL, digest, &existed, e);
+    store_writer_abandon(w);
+    return code;
+}
+
+static enum error_code directory_open(struct store *s, const char *digest, int *fd, size_t *size, struct error *e)
+{
+    char *path = blob_path((struct directory *)s, digest);
+    struct stat st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    if (*fd < 0 && errno == ENOENT)
+        return error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
+    if (*fd < 0)
+        return failed("open a blob", e);
+    if (fstat(*fd, &st) != 0) {
+        close(*fd);
+        return failed("read a blob", e);
+    }
+    *size = (size_t)st.st_size;
+    return ERROR_OK;
+}
+
+static enum error_code directory_get(struct store *s, const char *digest, struct store_view *out, struct error *e)
+{
+    int fd;
+    uint8_t raw[32];
+    char found[STORE_DIGEST_SIZE];
+    enum error_code code = directory_open(s, digest, &fd, &out->size, e);
+    if (code != ERROR_OK)
+        return code;
+    if (out->size) {
+        out->mapping = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (out->mapping == MAP_FAILED) {
+            close(fd);
+            *out = (struct store_view){0};
+            return failed("map a blob", e);
+        }
+    }
+    close(fd);
+    out->bytes = out->size ? out->mapping : "";
+    sha256_bytes(out->bytes, out->size, raw);
+    sha256_format(raw, found);
+    if (strcmp(found, digest) == 0)
+        return ERROR_OK;
+    char *path = blob_path((struct directory *)s, digest), *aside = mem_printf("%s.damaged", path);
+    rename(path, aside);
+    free(aside);
+    free(path);
+    store_view_release(out);
+    return error_set(e, ERROR_IO, "the blob sha256:%s is damaged on disk; it was moved aside", digest);
+}
+
+static double directory_free_share(const struct store *s)
+{
+    struct statvfs v;
+    if (statvfs(((const struct directory *)s)->folder, &v) != 0 || v.f_blocks == 0)
+        return 0;
+    return (double)v.f_bavail / (double)v.f_blocks;
+}
+
+static void remove_old_temporaries(const char *folder)
+{
+    DIR *list = opendir(folder);
+    time_t now = time(NULL);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        struct stat st;
+        if (entry->d_name[0] != '.' && fstatat(dirfd(list), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && now - st.st_mtime > 3600)
+            unlinkat(dirfd(list), entry->d_name, 0);
+    }
+    if (list)
+        closedir(list);
+}
+
+enum error_code store_directory_create(const char *folder, struct store **out, struct error *e)
+{
+    static const struct store_calls calls = {directory_destroy, directory_put, directory_get, directory_open,
+                                             directory_free_share};
+    char *blobs = mem_printf("%s/blobs", folder), *temporary = mem_printf("%s/tmp", folder);
+    enum error_code code = file_make_directory(blobs, e);
+    if (code == ERROR_OK)
+        code = file_make_directory(temporary, e);
+    if (code == ERROR_OK) {
+        remove_old_temporaries(temporary);
+        struct directory *d = mem_zalloc(1, sizeof *d);
+        d->base.calls = &calls;
+        d->folder = mem_strdup(folder);
+        *out = &d->base;
+    }
+    free(temporary);
+    free(blobs);
+    return code;
+}

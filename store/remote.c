@@ -1,0 +1,134 @@
+/* The remote back end: blobs through the server's internal endpoints, so that workers need no common directory.
+ *   GET /internal/blobs/<digest>      200 bytes, 404
+ *   PUT /internal/blobs/<digest>      201 or 200
+ * What was read or written is kept in the cache folder (a directory back end of its own), where there is one. */
+#include "store/backend.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "http/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BLOB_MAX_BYTES = 1 << 30 };
+
+struct remote {
+    struct store base;
+    char *url, *token;
+    struct store *cache;   /* NULL: none */
+};
+
+static void remote_destroy(struct store *s)
+{
+    struct remote *r = (struct remote *)s;
+    store_destroy(r->cache);
+    free(r->url);
+    free(r->token);
+    free(r);
+}
+
+static char *blob_url(const struct remote *r, const char *digest)
+{
+    return mem_printf("%s/internal/blobs/%s", r->url, digest);
+}
+
+static enum error_code exchange(struct remote *r, const char *method, const char *digest, const void *body, size_t size,
+                                struct http_reply *reply, struct error *e)
+{
+    char *url = blob_url(r, digest);
+    struct http_request request = {.method = method, .url = url, .token = r->token, .body = body, .body_size = size,
+                                   .content_type = "application/octet-stream", .max_reply_bytes = BLOB_MAX_BYTES,
+                                   .timeout_s = 120};
+    enum error_code code = http_exchange(&request, reply, e);
+    free(url);
+    return code;
+}
+
+static enum error_code remote_put(struct store *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
+                                  struct error *e)
+{
+    struct remote *r = (struct remote *)s;
+    struct http_reply reply;
+    uint8_t raw[32];
+    sha256_bytes(bytes, size, raw);
+    sha256_format(raw, digest);
+    enum error_code code = exchange(r, "PUT", digest, bytes, size, &reply, e);
+    if (code != ERROR_OK)
+        return code;
+    if (reply.status != 200 && reply.status != 201)
+        code = error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a blob that was sent", reply.status);
+    http_reply_release(&reply);
+    if (code == ERROR_OK && r->cache)
+        code = store_put(r->cache, bytes, size, digest, e);
+    return code;
+}
+
+/* the body becomes an anonymous mapping, so that a view is released the same way whatever it came from */
+static enum error_code view_of(const struct http_reply *reply, const char *digest, struct store_view *out,
+                               struct error *e)
+{
+    uint8_t raw[32];
+    char found[STORE_DIGEST_SIZE];
+    sha256_bytes(reply->body, reply->size, raw);
+    sha256_format(raw, found);
+    if (strcmp(found, digest) != 0)
+        return error_set(e, ERROR_UNAVAILABLE, "the server sent other bytes than the blob sha256:%s", digest);
+    out->bytes = "";
+    out->size = reply->size;
+    if (!reply->size)
+        return ERROR_OK;
+    out->mapping = mmap(NULL, reply->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (out->mapping == MAP_FAILED) {
+        *out = (struct store_view){0};
+        return error_set(e, ERROR_IO, "no memory for a blob of %zu bytes", reply->size);
+    }
+    memcpy(out->mapping, reply->body, reply->size);
+    out->bytes = out->mapping;
+    return ERROR_OK;
+}
+
+static enum error_code remote_get(struct store *s, const char *digest, struct store_view *out, struct error *e)
+{
+    struct remote *r = (struct remote *)s;
+    struct http_reply reply;
+    if (r->cache && store_get(r->cache, digest, out, NULL) == ERROR_OK)
+        return ERROR_OK;
+    enum error_code code = exchange(r, "GET", digest, NULL, 0, &reply, e);
+    if (code != ERROR_OK)
+        return code;
+    if (reply.status == 404)
+        code = error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
+    else if (reply.status != 200)
+        code = error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a request for a blob", reply.status);
+    else
+        code = view_of(&reply, digest, out, e);
+    char again[STORE_DIGEST_SIZE];
+    if (code == ERROR_OK && r->cache)
+        code = store_put(r->cache, out->bytes, out->size, again, e);
+    http_reply_release(&reply);
+    return code;
+}
+
+enum error_code store_remote_create(const char *url, const struct store_options *options, struct store **out,
+                                    struct error *e)
+{
+    static const struct store_calls calls = {remote_destroy, remote_put, remote_get, NULL, NULL};
+    struct remote *r = mem_zalloc(1, sizeof *r);
+    r->base.calls = &calls;
+    r->url = mem_strdup(url);
+    for (size_t n = strlen(r->url); n && r->url[n - 1] == '/'; n--)
+        r->url[n - 1] = 0;
+    if (options && options->token)
+        r->token = mem_strdup(options->token);
+    if (options && options->cache_folder) {
+        enum error_code code = store_directory_create(options->cache_folder, &r->cache, e);
+        if (code != ERROR_OK) {
+            remote_destroy(&r->base);
+            return code;
+        }
+    }
+    *out = &r->base;
+    return ERROR_OK;
+}

@@ -1,0 +1,306 @@
+/* label: service */
+/* timeout: 60 */
+/* links: queue */
+/* The queue's transitions against a real Redis: a job's whole chain, fences, late results, deaths, cancel, deadlines,
+ * and that nothing is lost when Redis is killed. */
+#include "redis_server.h"
+
+#include "queue/queue.h"
+#include "queue/redis.h"
+
+struct fixture {
+    struct redis_server redis;
+    struct queue *q;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = mem_zalloc(1, sizeof *f);
+    struct error e;
+    redis_server_create(&f->redis);
+    ASSERT_OK(queue_create(f->redis.address, &f->q, &e), &e);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    queue_destroy(f->q);
+    redis_server_destroy(&f->redis);
+    free(f);
+    return 0;
+}
+
+static void submit(struct queue *q, char id[QUEUE_ID_SIZE], long long deadline_ms)
+{
+    struct error e;
+    bool existed;
+    struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}};
+    queue_new_id(id);
+    struct queue_submission s = {.id = id, .tenant = "default", .first_kind = "read", .deadline_ms = deadline_ms,
+                                 .fields = fields, .field_count = 2};
+    ASSERT_OK(queue_submit(q, &s, &existed, &e), &e);
+    assert_false(existed);
+    ASSERT_OK(queue_submit(q, &s, &existed, &e), &e);
+    assert_true(existed);
+}
+
+static void expect_state(struct queue *q, const char *id, const char *state)
+{
+    struct error e;
+    struct queue_fields job;
+    ASSERT_OK(queue_job(q, id, &job, &e), &e);
+    assert_string_equal(queue_field(&job, "state"), state);
+    queue_fields_release(&job);
+}
+
+static long long counter(struct queue *q, const char *name)
+{
+    struct error e;
+    struct queue_fields n;
+    ASSERT_OK(queue_counters(q, &n, &e), &e);
+    long long value = queue_number(&n, name);
+    queue_fields_release(&n);
+    return value;
+}
+
+static void claim(struct queue *q, const char *token, struct queue_task *t, bool expected)
+{
+    struct error e;
+    bool found;
+    ASSERT_OK(queue_claim(q, token, "build1", t, &found, &e), &e);
+    assert_int_equal(found, expected);
+}
+
+static bool commit(struct queue *q, const struct queue_task *t, const char *kind, uint32_t tasks, const char *token,
+                   struct queue_task *next)
+{
+    struct error e;
+    bool found;
+    struct queue_pair fields[] = {{"b:snapshot", "digest"}};
+    struct queue_step s = {.kind = kind, .tasks = tasks, .join = tasks > 1 ? "merge" : "", .wrap = "emit",
+                           .state = "running", .progress = "{}", .rollouts = 5, .fields = fields, .field_count = 1};
+    ASSERT_OK(queue_commit(q, t, &s, token, next, &found, &e), &e);
+    return found;
+}
+
+static bool done(struct queue *q, const struct queue_task *t, const char *digest, const char *token,
+                 struct queue_task *next)
+{
+    struct error e;
+    bool found;
+    ASSERT_OK(queue_task_done(q, t, digest, digest, strlen(digest), token, next, &found, &e), &e);
+    return found;
+}
+
+static void test_chain(void **state)
+{
+    struct fixture *f = *state;
+    struct error e;
+    char id[QUEUE_ID_SIZE];
+    struct queue_task t, u, next;
+    assert_true((queue_new_id(id), queue_id_valid(id)));
+    assert_false(queue_id_valid("j_../../etc/passwd"));
+    submit(f->q, id, 0);
+    expect_state(f->q, id, "queued");
+    claim(f->q, "w1", &t, true);
+    assert_string_equal(t.id, id);
+    assert_string_equal(t.kind, "read");
+    assert_string_equal(queue_field(&t.job, "module"), "m");
+    expect_state(f->q, id, "validating");
+    struct queue_task none;
+    claim(f->q, "w2", &none, false);
+    assert_true(commit(f->q, &t, "rollouts", 2, "w1b", &next));
+    assert_string_equal(next.kind, "rollouts");
+    assert_int_equal(next.index, 0);
+    /* the reply was lost: asking again gives the same task, nothing moves */
+    struct queue_task again;
+    assert_true(commit(f->q, &t, "rollouts", 2, "w1b", &again));
+    assert_string_equal(again.member, next.member);
+    queue_task_release(&again);
+    claim(f->q, "w2", &u, true);
+    assert_int_equal(u.index, 1);
+    queue_task_release(&t);
+    assert_false(done(f->q, &u, "digest-1", "w2b", &t));
+    assert_true(done(f->q, &next, "digest-0", "w1c", &t));
+    assert_string_equal(t.kind, "merge");
+    struct queue_fields results;
+    ASSERT_OK(queue_results(f->q, id, t.epoch, &results, &e), &e);
+    assert_int_equal(results.count, 2);
+    assert_string_equal(queue_field(&results, "0"), "digest-0");
+    queue_fields_release(&results);
+    queue_task_release(&next);
+    assert_true(commit(f->q, &t, "emit", 1, "w1d", &next));
+    bool fenced;
+    struct queue_pair artifacts[] = {{"a:plan.json", "abc:10"}};
+    ASSERT_OK(queue_finish(f->q, &next, "succeeded", "", "{\"done\":1}", artifacts, 1, &fenced, &e), &e);
+    assert_false(fenced);
+    ASSERT_OK(queue_finish(f->q, &next, "succeeded", "", "", artifacts, 1, &fenced, &e), &e);
+    assert_false(fenced);
+    expect_state(f->q, id, "succeeded");
+    assert_int_equal(counter(f->q, "jobs:succeeded"), 1);
+    assert_int_equal(counter(f->q, "jobs:running"), 0);
+    assert_int_equal(counter(f->q, "leases"), 0);
+    assert_int_equal(counter(f->q, "run"), 0);
+    queue_task_release(&t);
+    queue_task_release(&u);
+    queue_task_release(&next);
+}
+
+static void test_late_results(void **state)
+{
+    struct fixture *f = *state;
+    char id[QUEUE_ID_SIZE];
+    struct error e;
+    struct queue_task t, a, b, next;
+    submit(f->q, id, 0);
+    claim(f->q, "w1", &t, true);
+    assert_true(commit(f->q, &t, "rollouts", 3, "w1b", &a));
+    assert_false(commit(f->q, &t, "rollouts", 3, "w9", &next));   /* the step is over for anyone else */
+    assert_int_equal(counter(f->q, "fenced"), 1);
+    /* a releases its task, b does it, a's late result must be equal and is counted when it is not */
+    ASSERT_OK(queue_release(f->q, &a, &e), &e);
+    claim(f->q, "w2", &b, true);
+    assert_int_equal(b.index, a.index);
+    assert_false(done(f->q, &b, "x", "w2b", &next));
+    assert_false(done(f->q, &a, "x", "w1c", &next));
+    assert_int_equal(counter(f->q, "nondeterminism"), 0);
+    assert_false(done(f->q, &a, "y", "w1d", &next));
+    assert_int_equal(counter(f->q, "nondeterminism"), 1);
+    struct queue_lease lost[] = {{a.member, a.token, true}};
+    ASSERT_OK(queue_beat(f->q, "worker", "build1", "host", 1, lost, 1, &e), &e);
+    assert_false(lost[0].held);
+    queue_task_release(&t);
+    queue_task_release(&a);
+    queue_task_release(&b);
+}
+
+static void test_deaths(void **state)
+{
+    struct fixture *f = *state;
+    char id[QUEUE_ID_SIZE];
+    struct error e;
+    submit(f->q, id, 0);
+    for (int i = 0; i < 3; i++) {
+        struct queue_task t;
+        claim(f->q, "w1", &t, true);
+        ASSERT_OK(queue_died(f->q, &t, "{\"code\":\"internal\"}", 0, &e), &e);
+        queue_task_release(&t);
+        usleep(3000);
+        ASSERT_OK(queue_reap(f->q, &e), &e);   /* the first reap after a silence only extends leases */
+        redisReply *r = NULL;
+        struct redis *raw;
+        ASSERT_OK(redis_create(f->redis.address, &raw, &e), &e);
+        char member[96];
+        snprintf(member, sizeof member, "%s/read/0/0", id);
+        const char *expire[] = {"ZADD", "{t}:lease", "XX", "1", member};
+        ASSERT_OK(redis_command(raw, 5, expire, NULL, &r, &e), &e);
+        freeReplyObject(r);
+        redis_destroy(raw);
+        ASSERT_OK(queue_reap(f->q, &e), &e);
+    }
+    expect_state(f->q, id, "dead");
+    assert_int_equal(counter(f->q, "tasks:read:died"), 3);
+    assert_int_equal(counter(f->q, "leases"), 0);
+}
+
+static void test_cancel(void **state)
+{
+    struct fixture *f = *state;
+    char id[QUEUE_ID_SIZE], text[32];
+    struct error e;
+    bool terminal, fenced;
+    struct queue_task t, a, w;
+    submit(f->q, id, 0);
+    ASSERT_OK(queue_cancel(f->q, id, false, text, &terminal, &e), &e);
+    assert_false(terminal);
+    expect_state(f->q, id, "cancelled");   /* nothing to keep yet */
+    submit(f->q, id, 0);
+    claim(f->q, "w1", &t, true);
+    assert_true(commit(f->q, &t, "rollouts", 4, "w1b", &a));
+    ASSERT_OK(queue_cancel(f->q, id, false, text, &terminal, &e), &e);
+    assert_string_equal(text, "cancelling");
+    struct queue_lease lost[] = {{a.member, a.token, true}};
+    ASSERT_OK(queue_beat(f->q, "worker", "build1", "host", 1, lost, 1, &e), &e);
+    assert_false(lost[0].held);
+    claim(f->q, "w2", &w, true);
+    assert_string_equal(w.kind, "emit");
+    assert_string_equal(queue_field(&w.job, "stop"), "cancel");
+    ASSERT_OK(queue_finish(f->q, &w, "succeeded", "", "", NULL, 0, &fenced, &e), &e);
+    expect_state(f->q, id, "cancelled");
+    ASSERT_OK(queue_cancel(f->q, id, false, text, &terminal, &e), &e);
+    assert_true(terminal);
+    assert_int_equal(queue_cancel(f->q, "j_00000000000000000000000000", false, text, &terminal, &e), ERROR_NOT_FOUND);
+    queue_task_release(&t);
+    queue_task_release(&a);
+    queue_task_release(&w);
+}
+
+static void test_deadline(void **state)
+{
+    struct fixture *f = *state;
+    char id[QUEUE_ID_SIZE];
+    struct error e;
+    submit(f->q, id, 20);
+    usleep(40000);
+    ASSERT_OK(queue_reap(f->q, &e), &e);
+    expect_state(f->q, id, "expired");
+}
+
+static void test_redis_killed(void **state)
+{
+    struct fixture *f = *state;
+    struct error e;
+    char ids[20][QUEUE_ID_SIZE];
+    struct queue_task t, next;
+    for (int i = 0; i < 20; i++)
+        submit(f->q, ids[i], 0);
+    claim(f->q, "w1", &t, true);
+    redis_server_kill(&f->redis);
+    bool found;
+    assert_int_equal(queue_claim(f->q, "w2", "build1", &next, &found, &e), ERROR_UNAVAILABLE);
+    redis_server_start(&f->redis);
+    assert_true(commit(f->q, &t, "rollouts", 2, "w1b", &next));   /* the lease and the function library outlive it */
+    for (int i = 0; i < 20; i++) {
+        struct queue_fields job;
+        ASSERT_OK(queue_job(f->q, ids[i], &job, &e), &e);
+        queue_fields_release(&job);
+    }
+    struct queue_page page;
+    ASSERT_OK(queue_list(f->q, "default", 0, "", 7, &page, &e), &e);
+    assert_int_equal(page.count, 7);
+    size_t seen = 0;
+    long long at = 0;
+    char last[QUEUE_ID_SIZE] = "";
+    queue_page_release(&page);
+    do {
+        ASSERT_OK(queue_list(f->q, "default", at, last, 7, &page, &e), &e);
+        seen += page.count;
+        if (page.count) {
+            at = page.created_ms[page.count - 1];
+            memcpy(last, page.ids[page.count - 1], QUEUE_ID_SIZE);
+        }
+        found = page.count > 0;
+        queue_page_release(&page);
+    } while (found);
+    assert_int_equal(seen, 20);
+    struct queue_health health;
+    ASSERT_OK(queue_check(f->q, &health, &e), &e);
+    assert_true(health.primary && health.append_only && health.append_always && health.no_eviction);
+    queue_task_release(&t);
+    queue_task_release(&next);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_late_results, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deaths, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_redis_killed, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+/* A real redis-server on a unix socket in a scratch folder, with the settings of production. */
+#ifndef TOAST_TESTS_REDIS_SERVER_H
+#define TOAST_TESTS_REDIS_SERVER_H
+
+#include "support.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct redis_server {
+    char *folder, *socket, *address;   /* address: unix:<socket> */
+    pid_t pid;
+};
+
+static inline void redis_server_start(struct redis_server *s)
+{
+    char *output = mem_printf("%s/redis.log", s->folder);
+    char *argv[] = {"redis-server", "--port", "0", "--unixsocket", s->socket, "--dir", s->folder, "--appendonly", "yes",
+                    "--appendfsync", "always", "--maxmemory", "256mb", "--maxmemory-policy", "noeviction", "--save", "",
+                    NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    unlink(s->socket);
+    assert_int_equal(posix_spawnp(&s->pid, "redis-server", &actions, NULL, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    free(output);
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    snprintf(where.sun_path, sizeof where.sun_path, "%s", s->socket);
+    for (int i = 0; i < 500; i++) {
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        int connected = connect(fd, (struct sockaddr *)&where, sizeof where);
+        close(fd);
+        if (connected == 0)
+            return;
+        usleep(10000);
+    }
+    fail_msg("redis-server did not start");
+}
+
+static inline void redis_server_create(struct redis_server *s)
+{
+    s->folder = support_scratch();
+    s->socket = mem_printf("%s/redis.sock", s->folder);
+    s->address = mem_printf("unix:%s", s->socket);
+    redis_server_start(s);
+}
+
+static inline void redis_server_kill(struct redis_server *s)
+{
+    kill(s->pid, SIGKILL);
+    waitpid(s->pid, NULL, 0);
+}
+
+static inline void redis_server_destroy(struct redis_server *s)
+{
+    redis_server_kill(s);
+    free(s->folder);
+    free(s->socket);
+    free(s->address);
+}
+
+#endif
