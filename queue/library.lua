@@ -26,7 +26,10 @@ local KEEP_S, KEEP_DEAD_S, EVENTS = 7 * 86400, 30 * 86400, 1000
 local TASK_DEATHS = 3
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
-local call = redis.call
+-- redis.call exists only while a function runs, not while the library is loaded
+local function call(...)
+    return redis.call(...)
+end
 
 local function now_ms()
     local t = call('TIME')

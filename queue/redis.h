@@ -1,7 +1,7 @@
 /* One connection to Redis that heals itself: reconnects, and loads our function library where it is missing.
  *
  * NULL replies, error replies and nil are three things: the first two become errors here, nil reaches the caller.
- * A connection belongs to one thread at a time. Sources: hiredis 0.14 README; Redis 7.0 "Redis Functions". */
+ * Processes must ignore SIGPIPE. A connection belongs to one thread at a time. Sources: hiredis 0.14 README; Redis 7.0 "Redis Functions". */
 #ifndef TOAST_QUEUE_REDIS_H
 #define TOAST_QUEUE_REDIS_H
 
