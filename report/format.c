@@ -6,30 +6,7 @@
 
 const char *report_kind_name(uint8_t kind)
 {
-    switch ((enum spmd_step_kind)kind) {
-    case SPMD_ALL_GATHER:
-        return "all_gather";
-    case SPMD_ALL_REDUCE:
-        return "all_reduce";
-    case SPMD_REDUCE_SCATTER:
-        return "reduce_scatter";
-    case SPMD_ALL_TO_ALL:
-        return "all_to_all";
-    case SPMD_PERMUTE:
-        return "collective_permute";
-    case SPMD_SLICE:
-        return "slice";
-    case SPMD_OP:
-    case SPMD_LOOP:
-    case SPMD_LOOP_BODY:
-    case SPMD_LOOP_END:
-    case SPMD_BRANCH:
-    case SPMD_BRANCH_NEXT:
-    case SPMD_BRANCH_END:
-    case SPMD_RESULT:
-        break;
-    }
-    return "op";
+    return kind == SPMD_PERMUTE ? "collective_permute" : spmd_step_kind_name((enum spmd_step_kind)kind);
 }
 
 const char *report_role_name(int role)

@@ -129,12 +129,6 @@ static enum error_code make_conflicts(struct maker *m, struct error *e)
 }
 
 /* ------------------------------------------------------------------ collectives */
-static bool is_collective(uint8_t kind)
-{
-    return kind == SPMD_ALL_GATHER || kind == SPMD_ALL_REDUCE || kind == SPMD_REDUCE_SCATTER ||
-           kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE;
-}
-
 /* The decision that wanted the form, else the one that sharded the operand where it is defined. */
 static int step_decision(const struct maker *m, const struct spmd_step *s)
 {
@@ -180,7 +174,7 @@ static void make_collectives(struct maker *m)
     for (uint32_t i = 0, end; i < m->local.step_count; i = end) {
         const struct spmd_step *s = &m->local.steps[i];
         end = i + 1;
-        if (!is_collective(s->kind))
+        if (!spmd_step_is_collective(s))
             continue;
         while (s->combined && end < m->local.step_count && m->local.steps[end].combined == s->combined)
             end++;
@@ -267,11 +261,14 @@ static void make_memory(struct maker *m)
 static void make_warnings(struct maker *m)
 {
     struct report *r = m->r;
-    uint32_t total = m->n->warning_count + m->local.warning_count;
-    r->warnings = arena_alloc(r->arena, (total + 1) * sizeof *r->warnings);
-    for (uint32_t i = 0; i < total; i++) {
-        const char *w = i < m->n->warning_count ? m->n->warnings[i] : m->local.warnings[i - m->n->warning_count];
-        r->warnings[r->warning_count++] = arena_strndup(r->arena, w, strlen(w));
+    r->warnings = arena_alloc(r->arena, (m->n->warning_count + m->local.replicated_op_count + 1) * sizeof *r->warnings);
+    for (uint32_t i = 0; i < m->n->warning_count; i++)
+        r->warnings[r->warning_count++] = arena_strndup(r->arena, m->n->warnings[i], strlen(m->n->warnings[i]));
+    for (uint32_t i = 0; i < m->local.replicated_op_count; i++) {
+        struct text t = {0};
+        spmd_warning_text(&m->local, i, &t);
+        r->warnings[r->warning_count++] = arena_strndup(r->arena, t.at ? t.at : "", t.size);
+        text_release(&t);
     }
 }
 
