@@ -1,0 +1,195 @@
+#include "api/flags.h"
+
+#include "api/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY(x)                                                                                                \
+    do {                                                                                                      \
+        enum error_code code_ = (x);                                                                          \
+        if (code_ != ERROR_OK)                                                                                \
+            return code_;                                                                                     \
+    } while (0)
+
+int api_flags_take(struct api_flags *f, int argc, char **argv, int *i, struct error *e)
+{
+    const char *flag = argv[*i], **value = NULL;
+#define FLAG_VALUE(field, name, unit, help)                                                                   \
+    if (strcmp(flag, name) == 0)                                                                              \
+        value = &f->field;
+    API_FLAG_TABLE(FLAG_VALUE)
+#undef FLAG_VALUE
+    if (strcmp(flag, "--no-baselines") == 0)
+        return f->no_baselines = true, 1;
+    if (strcmp(flag, "--proof") == 0)
+        return f->proof = true, 1;
+    if (strcmp(flag, "--pin") == 0) {
+        if (f->pin_count == sizeof f->pins / sizeof *f->pins)
+            return error_set(e, ERROR_USAGE, "more than %zu --pin; use --request", sizeof f->pins / sizeof *f->pins), -1;
+        value = &f->pins[f->pin_count];
+    }
+    if (!value)
+        return 0;
+    if (*i + 1 >= argc)
+        return error_set(e, ERROR_USAGE, "%s needs a value", flag), -1;
+    *value = argv[++*i];
+    if (value == &f->pins[f->pin_count])
+        f->pin_count++;
+    return 1;
+}
+
+void api_flags_help(struct text *out)
+{
+#define FLAG_VALUE(field, name, unit, help) text_printf(out, "  %-18s %-6s %s\n", name, unit, help);
+    API_FLAG_TABLE(FLAG_VALUE)
+#undef FLAG_VALUE
+    text_printf(out, "  %-18s %-6s %s\n", "--pin", "PIN", "NAME=AXES per dimension: 'params/*/wq=model,-,?' (- replicated, ? open, a+b)");
+    text_printf(out, "  %-18s %-6s %s\n", "--no-baselines", "", "do not start the search from the experts' plans");
+    text_printf(out, "  %-18s %-6s %s\n", "--proof", "", "run original and sharded module and compare");
+}
+
+static enum error_code set_integer(json_t *root, const char *key, const char *flag, const char *text, struct error *e)
+{
+    if (!text)
+        return ERROR_OK;
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end || errno)
+        return error_set(e, ERROR_USAGE, "%s needs a whole number, not '%.40s'", flag, text);
+    json_object_set_new(root, key, json_integer(n));
+    return ERROR_OK;
+}
+
+static enum error_code set_mesh(json_t *root, const struct api_flags *f, struct error *e)
+{
+    if (f->mesh) {
+        struct mesh m = {0};
+        TRY(mesh_parse(f->mesh, &m, e));
+        json_t *axes = json_array();
+        for (uint32_t a = 0; a < m.axis_count; a++)
+            json_array_append_new(axes, json_pack("{s:s, s:I}", "name", m.axes[a].name, "size", (json_int_t)m.axes[a].size));
+        json_object_set_new(root, "mesh", json_pack("{s:o}", "axes", axes));
+    }
+    if (!f->devices_per_host)
+        return ERROR_OK;
+    json_t *mesh = json_object_get(root, "mesh");
+    if (!mesh)
+        return error_set(e, ERROR_USAGE, "--devices-per-host needs --mesh");
+    return set_integer(mesh, "devices_per_host", "--devices-per-host", f->devices_per_host, e);
+}
+
+/* "a+b" -> ["a", "b"]; "-" -> []; "?" -> null */
+static json_t *pin_dim(const char *text, size_t size)
+{
+    if (size == 1 && *text == '?')
+        return json_null();
+    json_t *axes = json_array();
+    if (size == 1 && *text == '-')
+        return axes;
+    while (size) {
+        size_t n = 0;
+        while (n < size && text[n] != '+')
+            n++;
+        json_array_append_new(axes, json_stringn(text, n));
+        text += n + (n < size);
+        size -= n + (n < size);
+    }
+    return axes;
+}
+
+static enum error_code add_pin(json_t *list, const char *pin, struct error *e)
+{
+    const char *equals = strrchr(pin, '=');
+    if (!equals || equals == pin)
+        return error_set(e, ERROR_USAGE, "--pin needs NAME=AXES, e.g. 'params/*/wq=model,-,?', not '%.60s'", pin);
+    json_t *dims = json_array();
+    for (const char *s = equals + 1; *s;) {
+        size_t n = strcspn(s, ",");
+        json_array_append_new(dims, pin_dim(s, n));
+        s += n + (s[n] == ',');
+    }
+    json_array_append_new(list, json_pack("{s:o, s:o}", "argument", json_stringn(pin, (size_t)(equals - pin)), "dims", dims));
+    return ERROR_OK;
+}
+
+static enum error_code set_lists(json_t *root, const struct api_flags *f, struct error *e)
+{
+    if (f->pin_count) {
+        json_t *list = json_object_get(root, "constraints");
+        if (!json_is_array(list)) {
+            list = json_array();
+            json_object_set_new(root, "constraints", list);
+        }
+        for (uint32_t i = 0; i < f->pin_count; i++)
+            TRY(add_pin(list, f->pins[i], e));
+    }
+    if (f->outputs) {
+        json_t *list = json_array();
+        for (const char *s = f->outputs; *s;) {
+            size_t n = strcspn(s, ",");
+            json_array_append_new(list, json_stringn(s, n));
+            s += n + (s[n] == ',');
+        }
+        json_object_set_new(root, "outputs", list);
+    }
+    return ERROR_OK;
+}
+
+static enum error_code set_budget(json_t *root, const struct api_flags *f, struct error *e)
+{
+    if (!f->rollouts && !f->seconds)
+        return ERROR_OK;
+    json_t *budget = json_object_get(root, "budget");
+    if (!json_is_object(budget)) {
+        budget = json_object();
+        json_object_set_new(root, "budget", budget);
+    }
+    TRY(set_integer(budget, "rollouts", "--rollouts", f->rollouts, e));
+    if (f->seconds) {
+        char *end;
+        double s = strtod(f->seconds, &end);
+        if (end == f->seconds || *end || !(s > 0 && s < 1e7))
+            return error_set(e, ERROR_USAGE, "--seconds needs a positive number, not '%.40s'", f->seconds);
+        json_object_set_new(budget, "seconds", json_real(s));
+    }
+    return ERROR_OK;
+}
+
+static enum error_code fill(json_t *root, const struct api_flags *f, struct error *e)
+{
+    if (!json_is_object(root))
+        return error_set(e, ERROR_INVALID_REQUEST, "a request is a JSON object");
+    TRY(set_mesh(root, f, e));
+    if (f->device)
+        json_object_set_new(root, "device", json_string(f->device));
+    if (f->planner)
+        json_object_set_new(root, "planner", json_string(f->planner));
+    TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", f->memory_limit, e));
+    TRY(set_integer(root, "seed", "--seed", f->seed, e));
+    TRY(set_integer(root, "parallelism", "--parallelism", f->parallelism, e));
+    TRY(set_budget(root, f, e));
+    TRY(set_lists(root, f, e));
+    if (f->no_baselines)
+        json_object_set_new(root, "no_baselines", json_true());
+    if (f->proof)
+        json_object_set_new(root, "proof", json_true());
+    return ERROR_OK;
+}
+
+enum error_code api_flags_request(const struct api_flags *f, char **json, struct error *e)
+{
+    json_t *root = NULL;
+    if (f->request)
+        TRY(json_parse(f->request, f->request_size, API_MAX_JSON_KEYS, &root, e));
+    else
+        root = json_object();
+    enum error_code code = fill(root, f, e);
+    if (code == ERROR_OK)
+        *json = json_compact(root);
+    json_decref(root);
+    return code;
+}

@@ -1,0 +1,64 @@
+#include "cli/output.h"
+
+#include "base/file.h"
+#include "ir/prepare.h"
+#include "ir/read.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+int cli_fail(const char *command, const char *file, const struct error *e)
+{
+    if (file && e->line)
+        fprintf(stderr, "%s:%d:%d: %s\n", file, e->line, e->column, e->message);
+    else if (file && error_code_exit_status(e->code) == 6)
+        fprintf(stderr, "%s: %s\n", file, e->message);
+    else if (e->pointer[0])
+        fprintf(stderr, "toast %s: %s: %s\n", command, e->pointer, e->message);
+    else
+        fprintf(stderr, "toast %s: %s\n", command, e->message);
+    return error_code_exit_status(e->code);
+}
+
+int cli_usage(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "toast %s: ", command);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "; see toast %s --help\n", command);
+    va_end(args);
+    return 2;
+}
+
+enum error_code cli_read_module(const char *path, struct ir_program *out, struct error *e)
+{
+    char *text = NULL;
+    size_t size = 0;
+    enum error_code code = file_read(path, (size_t)512 << 20, &text, &size, e);
+    if (code != ERROR_OK)
+        return code;
+    code = ir_read(text, size, NULL, out, e);
+    free(text);
+    return code;
+}
+
+enum error_code cli_prepare_module(const char *path, struct ir_program *out, struct error *e)
+{
+    struct ir_program image = {0};
+    enum error_code code = cli_read_module(path, &image, e);
+    if (code != ERROR_OK)
+        return code;
+    code = ir_prepare(&image, out, e);
+    ir_program_release(&image);
+    return code;
+}
+
+double cli_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
