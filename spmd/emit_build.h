@@ -43,6 +43,7 @@ struct emit {
     struct { struct emit_axes axes; struct ir_attr attr; } groups[256];   /* replica groups made so far */
     uint32_t group_count;
     int64_t channel;                     /* last channel handle given */
+    struct annotate *annotate;           /* of the annotated form */
     uint32_t op;                         /* program op whose position new ops carry */
 };
 
@@ -115,7 +116,10 @@ void emit_localize(struct emit *e, const struct emit_layout *l, struct emit_tens
                    struct emit_tensor *inside);
 
 /* ---------------------------------------------------------------- emit_reshard.c, emit_collective.c */
-struct emit_tensor emit_local_tensor(const struct emit *e, uint32_t spmd_value);   /* sizes; value may be IR_NONE */
+/* sizes of a value on one device (annotated: of all); .value is what has been written for it, or IR_NONE */
+struct emit_tensor emit_local_tensor(const struct emit *e, uint32_t spmd_value);
+/* its type for the builder, also of tokens and tuples */
+uint32_t emit_value_type(struct emit *e, uint32_t spmd_value);
 /* the value as an array of its atoms at local sizes, under a form; and back */
 struct emit_tensor emit_to_atoms(struct emit *e, struct emit_tensor x, uint32_t origin, const struct spmd_form *f);
 struct emit_tensor emit_from_atoms(struct emit *e, struct emit_tensor x, uint32_t origin, const struct spmd_form *f);
@@ -124,6 +128,26 @@ enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t o
                                 const struct spmd_form *to, struct emit_tensor *out, struct error *error) BASE_CHECKED;
 /* a reshard step, or all steps first .. first + count of one combined collective */
 enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, struct error *error) BASE_CHECKED;
+
+/* ---------------------------------------------------------------- emit_sharding.c: forms as Shardy spells them */
+/* `<@mesh, [{"data"}, {}]>`; partial axes count as replicated. False when some dim's blocks are not ranges of it. */
+bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *f, struct text *out);
+/* the same for the value seen as an array of its atoms */
+void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *f, struct text *out);
+struct ir_attr emit_mesh_attr(struct emit *e);
+
+/* ---------------------------------------------------------------- emit_steps.c: the steps in order, regions nested */
+/* writes all steps; *results (owned) are the builder values of the last one's operands */
+enum error_code emit_steps(struct emit *e, uint32_t **results, uint32_t *count, struct error *error) BASE_CHECKED;
+
+/* ---------------------------------------------------------------- annotate.c: the annotated form's steps */
+struct annotate *annotate_create(const struct emit *e);
+void annotate_destroy(struct annotate *a);   /* NULL is fine */
+/* the builder value that a use of this spmd value reads: constrained when its form is not the definition's */
+uint32_t annotate_use(struct emit *e, uint32_t spmd_value);
+enum error_code annotate_step(struct emit *e, const struct spmd_step *s, struct error *error) BASE_CHECKED;
+size_t annotate_region_open(struct emit *e);             /* constraints made in a region do not outlive it */
+void annotate_region_close(struct emit *e, size_t mark);
 
 /* ---------------------------------------------------------------- emit_copy.c: parts of the program as they are */
 /* attributes of a program op without sharding annotations, copied; returns how many (at most EMIT_MAX_ATTRS - 4) */
