@@ -3,8 +3,7 @@
  * A collective works on one dim of an array. An atom that is the outermost one with more than one element left in its
  * dim is moved along the dim itself; any other along a view of the value as an array of its atoms. Several steps of
  * one combined collective become one op with several operands; where the kind takes one dim for all, every member is
- * first brought to [devices, rest] (gather, exchange) or all of them to one such array (reduce_scatter, which takes
- * one operand only). */
+ * first brought to [devices, rest] (all_gather) or all of them to one such array (reduce_scatter and all_to_all). */
 #include "spmd/emit_build.h"
 
 #include <stdio.h>
@@ -187,65 +186,75 @@ static void join_rows(struct emit *e, struct move *m, int64_t devices, uint8_t a
     finish(e, m);
 }
 
-/* reduce_scatter has one operand: [devices, all members' rests] */
-static void reduce_scatter_together(struct emit *e, struct move *moves, uint32_t count, int64_t devices,
-                                    struct ir_attr *attrs, uint32_t n)
+/* reduce_scatter has one operand, and XLA wants all operands of an all_to_all alike: [devices, all members' rests] */
+static void as_one_array(struct emit *e, struct move *moves, uint32_t count, int64_t devices, struct ir_attr *attrs,
+                         uint32_t n)
 {
+    const struct spmd_step *s = moves[0].step;
     struct emit_tensor *parts = mem_alloc(count * sizeof *parts);
     for (uint32_t i = 0; i < count; i++)
         parts[i] = split_rows(e, &moves[i], devices);
     struct emit_tensor all = emit_concatenate(e, parts, count, 1);
-    int64_t dims[1][EMIT_MAX_RANK] = {{1, all.dims[1]}}, at = 0;
-    attrs[n++] = dim_attr(e, "scatter_dimension", 0);
-    build(e, "stablehlo.reduce_scatter", &all, 1, dims, attrs, n, (enum nda_reducer)moves[0].step->reducer);
+    bool reduces = s->kind == SPMD_REDUCE_SCATTER;
+    int64_t dims[1][EMIT_MAX_RANK] = {{reduces ? 1 : devices, all.dims[1]}}, at = 0;
+    if (reduces) {
+        attrs[n++] = dim_attr(e, "scatter_dimension", 0);
+        build(e, "stablehlo.reduce_scatter", &all, 1, dims, attrs, n, (enum nda_reducer)s->reducer);
+    } else {
+        attrs[n++] = dim_attr(e, "split_dimension", 0);
+        attrs[n++] = dim_attr(e, "concat_dimension", 0);
+        attrs[n++] = dim_attr(e, "split_count", devices);
+        build(e, "stablehlo.all_to_all", &all, 1, dims, attrs, n, NDA_REDUCE_NONE);
+    }
     for (uint32_t i = 0; i < count; at += parts[i++].dims[1]) {
         moves[i].x = emit_slice(e, all, 1, at, at + parts[i].dims[1]);
-        finish(e, &moves[i]);
+        if (reduces)
+            finish(e, &moves[i]);
+        else
+            join_rows(e, &moves[i], devices, moves[i].step->atom);
     }
     free(parts);
+}
+
+/* all_reduce and all_gather take several operands */
+static void as_tuple(struct emit *e, struct move *moves, uint32_t count, int64_t devices, struct ir_attr *attrs,
+                     uint32_t n)
+{
+    const struct spmd_step *s = moves[0].step;
+    int64_t(*dims)[EMIT_MAX_RANK] = mem_zalloc(count, sizeof *dims);
+    struct emit_tensor *xs = mem_alloc(count * sizeof *xs);
+    bool reduces = s->kind == SPMD_ALL_REDUCE;
+    for (uint32_t i = 0; i < count; i++) {
+        xs[i] = reduces ? moves[i].x : rows(e, moves[i].x, 1);
+        memcpy(dims[i], xs[i].dims, sizeof dims[i]);
+        if (!reduces)
+            dims[i][0] = devices;
+    }
+    if (!reduces)
+        attrs[n++] = dim_attr(e, "all_gather_dim", 0);
+    build(e, reduces ? "stablehlo.all_reduce" : "stablehlo.all_gather", xs, count, dims, attrs, n,
+          reduces ? (enum nda_reducer)s->reducer : NDA_REDUCE_NONE);
+    for (uint32_t i = 0; i < count; i++) {
+        moves[i].x = xs[i];
+        if (reduces)
+            finish(e, &moves[i]);
+        else
+            join_rows(e, &moves[i], devices, moves[i].step->atom);
+    }
+    free(xs);
+    free(dims);
 }
 
 static void together(struct emit *e, struct move *moves, uint32_t count)
 {
     const struct spmd_step *s = moves[0].step;
     struct emit_axes axes = step_axes(s);
-    int64_t devices = emit_shards(e, &axes), (*dims)[EMIT_MAX_RANK] = mem_zalloc(count, sizeof *dims);
-    struct emit_tensor *xs = mem_alloc(count * sizeof *xs);
     struct ir_attr attrs[8];
     uint32_t n = participants(e, &axes, s->kind != SPMD_ALL_TO_ALL, attrs);
-    if (s->kind == SPMD_REDUCE_SCATTER) {
-        reduce_scatter_together(e, moves, count, devices, attrs, n);
-        goto out;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        xs[i] = s->kind == SPMD_ALL_REDUCE   ? moves[i].x
-                : s->kind == SPMD_ALL_GATHER ? rows(e, moves[i].x, 1)
-                                             : split_rows(e, &moves[i], devices);
-        memcpy(dims[i], xs[i].dims, sizeof dims[i]);
-        if (s->kind == SPMD_ALL_GATHER)
-            dims[i][0] = devices;
-    }
-    if (s->kind == SPMD_ALL_REDUCE) {
-        build(e, "stablehlo.all_reduce", xs, count, dims, attrs, n, (enum nda_reducer)s->reducer);
-    } else if (s->kind == SPMD_ALL_GATHER) {
-        attrs[n++] = dim_attr(e, "all_gather_dim", 0);
-        build(e, "stablehlo.all_gather", xs, count, dims, attrs, n, NDA_REDUCE_NONE);
-    } else {
-        attrs[n++] = dim_attr(e, "split_dimension", 0);
-        attrs[n++] = dim_attr(e, "concat_dimension", 0);
-        attrs[n++] = dim_attr(e, "split_count", devices);
-        build(e, "stablehlo.all_to_all", xs, count, dims, attrs, n, NDA_REDUCE_NONE);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        moves[i].x = xs[i];
-        if (s->kind == SPMD_ALL_REDUCE)
-            finish(e, &moves[i]);
-        else
-            join_rows(e, &moves[i], devices, moves[i].step->atom);
-    }
-out:
-    free(xs);
-    free(dims);
+    if (s->kind == SPMD_ALL_REDUCE || s->kind == SPMD_ALL_GATHER)
+        as_tuple(e, moves, count, emit_shards(e, &axes), attrs, n);
+    else
+        as_one_array(e, moves, count, emit_shards(e, &axes), attrs, n);
 }
 
 /* ---------------------------------------------------------------- permutation of blocks */
