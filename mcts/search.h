@@ -23,10 +23,11 @@ struct search_options {
 };
 enum search_method { SEARCH_MCTS, SEARCH_RANDOM, SEARCH_GREEDY, SEARCH_PER_ACTION,
                      SEARCH_BASELINES /* only races the baselines */, SEARCH_START /* only prices the pins */ };
-enum { SEARCH_MAX_DEPTH = 30 };
+enum { SEARCH_MAX_DEPTH = 30,  /* of what the search makes */
+       SEARCH_MAX_LIST = 64    /* of any plan: a baseline over many axes may be longer */ };
 
 struct search_plan {                   /* ordered decisions that replay to `hash` */
-    struct plan_decision decisions[SEARCH_MAX_DEPTH];
+    struct plan_decision decisions[SEARCH_MAX_LIST];
     uint32_t count;
     struct hash128 hash;
     struct cost cost;

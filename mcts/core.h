@@ -1,0 +1,166 @@
+/* Inside of the search: what a snapshot and a delta hold, and what a task works with. Only mcts/ includes this.
+ *
+ *   search.c    create: budget, root, baselines            snapshot.c  snapshot and delta <-> checked bytes
+ *   task.c      one task: open, run, collect the delta      rollout.c   PUCT trajectories, walkers
+ *   polish.c    systematic local search                     methods.c   random and greedy search, to compare with
+ *   merge.c     deltas -> next snapshot, when to stop       run.c       threads of this process
+ *   prior.c     which action first                          memo.c      prices known to this process
+ *   list.c      ordered lists, best plans                   domain.c    plans and evaluators
+ */
+#ifndef TOAST_MCTS_CORE_H
+#define TOAST_MCTS_CORE_H
+
+#include "mcts/domain.h"
+#include "mcts/reward.h"
+#include "mcts/tree.h"
+
+enum {
+    CORE_ELITES = 8,
+    CORE_CURVE = 256,
+    CORE_DELTA_EDGES = 1024,       /* service.md section 2 */
+    CORE_DELTA_VALUES = 1024,      /* priced plans beside those of the edges */
+    CORE_SNAPSHOT_EDGES = 1 << 18,
+    CORE_MAX_TASKS = 256,
+    CORE_MAX_ROLLOUTS = 1 << 28,
+    CORE_IDLE_EPOCHS = 3
+};
+
+enum core_found { FOUND_START, FOUND_BASELINE, FOUND_MCTS, FOUND_POLISH, FOUND_RANDOM, FOUND_GREEDY, FOUND_PER_ACTION };
+enum core_stop { STOP_NONE, STOP_BUDGET, STOP_NO_GAIN, STOP_CANCELLED, STOP_SECONDS, STOP_EXHAUSTED };
+
+struct core_plan {
+    struct search_list list;
+    struct hash128 hash;
+    struct cost cost;
+    struct price price;
+    uint16_t found, baseline;
+};
+/* best plans seen, best first, all different */
+struct core_elites {
+    uint32_t count;
+    struct core_plan at[CORE_ELITES];
+};
+/* true when the best one changed */
+bool core_elites_offer(struct core_elites *e, const struct core_plan *p);
+
+struct core_curve {
+    uint64_t rollouts;
+    struct cost cost;
+    int64_t step_ps;
+};
+
+struct core_snapshot {
+    uint32_t epoch, phase, tasks, idle, stop;
+    uint32_t polish_round, polish_offset;          /* candidates of the round before the offset were tried */
+    uint64_t rollouts, evaluations, polish_evaluations, cut;
+    struct core_elites elites;
+    uint32_t curve_count;
+    struct core_curve curve[CORE_CURVE];
+    int32_t *gains;                                /* by decision: reward(decision alone) - reward(root), or TREE_UNKNOWN */
+    struct tree tree;
+};
+void core_snapshot_release(struct core_snapshot *p);
+
+struct core_gain {
+    uint16_t decision;
+    int32_t gain;
+};
+struct core_delta_node {
+    uint64_t state;
+    int32_t value;
+    struct search_list list;
+};
+struct core_delta_edge {
+    uint64_t state, child;
+    int64_t dw;
+    uint32_t action, dn;
+    int32_t best;
+};
+struct core_delta {
+    uint32_t epoch, phase, index, polish_tried;    /* candidates looked at */
+    uint64_t rollouts, evaluations, cut;
+    struct core_elites elites;
+    VEC(struct core_gain) gains;
+    VEC(struct core_delta_node) nodes;
+    VEC(struct core_delta_edge) edges;
+};
+void core_delta_release(struct core_delta *d);
+
+struct core_memo;
+struct search {
+    struct search_domain *domain;                  /* owned */
+    struct search_options options;                 /* with defaults put in */
+    uint64_t id;                                   /* of problem and options: blobs of another search are refused */
+    uint32_t first_rollouts;                       /* of a task of epoch 0 */
+    uint64_t polish_budget;                        /* evaluations */
+    struct core_plan root;
+    struct core_plan *baselines;                   /* in the domain's order */
+    struct search_plan *baseline_plans;
+    int32_t root_reward;
+    struct core_memo *memo;
+};
+int32_t core_reward(const struct search *s, struct cost c);
+void core_plan_publish(const struct search *s, const struct core_plan *p, struct search_plan *out);
+/* rollouts of task `index` in the snapshot's epoch */
+uint64_t core_task_rollouts(const struct search *s, const struct core_snapshot *p, uint32_t index);
+
+/* bytes; *out owned (free) */
+void core_snapshot_write(const struct search *s, const struct core_snapshot *p, struct search_blob *out);
+enum error_code core_snapshot_read(const struct search *s, const void *bytes, size_t size, struct core_snapshot *p,
+                                   struct error *e) BASE_CHECKED;
+void core_delta_write(const struct search *s, const struct core_delta *d, struct search_blob *out);
+enum error_code core_delta_read(const struct search *s, const void *bytes, size_t size, struct core_delta *d,
+                                struct error *e) BASE_CHECKED;
+/* the best plan's decisions must lead to its hash */
+enum error_code core_best_check(const struct search *s, const struct core_elites *elites, struct error *e) BASE_CHECKED;
+
+/* Prices by plan hash, shared by this process' threads. It changes what a pricing takes, never what comes out. */
+struct core_memo *core_memo_create(void);
+void core_memo_destroy(struct core_memo *m);
+bool core_memo_find(struct core_memo *m, struct hash128 hash, struct price *price, struct cost *cost);
+void core_memo_put(struct core_memo *m, struct hash128 hash, const struct price *price, struct cost cost);
+
+/* A task at work. */
+struct core_task {
+    const struct search *s;
+    struct core_snapshot *p;                       /* its tree and elites take up what the task finds */
+    void *session;
+    const struct search_control *control;
+    struct rng rng;
+    uint32_t index;
+    uint64_t rollouts, evaluations, quota;
+    VEC(struct core_gain) gains;
+    uint32_t polish_tried;
+    double *prior;                                 /* by action (decision x 2 + place), sums to 1 */
+    uint32_t *order;                               /* actions by prior, best first */
+    uint32_t *mark, stamp;                         /* scratch of selection */
+};
+static inline uint32_t core_action_count(const struct search *s)
+{
+    return s->domain->decision_count * 2;
+}
+/* fills prior and order; noise from the task's generator */
+void core_prior_fill(struct core_task *t);
+uint32_t core_prior_draw(struct core_task *t);     /* an action, by prior */
+
+/* ERROR_CANCELLED when control says so */
+enum error_code core_task_check(const struct core_task *t, struct error *e) BASE_CHECKED;
+/* Node and value of a list (already replayed to hash); prices it if nobody has. A better best keeps `found`. */
+enum error_code core_task_value(struct core_task *t, const struct search_list *list, struct hash128 hash,
+                                enum core_found found, uint32_t *node, struct error *e) BASE_CHECKED;
+enum error_code core_rollouts(struct core_task *t, struct error *e) BASE_CHECKED;
+enum error_code core_polish(struct core_task *t, struct error *e) BASE_CHECKED;
+uint32_t core_polish_candidates(const struct search *s, const struct core_plan *best);
+uint32_t core_polish_window(const struct search *s);       /* candidates of one round, all tasks together */
+enum error_code core_random(struct core_task *t, struct error *e) BASE_CHECKED;
+enum error_code core_greedy(struct core_task *t, struct error *e) BASE_CHECKED;
+
+/* Moves on ordered lists. Each returns false when it does not apply (list full, empty ..). */
+bool core_list_insert(struct search_list *l, uint32_t at, uint16_t decision);
+bool core_list_delete(struct search_list *l, uint32_t at);
+bool core_list_move(struct search_list *l, uint32_t from, uint32_t to);
+bool core_list_replace(struct search_list *l, uint32_t at, uint16_t decision);
+/* list after an action of the tree */
+bool core_list_act(struct search_list *l, uint32_t action);
+
+#endif

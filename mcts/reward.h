@@ -1,0 +1,17 @@
+/* The reward of a plan (planner.md section 7), in integers: the same on every CPU. */
+#ifndef TOAST_MCTS_REWARD_H
+#define TOAST_MCTS_REWARD_H
+
+#include <stdint.h>
+
+enum {
+    REWARD_ONE = 1 << 30,                  /* 1.0 */
+    REWARD_DEPTH = REWARD_ONE / 5000       /* 0.0002 for each decision of the list: shorter ones are favoured */
+};
+
+/* log2(x) with 32 fractional bits, x >= 1; rounded down, monotone */
+int64_t reward_log2(uint64_t x);
+/* clamp(log2(root / c) / log2(2 x devices x max(1, root)), -1, 1); costs in 2^-32 */
+int32_t reward_value(int64_t root_c, int64_t c, uint64_t devices);
+
+#endif

@@ -1,0 +1,320 @@
+/* One rollout: a trajectory from a start to a plan that is priced, and what it tells every edge on its way.
+ *
+ * Two kinds. *Trajectories* start at the root or a baseline and walk down the tree by PUCT; the first new plan is
+ * where they end, or where a short playout begins. *Walkers* start at one of the best plans known and change its
+ * ordered list (insert anywhere, delete, move, replace): order is priority, and a change in the middle of a list is
+ * out of reach of the tree's two places. Whatever either prices becomes a node that the other can use. */
+#include "mcts/core.h"
+
+enum { MAX_PATH = SEARCH_MAX_LIST + 2, WALKER_TRIES = 8 };
+
+struct path {
+    uint32_t edges[MAX_PATH], count;
+};
+
+static void visit(struct core_task *t, uint32_t edge, int32_t r)
+{
+    struct tree_edge *d = &t->p->tree.edges.at[edge];
+    d->n++;
+    d->w += r;
+    if (r > d->best)
+        d->best = r;
+}
+
+/* The trajectory ends at node, whose value is known. */
+static void back_up(struct core_task *t, const struct path *path, uint32_t node)
+{
+    struct tree *tree = &t->p->tree;
+    const struct tree_node *n = &tree->nodes.at[node];
+    int32_t r = n->value - n->list_count * REWARD_DEPTH;
+    visit(t, tree_edge(tree, node, TREE_STOP, n->state), r);
+    for (uint32_t i = 0; i < path->count; i++)
+        visit(t, path->edges[i], r);
+    t->rollouts++;
+}
+
+static double quality(const struct tree_edge *d)
+{
+    return 0.5 * ((double)d->w / d->n) + 0.5 * d->best;
+}
+
+/* Range of the qualities of a node's edges, for putting them on a scale of 0 to 1 whatever the depth: the reward's
+ * scale is that of the whole search, and the last percent is a thousandth of it. */
+struct range {
+    double low, high, visits;
+};
+
+static struct range range_of(const struct core_task *t, uint32_t node)
+{
+    const struct tree *tree = &t->p->tree;
+    struct range r = {0, 0, 0};
+    for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
+        const struct tree_edge *d = &tree->edges.at[i];
+        if (!d->n)
+            continue;
+        double q = quality(d);
+        r.low = r.visits == 0 || q < r.low ? q : r.low;
+        r.high = r.visits == 0 || q > r.high ? q : r.high;
+        r.visits += d->n;
+    }
+    if (r.high - r.low < REWARD_DEPTH)
+        r.low = r.high - REWARD_DEPTH;
+    return r;
+}
+
+/* The action of highest Q + U; of those never tried only the one of highest prior can win. TREE_NONE - 1: none left.
+ * The stop edge exists from the node's first pricing on and competes by its own record. */
+static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, uint32_t *edge)
+{
+    const struct tree *tree = &t->p->tree;
+    struct range range = range_of(t, node);
+    double root = __builtin_sqrt(range.visits + 1), best = -1;
+    bool found = false;
+    t->stamp++;
+    for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
+        const struct tree_edge *d = &tree->edges.at[i];
+        if (d->action != TREE_STOP)
+            t->mark[d->action] = t->stamp;
+        if (d->child == tree->nodes.at[node].state && d->action != TREE_STOP)
+            continue;
+        double q = d->n ? (quality(d) - range.low) / (range.high - range.low) : 0.5;
+        double prior = d->action == TREE_STOP ? 1.0 / core_action_count(t->s) : t->prior[d->action];
+        double score = q + prior * root * 2 / (1 + d->n);
+        if (!found || score > best || (score == best && d->action < *action)) {
+            found = true;
+            best = score;
+            *action = d->action;
+            *edge = i;
+        }
+    }
+    if (tree->nodes.at[node].list_count >= SEARCH_MAX_DEPTH)
+        return found;
+    for (uint32_t i = 0; i < core_action_count(t->s); i++) {
+        uint32_t a = t->order[i];
+        if (t->mark[a] == t->stamp)
+            continue;
+        if (!found || 0.5 + t->prior[a] * root * 2 > best) {
+            found = true;
+            *action = a;
+            *edge = TREE_NONE;
+        }
+        break;
+    }
+    return found;
+}
+
+/* From a plan that nobody had seen: a few further actions by prior, then a price. */
+static enum error_code play_out(struct core_task *t, struct search_list *list, struct hash128 *hash)
+{
+    for (uint32_t tries = 0; tries < 4 && rng_below(&t->rng, 4) == 0; tries++) {
+        struct search_list next = *list;
+        struct hash128 next_hash;
+        if (!core_list_act(&next, core_prior_draw(t)))
+            break;
+        t->s->domain->replay(t->session, &next, &next_hash);
+        *list = next;
+        *hash = next_hash;
+    }
+    return ERROR_OK;
+}
+
+/* Takes an action nobody took here. *node = the child; *ended = the trajectory ends there (it is priced). */
+static enum error_code expand(struct core_task *t, struct path *path, uint32_t *node, uint32_t action, bool *ended,
+                              struct error *e)
+{
+    struct tree *tree = &t->p->tree;
+    struct search_list list;
+    struct hash128 hash;
+    tree_node_list(tree, *node, &list);
+    *ended = false;
+    if (core_list_act(&list, action))
+        t->s->domain->replay(t->session, &list, &hash);
+    else
+        hash = (struct hash128){0, tree->nodes.at[*node].state};   /* no room */
+    uint32_t edge = tree_edge(tree, *node, action, tree_state(hash));
+    if (tree_state(hash) == tree->nodes.at[*node].state)
+        return ERROR_OK;   /* without effect: never selected again */
+    path->edges[path->count++] = edge;
+    uint32_t child = tree_find(tree, tree_state(hash));
+    if (child != TREE_NONE && tree->nodes.at[child].value != TREE_UNKNOWN) {
+        *node = tree_node(tree, tree_state(hash), list.at, list.count);   /* a transposition: go on from there */
+        return ERROR_OK;
+    }
+    *node = tree_node(tree, tree_state(hash), list.at, list.count);
+    enum error_code code = play_out(t, &list, &hash);
+    *ended = true;
+    return code ? code : core_task_value(t, &list, hash, FOUND_MCTS, node, e);
+}
+
+static enum error_code trajectory(struct core_task *t, uint32_t node, struct error *e)
+{
+    struct path path = {.count = 0};
+    bool ended = false;
+    while (!ended && path.count < MAX_PATH - 1) {
+        uint32_t action, edge;
+        if (!select_action(t, node, &action, &edge) || action == TREE_STOP)
+            break;
+        if (edge == TREE_NONE) {
+            enum error_code code = expand(t, &path, &node, action, &ended, e);
+            if (code)
+                return code;
+            continue;
+        }
+        struct tree *tree = &t->p->tree;
+        uint32_t child = tree_find(tree, tree->edges.at[edge].child);
+        path.edges[path.count++] = edge;
+        if (child == TREE_NONE) {   /* its list was cut from a delta: make it again */
+            struct search_list list;
+            struct hash128 hash;
+            tree_node_list(tree, node, &list);
+            if (!core_list_act(&list, action))
+                break;
+            t->s->domain->replay(t->session, &list, &hash);
+            tree->edges.at[edge].child = tree_state(hash);
+            child = tree_node(tree, tree_state(hash), list.at, list.count);
+        }
+        node = child;
+    }
+    if (!ended) {   /* ended by stop, depth or a known plan: priced already in most cases */
+        struct search_list list;
+        struct hash128 hash;
+        tree_node_list(&t->p->tree, node, &list);
+        if (t->p->tree.nodes.at[node].value == TREE_UNKNOWN) {
+            t->s->domain->replay(t->session, &list, &hash);
+            enum error_code code = core_task_value(t, &list, hash, FOUND_MCTS, &node, e);
+            if (code)
+                return code;
+        }
+    }
+    back_up(t, &path, node);
+    return ERROR_OK;
+}
+
+/* ---- walkers ---- */
+
+struct walker {
+    struct search_list list;
+    int32_t value;
+    int32_t slack;   /* how much worse a step may be */
+};
+
+static uint16_t draw_decision(struct core_task *t)
+{
+    if (rng_below(&t->rng, 2))
+        return (uint16_t)(core_prior_draw(t) / 2);
+    return (uint16_t)rng_below(&t->rng, t->s->domain->decision_count);
+}
+
+static bool random_move(struct core_task *t, struct search_list *l)
+{
+    uint64_t kind = rng_below(&t->rng, 8);
+    uint32_t n = l->count;
+    if (n == 0 || kind < 3)
+        return core_list_insert(l, (uint32_t)rng_below(&t->rng, n + 1), draw_decision(t));
+    if (kind < 4)
+        return core_list_delete(l, (uint32_t)rng_below(&t->rng, n));
+    if (kind < 6)
+        return core_list_move(l, (uint32_t)rng_below(&t->rng, n), (uint32_t)rng_below(&t->rng, n));
+    return core_list_replace(l, (uint32_t)rng_below(&t->rng, n), draw_decision(t));
+}
+
+static void walker_start(struct core_task *t, struct walker *w)
+{
+    const struct core_elites *elites = &t->p->elites;
+    uint64_t a = rng_below(&t->rng, elites->count), b = rng_below(&t->rng, elites->count);
+    const struct core_plan *from = &elites->at[a < b ? a : b];
+    w->list = from->list;
+    w->value = core_reward(t->s, from->cost) - (int32_t)from->list.count * REWARD_DEPTH;
+    w->slack = (int32_t)rng_below(&t->rng, 3) * 5 * REWARD_DEPTH;
+}
+
+static enum error_code walk(struct core_task *t, struct walker *w, struct error *e)
+{
+    struct search_list list = w->list;
+    struct hash128 hash = {0, 0};
+    uint32_t node = TREE_NONE;
+    for (uint32_t i = 0; i < WALKER_TRIES; i++) {   /* prefer a plan that was not priced */
+        list = w->list;
+        uint32_t moved = 0;
+        do
+            moved += random_move(t, &list);
+        while (!moved || rng_below(&t->rng, 3) == 0);
+        t->s->domain->replay(t->session, &list, &hash);
+        node = tree_find(&t->p->tree, tree_state(hash));
+        if (node == TREE_NONE || t->p->tree.nodes.at[node].value == TREE_UNKNOWN)
+            break;
+    }
+    enum error_code code = core_task_value(t, &list, hash, FOUND_MCTS, &node, e);
+    if (code)
+        return code;
+    int32_t value = t->p->tree.nodes.at[node].value - (int32_t)list.count * REWARD_DEPTH;
+    if (value >= w->value - w->slack) {
+        w->value = value;
+        w->list = list;
+    }
+    back_up(t, &(struct path){.count = 0}, node);
+    return ERROR_OK;
+}
+
+/* ---- a task's rollouts ---- */
+
+/* One-step gains at the root that nobody has yet: the task's share, by index. */
+static enum error_code first_steps(struct core_task *t, struct error *e)
+{
+    uint32_t unknown = 0;
+    for (uint32_t i = 0; i < t->s->domain->decision_count && t->rollouts < t->quota; i++) {
+        if (t->p->gains[i] != TREE_UNKNOWN || unknown++ % t->p->tasks != t->index)
+            continue;
+        struct search_list list = {1, {(uint16_t)i}};
+        struct hash128 hash;
+        t->s->domain->replay(t->session, &list, &hash);
+        uint32_t node;
+        enum error_code code = core_task_check(t, e);
+        if (!code)
+            code = core_task_value(t, &list, hash, FOUND_MCTS, &node, e);
+        if (code)
+            return code;
+        struct tree *tree = &t->p->tree;
+        struct core_gain gain = {(uint16_t)i, tree->nodes.at[node].value - t->s->root_reward - REWARD_DEPTH};
+        VEC_PUSH(&t->gains, gain);
+        uint32_t root = tree_find(tree, tree_state(t->s->root.hash));
+        struct path path = {.count = 0};
+        if (root != TREE_NONE && root != node) {
+            path.edges[path.count++] = tree_edge(tree, root, i * 2 + TREE_LAST, tree_state(hash));
+        }
+        back_up(t, &path, node);
+    }
+    for (size_t i = 0; i < t->gains.count; i++)
+        t->p->gains[t->gains.at[i].decision] = t->gains.at[i].gain;
+    return ERROR_OK;
+}
+
+enum error_code core_rollouts(struct core_task *t, struct error *e)
+{
+    enum error_code code = first_steps(t, e);
+    core_prior_fill(t);
+    struct walker walker;
+    walker_start(t, &walker);
+    const struct search *s = t->s;
+    uint32_t baselines = s->options.no_baselines ? 0 : s->domain->baseline_count;
+    while (!code && t->rollouts < t->quota) {
+        code = core_task_check(t, e);
+        if (code)
+            break;
+        uint64_t kind = rng_below(&t->rng, 8);
+        if (kind < 4 && s->domain->decision_count) {
+            if (rng_below(&t->rng, 32) == 0)
+                walker_start(t, &walker);
+            code = walk(t, &walker, e);
+            continue;
+        }
+        const struct core_plan *start = &s->root;
+        if (kind < 6 && baselines)
+            start = &s->baselines[rng_below(&t->rng, baselines)];
+        uint32_t node = tree_node(&t->p->tree, tree_state(start->hash), start->list.at, start->list.count);
+        if (t->p->tree.nodes.at[node].value == TREE_UNKNOWN)
+            t->p->tree.nodes.at[node].value = core_reward(s, start->cost);
+        code = trajectory(t, node, e);
+    }
+    return code;
+}

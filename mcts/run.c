@@ -1,0 +1,155 @@
+/* All of a search in this process: threads take the tasks of an epoch in order, the caller's thread merges. The only
+ * file here that reads a clock, for the one option that can cut a search short. */
+#include "mcts/core.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct crew {
+    const struct search *s;
+    const struct search_blob *snapshot;
+    struct search_blob *deltas;
+    uint32_t tasks;
+    atomic_uint next, failed;
+    double end_s;   /* 0: no limit */
+    struct search_control control;
+};
+
+struct hand {
+    struct crew *crew;
+    pthread_t thread;
+    struct evaluator_session *session;   /* kept from epoch to epoch */
+    enum error_code code;
+    struct error error;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool out_of_time(void *user)
+{
+    const struct crew *c = user;
+    return atomic_load(&c->failed) || (c->end_s > 0 && now_s() >= c->end_s);
+}
+
+static void *work(void *arg)
+{
+    struct hand *h = arg;
+    struct crew *c = h->crew;
+    for (;;) {
+        uint32_t i = atomic_fetch_add(&c->next, 1);
+        if (i >= c->tasks || h->code)
+            return NULL;
+        h->code = search_task(c->s, c->snapshot->bytes, c->snapshot->size, i, h->session, &c->control, &c->deltas[i],
+                              &h->error);
+        if (h->code)
+            atomic_store(&c->failed, 1);
+    }
+}
+
+static enum error_code run_tasks(struct crew *c, struct hand *hands, uint32_t threads, struct error *e)
+{
+    atomic_store(&c->next, 0);
+    uint32_t started = 1;
+    for (; started < threads && started < c->tasks; started++)
+        if (pthread_create(&hands[started].thread, NULL, work, &hands[started]) != 0)
+            break;   /* fewer threads, the same result */
+    work(&hands[0]);
+    for (uint32_t i = 1; i < started; i++)
+        pthread_join(hands[i].thread, NULL);
+    enum error_code code = ERROR_OK;
+    for (uint32_t i = 0; i < threads; i++) {   /* a failure explains more than the cancellations it caused */
+        if (hands[i].code && (!code || code == ERROR_CANCELLED)) {
+            code = hands[i].code;
+            if (e)
+                *e = hands[i].error;
+        }
+    }
+    return code;
+}
+
+/* Out of time within an epoch: the best of the tasks that had ended counts. */
+static enum error_code salvage(const struct crew *c, struct search_state *out, struct error *e)
+{
+    for (uint32_t i = 0; i < c->tasks; i++) {
+        struct core_delta d;
+        if (!c->deltas[i].bytes)
+            continue;
+        enum error_code code = core_delta_read(c->s, c->deltas[i].bytes, c->deltas[i].size, &d, e);
+        if (code)
+            return code;
+        const struct core_plan *best = &d.elites.at[0];
+        if (cost_compare(best->cost, best->hash, out->best.cost, out->best.hash) < 0)
+            core_plan_publish(c->s, best, &out->best);
+        out->rollouts += d.rollouts;
+        core_delta_release(&d);
+    }
+    out->phase = SEARCH_DONE;
+    snprintf(out->stop_reason, sizeof out->stop_reason, "seconds");
+    return ERROR_OK;
+}
+
+static enum error_code epochs(struct crew *c, struct hand *hands, uint32_t threads, struct search_blob *snapshot,
+                              void (*progress)(const struct search_state *state, void *user), void *user,
+                              struct search_state *out, bool *reproducible, struct error *e)
+{
+    for (;;) {
+        enum error_code code = search_open(c->s, snapshot->bytes, snapshot->size, out, e);
+        if (code)
+            return code;
+        if (progress)
+            progress(out, user);
+        if (out->phase == SEARCH_DONE)
+            return ERROR_OK;
+        c->tasks = out->tasks;
+        c->deltas = mem_zalloc(c->tasks, sizeof *c->deltas);
+        code = run_tasks(c, hands, threads, e);
+        struct search_blob next = {0};
+        if (code == ERROR_CANCELLED) {
+            *reproducible = false;
+            code = salvage(c, out, e);
+        } else if (!code) {
+            code = search_merge(c->s, snapshot->bytes, snapshot->size, c->deltas, c->tasks, &next, e);
+        }
+        for (uint32_t i = 0; i < c->tasks; i++)
+            free(c->deltas[i].bytes);
+        free(c->deltas);
+        free(snapshot->bytes);
+        *snapshot = next;
+        if (code || !*reproducible)
+            return code;
+    }
+}
+
+enum error_code search_run(const struct search *s, uint32_t threads, double seconds,
+                           void (*progress)(const struct search_state *state, void *user), void *user,
+                           struct search_state *out, bool *reproducible, struct error *e)
+{
+    threads = threads < 1 ? 1 : threads > CORE_MAX_TASKS ? CORE_MAX_TASKS : threads;
+    struct search_blob snapshot;
+    struct crew c = {.s = s, .snapshot = &snapshot, .end_s = seconds > 0 ? now_s() + seconds : 0};
+    c.control = (struct search_control){out_of_time, &c};
+    struct hand *hands = mem_zalloc(threads, sizeof *hands);
+    for (uint32_t i = 0; i < threads; i++) {
+        hands[i].crew = &c;
+        hands[i].session = s->domain->evaluator_create ? s->domain->evaluator_create(s->domain) : NULL;
+    }
+    bool whole = true;
+    search_begin(s, &snapshot);
+    enum error_code code = epochs(&c, hands, threads, &snapshot, progress, user, out, &whole, e);
+    if (reproducible)
+        *reproducible = whole;
+    for (uint32_t i = 0; i < threads; i++)
+        if (hands[i].session)
+            s->domain->evaluator_destroy(hands[i].session);
+    free(hands);
+    free(snapshot.bytes);
+    return code;
+}

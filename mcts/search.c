@@ -1,0 +1,192 @@
+/* The search on a domain: budget, root, baselines, first snapshot, and what a snapshot says. */
+#include "mcts/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const found_names[] = {"replicated", "baseline", "mcts", "polish", "random", "greedy", "per_action"};
+static const char *const stop_names[] = {"", "budget", "no_gain", "cancelled", "seconds", "exhausted"};
+
+int32_t core_reward(const struct search *s, struct cost c)
+{
+    return reward_value(s->root.cost.c, c.c, s->domain->devices);
+}
+
+void core_plan_publish(const struct search *s, const struct core_plan *p, struct search_plan *out)
+{
+    *out = (struct search_plan){.count = p->list.count, .hash = p->hash, .cost = p->cost, .price = p->price};
+    for (uint32_t i = 0; i < p->list.count && s->domain->decisions; i++)
+        out->decisions[i] = s->domain->decisions[p->list.at[i]];
+    if (p->found == FOUND_BASELINE)
+        snprintf(out->found_by, sizeof out->found_by, "baseline %.150s", s->domain->baselines[p->baseline].name);
+    else
+        snprintf(out->found_by, sizeof out->found_by, "%s", found_names[p->found]);
+}
+
+static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* planner.md section 7, service.md section 2: budget and tasks are functions of the program's size */
+static enum error_code set_options(struct search *s, const struct search_options *options, struct error *e)
+{
+    uint64_t operations = s->domain->operations ? s->domain->operations : 1;
+    if (options)
+        s->options = *options;
+    if (!s->options.rollouts)
+        s->options.rollouts = (uint32_t)clamp((1u << 27) / operations, 2000, 20000);
+    if (!s->options.parallelism)
+        s->options.parallelism = 16;
+    if (s->options.parallelism > CORE_MAX_TASKS)
+        return error_set(e, ERROR_INVALID_REQUEST, "parallelism %u is above %u", s->options.parallelism, CORE_MAX_TASKS);
+    if (s->options.rollouts > CORE_MAX_ROLLOUTS)
+        return error_set(e, ERROR_INVALID_REQUEST, "%u rollouts are above %u", s->options.rollouts, CORE_MAX_ROLLOUTS);
+    if (s->options.method > SEARCH_START)
+        return error_set(e, ERROR_INVALID_REQUEST, "unknown search method %u", s->options.method);
+    if (s->options.method == SEARCH_RANDOM || s->options.method == SEARCH_GREEDY)
+        s->options.parallelism = 1;
+    if (s->options.method == SEARCH_START)
+        s->domain->baseline_count = 0;
+    s->first_rollouts = (uint32_t)clamp((1u << 18) / operations, 4, 1024);
+    s->polish_budget = s->options.rollouts / 4;
+    return ERROR_OK;
+}
+
+static enum error_code price_list(const struct search *s, void *session, struct core_plan *p, struct error *e)
+{
+    s->domain->replay(session, &p->list, &p->hash);
+    if (core_memo_find(s->memo, p->hash, &p->price, &p->cost))
+        return ERROR_OK;
+    enum error_code code = s->domain->price(session, &p->list, &p->price, &p->cost, e);
+    if (!code)
+        core_memo_put(s->memo, p->hash, &p->price, p->cost);
+    return code;
+}
+
+static enum error_code price_baselines(struct search *s, struct error *e)
+{
+    struct evaluator_session *evaluator = s->domain->evaluator_create ? s->domain->evaluator_create(s->domain) : NULL;
+    void *session = s->domain->session_create(s->domain, evaluator);
+    s->root.found = FOUND_START;
+    enum error_code code = price_list(s, session, &s->root, e);
+    s->root_reward = code ? 0 : core_reward(s, s->root.cost);
+    for (uint32_t i = 0; i < s->domain->baseline_count && !code; i++) {
+        struct core_plan *b = &s->baselines[i];
+        *b = (struct core_plan){.list = s->domain->baselines[i].list, .found = FOUND_BASELINE, .baseline = (uint16_t)i};
+        code = price_list(s, session, b, e);
+        core_plan_publish(s, b, &s->baseline_plans[i]);
+        snprintf(s->baseline_plans[i].found_by, sizeof s->baseline_plans[i].found_by, "%s", s->domain->baselines[i].name);
+    }
+    s->domain->session_destroy(session);
+    if (evaluator)
+        s->domain->evaluator_destroy(evaluator);
+    return code;
+}
+
+static uint64_t identity(const struct search *s)
+{
+    const struct search_options *o = &s->options;
+    const uint64_t words[] = {1 /* format */, o->seed, o->rollouts, o->parallelism, o->no_baselines, o->method,
+                              s->domain->decision_count, s->domain->total_count, s->domain->baseline_count,
+                              s->domain->operations, s->domain->devices, s->root.hash.hi, s->root.hash.lo,
+                              (uint64_t)s->root.cost.c, (uint64_t)s->root.price.step_ps, (uint64_t)s->root.price.peak_bytes};
+    uint64_t h = 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        h = hash_combine(h, words[i]);
+    for (uint32_t i = 0; i < s->domain->baseline_count; i++)
+        h = hash_combine(h, s->baselines[i].hash.lo ^ (uint64_t)s->baselines[i].cost.c);
+    return h;
+}
+
+enum error_code search_create_on(struct search_domain *d, const struct search_options *options, struct search **out,
+                                 struct error *e)
+{
+    struct search *s = mem_zalloc(1, sizeof *s);
+    s->domain = d;
+    s->memo = core_memo_create();
+    s->baselines = mem_zalloc(d->baseline_count, sizeof *s->baselines);
+    s->baseline_plans = mem_zalloc(d->baseline_count, sizeof *s->baseline_plans);
+    enum error_code code = set_options(s, options, e);
+    if (!code)
+        code = price_baselines(s, e);
+    if (code) {
+        search_destroy(s);
+        return code;
+    }
+    s->id = identity(s);
+    *out = s;
+    return ERROR_OK;
+}
+
+void search_destroy(struct search *s)
+{
+    if (!s)
+        return;
+    core_memo_destroy(s->memo);
+    free(s->baselines);
+    free(s->baseline_plans);
+    s->domain->destroy(s->domain);
+    free(s);
+}
+
+uint32_t search_baseline_count(const struct search *s)
+{
+    return s->domain->baseline_count;
+}
+
+const struct search_plan *search_baseline(const struct search *s, uint32_t i)
+{
+    return &s->baseline_plans[i];
+}
+
+void search_begin(const struct search *s, struct search_blob *snapshot)
+{
+    struct core_snapshot p = {.phase = SEARCH_EPOCHS, .tasks = s->options.parallelism};
+    uint32_t decisions = s->domain->decision_count;
+    p.gains = mem_zalloc(decisions, sizeof *p.gains);
+    for (uint32_t i = 0; i < decisions; i++)
+        p.gains[i] = TREE_UNKNOWN;
+    core_elites_offer(&p.elites, &s->root);
+    uint32_t node = tree_node(&p.tree, tree_state(s->root.hash), s->root.list.at, s->root.list.count);
+    p.tree.nodes.at[node].value = s->root_reward;
+    for (uint32_t i = 0; i < s->domain->baseline_count && !s->options.no_baselines; i++) {
+        const struct core_plan *b = &s->baselines[i];
+        core_elites_offer(&p.elites, b);
+        node = tree_node(&p.tree, tree_state(b->hash), b->list.at, b->list.count);
+        p.tree.nodes.at[node].value = core_reward(s, b->cost);
+    }
+    p.curve_count = 1;
+    p.curve[0] = (struct core_curve){0, p.elites.at[0].cost, p.elites.at[0].price.step_ps};
+    if (!decisions || s->options.method == SEARCH_BASELINES || s->options.method == SEARCH_START) {
+        p.phase = SEARCH_DONE;
+        p.tasks = 0;
+        p.stop = STOP_EXHAUSTED;
+    }
+    core_snapshot_write(s, &p, snapshot);
+    core_snapshot_release(&p);
+}
+
+enum error_code search_open(const struct search *s, const void *snapshot, size_t size, struct search_state *out,
+                            struct error *e)
+{
+    struct core_snapshot p;
+    enum error_code code = core_snapshot_read(s, snapshot, size, &p, e);
+    if (code)
+        return code;
+    code = core_best_check(s, &p.elites, e);
+    if (!code) {
+        *out = (struct search_state){.epoch = p.epoch, .phase = p.phase, .tasks = p.tasks, .rollouts = p.rollouts,
+                                     .evaluations = p.evaluations, .curve_count = p.curve_count};
+        core_plan_publish(s, &p.elites.at[0], &out->best);
+        snprintf(out->stop_reason, sizeof out->stop_reason, "%s", stop_names[p.stop]);
+        for (uint32_t i = 0; i < p.curve_count; i++) {
+            out->curve[i].rollouts = p.curve[i].rollouts;
+            out->curve[i].cost = p.curve[i].cost;
+            out->curve[i].step_ps = p.curve[i].step_ps;
+        }
+    }
+    core_snapshot_release(&p);
+    return code;
+}

@@ -1,0 +1,396 @@
+/* links: mcts */
+/* The search on artificial landscapes: optimum, determinism, merging, damaged blobs, the comparison methods. */
+#include "support.h"
+
+#include <stdio.h>
+
+#include "landscape.h"
+
+static struct search *create(uint64_t land_seed, uint32_t groups, struct search_options o)
+{
+    struct search *s;
+    struct error e;
+    ASSERT_OK(search_create_on(land_create(land_seed, groups), &o, &s, &e), &e);
+    return s;
+}
+
+static struct search_state run(const struct search *s, uint32_t threads)
+{
+    struct search_state state;
+    struct error e;
+    bool reproducible = false;
+    ASSERT_OK(search_run(s, threads, 0, NULL, NULL, &state, &reproducible, &e), &e);
+    assert_true(reproducible);
+    assert_int_equal(state.phase, SEARCH_DONE);
+    return state;
+}
+
+static void logarithm_is_exact_at_powers_and_monotone(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(reward_log2((uint64_t)1 << i), (int64_t)i << 32);
+    /* log2(3) = 1.5849625007211561815 */
+    assert_in_range(reward_log2(3), (uint64_t)(1.58496250072 * 4294967296.0) - 2, (uint64_t)(1.58496250073 * 4294967296.0) + 2);
+    int64_t last = -1;
+    for (uint64_t x = 1; x < (uint64_t)1 << 62; x += 1 + x / 64) {
+        assert_true(reward_log2(x) > last);
+        last = reward_log2(x);
+    }
+}
+
+static void reward_is_zero_at_the_root_and_falls_with_cost(void **state)
+{
+    (void)state;
+    const int64_t one = (int64_t)1 << 32;
+    assert_int_equal(reward_value(one, one, 16), 0);
+    assert_int_equal(reward_value(one, one / 32, 16), REWARD_ONE);   /* 2 x devices times faster */
+    assert_int_equal(reward_value(one, one / 4096, 16), REWARD_ONE);
+    assert_true(reward_value(one * 300, one / 16, 16) < REWARD_ONE);
+    int32_t last = INT32_MAX;
+    for (int64_t c = one / 16; c < one * 300; c += c / 50) {
+        int32_t r = reward_value(one * 300, c, 16);
+        assert_true(r < last);
+        last = r;
+    }
+    assert_int_equal(reward_value(one, 0, 16), REWARD_ONE);
+    assert_int_equal(reward_value(one, INT64_MAX, 1), -REWARD_ONE);
+}
+
+static void lists_move_as_they_say(void **state)
+{
+    (void)state;
+    struct search_list l = {3, {10, 20, 30}};
+    assert_true(core_list_insert(&l, 0, 5));
+    assert_true(core_list_move(&l, 0, 3));
+    const uint16_t moved[] = {10, 20, 30, 5};
+    assert_memory_equal(l.at, moved, sizeof moved);
+    assert_true(core_list_move(&l, 3, 1));
+    assert_true(core_list_delete(&l, 0));
+    const uint16_t rest[] = {5, 20, 30};
+    assert_int_equal(l.count, 3);
+    assert_memory_equal(l.at, rest, sizeof rest);
+    assert_false(core_list_replace(&l, 1, 20));
+    assert_false(core_list_delete(&l, 3));
+    l.count = SEARCH_MAX_DEPTH;
+    assert_false(core_list_insert(&l, 0, 1));
+}
+
+static void a_node_keeps_the_least_list(void **state)
+{
+    (void)state;
+    struct tree t = {0};
+    const uint16_t longer[] = {1, 2, 3}, later[] = {2, 1}, least[] = {1, 2};
+    uint32_t a = tree_node(&t, 77, longer, 3);
+    assert_int_equal(tree_node(&t, 77, later, 2), a);
+    tree_node(&t, 77, least, 2);
+    tree_node(&t, 77, later, 2);
+    struct search_list l;
+    tree_node_list(&t, a, &l);
+    assert_int_equal(l.count, 2);
+    assert_memory_equal(l.at, least, sizeof least);
+    for (uint64_t i = 0; i < 1000; i++)
+        tree_node(&t, i * 4096, least, 2);
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_int_not_equal(tree_find(&t, i * 4096), TREE_NONE);
+    assert_int_equal(tree_find(&t, 4095), TREE_NONE);
+    tree_release(&t);
+}
+
+static void small_landscapes_are_solved(void **state)
+{
+    (void)state;
+    uint64_t seed = support_seed(1);
+    for (uint64_t i = 0; i < 12; i++) {
+        for (uint8_t no_baselines = 0; no_baselines < 2; no_baselines++) {
+            struct search_domain *d = land_create(seed + i, 4);
+            struct cost best;
+            struct hash128 hash;
+            uint32_t plans = land_exhaust(d, &best, &hash);
+            struct search *s;
+            struct error e;
+            struct search_options o = {.seed = i, .rollouts = 4000, .no_baselines = no_baselines};
+            ASSERT_OK(search_create_on(d, &o, &s, &e), &e);
+            struct search_state found = run(s, 2);
+            if (cost_compare(found.best.cost, found.best.hash, best, hash) != 0)
+                fail_msg("landscape %lu of %u plans: %ld, best %ld (%lu evaluations)", (unsigned long)(seed + i), plans,
+                         (long)found.best.cost.c, (long)best.c, (unsigned long)found.evaluations);
+            search_destroy(s);
+        }
+    }
+}
+
+static void never_worse_than_baselines_random_or_greedy(void **state)
+{
+    (void)state;
+    uint64_t seed = support_seed(1);
+    uint32_t better = 0;
+    for (uint64_t i = 0; i < 6; i++) {
+        struct search *s = create(seed + 100 + i, LAND_GROUPS, (struct search_options){.seed = 3});
+        struct search_state found = run(s, 2);
+        for (uint32_t b = 0; b < search_baseline_count(s); b++) {
+            const struct search_plan *p = search_baseline(s, b);
+            assert_true(cost_compare(found.best.cost, found.best.hash, p->cost, p->hash) <= 0);
+        }
+        search_destroy(s);
+        for (uint8_t method = SEARCH_RANDOM; method <= SEARCH_GREEDY; method++) {
+            struct search_options o = {.seed = 3, .method = method, .rollouts = (uint32_t)found.evaluations};
+            s = create(seed + 100 + i, LAND_GROUPS, o);
+            struct search_state other = run(s, 1);
+            assert_true(other.evaluations <= found.evaluations);
+            assert_true(cost_compare(found.best.cost, found.best.hash, other.best.cost, other.best.hash) <= 0);
+            better += (double)found.best.cost.c < 0.995 * (double)other.best.cost.c;
+            search_destroy(s);
+        }
+    }
+    assert_true(better >= 4);
+}
+
+/* ---- determinism ---- */
+
+static struct search_blob copy(struct search_blob b)
+{
+    struct search_blob c = {mem_alloc(b.size), b.size};
+    memcpy(c.bytes, b.bytes, b.size);
+    return c;
+}
+
+/* As worker processes would: tasks in any order, each on a search of its own; blobs are all they share. */
+static struct search_blob run_apart(struct search *const *workers, uint32_t count, struct rng *r)
+{
+    struct search_blob snapshot;
+    struct error e;
+    search_begin(workers[0], &snapshot);
+    for (;;) {
+        struct search_state state;
+        ASSERT_OK(search_open(workers[0], snapshot.bytes, snapshot.size, &state, &e), &e);
+        if (state.phase == SEARCH_DONE)
+            return snapshot;
+        struct search_blob *deltas = mem_zalloc(state.tasks, sizeof *deltas);
+        uint32_t offset = (uint32_t)rng_below(r, state.tasks);
+        for (uint32_t i = 0; i < state.tasks; i++) {
+            uint32_t task = (i + offset) % state.tasks;
+            struct search_blob mine = copy(snapshot);
+            ASSERT_OK(search_task(workers[rng_below(r, count)], mine.bytes, mine.size, task, NULL, NULL, &deltas[task], &e),
+                      &e);
+            free(mine.bytes);
+        }
+        struct search_blob next;
+        ASSERT_OK(search_merge(workers[rng_below(r, count)], snapshot.bytes, snapshot.size, deltas, state.tasks, &next, &e),
+                  &e);
+        for (uint32_t i = 0; i < state.tasks; i++)
+            free(deltas[i].bytes);
+        free(deltas);
+        free(snapshot.bytes);
+        snapshot = next;
+    }
+}
+
+static void threads_and_processes_give_the_same(void **state)
+{
+    (void)state;
+    struct search_options o = {.seed = 9, .rollouts = 3000};
+    struct search *s = create(5, LAND_GROUPS, o), *workers[3];
+    struct rng r = {support_seed(1)};
+    for (int i = 0; i < 3; i++)
+        workers[i] = create(5, LAND_GROUPS, o);
+    struct search_state one = run(s, 1), two = run(s, 2), five = run(s, 5);
+    struct search_blob a = run_apart(workers, 1, &r), b = run_apart(workers, 3, &r);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.bytes, b.bytes, a.size);
+    struct search_state apart;
+    struct error e;
+    ASSERT_OK(search_open(s, a.bytes, a.size, &apart, &e), &e);
+    assert_memory_equal(&one, &two, sizeof one);
+    assert_memory_equal(&one, &five, sizeof one);
+    assert_memory_equal(&one, &apart, sizeof one);
+    assert_true(one.rollouts <= 3000 + 0);
+    assert_true(one.curve_count > 1);
+    free(a.bytes);
+    free(b.bytes);
+    search_destroy(s);
+    for (int i = 0; i < 3; i++)
+        search_destroy(workers[i]);
+}
+
+static void seed_and_parallelism_are_part_of_the_result(void **state)
+{
+    (void)state;
+    struct search *a = create(5, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 2000});
+    struct search *b = create(5, LAND_GROUPS, (struct search_options){.seed = 2, .rollouts = 2000});
+    struct search_blob snapshot;
+    struct search_state state_b;
+    struct error e;
+    search_begin(a, &snapshot);
+    assert_int_equal(search_open(b, snapshot.bytes, snapshot.size, &state_b, &e), ERROR_INVALID_REQUEST);
+    assert_non_null(strstr(e.message, "another search"));
+    free(snapshot.bytes);
+    struct search_state x = run(a, 1), y = run(b, 1);
+    assert_int_not_equal(x.evaluations, y.evaluations);
+    search_destroy(a);
+    search_destroy(b);
+}
+
+static void the_budget_is_kept_exactly(void **state)
+{
+    (void)state;
+    for (uint32_t rollouts = 1; rollouts < 3000; rollouts = rollouts * 3 + 1) {
+        struct search *s = create(6, 5, (struct search_options){.seed = 1, .rollouts = rollouts, .parallelism = 7});
+        struct search_state x = run(s, 2);
+        assert_true(x.rollouts == rollouts || (x.rollouts < rollouts && strcmp(x.stop_reason, "no_gain") == 0));
+        search_destroy(s);
+    }
+}
+
+/* ---- blobs ---- */
+
+static void reseal(struct search_blob *b)
+{
+    uint64_t check = hash_bytes(b->bytes + 24, b->size - 24, b->size);
+    for (int i = 0; i < 8; i++) {
+        b->bytes[8 + i] = (unsigned char)(b->size >> 8 * i);
+        b->bytes[16 + i] = (unsigned char)(check >> 8 * i);
+    }
+}
+
+static void damaged_blobs_are_refused_or_harmless(void **state)
+{
+    (void)state;
+    struct search *s = create(7, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 4000, .parallelism = 2});
+    struct rng r = {support_seed(1)};
+    struct search_blob snapshot, next, deltas[2];
+    struct error e;
+    search_begin(s, &snapshot);
+    for (int epoch = 0; epoch < 4; epoch++) {
+        for (uint32_t i = 0; i < 2; i++)
+            ASSERT_OK(search_task(s, snapshot.bytes, snapshot.size, i, NULL, NULL, &deltas[i], &e), &e);
+        if (epoch == 3)
+            break;
+        ASSERT_OK(search_merge(s, snapshot.bytes, snapshot.size, deltas, 2, &next, &e), &e);
+        free(snapshot.bytes);
+        free(deltas[0].bytes);
+        free(deltas[1].bytes);
+        snapshot = next;
+    }
+    uint32_t refused = 0, accepted = 0;
+    for (int i = 0; i < 4000; i++) {
+        struct search_blob bad = copy(i % 2 ? snapshot : deltas[0]);
+        if (rng_below(&r, 8) == 0)
+            bad.size = rng_below(&r, bad.size);
+        else
+            for (uint64_t k = 1 + rng_below(&r, 3); k > 0; k--)
+                bad.bytes[rng_below(&r, rng_below(&r, 2) ? bad.size : 400)] ^= (unsigned char)(1 + rng_below(&r, 255));
+        bool sealed = rng_below(&r, 4) != 0 && bad.size >= 32;
+        if (sealed)
+            reseal(&bad);
+        enum error_code code;
+        if (i % 2) {
+            struct search_state out;
+            struct search_blob delta = {0};
+            code = search_open(s, bad.bytes, bad.size, &out, &e);
+            if (!code && !sealed)
+                assert_memory_equal(bad.bytes, snapshot.bytes, snapshot.size);
+            if (search_task(s, bad.bytes, bad.size, 1, NULL, NULL, &delta, &e) == ERROR_OK)
+                free(delta.bytes);
+        } else {
+            struct search_blob both[2] = {bad, deltas[1]};
+            code = search_merge(s, snapshot.bytes, snapshot.size, both, 2, &next, &e);
+            if (!code)
+                free(next.bytes);
+        }
+        refused += code != ERROR_OK;
+        accepted += code == ERROR_OK;
+        free(bad.bytes);
+    }
+    assert_true(refused > 500);
+    assert_true(accepted > 100);   /* sealed damage within range: other numbers, no harm */
+    struct search_blob swapped[2] = {deltas[1], deltas[0]};
+    assert_int_equal(search_merge(s, snapshot.bytes, snapshot.size, swapped, 2, &next, &e), ERROR_INVALID_REQUEST);
+    assert_int_equal(search_merge(s, snapshot.bytes, snapshot.size, deltas, 1, &next, &e), ERROR_INVALID_REQUEST);
+    free(snapshot.bytes);
+    free(deltas[0].bytes);
+    free(deltas[1].bytes);
+    search_destroy(s);
+}
+
+static bool stop_at_once(void *user)
+{
+    ++*(int *)user;
+    return true;
+}
+
+static void control_cancels(void **state)
+{
+    (void)state;
+    struct search *s = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
+    struct search_blob snapshot, delta;
+    struct error e;
+    int asked = 0;
+    struct search_control control = {stop_at_once, &asked};
+    search_begin(s, &snapshot);
+    assert_int_equal(search_task(s, snapshot.bytes, snapshot.size, 0, NULL, &control, &delta, &e), ERROR_CANCELLED);
+    assert_null(delta.bytes);
+    assert_int_equal(asked, 1);
+    assert_int_equal(search_task(s, snapshot.bytes, snapshot.size, 16, NULL, NULL, &delta, &e), ERROR_INVALID_REQUEST);
+    free(snapshot.bytes);
+    search_destroy(s);
+}
+
+static void options_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    struct search *s;
+    struct error e;
+    struct search_options o = {.parallelism = 257};
+    assert_int_equal(search_create_on(land_create(1, 4), &o, &s, &e), ERROR_INVALID_REQUEST);
+}
+
+static void nothing_to_decide_ends_at_once(void **state)
+{
+    (void)state;
+    struct search_domain *d = land_create(1, 1);
+    d->decision_count = 0;
+    struct search *s;
+    struct error e;
+    ASSERT_OK(search_create_on(d, NULL, &s, &e), &e);
+    struct search_state x = run(s, 2);
+    assert_string_equal(x.stop_reason, "exhausted");
+    assert_string_equal(x.best.found_by, "baseline batch");
+    search_destroy(s);
+}
+
+static void without_search_the_baselines_race_or_the_pins_stand(void **state)
+{
+    (void)state;
+    struct search *s = create(1, 4, (struct search_options){.method = SEARCH_BASELINES});
+    struct search_state x = run(s, 1);
+    assert_string_equal(x.best.found_by, "baseline batch");
+    assert_int_equal(x.rollouts, 0);
+    search_destroy(s);
+    s = create(1, 4, (struct search_options){.method = SEARCH_START});
+    x = run(s, 1);
+    assert_int_equal(x.best.count, 0);
+    assert_int_equal(search_baseline_count(s), 0);
+    search_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(logarithm_is_exact_at_powers_and_monotone),
+        cmocka_unit_test(reward_is_zero_at_the_root_and_falls_with_cost),
+        cmocka_unit_test(lists_move_as_they_say),
+        cmocka_unit_test(a_node_keeps_the_least_list),
+        cmocka_unit_test(small_landscapes_are_solved),
+        cmocka_unit_test(never_worse_than_baselines_random_or_greedy),
+        cmocka_unit_test(threads_and_processes_give_the_same),
+        cmocka_unit_test(seed_and_parallelism_are_part_of_the_result),
+        cmocka_unit_test(the_budget_is_kept_exactly),
+        cmocka_unit_test(damaged_blobs_are_refused_or_harmless),
+        cmocka_unit_test(control_cancels),
+        cmocka_unit_test(options_out_of_range_are_refused),
+        cmocka_unit_test(nothing_to_decide_ends_at_once),
+        cmocka_unit_test(without_search_the_baselines_race_or_the_pins_stand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
