@@ -74,7 +74,7 @@ static enum error_code make_decisions(struct maker *m, struct error *e)
     r->decision_count = r->plan.count;
     r->decisions = arena_alloc(r->arena, (r->plan.count + 1) * sizeof *r->decisions);
     for (uint32_t i = 0; i < r->plan.count; i++) {
-        struct plan_decision list[SEARCH_MAX_DEPTH];
+        struct plan_decision list[SEARCH_MAX_LIST];
         struct text t = {0};
         struct price without;
         uint32_t count = 0;
@@ -107,7 +107,7 @@ static enum error_code make_conflicts(struct maker *m, struct error *e)
         for (uint32_t s = 0; s < n->set_count; s++)
             if (n->sets[s].class_index == k)
                 c->conflicts += n->sets[s].conflict_count;
-        struct plan_decision list[SEARCH_MAX_DEPTH];
+        struct plan_decision list[SEARCH_MAX_LIST];
         memcpy(list, r->plan.decisions, sizeof list);
         for (uint32_t d = 0; d < r->plan.count; d++) {
             if (list[d].group != group)
