@@ -1,0 +1,372 @@
+/* The steps from one form of a value to another.
+ *
+ * State: which axes stand on which atom, in order. The moves append or remove axes at the minor end of an atom:
+ * slice and reduce_scatter append, all_gather removes, all_to_all does both; permute reorders. One pass brings any
+ * form to any other:
+ *   1 slice     axes that become sharded (free, and everything after it is smaller)
+ *   2 reduce    partial axes: reduce_scatter where the target is sharded, then one all_reduce for the rest
+ *   3 move      all_to_all of axes that go to another atom, minor-most first
+ *   4 permute   every atom's staying axes into the target's order, leaving ones to the minor end
+ *   5 gather    leaving axes, one step an atom
+ *   6 slice     what had no room in 1, permute if the order still differs
+ * Where an axis leaves an atom that another one enters, gathering first (5 before 1) can move less: both are priced.
+ * Collectives over several axes are one step, except where the links differ in speed (axis_order): an all_gather then
+ * takes the slow axis first while pieces are small, a reduce_scatter the fast one, as far as the positions allow. */
+#include "spmd/walk.h"
+
+#include <string.h>
+
+/* A collective's fixed price in bytes: about 10 us on a link of 3 GB/s; it only breaks near ties. */
+enum { RESHARD_LATENCY_BYTES = 32 << 10 };
+
+struct state {
+    const struct walk *w;
+    const struct nda_atom *atoms;
+    uint32_t atom_count;
+    struct spmd_form now;
+    const struct spmd_form *to;
+    int64_t bytes;            /* per device, in form `now` */
+    struct reshard *out;
+};
+
+static bool is_atom(uint8_t at)
+{
+    return at < SPMD_PARTIAL;
+}
+
+
+static uint8_t axes_on(const struct state *s, const struct spmd_form *f, uint8_t atom)
+{
+    uint8_t count = 0;
+
+    for (uint32_t a = 0; a < s->w->axes; a++)
+        count += f->at[a] == atom;
+    return count;
+}
+
+static int64_t local_size(const struct state *s, uint8_t atom)
+{
+    int64_t size = s->atoms[atom].size;
+
+    for (uint32_t a = 0; a < s->w->axes; a++)
+        if (s->now.at[a] == atom)
+            size /= s->w->size[a];
+    return size;
+}
+
+/* axis of form f at this position of an atom, or axes when none */
+static uint32_t axis_at(const struct state *s, const struct spmd_form *f, uint8_t atom, uint8_t position)
+{
+    uint32_t a = 0;
+
+    while (a < s->w->axes && !(f->at[a] == atom && f->position[a] == position))
+        a++;
+    return a;
+}
+
+static int64_t group_size(const struct state *s, const uint8_t *axes, uint8_t count)
+{
+    int64_t size = 1;
+
+    for (uint8_t i = 0; i < count; i++)
+        size *= s->w->size[axes[i]];
+    return size;
+}
+
+static void add_step(struct state *s, enum spmd_step_kind kind, const uint8_t *axes, uint8_t count, uint8_t atom,
+                     uint8_t to_atom, uint8_t reducer)
+{
+    struct reshard *r = s->out;
+    int64_t n = group_size(s, axes, count), moved = 0, before = s->bytes;
+
+    BASE_CHECK(r->count < RESHARD_MAX_STEPS);
+    struct reshard_step *step = &r->steps[r->count++];
+    *step = (struct reshard_step){(uint8_t)kind, reducer, count, atom, to_atom, {0}, s->now};
+    memcpy(step->axes, axes, count);
+    if (kind == SPMD_ALL_GATHER) {
+        s->bytes *= n;
+        moved = s->bytes / n * (n - 1);
+    } else if (kind == SPMD_ALL_REDUCE) {
+        moved = before / n * (n - 1) * 2;
+    } else if (kind == SPMD_REDUCE_SCATTER) {
+        s->bytes /= n;
+        moved = before / n * (n - 1);
+    } else if (kind == SPMD_ALL_TO_ALL) {
+        moved = before / n * (n - 1);
+    } else if (kind == SPMD_PERMUTE) {
+        moved = before;
+    } else {
+        s->bytes /= n;
+        return;   /* slice */
+    }
+    r->price += moved + RESHARD_LATENCY_BYTES;
+}
+
+static void append(struct state *s, uint32_t axis, uint8_t atom)
+{
+    uint8_t position = axes_on(s, &s->now, atom);
+
+    s->now.at[axis] = atom;
+    s->now.position[axis] = position;
+}
+
+/* ------------------------------------------------------------------------------------------- slice, reduce */
+static bool some_axis_leaves(const struct state *s, uint8_t atom)
+{
+    for (uint32_t a = 0; a < s->w->axes; a++)
+        if (s->now.at[a] == atom && s->to->at[a] != atom)
+            return true;
+    return false;
+}
+
+/* axes that are `from` (replicated, or a partial) and sharded in the target, onto their atoms in the target's order */
+static void enter(struct state *s, uint8_t from, bool past_leaving)
+{
+    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
+        uint8_t axes[MESH_MAX_AXES], count = 0, wanted = axes_on(s, s->to, atom);
+        if (!wanted || (!past_leaving && some_axis_leaves(s, atom)))
+            continue;
+        int64_t left = local_size(s, atom);
+        for (uint8_t i = 0; i < wanted; i++) {
+            uint32_t a = axis_at(s, s->to, atom, i);
+            if (a == s->w->axes || s->now.at[a] != from || left % s->w->size[a] != 0)
+                continue;
+            left /= s->w->size[a];
+            axes[count++] = (uint8_t)a;
+        }
+        if (!count)
+            continue;
+        for (uint8_t i = 0; i < count; i++)
+            append(s, axes[i], atom);
+        if (from == SPMD_REPLICATED)
+            add_step(s, SPMD_SLICE, axes, count, SPMD_REPLICATED, atom, NDA_REDUCE_NONE);
+        else
+            add_step(s, SPMD_REDUCE_SCATTER, axes, count, SPMD_REPLICATED, atom, (uint8_t)(from - SPMD_PARTIAL));
+    }
+}
+
+static void all_reduce_rest(struct state *s, uint8_t from)
+{
+    uint8_t axes[MESH_MAX_AXES], count = 0;
+
+    for (uint32_t a = 0; a < s->w->axes; a++)
+        if (s->now.at[a] == from && s->to->at[a] != from) {
+            axes[count++] = (uint8_t)a;
+            s->now.at[a] = SPMD_REPLICATED;
+        }
+    if (count)
+        add_step(s, SPMD_ALL_REDUCE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, (uint8_t)(from - SPMD_PARTIAL));
+}
+
+static void reduce(struct state *s, bool past_leaving)
+{
+    for (uint8_t from = SPMD_PARTIAL + 1; from <= SPMD_PARTIAL + NDA_REDUCE_OR; from++) {
+        bool any = false;
+        for (uint32_t a = 0; a < s->w->axes; a++)
+            any |= s->now.at[a] == from && s->to->at[a] != from;
+        if (!any)
+            continue;
+        enter(s, from, past_leaving);
+        all_reduce_rest(s, from);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- permute, move, gather */
+/* Orders the axes of every atom: those that stay in the target's order, then those that become replicated, then those
+ * that move to another atom (`movers_last`). One permute for all atoms. */
+static void permute(struct state *s)
+{
+    struct spmd_form f = s->now;
+    uint8_t axes[MESH_MAX_AXES], count = 0;
+
+    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
+        uint8_t position = 0, here = axes_on(s, &s->now, atom);
+        if (here < 2)
+            continue;
+        for (uint8_t i = 0; i < axes_on(s, s->to, atom); i++) {
+            uint32_t a = axis_at(s, s->to, atom, i);
+            if (a < s->w->axes && s->now.at[a] == atom)
+                f.position[a] = position++;
+        }
+        for (uint8_t moves = 0; moves < 2; moves++)
+            for (uint8_t i = 0; i < here; i++) {
+                uint32_t a = axis_at(s, &s->now, atom, i);
+                if (s->to->at[a] != atom && is_atom(s->to->at[a]) == moves)
+                    f.position[a] = position++;
+            }
+    }
+    for (uint32_t a = 0; a < s->w->axes; a++)
+        if (is_atom(f.at[a]) && f.position[a] != s->now.position[a])
+            axes[count++] = (uint8_t)a;
+    if (!count)
+        return;
+    s->now = f;
+    add_step(s, SPMD_PERMUTE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, NDA_REDUCE_NONE);
+}
+
+/* Moves the longest minor run of an atom's axes that goes to one other atom in the target, if it fits there. */
+static bool move_from(struct state *s, uint8_t atom)
+{
+    uint8_t here = axes_on(s, &s->now, atom), count = 0, axes[MESH_MAX_AXES];
+    if (!here)
+        return false;
+    uint8_t to = s->to->at[axis_at(s, &s->now, atom, (uint8_t)(here - 1))];
+    if (!is_atom(to) || to == atom)
+        return false;
+    int64_t left = local_size(s, to), n = 1;
+    while (count < here) {
+        uint32_t a = axis_at(s, &s->now, atom, (uint8_t)(here - 1 - count));
+        if (s->to->at[a] != to || left % (n * s->w->size[a]) != 0)
+            break;
+        n *= s->w->size[a];
+        count++;
+    }
+    if (!count)
+        return false;
+    for (uint8_t i = 0; i < count; i++)
+        axes[i] = (uint8_t)axis_at(s, &s->now, atom, (uint8_t)(here - count + i));
+    for (uint8_t i = 0; i < count; i++)
+        append(s, axes[i], to);
+    add_step(s, SPMD_ALL_TO_ALL, axes, count, atom, to, NDA_REDUCE_NONE);
+    return true;
+}
+
+static bool any_mover(const struct state *s)
+{
+    for (uint32_t a = 0; a < s->w->axes; a++)
+        if (is_atom(s->now.at[a]) && is_atom(s->to->at[a]) && s->now.at[a] != s->to->at[a])
+            return true;
+    return false;
+}
+
+static void move(struct state *s)
+{
+    for (int tries = 0; any_mover(s) && tries < 2 * MESH_MAX_AXES;) {
+        bool moved = false;
+        for (uint8_t atom = 0; atom < s->atom_count; atom++)
+            moved |= move_from(s, atom);
+        if (!moved) {
+            struct spmd_form before = s->now;
+            permute(s);
+            if (spmd_form_equal(&before, &s->now))
+                return;   /* no room: gathered, then sliced */
+        }
+        tries++;
+    }
+}
+
+/* removes the axes of an atom from the minor end while they are not wanted there */
+static void gather(struct state *s, uint8_t atom)
+{
+    uint8_t here = axes_on(s, &s->now, atom), count = 0, axes[MESH_MAX_AXES];
+
+    while (count < here && s->to->at[axis_at(s, &s->now, atom, (uint8_t)(here - 1 - count))] != atom)
+        count++;
+    if (!count)
+        return;
+    for (uint8_t i = 0; i < count; i++)
+        axes[i] = (uint8_t)axis_at(s, &s->now, atom, (uint8_t)(here - count + i));
+    for (uint8_t i = 0; i < count; i++) {
+        s->now.at[axes[i]] = SPMD_REPLICATED;
+        s->now.position[axes[i]] = 0;
+    }
+    add_step(s, SPMD_ALL_GATHER, axes, count, atom, SPMD_REPLICATED, NDA_REDUCE_NONE);
+}
+
+static void gather_all(struct state *s)
+{
+    for (uint8_t atom = 0; atom < s->atom_count; atom++)
+        gather(s, atom);
+}
+
+/* The same axes, the same number of shards of every atom: one permute does it. */
+static bool only_permuted(struct state *s)
+{
+    for (uint32_t a = 0; a < s->w->axes; a++) {
+        if (is_atom(s->now.at[a]) != is_atom(s->to->at[a]))
+            return false;
+        if (!is_atom(s->now.at[a]) && s->now.at[a] != s->to->at[a])
+            return false;
+    }
+    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
+        int64_t now = 1, to = 1;
+        for (uint32_t a = 0; a < s->w->axes; a++) {
+            now *= s->now.at[a] == atom ? s->w->size[a] : 1;
+            to *= s->to->at[a] == atom ? s->w->size[a] : 1;
+        }
+        if (now != to)
+            return false;
+    }
+    return true;
+}
+
+static void run(struct state *s, bool gather_first)
+{
+    uint8_t axes[MESH_MAX_AXES], count = 0;
+
+    if (only_permuted(s)) {
+        for (uint32_t a = 0; a < s->w->axes; a++)
+            if (s->now.at[a] != s->to->at[a] || s->now.position[a] != s->to->position[a])
+                axes[count++] = (uint8_t)a;
+        s->now = *s->to;
+        if (count)
+            add_step(s, SPMD_PERMUTE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, NDA_REDUCE_NONE);
+        return;
+    }
+    enter(s, SPMD_REPLICATED, !gather_first);
+    reduce(s, !gather_first);
+    move(s);
+    permute(s);
+    gather_all(s);
+    enter(s, SPMD_REPLICATED, true);
+    permute(s);
+    if (spmd_form_equal(&s->now, s->to))
+        return;
+    /* An order of axes that the passes above cannot reach: everything gathered, then every block cut out. */
+    struct spmd_form target = *s->to, whole = target;
+    for (uint32_t a = 0; a < s->w->axes; a++)
+        if (is_atom(whole.at[a])) {
+            whole.at[a] = SPMD_REPLICATED;
+            whole.position[a] = 0;
+        }
+    s->to = &whole;
+    gather_all(s);
+    s->to = &target;
+    enter(s, SPMD_REPLICATED, true);
+    BASE_CHECK(spmd_form_equal(&s->now, s->to));
+}
+
+static bool enters_where_another_leaves(struct state *s)
+{
+    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
+        bool enters = false;
+        for (uint32_t a = 0; a < s->w->axes; a++)
+            enters |= s->to->at[a] == atom && !is_atom(s->now.at[a]);
+        if (enters && some_axis_leaves(s, atom))
+            return true;
+    }
+    return false;
+}
+
+void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from, const struct spmd_form *to,
+                  struct reshard *out)
+{
+    struct state s = {w, nda_atoms(w->nda, origin), nda_atom_count(w->nda, origin), *from, to,
+                      walk_bytes(w, origin, from), out};
+
+    out->count = 0;
+    out->price = 0;
+    if (spmd_form_equal(from, to))
+        return;
+    run(&s, false);
+    s.now = *from;
+    if (!enters_where_another_leaves(&s))
+        return;
+    struct reshard other = {.count = 0, .price = 0};
+    s.bytes = walk_bytes(w, origin, from);
+    s.out = &other;
+    s.to = to;
+    run(&s, true);
+    if (other.price < out->price)
+        *out = other;
+}

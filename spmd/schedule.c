@@ -1,0 +1,71 @@
+/* Steps that nothing uses: an op computed in its planned form whose only uses then had it computed again in another.
+ * Rare, so the whole local program is only compacted when there is one. */
+#include "spmd/walk.h"
+
+#include <string.h>
+
+/* Counts the uses of every value, then kills suspects without uses, and what only they used. */
+static uint32_t mark_dead(struct walk *w, uint32_t *uses)
+{
+    struct spmd_local *l = w->l;
+    uint32_t dead = 0;
+
+    memset(uses, 0, l->value_count * sizeof *uses);
+    for (uint32_t i = 0; i < l->operand_count; i++)
+        uses[l->operands[i]]++;
+    for (size_t i = 0; i < w->s->suspects.count; i++) {
+        struct spmd_step *s = &l->steps[w->s->suspects.at[i]];
+        bool used = s->kind > SPMD_SLICE || s->op == SPMD_NONE || s->combined;
+        for (uint32_t k = 0; k < s->result_count; k++)
+            used |= uses[s->results + k] > 0;
+        if (used)
+            continue;
+        for (uint32_t k = 0; k < s->operand_count; k++) {
+            uint32_t v = l->operands[s->operands + k];
+            if (--uses[v] == 0 && l->values[v].step != SPMD_NONE)
+                VEC_PUSH(&w->s->suspects, l->values[v].step);
+        }
+        s->op = SPMD_NONE;   /* dead */
+        dead++;
+    }
+    return dead;
+}
+
+void walk_remove_dead(struct walk *w)
+{
+    struct spmd_local *l = w->l;
+
+    if (!w->s->suspects.count)
+        return;
+    VEC_RESERVE(&w->s->remap, l->value_count);
+    uint32_t *map = w->s->remap.at;
+    if (!mark_dead(w, map))
+        return;
+    uint32_t values = l->argument_count, steps = 0;
+    /* values stand in the order of their steps' making, not of their steps (held all_reduces): keep that order */
+    for (uint32_t v = 0; v < l->value_count; v++) {
+        uint32_t step = l->values[v].step;
+        if (v < l->argument_count) {
+            map[v] = v;
+        } else if (l->steps[step].op == SPMD_NONE) {
+            map[v] = SPMD_NONE;
+        } else {
+            map[v] = values;
+            l->values[values++] = l->values[v];
+        }
+    }
+    l->value_count = values;
+    for (uint32_t i = 0; i < l->step_count; i++) {
+        struct spmd_step s = l->steps[i];
+        if (s.op == SPMD_NONE)
+            continue;
+        if (s.result_count)
+            s.results = map[s.results];
+        for (uint32_t k = 0; k < s.operand_count; k++)
+            l->operands[s.operands + k] = map[l->operands[s.operands + k]];
+        for (uint32_t k = 0; k < s.result_count; k++)
+            l->values[s.results + k].step = steps;
+        l->steps[steps++] = s;
+    }
+    l->step_count = steps;
+}

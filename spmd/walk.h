@@ -1,0 +1,186 @@
+/* What the files of the walk share; not for other folders.
+ *
+ * walk_table: facts of a module that no plan changes, made once per spmd_local (walk_table.c).
+ * walk: the state of one walk (walk.c drives; walk_obtain.c keeps the versions of every value and makes missing ones;
+ * reshard.c finds the steps between two forms; defer.c decides which partials pass; combine.c holds back small
+ * all_reduces; walk_control.c does loops and branches). */
+#ifndef TOAST_SPMD_WALK_H
+#define TOAST_SPMD_WALK_H
+
+#include "spmd/local.h"
+
+/* How a partial value passes through an op (planner.md section 5). */
+enum walk_pass {
+    WALK_PASS_NONE,
+    WALK_PASS_LAYOUT,    /* transpose, reshape, slice: any reducer */
+    WALK_PASS_NEGATE,    /* sums only */
+    WALK_PASS_ADD,       /* add, subtract: both operands partial sums */
+    WALK_PASS_SCALE,     /* multiply either operand, divide the first, by a value replicated on the axis */
+    WALK_PASS_SELECT,    /* both branches partial, or one and zero; predicate replicated on the axis */
+    WALK_PASS_MAX, WALK_PASS_MIN, WALK_PASS_AND, WALK_PASS_OR   /* both operands partial by the same reducer */
+};
+
+enum {
+    WALK_LAZY = 1,          /* made where it is first wanted, in the form wanted */
+    WALK_CHEAP = 2,         /* its value can be made in any form without communication */
+    WALK_REMAKE = 4,        /* may be recomputed in another form: a pure unary move or convert */
+    WALK_MASK = 8,          /* has an init or operand that counts once (and is not the reducer's identity) */
+    WALK_UNSUPPORTED = 16,  /* family is not lowered: gathering its operands is worth a warning */
+    WALK_PARTIAL_LOOKUP = 32, /* lookup factors give partial sums (gather, dynamic_slice) */
+    WALK_ZERO = 64          /* result is a splat of zeros */
+};
+
+struct walk_op {
+    uint32_t space;         /* of ordinary ops; NDA_NONE */
+    uint32_t control;       /* index of table->controls; NDA_NONE */
+    uint8_t flags, pass, family, reachable;   /* reachable: stands in @main or a control region, not in a reducer */
+};
+
+struct walk_carried {
+    uint32_t begin, end;    /* spaces of a while's carried value; branch: end only */
+    uint32_t begin_slot, end_slot;   /* slot that stands for the form: body argument; op's result; NDA_NONE: replicated */
+};
+struct walk_control {
+    uint32_t op;
+    uint32_t carried, carried_count;    /* range of table->carried */
+    uint32_t captures, capture_count;   /* range of table->captures: program operand indices inside, defined outside */
+};
+
+struct walk_table {
+    const struct nda *nda;              /* what it was made for */
+    const struct ir_program *program;
+    uint32_t space_count, value_count;
+    struct walk_op *ops;                /* per program op */
+    uint8_t *name_ok;                   /* per name: may be sharded (shardable and soundly mapped) */
+    int64_t *value_bytes;               /* per program value, whole */
+    uint32_t *operand_slot;             /* per program operand: slot, or NDA_NONE (wanted replicated) */
+    uint32_t *operand_op;               /* per program operand: op */
+    uint32_t *slot_space;               /* per slot */
+    uint32_t *use_start, *uses;         /* value v: uses[use_start[v] .. use_start[v + 1]) program operand indices in order */
+    uint32_t *sources;                  uint32_t source_count;   /* ops with factors that give partials, one result */
+    struct walk_control *controls;      uint32_t control_count, control_room;
+    struct walk_carried *carried;       uint32_t carried_count, carried_room;
+    uint32_t *captures;                 uint32_t capture_count, capture_room;
+};
+
+/* a candidate of the deferral */
+struct walk_partial {
+    uint32_t value;
+    uint8_t own, part, keep, reducer;   /* masks of axes: partial by its own op; partial; stays so for its uses */
+    uint32_t parent;                    /* component, union-find */
+    int64_t before, after;              /* bytes reduced without and with deferral, per component */
+};
+
+struct walk_pending {                   /* an all_reduce not yet placed */
+    uint32_t operand, result, op, space;
+    uint8_t reducer, axis_count, axes[MESH_MAX_AXES];
+    uint16_t element;
+};
+
+struct spmd_scratch {
+    struct walk_table table;
+    bool ready;
+    uint32_t *head;                     /* per program value: newest version, SPMD_NONE */
+    uint32_t *next;                     uint32_t next_room;       /* per spmd value: older version of the same */
+    uint8_t *keep;                      /* per program value: axes on which it stays partial */
+    uint8_t *part_of;                   /* per program value: axes partial by passing (of list values) */
+    uint32_t *list_at;                  /* per program value: index in partials + 1; 0 */
+    VEC(struct walk_partial) partials;
+    VEC(uint32_t) queue;
+    VEC(uint32_t) undo;                 /* program values that got a version in an open region */
+    VEC(uint32_t) stack;                /* operands of steps being made */
+    VEC(struct walk_pending) pending;
+    VEC(uint32_t) suspects;             /* steps that may have become dead */
+    VEC(uint32_t) remap;
+};
+
+struct walk {
+    const struct plan_context *context;
+    const struct plan *plan;
+    const struct nda *nda;
+    const struct ir_program *program;
+    const struct mesh *mesh;
+    struct spmd_local *l;
+    struct spmd_scratch *s;
+    const struct walk_table *t;
+    uint32_t axes;
+    int64_t size[MESH_MAX_AXES];
+    int64_t combine_bytes;
+    bool deferring;                     /* some value stays partial */
+    uint32_t depth;
+    int64_t trips;
+    uint32_t next_combined;
+};
+
+extern const struct spmd_form spmd_form_none;   /* replicated on every axis */
+
+/* ---- walk_table.c */
+enum error_code walk_table_create(const struct nda *n, struct walk_table *t, struct error *e) BASE_CHECKED;
+void walk_table_release(struct walk_table *t);
+
+/* ---- form.c */
+/* cells of an ordinary op's space: the plan's, without factors that may not be sharded */
+void walk_space_cells(const struct walk *w, uint32_t space, struct plan_cell *cells);
+void walk_drop_cell(const struct walk *w, struct plan_cell *cells, uint32_t axis);
+/* operand slot: sharded where the factor is in it, else replicated */
+void walk_slot_form(const struct walk *w, uint32_t slot, const struct plan_cell *cells, struct spmd_form *f);
+/* result slot: also partial where a contracting or lookup factor is not in it */
+void walk_result_form(const struct walk *w, uint32_t op, uint32_t slot, const struct plan_cell *cells,
+                      struct spmd_form *f);
+/* cells that make the op give its result (slot) in form f; returns the mask of axes that it cannot, left replicated */
+uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const struct spmd_form *f,
+                        struct plan_cell *cells);
+int64_t walk_bytes(const struct walk *w, uint32_t origin, const struct spmd_form *f);
+void walk_form_drop(struct spmd_form *f, uint32_t axes, uint32_t axis);   /* axis becomes replicated, positions close up */
+uint32_t walk_partial_mask(const struct spmd_form *f, uint32_t axes);
+
+/* ---- reshard.c */
+struct reshard_step {
+    uint8_t kind, reducer, axis_count, atom, to_atom, axes[MESH_MAX_AXES];
+    struct spmd_form after;
+};
+enum { RESHARD_MAX_STEPS = 40 };
+struct reshard {
+    struct reshard_step steps[RESHARD_MAX_STEPS];
+    uint32_t count;
+    int64_t price;          /* bytes each device receives, plus a latency's worth a collective */
+};
+/* the cheapest sequence found from one form of `origin` to another; `to` may be partial only where `from` is */
+void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from, const struct spmd_form *to,
+                  struct reshard *out);
+
+/* ---- defer.c */
+void walk_defer(struct walk *w);
+
+/* ---- walk_obtain.c */
+uint32_t walk_new_value(struct walk *w, uint32_t origin, const struct spmd_form *f);
+void walk_add_version(struct walk *w, uint32_t value);
+struct spmd_step *walk_new_step(struct walk *w, enum spmd_step_kind kind, uint32_t op);
+/* the version of program value v in this form, made if missing; op and space want it */
+uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint32_t op, uint32_t space);
+/* emits the step of an ordinary op with these cells, its operands first */
+void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells);
+/* cells in force of an op: the plan's less what passing partials override */
+void walk_op_cells(const struct walk *w, uint32_t op, struct plan_cell *cells);
+/* form in which program operand index u is wanted */
+void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_form *f);
+void walk_carried_form(const struct walk *w, const struct walk_carried *c, struct spmd_form *f);
+void walk_close_region(struct walk *w, uint32_t undo);   /* forgets the versions made since */
+void walk_push_operands(struct walk *w, struct spmd_step *s, uint32_t base);   /* stack from base on -> s, popped */
+
+/* ---- combine.c */
+/* false: not held back, emit it now */
+bool walk_hold(struct walk *w, const struct walk_pending *p);
+void walk_flush(struct walk *w);
+void walk_settle(struct walk *w, uint32_t value);        /* places a pending value's bucket */
+enum { WALK_PENDING = UINT32_MAX - 1 };                  /* value.step of a pending value */
+
+/* ---- walk_control.c */
+void walk_while(struct walk *w, uint32_t op);
+void walk_branch(struct walk *w, uint32_t op);
+void walk_block(struct walk *w, uint32_t block);         /* walk.c: all ops but the terminator */
+
+/* ---- schedule.c */
+void walk_remove_dead(struct walk *w);                   /* steps of suspects without uses, and what only they used */
+
+#endif
