@@ -1,0 +1,71 @@
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* length of the UTF-8 sequence at p (shortest form, no surrogates), 0 when it is none */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    static const unsigned char masks[5] = {0, 0, 0x1f, 0x0f, 0x07};
+    static const unsigned long least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = p[0] >= 0xf0 && p[0] < 0xf8 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc0 ? 2 : 0;
+    if (p[0] >= 0xf8 || n == 0 || n > left)
+        return 0;
+    unsigned long code = p[0] & masks[n];
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (p[i] & 0x3f);
+    }
+    return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
+}
+
+void log_json_string(struct text *t, const char *s, size_t size)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    text_add_char(t, '"');
+    for (size_t i = 0; i < size;) {
+        if (p[i] == '"' || p[i] == '\\') {
+            text_add_char(t, '\\');
+            text_add_char(t, (char)p[i++]);
+        } else if (p[i] < 0x20 || p[i] == 0x7f) {
+            text_printf(t, "\\u%04x", p[i++]);
+        } else if (p[i] < 0x80) {
+            text_add_char(t, (char)p[i++]);
+        } else {
+            size_t n = utf8_length(p + i, size - i);
+            text_add_n(t, n ? s + i : "?", n ? n : 1);
+            i += n ? n : 1;
+        }
+    }
+    text_add_char(t, '"');
+}
+
+void log_event(const char *event, ...)
+{
+    struct text line = {0};
+    struct timespec now;
+    struct tm parts;
+    char when[32];
+    va_list args;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &parts);
+    text_printf(&line, "{\"time\":\"%s.%03ldZ\",\"event\":\"%s\"", when, now.tv_nsec / 1000000, event);
+    va_start(args, event);
+    for (const char *name; (name = va_arg(args, const char *));) {
+        const char *value = va_arg(args, const char *);
+        if (!value)
+            break;
+        text_printf(&line, ",\"%s\":", name);
+        log_json_string(&line, value, strlen(value));
+    }
+    va_end(args);
+    text_add(&line, "}\n");
+    ssize_t written = write(2, line.at, line.size);
+    (void)written;   /* nobody to tell */
+    text_release(&line);
+}

@@ -1,0 +1,267 @@
+/* A worker's child: takes tasks from the socket, runs them, stores what is large, answers with what is small.
+ * A second thread reads the socket, so that a cancel reaches a running task and the supervisor's death ends us. */
+#include "workers/worker.h"
+
+#include "base/hash.h"
+#include "http/client.h"
+#include "workers/frame.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    SOCKET = 3,
+    INLINE_MAX = 32 << 10,   /* a task's result up to this goes through Redis (deltas: 1,024 edges of 24 B), above it is a blob */
+    CONTEXTS = 2,            /* jobs whose parsed state is kept */
+};
+
+struct kept {
+    char job[QUEUE_ID_SIZE];
+    void *context;
+    uint64_t used;
+};
+
+struct child {
+    const struct tasks_table *table;
+    struct store *store;
+    pthread_mutex_t lock;
+    pthread_cond_t arrived;
+    struct frame task;       /* under lock; valid when has_task */
+    bool has_task;
+    atomic_bool stop;
+    struct kept kept[CONTEXTS];
+    uint64_t clock;
+};
+
+static void *read_socket(void *user)
+{
+    struct child *c = user;
+    struct frame f;
+    while (frame_read(SOCKET, &f, NULL) == ERROR_OK) {
+        if (strcmp(queue_field(&f.fields, "op"), "cancel") == 0) {
+            atomic_store(&c->stop, true);
+            frame_release(&f);
+            continue;
+        }
+        pthread_mutex_lock(&c->lock);
+        atomic_store(&c->stop, false);
+        c->task = f;
+        c->has_task = true;
+        pthread_cond_signal(&c->arrived);
+        pthread_mutex_unlock(&c->lock);
+    }
+    _exit(0);   /* the supervisor is gone or closed our socket */
+}
+
+static bool stopping(void *user)
+{
+    return atomic_load(&((struct child *)user)->stop);
+}
+
+static enum error_code context_of(struct child *c, const struct tasks_task *t, void **out, struct error *e)
+{
+    struct kept *oldest = &c->kept[0];
+    for (int i = 0; i < CONTEXTS; i++) {
+        struct kept *k = &c->kept[i];
+        if (k->context && strcmp(k->job, t->job) == 0) {
+            k->used = ++c->clock;
+            *out = k->context;
+            return ERROR_OK;
+        }
+        if (!k->context || (oldest->context && k->used < oldest->used))
+            oldest = k;
+    }
+    if (oldest->context)
+        c->table->close(oldest->context);
+    *oldest = (struct kept){.used = ++c->clock};
+    enum error_code code = c->table->open(t, &oldest->context, e);
+    if (code != ERROR_OK) {
+        oldest->context = NULL;
+        return code;
+    }
+    snprintf(oldest->job, sizeof oldest->job, "%s", t->job);
+    *out = oldest->context;
+    return ERROR_OK;
+}
+
+static void forget_context(struct child *c, const char *job)
+{
+    for (int i = 0; i < CONTEXTS; i++)
+        if (c->kept[i].context && strcmp(c->kept[i].job, job) == 0) {
+            c->table->close(c->kept[i].context);
+            c->kept[i] = (struct kept){0};
+        }
+}
+
+/* what the tasks of the step before left: 'i' + bytes, or 'b' + digest of a blob */
+static enum error_code read_parts(struct child *c, const struct frame *f, uint32_t count, struct tasks_part *parts,
+                                  struct store_view *views, struct error *e)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "d:%u", i);
+        const struct queue_field *found = NULL;
+        for (size_t k = 0; k < f->fields.count && !found; k++)
+            if (strcmp(f->fields.at[k].name, name) == 0)
+                found = &f->fields.at[k];
+        if (!found || found->size == 0)
+            return error_set(e, ERROR_INTERNAL, "the result of task %u is missing", i);
+        if (found->value[0] == 'i') {
+            parts[i] = (struct tasks_part){found->value + 1, found->size - 1};
+            continue;
+        }
+        enum error_code code = store_get(c->store, found->value + 1, &views[i], e);
+        if (code != ERROR_OK)
+            return code;
+        parts[i] = (struct tasks_part){views[i].bytes, views[i].size};
+    }
+    return ERROR_OK;
+}
+
+/* one of several tasks: its only output, inline or as a blob */
+static enum error_code answer_part(struct child *c, const struct tasks_result *r, struct frame *answer, struct error *e)
+{
+    char digest[STORE_DIGEST_SIZE];
+    uint8_t raw[32];
+    if (r->outputs.count != 1)
+        return error_set(e, ERROR_INTERNAL, "a task left %zu outputs instead of one", r->outputs.count);
+    const struct tasks_output *o = &r->outputs.at[0];
+    sha256_bytes(o->bytes, o->size, raw);
+    sha256_format(raw, digest);
+    struct text payload = {0};
+    text_add_char(&payload, o->size <= INLINE_MAX ? 'i' : 'b');
+    if (o->size <= INLINE_MAX) {
+        text_add_n(&payload, o->bytes, o->size);
+    } else {
+        enum error_code code = store_put(c->store, o->bytes, o->size, digest, e);
+        if (code != ERROR_OK) {
+            text_release(&payload);
+            return code;
+        }
+        text_add(&payload, digest);
+    }
+    frame_add_text(answer, "outcome", "done");
+    frame_add_text(answer, "digest", digest);
+    frame_add(answer, "payload", payload.at, payload.size);
+    text_release(&payload);
+    return ERROR_OK;
+}
+
+/* the only task of its step: blobs b:<name> = digest, artifacts a:<name> = digest:size:media type */
+static enum error_code answer_step(struct child *c, const struct tasks_result *r, struct frame *answer, struct error *e)
+{
+    for (size_t i = 0; i < r->outputs.count; i++) {
+        const struct tasks_output *o = &r->outputs.at[i];
+        char digest[STORE_DIGEST_SIZE], name[80], value[160];
+        enum error_code code = store_put(c->store, o->bytes, o->size, digest, e);
+        if (code != ERROR_OK)
+            return code;
+        snprintf(name, sizeof name, "%c:%s", o->artifact ? 'a' : 'b', o->name);
+        if (o->artifact)
+            snprintf(value, sizeof value, "%s:%zu:%s", digest, o->size, o->media_type);
+        frame_add_text(answer, name, o->artifact ? value : digest);
+    }
+    frame_add_text(answer, "outcome", r->finished ? "finish" : "step");
+    frame_add_text(answer, "progress", r->progress ? r->progress : "");
+    frame_add_number(answer, "rollouts", r->rollouts);
+    if (r->finished)
+        return ERROR_OK;
+    frame_add_text(answer, "kind", r->kind);
+    frame_add_text(answer, "join", r->join ? r->join : "");
+    frame_add_text(answer, "wrap", r->wrap ? r->wrap : "");
+    frame_add_text(answer, "state", r->state);
+    frame_add_number(answer, "tasks", r->tasks);
+    return ERROR_OK;
+}
+
+static enum error_code run_task(struct child *c, const struct tasks_task *t, struct frame *answer, struct error *e)
+{
+    void *context;
+    struct tasks_result result = {0};
+    enum error_code code = context_of(c, t, &context, e);
+    if (code == ERROR_OK)
+        code = c->table->run(context, t, &result, e);
+    if (code == ERROR_OK)
+        code = t->count > 1 ? answer_part(c, &result, answer, e) : answer_step(c, &result, answer, e);
+    if (code == ERROR_OK && result.finished)
+        forget_context(c, t->job);
+    tasks_result_release(&result);
+    return code;
+}
+
+static void answer_error(const struct child *c, enum error_code code, const struct error *e, struct frame *answer)
+{
+    frame_release(answer);
+    bool again = code == ERROR_IO || code == ERROR_UNAVAILABLE;
+    frame_add_text(answer, "outcome", code == ERROR_CANCELLED ? "cancelled" : again ? "again" : "fail");
+    char *json = c->table->error_json(e);
+    frame_add_text(answer, "error", json);
+    free(json);
+}
+
+static void handle(struct child *c, const struct frame *f)
+{
+    struct error e = {0};
+    struct frame answer = {0};
+    uint32_t parts = (uint32_t)queue_number(&f->fields, "parts");
+    struct tasks_part *part = mem_zalloc(parts + 1, sizeof *part);
+    struct store_view *views = mem_zalloc(parts + 1, sizeof *views);
+    struct tasks_task t = {
+        .job = queue_field(&f->fields, "task-job"), .kind = queue_field(&f->fields, "task-kind"),
+        .epoch = (uint32_t)queue_number(&f->fields, "task-epoch"), .index = (uint32_t)queue_number(&f->fields, "task-index"),
+        .count = (uint32_t)queue_number(&f->fields, "tasks"), .fields = &f->fields, .store = c->store,
+        .parts = part, .part_count = parts, .stopping = stopping, .user = c};
+    enum error_code code = read_parts(c, f, parts, part, views, &e);
+    if (code == ERROR_OK)
+        code = run_task(c, &t, &answer, &e);
+    if (code != ERROR_OK)
+        answer_error(c, code, &e, &answer);
+    for (uint32_t i = 0; i < parts; i++)
+        store_view_release(&views[i]);
+    free(views);
+    free(part);
+    if (frame_write(SOCKET, &answer, &e) != ERROR_OK)
+        _exit(0);
+    frame_release(&answer);
+}
+
+int worker_child_run(int argc, char **argv, const struct tasks_table *table)
+{
+    struct child *c = mem_zalloc(1, sizeof *c);
+    struct error e;
+    pthread_t reader;
+    if (argc != 5)
+        return 2;
+    signal(SIGPIPE, SIG_IGN);
+    http_client_start();
+    struct rlimit limit = {.rlim_cur = (rlim_t)strtoll(argv[3], NULL, 10)};
+    limit.rlim_max = limit.rlim_cur;
+    if (limit.rlim_cur)
+        setrlimit(RLIMIT_AS, &limit);
+    setpriority(PRIO_PROCESS, 0, atoi(argv[4]));
+    c->table = table;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->arrived, NULL);
+    if (store_create(argv[2], NULL, &c->store, &e) != ERROR_OK) {
+        fprintf(stderr, "toast-worker: %s\n", e.message);
+        return 1;
+    }
+    if (pthread_create(&reader, NULL, read_socket, c) != 0)
+        return 1;
+    for (;;) {
+        pthread_mutex_lock(&c->lock);
+        while (!c->has_task)
+            pthread_cond_wait(&c->arrived, &c->lock);
+        struct frame f = c->task;
+        c->has_task = false;
+        pthread_mutex_unlock(&c->lock);
+        handle(c, &f);
+        frame_release(&f);
+    }
+}

@@ -1,0 +1,32 @@
+#include "workers/tasks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum error_code tasks_blob(const struct tasks_task *t, const char *name, struct store_view *out, struct error *e)
+{
+    char field[80];
+    snprintf(field, sizeof field, "b:%s", name);
+    const char *digest = queue_field(t->fields, field);
+    if (!digest[0])
+        return error_set(e, ERROR_INTERNAL, "the job has no blob '%s' at step %s", name, t->kind);
+    return store_get(t->store, digest, out, e);
+}
+
+void tasks_output_add(struct tasks_result *r, const char *name, const char *media_type, char *bytes, size_t size,
+                      bool artifact)
+{
+    struct tasks_output o = {.bytes = bytes, .size = size, .artifact = artifact};
+    snprintf(o.name, sizeof o.name, "%s", name);
+    snprintf(o.media_type, sizeof o.media_type, "%s", media_type);
+    VEC_PUSH(&r->outputs, o);
+}
+
+void tasks_result_release(struct tasks_result *r)
+{
+    for (size_t i = 0; i < r->outputs.count; i++)
+        free(r->outputs.at[i].bytes);
+    VEC_FREE(&r->outputs);
+    free(r->progress);
+    *r = (struct tasks_result){0};
+}
