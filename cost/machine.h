@@ -20,6 +20,7 @@ struct cost_device {
     double network_bytes_per_s;        /* between hosts, per device */
     int64_t host_latency_ps, network_latency_ps;
     uint8_t host_topology, network_topology;
+    uint8_t torus_dimensions;          /* of a torus: rings through every device; 0 otherwise */
     int64_t launch_ps;                 /* fixed time of one kernel */
     const char *source;                /* datasheet */
 };
@@ -27,7 +28,12 @@ const struct cost_device *cost_devices(uint32_t *count);         /* the catalogu
 const struct cost_device *cost_device_find(const char *name);    /* NULL: unknown */
 
 /* Link of one mesh axis as the machine sees it: bandwidth of a group = link bandwidth / groups sharing it. */
-struct cost_link { double bytes_per_s; int64_t latency_ps; uint8_t topology; uint8_t spans_hosts; };
+struct cost_link {
+    double bytes_per_s;                /* per device and direction, achievable share and sharing applied */
+    int64_t latency_ps;
+    uint8_t topology;
+    uint8_t spans_hosts;
+};
 
 struct cost_machine {
     struct cost_device device;         /* with overrides applied */
@@ -40,11 +46,17 @@ struct cost_machine {
  * ERROR_UNKNOWN_DEVICE (message lists the names). memory_limit_bytes 0 = default. */
 enum error_code cost_machine_create(const struct mesh *m, const char *device, int64_t memory_limit_bytes,
                                     struct cost_machine *out, struct error *e) BASE_CHECKED;
+/* the same for a device described by the caller (a catalogue entry with overrides). ERROR_INVALID_REQUEST when a rate,
+ * size or fraction is not positive or the fractions are above 1. *device is copied; its strings stay borrowed. */
+enum error_code cost_machine_create_device(const struct mesh *m, const struct cost_device *device,
+                                           int64_t memory_limit_bytes, struct cost_machine *out,
+                                           struct error *e) BASE_CHECKED;
 /* axis numbers, slowest link first: what the walk wants in spmd_options.axis_order */
 void cost_axis_order(const struct cost_machine *machine, const struct mesh *m, uint8_t order[MESH_MAX_AXES]);
 
 /* Price of one collective over a group. The cheapest algorithm that the topology allows, named. Monotone in bytes and
- * devices. bytes = result bytes per device for all_gather, operand bytes for all_reduce, reduce_scatter, all_to_all, permute. */
+ * devices. bytes = result bytes per device for all_gather, operand bytes for all_reduce, reduce_scatter, all_to_all,
+ * permute. Other kinds, and groups of one device, cost nothing ("none"). */
 struct cost_collective { int64_t time_ps; const char *algorithm; };
 struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m, uint8_t kind /* enum spmd_step_kind */,
                                              const uint8_t *axes, uint32_t axis_count, int64_t bytes);

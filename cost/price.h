@@ -28,7 +28,9 @@ void price_local(const struct spmd_local *l, const struct cost_machine *machine,
 
 /* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the collective's. */
 int64_t price_step(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step, const char **algorithm);
-/* bytes alive after each step (owned, step_count entries), and per value [first step, last step] where it takes memory;
+/* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the tuple's time. */
+int64_t *price_step_times(const struct spmd_local *l, const struct cost_machine *machine);
+/* bytes alive in each step (owned, step_count entries), and per value [first step, last step] where it takes memory;
  * for the report's timeline and the tensors at the peak */
 int64_t *price_timeline(const struct spmd_local *l, const struct cost_machine *machine);
 struct price_live { uint32_t value; int64_t bytes; };

@@ -1,0 +1,179 @@
+/* Alpha-beta prices of collectives: for p devices, n bytes, latency a and bandwidth B of a link (per direction)
+ *
+ *   kind            ring                          bidirectional ring              recursive            tree
+ *   all_gather      (p-1) a + (p-1)/p n/B         floor(p/2) a + half the bytes   L a + (p-1)/p n/B    L a + (p-1)/p n/B
+ *   reduce_scatter  the same                      the same                        the same             the same
+ *   all_reduce      twice                         twice                           twice                2 L a + 2 n/B
+ *   all_to_all      (p-1) a + (p-1)/2 n/B         floor(p/2) a + p/8 n/B          L a + L/2 n/B        -
+ *   permute         a + n/B (direct)
+ *
+ * with L = ceil(log2 p). (Thakur, Rabenseifner, Gropp 2005, 'Optimization of collective communication operations in MPICH';
+ * all_to_all by Bruck et al. 1997; pipelined trees as in Sanders, Speck, Traeff 2009.) On a switch, all_to_all is also
+ * pairwise: (p-1) a + (p-1)/p n/B. Rings and tori allow the two rings, switches in a host ring, recursive and pairwise,
+ * switches between hosts ring, tree and pairwise. Groups that are no power of two are charged ceil(log2 p) rounds, which
+ * keeps every row monotone in p. A group over several axes is flat (one ring or tree at its slowest link) or
+ * hierarchical: one axis after another, so that the slowest link carries the smallest piece. */
+#include "cost/machine.h"
+#include "spmd/local.h"
+
+struct group {
+    int64_t devices;
+    double ps_per_byte;   /* of its link, one direction */
+    double latency_ps;
+    uint8_t topology, spans_hosts;
+};
+
+static struct group axis_group(const struct cost_machine *machine, const struct mesh *m, uint32_t axis)
+{
+    const struct cost_link *link = &machine->links[axis];
+    return (struct group){m->axes[axis].size, 1e12 / link->bytes_per_s, (double)link->latency_ps, link->topology,
+                          link->spans_hosts};
+}
+
+static double log2_ceil(int64_t p)
+{
+    int bits = 0;
+    while (((int64_t)1 << bits) < p)
+        bits++;
+    return bits;
+}
+
+struct offer {
+    double ps;
+    const char *name;
+};
+
+static void consider(struct offer *best, double ps, const char *name)
+{
+    if (!best->name || ps < best->ps)
+        *best = (struct offer){ps, name};
+}
+
+/* all_gather or reduce_scatter of n bytes (the whole, not the shard); passes = 2 gives all_reduce */
+static struct offer price_gather(const struct group *g, double n, int passes, bool reduce)
+{
+    struct offer best = {0};
+    double p = (double)g->devices, wire = n * (p - 1) / p * g->ps_per_byte, rounds = log2_ceil(g->devices);
+    consider(&best, passes * ((p - 1) * g->latency_ps + wire), "ring");
+    if (g->topology != COST_SWITCH) {
+        consider(&best, passes * ((double)(g->devices / 2) * g->latency_ps + wire / 2), "bidirectional_ring");
+    } else if (!g->spans_hosts) {
+        consider(&best, passes * (rounds * g->latency_ps + wire),
+                 passes == 2 ? "halving_doubling" : reduce ? "recursive_halving" : "recursive_doubling");
+    } else {
+        double tree_wire = passes == 2 ? n * g->ps_per_byte : wire;
+        consider(&best, passes * (rounds * g->latency_ps + tree_wire), "tree");
+    }
+    return best;
+}
+
+static struct offer price_exchange(const struct group *g, double n)
+{
+    struct offer best = {0};
+    double p = (double)g->devices, byte = n * g->ps_per_byte, rounds = log2_ceil(g->devices);
+    if (g->topology != COST_SWITCH) {
+        /* every block travels its distance: sum of 1 .. p-1, or of the shorter way on both rings, over p blocks */
+        consider(&best, (p - 1) * g->latency_ps + byte * (p - 1) / 2, "ring");
+        double both = (double)(g->devices * g->devices / 4) / p / 2;
+        consider(&best, (double)(g->devices / 2) * g->latency_ps + byte * both, "bidirectional_ring");
+        return best;
+    }
+    consider(&best, (p - 1) * g->latency_ps + byte * (p - 1) / p, "pairwise");
+    consider(&best, rounds * g->latency_ps + byte * rounds / 2, "bruck");
+    return best;
+}
+
+static struct offer price_group(const struct group *g, uint8_t kind, double n)
+{
+    if (g->devices < 2)
+        return (struct offer){0, "none"};
+    switch ((enum spmd_step_kind)kind) {
+    case SPMD_ALL_GATHER:
+        return price_gather(g, n, 1, false);
+    case SPMD_REDUCE_SCATTER:
+        return price_gather(g, n, 1, true);
+    case SPMD_ALL_REDUCE:
+        return price_gather(g, n, 2, true);
+    case SPMD_ALL_TO_ALL:
+        return price_exchange(g, n);
+    case SPMD_PERMUTE:
+        return (struct offer){g->latency_ps + n * g->ps_per_byte, "direct"};
+    case SPMD_OP:
+    case SPMD_SLICE:
+    case SPMD_LOOP:
+    case SPMD_LOOP_BODY:
+    case SPMD_LOOP_END:
+    case SPMD_BRANCH:
+    case SPMD_BRANCH_NEXT:
+    case SPMD_BRANCH_END:
+    case SPMD_RESULT:
+        break;
+    }
+    return (struct offer){0, "none"};
+}
+
+/* the group of all axes at once: as fast as its slowest link */
+static struct group flat_group(const struct group *groups, uint32_t count)
+{
+    struct group flat = groups[0];
+    for (uint32_t i = 1; i < count; i++) {
+        flat.devices *= groups[i].devices;
+        if (groups[i].ps_per_byte > flat.ps_per_byte)
+            flat.ps_per_byte = groups[i].ps_per_byte;
+        if (groups[i].latency_ps > flat.latency_ps)
+            flat.latency_ps = groups[i].latency_ps;
+        flat.spans_hosts |= groups[i].spans_hosts;
+        if (groups[i].topology != COST_SWITCH)
+            flat.topology = groups[i].topology;
+    }
+    return flat;
+}
+
+/* Groups are sorted fastest first. A scatter goes down the list with ever smaller pieces, a gather comes back up. */
+static double price_hierarchy(const struct group *groups, uint32_t count, uint8_t kind, double n)
+{
+    double ps = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool last = i + 1 == count;
+        if (kind == SPMD_ALL_TO_ALL) {
+            ps += price_group(&groups[i], kind, n).ps;
+            continue;
+        }
+        if (kind == SPMD_ALL_REDUCE && !last)
+            ps += price_group(&groups[i], SPMD_REDUCE_SCATTER, n).ps + price_group(&groups[i], SPMD_ALL_GATHER, n).ps;
+        else
+            ps += price_group(&groups[i], kind, n).ps;
+        n /= (double)groups[i].devices;
+    }
+    return ps;
+}
+
+struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m, uint8_t kind,
+                                             const uint8_t *axes, uint32_t axis_count, int64_t bytes)
+{
+    struct group groups[MESH_MAX_AXES];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < axis_count; i++) {
+        struct group g = axis_group(machine, m, axes[i]);
+        if (g.devices < 2)
+            continue;
+        uint32_t at = count++;
+        for (; at > 0 && groups[at - 1].ps_per_byte > g.ps_per_byte; at--)
+            groups[at] = groups[at - 1];
+        groups[at] = g;
+    }
+    if (count == 0 || bytes <= 0)
+        return (struct cost_collective){0, "none"};
+    struct offer best;
+    if (count == 1) {
+        best = price_group(&groups[0], kind, (double)bytes);
+    } else {
+        struct group flat = flat_group(groups, count);
+        best = price_group(&flat, kind, (double)bytes);
+        if (kind != SPMD_PERMUTE)
+            consider(&best, price_hierarchy(groups, count, kind, (double)bytes), "hierarchical");
+    }
+    /* 2^62 ps is 53 days: more than that says only 'far too long' */
+    int64_t ps = best.ps < 4e18 ? (int64_t)(best.ps + 0.5) : INT64_C(4000000000000000000);
+    return (struct cost_collective){ps, best.name};
+}

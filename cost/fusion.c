@@ -1,0 +1,355 @@
+/* What fuses, and which buffers every kernel reads.
+ *
+ * A simple model of a compiler's loop fusion. Broadcasts, converts, compares, slices and the like are computed inside
+ * whatever uses them. An elementwise op is when all its uses end in one kernel. Nothing fuses into a dot, a
+ * convolution, a collective, a sort, a loop's carried values or the function's results: what these use is in memory.
+ * A reshape is another name of its operand's buffer.
+ *
+ * The *roots* of a fused value are the buffers that a kernel computing it reads; they live until the last such kernel. */
+#include "cost/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* GPU compilers bound a kernel's parameters; beyond this a value goes to memory. */
+enum { ROOTS_MAX = 64 };
+
+#define GROW(array, room, need)                                                                               \
+    do {                                                                                                      \
+        if ((room) < (size_t)(need)) {                                                                        \
+            (room) = (size_t)(need) + (size_t)(need) / 4 + 64;                                                \
+            (array) = mem_realloc((array), (room), sizeof *(array));                                          \
+        }                                                                                                     \
+    } while (0)
+
+struct price_scratch *price_scratch_create(struct price_program *shared)
+{
+    struct price_scratch *s = mem_zalloc(1, sizeof *s);
+    s->program = shared;
+    s->program_shared = shared != NULL;
+    return s;
+}
+
+void price_scratch_destroy(struct price_scratch *s)
+{
+    if (!s)
+        return;
+    if (!s->program_shared)
+        price_program_destroy(s->program);
+    free(s->values);
+    free(s->ranges);
+    free(s->deltas);
+    free(s->times);
+    free(s->kernel_roots);
+    free(s->kernel_counts);
+    free(s->pool);
+    free(s->loop_end);
+    free(s);
+}
+
+/* loop_end[i] of a LOOP or BRANCH: its END */
+static void match_regions(struct price_scratch *s, const struct spmd_local *l)
+{
+    uint32_t open = NDA_NONE;   /* innermost open region; the chain of outer ones is kept in loop_end itself */
+    for (uint32_t i = 0; i < l->step_count; i++) {
+        uint8_t kind = l->steps[i].kind;
+        if (kind == SPMD_LOOP || kind == SPMD_BRANCH) {
+            s->loop_end[i] = open;
+            open = i;
+        } else if ((kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END) && open != NDA_NONE) {
+            uint32_t outer = s->loop_end[open];
+            s->loop_end[open] = i;
+            s->loop_end[i] = open;
+            open = outer;
+        }
+    }
+}
+
+void price_prepare(struct price_scratch *s, const struct spmd_local *l)
+{
+    if (!s->program || s->program->nda != l->nda) {
+        BASE_CHECK(!s->program_shared);
+        price_program_destroy(s->program);
+        s->program = price_program_create(l->nda);
+    }
+    GROW(s->values, s->value_room, l->value_count + 1);
+    GROW(s->ranges, s->range_room, l->value_count + 1);
+    GROW(s->deltas, s->delta_room, l->step_count + 2);
+    GROW(s->times, s->time_room, l->step_count + 1);
+    GROW(s->kernel_roots, s->kernel_room, l->step_count + 1);
+    GROW(s->kernel_counts, s->count_room, l->step_count + 1);
+    GROW(s->loop_end, s->loop_room, l->step_count + 1);
+    memset(s->values, 0, (size_t)l->value_count * sizeof *s->values);
+    for (uint32_t v = 0; v < l->value_count; v++)
+        s->values[v].kernel = NDA_NONE;
+    memset(s->deltas, 0, ((size_t)l->step_count + 2) * sizeof *s->deltas);
+    s->pool_count = 0;
+    s->mark = 0;
+    match_regions(s, l);
+}
+
+/* ---------------------------------------------------------------- backward: uses */
+static inline enum op_class step_class(const struct price_scratch *s, const struct spmd_step *t)
+{
+    return t->kind == SPMD_OP      ? (enum op_class)step_info(s, t)->class
+           : t->kind == SPMD_SLICE ? OP_CUT
+                                   : OP_OTHER;
+}
+
+static inline bool fuses(const struct value_work *v, enum op_class class)
+{
+    if (class == OP_CHEAP || class == OP_CUT)
+        return !v->hard;
+    return class == OP_ELEMENTWISE && !v->hard && v->kernel != KERNEL_SEVERAL && v->kernel != NDA_NONE;
+}
+
+/* does operand o of a kernel have to be in memory? */
+static inline bool wants_buffer(const struct op_info *info, enum op_class class, uint32_t o)
+{
+    if (class == OP_MATMUL || class == OP_OTHER)
+        return true;
+    if (class == OP_GATHER)
+        return o == 0;
+    return class == OP_UPDATE && (o == 0 || info->update == 2);
+}
+
+static inline void add_use(struct value_work *v, uint32_t kernel, bool hard)
+{
+    v->uses++;
+    v->hard |= hard;
+    v->kernel = v->kernel == NDA_NONE || v->kernel == kernel ? kernel : KERNEL_SEVERAL;
+}
+
+static void find_uses(struct price_scratch *s, const struct spmd_local *l)
+{
+    for (uint32_t i = l->step_count; i-- > 0;) {
+        const struct spmd_step *t = &l->steps[i];
+        enum op_class class = step_class(s, t);
+        const uint32_t *operands = l->operands + t->operands;
+        if (class == OP_ALIAS) {
+            for (uint32_t o = 0; o < t->operand_count; o++) {
+                const struct value_work *result = &s->values[t->results + o];
+                add_use(&s->values[operands[o]], result->kernel, result->hard);
+            }
+            continue;
+        }
+        const struct op_info *info = t->kind == SPMD_OP ? step_info(s, t) : NULL;
+        const struct value_work *result = t->result_count == 1 ? &s->values[t->results] : NULL;
+        uint32_t kernel = result && fuses(result, class) ? result->kernel : i;
+        for (uint32_t o = 0; o < t->operand_count; o++)
+            add_use(&s->values[operands[o]], kernel, wants_buffer(info, class, o));
+    }
+}
+
+/* ---------------------------------------------------------------- forward: roots */
+static inline void push_root(struct price_scratch *s, uint32_t value, int64_t bytes, int64_t cut)
+{
+    if (bytes > cut)
+        bytes = cut;
+    struct value_work *v = &s->values[value];
+    if (v->mark == s->mark) {
+        struct root *known = &s->pool[v->slot];
+        if (bytes > known->bytes)
+            known->bytes = bytes;
+        return;
+    }
+    v->mark = s->mark;
+    v->slot = (uint32_t)s->pool_count;
+    if (s->pool_count == s->pool_room) {
+        s->pool_room = s->pool_room ? s->pool_room * 2 : 4096;
+        s->pool = mem_realloc(s->pool, s->pool_room, sizeof *s->pool);
+    }
+    s->pool[s->pool_count++] = (struct root){value, bytes};
+}
+
+static inline void push_value(struct price_scratch *s, const struct spmd_local *l, uint32_t value, int64_t cut)
+{
+    const struct value_work *v = &s->values[value];
+    if (v->state == VALUE_BUFFER) {
+        push_root(s, value, l->values[value].bytes, cut);
+        return;
+    }
+    uint32_t first = v->roots, count = v->root_count;
+    for (uint32_t i = 0; i < count; i++)
+        push_root(s, s->pool[first + i].value, s->pool[first + i].bytes, cut);
+}
+
+struct open_loops {
+    uint32_t count;
+    uint32_t at[64];   /* LOOP steps, outermost first; deeper ones only lose the extension of live ranges */
+};
+
+/* A buffer from outside a loop that the loop reads lives until the loop ends. */
+static inline void use_root(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
+                            uint32_t root, uint32_t step)
+{
+    uint32_t until = step;
+    for (uint32_t i = 0; i < loops->count; i++) {
+        uint32_t defined = l->values[root].step;
+        if (defined == SPMD_NONE || defined < loops->at[i]) {
+            until = s->loop_end[loops->at[i]];
+            break;
+        }
+    }
+    if (s->values[root].last < until)
+        s->values[root].last = until;
+}
+
+/* the union of the operands' roots, at the end of the pool */
+static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t,
+                              enum op_class class)
+{
+    uint32_t first = (uint32_t)s->pool_count;
+    s->mark++;
+    int64_t result_bytes = t->result_count ? l->values[t->results].bytes : 0;
+    for (uint32_t o = 0; o < t->operand_count; o++) {
+        bool cut = class == OP_CUT || (class == OP_GATHER && o == 0);
+        push_value(s, l, l->operands[t->operands + o], cut ? result_bytes : INT64_MAX);
+    }
+    return first;
+}
+
+static void set_roots(struct price_scratch *s, uint32_t value, uint8_t state, uint32_t first)
+{
+    s->values[value].state = state;
+    s->values[value].roots = first;
+    s->values[value].root_count = (uint32_t)s->pool_count - first;
+}
+
+static void make_kernel(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
+                        uint32_t step, uint32_t first)
+{
+    const struct spmd_step *t = &l->steps[step];
+    s->kernel_roots[step] = first;
+    s->kernel_counts[step] = (uint32_t)s->pool_count - first;
+    for (size_t i = first; i < s->pool_count; i++)
+        use_root(s, l, loops, s->pool[i].value, step);
+    for (uint32_t r = 0; r < t->result_count; r++)
+        s->values[t->results + r].state = VALUE_BUFFER;
+}
+
+/* value becomes another name of `of` if that is one buffer */
+static bool make_alias(struct price_scratch *s, const struct spmd_local *l, uint32_t value, uint32_t of)
+{
+    const struct value_work *v = &s->values[of];
+    if (v->state != VALUE_BUFFER && v->state != VALUE_ALIAS)
+        return false;
+    uint32_t root = v->state == VALUE_BUFFER ? of : s->pool[v->roots].value, first = (uint32_t)s->pool_count;
+    s->mark++;
+    push_root(s, root, l->values[value].bytes, INT64_MAX);
+    set_roots(s, value, VALUE_ALIAS, first);
+    return true;
+}
+
+static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
+                       uint32_t step)
+{
+    const struct spmd_step *t = &l->steps[step];
+    for (uint32_t o = 0; o < t->operand_count; o++) {
+        uint32_t operand = l->operands[t->operands + o], result = t->results + o;
+        if (make_alias(s, l, result, operand))
+            continue;
+        uint32_t first = (uint32_t)s->pool_count;
+        s->mark++;
+        push_value(s, l, operand, INT64_MAX);
+        if (s->values[result].hard && t->result_count == 1)
+            make_kernel(s, l, loops, step, first);
+        else
+            set_roots(s, result, VALUE_FUSED, first);
+    }
+}
+
+/* Block arguments: the cond's are the body's; a carried value that the body returns as it came is its init. */
+static void open_loop(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops, uint32_t step)
+{
+    const struct spmd_step *t = &l->steps[step], *end = &l->steps[s->loop_end[step]];
+    uint32_t first = collect_roots(s, l, t, OP_OTHER);
+    for (size_t i = first; i < s->pool_count; i++)
+        use_root(s, l, loops, s->pool[i].value, step);
+    if (loops->count < sizeof loops->at / sizeof loops->at[0])
+        loops->at[loops->count++] = step;
+    uint32_t n = t->operand_count;
+    for (uint32_t c = 0; c < n; c++) {
+        uint32_t body = t->results + n + c, init = l->operands[t->operands + c];
+        bool same = c < end->operand_count && l->operands[end->operands + c] == body;
+        if (!same || !make_alias(s, l, body, init))
+            s->values[body].state = VALUE_BUFFER;
+        make_alias(s, l, t->results + c, body);
+    }
+}
+
+static void close_region(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops, uint32_t step)
+{
+    const struct spmd_step *t = &l->steps[step];
+    uint32_t open = s->loop_end[step], first = collect_roots(s, l, t, OP_OTHER);
+    for (size_t i = first; i < s->pool_count; i++)
+        use_root(s, l, loops, s->pool[i].value, step);
+    if (t->kind == SPMD_LOOP_END && loops->count && loops->at[loops->count - 1] == open)
+        loops->count--;
+    for (uint32_t r = 0; r < t->result_count; r++) {
+        uint32_t operand = l->operands[t->operands + r], carry = l->steps[open].results + t->result_count + r;
+        bool same = t->kind == SPMD_LOOP_END && operand == carry && s->values[carry].state == VALUE_ALIAS;
+        if (!same || !make_alias(s, l, t->results + r, carry))
+            s->values[t->results + r].state = VALUE_BUFFER;
+    }
+}
+
+static void fuse_op(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops, uint32_t step)
+{
+    const struct spmd_step *t = &l->steps[step];
+    enum op_class class = step_class(s, t);
+    if (class == OP_FREE) {
+        for (uint32_t r = 0; r < t->result_count; r++)
+            set_roots(s, t->results + r, VALUE_FUSED, (uint32_t)s->pool_count);
+        return;
+    }
+    if (class == OP_ALIAS) {
+        fuse_alias(s, l, loops, step);
+        return;
+    }
+    uint32_t first = collect_roots(s, l, t, class);
+    bool fused = t->result_count == 1 && fuses(&s->values[t->results], class);
+    if (fused && s->pool_count - first <= ROOTS_MAX)
+        set_roots(s, t->results, VALUE_FUSED, first);
+    else
+        make_kernel(s, l, loops, step, first);
+}
+
+void price_fuse(struct price_scratch *s, const struct spmd_local *l)
+{
+    struct open_loops loops = {0};
+    find_uses(s, l);
+    for (uint32_t v = 0; v < l->argument_count; v++)
+        s->values[v].state = VALUE_BUFFER;
+    for (uint32_t i = 0; i < l->step_count; i++) {
+        const struct spmd_step *t = &l->steps[i];
+        s->kernel_roots[i] = NDA_NONE;
+        s->kernel_counts[i] = 0;
+        for (uint32_t r = 0; r < t->result_count; r++)
+            s->values[t->results + r].last = i;
+        switch ((enum spmd_step_kind)t->kind) {
+        case SPMD_OP:
+        case SPMD_SLICE:
+            fuse_op(s, l, &loops, i);
+            break;
+        case SPMD_LOOP:
+            open_loop(s, l, &loops, i);
+            break;
+        case SPMD_LOOP_END:
+        case SPMD_BRANCH_END:
+            close_region(s, l, &loops, i);
+            break;
+        case SPMD_ALL_GATHER:
+        case SPMD_ALL_REDUCE:
+        case SPMD_REDUCE_SCATTER:
+        case SPMD_ALL_TO_ALL:
+        case SPMD_PERMUTE:
+        case SPMD_LOOP_BODY:
+        case SPMD_BRANCH:
+        case SPMD_BRANCH_NEXT:
+        case SPMD_RESULT:
+            make_kernel(s, l, &loops, i, collect_roots(s, l, t, OP_OTHER));
+            break;
+        }
+    }
+}

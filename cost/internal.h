@@ -1,0 +1,107 @@
+/* What the parts of the price share: facts of the program's ops, and the working memory of one pricing.
+ *
+ * A pricing is three passes over the steps of the local program, none of which allocates once the arrays have grown:
+ *   fusion.c    backward: how each value is used, hence what fuses; forward: the buffers every value reads from
+ *   roofline.c  time of each step from the bytes and FLOPs that remain
+ *   memory.c    live ranges of the buffers, and where results, loop carries and donated arguments share one */
+#ifndef TOAST_COST_INTERNAL_H
+#define TOAST_COST_INTERNAL_H
+
+#include "cost/price.h"
+
+/* What an op costs, by how it treats its operands. */
+enum op_class {
+    OP_NOTHING,       /* structure: not priced */
+    OP_FREE,          /* constant, iota: no buffer, nothing read */
+    OP_ALIAS,         /* reshape, barrier: the result is its operand's buffer */
+    OP_CHEAP,         /* broadcast, convert, compare, ..: fuses into any number of uses */
+    OP_CUT,           /* slice: cheap, and reads no more than its result */
+    OP_ELEMENTWISE,   /* fuses into its use when there is one */
+    OP_REDUCE,        /* operands fuse into it; its result is a buffer */
+    OP_GATHER,        /* reads as much of operand 0 as it writes */
+    OP_UPDATE,        /* dynamic_update_slice, scatter: writes part of operand 0, in place on its last use */
+    OP_MATMUL,        /* dot, convolution */
+    OP_OTHER          /* reads its operands, writes its results */
+};
+
+struct op_info {
+    uint8_t class;    /* enum op_class */
+    uint8_t rate;     /* enum cost_rate, of matmuls */
+    uint8_t costly;   /* elementwise that is worth a buffer rather than computing it twice (exponential, divide ..) */
+    uint8_t update;   /* OP_UPDATE: the operand that is written into operand 0 */
+    double flops;     /* matmuls: of the whole op, on one device */
+};
+
+/* An immutable table for one program; shared by threads. */
+struct price_program {
+    const struct nda *nda;         /* borrowed */
+    struct op_info *ops;
+    uint32_t *alias_result;        /* per argument: the result that takes its buffer, or NDA_NONE */
+    uint32_t *alias_argument;      /* per result: the argument whose buffer it takes, or NDA_NONE */
+    uint8_t *donated;              /* per argument: aliased, or a donor without a fixed result */
+};
+struct price_program *price_program_create(const struct nda *n);
+void price_program_destroy(struct price_program *p);
+
+enum value_state {
+    VALUE_UNSEEN,
+    VALUE_BUFFER,     /* has memory of its own; its only root is itself */
+    VALUE_ALIAS,      /* another name of one buffer: one root */
+    VALUE_FUSED       /* computed inside its consumers' kernels: any number of roots */
+};
+
+struct root { uint32_t value; int64_t bytes; };   /* bytes a kernel reads of it */
+
+enum { KERNEL_SEVERAL = NDA_NONE - 1 };
+struct value_work {
+    uint32_t uses;         /* steps that use it */
+    uint32_t kernel;       /* the one kernel all uses end in; NDA_NONE: no use, KERNEL_SEVERAL */
+    uint32_t roots, root_count;
+    uint32_t mark;         /* last union it was put into */
+    uint32_t slot;         /* its place there */
+    uint32_t last;         /* last step that needs the buffer */
+    uint8_t state, hard;   /* hard: some consumer wants it in memory */
+    uint8_t homed;         /* its buffer is part of an output, a carry or a branch's result */
+    uint8_t pad;
+    uint32_t home_free;    /* homed: step from which that place is free to be written */
+    int64_t ready_ps, path_ps;
+};
+
+/* Where a buffer takes memory: during steps from .. until - 1. */
+struct live_range { uint32_t from, until; };
+
+struct price_scratch {
+    struct price_program *program; /* owned, unless shared */
+    bool program_shared;
+    struct value_work *values;     size_t value_room;
+    struct live_range *ranges;     size_t range_room;   /* per value; from == until: takes none */
+    int64_t *deltas;               size_t delta_room;   /* per step + 2 */
+    int64_t *times;                size_t time_room;    /* per step */
+    uint32_t *kernel_roots;        size_t kernel_room;  /* per step: first of its roots in the pool, NDA_NONE: no kernel */
+    uint32_t *kernel_counts;       size_t count_room;
+    struct root *pool;             size_t pool_count, pool_room;
+    uint32_t *loop_end;            size_t loop_room;    /* per step: the step that closes the region it opens */
+    uint32_t mark;
+};
+struct price_scratch *price_scratch_create(struct price_program *shared);   /* NULL: makes its own at first use */
+
+/* grows the arrays for l, finds its ops' facts and clears what a pricing accumulates */
+void price_prepare(struct price_scratch *s, const struct spmd_local *l);
+/* fusion: states, roots, kernels, last uses */
+void price_fuse(struct price_scratch *s, const struct spmd_local *l);
+/* times[] of every step, once (not x trips) */
+void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine);
+/* live ranges; fills peak_bytes, peak_step, argument_bytes, output_bytes, alias_bytes */
+void price_memory(struct price_scratch *s, const struct spmd_local *l, struct price *out);
+
+static inline const struct op_info *step_info(const struct price_scratch *s, const struct spmd_step *step)
+{
+    return &s->program->ops[step->op];
+}
+static inline bool step_is_collective(uint8_t kind)
+{
+    return kind == SPMD_ALL_GATHER || kind == SPMD_ALL_REDUCE || kind == SPMD_REDUCE_SCATTER ||
+           kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE;
+}
+
+#endif

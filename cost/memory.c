@@ -1,0 +1,216 @@
+/* Live ranges: where every buffer takes memory, and the peak.
+ *
+ * As XLA counts it: arguments and results take memory throughout (a result that takes a donated argument's buffer once),
+ * everything else from the kernel that writes it to the last that reads it. A buffer can have a *home*, memory that is
+ * counted elsewhere: a result is written where the caller gets it, the body's new value of a loop where the old one was,
+ * a branch's result where the op's result will be. It takes memory of its own only while its home still holds
+ * something that is needed. Elementwise kernels and updates take over an operand's buffer on its last use. */
+#include "cost/internal.h"
+
+static inline bool is_buffer(const struct price_scratch *s, uint32_t value)
+{
+    return s->values[value].state == VALUE_BUFFER;
+}
+
+/* the one buffer that a value is or names; NDA_NONE when it has none */
+static inline uint32_t buffer_of(const struct price_scratch *s, uint32_t value)
+{
+    const struct value_work *v = &s->values[value];
+    return v->state == VALUE_BUFFER ? value : v->state == VALUE_ALIAS ? s->pool[v->roots].value : NDA_NONE;
+}
+
+static void give_home(struct price_scratch *s, uint32_t value, uint32_t home_free)
+{
+    s->values[value].homed = 1;
+    s->values[value].home_free = home_free;
+}
+
+static void home_results(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t)
+{
+    for (uint32_t r = 0; r < t->operand_count; r++) {
+        uint32_t buffer = buffer_of(s, l->operands[t->operands + r]);
+        if (buffer == NDA_NONE || buffer < l->argument_count || s->values[buffer].homed)
+            continue;
+        uint32_t argument = s->program->alias_argument[r];
+        if (argument != NDA_NONE && l->values[argument].bytes != l->values[l->operands[t->operands + r]].bytes)
+            argument = NDA_NONE;
+        give_home(s, buffer, argument == NDA_NONE ? 0 : s->values[argument].last);
+    }
+}
+
+/* The body's new values go where the carried ones are; a carried value goes where the loop's result goes. */
+static void home_loop(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+{
+    const struct spmd_step *end = &l->steps[step], *loop = &l->steps[s->loop_end[step]];
+    uint32_t n = end->result_count;
+    for (uint32_t c = 0; c < n; c++) {
+        uint32_t result = end->results + c, carry = loop->results + n + c;
+        if (!is_buffer(s, carry))
+            continue;
+        uint32_t value = buffer_of(s, l->operands[end->operands + c]);
+        if (value != NDA_NONE && value >= l->argument_count && value != carry && !s->values[value].homed &&
+            l->values[value].step > s->loop_end[step])
+            give_home(s, value, s->values[carry].last);
+        if (is_buffer(s, result) && s->values[result].homed)
+            give_home(s, carry, s->values[result].home_free);
+        s->values[carry].last = step;   /* the buffer stays until the loop ends, whatever it holds */
+    }
+}
+
+static void home_branch(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t open)
+{
+    const struct spmd_step *t = &l->steps[step];
+    for (uint32_t r = 0; r < t->operand_count; r++) {
+        uint32_t value = buffer_of(s, l->operands[t->operands + r]);
+        if (value != NDA_NONE && value >= l->argument_count && !s->values[value].homed && l->values[value].step > open)
+            give_home(s, value, 0);
+    }
+}
+
+/* An operand that is used for the last time where its successor is written passes that one's home on. */
+static void home_operand(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t operand,
+                         uint32_t successor)
+{
+    uint32_t value = buffer_of(s, operand);
+    if (!s->values[successor].homed || value == NDA_NONE || value < l->argument_count || s->values[value].homed ||
+        s->values[value].last != step)
+        return;
+    give_home(s, value, s->values[successor].home_free);
+}
+
+static void find_homes(struct price_scratch *s, const struct spmd_local *l)
+{
+    uint32_t branch_at = NDA_NONE;   /* BRANCH whose END was met last (reverse order) */
+    for (uint32_t i = l->step_count; i-- > 0;) {
+        const struct spmd_step *t = &l->steps[i];
+        switch ((enum spmd_step_kind)t->kind) {
+        case SPMD_RESULT:
+            home_results(s, l, t);
+            break;
+        case SPMD_LOOP_END:
+            home_loop(s, l, i);
+            break;
+        case SPMD_LOOP:
+            for (uint32_t c = 0; c < t->operand_count; c++)
+                if (is_buffer(s, t->results + t->operand_count + c))
+                    home_operand(s, l, i, l->operands[t->operands + c], t->results + t->operand_count + c);
+            break;
+        case SPMD_BRANCH_END:
+            branch_at = s->loop_end[i];
+            home_branch(s, l, i, branch_at);
+            break;
+        case SPMD_BRANCH_NEXT:
+            home_branch(s, l, i, branch_at == NDA_NONE ? i : branch_at);
+            break;
+        case SPMD_OP:
+            if (step_info(s, t)->class == OP_UPDATE && is_buffer(s, t->results))
+                home_operand(s, l, i, l->operands[t->operands], t->results);
+            break;
+        case SPMD_ALL_GATHER:
+        case SPMD_ALL_REDUCE:
+        case SPMD_REDUCE_SCATTER:
+        case SPMD_ALL_TO_ALL:
+        case SPMD_PERMUTE:
+        case SPMD_SLICE:
+        case SPMD_LOOP_BODY:
+        case SPMD_BRANCH:
+            break;
+        }
+    }
+}
+
+/* memory of a value's own during [from, until) */
+static struct live_range range_of(const struct price_scratch *s, const struct spmd_local *l, uint32_t value)
+{
+    const struct value_work *v = &s->values[value];
+    uint32_t from = l->values[value].step;
+    if (v->state != VALUE_BUFFER || from == SPMD_NONE)
+        return (struct live_range){0, 0};
+    if (l->steps[from].kind == SPMD_BRANCH_END)
+        from = s->loop_end[from];
+    if (v->homed)
+        return (struct live_range){from, v->home_free > from ? v->home_free + 1 : from};
+    return (struct live_range){from, v->last + 1};
+}
+
+/* A buffer that dies in this step and can be written over: the new one begins where it ends. */
+static void take_over(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t donor, uint32_t value)
+{
+    struct live_range *r = &s->ranges[donor];
+    if (s->ranges[value].from >= s->ranges[value].until || s->ranges[value].from != step)
+        return;
+    if (r->from < r->until && r->until == step + 1 && r->from < step && l->values[donor].bytes >= l->values[value].bytes)
+        r->until = step;
+}
+
+static void share_in_step(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+{
+    const struct spmd_step *t = &l->steps[step];
+    if (t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END) {
+        uint32_t n = t->operand_count, first = t->kind == SPMD_LOOP ? t->results + n : t->results;
+        for (uint32_t c = 0; c < n && first + c < t->results + t->result_count; c++) {
+            uint32_t donor = t->kind == SPMD_LOOP ? buffer_of(s, l->operands[t->operands + c])
+                                                  : l->steps[s->loop_end[step]].results + n + c;
+            if (donor != NDA_NONE && is_buffer(s, donor))
+                take_over(s, l, step, donor, first + c);
+        }
+        return;
+    }
+    if (t->result_count != 1 || s->kernel_roots[step] == NDA_NONE || step_is_collective(t->kind))
+        return;
+    enum op_class class = t->kind == SPMD_OP ? (enum op_class)step_info(s, t)->class : OP_CUT;
+    if (class != OP_ELEMENTWISE && class != OP_UPDATE && class != OP_CHEAP && class != OP_ALIAS)
+        return;
+    const struct root *roots = s->pool + s->kernel_roots[step];
+    for (uint32_t i = 0; i < s->kernel_counts[step]; i++) {
+        if (roots[i].bytes < l->values[roots[i].value].bytes)
+            continue;   /* only part of it is read: elements would be written before they are read */
+        uint32_t before = s->ranges[roots[i].value].until;
+        take_over(s, l, step, roots[i].value, t->results);
+        if (s->ranges[roots[i].value].until != before)
+            return;
+    }
+}
+
+static void count_boundary(const struct price_scratch *s, const struct spmd_local *l, struct price *out)
+{
+    out->argument_bytes = out->output_bytes = out->alias_bytes = 0;
+    for (uint32_t a = 0; a < l->argument_count; a++)
+        out->argument_bytes += l->values[a].bytes;
+    if (!l->step_count || l->steps[l->step_count - 1].kind != SPMD_RESULT)
+        return;
+    const struct spmd_step *t = &l->steps[l->step_count - 1];
+    for (uint32_t r = 0; r < t->operand_count; r++) {
+        int64_t bytes = l->values[l->operands[t->operands + r]].bytes;
+        uint32_t argument = s->program->alias_argument[r];
+        out->output_bytes += bytes;
+        if (argument != NDA_NONE && l->values[argument].bytes == bytes)
+            out->alias_bytes += bytes;
+    }
+}
+
+void price_memory(struct price_scratch *s, const struct spmd_local *l, struct price *out)
+{
+    find_homes(s, l);
+    for (uint32_t v = 0; v < l->value_count; v++)
+        s->ranges[v] = range_of(s, l, v);
+    for (uint32_t i = 0; i < l->step_count; i++)
+        share_in_step(s, l, i);
+    for (uint32_t v = 0; v < l->value_count; v++)
+        if (s->ranges[v].from < s->ranges[v].until) {
+            s->deltas[s->ranges[v].from] += l->values[v].bytes;
+            s->deltas[s->ranges[v].until] -= l->values[v].bytes;
+        }
+    count_boundary(s, l, out);
+    int64_t alive = out->argument_bytes + out->output_bytes - out->alias_bytes;
+    out->peak_bytes = alive;
+    out->peak_step = 0;
+    for (uint32_t i = 0; i < l->step_count; i++) {
+        alive += s->deltas[i];
+        s->deltas[i] = alive;   /* from now on: bytes alive in each step */
+        if (alive > out->peak_bytes) {
+            out->peak_bytes = alive;
+            out->peak_step = i;
+        }
+    }
+}

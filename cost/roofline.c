@@ -1,0 +1,318 @@
+/* Facts of ops (once a program) and the time of every step.
+ *
+ * A dot or convolution takes max(FLOPs / rate, bytes / bandwidth); every other kernel its bytes / bandwidth; both plus
+ * the launch of a kernel. FLOPs on a device are the whole op's divided by the size of every axis that shards one of its
+ * factors: an iteration space is the product of its factors. */
+#include "cost/internal.h"
+#include "ir/attrs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- facts of ops */
+static double dot_flops(const struct ir_program *p, uint32_t op)
+{
+    struct ir_dot dot;
+    if (ir_dot(p, op, &dot) != 0)
+        return 0;
+    const struct ir_type *lhs = ir_value_type(p, ir_operand(p, op, 0));
+    double flops = 2.0 * (double)ir_type_elements(p, ir_value_type(p, ir_result(p, op, 0)));
+    for (uint32_t i = 0; i < dot.lhs_contract.count; i++)
+        flops *= (double)ir_type_dims(p, lhs)[dot.lhs_contract.at[i]];
+    return flops;
+}
+
+/* two FLOPs for every output element and kernel element of its output feature; zeros of a dilated input are skipped */
+static double convolution_flops(const struct ir_program *p, uint32_t op)
+{
+    struct ir_conv conv;
+    if (ir_conv(p, op, &conv) != 0)
+        return 0;
+    const struct ir_type *kernel = ir_value_type(p, ir_operand(p, op, 1));
+    int64_t features = ir_type_dims(p, kernel)[conv.kernel_output];
+    double flops = 2.0 * (double)ir_type_elements(p, ir_value_type(p, ir_result(p, op, 0)));
+    flops *= (double)ir_type_elements(p, kernel) / (double)(features > 0 ? features : 1);
+    for (uint32_t i = 0; i < conv.window.base_dilation.count; i++)
+        if (conv.window.base_dilation.at[i] > 1)
+            flops /= (double)conv.window.base_dilation.at[i];
+    return flops;
+}
+
+/* the words HIGH, HIGHEST of precision_config, the same for both operands in practice: the higher counts */
+static int precision(const struct ir_program *p, uint32_t op)
+{
+    int level = 0;
+    const struct ir_attr *a = ir_attr_find(p, op, "precision_config");
+    if (!a || a->kind != IR_ATTR_ARRAY)
+        return 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct ir_attr *item = &p->attrs[a->first + i];
+        if (item->kind != IR_ATTR_TEXT && item->kind != IR_ATTR_STRING)
+            continue;
+        const char *word = ir_string(p, item->first);
+        int found = strstr(word, "HIGHEST") ? 2 : strstr(word, "HIGH") ? 1 : 0;
+        level = found > level ? found : level;
+    }
+    return level;
+}
+
+static enum cost_rate matmul_rate(const struct ir_program *p, uint32_t op)
+{
+    enum ir_element e = (enum ir_element)ir_value_type(p, ir_operand(p, op, 0))->element;
+    unsigned bits = ir_element_bits(e);
+    if (e == IR_F64 || e == IR_C128)
+        return COST_RATE_F64;
+    if (e == IR_F32 || e == IR_C64 || e == IR_TF32)
+        return precision(p, op) == 0 ? COST_RATE_TF32 : COST_RATE_F32;
+    if (e == IR_BF16)
+        return COST_RATE_BF16;
+    if (e == IR_F16)
+        return COST_RATE_F16;
+    if (ir_element_is_float(e))
+        return bits <= 8 ? COST_RATE_F8 : COST_RATE_BF16;
+    return bits <= 8 ? COST_RATE_I8 : COST_RATE_F32;
+}
+
+static bool costly_elementwise(uint16_t code)
+{
+    static const uint16_t cheap[] = {IR_ABS, IR_ADD, IR_AND, IR_CEIL, IR_CLAMP, IR_FLOOR, IR_MAXIMUM, IR_MINIMUM,
+                                     IR_MULTIPLY, IR_NEGATE, IR_NOT, IR_OR, IR_SELECT, IR_SIGN, IR_SUBTRACT, IR_XOR,
+                                     IR_SHIFT_LEFT, IR_SHIFT_RIGHT_ARITHMETIC, IR_SHIFT_RIGHT_LOGICAL, IR_CHLO_SQUARE};
+    for (size_t i = 0; i < sizeof cheap / sizeof cheap[0]; i++)
+        if (cheap[i] == code)
+            return false;
+    return true;
+}
+
+static enum op_class elementwise_class(uint16_t code)
+{
+    return code == IR_CONVERT || code == IR_COMPARE || code == IR_REAL || code == IR_IMAG ? OP_CHEAP : OP_ELEMENTWISE;
+}
+
+static enum op_class family_class(enum ir_family family, uint16_t code)
+{
+    switch (family) {
+    case IR_FAMILY_STRUCTURE:
+    case IR_FAMILY_CONTROL:
+        return OP_NOTHING;
+    case IR_FAMILY_CONSTANT:
+    case IR_FAMILY_IOTA:
+        return OP_FREE;
+    case IR_FAMILY_RESHAPE:
+    case IR_FAMILY_BARRIER:
+    case IR_FAMILY_SHARDY:
+        return OP_ALIAS;
+    case IR_FAMILY_BITCAST:
+    case IR_FAMILY_BROADCAST:
+    case IR_FAMILY_TRANSPOSE:
+    case IR_FAMILY_REVERSE:
+    case IR_FAMILY_PAD:
+        return OP_CHEAP;
+    case IR_FAMILY_SLICE:
+    case IR_FAMILY_DYNAMIC_SLICE:
+        return OP_CUT;
+    case IR_FAMILY_ELEMENTWISE:
+        return elementwise_class(code);
+    case IR_FAMILY_REDUCE:
+    case IR_FAMILY_REDUCE_WINDOW:
+        return OP_REDUCE;
+    case IR_FAMILY_GATHER:
+        return OP_GATHER;
+    case IR_FAMILY_SCATTER:
+    case IR_FAMILY_DYNAMIC_UPDATE:
+        return OP_UPDATE;
+    case IR_FAMILY_DOT:
+    case IR_FAMILY_CONVOLUTION:
+        return OP_MATMUL;
+    case IR_FAMILY_UNKNOWN:
+    case IR_FAMILY_BATCH_NORM:
+    case IR_FAMILY_CONCATENATE:
+    case IR_FAMILY_SORT:
+    case IR_FAMILY_RNG:
+    case IR_FAMILY_LINALG:
+    case IR_FAMILY_CUSTOM_CALL:
+    case IR_FAMILY_COLLECTIVE:
+    case IR_FAMILIES:
+        break;
+    }
+    return OP_OTHER;
+}
+
+static struct op_info describe_op(const struct ir_program *p, uint32_t op)
+{
+    const struct ir_op *o = &p->ops[op];
+    enum ir_family family = ir_opcode_family((enum ir_opcode)o->code);
+    struct op_info info = {.class = (uint8_t)family_class(family, o->code)};
+    if (info.class == OP_ALIAS && o->operand_count != o->result_count)
+        info.class = OP_OTHER;
+    if (info.class == OP_ELEMENTWISE)
+        info.costly = costly_elementwise(o->code);
+    if (info.class == OP_MATMUL) {
+        info.flops = family == IR_FAMILY_DOT ? dot_flops(p, op) : convolution_flops(p, op);
+        info.rate = (uint8_t)matmul_rate(p, op);
+    }
+    if (info.class == OP_UPDATE) {
+        info.update = family == IR_FAMILY_DYNAMIC_UPDATE ? 1 : 2;
+        if (o->operand_count <= info.update || o->result_count != 1)
+            info.class = OP_OTHER;
+    }
+    return info;
+}
+
+/* Donation, as XLA takes it: tf.aliasing_output names the result; a jax.buffer_donor goes to the first free result of
+ * its type. */
+static void find_donations(struct price_program *out)
+{
+    const struct nda *n = out->nda;
+    const struct ir_program *p = n->program;
+    const struct ir_block *body = &p->blocks[n->block];
+    uint32_t back = ir_block_terminator(p, n->block), results = back == IR_NONE ? 0 : p->ops[back].operand_count;
+    out->alias_result = mem_alloc(((size_t)body->arg_count + 1) * sizeof *out->alias_result);
+    out->alias_argument = mem_alloc(((size_t)results + 1) * sizeof *out->alias_argument);
+    out->donated = mem_zalloc((size_t)body->arg_count + 1, 1);
+    memset(out->alias_argument, 0xff, ((size_t)results + 1) * sizeof *out->alias_argument);
+    for (uint32_t a = 0; a < body->arg_count; a++) {
+        out->alias_result[a] = NDA_NONE;
+        const struct ir_attr *attrs = ir_function_arg_attrs(p, n->function, a);
+        const struct ir_attr *to = attrs ? ir_attr_entry(p, attrs, "tf.aliasing_output") : NULL;
+        if (to && to->kind == IR_ATTR_INT && to->value >= 0 && to->value < results &&
+            out->alias_argument[to->value] == NDA_NONE) {
+            out->alias_result[a] = (uint32_t)to->value;
+            out->alias_argument[to->value] = a;
+            out->donated[a] = 1;
+        }
+    }
+    for (uint32_t a = 0; a < body->arg_count; a++) {
+        const struct ir_attr *attrs = ir_function_arg_attrs(p, n->function, a);
+        if (out->donated[a] || !attrs || !ir_attr_entry(p, attrs, "jax.buffer_donor"))
+            continue;
+        out->donated[a] = 1;
+        for (uint32_t r = 0; r < results; r++)
+            if (out->alias_argument[r] == NDA_NONE &&
+                p->values[ir_operand(p, back, r)].type == p->values[body->args + a].type) {
+                out->alias_result[a] = r;
+                out->alias_argument[r] = a;
+                break;
+            }
+    }
+}
+
+struct price_program *price_program_create(const struct nda *n)
+{
+    struct price_program *p = mem_zalloc(1, sizeof *p);
+    p->nda = n;
+    p->ops = mem_zalloc((size_t)n->program->op_count + 1, sizeof *p->ops);
+    for (uint32_t op = 0; op < n->program->op_count; op++)
+        p->ops[op] = describe_op(n->program, op);
+    find_donations(p);
+    return p;
+}
+
+void price_program_destroy(struct price_program *p)
+{
+    if (!p)
+        return;
+    free(p->ops);
+    free(p->alias_result);
+    free(p->alias_argument);
+    free(p->donated);
+    free(p);
+}
+
+/* ---------------------------------------------------------------- times of steps */
+struct rates {
+    double ps_per_flop[COST_RATES];
+    double ps_per_byte;
+    double weight;
+    int64_t launch_ps;
+};
+
+static struct rates rates_of(const struct cost_machine *machine)
+{
+    struct rates r = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
+    for (int i = 0; i < COST_RATES; i++)
+        r.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * machine->device.flops_fraction);
+    r.ps_per_byte = 1e12 / (machine->device.memory_bytes_per_s * machine->device.memory_fraction);
+    return r;
+}
+
+static int64_t round_ps(double ps)
+{
+    return ps < 4e18 ? (int64_t)(ps + 0.5) : INT64_C(4000000000000000000);
+}
+
+/* bytes that the kernel of a step moves: the buffers it reads and the results it writes */
+static double kernel_bytes(const struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+{
+    const struct spmd_step *t = &l->steps[step];
+    const struct op_info *info = t->kind == SPMD_OP ? step_info(s, t) : NULL;
+    int64_t read = 0, write = 0;
+    const struct root *roots = s->pool + s->kernel_roots[step];
+    for (uint32_t i = 0; i < s->kernel_counts[step]; i++)
+        read += roots[i].bytes;
+    for (uint32_t i = 0; i < t->result_count; i++)
+        write += l->values[t->results + i].bytes;
+    if (info && info->class == OP_UPDATE) {
+        /* the block is read and written; the rest only when the operand is still needed and has to be copied */
+        int64_t block = l->values[l->operands[t->operands + info->update]].bytes;
+        bool in_place = s->values[l->operands[t->operands]].uses <= 1;
+        return 2.0 * (double)block + (in_place ? 0 : 2.0 * (double)write);
+    }
+    return (double)read + (double)write;
+}
+
+static int64_t matmul_time(const struct price_scratch *s, const struct spmd_local *l, uint32_t step,
+                           const struct rates *r)
+{
+    const struct spmd_step *t = &l->steps[step];
+    const struct op_info *info = step_info(s, t);
+    double flops = info->flops;
+    if (t->cells != SPMD_NONE)
+        for (uint32_t a = 0; a < l->mesh->axis_count; a++)
+            if (l->cells[t->cells + a].factor != NDA_NO_FACTOR)
+                flops /= (double)l->mesh->axes[a].size;
+    double compute = flops * r->ps_per_flop[info->rate], memory = kernel_bytes(s, l, step) * r->ps_per_byte;
+    return round_ps(compute > memory ? compute : memory) + r->launch_ps;
+}
+
+static int64_t collective_bytes(const struct spmd_local *l, const struct spmd_step *t)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < t->operand_count; i++)
+        bytes += l->values[t->kind == SPMD_ALL_GATHER ? t->results + i : l->operands[t->operands + i]].bytes;
+    return bytes;
+}
+
+/* Collectives of one tuple op pay latency once: a member is charged what it adds to those before it. */
+static void collective_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine,
+                             uint32_t step, int64_t *bytes_before, int64_t *ps_before)
+{
+    const struct spmd_step *t = &l->steps[step];
+    bool joined = t->combined && step > 0 && l->steps[step - 1].combined == t->combined;
+    if (!joined)
+        *bytes_before = *ps_before = 0;
+    *bytes_before += collective_bytes(l, t);
+    int64_t ps = cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, *bytes_before).time_ps;
+    s->times[step] = ps - *ps_before;
+    *ps_before = ps;
+}
+
+void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine)
+{
+    struct rates r = rates_of(machine);
+    int64_t bytes_before = 0, ps_before = 0;
+    for (uint32_t i = 0; i < l->step_count; i++) {
+        const struct spmd_step *t = &l->steps[i];
+        s->times[i] = 0;
+        if (step_is_collective(t->kind)) {
+            collective_times(s, l, machine, i, &bytes_before, &ps_before);
+            continue;
+        }
+        if (s->kernel_roots[i] == NDA_NONE)
+            continue;
+        if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
+            s->times[i] = matmul_time(s, l, i, &r);
+        else
+            s->times[i] = round_ps(r.weight * (kernel_bytes(s, l, i) * r.ps_per_byte + (double)r.launch_ps));
+    }
+}
