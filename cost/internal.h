@@ -28,6 +28,7 @@ struct op_info {
     uint8_t class;    /* enum op_class */
     uint8_t rate;     /* enum cost_rate, of matmuls */
     uint8_t costly;   /* elementwise that is worth a buffer rather than computing it twice (exponential, divide ..) */
+    uint8_t in_place; /* may write its result over an operand that it reads */
     uint8_t update;   /* OP_UPDATE: the operand that is written into operand 0 */
     double flops;     /* matmuls: of the whole op, on one device */
 };

@@ -119,6 +119,12 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
     }
 }
 
+/* may the step's result lie where an operand lies that it reads? */
+static inline bool writes_in_place(const struct price_scratch *s, const struct spmd_step *t)
+{
+    return t->kind == SPMD_OP ? step_info(s, t)->in_place : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END;
+}
+
 /* memory of a value's own during [from, until) */
 static struct live_range range_of(const struct price_scratch *s, const struct spmd_local *l, uint32_t value)
 {
@@ -128,8 +134,10 @@ static struct live_range range_of(const struct price_scratch *s, const struct sp
         return (struct live_range){0, 0};
     if (l->steps[from].kind == SPMD_BRANCH_END)
         from = s->loop_end[from];
-    if (v->homed)
-        return (struct live_range){from, v->home_free > from ? v->home_free + 1 : from};
+    if (v->homed) {
+        bool waits = v->home_free > from || (v->home_free == from && !writes_in_place(s, &l->steps[from]));
+        return (struct live_range){from, waits ? v->home_free + 1 : from};
+    }
     return (struct live_range){from, v->last + 1};
 }
 
@@ -156,10 +164,7 @@ static void share_in_step(struct price_scratch *s, const struct spmd_local *l, u
         }
         return;
     }
-    if (t->result_count != 1 || s->kernel_roots[step] == NDA_NONE || step_is_collective(t->kind))
-        return;
-    enum op_class class = t->kind == SPMD_OP ? (enum op_class)step_info(s, t)->class : OP_CUT;
-    if (class != OP_ELEMENTWISE && class != OP_UPDATE && class != OP_CHEAP && class != OP_ALIAS)
+    if (t->result_count != 1 || s->kernel_roots[step] == NDA_NONE || !writes_in_place(s, t))
         return;
     const struct root *roots = s->pool + s->kernel_roots[step];
     for (uint32_t i = 0; i < s->kernel_counts[step]; i++) {

@@ -145,6 +145,7 @@ static struct op_info describe_op(const struct ir_program *p, uint32_t op)
     struct op_info info = {.class = (uint8_t)family_class(family, o->code)};
     if (info.class == OP_ALIAS && o->operand_count != o->result_count)
         info.class = OP_OTHER;
+    info.in_place = family == IR_FAMILY_ELEMENTWISE || info.class == OP_UPDATE || info.class == OP_ALIAS;
     if (info.class == OP_ELEMENTWISE)
         info.costly = costly_elementwise(o->code);
     if (info.class == OP_MATMUL) {
