@@ -209,6 +209,14 @@ static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *
     return first;
 }
 
+/* a step that is no kernel, but needs its operands in memory */
+static void use_operands(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
+                         uint32_t step)
+{
+    for (size_t i = collect_roots(s, l, &l->steps[step], OP_OTHER); i < s->pool_count; i++)
+        use_root(s, l, loops, s->pool[i].value, step);
+}
+
 static void set_roots(struct price_scratch *s, uint32_t value, uint8_t state, uint32_t first)
 {
     s->values[value].state = state;
@@ -263,9 +271,7 @@ static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, cons
 static void open_loop(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops, uint32_t step)
 {
     const struct spmd_step *t = &l->steps[step], *end = &l->steps[s->loop_end[step]];
-    uint32_t first = collect_roots(s, l, t, OP_OTHER);
-    for (size_t i = first; i < s->pool_count; i++)
-        use_root(s, l, loops, s->pool[i].value, step);
+    use_operands(s, l, loops, step);
     if (loops->count < sizeof loops->at / sizeof loops->at[0])
         loops->at[loops->count++] = step;
     uint32_t n = t->operand_count;
@@ -281,9 +287,8 @@ static void open_loop(struct price_scratch *s, const struct spmd_local *l, struc
 static void close_region(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops, uint32_t step)
 {
     const struct spmd_step *t = &l->steps[step];
-    uint32_t open = s->loop_end[step], first = collect_roots(s, l, t, OP_OTHER);
-    for (size_t i = first; i < s->pool_count; i++)
-        use_root(s, l, loops, s->pool[i].value, step);
+    uint32_t open = s->loop_end[step];
+    use_operands(s, l, loops, step);
     if (t->kind == SPMD_LOOP_END && loops->count && loops->at[loops->count - 1] == open)
         loops->count--;
     for (uint32_t r = 0; r < t->result_count; r++) {
@@ -344,11 +349,13 @@ void price_fuse(struct price_scratch *s, const struct spmd_local *l)
         case SPMD_REDUCE_SCATTER:
         case SPMD_ALL_TO_ALL:
         case SPMD_PERMUTE:
+            make_kernel(s, l, &loops, i, collect_roots(s, l, t, OP_OTHER));
+            break;
         case SPMD_LOOP_BODY:
         case SPMD_BRANCH:
         case SPMD_BRANCH_NEXT:
         case SPMD_RESULT:
-            make_kernel(s, l, &loops, i, collect_roots(s, l, t, OP_OTHER));
+            use_operands(s, l, &loops, i);
             break;
         }
     }

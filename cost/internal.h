@@ -64,7 +64,7 @@ struct value_work {
     uint8_t state, hard;   /* hard: some consumer wants it in memory */
     uint8_t homed;         /* its buffer is part of an output, a carry or a branch's result */
     uint8_t pad;
-    uint32_t home_free;    /* homed: step from which that place is free to be written */
+    uint32_t home_free;    /* homed: first step that does not need what the place held before */
     int64_t ready_ps, path_ps;
 };
 

@@ -7,6 +7,7 @@
 #include "cost/price.h"
 #include "ir/build.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct toy {
