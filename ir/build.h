@@ -31,6 +31,8 @@ struct ir_attr ir_build_text(struct ir_builder *b, const char *text);           
 struct ir_attr ir_build_type_attr(struct ir_builder *b, uint32_t type);
 /* dense<..> : type; bytes in the layout of struct ir_constant */
 struct ir_attr ir_build_dense(struct ir_builder *b, uint32_t type, const void *bytes, size_t size, bool splat);
+/* the same, with room for `size` bytes that the caller fills before the next build call */
+struct ir_attr ir_build_dense_room(struct ir_builder *b, uint32_t type, size_t size, bool splat, unsigned char **bytes);
 struct ir_attr ir_build_array(struct ir_builder *b, const struct ir_attr *items, uint32_t count);
 struct ir_attr ir_build_dictionary(struct ir_builder *b, const struct ir_attr *entries, uint32_t count);
 struct ir_attr ir_build_named(struct ir_builder *b, const char *name, struct ir_attr attr);
@@ -54,6 +56,8 @@ uint32_t ir_build_begin(struct ir_builder *b, const struct ir_op_spec *spec);
 void ir_build_region(struct ir_builder *b);                       /* opens the next region of the open op */
 /* opens a block of the open region; returns the index of its first argument (arguments are consecutive) */
 uint32_t ir_build_block(struct ir_builder *b, const uint32_t *arg_types, uint32_t arg_count);
+/* the name of a block argument (ir_value_location); in the order of the values, at most once each */
+void ir_build_value_location(struct ir_builder *b, uint32_t value, const char *text, size_t size);
 void ir_build_end_block(struct ir_builder *b);
 void ir_build_end_region(struct ir_builder *b);
 void ir_build_end(struct ir_builder *b);                          /* closes the op */
@@ -61,6 +65,9 @@ uint32_t ir_builder_result(const struct ir_builder *b, uint32_t op, uint32_t i);
 uint32_t ir_builder_value_type(const struct ir_builder *b, uint32_t value);   /* type index */
 /* read-only view of what has been built so far (pointers move with the next build call) */
 struct ir_program ir_builder_view(const struct ir_builder *b);
+
+/* Writes the finished image to a descriptor, without making it in memory first. 0, or errno. Destroys the builder. */
+int ir_builder_write(struct ir_builder *b, const uint8_t digest[32], int fd);
 
 /* The finished program (owned image). Destroys the builder. digest may be NULL (zeros). */
 void ir_builder_finish(struct ir_builder *b, const uint8_t digest[32], struct ir_program *out);

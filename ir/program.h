@@ -147,6 +147,9 @@ enum ir_attr_kind {
     IR_ATTR_TEXT         /* first: string, anything else as spelt: `#stablehlo.gather<..>`, `dense_resource<..> : ..` */
 };
 
+/* Contents of `dense_resource<key>` constants, the text's `{-# .. #-}` as spelt: a hidden IR_ATTR_TEXT of op 0. */
+#define IR_RESOURCES "{-#"
+
 struct ir_attr {
     uint32_t name;       /* string; IR_NONE inside an array */
     uint32_t kind;
@@ -164,6 +167,12 @@ struct ir_constant {
     uint32_t splat;          /* 1: one element stands for all */
 };
 
+/* Where a block argument says it comes from: `%arg0: tensor<..> loc("params['embed']")`. Sorted by value. */
+struct ir_value_location {
+    uint32_t value;
+    uint32_t text;           /* string: the name, or "file:line" when there is none */
+};
+
 struct ir_program {
     const struct ir_string *strings;     uint32_t string_count;
     const struct ir_type *types;         uint32_t type_count;
@@ -178,6 +187,7 @@ struct ir_program {
     const int64_t *ints;                 uint32_t int_count;
     const char *characters;              uint64_t character_count;   /* of strings */
     const unsigned char *bytes;          uint64_t byte_count;        /* of constants */
+    const struct ir_value_location *value_locations; uint32_t value_location_count;
     uint8_t digest[32];                  /* SHA-256 of the text that was read; zeros for built programs */
     const void *image;                   /* the block all of the above lies in */
     size_t image_size;
@@ -228,6 +238,9 @@ const struct ir_attr *ir_attr_entry(const struct ir_program *p, const struct ir_
 /* dictionary of argument i (arg_attrs) or result i (res_attrs) of a function; NULL when there is none */
 const struct ir_attr *ir_function_arg_attrs(const struct ir_program *p, uint32_t func, uint32_t i);
 const struct ir_attr *ir_function_result_attrs(const struct ir_program *p, uint32_t func, uint32_t i);
+
+/* name of a block argument as its location says ("params['embed']", else "file:line"); "" when it has none */
+const char *ir_value_location(const struct ir_program *p, uint32_t value);
 
 /* Recognises a reducer body: two scalar arguments, one op of both, return. Gives its opcode
  * (IR_ADD, IR_MULTIPLY, IR_MAXIMUM, IR_MINIMUM, IR_AND, IR_OR, IR_XOR) or IR_UNKNOWN when opaque. A body that
