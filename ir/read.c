@@ -1,0 +1,217 @@
+/* Starting the sandboxed reader, and judging what it leaves behind. */
+#include "ir/read.h"
+
+#include "base/file.h"
+#include "ir/reader/protocol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* set once, before threads exist */
+static const char *reader_program;
+
+void ir_read_program(const char *path)
+{
+    reader_program = path;
+}
+
+struct child {
+    int text, answer, messages;   /* memfds; -1 */
+    size_t size, memory;
+    unsigned cpu_seconds;
+    int status;
+    long peak_kib;
+};
+
+static enum error_code system_error(struct error *e, const char *what)
+{
+    return error_set(e, ERROR_INTERNAL, "the reader could not be started: %s: %s", what, strerror(errno));
+}
+
+static int memory_file(const char *name)
+{
+    return memfd_create(name, MFD_CLOEXEC);
+}
+
+static bool fill(int fd, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static char *find_program(void)
+{
+    if (reader_program)
+        return mem_strdup(reader_program);
+    char *folder = file_program_directory(), *path = mem_printf("%s/toast-read", folder);
+    const char *named = getenv("TOAST_READER");
+    if (access(path, X_OK) != 0 && named) {
+        free(path);
+        path = mem_strdup(named);
+    }
+    if (access(path, X_OK) != 0) { /* tests and benchmarks lie beside bin */
+        char *beside = mem_printf("%s/../bin/toast-read", folder);
+        if (access(beside, X_OK) == 0) {
+            free(path);
+            path = beside;
+        } else {
+            free(beside);
+        }
+    }
+    free(folder);
+    return path;
+}
+
+static enum error_code spawn(struct child *c, const char *program, pid_t *pid, struct error *e)
+{
+    char numbers[3][32];
+    snprintf(numbers[0], sizeof numbers[0], "%zu", c->size);
+    snprintf(numbers[1], sizeof numbers[1], "%zu", c->memory);
+    snprintf(numbers[2], sizeof numbers[2], "%u", c->cpu_seconds);
+    char name[] = "toast-read", locale[] = "LC_ALL=C";
+    char *argv[] = {name, numbers[0], numbers[1], numbers[2], NULL}, *environment[] = {locale, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    /* first out of the way of 0 to 4, then into place */
+    int text = fcntl(c->text, F_DUPFD_CLOEXEC, 10), answer = fcntl(c->answer, F_DUPFD_CLOEXEC, 10);
+    int messages = fcntl(c->messages, F_DUPFD_CLOEXEC, 10);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, messages, 1);
+    posix_spawn_file_actions_adddup2(&actions, messages, 2);
+    posix_spawn_file_actions_adddup2(&actions, text, READER_TEXT_FD);
+    posix_spawn_file_actions_adddup2(&actions, answer, READER_ANSWER_FD);
+    int failed = text < 0 || answer < 0 || messages < 0 ? errno
+                                                         : posix_spawn(pid, program, &actions, &attributes, argv, environment);
+    close(text);
+    close(answer);
+    close(messages);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    errno = failed;
+    return failed ? system_error(e, program) : ERROR_OK;
+}
+
+static enum error_code run(struct child *c, const char *text, struct error *e)
+{
+    struct rusage usage;
+    pid_t pid;
+    c->text = memory_file("toast-text");
+    c->answer = memory_file("toast-image");
+    c->messages = memory_file("toast-messages");
+    if (c->text < 0 || c->answer < 0 || c->messages < 0)
+        return system_error(e, "memfd_create");
+    if (!fill(c->text, text, c->size))
+        return system_error(e, "memory for the text");
+    char *program = find_program();
+    enum error_code code = spawn(c, program, &pid, e);
+    free(program);
+    if (code != ERROR_OK)
+        return code;
+    while (wait4(pid, &c->status, 0, &usage) < 0)
+        if (errno != EINTR)
+            return system_error(e, "wait4");
+    c->peak_kib = usage.ru_maxrss;
+    return ERROR_OK;
+}
+
+/* It ended without an answer: which limit was it? */
+static enum error_code died(const struct child *c, struct error *e)
+{
+    char tail[4096];
+    off_t end = lseek(c->messages, 0, SEEK_END);
+    ssize_t n = pread(c->messages, tail, sizeof tail - 1, end > (off_t)sizeof tail ? end - (off_t)sizeof tail + 1 : 0);
+    tail[n > 0 ? n : 0] = 0;
+    int signal = WIFSIGNALED(c->status) ? WTERMSIG(c->status) : 0;
+    if (signal == SIGXCPU || (signal == SIGKILL && c->cpu_seconds))
+        return error_set(e, ERROR_RESOURCE, "reading this module takes more than %u s of processor time", c->cpu_seconds);
+    if (strstr(tail, "out of memory") || strstr(tail, "bad_alloc") || strstr(tail, "Cannot allocate") || signal == SIGXFSZ)
+        return error_set(e, ERROR_RESOURCE, "reading this module takes more than %zu MiB of memory", c->memory >> 20);
+    if (signal == SIGSYS)
+        return error_set(e, ERROR_INTERNAL, "the reader tried what its sandbox forbids and was ended");
+    if (signal)
+        return error_set(e, ERROR_INTERNAL, "the reader died of signal %d", signal);
+    return error_set(e, ERROR_INTERNAL, "the reader failed with status %d", WEXITSTATUS(c->status));
+}
+
+static enum error_code refused(const struct child *c, struct error *e)
+{
+    struct reader_refusal r;
+    if (pread(c->answer, &r, sizeof r, 0) != (ssize_t)sizeof r || memcmp(r.magic, READER_REFUSAL_MAGIC, 8) != 0 ||
+        r.line < 0 || r.column < 0 || !memchr(r.message, 0, sizeof r.message))
+        return error_set(e, ERROR_INTERNAL, "the reader's answer is damaged");
+    enum error_code code = r.code == ERROR_UNSUPPORTED_MODULE || r.code == ERROR_MODULE_TOO_LARGE
+                               ? (enum error_code)r.code
+                               : ERROR_INVALID_MODULE;
+    for (char *p = r.message; *p; p++) /* MLIR quotes the text as it is */
+        if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
+            *p = *p == '\n' ? ' ' : '?';
+    return error_set_at(e, code, r.line, r.column, "%s", r.message);
+}
+
+static enum error_code map_image(const struct child *c, struct ir_program *out, struct error *e)
+{
+    struct stat st;
+    if (fstat(c->answer, &st) != 0 || st.st_size <= 0)
+        return error_set(e, ERROR_INTERNAL, "the reader left no program image");
+    void *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, c->answer, 0);
+    if (image == MAP_FAILED)
+        return error_set(e, ERROR_RESOURCE, "no memory to map a program image of %lld bytes", (long long)st.st_size);
+    enum error_code code = ir_image_open(image, (size_t)st.st_size, out, e);
+    if (code != ERROR_OK)
+        munmap(image, (size_t)st.st_size);
+    return code;
+}
+
+enum error_code ir_read(const char *text, size_t size, const struct ir_read_limits *limits, struct ir_program *out,
+                        struct error *e)
+{
+    struct ir_read_limits l = limits ? *limits : (struct ir_read_limits){0};
+    struct child c = {.text = -1, .answer = -1, .messages = -1, .size = size};
+    memset(out, 0, sizeof *out);
+    if (l.text_bytes == 0)
+        l.text_bytes = (size_t)512 << 20;
+    if (size > l.text_bytes || size >= UINT32_MAX)
+        return error_set(e, ERROR_MODULE_TOO_LARGE, "the module has %zu bytes of text; the limit is %zu", size, l.text_bytes);
+    c.memory = l.memory_bytes ? l.memory_bytes : ((size_t)512 << 20) + 16 * size;
+    c.cpu_seconds = l.cpu_seconds ? l.cpu_seconds : 60 + (unsigned)(size >> 20);
+    enum error_code code = run(&c, text, e);
+    if (code == ERROR_OK) {
+        if (WIFEXITED(c.status) && WEXITSTATUS(c.status) == 0)
+            code = map_image(&c, out, e);
+        else if (WIFEXITED(c.status) && WEXITSTATUS(c.status) == READER_REFUSED)
+            code = refused(&c, e);
+        else
+            code = died(&c, e);
+    }
+    int fds[] = {c.text, c.answer, c.messages};
+    for (unsigned i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return code;
+}
