@@ -48,19 +48,15 @@ void api_job_destroy(struct api_job *j)
 static enum error_code make_machine(struct api_job *j, struct error *e)
 {
     const struct api_request *r = j->request;
-    TRY(cost_machine_create(&r->mesh, r->device, r->memory_limit_bytes, &j->machine, e));
-    struct cost_device *d = &j->machine.device;
-    if (r->overrides.memory_bytes) {
-        d->memory_bytes = r->overrides.memory_bytes;
-        if (!r->memory_limit_bytes)
-            j->machine.memory_limit_bytes = d->memory_bytes / 10 * 9;
-    }
+    struct cost_device device = *cost_device_find(r->device);   /* known: the request was decoded */
+    if (r->overrides.memory_bytes)
+        device.memory_bytes = r->overrides.memory_bytes;
     if (r->overrides.memory_bytes_per_s > 0)
-        d->memory_bytes_per_s = r->overrides.memory_bytes_per_s;
+        device.memory_bytes_per_s = r->overrides.memory_bytes_per_s;
     for (int i = 0; i < COST_RATES; i++)
         if (r->overrides.rate_flops[i] > 0)
-            d->rate_flops[i] = r->overrides.rate_flops[i];
-    return ERROR_OK;
+            device.rate_flops[i] = r->overrides.rate_flops[i];
+    return cost_machine_create_device(&r->mesh, &device, r->memory_limit_bytes, &j->machine, e);
 }
 
 /* No plan can hold less than the arguments split over all devices. */

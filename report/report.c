@@ -24,6 +24,7 @@ struct maker {
     int *cell_decision;                /* decision behind each (space, axis); -1 */
     uint32_t *value_space;             /* space that defines each value; NDA_NONE */
     struct spmd_local local;
+    int64_t *step_times;
     struct evaluator_session *session;
 };
 
@@ -160,8 +161,9 @@ static struct report_collective measure_collective(const struct maker *m, uint32
         row.members += m->local.steps[k].result_count;
         for (uint32_t v = 0; v < m->local.steps[k].result_count; v++)
             row.bytes += m->local.values[m->local.steps[k].results + v].bytes;
-        row.time_ps += price_step(&m->local, evaluator_machine(m->r->evaluator), k, &row.algorithm) * s->trips;
+        row.time_ps += m->step_times[k] * s->trips;
     }
+    price_step(&m->local, evaluator_machine(m->r->evaluator), i, &row.algorithm);
     row.decision = step_decision(m, s);
     report_location(m->n->program, s->op, row.location, sizeof row.location);
     return row;
@@ -291,6 +293,7 @@ static enum error_code make(struct maker *m, const struct search *s, struct erro
     attribute_cells(m);
     TRY(evaluator_price(m->session, &m->plan, &r->price, &r->cost, e));
     TRY(spmd_walk(m->c, &m->plan, evaluator_options(r->evaluator), &m->local, e));
+    m->step_times = price_step_times(&m->local, evaluator_machine(r->evaluator));
     r->memory_limit_bytes = evaluator_machine(r->evaluator)->memory_limit_bytes;
     report_arguments(m->c, &m->plan, r->arena, false, &r->arguments, &r->argument_count);
     report_arguments(m->c, &m->plan, r->arena, true, &r->results, &r->result_count);
@@ -329,6 +332,7 @@ enum error_code report_create(const struct evaluator *v, const struct search *s,
     evaluator_session_destroy(m.session);
     free(m.cell_decision);
     free(m.value_space);
+    free(m.step_times);
     if (code != ERROR_OK) {
         report_destroy(m.r);
         return code;
