@@ -1,0 +1,78 @@
+/* Matrix product in double: rows of both sides are packed into panels, a 4 x 8 block stays in registers.
+ *
+ * Products of two floats are exact in double and every sum runs over k in order, so the result does not depend on
+ * the vector width that the processor has. */
+#include "verify/value.h"
+
+#include <string.h>
+
+enum { ROWS = 4, COLUMNS = 8, BLOCK = 64 };
+
+typedef double vector __attribute__((vector_size(4 * sizeof(double)), aligned(8), may_alias));
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+__attribute__((target_clones("avx2", "default")))
+#endif
+static void block(int64_t depth, const double *a, const double *b, double *out, int64_t stride)
+{
+    vector c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0};
+    for (int64_t k = 0; k < depth; k++, a += ROWS, b += COLUMNS) {
+        const vector x = *(const vector *)b, y = *(const vector *)(b + 4);
+        c00 += a[0] * x;
+        c01 += a[0] * y;
+        c10 += a[1] * x;
+        c11 += a[1] * y;
+        c20 += a[2] * x;
+        c21 += a[2] * y;
+        c30 += a[3] * x;
+        c31 += a[3] * y;
+    }
+    *(vector *)out = c00;
+    *(vector *)(out + 4) = c01;
+    *(vector *)(out + stride) = c10;
+    *(vector *)(out + stride + 4) = c11;
+    *(vector *)(out + 2 * stride) = c20;
+    *(vector *)(out + 2 * stride + 4) = c21;
+    *(vector *)(out + 3 * stride) = c30;
+    *(vector *)(out + 3 * stride + 4) = c31;
+}
+
+/* rows first .. of the total into panels of `width` rows; missing rows are zero */
+static void pack(int64_t first, int64_t count, int64_t total, int width, int64_t depth, verify_row *row,
+                 const void *context, double *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double *panel = out + (i / width) * width * depth + i % width;
+        if (first + i < total)
+            row(context, first + i, panel, width);
+        else
+            for (int64_t k = 0; k < depth; k++)
+                panel[k * width] = 0;
+    }
+}
+
+void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_row *a, const void *ac,
+                 verify_row *b, const void *bc, double *out)
+{
+    struct verify_buffer *owner_a, *owner_b;
+    int64_t padded = (columns + COLUMNS - 1) / COLUMNS * COLUMNS;
+    double *pb = verify_scratch(s, (size_t)(padded * depth + 8) * sizeof(double), &owner_b);
+    double *pa = verify_scratch(s, (size_t)(BLOCK * depth + 8) * sizeof(double), &owner_a);
+    double tile[ROWS * COLUMNS];
+    pack(0, padded, columns, COLUMNS, depth, b, bc, pb);
+    for (int64_t i0 = 0; i0 < rows; i0 += BLOCK) {
+        int64_t some = rows - i0 < BLOCK ? rows - i0 : BLOCK;
+        pack(i0, (some + ROWS - 1) / ROWS * ROWS, rows, ROWS, depth, a, ac, pa);
+        for (int64_t j = 0; j < columns; j += COLUMNS)
+            for (int64_t i = 0; i < some; i += ROWS) {
+                int64_t m = some - i < ROWS ? some - i : ROWS, n = columns - j < COLUMNS ? columns - j : COLUMNS;
+                double *to = out + (i0 + i) * columns + j;
+                bool whole = m == ROWS && n == COLUMNS;
+                block(depth, pa + i * depth, pb + j * depth, whole ? to : tile, whole ? columns : COLUMNS);
+                for (int64_t r = 0; r < m && !whole; r++)
+                    memcpy(to + r * columns, tile + r * COLUMNS, (size_t)n * sizeof(double));
+            }
+    }
+    verify_scratch_drop(s, owner_a);
+    verify_scratch_drop(s, owner_b);
+}

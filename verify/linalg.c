@@ -1,0 +1,228 @@
+/* fft, cholesky, triangular_solve: batched, by their definitions, in double. rng ops are refused: their bits are
+ * the implementation's own. */
+#include "verify/value.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double complex get(const struct verify_value *v, int64_t i)
+{
+    switch (verify_store_of((enum ir_element)v->type->element)) {
+    case VERIFY_F32:
+        return (double)((const float *)verify_data(v))[i];
+    case VERIFY_F64:
+        return ((const double *)verify_data(v))[i];
+    case VERIFY_C64:
+        return CMPLX((double)((const float *)verify_data(v))[2 * i], (double)((const float *)verify_data(v))[2 * i + 1]);
+    case VERIFY_C128:
+        return CMPLX(((const double *)verify_data(v))[2 * i], ((const double *)verify_data(v))[2 * i + 1]);
+    case VERIFY_U8:
+    case VERIFY_I64:
+    case VERIFY_NONE:
+        break;
+    }
+    return 0;
+}
+
+static void put(struct verify_value *v, int64_t i, double complex x)
+{
+    switch ((int)verify_store_of((enum ir_element)v->type->element)) {
+    case VERIFY_F32:
+        ((float *)verify_data(v))[i] = verify_round((enum ir_element)v->type->element, creal(x));
+        break;
+    case VERIFY_F64:
+        ((double *)verify_data(v))[i] = creal(x);
+        break;
+    case VERIFY_C64:
+        ((float *)verify_data(v))[2 * i] = (float)creal(x);
+        ((float *)verify_data(v))[2 * i + 1] = (float)cimag(x);
+        break;
+    default:
+        ((double *)verify_data(v))[2 * i] = creal(x);
+        ((double *)verify_data(v))[2 * i + 1] = cimag(x);
+    }
+}
+
+/* ---------------------------------------------------------------- fft */
+/* one line in place: sign -1 forward, +1 inverse (then divided by n) */
+static void transform(double complex *line, double complex *spare, int64_t n, int64_t stride, int sign)
+{
+    for (int64_t k = 0; k < n; k++) {
+        spare[k] = 0;
+        for (int64_t j = 0; j < n; j++)
+            spare[k] += line[j * stride] * cexp(sign * 2 * M_PI * I * (double)(k * j % n) / (double)n);
+    }
+    for (int64_t k = 0; k < n; k++)
+        line[k * stride] = sign > 0 ? spare[k] / (double)n : spare[k];
+}
+
+/* all lines along one dimension of a box of `count` elements */
+static void transform_dim(double complex *box, double complex *spare, int64_t count, int64_t n, int64_t stride, int sign)
+{
+    for (int64_t outer = 0; outer < count; outer += n * stride)
+        for (int64_t inner = 0; inner < stride; inner++)
+            transform(box + outer + inner, spare, n, stride, sign);
+}
+
+static enum error_code fft(struct verify_state *s, uint32_t op, struct verify_value *in, struct verify_value *out,
+                           struct error *e)
+{
+    struct ir_dims length;
+    char kind[32];
+    int64_t strides[IR_MAX_RANK], full = 1, n_in = verify_type_count(s, in->type), n_out = verify_type_count(s, out->type);
+    uint32_t rank = in->type->rank;
+    ir_word(s->p, op, "fft_type", kind);
+    bool real_in = strcmp(kind, "RFFT") == 0, real_out = strcmp(kind, "IRFFT") == 0;
+    bool inverse = real_out || strcmp(kind, "IFFT") == 0;
+    if (ir_dims(s->p, op, "fft_length", &length) != 0 || length.count < 1 || length.count > rank || out->type->rank != rank)
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "fft_length does not fit");
+    for (uint32_t i = 0; i < length.count; i++)
+        full *= length.at[i];
+    int64_t last = length.at[length.count - 1], half = last / 2 + 1, per_in = real_out ? full / last * half : full;
+    int64_t per_out = real_in ? full / last * half : full;
+    if (full < 1 || n_in % per_in || n_out % per_out || n_in / per_in != n_out / per_out)
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand and result do not fit fft_length");
+    verify_value_dense(s, in);
+    verify_value_alloc(s, out, false);
+    double complex *box = mem_zalloc((size_t)(full + last) + 1, sizeof *box);
+    int64_t most = last;
+    for (uint32_t i = 0; i < length.count; i++)
+        most = length.at[i] > most ? length.at[i] : most;
+    double complex *spare = mem_alloc((size_t)(most + 1) * sizeof *spare);
+    verify_strides(length.count, length.at, strides);
+    for (int64_t b = 0; b < n_in / per_in; b++) {
+        int64_t row = real_out ? half : last;
+        for (int64_t i = 0; i < per_in; i++)
+            box[i / row * last + i % row] = get(in, b * per_in + i);
+        /* the outer dimensions of a half spectrum first, then its other half by symmetry of each line */
+        for (uint32_t d = 0; d < length.count; d++) {
+            if (real_out && d + 1 == length.count)
+                for (int64_t line = 0; line < full; line += last)
+                    for (int64_t k = half; k < last; k++)
+                        box[line + k] = conj(box[line + last - k]);
+            transform_dim(box, spare, full, length.at[d], strides[d], inverse ? 1 : -1);
+        }
+        row = real_in ? half : last;
+        for (int64_t i = 0; i < per_out; i++)
+            put(out, b * per_out + i, box[i / row * last + i % row]);
+    }
+    free(box);
+    free(spare);
+    return ERROR_OK;
+}
+
+/* ---------------------------------------------------------------- triangular matrices */
+static enum error_code cholesky(struct verify_state *s, uint32_t op, struct verify_value *in, struct verify_value *out,
+                                struct error *e)
+{
+    uint32_t rank = in->type->rank;
+    bool lower = ir_int(s->p, op, "lower", 0) != 0;
+    int64_t n = rank < 2 ? 0 : ir_type_dims(s->p, in->type)[rank - 1];
+    if (rank < 2 || ir_type_dims(s->p, in->type)[rank - 2] != n)
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "the operand is not square");
+    verify_value_dense(s, in);
+    verify_value_alloc(s, out, false);
+    double complex *l = mem_zalloc((size_t)(n * n) + 1, sizeof *l);
+    for (int64_t base = 0, total = verify_type_count(s, in->type); base < total; base += n * n) {
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j <= i; j++) {
+                double complex sum = lower ? get(in, base + i * n + j) : conj(get(in, base + j * n + i));
+                for (int64_t k = 0; k < j; k++)
+                    sum -= l[i * n + k] * conj(l[j * n + k]);
+                l[i * n + j] = i == j ? (creal(sum) < 0 ? NAN : sqrt(creal(sum))) : sum / l[j * n + j];
+            }
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++)
+                put(out, base + i * n + j, lower ? (j <= i ? l[i * n + j] : 0) : (j >= i ? conj(l[j * n + i]) : 0));
+    }
+    free(l);
+    return ERROR_OK;
+}
+
+struct solve {
+    bool left, lower, unit;
+    char transpose;   /* 'N', 'T' or 'A' (adjoint) */
+    int64_t n, m;     /* matrix n x n, right-hand sides m */
+};
+
+/* element (i, j) of op(a); lower says which triangle op(a) has */
+static double complex coefficient(const struct solve *x, const struct verify_value *a, int64_t base, int64_t i, int64_t j)
+{
+    double complex v = x->transpose == 'N' ? get(a, base + i * x->n + j) : get(a, base + j * x->n + i);
+    return x->transpose == 'A' ? conj(v) : v;
+}
+
+/* one vector in place: op(a) y = b (left) or y op(a) = b (right) */
+static void substitute(const struct solve *x, const struct verify_value *a, int64_t base, double complex *y)
+{
+    bool lower = x->lower == (x->transpose == 'N');
+    bool forward = lower == x->left;
+    for (int64_t step = 0; step < x->n; step++) {
+        int64_t i = forward ? step : x->n - 1 - step;
+        for (int64_t before = 0; before < step; before++) {
+            int64_t j = forward ? before : x->n - 1 - before;
+            y[i] -= (x->left ? coefficient(x, a, base, i, j) : coefficient(x, a, base, j, i)) * y[j];
+        }
+        if (!x->unit)
+            y[i] /= coefficient(x, a, base, i, i);
+    }
+}
+
+static enum error_code triangular_solve(struct verify_state *s, uint32_t op, struct verify_value *in,
+                                        struct verify_value *out, struct error *e)
+{
+    uint32_t rank = in[0].type->rank;
+    char word[32];
+    ir_word(s->p, op, "transpose_a", word);
+    struct solve x = {.left = ir_int(s->p, op, "left_side", 1), .lower = ir_int(s->p, op, "lower", 0),
+                      .unit = ir_int(s->p, op, "unit_diagonal", 0), .transpose = word[0] ? word[0] : 'N'};
+    if (rank < 2 || in[1].type->rank != rank || in[1].type->element != in[0].type->element)
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operands do not fit");
+    const int64_t *a = ir_type_dims(s->p, in[0].type), *b = ir_type_dims(s->p, in[1].type);
+    x.n = a[rank - 1];
+    x.m = x.left ? b[rank - 1] : b[rank - 2];
+    int64_t total = verify_type_count(s, in[1].type), each = x.n * x.m;
+    if (a[rank - 2] != x.n || b[x.left ? rank - 2 : rank - 1] != x.n || each == 0 ||
+        verify_type_count(s, in[0].type) / (x.n * x.n) != total / each)
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "shapes do not fit");
+    verify_value_dense(s, &in[0]);
+    verify_value_dense(s, &in[1]);
+    verify_value_alloc(s, out, false);
+    double complex *y = mem_alloc((size_t)(x.n + 1) * sizeof *y);
+    int64_t step = x.left ? x.m : 1, next = x.left ? 1 : x.n;
+    for (int64_t batch = 0; batch < total / each; batch++)
+        for (int64_t k = 0; k < x.m; k++) {
+            int64_t base = batch * each + k * next;
+            for (int64_t i = 0; i < x.n; i++)
+                y[i] = get(&in[1], base + i * step);
+            substitute(&x, &in[0], batch * x.n * x.n, y);
+            for (int64_t i = 0; i < x.n; i++)
+                put(out, base + i * step, y[i]);
+        }
+    free(y);
+    return ERROR_OK;
+}
+
+enum error_code verify_eval_linalg(struct verify_state *s, uint32_t op, struct verify_value *in,
+                                   struct verify_value *out, struct error *e)
+{
+    enum verify_store store = verify_store_of((enum ir_element)in->type->element);
+    if (store < VERIFY_F32)
+        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "only real and complex numbers are interpreted");
+    switch ((int)s->p->ops[op].code) {
+    case IR_FFT:
+        return fft(s, op, in, out, e);
+    case IR_CHOLESKY:
+        return cholesky(s, op, in, out, e);
+    default:
+        return triangular_solve(s, op, in, out, e);
+    }
+}
+
+enum error_code verify_eval_rng(struct verify_state *s, uint32_t op, struct verify_value *in,
+                                struct verify_value *out, struct error *e)
+{
+    return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "random bits are the implementation's own and are not interpreted");
+}
