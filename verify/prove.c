@@ -1,0 +1,233 @@
+/* Running the original once and any number of sharded modules against it. */
+#include "verify/prove.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+enum { MODES = 3, SEEDS_TRIED = 3 };
+
+struct run {
+    enum verify_inputs_mode mode;
+    struct verify_tensor *inputs, *outputs;
+};
+
+struct verify_reference {
+    uint32_t arguments, results, runs;
+    struct run run[MODES];
+    double tolerance;
+};
+
+const char *verify_status_text(enum verify_status s)
+{
+    static const char *const texts[] = {"equal", "failed", "not_run"};
+    return texts[s];
+}
+
+static void tensors_free(struct verify_tensor *t, size_t count)
+{
+    for (size_t i = 0; t && i < count; i++)
+        verify_tensor_release(&t[i]);
+    free(t);
+}
+
+void verify_reference_destroy(struct verify_reference *r)
+{
+    if (!r)
+        return;
+    for (uint32_t i = 0; i < r->runs; i++) {
+        tensors_free(r->run[i].inputs, r->arguments);
+        tensors_free(r->run[i].outputs, r->results);
+    }
+    free(r);
+}
+
+uint32_t verify_reference_runs(const struct verify_reference *r)
+{
+    return r->runs;
+}
+
+/* inputs and results of one mode; *usable is false when the results hold NaN */
+static enum error_code run_once(const struct ir_program *p, const struct verify_reference *r, uint64_t seed,
+                                const struct verify_options *options, struct run *run, bool *usable, struct error *e)
+{
+    run->inputs = mem_zalloc(r->arguments + 1, sizeof *run->inputs);
+    run->outputs = mem_zalloc(r->results + 1, sizeof *run->outputs);
+    enum error_code code = verify_inputs(p, seed, run->mode, run->inputs, e);
+    if (code) {
+        free(run->inputs);
+        free(run->outputs);
+        return code;
+    }
+    code = verify_run(p, "main", 1, run->inputs, run->outputs, options, NULL, e);
+    *usable = !code && verify_compare(run->outputs, run->outputs, r->results, 0, 0).verdict == VERIFY_EQUAL;
+    if (!*usable) {
+        tensors_free(run->inputs, r->arguments);
+        tensors_free(run->outputs, r->results);
+    }
+    return code;
+}
+
+static bool wanted(const struct ir_program *p, enum verify_inputs_mode mode)
+{
+    uint32_t count;
+    struct verify_hint *hints = verify_hints(p, &count);
+    bool moments = false, indices = false;
+    for (uint32_t i = 0; i < count; i++) {
+        moments = moments || hints[i].second;
+        indices = indices || hints[i].bound > 0;
+    }
+    free(hints);
+    return mode == VERIFY_INPUTS_PLAIN || (mode == VERIFY_INPUTS_MOMENTS ? moments : indices);
+}
+
+enum error_code verify_reference_create(const struct ir_program *original, uint64_t seed,
+                                        const struct verify_options *options, struct verify_reference **out,
+                                        struct error *e)
+{
+    uint32_t func = ir_function(original, "main"), block = func == IR_NONE ? IR_NONE : ir_region_block(original, func, 0);
+    uint32_t last = block == IR_NONE ? IR_NONE : ir_block_terminator(original, block);
+    if (last == IR_NONE)
+        return error_set(e, ERROR_INVALID_MODULE, "the module has no function @main with a body");
+    struct verify_reference *r = mem_zalloc(1, sizeof *r);
+    enum error_code code = ERROR_OK;
+    r->arguments = original->blocks[block].arg_count;
+    r->results = original->ops[last].operand_count;
+    r->tolerance = verify_tolerance(original);
+    for (int mode = 0; mode < MODES && !code; mode++) {
+        bool usable = false;
+        if (!wanted(original, (enum verify_inputs_mode)mode))
+            continue;
+        struct run *run = &r->run[r->runs];
+        run->mode = (enum verify_inputs_mode)mode;
+        for (uint64_t attempt = 0; attempt < SEEDS_TRIED && !usable && !code; attempt++)
+            code = run_once(original, r, hash_combine(hash_combine(seed, (uint64_t)mode), attempt), options, run, &usable, e);
+        r->runs += usable;
+    }
+    if (code) {
+        verify_reference_destroy(r);
+        r = NULL;
+    }
+    *out = r;
+    return code;
+}
+
+/* ---------------------------------------------------------------- the sharded module */
+static enum error_code run_local(const struct verify_reference *r, const struct run *run, const struct ir_program *p,
+                                 const struct verify_boundary *b, const struct verify_options *given,
+                                 struct verify_tensor *outputs, struct verify_statistics *statistics, struct error *e)
+{
+    uint32_t devices = b->mesh->devices;
+    struct verify_tensor *in = mem_zalloc((size_t)r->arguments * devices + 1, sizeof *in);
+    struct verify_tensor *out = mem_zalloc((size_t)r->results * devices + 1, sizeof *out);
+    struct verify_tensor *parts = mem_zalloc(devices + 1, sizeof *parts);
+    struct verify_options options = given ? *given : (struct verify_options){0};
+    enum error_code code = ERROR_OK;
+    options.style = VERIFY_STYLE_REPLICA;
+    for (uint32_t i = 0; i < r->arguments && !code; i++) {
+        code = verify_shard(b->mesh, &b->arguments[i], &run->inputs[i], parts, e);
+        for (uint32_t d = 0; d < devices && !code; d++)
+            in[(size_t)d * r->arguments + i] = parts[d];
+    }
+    if (!code)
+        code = verify_run(p, "main", devices, in, out, &options, statistics, e);
+    for (uint32_t i = 0; i < r->results && !code; i++) {
+        double divergence = 0;
+        for (uint32_t d = 0; d < devices; d++)
+            parts[d] = out[(size_t)d * r->results + i];
+        code = verify_unshard(b->mesh, &b->results[i], parts, &outputs[i], &divergence, e);
+        if (divergence > statistics->divergence) {
+            statistics->divergence = divergence;
+            statistics->divergent_result = i;
+        }
+    }
+    tensors_free(in, (size_t)r->arguments * devices);
+    tensors_free(out, (size_t)r->results * devices);
+    free(parts);
+    return code;
+}
+
+/* same numbers of arguments and results as the original */
+static bool fits(const struct verify_reference *r, const struct ir_program *p)
+{
+    uint32_t func = ir_function(p, "main"), block = func == IR_NONE ? IR_NONE : ir_region_block(p, func, 0);
+    uint32_t last = block == IR_NONE ? IR_NONE : ir_block_terminator(p, block);
+    return last != IR_NONE && p->blocks[block].arg_count == r->arguments && p->ops[last].operand_count == r->results;
+}
+
+static void judge(const struct verify_reference *r, const struct run *run, const struct verify_tensor *outputs,
+                  const struct verify_statistics *s, struct verify_report *report)
+{
+    static const char *const modes[] = {"plain", "moments", "wild"};
+    struct verify_difference d = verify_compare(run->outputs, outputs, r->results, r->tolerance, 0);
+    report->runs++;
+    report->operations += s->operations;
+    report->collectives += s->collectives;
+    report->max_error = d.worst > report->max_error ? d.worst : report->max_error;
+    report->divergence = s->divergence > report->divergence ? s->divergence : report->divergence;
+    if (report->status == VERIFY_PROOF_FAILED)
+        return;
+    if (d.verdict != VERIFY_EQUAL) {
+        report->status = VERIFY_PROOF_FAILED;
+        snprintf(report->reason, sizeof report->reason, "%s inputs: %s (error %.3g, tolerance %.3g)", modes[run->mode],
+                 d.what, d.worst, r->tolerance);
+    } else if (s->divergence > r->tolerance) {
+        report->status = VERIFY_PROOF_FAILED;
+        snprintf(report->reason, sizeof report->reason,
+                 "%s inputs: copies of result %u on different devices differ by %.3g", modes[run->mode],
+                 s->divergent_result, s->divergence);
+    }
+}
+
+enum error_code verify_prove(const struct verify_reference *r, const struct ir_program *lowered,
+                             const struct verify_boundary *boundary, const struct verify_options *options,
+                             struct verify_report *report, struct error *e)
+{
+    memset(report, 0, sizeof *report);
+    report->tolerance = r->tolerance;
+    if (r->runs == 0) {
+        report->status = VERIFY_PROOF_NOT_RUN;
+        snprintf(report->reason, sizeof report->reason, "inconclusive: the original's results hold NaN with every seed tried");
+    } else if (!fits(r, lowered)) {
+        report->status = VERIFY_PROOF_FAILED;
+        snprintf(report->reason, sizeof report->reason, "the sharded module has other arguments or results");
+    }
+    for (uint32_t i = 0; i < r->runs && report->status == VERIFY_PROOF_EQUAL; i++) {
+        struct verify_tensor *outputs = mem_zalloc(r->results + 1, sizeof *outputs);
+        struct verify_statistics statistics = {0};
+        struct error own = {0};
+        enum error_code code =
+            boundary ? run_local(r, &r->run[i], lowered, boundary, options, outputs, &statistics, &own)
+                     : verify_run(lowered, "main", 1, r->run[i].inputs, outputs, options, &statistics, &own);
+        if (!code)
+            judge(r, &r->run[i], outputs, &statistics, report);
+        tensors_free(outputs, r->results);
+        if (code == ERROR_CANCELLED) {
+            if (e)
+                *e = own;
+            return code;
+        }
+        if (code) {
+            report->status = code == ERROR_NOT_AVAILABLE || code == ERROR_TOO_LARGE ? VERIFY_PROOF_NOT_RUN
+                                                                                    : VERIFY_PROOF_FAILED;
+            snprintf(report->reason, sizeof report->reason, "line %d: %.300s", own.line, own.message);
+        }
+    }
+    return ERROR_OK;
+}
+
+enum error_code verify_prove_modules(const struct ir_program *original, const struct ir_program *lowered,
+                                     const struct verify_boundary *boundary, uint64_t seed,
+                                     const struct verify_options *options, struct verify_report *report,
+                                     struct error *e)
+{
+    struct verify_reference *r = NULL;
+    enum error_code code = verify_reference_create(original, seed, options, &r, e);
+    if (!code)
+        code = verify_prove(r, lowered, boundary, options, report, e);
+    verify_reference_destroy(r);
+    return code;
+}
