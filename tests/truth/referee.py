@@ -25,7 +25,6 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 from jax._src.interpreters import mlir as jax_mlir  # noqa: E402
@@ -63,7 +62,7 @@ class Module:
             self.outputs = [tensor_type(t) for t in kind.results]
             self.input_attrs = dictionaries(self.main, "arg_attrs", len(self.inputs))
             self.output_attrs = dictionaries(self.main, "res_attrs", len(self.outputs))
-            self.index_bound = smallest_index_range(self.main)
+            self.index_bound = smallest_index_range(module)
             self.collectives = collectives_of(self.main)
             self.main = None
 
@@ -89,10 +88,8 @@ def tensor_type(t):
     body = re.fullmatch(r"tensor<(.*)>", text)
     if not body:
         raise ValueError(f"boundary value of type {text}")
-    parts = body.group(1).split("x") if not body.group(1).startswith("complex") else [body.group(1)]
     match = re.fullmatch(r"((?:\d+x)*)(.*)", body.group(1))
     dims = tuple(int(d) for d in match.group(1).split("x") if d)
-    del parts
     return dims, np.dtype(ELEMENTS[match.group(2)])
 
 
@@ -115,11 +112,10 @@ def ints_of(text):
     return [int(x) for x in re.findall(r"-?\d+", text)]
 
 
-def smallest_index_range(main):
+def smallest_index_range(module):
     """least size of a dim that some gather or scatter looks integers up in"""
     best = 1 << 30
-    module = main.operation.parent
-    for op in walk(module):
+    for op in walk(module.operation):
         if op.name in ("stablehlo.gather", "stablehlo.scatter"):
             name = "dimension_numbers" if op.name.endswith("gather") else "scatter_dimension_numbers"
             key = "start_index_map" if op.name.endswith("gather") else "scatter_dims_to_operand_dims"
@@ -308,7 +304,7 @@ def real_boundary(exe, module, count):
     """what XLA took as shardings of arguments and results, as slices per logical device"""
     def indices(shardings, types):
         return [[tuple(slice(*s.indices(n)[:2]) for s, n in zip(index, t[0]))
-                 for index in op_sharding_to_indices(s, t[0], count)] for s, t in zip(shardings, types)]
+                 for index in op_sharding_to_indices(xla_client.HloSharding.from_proto(s), t[0], count)] for s, t in zip(shardings, types)]
     return indices(exe.get_parameter_shardings(), module.inputs), indices(exe.get_output_shardings(), module.outputs)
 
 
@@ -413,9 +409,7 @@ def referee(original, candidate_text, form, boundary, references, order=None):
             for i, (s, g) in enumerate(zip(stated, got)):
                 if [tuple(x) for x in s] != [tuple(x) for x in g]:
                     verdict.problems.append(f"XLA takes {kind} {i} in another sharding than stated")
-    sizes = [[(ix[0].stop - ix[0].start if ix else 0, [s.stop - s.start for s in ix]) for ix in per[:1]]
-             for per in (in_indices + out_indices)]
-    shapes = [s[0][1] for s in sizes]
+    shapes = [[s.stop - s.start for s in per[0]] for per in in_indices + out_indices]
     for feed, inputs, reference in references:
         parts = [[np.ascontiguousarray(x[ix]).reshape([s.stop - s.start for s in ix]) for ix in per]
                  for x, per in zip(inputs, in_indices)]

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Many random plans of every small model under XLA, resumable: the table of docs/reliability.md.
+
+    bench/truth.py [--plans 20] [--models t2b,gns] [--log truth.jsonl] [--seconds N]     runs what the log lacks
+    bench/truth.py --log truth.jsonl --table                                             prints the table
+
+Every line of the log is one module: model, mesh, plan's seed, form, status (equal, different, inconclusive, refused),
+largest error, seconds. A run that was stopped goes on where it ended.
+"""
+import argparse
+import json
+import os
+import re
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "truth"))
+import venv  # noqa: E402
+
+venv.enter()
+
+import candidates  # noqa: E402
+
+
+def table(rows):
+    print("| model | plans | annotated | manual | local | largest error | seconds a module |")
+    print("|---|---|---|---|---|---|---|")
+    for model in sorted({r["model"] for r in rows}):
+        mine = [r for r in rows if r["model"] == model]
+        cells = []
+        for form in candidates.FORMS:
+            of_form = [r for r in mine if r["form"] == form]
+            equal = sum(r["status"] == "equal" for r in of_form)
+            others = sorted({r["status"] for r in of_form} - {"equal"})
+            cells.append(f"{equal}/{len(of_form)}" + (f" ({', '.join(others)})" if others else ""))
+        plans = len({(r["mesh"], r["plan"]) for r in mine})
+        error = max((r["error"] for r in mine if r["status"] == "equal"), default=0.0)
+        seconds = sum(r["seconds"] for r in mine) / len(mine)
+        print(f"| {model} | {plans} | {' | '.join(cells)} | {error:.1e} | {seconds:.1f} |")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--plans", type=int, default=20)
+    p.add_argument("--models", default="")
+    p.add_argument("--log", default="truth.jsonl")
+    p.add_argument("--seconds", type=float, default=1e9)
+    p.add_argument("--table", action="store_true")
+    a = p.parse_args()
+    rows = [json.loads(line) for line in open(a.log)] if os.path.exists(a.log) else []
+    if a.table:
+        table(rows)
+        return 0
+    done = {(r["model"], r["mesh"], r["plan"]) for r in rows}
+    start = time.time()
+    with open(a.log, "a") as log:
+        for path in sorted(candidates.model_files(), key=os.path.getsize):
+            name = candidates.model_name(path)
+            if a.models and name not in a.models.split(","):
+                continue
+            todo = [(candidates.MESHES[k % 3], 5000 + k) for k in range(a.plans)]
+            todo = [t for t in todo if (name, *t) not in done]
+            if not todo or time.time() - start > a.seconds:
+                continue
+            subject = candidates.Subject(path, wide=True)
+            for mesh, seed in todo:
+                if time.time() - start > a.seconds:
+                    break
+                try:
+                    verdicts = candidates.try_plan(subject, ["--mesh", mesh, "--random-plan", str(seed)],
+                                                   permute=seed % 2 == 1)
+                except Exception as e:
+                    verdicts = {f: ("refused", str(e)[:600], 0.0) for f in candidates.FORMS}
+                for form, (status, line, seconds) in verdicts.items():
+                    found = re.search(r"largest error ([\d.e+-]+)", line)
+                    row = {"model": name, "mesh": mesh, "plan": seed, "form": form, "status": status, "line": line,
+                           "error": float(found.group(1)) if found else 0.0, "seconds": round(seconds, 2)}
+                    rows.append(row)
+                    log.write(json.dumps(row) + "\n")
+                    if status != "equal":
+                        print(f"{name} {mesh} plan {seed} {form}: {line}", flush=True)
+                log.flush()
+    table(rows)
+    return 0 if all(r["status"] == "equal" for r in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
