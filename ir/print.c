@@ -183,7 +183,7 @@ static void dense(struct text *out, const struct ir_program *p, const struct ir_
     const unsigned char *at = p->bytes + k->offset;
     int64_t n = ir_type_elements(p, t);
     text_add(out, "dense<");
-    if (n && k->splat)
+    if (k->splat)
         element(out, (enum ir_element)t->element, at);
     else if (n && (n <= DENSE_LIST || t->element == IR_I1))
         element_list(out, p, t, 0, at);

@@ -573,6 +573,9 @@ bool form_rewrite(struct scan *s, struct span name, const char *full)
         return false;
     text_printf(&s->out, "\"%s\"", full);
     s->operands.count = 0;
-    run(s, format);
+    if (strcmp(full, "stablehlo.constant") == 0 && scan_peek(s) == '(')
+        rewrite_generic_rest(s, false); /* printed so where value and result have different types */
+    else
+        run(s, format);
     return true;
 }

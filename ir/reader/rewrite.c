@@ -200,11 +200,10 @@ static void generic_regions(struct scan *s, bool is_module)
     scan_write(s, ")");
 }
 
-/* `"name"(operands) <{..}> ({..}) {..} : type`: properties join the attributes */
-static void generic_op(struct scan *s)
+/* What stands behind the name in `"name"(operands) <{..}> ({..}) {..} : type`: properties join the attributes. */
+void rewrite_generic_rest(struct scan *s, bool is_module)
 {
-    struct span name = scan_string(s), properties = {0, 0};
-    scan_copy(s, &s->out, name);
+    struct span properties = {0, 0};
     scan_expect(s, "(");
     s->operands.count = 0;
     operand_list(s);
@@ -217,7 +216,7 @@ static void generic_op(struct scan *s)
         properties = take_dictionary(s);
         scan_expect(s, ">");
     }
-    generic_regions(s, scan_is(s, name, "\"builtin.module\""));
+    generic_regions(s, is_module);
     attr_dictionary(s, properties);
     attr_dictionary(s, take_dictionary(s));
     attr_flush(s);
@@ -267,7 +266,9 @@ void rewrite_statement(struct scan *s)
     scan_blank(s);
     size_t op = op_begin(s, s->at);
     if (scan_peek(s) == '"') {
-        generic_op(s);
+        struct span name = scan_string(s);
+        scan_copy(s, &s->out, name);
+        rewrite_generic_rest(s, scan_is(s, name, "\"builtin.module\""));
     } else {
         struct span name = scan_word(s);
         if (name.at == name.end)
@@ -275,8 +276,8 @@ void rewrite_statement(struct scan *s)
         full_name(s, name, full);
         if (!form_rewrite(s, name, full) && !special_rewrite(s, name, full))
             scan_fail(s, strchr(full, '.') ? ERROR_UNSUPPORTED_MODULE : ERROR_INVALID_MODULE, name.at,
-                      "%s is not an op whose short form is known; write it in generic form: \"%s\"(..) : (..) -> ..",
-                      scan_quote(s, name.at, quoted), full);
+                      "'%s' is not an op whose short form is known; write it in generic form: \"%s\"(..) : (..) -> ..",
+                      full, full);
     }
     s->ops.at[op].loc = scan_loc(s);
     scan_write(s, "\n");

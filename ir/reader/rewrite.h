@@ -14,6 +14,7 @@ uint32_t rewrite_origin(const struct scan *s, size_t out);
 /* statements up to and with the `}` that closes the region whose `{` was just read */
 void rewrite_region(struct scan *s);
 void rewrite_statement(struct scan *s);
+void rewrite_generic_rest(struct scan *s, bool is_module);   /* of a generic op, from its `(` */
 /* the rest of a pretty op whose name was read; false when there is no such pretty form */
 bool form_rewrite(struct scan *s, struct span name, const char *full);      /* forms.c: one row of a table */
 bool special_rewrite(struct scan *s, struct span name, const char *full);   /* special.c: ops with regions, func .. */

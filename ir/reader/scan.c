@@ -572,6 +572,9 @@ void scan_copy(struct scan *s, struct text *to, struct span from)
                         break;
                     }
             }
+        } else if (c == '@' || c == '%') { /* names are kept, whatever they say */
+            for (i++; i < from.end && is_a(s->text[i], VALUE);)
+                i++;
         } else if (c == '#' || c == '!') {
             text_add_n(to, s->text + kept, i - kept);
             kept = i++;

@@ -198,19 +198,17 @@ static bool dense_attr(struct walk *w, MlirAttribute attr, struct ir_attr *out)
     size_t storage = ir_element_storage((enum ir_element)t->element);
     if (t->kind != IR_TYPE_TENSOR || storage == 0 || t->flags || ir_type_elements(&view, t) < 0)
         return false;
+    /* `dense<7> : tensor<0xi32>` is a splat too: it keeps its element */
     bool splat = mlirDenseElementsAttrIsSplat(attr), bit = t->element == IR_I1;
-    size_t count = (size_t)ir_type_elements(&view, t), stored = splat && count ? 1 : count;
-    if (count == 1)
-        splat = false;
+    size_t count = (size_t)ir_type_elements(&view, t), stored = splat ? 1 : count;
     unsigned char *bytes;
-    *out = ir_build_dense_room(w->b, index, stored * storage, splat && count, &bytes);
+    *out = ir_build_dense_room(w->b, index, stored * storage, splat && count != 1, &bytes);
     if (!stored)
         return true;
     if (!bit)
         memcpy(bytes, mlirDenseElementsAttrGetRawData(attr), stored * storage);
     else if (stored == 1)
-        bytes[0] = mlirDenseElementsAttrIsSplat(attr) ? mlirDenseElementsAttrGetBoolSplatValue(attr)
-                                                      : mlirDenseElementsAttrGetBoolValue(attr, 0);
+        bytes[0] = splat ? mlirDenseElementsAttrGetBoolSplatValue(attr) : mlirDenseElementsAttrGetBoolValue(attr, 0);
     else
         for (size_t i = 0; i < stored; i++)
             bytes[i] = mlirDenseElementsAttrGetBoolValue(attr, (intptr_t)i);

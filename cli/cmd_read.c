@@ -1,0 +1,88 @@
+/* toast read: prints what was understood of each file, from the program image, in generic form. */
+#include "base/file.h"
+#include "cli/output.h"
+#include "ir/print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: toast read FILE... [--generic] [-o DIR]\n\n"
+    "Reads StableHLO text (pretty or generic, gzip too, - is standard input) and prints the module as it was\n"
+    "understood, in MLIR's generic form. A file that is refused gets a message FILE:LINE:COLUMN: on stderr; the\n"
+    "others are still read, and the exit status is 6.\n\n"
+    "  --generic             generic form (the only one, and the default)\n"
+    "  -o DIR                write DIR/NAME.mlir for each file, made when absent; standard output when absent\n\n"
+    "examples:\n"
+    "  toast read model.mlir --generic\n"
+    "  toast read models/*.mlir.gz --generic -o understood/\n";
+
+/* DIR/NAME without the folder and without .gz; owned */
+static char *output_path(const char *directory, const char *file)
+{
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+    size_t size = strlen(base);
+    if (size > 3 && strcmp(base + size - 3, ".gz") == 0)
+        size -= 3;
+    if (strcmp(file, "-") == 0)
+        return mem_printf("%s/stdin.mlir", directory);
+    return mem_printf("%s/%.*s", directory, (int)size, base);
+}
+
+static int read_one(const char *file, const char *directory)
+{
+    struct ir_program p = {0};
+    struct text out = {0};
+    struct error e = {.code = ERROR_OK};
+    enum error_code code = cli_read_module(file, &p, &e);
+    if (code == ERROR_OK) {
+        ir_print(&p, &out);
+        if (directory) {
+            char *path = output_path(directory, file);
+            code = file_write(path, out.at, out.size, &e);
+            free(path);
+        } else if (fwrite(out.at, 1, out.size, stdout) != out.size) {
+            code = error_set(&e, ERROR_IO, "standard output: it could not be written");
+        }
+    }
+    text_release(&out);
+    ir_program_release(&p);
+    return code == ERROR_OK ? 0 : cli_fail("read", file, &e);
+}
+
+int cmd_read(int argc, char **argv)
+{
+    const char *directory = NULL;
+    int files = 0, status = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(usage, stdout);
+            return 0;
+        } else if (strcmp(argv[i], "-o") == 0) {
+            if (++i == argc)
+                return cli_usage("read", "-o needs a folder");
+            directory = argv[i];
+        } else if (strcmp(argv[i], "--generic") != 0 && argv[i][0] == '-' && argv[i][1]) {
+            return cli_usage("read", "there is no option %s", argv[i]);
+        } else {
+            files += strcmp(argv[i], "--generic") != 0;
+        }
+    }
+    if (files == 0)
+        return cli_usage("read", "which files?");
+    struct error e;
+    if (directory && file_make_directory(directory, &e) != ERROR_OK)
+        return cli_fail("read", directory, &e);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-o") == 0) {
+            i++;
+        } else if (strcmp(argv[i], "--generic") != 0) {
+            int failed = read_one(argv[i], directory);
+            if (failed && status != 6) /* a refused module is what the status tells first */
+                status = failed;
+        }
+    }
+    fflush(stdout);
+    return ferror(stdout) && !status ? 1 : status;
+}
