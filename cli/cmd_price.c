@@ -25,7 +25,7 @@ static const char usage[] =
     "  --timeline            bytes alive in each step, one a line\n"
     "  --live                the tensors that make up the peak\n"
     "  --json                for programs\n\n"
-    "Without a plan the module is priced as it is, on one device's share of nothing: unsharded.\n"
+    "Without a plan the module is priced unsharded.\n"
     "exit status: 0 fits, 3 does not fit, 1 internal error, 2 usage, 6 module refused\n";
 
 struct command {
