@@ -1,0 +1,143 @@
+/* bench_price [--plans N] [MODEL ..]: how long a plan's evaluation takes. Random decision lists of 1 to 8 decisions on
+ * mesh data=4,model=4, a100-40; each plan once (nothing is remembered between them). Columns: ops after preparation,
+ * mean steps of the local programs, milliseconds of apply (replay of the list), walk and price, evaluations a second. */
+#include "base/file.h"
+#include "cost/price.h"
+#include "ir/prepare.h"
+#include "ir/read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static enum error_code read_module(const char *path, struct ir_program *prepared, struct error *e)
+{
+    struct ir_program read = {0};
+    char *text = NULL;
+    size_t size = 0;
+    enum error_code code = file_read(path, (size_t)1 << 30, &text, &size, e);
+    if (!code)
+        code = ir_read(text, size, NULL, &read, e);
+    free(text);
+    if (!code)
+        code = ir_prepare(&read, prepared, e);
+    ir_program_release(&read);
+    return code;
+}
+
+struct totals {
+    double apply_s, walk_s, price_s;
+    double steps;
+};
+
+static void random_plan(const struct plan_context *c, struct rng *r, struct plan *p)
+{
+    uint32_t offered, length = 1 + (uint32_t)rng_below(r, 8);
+    const struct plan_decision *decisions = plan_context_decisions(c, &offered);
+    plan_copy(p, plan_context_start(c));
+    for (uint32_t i = 0; i < length && offered; i++)
+        plan_apply(c, p, decisions[rng_below(r, offered)]);
+}
+
+static enum error_code measure(const struct plan_context *c, const struct cost_machine *machine, uint32_t plans,
+                               struct totals *out, struct error *e)
+{
+    const struct mesh *m = plan_context_mesh(c);
+    struct spmd_options walk = spmd_default_options(m);
+    struct spmd_local local = {0};
+    struct price_scratch *scratch = NULL;
+    struct plan p;
+    struct rng r = {.state = 1};
+    enum error_code code = ERROR_OK;
+    cost_axis_order(machine, m, walk.axis_order);
+    plan_init(&p, plan_context_nda(c), m);
+    *out = (struct totals){0};
+    for (uint32_t i = 0; i <= plans && !code; i++) {   /* the first, in which arrays grow, is not counted */
+        struct price price;
+        double t0 = seconds();
+        random_plan(c, &r, &p);
+        double t1 = seconds();
+        code = spmd_walk(c, &p, &walk, &local, e);
+        if (code)
+            break;
+        double t2 = seconds();
+        price_local(&local, machine, &scratch, &price);
+        double t3 = seconds();
+        if (i == 0)
+            continue;
+        out->apply_s += t1 - t0;
+        out->walk_s += t2 - t1;
+        out->price_s += t3 - t2;
+        out->steps += local.step_count;
+    }
+    price_scratch_destroy(scratch);
+    spmd_local_release(&local);
+    plan_release(&p);
+    return code;
+}
+
+static enum error_code bench(const char *path, uint32_t plans, struct error *e)
+{
+    struct ir_program prepared = {0};
+    struct nda *n = NULL;
+    struct plan_context *c = NULL;
+    struct mesh m;
+    struct cost_machine machine;
+    struct totals t;
+    enum error_code code = read_module(path, &prepared, e);
+    if (!code)
+        code = mesh_parse("data=4,model=4", &m, e);
+    if (!code)
+        code = cost_machine_create(&m, "a100-40", 0, &machine, e);
+    if (!code)
+        code = nda_create(&prepared, NULL, &n, e);
+    if (!code)
+        code = plan_context_create(n, &m, NULL, 0, &c, e);
+    if (!code)
+        code = measure(c, &machine, plans, &t, e);
+    if (!code) {
+        const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+        double each = 1e3 / plans, whole = t.apply_s + t.walk_s + t.price_s;
+        printf("%-24s %8u %9.0f %9.3f %9.3f %9.3f %12.0f\n", name, prepared.op_count, t.steps / plans,
+               t.apply_s * each, t.walk_s * each, t.price_s * each, plans / whole);
+    }
+    plan_context_destroy(c);
+    nda_destroy(n);
+    ir_program_release(&prepared);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const standard[] = {
+        "mlp.mlir",         "paper_attention.mlir", "t2b.mlir.gz",  "t2b_16k.mlir.gz", "t2b_remat.mlir.gz",
+        "t2b_scan.mlir.gz", "t2b_flat.mlir.gz",     "t7b.mlir.gz",  "gpt.mlir.gz",     "gpt_torch.mlir.gz",
+        "gns.mlir.gz",      "unet.mlir.gz",         "itx.mlir.gz"};
+    int known = (int)(sizeof standard / sizeof *standard), first = 1;
+    uint32_t plans = 50;
+    struct error e;
+    if (argc > 2 && strcmp(argv[1], "--plans") == 0) {
+        plans = (uint32_t)strtoul(argv[2], NULL, 10);
+        plans = plans ? plans : 1;
+        first = 3;
+    }
+    printf("%-24s %8s %9s %9s %9s %9s %12s\n", "model", "ops", "steps", "apply ms", "walk ms", "price ms",
+           "evaluations/s");
+    int count = first < argc ? argc - first : known;
+    for (int i = 0; i < count; i++) {
+        char *path = first < argc ? mem_strdup(argv[first + i]) : mem_printf("tests/models/%s", standard[i]);
+        if (bench(path, plans, &e) != ERROR_OK)
+            printf("%-24s %s\n", path, e.message);
+        fflush(stdout);
+        free(path);
+    }
+    return 0;
+}
