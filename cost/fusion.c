@@ -89,11 +89,15 @@ void price_prepare(struct price_scratch *s, const struct spmd_local *l)
 }
 
 /* ---------------------------------------------------------------- backward: uses */
+/* the class of a step whose results' uses are known */
 static inline enum op_class step_class(const struct price_scratch *s, const struct spmd_step *t)
 {
-    return t->kind == SPMD_OP      ? (enum op_class)step_info(s, t)->class
-           : t->kind == SPMD_SLICE ? OP_CUT
-                                   : OP_OTHER;
+    if (t->kind != SPMD_OP)
+        return t->kind == SPMD_SLICE ? OP_CUT : OP_OTHER;
+    enum op_class class = (enum op_class)step_info(s, t)->class;
+    if (class == OP_TRANSPOSE)
+        return s->values[t->results].hard & HARD_OTHER ? OP_CHEAP : OP_ALIAS;
+    return class;
 }
 
 static inline bool fuses(const struct value_work *v, enum op_class class)
@@ -104,16 +108,14 @@ static inline bool fuses(const struct value_work *v, enum op_class class)
 }
 
 /* does operand o of a kernel have to be in memory? */
-static inline bool wants_buffer(const struct op_info *info, enum op_class class, uint32_t o)
+static inline uint8_t wants_buffer(const struct op_info *info, enum op_class class, uint32_t o)
 {
-    if (class == OP_MATMUL || class == OP_OTHER)
-        return true;
-    if (class == OP_GATHER)
-        return o == 0;
-    return class == OP_UPDATE && (o == 0 || info->update == 2);
+    bool other = class == OP_OTHER || (class == OP_GATHER && o == 0) ||
+                 (class == OP_UPDATE && (o == 0 || info->update == 2));
+    return class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
 }
 
-static inline void add_use(struct value_work *v, uint32_t kernel, bool hard)
+static inline void add_use(struct value_work *v, uint32_t kernel, uint8_t hard)
 {
     v->uses++;
     v->hard |= hard;

@@ -14,6 +14,7 @@ enum op_class {
     OP_NOTHING,       /* structure: not priced */
     OP_FREE,          /* constant, iota: no buffer, nothing read */
     OP_ALIAS,         /* reshape, barrier: the result is its operand's buffer */
+    OP_TRANSPOSE,     /* dots and fused kernels read through it: an alias, unless something else wants it in memory */
     OP_CHEAP,         /* broadcast, convert, compare, ..: fuses into any number of uses */
     OP_CUT,           /* slice: cheap, and reads no more than its result */
     OP_ELEMENTWISE,   /* fuses into its use when there is one */
@@ -53,6 +54,7 @@ enum value_state {
 
 struct root { uint32_t value; int64_t bytes; };   /* bytes a kernel reads of it */
 
+enum { HARD_MATMUL = 1, HARD_OTHER = 2 };
 enum { KERNEL_SEVERAL = NDA_NONE - 1 };
 struct value_work {
     uint32_t uses;         /* steps that use it */
@@ -61,7 +63,8 @@ struct value_work {
     uint32_t mark;         /* last union it was put into */
     uint32_t slot;         /* its place there */
     uint32_t last;         /* last step that needs the buffer */
-    uint8_t state, hard;   /* hard: some consumer wants it in memory */
+    uint8_t state;
+    uint8_t hard;          /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
     uint8_t homed;         /* its buffer is part of an output, a carry or a branch's result */
     uint8_t pad;
     uint32_t home_free;    /* homed: first step that does not need what the place held before */

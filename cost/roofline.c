@@ -102,9 +102,10 @@ static enum op_class family_class(enum ir_family family, uint16_t code)
     case IR_FAMILY_BARRIER:
     case IR_FAMILY_SHARDY:
         return OP_ALIAS;
+    case IR_FAMILY_TRANSPOSE:
+        return OP_TRANSPOSE;
     case IR_FAMILY_BITCAST:
     case IR_FAMILY_BROADCAST:
-    case IR_FAMILY_TRANSPOSE:
     case IR_FAMILY_REVERSE:
     case IR_FAMILY_PAD:
         return OP_CHEAP;
