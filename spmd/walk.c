@@ -27,6 +27,7 @@ static void release_scratch(struct spmd_scratch *s)
     walk_table_release(&s->table);
     free(s->head);
     free(s->next);
+    free(s->used);
     free(s->keep);
     free(s->part_of);
     free(s->list_at);

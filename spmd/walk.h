@@ -82,6 +82,7 @@ struct spmd_scratch {
     bool ready;
     uint32_t *head;                     /* per program value: newest version, SPMD_NONE */
     uint32_t *next;                     uint32_t next_room;       /* per spmd value: older version of the same */
+    uint32_t *used;                     /* per spmd value: walk.dots at its last use */
     uint8_t *keep;                      /* per program value: axes on which it stays partial */
     uint8_t *part_of;                   /* per program value: axes partial by passing (of list values) */
     uint32_t *list_at;                  /* per program value: index in partials + 1; 0 */
@@ -110,6 +111,7 @@ struct walk {
     uint32_t depth;
     int64_t trips;
     uint32_t next_combined;
+    uint32_t dots;                      /* dots and convolutions so far */
 };
 
 extern const struct spmd_form spmd_form_none;   /* replicated on every axis */

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OBTAIN_DEPTH = 5 };   /* how many ops a remade value may reach back */
+enum {
+    OBTAIN_DEPTH = 5,     /* how many ops a remade value may reach back */
+    OBTAIN_WINDOW = 12    /* dots and convolutions: one layer of a transformer, forward or backward */
+};
 #define OBTAIN_NEVER (INT64_MAX / 4)
 
 #define GROW(array, room, needed)                                                                             \
@@ -23,9 +26,14 @@ uint32_t walk_new_value(struct walk *w, uint32_t origin, const struct spmd_form 
     uint32_t v = l->value_count++;
 
     GROW(l->values, l->value_room, l->value_count);
-    GROW(w->s->next, w->s->next_room, l->value_count);
+    if (w->s->next_room < l->value_count) {
+        w->s->next_room = 2 * w->s->next_room + 64;
+        w->s->next = mem_realloc(w->s->next, w->s->next_room, sizeof *w->s->next);
+        w->s->used = mem_realloc(w->s->used, w->s->next_room, sizeof *w->s->used);
+    }
     l->values[v] = (struct spmd_value){origin, SPMD_NONE, *f, walk_bytes(w, origin, f)};
     w->s->next[v] = SPMD_NONE;
+    w->s->used[v] = w->dots;
     return v;
 }
 
@@ -259,6 +267,7 @@ void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells)
     uint32_t base = (uint32_t)w->s->stack.count;
     struct spmd_form f;
 
+    w->dots += o->family == IR_FAMILY_DOT || o->family == IR_FAMILY_CONVOLUTION;
     for (uint32_t i = 0; i < ir->operand_count; i++) {
         uint32_t u = ir->operands + i, value = w->program->operands[u];
         operand_form(w, u, cells, &f);
@@ -383,11 +392,20 @@ void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_f
 }
 
 /* ------------------------------------------------------------------------------------------- obtaining */
+/* With `regather`, a gathered version is let go when as many dots passed since its last use as a layer has. */
+static bool is_gone(const struct walk *w, uint32_t version)
+{
+    uint32_t step = w->l->values[version].step;
+
+    return w->l->options.regather && step < WALK_PENDING && w->l->steps[step].kind == SPMD_ALL_GATHER &&
+           w->dots - w->s->used[version] > OBTAIN_WINDOW;
+}
+
 static uint32_t find_version(const struct walk *w, uint32_t v, const struct spmd_form *f)
 {
     uint32_t i = w->s->head[v];
 
-    while (i != SPMD_NONE && !spmd_form_equal(&w->l->values[i].form, f))
+    while (i != SPMD_NONE && !(spmd_form_equal(&w->l->values[i].form, f) && !is_gone(w, i)))
         i = w->s->next[i];
     return i;
 }
@@ -400,6 +418,8 @@ static uint32_t cheapest_version(const struct walk *w, uint32_t v, const struct 
 
     best->price = OBTAIN_NEVER;
     for (uint32_t i = w->s->head[v]; i != SPMD_NONE; i = w->s->next[i]) {
+        if (is_gone(w, i))
+            continue;
         walk_reshard(w, v, &w->l->values[i].form, f, &r);
         if (r.price < best->price) {
             *best = r;
@@ -494,6 +514,7 @@ uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint
 
     if (version != SPMD_NONE) {
         walk_settle(w, version);
+        w->s->used[version] = w->dots;
         return version;
     }
     def = w->program->values[v].op;
