@@ -185,8 +185,14 @@ static void shrink(struct walk *w)
             uint32_t part = p->part & arrives(w, p), keep = p->keep & part;
             if (keep && w->t->use_start[p->value] == w->t->use_start[p->value + 1])
                 keep = 0;
-            for (uint32_t k = w->t->use_start[p->value]; keep && k < w->t->use_start[p->value + 1]; k++)
-                keep &= use_passes(w, w->t->uses[k], p->reducer);
+            for (uint32_t k = w->t->use_start[p->value]; keep && k < w->t->use_start[p->value + 1]; k++) {
+                uint32_t u = w->t->uses[k];
+                keep &= use_passes(w, u, p->reducer);
+                if (keep) {
+                    const struct walk_partial *r = entry(w, ir_result(w->program, w->t->operand_op[u], 0));
+                    keep &= r && r->reducer == p->reducer ? r->part : 0;
+                }
+            }
             changed |= part != p->part || keep != p->keep;
             p->part = (uint8_t)part;
             p->keep = (uint8_t)keep;

@@ -59,8 +59,7 @@ void walk_remove_dead(struct walk *w)
         struct spmd_step s = l->steps[i];
         if (s.op == SPMD_NONE)
             continue;
-        if (s.result_count)
-            s.results = map[s.results];
+        s.results = s.result_count ? map[s.results] : 0;
         for (uint32_t k = 0; k < s.operand_count; k++)
             l->operands[s.operands + k] = map[l->operands[s.operands + k]];
         for (uint32_t k = 0; k < s.result_count; k++)
