@@ -39,7 +39,7 @@ struct nda_name {          /* one factor of one space */
     uint32_t space;
     uint32_t color;
     uint8_t kind;          /* enum nda_factor_kind */
-    uint8_t reducer;       /* enum nda_reducer, of contracting */
+    uint8_t reducer;       /* enum nda_reducer: of contracting; of lookups whose result is partial (gather, dynamic_slice) */
     uint8_t shardable;     /* kind can be lowered today and the space's op family is built */
     uint8_t conflicted;    /* in some conflict */
 };
@@ -47,8 +47,9 @@ struct nda_name {          /* one factor of one space */
 struct nda_slot {
     uint32_t value;        /* value of the program */
     uint32_t map;          /* first entry of nda->factor_of for this slot: one byte an atom of the value */
+    uint32_t names;        /* first name of the slot's space */
+    uint16_t operand;      /* which operand or result of the op (for carried values: 0) */
     uint8_t is_result;
-    uint8_t operand;       /* which operand or result of the op (for carried values: 0) */
 };
 
 struct nda_space {
@@ -98,6 +99,7 @@ struct nda {
     struct nda_atom *atoms;            uint32_t *value_atoms;    /* value v: atoms[value_atoms[v] .. value_atoms[v+1]) */
     uint32_t *op_space;                                          /* first space of each op; NDA_NONE (func, return, module) */
     uint32_t *op_space_count;
+    uint32_t *op_end_space;            /* of a while: its first LOOP_END space (as many as BEGIN); NDA_NONE of others */
     uint32_t *value_def_slot;                                    /* slot that defines each value; NDA_NONE */
     uint32_t *edge_from, *edge_to;     uint32_t edge_count;      /* M, as names; def -> use, program order */
     struct nda_conflict *conflicts;    uint32_t conflict_count;
@@ -132,6 +134,13 @@ static inline uint32_t nda_atom_count(const struct nda *n, uint32_t value)
 static inline const struct nda_atom *nda_atoms(const struct nda *n, uint32_t value)
 {
     return n->atoms + n->value_atoms[value];
+}
+
+/* the name of a slot's atom; NDA_NONE: the atom is in no factor */
+static inline uint32_t nda_slot_name(const struct nda *n, uint32_t slot, uint32_t atom)
+{
+    uint8_t f = n->factor_of[n->slots[slot].map + atom];
+    return f == NDA_NO_FACTOR ? (uint32_t)NDA_NONE : n->slots[slot].names + f;
 }
 
 /* The rule of one op as text, for golden tests and `toast analyze`: "([i, k], [k, j]) -> ([i, j]) {i=256, k=32 add, j=64}" */

@@ -1,0 +1,180 @@
+/* What a plan context prepares: tied names, the update scope, and for each group the names that it can shard. */
+#include "analysis/context.h"
+
+#include <stdlib.h>
+
+static void pair_spaces(struct plan_context *c, uint32_t a, uint32_t b)
+{
+    const struct nda *n = c->n;
+    uint32_t sa = n->spaces[a].slots, sb = n->spaces[b].slots;
+    uint32_t count = nda_atom_count(n, n->slots[sa].value);
+    if (count != nda_atom_count(n, n->slots[sb].value))
+        return;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t x = nda_slot_name(n, sa, k), y = nda_slot_name(n, sb, k);
+        if (x == NDA_NONE || y == NDA_NONE)
+            continue;
+        c->partner[x] = y;
+        c->partner[y] = x;
+    }
+}
+
+/* An argument and the result it becomes, and the two ends of a loop's carried value, always have equal cells. */
+void context_partners(struct plan_context *c)
+{
+    const struct nda *n = c->n;
+    c->partner = mem_alloc(sizeof *c->partner * ((size_t)n->name_count + 1));
+    for (uint32_t i = 0; i < n->name_count; i++)
+        c->partner[i] = NDA_NONE;
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].tied_result != NDA_NONE)
+            pair_spaces(c, n->arguments[i].space, n->result_spaces[n->arguments[i].tied_result]);
+    for (uint32_t s = 0; s < n->space_count; s++)
+        if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
+            pair_spaces(c, n->op_space[n->spaces[s].op] + n->spaces[s].index, s);
+}
+
+/* the argument tied to a result, or NDA_NONE */
+static uint32_t tied_argument(const struct nda *n, uint32_t result)
+{
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].tied_result == result)
+            return i;
+    return NDA_NONE;
+}
+
+static bool is_contraction(const struct nda *n, uint32_t op)
+{
+    enum ir_family f = ir_opcode_family(n->program->ops[op].code);
+    return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION;
+}
+
+/* Scope `update`: backward over the spaces; a value is `needed` when anything but the update uses it. What stands in
+ * regions of loops is needed. */
+void context_update_scope(struct plan_context *c)
+{
+    const struct nda *n = c->n;
+    uint8_t *needed = mem_zalloc((size_t)n->program->value_count + 1, 1);
+    c->update = mem_zalloc((size_t)n->space_count + 1, 1);
+    for (uint32_t s = n->space_count; s-- > 0;) {
+        const struct nda_space *sp = &n->spaces[s];
+        uint32_t tied = sp->kind == NDA_SPACE_RESULT ? tied_argument(n, sp->index) : NDA_NONE;
+        bool outside = false;
+        if (sp->kind == NDA_SPACE_RESULT) {
+            outside = tied == NDA_NONE;
+            c->update[s] = tied != NDA_NONE && n->arguments[tied].role == NDA_ROLE_OPTIMIZER;
+        } else if (sp->kind == NDA_SPACE_ARGUMENT) {
+            const struct nda_argument *a = &n->arguments[sp->index];
+            c->update[s] = !needed[a->value] && a->role == NDA_ROLE_OPTIMIZER;
+        } else {
+            outside = (sp->kind != NDA_SPACE_OP && sp->kind != NDA_SPACE_BARRIER) || is_contraction(n, sp->op) ||
+                      n->program->ops[sp->op].block != n->block;
+            for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !outside; k++)
+                outside = n->slots[k].is_result && needed[n->slots[k].value];
+            c->update[s] = !outside;
+        }
+        for (uint32_t k = sp->slots; outside && k < sp->slots + sp->slot_count; k++)
+            needed[n->slots[k].value] |= !n->slots[k].is_result;
+    }
+    free(needed);
+}
+
+/* For each name the resolution bits that let it be sharded: (bits & mask) == value; never: two conflicts that are
+ * resolved together want the opposite of it, or its set has no sides. */
+struct sides {
+    uint16_t mask, value;
+    uint8_t never;
+};
+
+static void want_side(struct sides *s, uint32_t bit, uint32_t side)
+{
+    uint16_t m = (uint16_t)(1u << bit), v = (uint16_t)(side << bit);
+    if ((s->mask & m) && (s->value & m) != v)
+        s->never = 1;
+    s->mask |= m;
+    s->value |= v;
+}
+
+static struct sides *conflict_sides(const struct nda *n)
+{
+    struct sides *sides = mem_zalloc((size_t)n->name_count + 1, sizeof *sides);
+    for (uint32_t i = 0; i < n->conflict_count; i++) {
+        const struct nda_conflict *k = &n->conflicts[i];
+        const struct nda_set *set = &n->sets[k->set];
+        uint32_t bit = n->classes[set->class_index].bit, a_side = (uint32_t)(k->flipped ^ set->flipped);
+        if (set->inconsistent || bit >= 16) {
+            sides[k->a].never = sides[k->b].never = 1;
+            continue;
+        }
+        want_side(&sides[k->a], bit, a_side);
+        want_side(&sides[k->b], bit, 1 - a_side);
+    }
+    return sides;
+}
+
+static bool merge_sides(struct sides *to, const struct sides *from)
+{
+    if (to->never || from->never || ((to->value ^ from->value) & to->mask & from->mask))
+        return false;
+    to->mask |= from->mask;
+    to->value |= from->value;
+    return true;
+}
+
+/* false: no decision can shard the name */
+static bool make_candidate(const struct plan_context *c, const struct sides *all, uint32_t name,
+                           struct plan_candidate *out)
+{
+    const struct nda *n = c->n;
+    const struct nda_name *nm = &n->names[name];
+    uint32_t partner = c->partner[name];
+    struct sides s = all[name];
+    *out = (struct plan_candidate){.size = nm->size,
+                                   .space = nm->space,
+                                   .name = name,
+                                   .partner = NDA_NONE,
+                                   .factor = (uint8_t)(name - n->spaces[nm->space].names),
+                                   .update = c->update[nm->space]};
+    if (!nm->shardable || c->closed[name] || s.never)
+        return false;
+    if (partner != NDA_NONE) {
+        const struct nda_name *pn = &n->names[partner];
+        if (partner < name || !pn->shardable || c->closed[partner] || !merge_sides(&s, &all[partner]))
+            return false;   /* the earlier of the two stands for both */
+        out->partner = pn->space;
+        out->partner_factor = (uint8_t)(partner - n->spaces[pn->space].names);
+        out->update &= c->update[pn->space];
+    }
+    out->mask = s.mask;
+    out->value = s.value;
+    for (uint32_t a = 0; a < c->mesh.axis_count; a++)
+        if (nm->size % c->mesh.axes[a].size == 0)
+            out->divides |= (uint8_t)(1u << a);
+    return out->divides != 0;
+}
+
+void context_candidates(struct plan_context *c)
+{
+    const struct nda *n = c->n;
+    struct sides *sides = conflict_sides(n);
+    uint32_t *next;
+    c->group_first = mem_zalloc((size_t)n->group_count + 2, sizeof *c->group_first);
+    c->candidates = mem_alloc(sizeof *c->candidates * ((size_t)n->name_count + 1));
+    for (uint32_t i = 0; i < n->name_count; i++) {
+        struct plan_candidate k;
+        if (make_candidate(c, sides, i, &k))
+            c->group_first[n->colors[n->names[i].color].group + 1]++;
+    }
+    for (uint32_t g = 0; g < n->group_count; g++)
+        c->group_first[g + 1] += c->group_first[g];
+    next = mem_alloc(sizeof *next * ((size_t)n->group_count + 1));
+    for (uint32_t g = 0; g < n->group_count; g++)
+        next[g] = c->group_first[g];
+    for (uint32_t i = 0; i < n->name_count; i++) {
+        struct plan_candidate k;
+        if (make_candidate(c, sides, i, &k))
+            c->candidates[next[n->colors[n->names[i].color].group]++] = k;
+    }
+    free(next);
+    free(sides);
+}

@@ -1,0 +1,64 @@
+/* What plans are made against. Internal to analysis/. */
+#ifndef TOAST_ANALYSIS_CONTEXT_H
+#define TOAST_ANALYSIS_CONTEXT_H
+
+#include "analysis/plan.h"
+
+/* A name that decisions of its group can shard. allowed: (bits & mask) == value, from the conflicts it is in. */
+struct plan_candidate {
+    int64_t size;
+    uint32_t space, name;
+    uint32_t partner;         /* space tied to this one, whose cells stay equal; NDA_NONE */
+    uint16_t mask, value;
+    uint8_t factor;           /* of the space */
+    uint8_t partner_factor;
+    uint8_t divides;          /* bit a: the size of axis a divides size */
+    uint8_t update;           /* in scope `update` */
+};
+
+struct plan_context {
+    const struct nda *n;      /* borrowed */
+    struct mesh mesh;
+    struct plan start;
+    uint32_t *group_first;    /* candidates of group g: [group_first[g], group_first[g + 1]) */
+    struct plan_candidate *candidates;
+    uint32_t *partner;        /* of each name: tied name, NDA_NONE */
+    uint8_t *closed;          /* of each name: a pin forbids further axes */
+    uint8_t *update;          /* of each space: in scope `update` */
+    struct hash128 *word;     /* of each name */
+    struct hash128 axis_word[MESH_MAX_AXES][MESH_MAX_AXES];   /* [axis][position], odd */
+    struct plan_decision *decisions;
+    uint32_t decision_count;
+};
+
+/* hash of one cell: a product, so that the XOR over cells is not linear in names and axes */
+static inline struct hash128 plan_cell_word(const struct plan_context *c, uint32_t name, uint32_t axis,
+                                            uint32_t position)
+{
+    struct hash128 w = c->word[name], k = c->axis_word[axis][position];
+    return (struct hash128){w.hi * k.hi, w.lo * k.lo};
+}
+
+/* product of the axes on a factor; *position: how many they are */
+static inline int64_t plan_shards(const struct plan_context *c, const struct plan_cell *cells, uint8_t factor,
+                                  uint32_t *position)
+{
+    int64_t shards = 1;
+    *position = 0;
+    for (uint32_t a = 0; a < c->mesh.axis_count; a++)
+        if (cells[a].factor == factor) {
+            shards *= c->mesh.axes[a].size;
+            ++*position;
+        }
+    return shards;
+}
+
+void context_words(struct plan_context *c);
+void context_partners(struct plan_context *c);
+void context_update_scope(struct plan_context *c);
+void context_candidates(struct plan_context *c);
+void context_decisions(struct plan_context *c);
+enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins, uint32_t count,
+                             struct error *e) BASE_CHECKED;
+
+#endif

@@ -1,0 +1,144 @@
+/* Groups: colors that decisions treat alike, mostly the same dimension in every layer (paper 4.4).
+ *
+ * A color's key is the multiset of (op kind, operand, dimension, rank, size) over all uses of its names. Further rounds
+ * would tell first and last layers from the rest. Members of a group that meet in one tensor cannot both have an axis
+ * there: they are split by position, the same way in every layer. */
+#include "analysis/stages.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+static uint64_t *color_keys(const struct nda *n)
+{
+    uint64_t *keys = mem_zalloc((size_t)n->color_count + 1, sizeof *keys);
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        const struct nda_space *sp = &n->spaces[s];
+        uint64_t kind = hash_combine(sp->kind, sp->kind == NDA_SPACE_OP ? n->program->ops[sp->op].code : 0u);
+        for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
+            uint32_t value = n->slots[k].value, rank = ir_value_type(n->program, value)->rank;
+            if (n->slots[k].is_result && sp->kind != NDA_SPACE_ARGUMENT)
+                continue;
+            for (uint32_t i = 0; i < nda_atom_count(n, value); i++) {
+                const struct nda_atom *atom = &nda_atoms(n, value)[i];
+                uint32_t name = nda_slot_name(n, k, i);
+                uint64_t h = hash_combine(kind, n->slots[k].operand);
+                if (name == NDA_NONE)
+                    continue;
+                h = hash_combine(h, rank * 4096u + atom->dim * 64u + atom->level);
+                keys[n->names[name].color] += hash_combine(h, (uint64_t)atom->size);
+            }
+        }
+    }
+    for (uint32_t c = 0; c < n->color_count; c++)   /* unused results have no uses at all */
+        keys[c] = hash_combine(keys[c], (uint64_t)n->names[n->color_names[n->colors[c].names]].size);
+    return keys;
+}
+
+struct keyed {
+    uint64_t key;
+    uint32_t color;
+};
+
+static int by_key(const void *x, const void *y)
+{
+    const struct keyed *a = x, *b = y;
+    return a->key != b->key ? (a->key < b->key ? -1 : 1) : a->color < b->color ? -1 : a->color > b->color;
+}
+
+/* groups numbered by their first color */
+static void number_groups(struct nda *n, const uint64_t *keys)
+{
+    struct keyed *sorted = mem_alloc(sizeof *sorted * ((size_t)n->color_count + 1));
+    uint32_t *leader = mem_alloc(sizeof *leader * ((size_t)n->color_count + 1));
+    for (uint32_t c = 0; c < n->color_count; c++)
+        sorted[c] = (struct keyed){keys[c], c};
+    qsort(sorted, n->color_count, sizeof *sorted, by_key);
+    for (uint32_t i = 0; i < n->color_count; i++)
+        leader[sorted[i].color] =
+            i > 0 && sorted[i].key == sorted[i - 1].key ? leader[sorted[i - 1].color] : sorted[i].color;
+    n->group_count = 0;
+    for (uint32_t c = 0; c < n->color_count; c++)
+        n->colors[c].group = leader[c] == c ? n->group_count++ : n->colors[leader[c]].group;
+    free(sorted);
+    free(leader);
+}
+
+/* Splits groups whose members meet in one tensor: a color's key takes in the least rank that it has among the members of
+ * its group on any tensor. Returns whether some group was split. */
+static bool split_met(struct nda *n, uint64_t *keys)
+{
+    uint32_t *rank = mem_zalloc((size_t)n->color_count + 1, sizeof *rank);
+    bool split = false;
+    for (uint32_t k = 0; k < n->slot_count; k++) {
+        uint32_t value = n->slots[k].value;
+        for (uint32_t i = 0; i < nda_atom_count(n, value); i++) {
+            uint32_t x = nda_slot_name(n, k, i), before = 0;
+            for (uint32_t j = 0; x != NDA_NONE && j < i; j++) {
+                uint32_t y = nda_slot_name(n, k, j);
+                before += y != NDA_NONE && n->names[y].color != n->names[x].color &&
+                          n->colors[n->names[y].color].group == n->colors[n->names[x].color].group;
+            }
+            if (x != NDA_NONE && before > rank[n->names[x].color]) {
+                rank[n->names[x].color] = before;
+                split = true;
+            }
+        }
+    }
+    for (uint32_t c = 0; c < n->color_count; c++)
+        if (rank[c])
+            keys[c] = hash_combine(keys[c], rank[c]);
+    free(rank);
+    return split;
+}
+
+static int64_t commonest_size(const struct nda *n, const struct nda_group *g)
+{
+    int64_t size[16];
+    uint32_t votes[16], kinds = 0, best = 0;
+    for (uint32_t i = 0; i < g->color_count; i++) {
+        const struct nda_color *c = &n->colors[n->group_colors[g->colors + i]];
+        for (uint32_t k = 0; k < c->name_count; k++) {
+            int64_t s = n->names[n->color_names[c->names + k]].size;
+            uint32_t j = 0;
+            while (j < kinds && size[j] != s)
+                j++;
+            if (j == kinds && kinds < 16) {
+                size[kinds] = s;
+                votes[kinds++] = 0;
+            }
+            if (j < kinds)
+                votes[j]++;
+        }
+    }
+    for (uint32_t j = 1; j < kinds; j++)
+        if (votes[j] > votes[best])
+            best = j;
+    return kinds ? size[best] : 0;
+}
+
+void stage_groups(struct nda *n)
+{
+    uint64_t *keys = color_keys(n);
+    uint32_t next = 0;
+    number_groups(n, keys);
+    for (int round = 0; round < 8 && split_met(n, keys); round++)
+        number_groups(n, keys);
+    free(keys);
+    n->groups = arena_alloc(n->arena, sizeof *n->groups * ((size_t)n->group_count + 1));
+    n->group_colors = arena_alloc(n->arena, sizeof *n->group_colors * ((size_t)n->color_count + 1));
+    for (uint32_t c = 0; c < n->color_count; c++)
+        n->groups[n->colors[c].group].color_count++;
+    for (uint32_t g = 0; g < n->group_count; g++) {
+        n->groups[g].colors = next;
+        next += n->groups[g].color_count;
+        n->groups[g].color_count = 0;
+    }
+    for (uint32_t c = 0; c < n->color_count; c++) {
+        struct nda_group *g = &n->groups[n->colors[c].group];
+        n->group_colors[g->colors + g->color_count++] = c;
+        g->name_count += n->colors[c].name_count;
+        g->touches_argument |= n->colors[c].touches_argument;
+    }
+    for (uint32_t g = 0; g < n->group_count; g++)
+        n->groups[g].size = commonest_size(n, &n->groups[g]);
+}

@@ -1,0 +1,236 @@
+/* Names: each rule's factors taken apart into atoms; M, from every definition to its uses; colors. */
+#include "analysis/stages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct names {
+    struct nda *n;
+    struct rule rule;
+    const uint8_t *link_off;
+    VEC(struct nda_name) names;
+    VEC(uint8_t) maps;
+    uint32_t space, first;   /* the space at work and its first name */
+};
+
+void nda_warn(struct nda *n, uint32_t op, const char *sentence)
+{
+    const struct ir_op *o = &n->program->ops[op];
+    const char *where = ir_string(n->program, o->location);
+    if ((n->warning_count & (n->warning_count + 1)) == 0) {   /* room is the next power of two */
+        char **more = arena_alloc(n->arena, sizeof *more * ((size_t)n->warning_count * 2 + 2));
+        if (n->warning_count)
+            memcpy(more, n->warnings, sizeof *more * n->warning_count);
+        n->warnings = more;
+    }
+    n->warnings[n->warning_count++] =
+        o->line ? arena_printf(n->arena, "%.80s at %u:%u%s%.100s%s %s", ir_op_name(n->program, op), o->line,
+                               o->column, *where ? " (" : "", where, *where ? ")" : "", sentence)
+                : arena_printf(n->arena, "%.80s %s", ir_op_name(n->program, op), sentence);
+}
+
+/* The atoms of a part: numbered within the value; those of a dimension stand together, major first. */
+static uint32_t part_atoms(const struct names *b, const struct rule_part *part, uint32_t *first)
+{
+    uint32_t value = b->rule.slots.at[part->slot].value, count = nda_atom_count(b->n, value), taken = 0;
+    const struct nda_atom *atoms = nda_atoms(b->n, value);
+    int64_t inner = 1;
+    *first = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        if (atoms[i].dim != part->dim)
+            continue;
+        if (inner >= part->lo && inner * atoms[i].size <= part->hi) {
+            *first = i;
+            taken++;
+        }
+        inner *= atoms[i].size;
+    }
+    return taken;
+}
+
+static uint8_t *slot_map(struct names *b, uint32_t slot)
+{
+    return b->maps.at + b->n->slots[b->n->spaces[b->space].slots + slot].map;
+}
+
+/* room for `count` more names in the space; replicated ones are left out (no factor) when there is none */
+static int take_names(struct names *b, uint32_t count, enum nda_factor_kind kind)
+{
+    uint32_t local = (uint32_t)b->names.count - b->first;
+    if (local + count <= NDA_MAX_FACTORS)
+        return (int)local;
+    return kind == NDA_REPLICATE || kind == NDA_WINDOWED ? -1 : -2;
+}
+
+static void push_names(struct names *b, const struct rule_part *part, enum nda_factor_kind kind,
+                       enum nda_reducer reducer)
+{
+    uint32_t first, count = part_atoms(b, part, &first);
+    const struct nda_atom *atoms = nda_atoms(b->n, b->rule.slots.at[part->slot].value);
+    /* an index or a block cannot be told apart into positions of several atoms */
+    if (count > 1 && (kind == NDA_LOOKUP || kind == NDA_UPDATE)) {
+        kind = NDA_REPLICATE;
+        reducer = NDA_REDUCE_NONE;
+    }
+    for (uint32_t k = 0; k < count; k++)
+        VEC_PUSH(&b->names, ((struct nda_name){.size = atoms[first + k].size,
+                                               .space = b->space,
+                                               .kind = (uint8_t)kind,
+                                               .reducer = (uint8_t)reducer,
+                                               .shardable = kind != NDA_REPLICATE && kind != NDA_WINDOWED}));
+}
+
+static void map_part(struct names *b, const struct rule_part *part, uint32_t local)
+{
+    uint32_t first, count = part_atoms(b, part, &first);
+    for (uint32_t k = 0; k < count; k++)
+        slot_map(b, part->slot)[first + k] = (uint8_t)(local + k);
+}
+
+/* 0, or -1 when the space has too many factors */
+static int expand_factor(struct names *b, uint32_t f)
+{
+    const struct rule_factor *factor = &b->rule.factors.at[f];
+    bool off = factor->link != RULE_NO_LINK && b->link_off[factor->link];
+    int local = -1;
+    bool named = false;
+    for (size_t i = 0; i < b->rule.parts.count; i++) {
+        const struct rule_part *part = &b->rule.parts.at[i];
+        uint32_t first;
+        if (part->factor != f)
+            continue;
+        if (!named || off) {
+            local = take_names(b, part_atoms(b, part, &first), off ? NDA_REPLICATE : factor->kind);
+            if (local == -2)
+                return -1;
+            if (local >= 0)
+                push_names(b, part, off ? NDA_REPLICATE : factor->kind, off ? NDA_REDUCE_NONE : factor->reducer);
+            named = true;
+        }
+        if (local >= 0)
+            map_part(b, part, (uint32_t)local);
+    }
+    return 0;
+}
+
+static enum error_code name_space(struct names *b, struct error *e)
+{
+    struct nda_space *sp = &b->n->spaces[b->space];
+    const struct ir_op *op = &b->n->program->ops[sp->op];
+    b->first = sp->names = (uint32_t)b->names.count;
+    for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
+        b->n->slots[s].map = (uint32_t)b->maps.count;
+        b->n->slots[s].names = b->first;
+        for (uint32_t k = nda_atom_count(b->n, b->n->slots[s].value); k > 0; k--)
+            VEC_PUSH(&b->maps, NDA_NO_FACTOR);
+        if (b->n->slots[s].is_result)
+            b->n->value_def_slot[b->n->slots[s].value] = s;
+    }
+    for (uint32_t f = 0; f < b->rule.factors.count; f++)
+        if (expand_factor(b, f) != 0)
+            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
+                                "%.60s has more than %d factors (dimensions that can be sharded on their own)",
+                                ir_op_name(b->n->program, sp->op), NDA_MAX_FACTORS);
+    sp->name_count = (uint32_t)b->names.count - b->first;
+    if (b->rule.warning && sp->name_count)
+        nda_warn(b->n, sp->op, b->rule.warning);
+    return ERROR_OK;
+}
+
+static void add_edges(struct nda *n)
+{
+    size_t room = 0;
+    for (uint32_t s = 0; s < n->slot_count; s++)
+        room += n->slots[s].is_result ? 0 : nda_atom_count(n, n->slots[s].value);
+    n->edge_from = arena_alloc(n->arena, sizeof *n->edge_from * (room + 1));
+    n->edge_to = arena_alloc(n->arena, sizeof *n->edge_to * (room + 1));
+    for (uint32_t sp = 0; sp < n->space_count; sp++) {
+        for (uint32_t s = n->spaces[sp].slots; s < n->spaces[sp].slots + n->spaces[sp].slot_count; s++) {
+            uint32_t value = n->slots[s].value, def = n->value_def_slot[value];
+            if (n->slots[s].is_result || def == NDA_NONE)
+                continue;
+            for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
+                uint32_t from = nda_slot_name(n, def, k), to = nda_slot_name(n, s, k);
+                if (from == NDA_NONE || to == NDA_NONE)
+                    continue;
+                n->edge_from[n->edge_count] = from;
+                n->edge_to[n->edge_count++] = to;
+            }
+        }
+    }
+}
+
+enum error_code stage_names(struct nda *n, const uint8_t *link_off, struct error *e)
+{
+    struct names b = {.n = n, .link_off = link_off};
+    enum error_code code = ERROR_OK;
+    n->value_def_slot = arena_alloc(n->arena, sizeof *n->value_def_slot * ((size_t)n->program->value_count + 1));
+    for (uint32_t v = 0; v < n->program->value_count; v++)
+        n->value_def_slot[v] = NDA_NONE;
+    for (b.space = 0; b.space < n->space_count && code == ERROR_OK; b.space++) {
+        rule_run(&b.rule, n, b.space);
+        code = name_space(&b, e);
+    }
+    n->name_count = (uint32_t)b.names.count;
+    n->names = arena_alloc(n->arena, sizeof *n->names * (b.names.count + 1));
+    n->factor_of = arena_alloc(n->arena, b.maps.count + 1);
+    if (b.names.count)
+        memcpy(n->names, b.names.at, sizeof *n->names * b.names.count);
+    if (b.maps.count)
+        memcpy(n->factor_of, b.maps.at, b.maps.count);
+    VEC_FREE(&b.names);
+    VEC_FREE(&b.maps);
+    rule_release(&b.rule);
+    if (code == ERROR_OK)
+        add_edges(n);
+    return code;
+}
+
+static void join_slots(struct nda *n, uint32_t *parent, uint32_t a, uint32_t b)
+{
+    uint32_t count = nda_atom_count(n, n->slots[a].value);
+    if (count != nda_atom_count(n, n->slots[b].value))
+        return;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t x = nda_slot_name(n, a, k), y = nda_slot_name(n, b, k);
+        if (x != NDA_NONE && y != NDA_NONE && n->names[x].size == n->names[y].size)
+            set_join(parent, x, y);
+    }
+}
+
+void stage_colors(struct nda *n)
+{
+    uint32_t *parent = set_create(n->name_count), *number = mem_alloc(sizeof *number * ((size_t)n->name_count + 1));
+    for (uint32_t i = 0; i < n->edge_count; i++)
+        set_join(parent, n->edge_from[i], n->edge_to[i]);
+    for (uint32_t s = 0; s < n->space_count; s++)   /* back edges of loops tie colors only */
+        if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
+            join_slots(n, parent, n->spaces[n->op_space[n->spaces[s].op] + n->spaces[s].index].slots,
+                       n->spaces[s].slots);
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].tied_result != NDA_NONE)
+            join_slots(n, parent, n->spaces[n->arguments[i].space].slots,
+                       n->spaces[n->result_spaces[n->arguments[i].tied_result]].slots);
+    for (uint32_t i = 0; i < n->name_count; i++) {
+        uint32_t root = set_find(parent, i);
+        if (root == i)
+            number[i] = n->color_count++;
+        n->names[i].color = number[root];
+    }
+    n->colors = arena_alloc(n->arena, sizeof *n->colors * ((size_t)n->color_count + 1));
+    n->color_names = arena_alloc(n->arena, sizeof *n->color_names * ((size_t)n->name_count + 1));
+    for (uint32_t i = 0; i < n->name_count; i++)
+        n->colors[n->names[i].color].name_count++;
+    for (uint32_t c = 0, next = 0; c < n->color_count; c++) {
+        n->colors[c].names = next;
+        next += n->colors[c].name_count;
+        n->colors[c].name_count = 0;
+    }
+    for (uint32_t i = 0; i < n->name_count; i++) {
+        struct nda_color *c = &n->colors[n->names[i].color];
+        n->color_names[c->names + c->name_count++] = i;
+        c->touches_argument |= n->spaces[n->names[i].space].kind == NDA_SPACE_ARGUMENT;
+    }
+    free(parent);
+    free(number);
+}

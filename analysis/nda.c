@@ -1,0 +1,43 @@
+/* The analysis: its stages in order (planner.md sections 2 and 3). */
+#include "analysis/stages.h"
+
+#include <stdlib.h>
+
+enum error_code nda_create(const struct ir_program *prepared, const struct nda_options *options, struct nda **out,
+                           struct error *e)
+{
+    struct nda *n = mem_zalloc(1, sizeof *n);
+    uint8_t *link_off = NULL;
+    enum error_code code;
+    n->program = prepared;
+    n->arena = arena_create();
+    code = stage_spaces(n, e);
+    if (code != ERROR_OK)
+        goto out;
+    stage_trip_counts(n, options);
+    stage_ties(n);
+    link_off = stage_atoms(n);
+    code = stage_names(n, link_off, e);
+    if (code != ERROR_OK)
+        goto out;
+    stage_colors(n);
+    stage_conflicts(n);
+    stage_groups(n);
+    stage_classes(n);
+    stage_roles(n);
+    stage_argument_names(n, options);
+    *out = n;
+out:
+    free(link_off);
+    if (code != ERROR_OK)
+        nda_destroy(n);
+    return code;
+}
+
+void nda_destroy(struct nda *n)
+{
+    if (!n)
+        return;
+    arena_destroy(n->arena);
+    free(n);
+}

@@ -1,0 +1,148 @@
+/* Pinned shardings: the cells they fix, and the factors that they close to further axes (rule e). */
+#include "analysis/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pin_place {
+    const struct plan_pin *pin;
+    uint32_t number, space, slot;
+};
+
+static enum error_code refuse(const struct plan_context *c, const struct pin_place *at, struct error *e,
+                              const char *what, uint32_t dim, int64_t size)
+{
+    char pointer[40], who[160];
+    const struct nda *n = c->n;
+    snprintf(pointer, sizeof pointer, "/constraints/%u", at->number);
+    if (at->pin->value != NDA_NONE)
+        snprintf(who, sizeof who, "value %u", at->pin->value);
+    else if (at->pin->is_result)
+        snprintf(who, sizeof who, "result %u", at->pin->index);
+    else
+        snprintf(who, sizeof who, "argument %u (%.120s)", at->pin->index, n->arguments[at->pin->index].name);
+    return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer, "the sharding pinned on %s %s (dimension %u of size %lld)",
+                             who, what, dim, (long long)size);
+}
+
+/* the slot that a pin is about; a sharding_constraint's own space when there is one, else the definition */
+static bool find_place(const struct nda *n, struct pin_place *at)
+{
+    const struct plan_pin *pin = at->pin;
+    if (pin->value == NDA_NONE) {
+        if (pin->index >= (pin->is_result ? n->result_count : n->argument_count))
+            return false;
+        at->space = pin->is_result ? n->result_spaces[pin->index] : n->arguments[pin->index].space;
+        at->slot = n->spaces[at->space].slots;
+        return true;
+    }
+    if (pin->value >= n->program->value_count || n->value_def_slot[pin->value] == NDA_NONE)
+        return false;
+    at->slot = n->value_def_slot[pin->value];
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        const struct nda_space *sp = &n->spaces[s];
+        bool owns = at->slot >= sp->slots && at->slot < sp->slots + sp->slot_count;
+        bool constrains = sp->kind == NDA_SPACE_OP && sp->slot_count &&
+                          n->program->ops[sp->op].code == IR_SDY_SHARDING_CONSTRAINT &&
+                          n->slots[sp->slots].value == pin->value;
+        if (owns)
+            at->space = s;
+        if (constrains) {
+            at->space = s;
+            at->slot = sp->slots;
+            return true;
+        }
+    }
+    return true;
+}
+
+/* Axes of one dimension, major first: an atom takes axes while they divide it, then the next atom goes on. */
+static enum error_code pin_dim(struct plan_context *c, const struct pin_place *at, uint32_t dim, struct error *e)
+{
+    const struct nda *n = c->n;
+    uint32_t value = n->slots[at->slot].value, count = nda_atom_count(n, value), k = 0, done = 0;
+    const struct nda_atom *atoms = nda_atoms(n, value);
+    int64_t size = ir_type_dims(n->program, ir_value_type(n->program, value))[dim];
+    while (k < count && atoms[k].dim != dim)
+        k++;
+    while (done < at->pin->dims[dim].count) {
+        uint32_t axis = at->pin->dims[dim].axes[done], name;
+        if (axis >= c->mesh.axis_count)
+            return refuse(c, at, e, "uses an axis that the mesh does not have", dim, size);
+        if (c->mesh.axes[axis].size == 1) {
+            done++;
+            continue;
+        }
+        if (k == count || atoms[k].dim != dim)
+            return refuse(c, at, e, "does not divide it evenly", dim, size);
+        name = nda_slot_name(n, at->slot, k);
+        if (plan_space(&c->start, at->space)[axis].factor != NDA_NO_FACTOR) {
+            if (plan_space(&c->start, at->space)[axis].factor == n->factor_of[n->slots[at->slot].map + k]) {
+                done++;   /* the tied argument or result said the same */
+                continue;
+            }
+            return refuse(c, at, e, "uses an axis twice, or differs from what is pinned on its tied result", dim, size);
+        }
+        if (name == NDA_NONE ||
+            !plan_apply_factor(c, &c->start, at->space, name - n->spaces[at->space].names, axis))
+            k++;
+        else
+            done++;
+    }
+    return ERROR_OK;
+}
+
+static enum error_code pin_one(struct plan_context *c, const struct pin_place *at, struct error *e)
+{
+    const struct ir_type *t = ir_value_type(c->n->program, c->n->slots[at->slot].value);
+    uint32_t rank = t->kind == IR_TYPE_TENSOR ? t->rank : 0, seen = 0;
+    if (at->pin->rank != rank)
+        return refuse(c, at, e, "has another rank than the tensor", at->pin->rank, rank);
+    for (uint32_t d = 0; d < rank; d++)
+        for (uint32_t i = 0; i < at->pin->dims[d].count; i++) {
+            uint32_t bit = 1u << (at->pin->dims[d].axes[i] & 31);
+            if (seen & bit)
+                return refuse(c, at, e, "uses an axis twice", d, ir_type_dims(c->n->program, t)[d]);
+            seen |= bit;
+        }
+    for (uint32_t d = 0; d < rank; d++) {
+        enum error_code code = pin_dim(c, at, d, e);
+        if (code != ERROR_OK)
+            return code;
+    }
+    return ERROR_OK;
+}
+
+static void close_dims(struct plan_context *c, const struct pin_place *at)
+{
+    const struct nda *n = c->n;
+    uint32_t value = n->slots[at->slot].value;
+    for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
+        uint32_t name = nda_slot_name(n, at->slot, k);
+        if (name == NDA_NONE || at->pin->dims[nda_atoms(n, value)[k].dim].open)
+            continue;
+        c->closed[name] = 1;
+        if (c->partner[name] != NDA_NONE)
+            c->closed[c->partner[name]] = 1;
+    }
+}
+
+enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins, uint32_t count, struct error *e)
+{
+    enum error_code code = ERROR_OK;
+    for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
+        struct pin_place at = {.pin = &pins[i], .number = i, .space = NDA_NONE};
+        char pointer[40];
+        snprintf(pointer, sizeof pointer, "/constraints/%u", i);
+        if (pins[i].rank > 16 || !find_place(c->n, &at))
+            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer, "the pin names no tensor of the module");
+        code = pin_one(c, &at, e);
+    }
+    /* closed at the end: a tied pair may be pinned on both of its ends */
+    for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
+        struct pin_place at = {.pin = &pins[i], .number = i, .space = NDA_NONE};
+        if (find_place(c->n, &at))
+            close_dims(c, &at);
+    }
+    return code;
+}

@@ -1,0 +1,155 @@
+/* Plans: cells, hashes, boundary shardings; the context that they are made against. */
+#include "analysis/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void plan_init(struct plan *p, const struct nda *n, const struct mesh *m)
+{
+    size_t bytes = (size_t)n->space_count * m->axis_count * sizeof *p->cells;
+    p->axis_count = m->axis_count;
+    p->space_count = n->space_count;
+    p->hash = (struct hash128){0, 0};
+    p->cells = mem_alloc(bytes + 1);
+    for (size_t i = 0; i < (size_t)n->space_count * m->axis_count; i++)
+        p->cells[i] = (struct plan_cell){NDA_NO_FACTOR, 0};
+}
+
+void plan_copy(struct plan *to, const struct plan *from)
+{
+    BASE_CHECK(to->axis_count == from->axis_count && to->space_count == from->space_count);
+    memcpy(to->cells, from->cells, (size_t)from->space_count * from->axis_count * sizeof *from->cells);
+    to->hash = from->hash;
+}
+
+void plan_release(struct plan *p)
+{
+    free(p->cells);
+    *p = (struct plan){0};
+}
+
+/* words depend on nothing but numbers, so that a plan has the same hash in every process */
+static struct hash128 name_word(uint32_t name)
+{
+    return hash_word(0x706c616e00000000u + name);
+}
+
+static struct hash128 axis_word(uint32_t axis, uint32_t position)
+{
+    struct hash128 w = hash_word(0x617869730000u + axis * MESH_MAX_AXES + position);
+    return (struct hash128){w.hi | 1, w.lo | 1};
+}
+
+void context_words(struct plan_context *c)
+{
+    c->word = mem_alloc(sizeof *c->word * ((size_t)c->n->name_count + 1));
+    for (uint32_t i = 0; i < c->n->name_count; i++)
+        c->word[i] = name_word(i);
+    for (uint32_t a = 0; a < MESH_MAX_AXES; a++)
+        for (uint32_t k = 0; k < MESH_MAX_AXES; k++)
+            c->axis_word[a][k] = axis_word(a, k);
+}
+
+struct hash128 plan_hash_full(const struct plan *p, const struct nda *n)
+{
+    struct hash128 h = {0, 0};
+    for (uint32_t s = 0; s < p->space_count; s++)
+        for (uint32_t a = 0; a < p->axis_count; a++) {
+            struct plan_cell cell = plan_space(p, s)[a];
+            struct hash128 w, k;
+            if (cell.factor == NDA_NO_FACTOR)
+                continue;
+            w = name_word(n->spaces[s].names + cell.factor);
+            k = axis_word(a, cell.position);
+            h = hash128_xor(h, (struct hash128){w.hi * k.hi, w.lo * k.lo});
+        }
+    return h;
+}
+
+int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t space, uint32_t factor)
+{
+    int64_t shards = 1;
+    for (uint32_t a = 0; a < p->axis_count; a++)
+        if (plan_space(p, space)[a].factor == factor)
+            shards *= m->axes[a].size;
+    return shards;
+}
+
+void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
+                            struct plan_sharding *out)
+{
+    const struct nda *n = c->n;
+    uint32_t slot = n->spaces[space].slots, value = n->slots[slot].value;
+    const struct ir_type *t = ir_value_type(n->program, value);
+    memset(out, 0, sizeof *out);
+    out->rank = t->kind == IR_TYPE_TENSOR ? t->rank : 0;
+    for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
+        uint8_t factor = n->factor_of[n->slots[slot].map + k], dim = nda_atoms(n, value)[k].dim;
+        for (uint32_t position = 0; factor != NDA_NO_FACTOR && position < p->axis_count; position++)
+            for (uint32_t a = 0; a < p->axis_count; a++)
+                if (plan_space(p, space)[a].factor == factor && plan_space(p, space)[a].position == position)
+                    out->dims[dim].axes[out->dims[dim].count++] = (uint8_t)a;
+    }
+}
+
+enum error_code plan_context_create(const struct nda *n, const struct mesh *m, const struct plan_pin *pins,
+                                    uint32_t pin_count, struct plan_context **out, struct error *e)
+{
+    struct plan_context *c;
+    enum error_code code = mesh_check(m, e);
+    if (code != ERROR_OK)
+        return code;
+    c = mem_zalloc(1, sizeof *c);
+    c->n = n;
+    c->mesh = *m;
+    plan_init(&c->start, n, m);
+    context_words(c);
+    c->closed = mem_zalloc((size_t)n->name_count + 1, 1);
+    context_partners(c);
+    context_update_scope(c);
+    code = context_pins(c, pins, pin_count, e);
+    if (code != ERROR_OK) {
+        plan_context_destroy(c);
+        return code;
+    }
+    context_candidates(c);
+    context_decisions(c);
+    *out = c;
+    return ERROR_OK;
+}
+
+void plan_context_destroy(struct plan_context *c)
+{
+    if (!c)
+        return;
+    plan_release(&c->start);
+    free(c->group_first);
+    free(c->candidates);
+    free(c->partner);
+    free(c->closed);
+    free(c->update);
+    free(c->word);
+    free(c->decisions);
+    free(c);
+}
+
+const struct nda *plan_context_nda(const struct plan_context *c)
+{
+    return c->n;
+}
+
+const struct mesh *plan_context_mesh(const struct plan_context *c)
+{
+    return &c->mesh;
+}
+
+const struct plan *plan_context_start(const struct plan_context *c)
+{
+    return &c->start;
+}
+
+const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count)
+{
+    *count = c->decision_count;
+    return c->decisions;
+}

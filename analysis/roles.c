@@ -1,0 +1,405 @@
+/* Roles: what arguments are for, what colors do, and names for the groups (planner.md section 3).
+ *
+ * Everything comes from dataflow: which values reach a contraction (dot, convolution), directly through shape ops and
+ * converts or at all, and which are needed for the results that are not tied to state (the forward pass). */
+#include "analysis/stages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct facts {          /* of a color */
+    double flops;       /* of forward contractions that have it in their result */
+    uint32_t parameter_dims;
+    uint8_t contracted, produced;       /* in a forward contraction; by one from a parameter */
+    uint8_t seen;                       /* in a result that is no state, or reduced on the way to one */
+    uint8_t lookup, gather_batch, parameter_batch, attention_batch, shardable, dominated;
+};
+
+struct roles {
+    struct nda *n;
+    uint8_t *direct, *reaches, *forward;   /* of each value; forward: of each value needed for untied results */
+    struct facts *facts;
+    bool train;
+};
+
+static bool is_contraction(const struct nda *n, uint32_t op)
+{
+    enum ir_family f = ir_opcode_family(n->program->ops[op].code);
+    return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION;
+}
+
+static bool moves_only(const struct nda *n, const struct nda_space *sp)
+{
+    enum ir_opcode code;
+    enum ir_family f;
+    if (sp->kind != NDA_SPACE_OP)
+        return sp->kind != NDA_SPACE_ARGUMENT && sp->kind != NDA_SPACE_RESULT;
+    code = n->program->ops[sp->op].code;
+    f = ir_opcode_family(code);
+    return code == IR_CONVERT || f == IR_FAMILY_BROADCAST || f == IR_FAMILY_TRANSPOSE || f == IR_FAMILY_RESHAPE ||
+           f == IR_FAMILY_SLICE || f == IR_FAMILY_DYNAMIC_SLICE || f == IR_FAMILY_CONCATENATE ||
+           f == IR_FAMILY_SHARDY;
+}
+
+/* one step backward over a space; returns whether something became known */
+static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t *untied)
+{
+    struct nda *n = r->n;
+    bool contraction = sp->kind == NDA_SPACE_OP && is_contraction(n, sp->op), direct = false, reaches = contraction;
+    bool forward = sp->kind == NDA_SPACE_RESULT && untied[sp->index], changed = false, moves = moves_only(n, sp);
+    bool gather = sp->kind == NDA_SPACE_OP && n->program->ops[sp->op].code == IR_GATHER;
+    for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
+        uint32_t v = n->slots[k].value;
+        if (!n->slots[k].is_result)
+            continue;
+        direct |= moves && r->direct[v];
+        reaches |= r->reaches[v];
+        forward |= r->forward[v];
+    }
+    for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
+        uint32_t v = n->slots[k].value;
+        uint8_t d = direct || contraction || (gather && n->slots[k].operand == 0);
+        if (n->slots[k].is_result)
+            continue;
+        changed |= (d && !r->direct[v]) || (reaches && !r->reaches[v]) || (forward && !r->forward[v]);
+        r->direct[v] |= d;
+        r->reaches[v] |= reaches;
+        r->forward[v] |= forward;
+    }
+    return changed;
+}
+
+/* around a loop: what the next iteration needs, the last operation of the body gives */
+static bool flow_around(struct roles *r, uint32_t begin, uint32_t end)
+{
+    const struct nda *n = r->n;
+    uint32_t arg = n->slots[n->spaces[begin].slots + 2].value, last = n->slots[n->spaces[end].slots].value;
+    bool changed = (r->reaches[arg] && !r->reaches[last]) || (r->forward[arg] && !r->forward[last]);
+    r->reaches[last] |= r->reaches[arg];
+    r->forward[last] |= r->forward[arg];
+    return changed;
+}
+
+static void flow_values(struct roles *r)
+{
+    struct nda *n = r->n;
+    uint8_t *untied = mem_alloc((size_t)n->result_count + 1);
+    bool changed = true;
+    memset(untied, 1, (size_t)n->result_count + 1);
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].tied_result != NDA_NONE)
+            untied[n->arguments[i].tied_result] = 0;
+    for (int round = 0; round < 16 && changed; round++) {   /* loops nest no deeper in practice; more is only blurrier */
+        bool loops = false;
+        changed = false;
+        for (uint32_t s = n->space_count; s-- > 0;)
+            flow_back(r, &n->spaces[s], untied);
+        for (uint32_t s = 0; s < n->space_count; s++)
+            if (n->spaces[s].kind == NDA_SPACE_LOOP_END) {
+                loops = true;
+                changed |= flow_around(r, n->op_space[n->spaces[s].op] + n->spaces[s].index, s);
+            }
+        changed &= loops;
+    }
+    free(untied);
+}
+
+static bool same_dims(const struct nda *n, uint32_t v, uint32_t w)
+{
+    const struct ir_type *a = ir_value_type(n->program, v), *b = ir_value_type(n->program, w);
+    return a->kind == IR_TYPE_TENSOR && b->kind == IR_TYPE_TENSOR && a->rank == b->rank && a->rank > 0 &&
+           memcmp(ir_type_dims(n->program, a), ir_type_dims(n->program, b), a->rank * sizeof(int64_t)) == 0;
+}
+
+/* some tied argument feeds a contraction, and a tied one of its shape does not */
+static bool is_train_step(const struct roles *r)
+{
+    const struct nda *n = r->n;
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        if (n->arguments[i].tied_result == NDA_NONE || !r->direct[n->arguments[i].value])
+            continue;
+        for (uint32_t j = 0; j < n->argument_count; j++)
+            if (n->arguments[j].tied_result != NDA_NONE && !r->reaches[n->arguments[j].value] &&
+                same_dims(n, n->arguments[i].value, n->arguments[j].value))
+                return true;
+    }
+    return false;
+}
+
+static bool holds_color(const struct nda *n, uint32_t argument, uint32_t color)
+{
+    const struct nda_space *sp = &n->spaces[n->arguments[argument].space];
+    for (uint32_t f = 0; f < sp->name_count; f++)
+        if (n->names[sp->names + f].color == color)
+            return true;
+    return false;
+}
+
+/* batch: the color of the batch, NDA_NONE while it is unknown */
+static void argument_roles(struct roles *r, uint32_t batch)
+{
+    struct nda *n = r->n;
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        struct nda_argument *a = &n->arguments[i];
+        const struct ir_type *t = ir_value_type(n->program, a->value);
+        bool weight = t->kind == IR_TYPE_TENSOR && ir_element_is_float(t->element) && t->rank > 0 &&
+                      (r->direct[a->value] || t->rank == 1) && (batch == NDA_NONE || !holds_color(n, i, batch));
+        if (a->tied_result != NDA_NONE)
+            a->role = !r->train ? NDA_ROLE_CACHE : r->reaches[a->value] ? NDA_ROLE_PARAMETER : NDA_ROLE_OPTIMIZER;
+        else
+            a->role = !r->train && weight ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
+    }
+}
+
+static double space_flops(const struct nda *n, const struct nda_space *sp)
+{
+    double f = 2;
+    for (uint32_t k = 0; k < sp->name_count; k++)
+        f *= (double)n->names[sp->names + k].size;
+    return f;
+}
+
+static bool result_forward(const struct roles *r, const struct nda_space *sp)
+{
+    for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++)
+        if (r->n->slots[k].is_result && r->forward[r->n->slots[k].value])
+            return true;
+    return false;
+}
+
+static void contraction_facts(struct roles *r, const struct nda_space *sp)
+{
+    const struct nda *n = r->n;
+    uint32_t result = sp->slots + sp->slot_count - 1;
+    double flops = space_flops(n, sp);
+    for (uint32_t f = 0; f < sp->name_count; f++)
+        if (n->names[sp->names + f].kind == NDA_CONTRACTING)
+            r->facts[n->names[sp->names + f].color].contracted = 1;
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
+        uint32_t name = nda_slot_name(n, result, k);
+        if (name != NDA_NONE)
+            r->facts[n->names[name].color].flops += flops;
+    }
+}
+
+/* which operands of a forward contraction are parameters, and what they do there */
+static void parameter_facts(struct roles *r, const struct nda_space *sp, const uint8_t *weight)
+{
+    const struct nda *n = r->n;
+    uint32_t result = sp->slots + sp->slot_count - 1, operands[2] = {sp->slots, sp->slots + 1};
+    bool weights[2] = {weight[n->slots[operands[0]].value], weight[n->slots[operands[1]].value]};
+    uint32_t value = n->slots[result].value;
+    for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
+        uint32_t name = nda_slot_name(n, result, k), in = 0;
+        if (name == NDA_NONE)
+            continue;
+        for (uint32_t o = 0; o < 2; o++)
+            for (uint32_t j = 0; j < nda_atom_count(n, n->slots[operands[o]].value); j++)
+                if (nda_slot_name(n, operands[o], j) == name)
+                    in |= 1u << o;
+        if (in != 3)
+            r->facts[n->names[name].color].produced |= weights[in >> 1];
+        else if (weights[0] || weights[1])
+            r->facts[n->names[name].color].parameter_batch = 1;
+        else
+            r->facts[n->names[name].color].attention_batch = 1;
+    }
+}
+
+static void index_facts(struct roles *r, const struct nda_space *sp, const uint8_t *weight)
+{
+    const struct nda *n = r->n;
+    bool table = weight[n->slots[sp->slots].value];
+    for (uint32_t f = 0; f < sp->name_count; f++)
+        r->facts[n->names[sp->names + f].color].lookup |= table && n->names[sp->names + f].kind == NDA_LOOKUP;
+    for (uint32_t k = 0; !table && k < nda_atom_count(n, n->slots[sp->slots + 1].value); k++) {
+        uint32_t name = nda_slot_name(n, sp->slots + 1, k);
+        if (name != NDA_NONE && n->names[name].kind == NDA_PARALLEL)
+            r->facts[n->names[name].color].gather_batch = 1;
+    }
+}
+
+/* values that are parameters or moved parameters */
+static uint8_t *weight_values(const struct nda *n)
+{
+    uint8_t *weight = mem_zalloc((size_t)n->program->value_count + 1, 1);
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        weight[n->arguments[i].value] = n->arguments[i].role == NDA_ROLE_PARAMETER;
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        const struct nda_space *sp = &n->spaces[s];
+        bool w = false;
+        for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && moves_only(n, sp); k++) {
+            w |= !n->slots[k].is_result && weight[n->slots[k].value];
+            if (n->slots[k].is_result && w)
+                weight[n->slots[k].value] = 1;
+        }
+    }
+    return weight;
+}
+
+static void collect_facts(struct roles *r)
+{
+    struct nda *n = r->n;
+    uint8_t *weight = weight_values(n);
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        const struct nda_space *sp = &n->spaces[s];
+        enum ir_family family = ir_opcode_family(n->program->ops[sp->op].code);
+        bool op = sp->kind == NDA_SPACE_OP, state = sp->kind == NDA_SPACE_ARGUMENT;
+        bool untied = sp->kind == NDA_SPACE_RESULT;
+        for (uint32_t i = 0; untied && i < n->argument_count; i++)
+            untied = n->arguments[i].tied_result != sp->index;
+        for (uint32_t f = 0; f < sp->name_count; f++) {
+            struct facts *c = &r->facts[n->names[sp->names + f].color];
+            c->shardable |= n->names[sp->names + f].shardable;
+            c->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(r, sp) &&
+                                  n->names[sp->names + f].kind == NDA_CONTRACTING);
+            c->parameter_dims += state && n->arguments[sp->index].role == NDA_ROLE_PARAMETER;
+        }
+        if (!op || !result_forward(r, sp))
+            continue;
+        if (is_contraction(n, sp->op) && sp->slot_count == 3) {
+            contraction_facts(r, sp);
+            parameter_facts(r, sp, weight);
+        } else if (n->program->ops[sp->op].code == IR_GATHER) {
+            index_facts(r, sp, weight);
+        }
+    }
+    free(weight);
+}
+
+static uint32_t batch_color(const struct roles *r)
+{
+    uint32_t best = NDA_NONE;
+    for (uint32_t c = 0; c < r->n->color_count; c++) {
+        const struct facts *f = &r->facts[c];
+        if (f->flops > 0 && f->seen && !f->contracted && (best == NDA_NONE || f->flops > r->facts[best].flops))
+            best = c;
+    }
+    return best;
+}
+
+/* Megatron's dims: made by one contraction with a parameter and summed by another (or the vocabulary), on few parameters:
+ * the model dimension itself is on most of them. Of two on one parameter the major one counts (heads, not keys). */
+static bool is_model_color(const struct facts *f, uint32_t most)
+{
+    bool few = most < 6 || f->parameter_dims * 2 <= most;
+    return f->shardable && f->parameter_dims && few && ((f->produced && f->contracted) || f->lookup);
+}
+
+static void mark_dominated(struct roles *r, uint32_t most)
+{
+    const struct nda *n = r->n;
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        uint32_t slot = n->spaces[n->arguments[i].space].slots;
+        bool before = false;
+        for (uint32_t k = 0; n->arguments[i].role == NDA_ROLE_PARAMETER && k < nda_atom_count(n, n->slots[slot].value);
+             k++) {
+            uint32_t name = nda_slot_name(n, slot, k);
+            if (name == NDA_NONE || !is_model_color(&r->facts[n->names[name].color], most))
+                continue;
+            r->facts[n->names[name].color].dominated |= before;
+            before = true;
+        }
+    }
+}
+
+static void color_roles(struct roles *r, uint32_t batch)
+{
+    struct nda *n = r->n;
+    uint32_t most = 0, sequence = NDA_NONE, edge = NDA_NONE, expert = NDA_NONE;
+    for (uint32_t c = 0; c < n->color_count; c++) {
+        const struct facts *f = &r->facts[c];
+        int64_t size = n->names[n->color_names[n->colors[c].names]].size;
+        most = f->parameter_dims > most ? f->parameter_dims : most;
+        if (c == batch)
+            continue;
+        if (n->colors[c].set_count && (sequence == NDA_NONE || n->colors[c].name_count > n->colors[sequence].name_count))
+            sequence = c;
+        if (f->gather_batch && !n->colors[c].set_count &&
+            (edge == NDA_NONE || size > n->names[n->color_names[n->colors[edge].names]].size))
+            edge = c;
+        if (f->parameter_batch && f->parameter_dims &&
+            (expert == NDA_NONE || size > n->names[n->color_names[n->colors[expert].names]].size))
+            expert = c;
+    }
+    mark_dominated(r, most);
+    for (uint32_t c = 0; c < n->color_count; c++) {
+        const struct facts *f = &r->facts[c];
+        uint32_t roles = 0;
+        roles |= c == batch ? NDA_COLOR_BATCH : 0;
+        roles |= c == sequence ? NDA_COLOR_SEQUENCE : 0;
+        roles |= c == edge ? NDA_COLOR_EDGE : 0;
+        roles |= c == expert ? NDA_COLOR_EXPERT : 0;
+        if (!roles) {
+            roles |= f->lookup && f->parameter_dims ? NDA_COLOR_VOCABULARY : 0;
+            roles |= is_model_color(f, most) && !f->dominated ? NDA_COLOR_MODEL : 0;
+        }
+        n->colors[c].roles = roles;
+        n->groups[n->colors[c].group].roles |= roles;
+    }
+}
+
+static bool label_taken(const struct nda *n, uint32_t count, const char *label)
+{
+    for (uint32_t g = 0; g < count; g++)
+        if (strcmp(n->groups[g].label, label) == 0)
+            return true;
+    return false;
+}
+
+/* Labels: by role, else "embed" for the color on most parameters, else by size; numbered in group order when equal. */
+static void label_groups(struct roles *r)
+{
+    struct nda *n = r->n;
+    uint32_t embed = NDA_NONE, *used = mem_zalloc((size_t)n->group_count + 1, sizeof *used);
+    for (uint32_t c = 0; c < n->color_count; c++)
+        if (!n->colors[c].roles && r->facts[c].parameter_dims &&
+            (embed == NDA_NONE || r->facts[c].parameter_dims > r->facts[embed].parameter_dims))
+            embed = c;
+    for (uint32_t g = 0; g < n->group_count; g++) {
+        struct nda_group *group = &n->groups[g];
+        bool heads = false;
+        const char *base;
+        for (uint32_t i = 0; i < group->color_count; i++)
+            heads |= r->facts[n->group_colors[group->colors + i]].attention_batch;
+        base = group->roles & NDA_COLOR_BATCH        ? "batch"
+               : group->roles & NDA_COLOR_SEQUENCE   ? "sequence"
+               : group->roles & NDA_COLOR_EDGE       ? "edges"
+               : group->roles & NDA_COLOR_EXPERT     ? "experts"
+               : group->roles & NDA_COLOR_VOCABULARY ? "vocab"
+               : group->roles & NDA_COLOR_MODEL      ? (heads ? "heads" : "ffn")
+               : embed != NDA_NONE && n->colors[embed].group == g
+                   ? "embed"
+                   : arena_printf(n->arena, "dim%lld", (long long)group->size);
+        group->label = base;
+        for (uint32_t k = 2; label_taken(n, g, group->label); k++)
+            group->label = arena_printf(n->arena, "%s_%u", base, k);
+    }
+    free(used);
+}
+
+void stage_roles(struct nda *n)
+{
+    struct roles r = {.n = n};
+    uint32_t batch;
+    r.direct = mem_zalloc((size_t)n->program->value_count + 1, 1);
+    r.reaches = mem_zalloc((size_t)n->program->value_count + 1, 1);
+    r.forward = mem_zalloc((size_t)n->program->value_count + 1, 1);
+    r.facts = mem_zalloc((size_t)n->color_count + 1, sizeof *r.facts);
+    flow_values(&r);
+    r.train = is_train_step(&r);
+    if (!r.train)
+        memset(r.forward, 1, (size_t)n->program->value_count + 1);   /* no backward pass */
+    argument_roles(&r, NDA_NONE);
+    collect_facts(&r);
+    batch = batch_color(&r);
+    argument_roles(&r, batch);   /* inputs hold the batch, parameters do not */
+    memset(r.facts, 0, ((size_t)n->color_count + 1) * sizeof *r.facts);
+    collect_facts(&r);
+    color_roles(&r, batch);
+    label_groups(&r);
+    free(r.direct);
+    free(r.reaches);
+    free(r.forward);
+    free(r.facts);
+}

@@ -1,0 +1,36 @@
+/* The stages of nda_create, in order; each fills the fields of struct nda that its comment names. Internal. */
+#ifndef TOAST_ANALYSIS_STAGES_H
+#define TOAST_ANALYSIS_STAGES_H
+
+#include "analysis/rule.h"
+
+/* union-find: parent[i] == i at roots; the smaller index stays root, so roots are the first members */
+uint32_t set_find(uint32_t *parent, uint32_t i);
+void set_join(uint32_t *parent, uint32_t a, uint32_t b);
+uint32_t *set_create(uint32_t count);   /* owned (free) */
+
+/* spaces, slots (without maps), op_space, op_space_count, op_end_space, arguments (value, space), result_spaces */
+enum error_code stage_spaces(struct nda *n, struct error *e) BASE_CHECKED;
+/* arguments[].tied_result */
+void stage_ties(struct nda *n);
+/* atoms, value_atoms; gives which links hold: a byte a link (owned) */
+uint8_t *stage_atoms(struct nda *n);
+/* names, factor_of, slot maps, value_def_slot, edges, warnings of the rules */
+enum error_code stage_names(struct nda *n, const uint8_t *link_off, struct error *e) BASE_CHECKED;
+/* colors, color_names, name->color */
+void stage_colors(struct nda *n);
+/* conflicts, boxes, crossed_boxes, sets (flipped and class left for stage_classes) */
+void stage_conflicts(struct nda *n);
+/* groups, group_colors; touches_argument */
+void stage_groups(struct nda *n);
+/* classes; orientation of sets; bits of groups */
+void stage_classes(struct nda *n);
+/* roles of arguments and colors; labels of groups */
+void stage_roles(struct nda *n);
+void stage_argument_names(struct nda *n, const struct nda_options *options);
+void stage_trip_counts(struct nda *n, const struct nda_options *options);
+
+/* one sentence, prefixed with the op's name and position: "stablehlo.map at 12:3 has no sharding rule: replicated" */
+void nda_warn(struct nda *n, uint32_t op, const char *sentence);
+
+#endif
