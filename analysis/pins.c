@@ -1,6 +1,7 @@
 /* Pinned shardings: the cells they fix, and the factors that they close to further axes (rule e). */
 #include "analysis/context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

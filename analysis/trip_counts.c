@@ -2,6 +2,7 @@
  * scan and fori_loop print so); else the request's trip_counts; else 0 (unknown) and a warning. */
 #include "analysis/stages.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool constant_of(const struct nda *n, uint32_t value, int64_t *out)

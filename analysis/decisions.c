@@ -1,0 +1,95 @@
+/* Decisions: which are offered, and their text ("batch@data", "sequence[1]@model", "update:embed@data"). */
+#include "analysis/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY_BITS = 4, FEWEST = 10 };
+
+/* All resolutions of up to four classes; above that, side 0 everywhere, side 1 everywhere and each class alone at 1. */
+static uint32_t resolutions(uint32_t bits)
+{
+    return bits <= MANY_BITS ? 1u << bits : bits + 2;
+}
+
+static uint32_t resolution(uint32_t bits, uint32_t i)
+{
+    if (bits <= MANY_BITS)
+        return i;
+    if (i < 2)
+        return i ? bits >= 32 ? UINT32_MAX : (1u << bits) - 1 : 0;
+    return 1u << (i - 2);
+}
+
+void context_decisions(struct plan_context *c)
+{
+    const struct nda *n = c->n;
+    uint32_t least = n->name_count / 20 < FEWEST ? n->name_count / 20 : FEWEST;
+    VEC(struct plan_decision) offered = {0};
+    struct plan alone;
+    plan_init(&alone, n, &c->mesh);
+    for (uint32_t g = 0; g < n->group_count; g++) {
+        if (!n->groups[g].touches_argument || c->group_first[g] == c->group_first[g + 1])
+            continue;
+        for (uint32_t axis = 0; axis < c->mesh.axis_count; axis++) {
+            for (uint32_t scope = PLAN_SCOPE_ALL; scope <= PLAN_SCOPE_UPDATE; scope++) {
+                for (uint32_t i = 0; i < resolutions(n->groups[g].bits); i++) {
+                    struct plan_decision d = {g, resolution(n->groups[g].bits, i), (uint8_t)axis, (uint8_t)scope};
+                    uint32_t changed;
+                    plan_copy(&alone, &c->start);
+                    changed = c->mesh.axes[axis].size > 1 ? plan_apply(c, &alone, d) : 0;
+                    if (changed > 0 && changed >= least)
+                        VEC_PUSH(&offered, d);
+                    if (scope == PLAN_SCOPE_UPDATE)
+                        break;   /* nothing in an update is in a conflict worth a choice */
+                }
+            }
+        }
+    }
+    plan_release(&alone);
+    c->decisions = offered.at;
+    c->decision_count = (uint32_t)offered.count;
+}
+
+void plan_decision_text(const struct plan_context *c, struct plan_decision d, struct text *out)
+{
+    const struct nda_group *g = &c->n->groups[d.group];
+    text_printf(out, "%s%s", d.scope == PLAN_SCOPE_UPDATE ? "update:" : "", g->label);
+    if (g->bits) {
+        text_add_char(out, '[');
+        for (uint32_t i = 0; i < g->bits; i++)
+            text_add_char(out, i < 32 && d.bits >> i & 1 ? '1' : '0');
+        text_add_char(out, ']');
+    }
+    text_printf(out, "@%s", c->mesh.axes[d.axis].name);
+}
+
+enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis, const char *bits,
+                                   const char *scope, struct plan_decision *out, struct error *e)
+{
+    struct plan_decision d = {0};
+    int a = mesh_axis_find(&c->mesh, axis);
+    size_t given = bits ? strlen(bits) : 0;
+    if (a < 0)
+        return error_set(e, ERROR_INVALID_PLAN, "the mesh has no axis '%.64s'", axis);
+    while (d.group < c->n->group_count && strcmp(c->n->groups[d.group].label, group) != 0)
+        d.group++;
+    if (d.group == c->n->group_count)
+        return error_set(e, ERROR_INVALID_PLAN, "the module has no group of dimensions named '%.80s'; toast analyze "
+                         "lists them", group);
+    if (given != 0 && given != c->n->groups[d.group].bits)
+        return error_set(e, ERROR_INVALID_PLAN, "group '%.80s' takes %u resolution bits, not %zu", group,
+                         c->n->groups[d.group].bits, given);
+    for (size_t i = 0; i < given; i++) {
+        if (bits[i] != '0' && bits[i] != '1')
+            return error_set(e, ERROR_INVALID_PLAN, "resolution bits of group '%.80s' are 0s and 1s", group);
+        if (i < 32)
+            d.bits |= (uint32_t)(bits[i] - '0') << i;
+    }
+    if (scope && strcmp(scope, "all") != 0 && strcmp(scope, "update") != 0)
+        return error_set(e, ERROR_INVALID_PLAN, "the scope of a decision is 'all' or 'update', not '%.40s'", scope);
+    d.scope = scope && strcmp(scope, "update") == 0 ? PLAN_SCOPE_UPDATE : PLAN_SCOPE_ALL;
+    d.axis = (uint8_t)a;
+    *out = d;
+    return ERROR_OK;
+}

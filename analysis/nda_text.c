@@ -1,0 +1,113 @@
+/* Rules as text, and the dimension graph for Graphviz. */
+#include "analysis/stages.h"
+
+static const char *kind_word(const struct nda_name *nm)
+{
+    static const char *const reducers[] = {"", " add", " multiply", " max", " min", " and", " or"};
+    switch ((enum nda_factor_kind)nm->kind) {
+    case NDA_PARALLEL: return "";
+    case NDA_CONTRACTING: return reducers[nm->reducer];
+    case NDA_LOOKUP: return nm->reducer ? " lookup partial" : " lookup";
+    case NDA_UPDATE: return " update";
+    case NDA_WINDOWED: return " windowed";
+    case NDA_REPLICATE: return " replicate";
+    }
+    return "";
+}
+
+static void factor_letter(uint32_t f, struct text *out)
+{
+    text_add_char(out, (char)('a' + (f + 8) % 26));   /* i, j, k .. */
+    if (f >= 26)
+        text_printf(out, "%u", f / 26);
+}
+
+/* [i, jk, 1]: a dimension is its atoms, major first; "_" is an atom without a factor */
+static void slot_text(const struct nda *n, uint32_t slot, struct text *out)
+{
+    uint32_t value = n->slots[slot].value, atom = 0, count = nda_atom_count(n, value);
+    const struct ir_type *t = ir_value_type(n->program, value);
+    text_add_char(out, '[');
+    for (uint32_t d = 0; t->kind == IR_TYPE_TENSOR && d < t->rank; d++) {
+        if (d)
+            text_add(out, ", ");
+        if (atom == count || nda_atoms(n, value)[atom].dim != d)
+            text_printf(out, "%lld", (long long)ir_type_dims(n->program, t)[d]);
+        for (; atom < count && nda_atoms(n, value)[atom].dim == d; atom++) {
+            uint8_t f = n->factor_of[n->slots[slot].map + atom];
+            if (f == NDA_NO_FACTOR)
+                text_add_char(out, '_');
+            else
+                factor_letter(f, out);
+        }
+    }
+    text_add_char(out, ']');
+}
+
+void nda_rule_text(const struct nda *n, uint32_t space, struct text *out)
+{
+    const struct nda_space *sp = &n->spaces[space];
+    bool first = true;
+    text_add_char(out, '(');
+    for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
+        if (n->slots[s].is_result && (s == sp->slots || !n->slots[s - 1].is_result)) {
+            text_add(out, ") -> (");
+            first = true;
+        }
+        if (!first)
+            text_add(out, ", ");
+        first = false;
+        slot_text(n, s, out);
+    }
+    if (sp->slot_count == 0 || !n->slots[sp->slots + sp->slot_count - 1].is_result)
+        text_add(out, ") -> (");
+    text_add(out, ") {");
+    for (uint32_t f = 0; f < sp->name_count; f++) {
+        const struct nda_name *nm = &n->names[sp->names + f];
+        if (f)
+            text_add(out, ", ");
+        factor_letter(f, out);
+        text_printf(out, "=%lld%s", (long long)nm->size, kind_word(nm));
+    }
+    text_add_char(out, '}');
+}
+
+static void space_label(const struct nda *n, uint32_t space, struct text *out)
+{
+    const struct nda_space *sp = &n->spaces[space];
+    switch ((enum nda_space_kind)sp->kind) {
+    case NDA_SPACE_ARGUMENT: text_printf(out, "argument %u", sp->index); break;
+    case NDA_SPACE_RESULT: text_printf(out, "result %u", sp->index); break;
+    case NDA_SPACE_LOOP_BEGIN: text_printf(out, "loop begin %u", sp->index); break;
+    case NDA_SPACE_LOOP_END: text_printf(out, "loop end %u", sp->index); break;
+    case NDA_SPACE_OP:
+    case NDA_SPACE_BRANCH:
+    case NDA_SPACE_BARRIER: text_add(out, ir_op_name(n->program, sp->op)); break;
+    }
+}
+
+void nda_dot(const struct nda *n, struct text *out)
+{
+    text_add(out, "digraph dimensions {\n  rankdir=TB;\n  node [shape=box, fontsize=10];\n");
+    for (uint32_t i = 0; i < n->name_count; i++) {
+        if (n->colors[n->names[i].color].set_count == 0)
+            continue;
+        text_printf(out, "  n%u [label=\"", i);
+        space_label(n, n->names[i].space, out);
+        text_printf(out, "\\n");
+        factor_letter(i - n->spaces[n->names[i].space].names, out);
+        text_printf(out, "=%lld (%s)\"%s];\n", (long long)n->names[i].size,
+                    n->groups[n->colors[n->names[i].color].group].label,
+                    n->names[i].conflicted ? ", color=red" : "");
+    }
+    for (uint32_t i = 0; i < n->edge_count; i++)
+        if (n->colors[n->names[n->edge_from[i]].color].set_count)
+            text_printf(out, "  n%u -> n%u;\n", n->edge_from[i], n->edge_to[i]);
+    for (uint32_t i = 0; i < n->conflict_count; i++) {
+        const struct nda_conflict *k = &n->conflicts[i];
+        uint8_t side = (uint8_t)(k->flipped ^ n->sets[k->set].flipped);
+        text_printf(out, "  n%u -> n%u [dir=none, color=red, constraint=false, label=\"set %u\", "
+                    "taillabel=\"%u\", headlabel=\"%u\"];\n", k->a, k->b, k->set, side, 1 - side);
+    }
+    text_add(out, "}\n");
+}
