@@ -207,11 +207,11 @@ static enum error_code add_modules(const struct api_job *j, struct report *r, st
             code = add_module(j, &l, forms[i].form, forms[i].name, out, e);
     if (code == ERROR_OK && j->request->proof) {
         struct proof_result proof;
-        code = proof_run(j->image, &j->prepared, j->context, &l.plan, &l.local, j->request->seed, &proof, e);
+        code = proof_run(&j->prepared, j->context, &l.plan, &l.local, j->request->seed, NULL, &proof, e);
         if (code == ERROR_OK) {
-            snprintf(r->proof_status, sizeof r->proof_status, "%s", proof.status);
-            snprintf(r->proof_reason, sizeof r->proof_reason, "%s", proof.reason);
-            r->proof_max_error = proof.max_error;
+            snprintf(r->proof_status, sizeof r->proof_status, "%s", verify_status_text(proof.status));
+            snprintf(r->proof_reason, sizeof r->proof_reason, "%.190s", proof.reason);
+            r->proof_max_error = proof.manual.max_error > proof.local.max_error ? proof.manual.max_error : proof.local.max_error;
             char *text = proof_json(&proof);
             add_artifact(out, "proof.json", "application/json", text, strlen(text));
         }

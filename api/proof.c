@@ -1,0 +1,132 @@
+#include "api/proof.h"
+
+#include "api/json.h"
+#include "spmd/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY(x)                                                                                                \
+    do {                                                                                                      \
+        enum error_code code_ = (x);                                                                          \
+        if (code_ != ERROR_OK)                                                                                \
+            return code_;                                                                                     \
+    } while (0)
+
+static void fill_sharding(const struct plan_context *c, const struct plan *p, uint32_t space, struct verify_sharding *out)
+{
+    struct plan_sharding s;
+    plan_boundary_sharding(c, p, space, &s);
+    memset(out, 0, sizeof *out);
+    out->rank = s.rank;
+    for (uint32_t d = 0; d < s.rank; d++)
+        for (uint32_t a = 0; a < s.dims[d].count; a++) {
+            uint32_t axis = s.dims[d].axes[a];
+            out->dims[d].at[out->dims[d].count++] =
+                (struct verify_axis){axis, 1, plan_context_mesh(c)->axes[axis].size};
+        }
+}
+
+static struct verify_sharding *shardings(const struct plan_context *c, const struct plan *p, bool results)
+{
+    const struct nda *n = plan_context_nda(c);
+    uint32_t count = results ? n->result_count : n->argument_count;
+    struct verify_sharding *out = mem_zalloc((size_t)count + 1, sizeof *out);
+    for (uint32_t i = 0; i < count; i++)
+        fill_sharding(c, p, results ? n->result_spaces[i] : n->arguments[i].space, &out[i]);
+    return out;
+}
+
+static enum error_code prove_form(const struct verify_reference *reference, const struct plan_context *c, const struct plan *p,
+                                  const struct spmd_local *l, enum spmd_output form, const struct verify_boundary *boundary,
+                                  const struct verify_options *options, struct verify_report *out, struct error *e)
+{
+    struct ir_program module = {0};
+    TRY(spmd_emit(c, p, l, form, &module, e));
+    enum error_code code = verify_prove(reference, &module, boundary, options, out, e);
+    ir_program_release(&module);
+    return code;
+}
+
+static enum error_code prove_forms(const struct verify_reference *reference, const struct plan_context *c, const struct plan *p,
+                                   const struct spmd_local *l, const struct verify_options *options, struct proof_result *out,
+                                   struct error *e)
+{
+    const struct mesh *m = plan_context_mesh(c);
+    struct verify_mesh mesh = {0};
+    int64_t sizes[MESH_MAX_AXES];
+    for (uint32_t a = 0; a < m->axis_count; a++)
+        sizes[a] = m->axes[a].size;
+    TRY(verify_mesh_make(&mesh, m->axis_count, sizes, NULL, e));
+    struct verify_sharding *arguments = shardings(c, p, false), *results = shardings(c, p, true);
+    struct verify_boundary boundary = {&mesh, arguments, results};
+    enum error_code code = prove_form(reference, c, p, l, SPMD_MANUAL, NULL, options, &out->manual, e);
+    if (code == ERROR_OK)
+        code = prove_form(reference, c, p, l, SPMD_LOCAL, &boundary, options, &out->local, e);
+    free(arguments);
+    free(results);
+    verify_mesh_release(&mesh);
+    return code;
+}
+
+static void join(struct proof_result *out)
+{
+    const struct verify_report *worse = &out->manual;
+    if (out->manual.status == VERIFY_PROOF_EQUAL ||
+        (out->manual.status == VERIFY_PROOF_NOT_RUN && out->local.status == VERIFY_PROOF_FAILED))
+        worse = &out->local;
+    out->status = worse->status;
+    if (worse->status != VERIFY_PROOF_EQUAL)
+        snprintf(out->reason, sizeof out->reason, "%s form: %.380s", worse == &out->manual ? "manual" : "local", worse->reason);
+}
+
+enum error_code proof_run(const struct ir_program *prepared, const struct plan_context *c, const struct plan *p,
+                          const struct spmd_local *l, uint64_t seed, const struct verify_options *options,
+                          struct proof_result *out, struct error *e)
+{
+    struct verify_reference *reference = NULL;
+    struct error inner = {0};
+    memset(out, 0, sizeof *out);
+    out->seed = seed;
+    out->operations = verify_operations(prepared, &(uint32_t){0});
+    out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
+    enum error_code code = verify_reference_create(prepared, seed, options, &reference, &inner);
+    if (code == ERROR_TOO_LARGE || code == ERROR_NOT_AVAILABLE) {
+        snprintf(out->reason, sizeof out->reason, "%.390s", code == ERROR_TOO_LARGE ? "too_large" : inner.message);
+        return ERROR_OK;
+    }
+    if (code != ERROR_OK) {
+        if (e)
+            *e = inner;
+        return code;
+    }
+    if (verify_reference_runs(reference) == 0) {
+        snprintf(out->reason, sizeof out->reason, "the original gives NaN on every input tried");
+    } else {
+        code = prove_forms(reference, c, p, l, options, out, e);
+        if (code == ERROR_OK)
+            join(out);
+    }
+    verify_reference_destroy(reference);
+    return code;
+}
+
+static json_t *encode_form(const struct verify_report *r)
+{
+    return json_pack("{s:s, s:f, s:f, s:f, s:i, s:I, s:I, s:o}", "status", verify_status_text(r->status), "max_error",
+                     r->max_error, "tolerance", r->tolerance, "divergence_of_copies", r->divergence, "runs", (int)r->runs,
+                     "operations", (json_int_t)r->operations, "collectives", (json_int_t)r->collectives, "reason",
+                     json_safe(r->reason));
+}
+
+char *proof_json(const struct proof_result *r)
+{
+    json_t *p = json_pack("{s:s, s:o, s:I, s:I, s:o, s:o}", "status", verify_status_text(r->status), "reason",
+                          json_safe(r->reason), "operations", (json_int_t)r->operations, "seed", (json_int_t)r->seed, "manual",
+                          encode_form(&r->manual), "local", encode_form(&r->local));
+    BASE_CHECK(p);
+    char *text = json_pretty(p);
+    json_decref(p);
+    return text;
+}
