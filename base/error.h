@@ -32,7 +32,21 @@
     X(DEADLINE, "deadline", 504, 4)                                                                           \
     X(RESOURCE, "resource_limit", 422, 6)                                                                     \
     X(IO, "io", 500, 1)                                                                                       \
-    X(UNAVAILABLE, "unavailable", 503, 5)
+    X(UNAVAILABLE, "unavailable", 503, 5)                                                                     \
+    X(MALFORMED, "malformed_request", 400, 2)                                                                 \
+    X(NO_PLAN_YET, "no_plan_yet", 404, 5)                                                                     \
+    X(METHOD, "method_not_allowed", 405, 2)                                                                   \
+    X(TIMEOUT, "request_timeout", 408, 5)                                                                     \
+    X(NOT_READY, "not_ready", 409, 5)                                                                         \
+    X(LENGTH, "length_required", 411, 2)                                                                      \
+    X(URI_TOO_LONG, "uri_too_long", 414, 2)                                                                   \
+    X(MEDIA_TYPE, "unsupported_media_type", 415, 2)                                                           \
+    X(RANGE, "range_not_satisfiable", 416, 2)                                                                 \
+    X(TOO_MANY, "too_many_jobs", 429, 5)                                                                      \
+    X(HEADERS_TOO_LARGE, "headers_too_large", 431, 2)                                                         \
+    X(NOT_IMPLEMENTED, "not_implemented", 501, 2)                                                             \
+    X(HTTP_VERSION, "http_version", 505, 2)                                                                   \
+    X(NO_SPACE, "no_space", 507, 5)
 
 enum error_code {
 #define X(name, text, http, exit) ERROR_##name,

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#define QUEUE_FIRST_KIND "read"   /* the first task of every planning job (workers/planner.c) */
+
 struct queue;
 enum error_code queue_create(const char *redis_address, struct queue **out, struct error *e) BASE_CHECKED;
 void queue_destroy(struct queue *q);

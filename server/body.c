@@ -1,0 +1,165 @@
+/* Bodies as they arrive: modules go through gunzip and SHA-256 straight into the store; submissions are kept in memory
+ * (JSON) or in an unlinked file (multipart), which is gone when the client is. */
+#include "server/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <strings.h>
+#include <unistd.h>
+
+static enum error_code sink(void *user, const void *bytes, size_t size, struct error *e)
+{
+    struct body *b = user;
+    const unsigned char *p = bytes;
+    for (size_t i = 0; b->decoded + i < 2 && i < size; i++)
+        b->first[b->decoded + i] = p[i];
+    b->decoded += size;
+    if (b->decoded > LIMIT_MODULE)
+        return error_set(e, ERROR_MODULE_TOO_LARGE, "the module is larger than %d bytes", LIMIT_MODULE);
+    return store_writer_add(b->writer, bytes, size, e);
+}
+
+static bool is_json(const char *type)
+{
+    return strncasecmp(type, "application/json", 16) == 0 && (type[16] == 0 || type[16] == ';' || type[16] == ' ');
+}
+
+static enum error_code begin_submit(struct exchange *x, struct error *e)
+{
+    struct body *b = &x->body;
+    const char *type = x->content_type ? x->content_type : "";
+    if (is_json(type)) {
+        b->limit = LIMIT_JSON;
+        return ERROR_OK;
+    }
+    if (strncasecmp(type, "multipart/form-data", 19) != 0)
+        return error_set(e, ERROR_MEDIA_TYPE, "send application/json, or multipart/form-data with the parts module and request");
+    x->boundary = multipart_boundary(type);
+    if (!x->boundary)
+        return error_set(e, ERROR_MALFORMED, "the Content-Type names no boundary of 1 to 70 characters");
+    if (x->gzip)
+        return error_set(e, ERROR_MEDIA_TYPE, "compress the module part, not the multipart body");
+    b->limit = (size_t)LIMIT_MODULE + LIMIT_JSON + (16 << 10);
+    b->fd = open(x->server->spool, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return b->fd >= 0 ? ERROR_OK : error_set(e, ERROR_IO, "no temporary file can be made: %s", strerror(errno));
+}
+
+enum error_code body_begin(struct exchange *x, struct error *e)
+{
+    struct body *b = &x->body;
+    const char *length = request_header(x, "Content-Length");
+    bool chunked = request_header(x, "Transfer-Encoding") != NULL;
+    long long announced = length ? strtoll(length, NULL, 10) : 0;
+    b->kind = x->route->body;
+    enum error_code code = ERROR_OK;
+    switch (b->kind) {
+    case BODY_NONE:
+        b->limit = 0;
+        break;
+    case BODY_MODULE:
+    case BODY_BLOB:
+        b->limit = LIMIT_MODULE;
+        if (!length && !chunked)
+            return error_set(e, ERROR_LENGTH, "send Content-Length or Transfer-Encoding: chunked");
+        code = store_writer_begin(x->server->store, &b->writer, e);
+        break;
+    case BODY_SUBMIT:
+        code = begin_submit(x, e);
+        break;
+    }
+    if (code == ERROR_OK && (announced < 0 || (size_t)announced > b->limit))
+        return error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", b->limit);
+    if (code == ERROR_OK && b->kind != BODY_NONE && atomic_load(&x->server->disk_short))
+        return error_set(e, ERROR_NO_SPACE, "less than a tenth of the disk is free; nothing is taken until that changes");
+    return code;
+}
+
+static enum error_code add_stored(struct exchange *x, const char *bytes, size_t size, struct error *e)
+{
+    struct body *b = &x->body;
+    if (!b->looked && size) {
+        b->looked = true;
+        /* a module that begins like gzip is gzip, whether or not the header says so; a blob is what the worker sent */
+        if (x->gzip || (b->kind == BODY_MODULE && (unsigned char)bytes[0] == 0x1f))
+            b->inflater = inflater_create(LIMIT_MODULE, sink, b);
+    }
+    return b->inflater ? inflater_add(b->inflater, bytes, size, e) : sink(b, bytes, size, e);
+}
+
+static enum error_code add_spooled(struct body *b, const char *bytes, size_t size, struct error *e)
+{
+    while (size) {
+        ssize_t n = write(b->fd, bytes, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set(e, errno == ENOSPC ? ERROR_NO_SPACE : ERROR_IO, "the body cannot be kept: %s", strerror(errno));
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return ERROR_OK;
+}
+
+void body_add(struct exchange *x, const char *bytes, size_t size)
+{
+    struct body *b = &x->body;
+    struct error *e = &b->error;
+    b->received += size;
+    if (e->code != ERROR_OK)
+        return;
+    enum error_code code = ERROR_OK;
+    if (b->received > b->limit)
+        code = error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", b->limit);
+    else if (b->writer)
+        code = add_stored(x, bytes, size, e);
+    else if (b->fd >= 0)
+        code = add_spooled(b, bytes, size, e);
+    else
+        text_add_n(&b->memory, bytes, size);
+    if (code != ERROR_OK)
+        x->close = true;
+}
+
+void body_release(struct body *b)
+{
+    text_release(&b->memory);
+    store_writer_abandon(b->writer);
+    inflater_destroy(b->inflater);
+    if (b->fd >= 0)
+        close(b->fd);
+    *b = (struct body){.fd = -1};
+}
+
+enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE], bool *existed,
+                           struct error *e)
+{
+    struct body *b = &x->body;
+    enum error_code code = b->inflater ? inflater_finish(b->inflater, e) : ERROR_OK;
+    if (code == ERROR_OK && x->gzip && !b->inflater)
+        code = error_set(e, ERROR_INVALID_REQUEST, "the body is empty, not gzip");
+    if (code == ERROR_OK && b->kind == BODY_MODULE && b->decoded == 0)
+        code = error_set(e, ERROR_INVALID_MODULE, "the module is empty");
+    if (code == ERROR_OK && b->kind == BODY_MODULE && b->first[0] == 0x1f && b->first[1] == 0x8b)
+        code = error_set(e, ERROR_INVALID_REQUEST, "the module is gzip inside gzip; compress it once");
+    if (code != ERROR_OK)
+        return code;
+    struct store_writer *w = b->writer;
+    b->writer = NULL;
+    code = store_writer_finish(w, expected, digest, existed, e);
+    return code == ERROR_INVALID_REQUEST ? (e->code = ERROR_MALFORMED) : code;
+}
+
+enum error_code body_store_module(struct server *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
+                                  struct error *e)
+{
+    struct server *server = s;
+    struct exchange x = {.server = server, .body = {.kind = BODY_MODULE, .fd = -1}};
+    bool existed;
+    enum error_code code = store_writer_begin(s->store, &x.body.writer, e);
+    if (code == ERROR_OK)
+        code = add_stored(&x, bytes, size, e);
+    if (code == ERROR_OK)
+        code = body_store(&x, NULL, digest, &existed, e);
+    body_release(&x.body);
+    return code;
+}

@@ -1,0 +1,122 @@
+/* What the service says about itself: liveness, readiness, metrics, limits, devices, its description. */
+#include "server/internal.h"
+
+#include "api/job.h"
+
+extern const unsigned char server_openapi[];   /* docs/openapi.json */
+extern const size_t server_openapi_size;
+
+void handle_livez(struct exchange *x)
+{
+    struct text t = {0};
+    text_add(&t, "{\"status\":\"ok\"}");
+    reply_json(x, 200, &t, NULL, 0);
+}
+
+static void check(struct text *t, bool *all, const char *name, bool good, const char *fix)
+{
+    text_printf(t, "%s{\"name\":\"%s\",\"ok\":%s", *all && t->size < 40 ? "" : ",", name, good ? "true" : "false");
+    if (!good)
+        text_printf(t, ",\"fix\":\"%s\"", fix);
+    text_add(t, "}");
+    *all &= good;
+}
+
+void handle_readyz(struct exchange *x)
+{
+    struct queue_health h = {0};
+    struct error e;
+    struct text checks = {0}, t = {0};
+    bool all = true;
+    struct queue *q = pool_take(x->server);
+    bool reached = queue_check(q, &h, &e) == ERROR_OK;
+    pool_give(x->server, q);
+    text_printf(&checks, "{\"name\":\"redis\",\"ok\":%s%s}", reached ? "true" : "false",
+                reached ? "" : ",\"fix\":\"start Redis or correct its address\"");
+    all &= reached;
+    if (reached) {
+        check(&checks, &all, "redis_primary", h.primary, "give the address of the primary, not of a replica");
+        check(&checks, &all, "redis_append_only", h.append_only, "set appendonly yes");
+        check(&checks, &all, "redis_append_fsync", h.append_always, "set appendfsync always");
+        check(&checks, &all, "redis_no_eviction", h.no_eviction, "set maxmemory-policy noeviction");
+        check(&checks, &all, "redis_max_memory", h.memory_bounded, "set maxmemory, for example 1gb");
+        check(&checks, &all, "redis_memory", !atomic_load(&x->server->memory_short), "free memory or raise maxmemory");
+    }
+    check(&checks, &all, "disk", store_free_share(x->server->store) >= 0.1, "free a tenth of the disk");
+    check(&checks, &all, "accepting", !atomic_load(&x->server->draining), "this server is going away; use another");
+    text_printf(&t, "{\"status\":\"%s\",\"checks\":[%s]}", all ? "ready" : "not_ready", checks.at);
+    text_release(&checks);
+    struct header retry = {"Retry-After", "2"};
+    reply_json(x, all ? 200 : 503, &t, &retry, all ? 0 : 1);
+}
+
+static void write_counter(struct text *t, const struct queue_field *f)
+{
+    static const struct {
+        const char *name, *metric, *type;
+    } plain[] = {
+        {"submitted", "toast_jobs_submitted_total", "counter"},
+        {"lease_lost", "toast_lease_lost_total", "counter"},
+        {"fenced", "toast_fenced_writes_total", "counter"},
+        {"nondeterminism", "toast_nondeterminism_total", "counter"},
+        {"run", "toast_jobs_claimable", "gauge"},
+        {"leases", "toast_tasks_held", "gauge"},
+        {"workers", "toast_workers", "gauge"},
+        {"slots_wanted", "toast_slots_wanted", "gauge"},
+    };
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(f->name, plain[i].name) == 0)
+            text_printf(t, "# TYPE %s %s\n%s %s\n", plain[i].metric, plain[i].type, plain[i].metric, f->value);
+    if (strcmp(f->name, "queue_age_ms") == 0)
+        text_printf(t, "# TYPE toast_job_queue_age_seconds gauge\ntoast_job_queue_age_seconds %.3f\n",
+                    (double)strtoll(f->value, NULL, 10) * 1e-3);
+}
+
+void handle_metrics(struct exchange *x)
+{
+    struct queue_fields n = {0};
+    struct error e;
+    struct text t = {0};
+    struct queue *q = pool_take(x->server);
+    bool reached = queue_counters(q, &n, &e) == ERROR_OK;
+    pool_give(x->server, q);
+    metrics_write(x->server->metrics, &t);
+    text_printf(&t, "# TYPE toast_redis_up gauge\ntoast_redis_up %d\n", reached);
+    text_add(&t, "# TYPE toast_jobs gauge\n");
+    for (size_t i = 0; i < n.count; i++)
+        if (strncmp(n.at[i].name, "jobs:", 5) == 0)
+            text_printf(&t, "toast_jobs{state=\"%s\"} %s\n", n.at[i].name + 5, n.at[i].value);
+    text_add(&t, "# TYPE toast_tasks_total counter\n");
+    for (size_t i = 0; i < n.count; i++) {
+        const char *kind = n.at[i].name + 6, *result = strrchr(n.at[i].name, ':');
+        if (strncmp(n.at[i].name, "tasks:", 6) == 0 && result > kind)
+            text_printf(&t, "toast_tasks_total{kind=\"%.*s\",result=\"%s\"} %s\n", (int)(result - kind), kind, result + 1,
+                        n.at[i].value);
+    }
+    for (size_t i = 0; i < n.count; i++)
+        write_counter(&t, &n.at[i]);
+    queue_fields_release(&n);
+    reply_bytes(x, "text/plain; version=0.0.4; charset=utf-8", t.at, t.size);
+    text_release(&t);
+}
+
+void handle_openapi(struct exchange *x)
+{
+    reply_bytes(x, "application/json", server_openapi, server_openapi_size);
+}
+
+static void reply_text(struct exchange *x, char *json)
+{
+    reply_bytes(x, "application/json", json, strlen(json));
+    free(json);
+}
+
+void handle_devices(struct exchange *x)
+{
+    reply_text(x, api_devices_json());
+}
+
+void handle_limits(struct exchange *x)
+{
+    reply_text(x, api_limits_json());
+}

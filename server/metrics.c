@@ -1,0 +1,68 @@
+/* Counters of this process in the Prometheus text format; those of the service come from Redis. Never a job as label. */
+#include "server/internal.h"
+
+#include <strings.h>
+
+enum { CODES = 5, BUCKETS = 9 };   /* by class of status; upper bounds below and +Inf */
+static const double bounds[BUCKETS - 1] = {0.001, 0.0025, 0.01, 0.025, 0.1, 0.5, 2, 10};
+
+struct metrics {
+    size_t routes;                                 /* one more row for what fits no route */
+    atomic_ulong (*requests)[CODES];
+    atomic_ulong buckets[BUCKETS], microseconds, count;
+};
+
+struct metrics *metrics_create(void)
+{
+    struct metrics *m = mem_zalloc(1, sizeof *m);
+    route_table(&m->routes);
+    m->requests = mem_zalloc(m->routes + 1, sizeof *m->requests);
+    return m;
+}
+
+void metrics_destroy(struct metrics *m)
+{
+    free(m->requests);
+    free(m);
+}
+
+void metrics_request(struct metrics *m, const struct route *route, const char *method, int status, double seconds)
+{
+    size_t count, row = m->routes, bucket = 0;
+    const struct route *table = route_table(&count);
+    (void)method;   /* the route's own; HEAD counts as GET */
+    if (route)
+        row = (size_t)(route - table);
+    while (bucket < BUCKETS - 1 && seconds > bounds[bucket])
+        bucket++;
+    atomic_fetch_add(&m->requests[row][status >= 100 && status < 600 ? status / 100 - 1 : 4], 1);
+    atomic_fetch_add(&m->buckets[bucket], 1);
+    atomic_fetch_add(&m->microseconds, (unsigned long)(seconds * 1e6));
+    atomic_fetch_add(&m->count, 1);
+}
+
+void metrics_write(struct metrics *m, struct text *out)
+{
+    size_t count;
+    const struct route *table = route_table(&count);
+    text_add(out, "# TYPE toast_build_info gauge\ntoast_build_info{version=\"" TOAST_VERSION "\"} 1\n"
+                  "# TYPE toast_http_requests_total counter\n");
+    for (size_t i = 0; i <= count; i++)
+        for (int c = 0; c < CODES; c++) {
+            unsigned long n = atomic_load(&m->requests[i][c]);
+            if (n)
+                text_printf(out, "toast_http_requests_total{route=\"%s\",method=\"%s\",code=\"%dxx\"} %lu\n",
+                            i < count ? table[i].pattern : "none", i < count ? table[i].method : "none", c + 1, n);
+        }
+    text_add(out, "# TYPE toast_http_request_duration_seconds histogram\n");
+    unsigned long sum = 0;
+    for (int b = 0; b < BUCKETS; b++) {
+        sum += atomic_load(&m->buckets[b]);
+        if (b < BUCKETS - 1)
+            text_printf(out, "toast_http_request_duration_seconds_bucket{le=\"%g\"} %lu\n", bounds[b], sum);
+        else
+            text_printf(out, "toast_http_request_duration_seconds_bucket{le=\"+Inf\"} %lu\n", sum);
+    }
+    text_printf(out, "toast_http_request_duration_seconds_sum %.6f\ntoast_http_request_duration_seconds_count %lu\n",
+                (double)atomic_load(&m->microseconds) * 1e-6, atomic_load(&m->count));
+}

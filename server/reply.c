@@ -1,0 +1,173 @@
+/* Replies. All carry X-Request-Id and nosniff; errors are problem+json. */
+#include "server/internal.h"
+
+#include "api/job.h"
+
+#include <openssl/evp.h>
+#include <unistd.h>
+
+static void send_response(struct exchange *x, int status, struct MHD_Response *r, const char *media_type,
+                          const struct header *extra, size_t count)
+{
+    if (media_type)
+        MHD_add_response_header(r, "Content-Type", media_type);
+    MHD_add_response_header(r, "X-Request-Id", x->request_id);
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    bool caching = false;
+    for (size_t i = 0; i < count; i++) {
+        MHD_add_response_header(r, extra[i].name, extra[i].value);
+        caching |= strcmp(extra[i].name, "Cache-Control") == 0;
+    }
+    if (!caching)
+        MHD_add_response_header(r, "Cache-Control", "no-store");
+    if (x->close || atomic_load(&x->server->draining))
+        MHD_add_response_header(r, "Connection", "close");
+    x->status = status;
+    x->replied = true;
+    MHD_queue_response(x->connection, (unsigned)status, r);
+    MHD_destroy_response(r);
+}
+
+void reply_json(struct exchange *x, int status, struct text *json, const struct header *extra, size_t count)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(json->size, json->at, MHD_RESPMEM_MUST_FREE);
+    *json = (struct text){0};
+    send_response(x, status, r, status >= 400 ? "application/problem+json" : "application/json", extra, count);
+}
+
+void reply_empty(struct exchange *x, int status, const struct header *extra, size_t count)
+{
+    send_response(x, status, MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT), NULL, extra, count);
+}
+
+void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size)
+{
+    struct header cache = {"Cache-Control", "max-age=300"};
+    send_response(x, 200, MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY), media_type,
+                  &cache, 1);
+}
+
+void reply_problem(struct exchange *x, const struct error *e)
+{
+    int status = error_code_http_status(e->code);
+    struct header extra[2];
+    char allow[64];
+    size_t count = 0;
+    if (status == 503 || status == 429)
+        extra[count++] = (struct header){"Retry-After", "2"};
+    if (status == 405 && x->route) {
+        route_allow(x->route, allow, sizeof allow);
+        extra[count++] = (struct header){"Allow", allow};
+    }
+    char *json = api_problem_json(e, status, x->path[0] ? x->path : NULL, x->request_id);
+    struct text text = {json, strlen(json), 0};
+    reply_json(x, status, &text, extra, count);
+}
+
+/* whether a list of entity tags (RFC 9110, weak comparison) names this one */
+static bool tag_listed(const char *list, const char *etag)
+{
+    if (strcmp(list, "*") == 0)
+        return true;
+    for (const char *at = strstr(list, etag); at; at = strstr(at + 1, etag))
+        return true;
+    return false;
+}
+
+bool reply_not_modified(struct exchange *x, const char *etag)
+{
+    const char *list = request_header(x, "If-None-Match");
+    struct header h = {"ETag", etag};
+    if (!list || !tag_listed(list, etag))
+        return false;
+    reply_empty(x, 304, &h, 1);
+    return true;
+}
+
+/* "bytes=a-b", "bytes=a-", "bytes=-n": one range; 0 none or not understood (all is sent), 1 good, -1 outside */
+static int parse_range(const char *text, size_t size, size_t *from, size_t *length)
+{
+    unsigned long long a = 0, b = 0;
+    char *end;
+    if (!text || strncmp(text, "bytes=", 6) != 0 || strchr(text, ','))
+        return 0;
+    text += 6;
+    if (*text == '-') {
+        b = strtoull(text + 1, &end, 10);
+        if (end == text + 1 || *end || text[1] < '0' || text[1] > '9')
+            return 0;
+        if (b == 0 || size == 0)
+            return -1;
+        *length = b < size ? b : size;
+        *from = size - *length;
+        return 1;
+    }
+    if (*text < '0' || *text > '9')
+        return 0;
+    a = strtoull(text, &end, 10);
+    if (*end++ != '-')
+        return 0;
+    b = *end ? strtoull(end, &end, 10) : size - 1;
+    if (*end || (b < a && *(end - 1) != '-'))
+        return 0;
+    if (a >= size)
+        return -1;
+    *from = a;
+    *length = (b < size ? b + 1 : size) - a;
+    return 1;
+}
+
+static void content_digest(const char *hex, char out[80])
+{
+    unsigned char raw[32], base64[64];
+    for (int i = 0; i < 32; i++) {
+        unsigned byte = 0;
+        sscanf(hex + 2 * i, "%2x", &byte);
+        raw[i] = (unsigned char)byte;
+    }
+    EVP_EncodeBlock(base64, raw, sizeof raw);
+    snprintf(out, 80, "sha-256=:%s:", base64);
+}
+
+void reply_blob(struct exchange *x, const char *digest, const char *media_type, const char *name)
+{
+    struct error e;
+    int fd;
+    size_t size, from = 0, length;
+    char etag[80], content[80], range[96], disposition[160];
+    enum error_code code = store_open(x->server->store, digest, &fd, &size, &e);
+    if (code != ERROR_OK) {
+        reply_problem(x, &e);
+        return;
+    }
+    snprintf(etag, sizeof etag, "\"%s\"", digest);
+    if (reply_not_modified(x, etag)) {
+        close(fd);
+        return;
+    }
+    length = size;
+    int partial = parse_range(request_header(x, "Range"), size, &from, &length);
+    if (partial < 0) {
+        close(fd);
+        error_set(&e, ERROR_RANGE, "the range lies outside of the %zu bytes there are", size);
+        reply_problem(x, &e);
+        return;
+    }
+    content_digest(digest, content);
+    struct header extra[6] = {{"ETag", etag}, {"Accept-Ranges", "bytes"}, {"Cache-Control", "private, max-age=31536000, immutable"}};
+    size_t count = 3;
+    if (name) {
+        snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", name);
+        extra[1] = (struct header){"Accept-Ranges", "bytes"};
+        extra[2] = (struct header){"Cache-Control", "no-cache"};
+        extra[count++] = (struct header){"Content-Disposition", disposition};
+    }
+    if (partial) {
+        snprintf(range, sizeof range, "bytes %zu-%zu/%zu", from, from + length - 1, size);
+        extra[count++] = (struct header){"Content-Range", range};
+    } else {
+        extra[count++] = (struct header){"Content-Digest", content};
+    }
+    struct MHD_Response *r = MHD_create_response_from_fd_at_offset64(length, fd, from);   /* owns fd */
+    send_response(x, partial ? 206 : 200, r, media_type, extra, count);
+}

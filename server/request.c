@@ -1,0 +1,153 @@
+/* What the HTTP library lets through and we do not: it decodes paths up to a NUL, accepts Content-Length beside
+ * Transfer-Encoding and repeated Content-Length, and waits for ever on codings it does not know. */
+#include "server/internal.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+struct headers {
+    struct exchange *x;
+    size_t bytes;
+    int hosts, lengths, codings, encodings, types;
+    bool chunked;
+    char encoding[32];
+};
+
+static enum MHD_Result see_header(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct headers *h = user;
+    (void)kind;
+    value = value ? value : "";
+    h->bytes += strlen(name) + strlen(value) + 4;
+    if (strcasecmp(name, "Host") == 0) {
+        h->hosts++;
+    } else if (strcasecmp(name, "Content-Length") == 0) {
+        h->lengths++;
+    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        h->codings++;
+        h->chunked = strcasecmp(value, "chunked") == 0;
+    } else if (strcasecmp(name, "Content-Encoding") == 0) {
+        h->encodings++;
+        snprintf(h->encoding, sizeof h->encoding, "%s", value);
+    } else if (strcasecmp(name, "Content-Type") == 0 && h->types++ == 0) {
+        h->x->content_type = mem_strdup(value);
+    }
+    return MHD_YES;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Percent-decodes n bytes. Only printable ASCII may come out; a decoded '/' is no separator and is refused, too. */
+static bool decode(const char *from, size_t n, char *out, size_t room)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        int c = (unsigned char)from[i];
+        bool escaped = c == '%';
+        if (escaped) {
+            if (i + 2 >= n || hex_digit(from[i + 1]) < 0 || hex_digit(from[i + 2]) < 0)
+                return false;
+            c = hex_digit(from[i + 1]) << 4 | hex_digit(from[i + 2]);
+            i += 2;
+        }
+        if (c <= 0x20 || c >= 0x7f || (escaped && (c == '/' || c == '\\' || c == '%')) || at + 1 >= room)
+            return false;
+        out[at++] = (char)c;
+    }
+    out[at] = 0;
+    return true;
+}
+
+static enum error_code check_path(struct exchange *x, struct error *e)
+{
+    size_t n = strcspn(x->uri, "?");
+    x->query = x->uri[n] ? x->uri + n + 1 : "";
+    if (strlen(x->uri) > LIMIT_URI)
+        return error_set(e, ERROR_URI_TOO_LONG, "the request's address is longer than %d bytes", LIMIT_URI);
+    if (x->uri[0] != '/')
+        return error_set(e, ERROR_MALFORMED, "the request's address must begin with '/'");
+    if (!decode(x->uri, n, x->path, sizeof x->path))
+        return error_set(e, ERROR_MALFORMED, "the path must be printable ASCII of at most %zu bytes, with whole percent escapes",
+                         sizeof x->path - 1);
+    for (const char *at = x->path; at; at = strchr(at + 1, '/'))
+        if (strncmp(at, "//", 2) == 0 || (strncmp(at, "/.", 2) == 0 && (at[2] == 0 || at[2] == '/' ||
+                                          (at[2] == '.' && (at[3] == 0 || at[3] == '/')))))
+            return error_set(e, ERROR_MALFORMED, "the path has an empty segment or a segment of dots");
+    return ERROR_OK;
+}
+
+static enum error_code check_framing(struct exchange *x, const struct headers *h, const char *version, struct error *e)
+{
+    bool http_1_1 = strcmp(version, "HTTP/1.1") == 0;
+    if (!http_1_1 && strcmp(version, "HTTP/1.0") != 0)
+        return error_set(e, ERROR_HTTP_VERSION, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+    if (h->bytes > LIMIT_HEADERS)
+        return error_set(e, ERROR_HEADERS_TOO_LARGE, "the request's headers take more than %d bytes", LIMIT_HEADERS);
+    if (h->hosts > 1 || (http_1_1 && h->hosts == 0))
+        return error_set(e, ERROR_MALFORMED, "a request must have exactly one Host header");
+    if (h->lengths && h->codings)
+        return error_set(e, ERROR_MALFORMED, "a request must not have both Content-Length and Transfer-Encoding");
+    if (h->lengths > 1)
+        return error_set(e, ERROR_MALFORMED, "a request must not have more than one Content-Length");
+    if (h->codings && (h->codings > 1 || !h->chunked))
+        return error_set(e, ERROR_NOT_IMPLEMENTED, "the only Transfer-Encoding known here is chunked");
+    return ERROR_OK;
+}
+
+static enum error_code check_encoding(struct exchange *x, const struct headers *h, struct error *e)
+{
+    if (h->types > 1)
+        return error_set(e, ERROR_MALFORMED, "a request must not have more than one Content-Type");
+    if (h->encodings > 1)
+        return error_set(e, ERROR_MEDIA_TYPE, "one Content-Encoding at most");
+    x->gzip = strcasecmp(h->encoding, "gzip") == 0;
+    if (h->encoding[0] && !x->gzip && strcasecmp(h->encoding, "identity") != 0)
+        return error_set(e, ERROR_MEDIA_TYPE, "the Content-Encoding must be gzip or identity");
+    return ERROR_OK;
+}
+
+enum error_code request_check(struct exchange *x, const char *method, const char *version, struct error *e)
+{
+    struct headers h = {.x = x};
+    const struct route *known;
+    snprintf(x->method, sizeof x->method, "%s", method);
+    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, see_header, &h);
+    enum error_code code = check_framing(x, &h, version, e);
+    if (code == ERROR_OK)
+        code = check_path(x, e);
+    if (code == ERROR_OK)
+        code = check_encoding(x, &h, e);
+    if (code != ERROR_OK)
+        return code;
+    x->route = route_find(x->method, x->path, x->params, &known);
+    if (!x->route && known) {
+        x->route = known;   /* for Allow */
+        return error_set(e, ERROR_METHOD, "this method is not allowed here; see the Allow header");
+    }
+    if (!x->route)
+        return error_set(e, ERROR_NOT_FOUND, "there is nothing at this path; see /openapi.json");
+    return ERROR_OK;
+}
+
+bool request_query(const struct exchange *x, const char *name, char *out, size_t room)
+{
+    size_t n = strlen(name);
+    for (const char *at = x->query; *at;) {
+        size_t length = strcspn(at, "&");
+        if (length > n && strncmp(at, name, n) == 0 && at[n] == '=') {
+            if (!decode(at + n + 1, length - n - 1, out, room))
+                out[0] = 0;
+            return true;
+        }
+        at += length + (at[length] == '&');
+    }
+    return false;
+}
+
+const char *request_header(const struct exchange *x, const char *name)
+{
+    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}

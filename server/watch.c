@@ -1,0 +1,159 @@
+/* Deadlines of connections. The HTTP library's own timeout only counts silence, so that a client that sends a byte a
+ * second holds a connection for ever. Once a second every connection is looked at:
+ *   - the first request line must be here 10 s after the connection, headers 10 s after the request line;
+ *   - a body must come at 8 KiB/s or better, after 10 s;
+ *   - between requests a connection may idle for 60 s.
+ * Late ones get a 408 (where no reply was begun) and are shut down; the library then closes them. The descriptor is
+ * valid under the lock, because the library says goodbye (watch_connection) before it closes. */
+#include "server/internal.h"
+
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEADERS_S = 10, BODY_S = 10, BODY_BYTES_PER_S = 8 << 10, IDLE_S = 60 };
+enum phase { FRESH, HEADERS, BODY, REPLYING, IDLE };
+
+struct watched {
+    struct watched *next, **place;
+    struct watch *watch;
+    int fd;
+    enum phase phase;
+    time_t since;
+    size_t received;
+    bool shut;
+};
+
+struct watch {
+    pthread_mutex_t lock;
+    struct watched *list;
+    pthread_t thread;
+    atomic_bool stop;
+};
+
+static time_t now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+static bool late(const struct watched *w, time_t now)
+{
+    time_t passed = now - w->since;
+    switch (w->phase) {
+    case FRESH:
+    case HEADERS:
+        return passed > HEADERS_S;
+    case BODY:
+        return passed > BODY_S + (time_t)(w->received / BODY_BYTES_PER_S);
+    case IDLE:
+        return passed > IDLE_S;
+    case REPLYING:
+        return false;
+    }
+    return false;
+}
+
+static void shut(struct watched *w)
+{
+    static const char body[] = "{\"type\":\"urn:toast:problem:request_timeout\",\"title\":\"request_timeout\","
+                               "\"status\":408,\"detail\":\"the request came too slowly\",\"code\":\"request_timeout\"}";
+    char reply[512];
+    int size = snprintf(reply, sizeof reply,
+                        "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/problem+json\r\n"
+                        "Connection: close\r\nContent-Length: %zu\r\n\r\n%s", sizeof body - 1, body);
+    if (w->phase != IDLE) {
+        ssize_t n = send(w->fd, reply, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void)n;   /* it was a courtesy */
+    }
+    shutdown(w->fd, SHUT_RDWR);
+    w->shut = true;
+}
+
+static void *run(void *user)
+{
+    struct watch *watch = user;
+    while (!atomic_load(&watch->stop)) {
+        struct timespec pause = {0, 500000000};
+        nanosleep(&pause, NULL);
+        time_t now = now_s();
+        pthread_mutex_lock(&watch->lock);
+        for (struct watched *w = watch->list; w; w = w->next)
+            if (!w->shut && late(w, now))
+                shut(w);
+        pthread_mutex_unlock(&watch->lock);
+    }
+    return NULL;
+}
+
+struct watch *watch_create(void)
+{
+    struct watch *w = mem_zalloc(1, sizeof *w);
+    pthread_mutex_init(&w->lock, NULL);
+    BASE_CHECK(pthread_create(&w->thread, NULL, run, w) == 0);
+    return w;
+}
+
+void watch_destroy(struct watch *w)
+{
+    atomic_store(&w->stop, true);
+    pthread_join(w->thread, NULL);
+    free(w);
+}
+
+void watch_connection(void *user, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode code)
+{
+    struct watch *watch = ((struct server *)user)->watch;
+    struct watched *w = *context;
+    pthread_mutex_lock(&watch->lock);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+        w = mem_zalloc(1, sizeof *w);
+        *w = (struct watched){.watch = watch, .fd = info->connect_fd, .phase = FRESH, .since = now_s(), .next = watch->list,
+                              .place = &watch->list};
+        if (w->next)
+            w->next->place = &w->next;
+        watch->list = w;
+        *context = w;
+    } else if (w) {
+        *w->place = w->next;
+        if (w->next)
+            w->next->place = w->place;
+        free(w);
+        *context = NULL;
+    }
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static void enter(struct watched *w, enum phase phase, size_t received)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->watch->lock);
+    if (w->phase != phase)
+        w->since = now_s();
+    w->phase = phase;
+    w->received = received;
+    pthread_mutex_unlock(&w->watch->lock);
+}
+
+void watch_headers(struct watched *w)
+{
+    enter(w, HEADERS, 0);
+}
+
+void watch_body(struct watched *w, size_t received)
+{
+    enter(w, BODY, received);
+}
+
+void watch_reply(struct watched *w)
+{
+    enter(w, REPLYING, 0);
+}
+
+void watch_idle(struct watched *w)
+{
+    enter(w, IDLE, 0);
+}
