@@ -1,0 +1,7 @@
+/* toast-server: the HTTP side of the service. */
+#include "server/server.h"
+
+int main(int argc, char **argv)
+{
+    return server_main(argc, argv);
+}

@@ -1,0 +1,7 @@
+/* toast-worker: takes tasks of planning jobs from Redis. */
+#include "workers/worker.h"
+
+int main(int argc, char **argv)
+{
+    return worker_main(argc, argv, tasks_planner());
+}
