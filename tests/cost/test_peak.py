@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+# label: truth
+# timeout: 600
+"""Peaks within 15 % of XLA's (itx 30 %): small models that compile in seconds, a few baselines each."""
+import os
+import subprocess
+import sys
+
+source = os.environ["TOAST_SOURCE"]
+sys.exit(subprocess.run([sys.executable, os.path.join(source, "bench", "peak.py"), "--models",
+                         "mlp,paper_attention,itx,gpt_torch,t2b", "--plans", "5"]).returncode)
