@@ -3,9 +3,9 @@
 
     python3 tests/verify/generate.py        (needs jax; rewrites tests/verify/golden/*.mlir)
 
-A golden file is a list of modules separated by `// -----`; comments `// in I: numbers` and `// out I: numbers` give
-the row-major elements of @main's arguments and results (complex numbers as two). test_golden.c runs them without
-Python.
+A golden file is a module of functions @main0, @main1 ..; comments `// case N in I: numbers` and `// case N out I:
+numbers` give the row-major elements of their arguments and results (complex numbers as two). test_golden.c runs them
+without Python.
 """
 import os, re, sys, pathlib
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -64,9 +64,11 @@ class File:
     def add(self, text, *inputs):
         """text: a module or the body of @main with %0.. as arguments; inputs: arrays"""
         outputs = run(text, inputs)
-        lines = [text.strip()]
-        lines += ["// in %d: %s" % (i, numbers(x)) for i, x in enumerate(inputs)]
-        lines += ["// out %d: %s" % (i, numbers(x)) for i, x in enumerate(outputs)]
+        case = len(self.cases)
+        body = text.strip().removeprefix("module {\n").removesuffix("\n}")
+        lines = [re.sub(r"@(main|twice)\b", r"@\g<1>%d" % case, body)]
+        lines += ["  // case %d in %d: %s" % (case, i, numbers(x)) for i, x in enumerate(inputs)]
+        lines += ["  // case %d out %d: %s" % (case, i, numbers(x)) for i, x in enumerate(outputs)]
         self.cases.append("\n".join(lines) + "\n")
 
     def op(self, op, ins, outs, **keys):
@@ -89,7 +91,7 @@ class File:
 
     def write(self, folder):
         text = "// Written by tests/verify/generate.py; expected values are XLA's on one CPU device.\n"
-        (folder / (self.name + ".mlir")).write_text(text + "// -----\n".join(self.cases))
+        (folder / (self.name + ".mlir")).write_text(text + "module {\n" + "".join(self.cases) + "}\n")
         print(self.name, len(self.cases))
 
 
