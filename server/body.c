@@ -55,6 +55,8 @@ enum error_code body_begin(struct exchange *x, struct error *e)
     switch (b->kind) {
     case BODY_NONE:
         b->limit = 0;
+        if (announced || chunked)
+            return error_set(e, ERROR_MALFORMED, "this request takes no body");
         break;
     case BODY_MODULE:
     case BODY_BLOB:

@@ -15,7 +15,7 @@ void handle_livez(struct exchange *x)
 
 static void check(struct text *t, bool *all, const char *name, bool good, const char *fix)
 {
-    text_printf(t, "%s{\"name\":\"%s\",\"ok\":%s", *all && t->size < 40 ? "" : ",", name, good ? "true" : "false");
+    text_printf(t, "%s{\"name\":\"%s\",\"ok\":%s", t->size ? "," : "", name, good ? "true" : "false");
     if (!good)
         text_printf(t, ",\"fix\":\"%s\"", fix);
     text_add(t, "}");
@@ -31,9 +31,7 @@ void handle_readyz(struct exchange *x)
     struct queue *q = pool_take(x->server);
     bool reached = queue_check(q, &h, &e) == ERROR_OK;
     pool_give(x->server, q);
-    text_printf(&checks, "{\"name\":\"redis\",\"ok\":%s%s}", reached ? "true" : "false",
-                reached ? "" : ",\"fix\":\"start Redis or correct its address\"");
-    all &= reached;
+    check(&checks, &all, "redis", reached, "start Redis or correct its address");
     if (reached) {
         check(&checks, &all, "redis_primary", h.primary, "give the address of the primary, not of a replica");
         check(&checks, &all, "redis_append_only", h.append_only, "set appendonly yes");

@@ -1,0 +1,168 @@
+"""What the service's tests share: a real redis-server, toast-server and workers in a scratch folder, raw HTTP.
+
+Python's standard library only."""
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+BIN = pathlib.Path(os.environ.get("TOAST_BIN", "build/release/bin"))
+SOURCE = pathlib.Path(os.environ.get("TOAST_SOURCE", "."))
+
+
+class Service:
+    """redis + server + workers; close() ends them all and removes the folder."""
+
+    def __init__(self, workers=0, environment=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="toast-service-"))
+        self.environment = dict(os.environ, **(environment or {}))
+        self.redis_address = f"unix:{self.folder}/redis.sock"
+        self.store = f"dir:{self.folder}/data"
+        self.redis = self.server = None
+        self.port = 0
+        self.workers = []
+        self.log = open(self.folder / "log", "ab")
+        try:
+            self.start_redis()
+            self.start_server()
+            for _ in range(workers):
+                self.start_worker()
+        except BaseException:
+            self.close()
+            raise
+
+    def start_redis(self):
+        self.redis = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", f"{self.folder}/redis.sock", "--dir", str(self.folder),
+             "--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "256mb", "--maxmemory-policy", "noeviction",
+             "--save", ""], stdout=self.log, stderr=self.log)
+        for _ in range(500):
+            probe = socket.socket(socket.AF_UNIX)
+            try:
+                probe.connect(f"{self.folder}/redis.sock")
+                probe.sendall(b"PING\r\n")
+                if probe.recv(64).startswith(b"+PONG"):
+                    return
+            except OSError:
+                pass
+            finally:
+                probe.close()
+            time.sleep(0.01)
+        raise RuntimeError("redis-server did not start")
+
+    def start_server(self):
+        ready = self.folder / "port"
+        ready.unlink(missing_ok=True)
+        listen = f"127.0.0.1:{self.port}"
+        self.server = subprocess.Popen(
+            [BIN / "toast-server", "--redis", self.redis_address, "--store", self.store, "--listen", listen,
+             "--ready-file", str(ready)], stdout=self.log, stderr=self.log, env=self.environment)
+        for _ in range(1000):
+            if ready.exists():
+                self.port = int(ready.read_text())
+                return
+            if self.server.poll() is not None:
+                break
+            time.sleep(0.01)
+        raise RuntimeError("toast-server did not start: " + (self.folder / "log").read_text()[-2000:])
+
+    def start_worker(self, threads=1):
+        worker = subprocess.Popen(
+            [BIN / "toast-worker", "--redis", self.redis_address, "--store", self.store, "--threads", str(threads)],
+            stdout=self.log, stderr=self.log, env=self.environment)
+        self.workers.append(worker)
+        return worker
+
+    def redis_cli(self, *arguments):
+        return subprocess.run(["redis-cli", "-s", f"{self.folder}/redis.sock", *arguments], capture_output=True, text=True,
+                              check=True).stdout.strip()
+
+    def request(self, method, path, body=None, headers=None, timeout=30):
+        """-> (status, headers with lower-case names, bytes)"""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, body, headers or {})
+            reply = connection.getresponse()
+            return reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read()
+        finally:
+            connection.close()
+
+    def json(self, method, path, body=None, headers=None):
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+            headers = dict({"Content-Type": "application/json"}, **(headers or {}))
+        status, _, data = self.request(method, path, body, headers)
+        return status, json.loads(data)
+
+    def raw(self, data, timeout=5, wait=None):
+        """sends bytes as they are; -> everything that comes back until the server closes or is silent for `timeout`"""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
+            for piece in data if isinstance(data, list) else [data]:
+                s.sendall(piece)
+                if wait:
+                    time.sleep(wait)
+            got = b""
+            try:
+                while chunk := s.recv(65536):
+                    got += chunk
+            except (TimeoutError, ConnectionResetError):
+                pass
+            return got
+
+    def wait(self, job, seconds=60):
+        """-> the job's body once it has ended"""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            status, body = self.json("GET", f"/v1/jobs/{job}")
+            assert status == 200, (status, body)
+            if body["state"] in ("succeeded", "failed", "cancelled", "expired", "dead"):
+                return body
+            time.sleep(0.05)
+        raise AssertionError(f"job {job} did not end in {seconds} s: {body}")
+
+    def close(self):
+        for process in [*self.workers, self.server, self.redis]:
+            if process and process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(8)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def multipart(parts, boundary="toast-boundary"):
+    """{name: bytes} -> (body, headers)"""
+    body = b""
+    for name, value in parts.items():
+        body += (f"--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"x\"\r\n\r\n").encode()
+        body += value + b"\r\n"
+    return body + f"--{boundary}--\r\n".encode(), {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+
+
+def main(tests):
+    """runs the functions; exit status for ctest"""
+    failed = 0
+    wanted = sys.argv[1:]
+    for test in tests:
+        if wanted and test.__name__ not in wanted:
+            continue
+        began = time.monotonic()
+        try:
+            test()
+            print(f"ok   {test.__name__} {time.monotonic() - began:.1f} s", flush=True)
+        except Exception as problem:   # every failure is shown; the others still run
+            failed += 1
+            import traceback
+            traceback.print_exc()
+            print(f"FAIL {test.__name__}: {problem}", flush=True)
+    sys.exit(1 if failed else 0)
