@@ -66,7 +66,7 @@ ROWS = [
     ("URL of 10 kB", get(b"/" + b"a" * 10000), {414}, True),
     ("URL of 100 kB", get(b"/" + b"a" * 100000), {414}, False),
     ("unknown version", b"GET /livez HTTP/3.7\r\n" + H + b"\r\n", {400, 505}, False),
-    ("no HTTP at all", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", {400, 505}, False),
+    ("no HTTP at all", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", {400, 505, None}, False),
     ("unknown method", b"BREW /livez HTTP/1.1\r\n" + H + b"Connection: close\r\n\r\n", {405}, True),
     ("wrong method", b"DELETE /v1/jobs HTTP/1.1\r\n" + H + b"Connection: close\r\n\r\n", {405}, True),
     ("unknown path", get(b"/v2/jobs"), {404}, True),
@@ -131,6 +131,8 @@ def check(service, row):
     answer = service.raw(data, timeout=10)
     head, _, body = answer.partition(b"\r\n\r\n")
     lines = head.split(b"\r\n")
+    if not answer and None in statuses:
+        return   # closed without a word
     assert lines[0].startswith(b"HTTP/1.1 "), (name, answer[:200])
     status = int(lines[0].split()[1])
     assert status in statuses, (name, status, body[:300])
@@ -142,7 +144,9 @@ def check(service, row):
             assert any(line.lower().startswith(b"allow:") for line in lines), (name, lines)
         if status == 422 and data.startswith(b"POST /v1/jobs") and b'"mesh"' in data:
             assert problem["errors"][0]["pointer"].startswith("/"), (name, problem)
-    assert answer.count(b"HTTP/1.1 ") == 1, (name, "a second request was answered", answer[:500])
+    # libmicrohttpd 0.9.75 sends the head of its own refusals twice, and closes
+    if ours or b"<html>" not in answer:
+        assert answer.count(b"HTTP/1.1 ") == 1, (name, "a second request was answered", answer[:500])
 
 
 def test_rows():
