@@ -86,10 +86,25 @@ struct core_delta {
 };
 void core_delta_release(struct core_delta *d);
 
+/* What bench/search varies; all else runs with core_tuning_default. Part of the search's identity. */
+struct core_tuning {
+    uint32_t walkers;         /* of 8 rollouts, how many are walkers' */
+    uint32_t playout;         /* of 16: chance that a playout goes one action on */
+    uint32_t explore;         /* weight of PUCT's second term, in quarters */
+    uint32_t press;           /* of 16: chance that a trajectory goes on past plans whose price is known */
+    uint8_t mean_only;        /* Q without the maximum */
+    uint8_t uniform_prior;
+    uint8_t last_only;        /* decisions are only appended */
+    uint8_t no_polish;
+    uint8_t apart;            /* every task starts from an empty snapshot */
+};
+struct core_tuning core_tuning_default(void);
+
 struct core_memo;
 struct search {
     struct search_domain *domain;                  /* owned */
     struct search_options options;                 /* with defaults put in */
+    struct core_tuning tuning;
     uint64_t id;                                   /* of problem and options: blobs of another search are refused */
     uint32_t first_rollouts;                       /* of a task of epoch 0 */
     uint64_t polish_budget;                        /* evaluations */
@@ -99,6 +114,10 @@ struct search {
     int32_t root_reward;
     struct core_memo *memo;
 };
+/* before search_begin: other tuning, and the identity that goes with it */
+void core_tune(struct search *s, struct core_tuning tuning);
+/* tree and best plans as at the beginning */
+void core_snapshot_reset(const struct search *s, struct core_snapshot *p);
 int32_t core_reward(const struct search *s, struct cost c);
 void core_plan_publish(const struct search *s, const struct core_plan *p, struct search_plan *out);
 /* rollouts of task `index` in the snapshot's epoch */

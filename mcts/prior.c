@@ -53,6 +53,10 @@ void core_prior_fill(struct core_task *t)
         double believed = gain == TREE_UNKNOWN ? 0.5 : gain > 0 ? 0.5 + 0.5 * gain / most : 0.25;
         double often = (records[a].gains + 2 * believed) / (records[a].tries + 2);
         double place = a % 2 == TREE_FIRST ? 0.7 : 1;
+        if (t->s->tuning.last_only && a % 2 == TREE_FIRST)
+            place = 0;
+        if (t->s->tuning.uniform_prior)
+            often = 1;
         double weight = (0.05 + often) * (0.05 + often) * place * (0.5 + rng_unit(&t->rng));
         t->prior[a] = weight;
         sum += weight;

@@ -33,8 +33,10 @@ static void back_up(struct core_task *t, const struct path *path, uint32_t node)
     t->rollouts++;
 }
 
-static double quality(const struct tree_edge *d)
+static double quality(const struct core_task *t, const struct tree_edge *d)
 {
+    if (t->s->tuning.mean_only)
+        return (double)d->w / d->n;
     return 0.5 * ((double)d->w / d->n) + 0.5 * d->best;
 }
 
@@ -52,7 +54,7 @@ static struct range range_of(const struct core_task *t, uint32_t node)
         const struct tree_edge *d = &tree->edges.at[i];
         if (!d->n)
             continue;
-        double q = quality(d);
+        double q = quality(t, d);
         r.low = r.visits == 0 || q < r.low ? q : r.low;
         r.high = r.visits == 0 || q > r.high ? q : r.high;
         r.visits += d->n;
@@ -62,24 +64,24 @@ static struct range range_of(const struct core_task *t, uint32_t node)
     return r;
 }
 
-/* The action of highest Q + U; of those never tried only the one of highest prior can win. TREE_NONE - 1: none left.
+/* The action of highest Q + U; of those never tried only the one of highest prior can win. False: none left.
  * The stop edge exists from the node's first pricing on and competes by its own record. */
-static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, uint32_t *edge)
+static bool select_action(struct core_task *t, uint32_t node, bool press, uint32_t *action, uint32_t *edge)
 {
     const struct tree *tree = &t->p->tree;
     struct range range = range_of(t, node);
-    double root = __builtin_sqrt(range.visits + 1), best = -1;
+    double reach = __builtin_sqrt(range.visits + 1) * 0.25 * t->s->tuning.explore, best = -1;
     bool found = false;
     t->stamp++;
     for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
         const struct tree_edge *d = &tree->edges.at[i];
         if (d->action != TREE_STOP)
             t->mark[d->action] = t->stamp;
-        if (d->child == tree->nodes.at[node].state && d->action != TREE_STOP)
+        if (d->child == tree->nodes.at[node].state && (press || d->action != TREE_STOP))
             continue;
-        double q = d->n ? (quality(d) - range.low) / (range.high - range.low) : 0.5;
+        double q = d->n ? (quality(t, d) - range.low) / (range.high - range.low) : 0.5;
         double prior = d->action == TREE_STOP ? 1.0 / core_action_count(t->s) : t->prior[d->action];
-        double score = q + prior * root * 2 / (1 + d->n);
+        double score = q + prior * reach / (1 + d->n);
         if (!found || score > best || (score == best && d->action < *action)) {
             found = true;
             best = score;
@@ -91,9 +93,9 @@ static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, 
         return found;
     for (uint32_t i = 0; i < core_action_count(t->s); i++) {
         uint32_t a = t->order[i];
-        if (t->mark[a] == t->stamp)
+        if (t->mark[a] == t->stamp || (t->s->tuning.last_only && a % 2 == TREE_FIRST))
             continue;
-        if (!found || 0.5 + t->prior[a] * root * 2 > best) {
+        if (!found || 0.5 + t->prior[a] * reach > best) {
             found = true;
             *action = a;
             *edge = TREE_NONE;
@@ -106,7 +108,7 @@ static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, 
 /* From a plan that nobody had seen: a few further actions by prior, then a price. */
 static enum error_code play_out(struct core_task *t, struct search_list *list, struct hash128 *hash)
 {
-    for (uint32_t tries = 0; tries < 4 && rng_below(&t->rng, 4) == 0; tries++) {
+    for (uint32_t tries = 0; tries < 4 && rng_below(&t->rng, 16) < t->s->tuning.playout; tries++) {
         struct search_list next = *list;
         struct hash128 next_hash;
         if (!core_list_act(&next, core_prior_draw(t)))
@@ -149,10 +151,10 @@ static enum error_code expand(struct core_task *t, struct path *path, uint32_t *
 static enum error_code trajectory(struct core_task *t, uint32_t node, struct error *e)
 {
     struct path path = {.count = 0};
-    bool ended = false;
+    bool ended = false, press = rng_below(&t->rng, 16) < t->s->tuning.press;
     while (!ended && path.count < MAX_PATH - 1) {
         uint32_t action, edge;
-        if (!select_action(t, node, &action, &edge) || action == TREE_STOP)
+        if (!select_action(t, node, press, &action, &edge) || action == TREE_STOP)
             break;
         if (edge == TREE_NONE) {
             enum error_code code = expand(t, &path, &node, action, &ended, e);
@@ -302,14 +304,14 @@ enum error_code core_rollouts(struct core_task *t, struct error *e)
         if (code)
             break;
         uint64_t kind = rng_below(&t->rng, 8);
-        if (kind < 4 && s->domain->decision_count) {
+        if (kind < s->tuning.walkers && s->domain->decision_count) {
             if (rng_below(&t->rng, 32) == 0)
                 walker_start(t, &walker);
             code = walk(t, &walker, e);
             continue;
         }
         const struct core_plan *start = &s->root;
-        if (kind < 6 && baselines)
+        if (baselines && rng_below(&t->rng, 2))
             start = &s->baselines[rng_below(&t->rng, baselines)];
         uint32_t node = tree_node(&t->p->tree, tree_state(start->hash), start->list.at, start->list.count);
         if (t->p->tree.nodes.at[node].value == TREE_UNKNOWN)

@@ -24,6 +24,11 @@ void core_plan_publish(const struct search *s, const struct core_plan *p, struct
         snprintf(out->found_by, sizeof out->found_by, "%s", found_names[p->found]);
 }
 
+struct core_tuning core_tuning_default(void)
+{
+    return (struct core_tuning){.walkers = 4, .playout = 4, .explore = 8, .press = 8};
+}
+
 static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high)
 {
     return x < low ? low : x > high ? high : x;
@@ -50,7 +55,6 @@ static enum error_code set_options(struct search *s, const struct search_options
     if (s->options.method == SEARCH_START)
         s->domain->baseline_count = 0;
     s->first_rollouts = (uint32_t)clamp((1u << 18) / operations, 4, 1024);
-    s->polish_budget = s->options.rollouts / 4;
     return ERROR_OK;
 }
 
@@ -95,9 +99,21 @@ static uint64_t identity(const struct search *s)
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = hash_combine(h, words[i]);
+    const struct core_tuning *t = &s->tuning;
+    const uint64_t tuned[] = {t->walkers, t->playout, t->explore, t->press, t->mean_only, t->uniform_prior, t->last_only,
+                              t->no_polish, t->apart};
+    for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
+        h = hash_combine(h, tuned[i]);
     for (uint32_t i = 0; i < s->domain->baseline_count; i++)
         h = hash_combine(h, s->baselines[i].hash.lo ^ (uint64_t)s->baselines[i].cost.c);
     return h;
+}
+
+void core_tune(struct search *s, struct core_tuning tuning)
+{
+    s->tuning = tuning;
+    s->polish_budget = tuning.no_polish ? 0 : s->options.rollouts / 4;
+    s->id = identity(s);
 }
 
 enum error_code search_create_on(struct search_domain *d, const struct search_options *options, struct search **out,
@@ -115,7 +131,7 @@ enum error_code search_create_on(struct search_domain *d, const struct search_op
         search_destroy(s);
         return code;
     }
-    s->id = identity(s);
+    core_tune(s, core_tuning_default());
     *out = s;
     return ERROR_OK;
 }
@@ -141,6 +157,21 @@ const struct search_plan *search_baseline(const struct search *s, uint32_t i)
     return &s->baseline_plans[i];
 }
 
+void core_snapshot_reset(const struct search *s, struct core_snapshot *p)
+{
+    tree_release(&p->tree);
+    p->elites.count = 0;
+    core_elites_offer(&p->elites, &s->root);
+    uint32_t node = tree_node(&p->tree, tree_state(s->root.hash), s->root.list.at, s->root.list.count);
+    p->tree.nodes.at[node].value = s->root_reward;
+    for (uint32_t i = 0; i < s->domain->baseline_count && !s->options.no_baselines; i++) {
+        const struct core_plan *b = &s->baselines[i];
+        core_elites_offer(&p->elites, b);
+        node = tree_node(&p->tree, tree_state(b->hash), b->list.at, b->list.count);
+        p->tree.nodes.at[node].value = core_reward(s, b->cost);
+    }
+}
+
 void search_begin(const struct search *s, struct search_blob *snapshot)
 {
     struct core_snapshot p = {.phase = SEARCH_EPOCHS, .tasks = s->options.parallelism};
@@ -148,15 +179,7 @@ void search_begin(const struct search *s, struct search_blob *snapshot)
     p.gains = mem_zalloc(decisions, sizeof *p.gains);
     for (uint32_t i = 0; i < decisions; i++)
         p.gains[i] = TREE_UNKNOWN;
-    core_elites_offer(&p.elites, &s->root);
-    uint32_t node = tree_node(&p.tree, tree_state(s->root.hash), s->root.list.at, s->root.list.count);
-    p.tree.nodes.at[node].value = s->root_reward;
-    for (uint32_t i = 0; i < s->domain->baseline_count && !s->options.no_baselines; i++) {
-        const struct core_plan *b = &s->baselines[i];
-        core_elites_offer(&p.elites, b);
-        node = tree_node(&p.tree, tree_state(b->hash), b->list.at, b->list.count);
-        p.tree.nodes.at[node].value = core_reward(s, b->cost);
-    }
+    core_snapshot_reset(s, &p);
     p.curve_count = 1;
     p.curve[0] = (struct core_curve){0, p.elites.at[0].cost, p.elites.at[0].price.step_ps};
     if (!decisions || s->options.method == SEARCH_BASELINES || s->options.method == SEARCH_START) {

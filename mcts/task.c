@@ -155,6 +155,8 @@ enum error_code search_task(const struct search *s, const void *snapshot, size_t
         core_snapshot_release(&p);
         return code;
     }
+    if (s->tuning.apart && p.phase == SEARCH_EPOCHS)
+        core_snapshot_reset(s, &p);
     uint32_t actions = core_action_count(s);
     struct core_task t = {.s = s, .p = &p, .control = control, .index = index,
                           .rng = {hash_combine(hash_combine(hash_combine(s->options.seed, p.epoch), p.phase), index)}};

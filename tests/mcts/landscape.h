@@ -10,14 +10,6 @@
 
 #include "mcts/core.h"
 
-/* the order of plans as price.h states it, where cost/ is not linked */
-__attribute__((weak)) int cost_compare(struct cost a, struct hash128 ha, struct cost b, struct hash128 hb)
-{
-    if (a.over_steps != b.over_steps)
-        return a.over_steps < b.over_steps ? -1 : 1;
-    return a.c != b.c ? (a.c < b.c ? -1 : 1) : hash128_compare(ha, hb);
-}
-
 enum { LAND_OPS = 12, LAND_GROUPS = 8, LAND_AXES = 2 };
 
 struct land {
