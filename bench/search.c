@@ -1,0 +1,369 @@
+/* The search, measured: against every baseline, random and greedy search at equal evaluations, exhaustion on tiny
+ * programs; best price by rollouts; threads; what each part of it is worth.
+ *
+ *   bench_search [--models a,b,..] [--seed N] [--rollouts N] [--table quality|curve|threads|tiny|parts|action|all]
+ *
+ * Meshes and devices are those of the table below: plans fit there, so that time decides. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "ir/prepare.h"
+#include "ir/read.h"
+#include "mcts/core.h"
+
+static const struct bench_module {
+    const char *name, *mesh, *device;
+} modules[] = {
+    {"mlp.mlir", "data=4,model=2", "a100-40"},
+    {"paper_attention.mlir", "data=4,model=2", "a100-40"},
+    {"t2b.mlir.gz", "data=8,model=8", "a100-40"},
+    {"t2b_16k.mlir.gz", "data=8,model=8", "a100-40"},
+    {"t2b_remat.mlir.gz", "data=8,model=8", "a100-40"},
+    {"t2b_scan.mlir.gz", "data=8,model=8", "a100-40"},
+    {"t2b_flat.mlir.gz", "data=8,model=8", "a100-40"},
+    {"gpt_torch.mlir.gz", "data=4,model=4", "a100-40"},
+    {"t7b.mlir.gz", "data=8,model=8", "a100-80"},
+    {"gpt.mlir.gz", "data=8,model=8", "a100-40"},
+    {"gns.mlir.gz", "data=4,model=4", "a100-40"},
+    {"unet.mlir.gz", "data=4,model=4", "a100-40"},
+    {"itx.mlir.gz", "data=4,model=4", "a100-40"},
+};
+enum { MODULES = sizeof modules / sizeof *modules };
+
+struct problem {
+    const char *name;
+    struct ir_program read, prepared;
+    struct nda *nda;
+    struct plan_context *context;
+    struct mesh mesh;
+    struct cost_machine machine;
+    struct evaluator *evaluator;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void must(enum error_code code, const struct error *e)
+{
+    if (code == ERROR_OK)
+        return;
+    fprintf(stderr, "bench_search: %s: %s (line %d)\n", error_code_text(code), e->message, e->line);
+    exit(1);
+}
+
+static void problem_open(const struct bench_module *m, const char *folder, struct problem *p)
+{
+    struct error e;
+    char path[1024], *text;
+    size_t size;
+    *p = (struct problem){.name = m->name};
+    snprintf(path, sizeof path, "%s/%s", folder, m->name);
+    must(file_read(path, (size_t)1 << 30, &text, &size, &e), &e);
+    must(ir_read(text, size, NULL, &p->read, &e), &e);
+    free(text);
+    must(ir_prepare(&p->read, &p->prepared, &e), &e);
+    must(nda_create(&p->prepared, NULL, &p->nda, &e), &e);
+    must(mesh_parse(m->mesh, &p->mesh, &e), &e);
+    must(cost_machine_create(&p->mesh, m->device, 0, &p->machine, &e), &e);
+    must(plan_context_create(p->nda, &p->mesh, NULL, 0, &p->context, &e), &e);
+    struct spmd_options walk = spmd_default_options(&p->mesh);
+    cost_axis_order(&p->machine, &p->mesh, walk.axis_order);
+    must(evaluator_create(p->context, &p->machine, &walk, &p->evaluator, &e), &e);
+}
+
+static void problem_close(struct problem *p)
+{
+    evaluator_destroy(p->evaluator);
+    plan_context_destroy(p->context);
+    nda_destroy(p->nda);
+    ir_program_release(&p->prepared);
+    ir_program_release(&p->read);
+}
+
+struct outcome {
+    struct search_state state;
+    double seconds;
+};
+
+static struct outcome solve(const struct problem *p, struct search_options o, const struct core_tuning *tuning,
+                            uint32_t threads)
+{
+    struct search *s;
+    struct error e;
+    struct outcome out;
+    must(search_create(p->evaluator, &o, &s, &e), &e);
+    if (tuning)
+        core_tune(s, *tuning);
+    double start = now_s();
+    must(search_run(s, threads, 0, NULL, NULL, &out.state, NULL, &e), &e);
+    out.seconds = now_s() - start;
+    search_destroy(s);
+    return out;
+}
+
+static double cost_of(const struct search_plan *p)
+{
+    return (double)p->cost.c * 0x1p-32;
+}
+
+/* how much dearer b is than a, in percent of C; bytes over the limit count first */
+static double worse(const struct search_plan *a, const struct search_plan *b)
+{
+    if (a->cost.over_steps != b->cost.over_steps)
+        return a->cost.over_steps < b->cost.over_steps ? 999 : -999;
+    return 100 * (cost_of(b) / cost_of(a) - 1);
+}
+
+static struct search_plan best_baseline(const struct problem *p)
+{
+    struct search *s;
+    struct error e;
+    struct search_options o = {.method = SEARCH_BASELINES};
+    must(search_create(p->evaluator, &o, &s, &e), &e);
+    BASE_CHECK(search_baseline_count(s) > 0);
+    struct search_plan best = *search_baseline(s, 0);
+    for (uint32_t i = 1; i < search_baseline_count(s); i++) {
+        const struct search_plan *b = search_baseline(s, i);
+        if (cost_compare(b->cost, b->hash, best.cost, best.hash) < 0)
+            best = *b;
+    }
+    search_destroy(s);
+    return best;
+}
+
+static void print_decisions(const struct problem *p, const struct search_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        struct text t = {0};
+        plan_decision_text(p->context, plan->decisions[i], &t);
+        printf("%s%s", i ? " " : "", t.at);
+        text_release(&t);
+    }
+    printf("\n");
+}
+
+static void table_quality(const struct problem *p, const struct bench_module *m, struct search_options o)
+{
+    struct search_plan expert = best_baseline(p);
+    struct outcome with = solve(p, o, NULL, 2);
+    struct search_options other = o;
+    other.no_baselines = 1;
+    struct outcome without = solve(p, other, NULL, 2);
+    other.rollouts = (uint32_t)without.state.evaluations;
+    other.method = SEARCH_RANDOM;
+    struct outcome random = solve(p, other, NULL, 1);
+    other.method = SEARCH_GREEDY;
+    struct outcome greedy = solve(p, other, NULL, 1);
+    const struct search_plan *best = &with.state.best;
+    printf("| %s | %s %s | %.4f | %.1f ms | %.1f GiB%s | %+.2f %% | %+.2f %% | %+.2f %% | %+.2f %% | %lu / %lu | %.1f s |\n",
+           p->name, m->mesh, m->device, cost_of(best), (double)best->price.step_ps * 1e-9,
+           (double)best->price.peak_bytes / (1 << 30), best->cost.over_steps ? " (too much)" : "",
+           worse(best, &expert), worse(best, &without.state.best), worse(&without.state.best, &random.state.best),
+           worse(&without.state.best, &greedy.state.best), (unsigned long)with.state.rollouts,
+           (unsigned long)with.state.evaluations, with.seconds);
+    printf("|   | %s; %s; best expert %s | | | | | | | | | |\n|   | ", best->found_by, with.state.stop_reason, expert.found_by);
+    print_decisions(p, best);
+    fflush(stdout);
+}
+
+static void table_curve(const struct problem *p, struct search_options o)
+{
+    struct outcome x = solve(p, o, NULL, 2);
+    printf("| %s |", p->name);
+    for (uint32_t i = 0; i < x.state.curve_count; i++)
+        printf(" %lu: %.4f", (unsigned long)x.state.curve[i].rollouts, (double)x.state.curve[i].cost.c * 0x1p-32);
+    printf(" |\n");
+    fflush(stdout);
+}
+
+static void table_threads(const struct problem *p, struct search_options o)
+{
+    struct outcome one = solve(p, o, NULL, 1), two = solve(p, o, NULL, 2);
+    bool same = memcmp(&one.state, &two.state, sizeof one.state) == 0;
+    printf("| %s | %lu | %lu | %.2f s | %.0f/s | %.2f s | %.0f/s | %.2f | %s |\n", p->name,
+           (unsigned long)one.state.rollouts, (unsigned long)one.state.evaluations, one.seconds,
+           (double)one.state.rollouts / one.seconds, two.seconds, (double)two.state.rollouts / two.seconds,
+           one.seconds / two.seconds, same ? "same" : "DIFFERENT");
+    fflush(stdout);
+}
+
+/* Every plan that any list of decisions reaches, if there are at most `most` of them. */
+static uint32_t exhaust(const struct problem *p, uint32_t most, struct cost *best, struct hash128 *best_hash)
+{
+    struct search_domain *d;
+    struct error e;
+    must(search_domain_create(p->evaluator, &d, &e), &e);
+    struct evaluator_session *evaluator = evaluator_session_create(p->evaluator);
+    void *session = d->session_create(d, evaluator);
+    struct tree seen = {0};
+    VEC(struct search_list) lists = {0};
+    struct search_list empty = {.count = 0};
+    struct price price;
+    d->replay(session, &empty, best_hash);
+    must(d->price(session, &empty, &price, best, &e), &e);
+    tree_node(&seen, tree_state(*best_hash), NULL, 0);
+    VEC_PUSH(&lists, empty);
+    for (size_t i = 0; i < lists.count && lists.count <= most; i++) {
+        for (uint32_t a = 0; a < d->decision_count; a++) {
+            struct search_list next = lists.at[i];
+            struct hash128 hash;
+            struct cost cost;
+            if (!core_list_insert(&next, next.count, (uint16_t)a))
+                continue;
+            d->replay(session, &next, &hash);
+            if (tree_find(&seen, tree_state(hash)) != TREE_NONE)
+                continue;
+            tree_node(&seen, tree_state(hash), next.at, next.count);
+            VEC_PUSH(&lists, next);
+            must(d->price(session, &next, &price, &cost, &e), &e);
+            if (cost_compare(cost, hash, *best, *best_hash) < 0) {
+                *best = cost;
+                *best_hash = hash;
+            }
+        }
+    }
+    uint32_t count = (uint32_t)lists.count;
+    VEC_FREE(&lists);
+    tree_release(&seen);
+    d->session_destroy(session);
+    evaluator_session_destroy(evaluator);
+    d->destroy(d);
+    return count;
+}
+
+static void table_tiny(const struct problem *p, struct search_options o)
+{
+    enum { MOST = 20000 };
+    struct cost best;
+    struct hash128 hash;
+    uint32_t plans = exhaust(p, MOST, &best, &hash);
+    if (plans > MOST) {
+        printf("| %s | more than %d plans | | |\n", p->name, MOST);
+        return;
+    }
+    o.no_baselines = 1;
+    struct outcome x = solve(p, o, NULL, 2);
+    bool equal = x.state.best.cost.c == best.c && x.state.best.cost.over_steps == best.over_steps;
+    printf("| %s | %u | %.6f | %.6f %s after %lu evaluations |\n", p->name, plans, (double)best.c * 0x1p-32,
+           cost_of(&x.state.best), equal ? "equal" : "WORSE", (unsigned long)x.state.evaluations);
+    fflush(stdout);
+}
+
+static void table_parts(const struct problem *p, struct search_options o)
+{
+    static const char *const names[] = {"as shipped", "no walkers", "walkers alone", "no playout", "explore x 1/2",
+                                        "explore x 2", "mean only", "uniform prior", "append only", "no polish",
+                                        "tasks apart"};
+    o.no_baselines = 1;
+    struct search_plan reference = {.count = 0};
+    printf("| %s |", p->name);
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct core_tuning t = core_tuning_default();
+        t.walkers = i == 1 ? 0 : i == 2 ? 8 : t.walkers;
+        t.playout = i == 3 ? 0 : t.playout;
+        t.explore = i == 4 ? t.explore / 2 : i == 5 ? t.explore * 2 : t.explore;
+        t.mean_only = i == 6;
+        t.uniform_prior = i == 7;
+        t.last_only = i == 8;
+        t.no_polish = i == 9;
+        t.apart = i == 10;
+        double sum = 0, evaluations = 0;
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            o.seed = seed;
+            struct outcome x = solve(p, o, &t, 2);
+            if (i == 0 && seed == 0)
+                reference = x.state.best;
+            sum += worse(&reference, &x.state.best) / 3;
+            evaluations += (double)x.state.evaluations / 3;
+        }
+        printf(" %s %+.2f %% (%.0f) |", names[i], sum, evaluations);
+        fflush(stdout);
+    }
+    printf("\n");
+}
+
+static void table_action(const struct problem *p, struct search_options o)
+{
+    struct outcome ours = solve(p, o, NULL, 2);
+    o.method = SEARCH_PER_ACTION;
+    struct outcome theirs = solve(p, o, NULL, 2);
+    printf("| %s | %.4f | %lu | %.2f s | %.4f | %lu | %.2f s |\n", p->name, cost_of(&ours.state.best),
+           (unsigned long)ours.state.evaluations, ours.seconds, cost_of(&theirs.state.best),
+           (unsigned long)theirs.state.evaluations, theirs.seconds);
+    fflush(stdout);
+}
+
+static const struct {
+    const char *name, *head;
+} tables[] = {
+    {"quality", "| module | mesh | best C | step | peak | best expert | no baselines | random | greedy | rollouts / evaluations | time |\n"
+                "|---|---|---|---|---|---|---|---|---|---|---|"},
+    {"curve", "| module | best C by rollouts |\n|---|---|"},
+    {"threads", "| module | rollouts | evaluations | 1 thread | | 2 threads | | speed-up | result |\n|---|---|---|---|---|---|---|---|---|"},
+    {"tiny", "| module | plans | best of all | search |\n|---|---|---|---|"},
+    {"parts", "| module | how much dearer than as shipped, mean of 3 seeds, without baselines (evaluations) |\n|---|---|"},
+    {"action", "| module | decisions by color: C | evaluations | time | by argument: C | evaluations | time |\n|---|---|---|---|---|---|---|"},
+};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+static bool listed(const char *list, const char *name)
+{
+    size_t size = strcspn(name, ".");
+    for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+        if (strcspn(at, ",") == size && strncmp(at, name, size) == 0)
+            return true;
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = NULL, *table = "quality", *folder = "tests/models", *mesh = NULL, *device = NULL;
+    struct search_options o = {0};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--models"))
+            only = argv[i + 1];
+        else if (!strcmp(argv[i], "--table"))
+            table = argv[i + 1];
+        else if (!strcmp(argv[i], "--folder"))
+            folder = argv[i + 1];
+        else if (!strcmp(argv[i], "--mesh"))
+            mesh = argv[i + 1];
+        else if (!strcmp(argv[i], "--device"))
+            device = argv[i + 1];
+        else if (!strcmp(argv[i], "--seed"))
+            o.seed = strtoull(argv[i + 1], NULL, 10);
+        else if (!strcmp(argv[i], "--rollouts"))
+            o.rollouts = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+    }
+    for (int t = 0; t < TABLES; t++) {
+        if (strcmp(table, "all") && strcmp(table, tables[t].name))
+            continue;
+        printf("\n%s\n", tables[t].head);
+        for (int i = 0; i < MODULES; i++) {
+            struct bench_module m = modules[i];
+            if (only && !listed(only, m.name))
+                continue;
+            m.mesh = mesh ? mesh : m.mesh;
+            m.device = device ? device : m.device;
+            struct problem p;
+            problem_open(&m, folder, &p);
+            switch (t) {
+            case 0: table_quality(&p, &m, o); break;
+            case 1: table_curve(&p, o); break;
+            case 2: table_threads(&p, o); break;
+            case 3: table_tiny(&p, o); break;
+            case 4: table_parts(&p, o); break;
+            case 5: table_action(&p, o); break;
+            }
+            problem_close(&p);
+        }
+    }
+    return 0;
+}
