@@ -203,7 +203,7 @@ static uint32_t exhaust(const struct problem *p, uint32_t most, struct cost *bes
     struct evaluator_session *evaluator = evaluator_session_create(p->evaluator);
     void *session = d->session_create(d, evaluator);
     struct tree seen = {0};
-    VEC(struct search_list) lists = {0};
+    VEC(struct search_list) lists = {NULL, 0, 0};
     struct search_list empty = {.count = 0};
     struct price price;
     d->replay(session, &empty, best_hash);

@@ -150,7 +150,7 @@ static struct search_domain *land_create(uint64_t seed, uint32_t groups)
 static uint32_t land_exhaust(const struct search_domain *d, struct cost *best, struct hash128 *best_hash)
 {
     struct tree seen = {0};
-    VEC(struct search_list) lists = {0};
+    VEC(struct search_list) lists = {NULL, 0, 0};
     struct search_list empty = {.count = 0};
     void *session = land_session(d, NULL);
     struct hash128 hash;
