@@ -213,3 +213,8 @@ enum error_code search_open(const struct search *s, const void *snapshot, size_t
     core_snapshot_release(&p);
     return code;
 }
+
+uint64_t search_budget(const struct search *s)
+{
+    return s->options.rollouts;
+}
