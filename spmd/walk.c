@@ -133,6 +133,19 @@ static void emit_result(struct walk *w)
     walk_push_operands(w, s, base);
 }
 
+/* A transpose or reshape of a value whose all_reduce is held back: made where it is wanted, so that it does not force
+ * the all_reduce. */
+static bool waits(const struct walk *w, uint32_t op)
+{
+    const struct walk_op *o = &w->t->ops[op];
+
+    if (!w->s->pending.count || !(o->flags & WALK_REMAKE) || o->pass != WALK_PASS_LAYOUT ||
+        w->s->part_of[ir_result(w->program, op, 0)])
+        return false;
+    uint32_t version = w->s->head[ir_operand(w->program, op, 0)];
+    return version == SPMD_NONE || w->l->values[version].step == WALK_PENDING;
+}
+
 void walk_block(struct walk *w, uint32_t block)
 {
     const struct ir_block *b = &w->program->blocks[block];
@@ -148,7 +161,7 @@ void walk_block(struct walk *w, uint32_t block)
                 walk_branch(w, op);
         } else if (o->family == IR_FAMILY_BARRIER) {
             emit_barrier(w, op);
-        } else if (!(o->flags & WALK_LAZY)) {
+        } else if (!(o->flags & WALK_LAZY) && !waits(w, op)) {
             walk_op_cells(w, op, cells);
             walk_emit_op(w, op, cells);
         }

@@ -519,7 +519,7 @@ uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint
     }
     def = w->program->values[v].op;
     if (w->s->head[v] == SPMD_NONE) {
-        BASE_CHECK(def != IR_NONE && (w->t->ops[def].flags & WALK_LAZY));
+        BASE_CHECK(def != IR_NONE && (w->t->ops[def].flags & (WALK_LAZY | WALK_REMAKE)));
         make_first(w, def, v, f);
         version = find_version(w, v, f);
         if (version != SPMD_NONE) {
