@@ -83,6 +83,8 @@ struct emit_tensor emit_integer(struct emit *e, enum ir_element element, int64_t
 /* a splat that changes nothing under the reducer; false when the element type has no such value (f8 without infinity) */
 bool emit_identity(struct emit *e, enum nda_reducer reducer, enum ir_element element, uint32_t rank,
                    const int64_t *dims, struct emit_tensor *out);
+bool emit_identity_bytes(enum nda_reducer reducer, enum ir_element element, unsigned char bytes[16]);
+struct emit_tensor emit_reduce_op(struct emit *e, enum nda_reducer reducer, struct emit_tensor x, struct emit_tensor y);
 struct emit_tensor emit_zeros(struct emit *e, enum ir_element element, uint32_t rank, const int64_t *dims);
 /* region of two scalar arguments and the reducer's op, appended to the op that is open */
 void emit_reducer_region(struct emit *e, enum nda_reducer reducer, enum ir_element element);

@@ -2,8 +2,7 @@
  *
  * A collective works on one dim of an array. An atom that is the outermost one with more than one element left in its
  * dim is moved along the dim itself; any other along a view of the value as an array of its atoms. Several steps of
- * one combined collective become one op with several operands; where the kind takes one dim for all, every member is
- * first brought to [devices, rest] (all_gather) or all of them to one such array (reduce_scatter and all_to_all). */
+ * one combined collective become one op, over a tuple or over one array that holds them all. */
 #include "spmd/emit_build.h"
 
 #include <stdio.h>
@@ -186,75 +185,78 @@ static void join_rows(struct emit *e, struct move *m, int64_t devices, uint8_t a
     finish(e, m);
 }
 
-/* reduce_scatter has one operand, and XLA wants all operands of an all_to_all alike: [devices, all members' rests] */
-static void as_one_array(struct emit *e, struct move *moves, uint32_t count, int64_t devices, struct ir_attr *attrs,
-                         uint32_t n)
+/* what a member brings: its rows, [devices, rest] where blocks go apart, [1, all] where the whole goes */
+static struct emit_tensor member_rows(struct emit *e, const struct move *m, int64_t devices)
 {
-    const struct spmd_step *s = moves[0].step;
-    struct emit_tensor *parts = mem_alloc(count * sizeof *parts);
-    for (uint32_t i = 0; i < count; i++)
-        parts[i] = split_rows(e, &moves[i], devices);
-    struct emit_tensor all = emit_concatenate(e, parts, count, 1);
-    bool reduces = s->kind == SPMD_REDUCE_SCATTER;
-    int64_t dims[1][EMIT_MAX_RANK] = {{reduces ? 1 : devices, all.dims[1]}}, at = 0;
-    if (reduces) {
-        attrs[n++] = dim_attr(e, "scatter_dimension", 0);
-        build(e, "stablehlo.reduce_scatter", &all, 1, dims, attrs, n, (enum nda_reducer)s->reducer);
-    } else {
-        attrs[n++] = dim_attr(e, "split_dimension", 0);
-        attrs[n++] = dim_attr(e, "concat_dimension", 0);
-        attrs[n++] = dim_attr(e, "split_count", devices);
-        build(e, "stablehlo.all_to_all", &all, 1, dims, attrs, n, NDA_REDUCE_NONE);
-    }
-    for (uint32_t i = 0; i < count; at += parts[i++].dims[1]) {
-        moves[i].x = emit_slice(e, all, 1, at, at + parts[i].dims[1]);
-        if (reduces)
-            finish(e, &moves[i]);
-        else
-            join_rows(e, &moves[i], devices, moves[i].step->atom);
-    }
-    free(parts);
+    bool apart = m->step->kind == SPMD_REDUCE_SCATTER || m->step->kind == SPMD_ALL_TO_ALL;
+    return apart ? split_rows(e, m, devices) : rows(e, m->x, 1);
 }
 
-/* all_reduce and all_gather take several operands */
-static void as_tuple(struct emit *e, struct move *moves, uint32_t count, int64_t devices, struct ir_attr *attrs,
-                     uint32_t n)
+static void member_result(struct emit *e, struct move *m, struct emit_tensor x, int64_t devices)
 {
-    const struct spmd_step *s = moves[0].step;
-    int64_t(*dims)[EMIT_MAX_RANK] = mem_zalloc(count, sizeof *dims);
-    struct emit_tensor *xs = mem_alloc(count * sizeof *xs);
-    bool reduces = s->kind == SPMD_ALL_REDUCE;
-    for (uint32_t i = 0; i < count; i++) {
-        xs[i] = reduces ? moves[i].x : rows(e, moves[i].x, 1);
-        memcpy(dims[i], xs[i].dims, sizeof dims[i]);
-        if (!reduces)
-            dims[i][0] = devices;
-    }
-    if (!reduces)
-        attrs[n++] = dim_attr(e, "all_gather_dim", 0);
-    build(e, reduces ? "stablehlo.all_reduce" : "stablehlo.all_gather", xs, count, dims, attrs, n,
-          reduces ? (enum nda_reducer)s->reducer : NDA_REDUCE_NONE);
-    for (uint32_t i = 0; i < count; i++) {
-        moves[i].x = xs[i];
-        if (reduces)
-            finish(e, &moves[i]);
-        else
-            join_rows(e, &moves[i], devices, moves[i].step->atom);
-    }
-    free(xs);
-    free(dims);
+    m->x = x;
+    if (m->step->kind == SPMD_REDUCE_SCATTER || m->step->kind == SPMD_ALL_REDUCE)
+        finish(e, m);
+    else
+        join_rows(e, m, devices, m->step->atom);
 }
 
+static const char *const names[] = {
+    [SPMD_ALL_GATHER] = "stablehlo.all_gather",
+    [SPMD_ALL_REDUCE] = "stablehlo.all_reduce",
+    [SPMD_REDUCE_SCATTER] = "stablehlo.reduce_scatter",
+    [SPMD_ALL_TO_ALL] = "stablehlo.all_to_all",
+};
+
+/* rows -> rows of the result, along dim 0 */
+static int64_t result_rows(uint8_t kind, int64_t devices)
+{
+    return kind == SPMD_REDUCE_SCATTER || kind == SPMD_ALL_REDUCE ? 1 : devices;
+}
+
+/* Several arrays in one op. all_reduce and all_gather take several operands, but not inside a manual_computation:
+ * Shardy gives their results one tuple of shardings, which XLA refuses ("Sharding is tuple-shaped but validation shape
+ * is not"). There, and where an op takes one operand only, the rows of all stand in one array. */
 static void together(struct emit *e, struct move *moves, uint32_t count)
 {
     const struct spmd_step *s = moves[0].step;
     struct emit_axes axes = step_axes(s);
+    int64_t devices = emit_shards(e, &axes), at = 0;
+    bool tuple = e->form == SPMD_LOCAL && (s->kind == SPMD_ALL_REDUCE || s->kind == SPMD_ALL_GATHER);
+    int64_t(*dims)[EMIT_MAX_RANK] = mem_zalloc(count, sizeof *dims);
+    struct emit_tensor *xs = mem_alloc(count * sizeof *xs), all;
     struct ir_attr attrs[8];
     uint32_t n = participants(e, &axes, s->kind != SPMD_ALL_TO_ALL, attrs);
-    if (s->kind == SPMD_ALL_REDUCE || s->kind == SPMD_ALL_GATHER)
-        as_tuple(e, moves, count, emit_shards(e, &axes), attrs, n);
-    else
-        as_one_array(e, moves, count, emit_shards(e, &axes), attrs, n);
+    if (s->kind == SPMD_ALL_GATHER)
+        attrs[n++] = dim_attr(e, "all_gather_dim", 0);
+    if (s->kind == SPMD_REDUCE_SCATTER)
+        attrs[n++] = dim_attr(e, "scatter_dimension", 0);
+    if (s->kind == SPMD_ALL_TO_ALL) {
+        attrs[n++] = dim_attr(e, "split_dimension", 0);
+        attrs[n++] = dim_attr(e, "concat_dimension", 0);
+        attrs[n++] = dim_attr(e, "split_count", devices);
+    }
+    bool reduces = s->kind == SPMD_REDUCE_SCATTER || s->kind == SPMD_ALL_REDUCE;
+    enum nda_reducer reducer = reduces ? (enum nda_reducer)s->reducer : NDA_REDUCE_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        xs[i] = tuple && reduces ? moves[i].x : member_rows(e, &moves[i], devices);
+        memcpy(dims[i], xs[i].dims, sizeof dims[i]);
+        if (!reduces)
+            dims[i][0] = result_rows(s->kind, devices);
+    }
+    if (tuple) {
+        build(e, names[s->kind], xs, count, dims, attrs, n, reducer);
+    } else {
+        int64_t shape[1][EMIT_MAX_RANK];
+        all = emit_concatenate(e, xs, count, 1);
+        shape[0][0] = result_rows(s->kind, devices);
+        shape[0][1] = all.dims[1];
+        build(e, names[s->kind], &all, 1, shape, attrs, n, reducer);
+    }
+    for (uint32_t i = 0; i < count; at += xs[i++].dims[1])
+        member_result(e, &moves[i], tuple ? xs[i] : emit_slice(e, all, 1, at, at + xs[i].dims[1]), devices);
+    free(xs);
+    free(dims);
 }
 
 /* ---------------------------------------------------------------- permutation of blocks */

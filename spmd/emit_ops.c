@@ -202,6 +202,12 @@ struct emit_tensor emit_pad_zeros(struct emit *e, struct emit_tensor x, uint32_t
     return emit_one(e, "stablehlo.pad", operands, 2, x.element, x.rank, dims, attrs, 3);
 }
 
+static const char *const reducer_op[] = {
+    [NDA_REDUCE_ADD] = "stablehlo.add",     [NDA_REDUCE_MULTIPLY] = "stablehlo.multiply",
+    [NDA_REDUCE_MAX] = "stablehlo.maximum", [NDA_REDUCE_MIN] = "stablehlo.minimum",
+    [NDA_REDUCE_AND] = "stablehlo.and",     [NDA_REDUCE_OR] = "stablehlo.or",
+};
+
 /* ---------------------------------------------------------------- constants */
 static unsigned element_bytes(enum ir_element element)
 {
@@ -259,10 +265,8 @@ static void integer_range(enum ir_element element, uint64_t *lowest, uint64_t *h
     *highest = is_unsigned ? all : all >> 1;
 }
 
-bool emit_identity(struct emit *e, enum nda_reducer reducer, enum ir_element element, uint32_t rank,
-                   const int64_t *dims, struct emit_tensor *out)
+bool emit_identity_bytes(enum nda_reducer reducer, enum ir_element element, unsigned char bytes[16])
 {
-    unsigned char bytes[16] = {0};
     uint64_t one = 1, infinity = 0, sign = 0, lowest = 0, highest = 0, bits = 0;
     bool is_float = ir_element_is_float(element) || element == IR_C64 || element == IR_C128;
     if (is_float && !float_bits(element, &one, &infinity, &sign) && reducer != NDA_REDUCE_ADD)
@@ -289,25 +293,33 @@ bool emit_identity(struct emit *e, enum nda_reducer reducer, enum ir_element ele
     case NDA_REDUCE_NONE:
         return false;
     }
-    for (unsigned i = 0; i < 8; i++)
+    memset(bytes, 0, 16);
+    for (unsigned i = 0; i < (element == IR_C64 ? 4 : 8); i++)
         bytes[i] = (unsigned char)(bits >> (8 * i));
-    if (element == IR_C64)
-        memset(bytes + 4, 0, 4);
+    return true;
+}
+
+bool emit_identity(struct emit *e, enum nda_reducer reducer, enum ir_element element, uint32_t rank,
+                   const int64_t *dims, struct emit_tensor *out)
+{
+    unsigned char bytes[16];
+    if (!emit_identity_bytes(reducer, element, bytes))
+        return false;
     *out = splat(e, element, bytes, rank, dims);
     return true;
 }
 
+struct emit_tensor emit_reduce_op(struct emit *e, enum nda_reducer reducer, struct emit_tensor x, struct emit_tensor y)
+{
+    return emit_binary(e, reducer_op[reducer], x, y);
+}
+
 void emit_reducer_region(struct emit *e, enum nda_reducer reducer, enum ir_element element)
 {
-    static const char *const names[] = {
-        [NDA_REDUCE_ADD] = "stablehlo.add",     [NDA_REDUCE_MULTIPLY] = "stablehlo.multiply",
-        [NDA_REDUCE_MAX] = "stablehlo.maximum", [NDA_REDUCE_MIN] = "stablehlo.minimum",
-        [NDA_REDUCE_AND] = "stablehlo.and",     [NDA_REDUCE_OR] = "stablehlo.or",
-    };
     uint32_t scalar = emit_type(e, element, 0, NULL), types[2] = {scalar, scalar};
     ir_build_region(e->b);
     uint32_t first = ir_build_block(e->b, types, 2), operands[2] = {first, first + 1};
-    uint32_t op = emit_op(e, names[reducer], operands, 2, &scalar, 1, NULL, 0);
+    uint32_t op = emit_op(e, reducer_op[reducer], operands, 2, &scalar, 1, NULL, 0);
     uint32_t result = ir_builder_result(e->b, op, 0);
     emit_op(e, "stablehlo.return", &result, 1, NULL, 0, NULL, 0);
     ir_build_end_block(e->b);

@@ -78,18 +78,40 @@ struct emit_axes lower_contracting_axes(const struct emit *e, const struct lower
     return axes;
 }
 
+enum nda_reducer lower_contracting_reducer(const struct emit *e, const struct lower_op *o)
+{
+    struct emit_axes axes = lower_contracting_axes(e, o);
+    if (!axes.count)
+        return NDA_REDUCE_NONE;
+    uint32_t factor = e->local->cells[o->step->cells + axes.at[0]].factor;
+    return (enum nda_reducer)e->nda->names[e->nda->spaces[e->nda->op_space[o->op]].names + factor].reducer;
+}
+
+bool lower_is_identity(const struct emit *e, const struct lower_op *o, uint32_t i, enum nda_reducer reducer)
+{
+    const struct ir_program *p = e->program;
+    uint32_t value = ir_operand(p, o->op, i), op = p->values[value].op;
+    enum ir_element element = (enum ir_element)ir_value_type(p, value)->element;
+    unsigned char bytes[16];
+    if (op != IR_NONE && p->ops[op].code == IR_BROADCAST_IN_DIM)
+        op = p->values[ir_operand(p, op, 0)].op;
+    const struct ir_attr *a = op != IR_NONE && p->ops[op].code == IR_CONSTANT ? ir_attr_find(p, op, "value") : NULL;
+    if (!a || a->kind != IR_ATTR_DENSE || !emit_identity_bytes(reducer, element, bytes))
+        return false;
+    const struct ir_constant *c = &p->constants[a->first];
+    bool one = c->splat || c->size == c->element_bytes;
+    return one && memcmp(p->bytes + c->offset, bytes, c->element_bytes < 16 ? c->element_bytes : 16) == 0;
+}
+
 enum error_code lower_mask_initial(struct emit *e, struct lower_op *o, uint32_t i, struct error *error)
 {
     struct emit_axes axes = lower_contracting_axes(e, o);
+    enum nda_reducer reducer = lower_contracting_reducer(e, o);
     struct emit_tensor identity;
-    enum nda_reducer reducer = (enum nda_reducer)o->step->reducer;
     if (!axes.count)
         return emit_reject(e, error, "initial values are to count once, but no contracting factor is sharded");
-    if (reducer == NDA_REDUCE_NONE) {
-        uint32_t space = e->nda->op_space[o->op];
-        const struct plan_cell *cells = e->local->cells + o->step->cells;
-        reducer = (enum nda_reducer)e->nda->names[e->nda->spaces[space].names + cells[axes.at[0]].factor].reducer;
-    }
+    if (lower_is_identity(e, o, i, reducer))
+        return ERROR_OK;
     if (!emit_identity(e, reducer, o->in[i].element, o->in[i].rank, o->in[i].dims, &identity))
         return emit_reject(e, error, "no neutral element of this reducer for element type %s",
                            ir_element_name(o->in[i].element));

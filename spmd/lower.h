@@ -28,6 +28,10 @@ void lower_set_ints(struct emit *e, struct lower_op *o, const char *name, const 
 void lower_set_int(struct emit *e, struct lower_op *o, const char *name, int64_t value);
 /* axes in force on the op's contracting factors: the group whose first device keeps initial values */
 struct emit_axes lower_contracting_axes(const struct emit *e, const struct lower_op *o);
+/* the reducer of those factors; NDA_REDUCE_NONE when there are none */
+enum nda_reducer lower_contracting_reducer(const struct emit *e, const struct lower_op *o);
+/* Is operand i a constant (perhaps broadcast) that changes nothing under the reducer? */
+bool lower_is_identity(const struct emit *e, const struct lower_op *o, uint32_t i, enum nda_reducer reducer);
 /* in[i] = on the group's first device in[i], elsewhere the identity of the step's reducer */
 enum error_code lower_mask_initial(struct emit *e, struct lower_op *o, uint32_t i, struct error *error) BASE_CHECKED;
 
