@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Annotations of the input speak of another partitioning: any mhlo.sharding turns Shardy off. */
+/* Annotations of the input speak of another partitioning (any mhlo.sharding turns Shardy off); torch_xla's note of
+ * the result's shape would be wrong on a part. */
 static bool is_annotation(const char *name)
 {
-    return strcmp(name, "mhlo.sharding") == 0 || strncmp(name, "sdy.", 4) == 0;
+    return strcmp(name, "mhlo.sharding") == 0 || strncmp(name, "sdy.", 4) == 0 || strcmp(name, "xla_shape") == 0;
 }
 
 enum error_code emit_attrs(struct emit *e, uint32_t op, struct ir_attr *out, uint32_t *count, struct error *error)

@@ -227,7 +227,7 @@ def make_inputs(module, feed, seed):
     out = []
     for i, (dims, dtype) in enumerate(module.inputs):
         if dtype == np.bool_:
-            x = rng.integers(0, 2, dims)
+            x = rng.integers(0, 2, dims) if dims else np.array(1)   # a scalar is a switch: on
         elif dtype.kind in "iu" and not dims:
             x = np.array(3)
         elif dtype.kind in "iu":
