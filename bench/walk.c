@@ -1,0 +1,119 @@
+/* Microseconds a walk, by model and plan: `bench_walk [MODEL..]`; the models of tests/models when none is given. */
+#include "base/file.h"
+#include "ir/prepare.h"
+#include "ir/read.h"
+#include "spmd/local.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static enum error_code run_plan(const struct plan_context *c, const char *name, const struct plan *p,
+                                struct spmd_local *l, struct error *e)
+{
+    double best = 1e18, begin = now_us();
+    uint32_t collectives = 0;
+
+    for (int i = 0; i < 200 && now_us() - begin < 3e5; i++) {
+        double start = now_us();
+        enum error_code code = spmd_walk(c, p, NULL, l, e);
+        if (code != ERROR_OK)
+            return code;
+        double us = now_us() - start;
+        best = us < best ? us : best;
+    }
+    for (uint32_t i = 0; i < l->step_count; i++)
+        collectives += spmd_step_is_collective(&l->steps[i]);
+    printf("    %-44s %9.0f us %8u steps %6u collectives\n", name, best, l->step_count, collectives);
+    return ERROR_OK;
+}
+
+/* the first, a middle and the last baseline, and a random plan */
+static enum error_code run_plans(const struct plan_context *c, struct error *e)
+{
+    const struct nda *n = plan_context_nda(c);
+    struct spmd_local l = {0};
+    struct plan p = {0};
+    struct rng r = {1};
+    enum error_code code = ERROR_OK;
+    uint32_t count = 0;
+    struct plan_baseline *b = plan_baselines(c, &count);
+
+    for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
+        if (i != 0 && i != count / 2 && i + 1 != count)
+            continue;
+        plan_init(&p, n, plan_context_mesh(c));
+        plan_replay(c, b[i].decisions, &b[i].count, &p);
+        code = run_plan(c, b[i].name, &p, &l, e);
+        plan_release(&p);
+    }
+    free(b);
+    plan_init(&p, n, plan_context_mesh(c));
+    plan_random(c, &r, &p);
+    if (code == ERROR_OK)
+        code = run_plan(c, "random", &p, &l, e);
+    plan_release(&p);
+    spmd_local_release(&l);
+    return code;
+}
+
+static enum error_code run_model(const char *path, struct error *e)
+{
+    struct ir_program read = {0}, program = {0};
+    struct nda *n = NULL;
+    struct plan_context *c = NULL;
+    struct mesh mesh;
+    size_t size = 0;
+    char *text = NULL;
+    enum error_code code = file_read(path, 1 << 30, &text, &size, e);
+
+    if (code == ERROR_OK)
+        code = ir_read(text, size, NULL, &read, e);
+    if (code == ERROR_OK)
+        code = ir_prepare(&read, &program, e);
+    if (code == ERROR_OK)
+        code = nda_create(&program, NULL, &n, e);
+    if (code == ERROR_OK)
+        code = mesh_parse("data=4,model=4", &mesh, e);
+    if (code == ERROR_OK)
+        code = plan_context_create(n, &mesh, NULL, 0, &c, e);
+    if (code == ERROR_OK) {
+        printf("%s: %u spaces\n", path, n->space_count);
+        code = run_plans(c, e);
+    }
+    plan_context_destroy(c);
+    nda_destroy(n);
+    ir_program_release(&program);
+    ir_program_release(&read);
+    free(text);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const all[] = {"mlp.mlir",          "paper_attention.mlir", "t2b.mlir.gz",
+                                      "t2b_16k.mlir.gz",   "t2b_remat.mlir.gz",    "t2b_scan.mlir.gz",
+                                      "t2b_flat.mlir.gz",  "t7b.mlir.gz",          "gpt.mlir.gz",
+                                      "gpt_torch.mlir.gz", "gns.mlir.gz",          "unet.mlir.gz",
+                                      "itx.mlir.gz"};
+    struct error e = {0};
+    char path[4096];
+
+    for (int i = 1; i < argc; i++)
+        if (run_model(argv[i], &e) != ERROR_OK)
+            fprintf(stderr, "%s: %s\n", argv[i], e.message);
+    for (size_t i = 0; argc == 1 && i < sizeof all / sizeof *all; i++) {
+        snprintf(path, sizeof path, "tests/models/%s", all[i]);
+        if (run_model(path, &e) != ERROR_OK)
+            fprintf(stderr, "%s: %s\n", path, e.message);
+    }
+    return e.code != ERROR_OK;
+}

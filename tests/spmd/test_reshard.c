@@ -1,0 +1,215 @@
+/* The reshard planner alone: random forms of a value of three atoms on a mesh of four axes. Every sequence must be made
+ * of legal moves, end in the target, and move no more than gathering everything and cutting it again. */
+#include "support.h"
+
+#include "spmd/walk.h"
+
+#include <string.h>
+
+static struct nda_atom atoms[3] = {{16, 0, 0}, {8, 0, 1}, {24, 1, 0}};
+static uint32_t value_atoms[2] = {0, 3};
+static struct nda nda;
+static int64_t bytes = 16 * 8 * 24 * 4;
+static struct walk_table table;
+static struct walk w;
+
+static void prepare(void)
+{
+    static const int64_t sizes[4] = {2, 4, 2, 3};
+
+    nda.atoms = atoms;
+    nda.value_atoms = value_atoms;
+    table.value_bytes = &bytes;
+    w = (struct walk){.nda = &nda, .t = &table, .axes = 4};
+    memcpy(w.size, sizes, sizeof sizes);
+}
+
+/* puts every axis on a random atom with room, or nowhere, or (from) makes it a partial sum */
+static struct spmd_form random_form(struct rng *r, bool partial)
+{
+    struct spmd_form f = spmd_form_none;
+    uint32_t order[4] = {0, 1, 2, 3};
+
+    for (uint32_t i = 3; i > 0; i--) {
+        uint32_t k = (uint32_t)rng_below(r, i + 1), t = order[i];
+        order[i] = order[k];
+        order[k] = t;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t a = order[i], choice = (uint32_t)rng_below(r, partial ? 6 : 4);
+        if (choice >= 4)
+            f.at[a] = SPMD_PARTIAL + NDA_REDUCE_ADD;
+        if (choice >= 3)
+            continue;
+        int64_t left = atoms[choice].size;
+        uint8_t here = 0;
+        for (uint32_t b = 0; b < 4; b++)
+            if (f.at[b] == choice) {
+                left /= w.size[b];
+                here++;
+            }
+        if (left % w.size[a])
+            continue;
+        f.at[a] = (uint8_t)choice;
+        f.position[a] = here;
+    }
+    return f;
+}
+
+static int64_t local_bytes(const struct spmd_form *f)
+{
+    int64_t b = bytes;
+
+    for (uint32_t a = 0; a < 4; a++)
+        if (f->at[a] < SPMD_PARTIAL)
+            b /= w.size[a];
+    return b;
+}
+
+static void check_legal(const struct spmd_form *f)
+{
+    for (uint8_t atom = 0; atom < 3; atom++) {
+        int64_t shards = 1;
+        uint32_t seen = 0, count = 0;
+        for (uint32_t a = 0; a < 4; a++)
+            if (f->at[a] == atom) {
+                shards *= w.size[a];
+                seen |= 1u << f->position[a];
+                count++;
+            }
+        assert_int_equal(seen, (1u << count) - 1);
+        assert_int_equal(atoms[atom].size % shards, 0);
+    }
+}
+
+/* applies a step by its own description; returns bytes received */
+static int64_t apply(struct spmd_form *f, const struct reshard_step *s)
+{
+    int64_t n = 1, before = local_bytes(f), at_most = 0;
+
+    if (s->kind == SPMD_PERMUTE) {
+        assert_int_equal(local_bytes(&s->after), before);
+        *f = s->after;
+        return before;
+    }
+    for (uint32_t k = s->axis_count; k-- > 0;) {
+        uint8_t a = s->axes[k];
+        n *= w.size[a];
+        if (s->kind == SPMD_ALL_GATHER || s->kind == SPMD_ALL_TO_ALL) {
+            assert_int_equal(f->at[a], s->atom);
+            for (uint32_t b = 0; b < 4; b++)
+                assert_true(f->at[b] != s->atom || f->position[b] <= f->position[a]);
+        } else {
+            assert_int_equal(f->at[a], s->kind == SPMD_SLICE ? SPMD_REPLICATED : SPMD_PARTIAL + s->reducer);
+        }
+        f->at[a] = SPMD_REPLICATED;
+        f->position[a] = 0;
+    }
+    if (s->kind == SPMD_ALL_TO_ALL || s->kind == SPMD_REDUCE_SCATTER || s->kind == SPMD_SLICE)
+        for (uint32_t k = 0; k < s->axis_count; k++) {
+            uint8_t here = 0;
+            for (uint32_t b = 0; b < 4; b++)
+                here += f->at[b] == s->to_atom;
+            f->at[s->axes[k]] = s->to_atom;
+            f->position[s->axes[k]] = here;
+        }
+    assert_true(spmd_form_equal(f, &s->after));
+    if (s->kind == SPMD_ALL_GATHER)
+        at_most = local_bytes(f);
+    else if (s->kind == SPMD_ALL_REDUCE)
+        at_most = 2 * before;
+    else if (s->kind != SPMD_SLICE)
+        at_most = before;
+    return at_most;
+}
+
+static void test_random_forms(void **state)
+{
+    struct rng r = {support_seed(7)};
+    uint32_t kinds[SPMD_RESULT + 1] = {0};
+
+    (void)state;
+    prepare();
+    for (int i = 0; i < 200000; i++) {
+        struct spmd_form from = random_form(&r, true), to = random_form(&r, false), f = from;
+        struct reshard plan;
+        if (i % 4 == 0)   /* some partials stay */
+            for (uint32_t a = 0; a < 4; a++)
+                if (walk_partial_mask(&from, 4) >> a & 1) {
+                    walk_form_drop(&to, 4, a);
+                    to.at[a] = from.at[a];
+                }
+        walk_reshard(&w, 0, &from, &to, &plan);
+        int64_t moved = 0;
+        for (uint32_t k = 0; k < plan.count; k++) {
+            moved += apply(&f, &plan.steps[k]);
+            check_legal(&f);
+            kinds[plan.steps[k].kind]++;
+        }
+        assert_true(spmd_form_equal(&f, &to));
+        assert_true(plan.count <= 10);
+        assert_true(moved <= 4 * bytes);
+    }
+    for (int k = SPMD_ALL_GATHER; k <= SPMD_SLICE; k++)
+        assert_true(kinds[k] > 100);
+}
+
+static struct spmd_form form(const char *spec)   /* per axis: '-' or "01" atom and position, "+ " partial */
+{
+    struct spmd_form f = spmd_form_none;
+
+    for (uint32_t a = 0; a < 4; a++, spec += 2) {
+        if (spec[0] == '+')
+            f.at[a] = SPMD_PARTIAL + NDA_REDUCE_ADD;
+        else if (spec[0] != '-') {
+            f.at[a] = (uint8_t)(spec[0] - '0');
+            f.position[a] = (uint8_t)(spec[1] - '0');
+        }
+    }
+    return f;
+}
+
+static void expect(const char *from, const char *to, uint32_t count, const enum spmd_step_kind *kinds)
+{
+    struct spmd_form a = form(from), b = form(to);
+    struct reshard plan;
+
+    walk_reshard(&w, 0, &a, &b, &plan);
+    assert_int_equal(plan.count, count);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(plan.steps[i].kind, kinds[i]);
+}
+
+#define EXPECT(from, to, ...)                                                                                 \
+    do {                                                                                                      \
+        enum spmd_step_kind kinds_[] = {__VA_ARGS__};                                                         \
+        expect(from, to, sizeof kinds_ / sizeof *kinds_, kinds_);                                             \
+    } while (0)
+
+static void test_known_forms(void **state)
+{
+    (void)state;
+    prepare();
+    EXPECT("00------", "--------", SPMD_ALL_GATHER);
+    EXPECT("--------", "00------", SPMD_SLICE);
+    EXPECT("+ ------", "--------", SPMD_ALL_REDUCE);
+    EXPECT("+ ------", "20------", SPMD_REDUCE_SCATTER);
+    EXPECT("+ + ----", "--------", SPMD_ALL_REDUCE);
+    EXPECT("+ + ----", "0001----", SPMD_REDUCE_SCATTER);       /* one step over both */
+    EXPECT("00------", "20------", SPMD_ALL_TO_ALL);
+    EXPECT("0001----", "0100----", SPMD_PERMUTE);              /* another order of blocks */
+    EXPECT("0001----", "--------", SPMD_ALL_GATHER);           /* both at once */
+    EXPECT("0001----", "00------", SPMD_ALL_GATHER);           /* the minor one */
+    EXPECT("0001----", "--00----", SPMD_PERMUTE, SPMD_ALL_GATHER);
+    EXPECT("00--20--", "20--00--", SPMD_PERMUTE);              /* axes of equal size change places */
+    EXPECT("+ 00----", "0100----", SPMD_REDUCE_SCATTER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_forms),
+        cmocka_unit_test(test_known_forms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

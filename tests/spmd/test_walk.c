@@ -1,0 +1,202 @@
+/* Walks whose communication is worked out by hand, and the invariants of any local program on random plans. */
+/* timeout: 120 */
+#include "walk_support.h"
+
+static void print_walk(const struct model *m)
+{
+    struct text t = {0};
+
+    spmd_local_text(&m->local, &t);
+    print_message("%s", t.at);
+    text_release(&t);
+}
+
+static void expect_count(const struct model *m, enum spmd_step_kind kind, int64_t count, int64_t bytes)
+{
+    int64_t b, n = model_count(m, kind, &b);
+
+    if (n == count && (bytes < 0 || b == bytes))
+        return;
+    print_walk(m);
+    fail_msg("%s: %lld of %lld bytes, expected %lld of %lld", spmd_step_kind_name(kind), (long long)n, (long long)b,
+             (long long)count, (long long)bytes);
+}
+
+static void expect_none_but(const struct model *m, uint32_t kinds)
+{
+    for (int k = SPMD_ALL_GATHER; k <= SPMD_PERMUTE; k++)
+        if (!(kinds >> k & 1))
+            expect_count(m, (enum spmd_step_kind)k, 0, 0);
+}
+
+static void apply(const struct model *m, struct plan *p, uint32_t group, uint32_t bits, uint8_t axis)
+{
+    struct plan_decision d = {.group = group, .bits = bits, .axis = axis, .scope = PLAN_SCOPE_ALL};
+
+    assert_true(plan_apply(m->context, p, d) > 0);
+}
+
+/* The paper's figure 2: batch alone is free of communication; the hidden dimension is Megatron's split. */
+static void test_mlp(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    model_open(&m, "mlp.mlir", "b=4,m=2");
+    plan_init(&p, m.nda, &m.mesh);
+    apply(&m, &p, model_group(&m, 0, 0), 0, 0);
+    model_walk(&m, &p, NULL);
+    expect_none_but(&m, 0);
+    apply(&m, &p, model_group(&m, 1, 1), 0, 1);
+    model_walk(&m, &p, NULL);
+    expect_none_but(&m, 1u << SPMD_ALL_REDUCE);
+    expect_count(&m, SPMD_ALL_REDUCE, 1, 256 / 4 * 16 * 4);   /* [256{b}, 16] f32, figure 2c */
+    plan_release(&p);
+    model_close(&m);
+}
+
+/* The paper's figure 5: one side of the conflict is figure 5b, the other gathers q and v and completes b. */
+static void test_attention(void **state)
+{
+    struct model m;
+    uint32_t figure_5b = 0;
+
+    (void)state;
+    model_open(&m, "paper_attention.mlir", "s=4");
+    uint32_t group = model_group(&m, 0, 0);
+    assert_int_equal(m.nda->groups[group].bits, 1);
+    for (uint32_t bits = 0; bits < 2; bits++) {
+        struct plan p = {0};
+        plan_init(&p, m.nda, &m.mesh);
+        apply(&m, &p, group, bits, 0);
+        model_walk(&m, &p, NULL);
+        if (model_count(&m, SPMD_REDUCE_SCATTER, NULL) == 1 && model_count(&m, SPMD_ALL_GATHER, NULL) == 1) {
+            figure_5b++;
+            expect_none_but(&m, 1u << SPMD_ALL_GATHER | 1u << SPMD_REDUCE_SCATTER);
+            expect_count(&m, SPMD_ALL_GATHER, 1, 128 * 16 * 4);           /* k : [S, H1] */
+            expect_count(&m, SPMD_REDUCE_SCATTER, 1, 128 / 4 * 24 * 4);   /* z : [S{s}, H2] */
+        } else {
+            expect_none_but(&m, 1u << SPMD_ALL_GATHER | 1u << SPMD_ALL_REDUCE);
+            expect_count(&m, SPMD_ALL_GATHER, 2, 128 * 16 * 4 + 128 * 24 * 4);   /* q, v */
+            expect_count(&m, SPMD_ALL_REDUCE, 1, 128 * 4);                       /* b */
+        }
+        plan_release(&p);
+    }
+    assert_int_equal(figure_5b, 1);
+    model_close(&m);
+}
+
+/* Data parallel T2B: every parameter's gradient is reduced once (164 of them) and the loss's two sums. */
+static void test_gradients(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+    struct plan_baseline b;
+    struct error e = {0};
+    struct spmd_options o;
+
+    (void)state;
+    model_open(&m, "t2b.mlir.gz", "data=16");
+    plan_init(&p, m.nda, &m.mesh);
+    ASSERT_OK(plan_baseline_find(m.context, "batch:data", &b, &e), &e);
+    plan_replay(m.context, b.decisions, &b.count, &p);
+    o = spmd_default_options(&m.mesh);
+    o.combine_bytes = 1;
+    model_walk(&m, &p, &o);
+    expect_none_but(&m, 1u << SPMD_ALL_REDUCE);
+    uint32_t gradients = 0, scalars = 0;
+    for (uint32_t i = 0; i < m.local.step_count; i++)
+        if (m.local.steps[i].kind == SPMD_ALL_REDUCE) {
+            uint32_t origin = m.local.values[m.local.steps[i].results].origin;
+            if (nda_atom_count(m.nda, origin))
+                gradients++;
+            else
+                scalars++;
+        }
+    assert_int_equal(gradients, 164);
+    assert_in_range(scalars, 1, 2);
+    o.combine_bytes = 0;
+    model_walk(&m, &p, &o);
+    assert_in_range(model_count(&m, SPMD_ALL_REDUCE, NULL), 20, 140);
+    plan_release(&p);
+    model_close(&m);
+}
+
+static const char *const models[] = {"mlp.mlir",           "paper_attention.mlir", "small/t2b.mlir",
+                                     "small/t2b_flat.mlir", "small/t2b_remat.mlir", "small/t2b_scan.mlir",
+                                     "small/gpt.mlir",     "small/gpt_torch.mlir", "small/gns.mlir",
+                                     "small/unet.mlir",    "small/itx.mlir"};
+
+static void check_random(struct model *m, struct rng *r, uint32_t plans)
+{
+    struct spmd_options o = spmd_default_options(&m->mesh);
+
+    for (uint32_t i = 0; i < plans; i++) {
+        struct plan p = {0};
+        plan_init(&p, m->nda, &m->mesh);
+        plan_random(m->context, r, &p);
+        o.defer_partials = i % 4 != 3;
+        o.gather_everything = i % 8 == 7;
+        o.combine_bytes = i % 3 ? 0 : 1;
+        model_walk(m, &p, &o);
+        plan_release(&p);
+    }
+}
+
+static void test_random_plans(void **state)
+{
+    static const char *const meshes[] = {"a=8", "a=4,b=2", "a=2,b=2,c=2"};
+    struct rng r = {support_seed(11)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct model m;
+        model_open(&m, models[i], meshes[0]);
+        for (size_t k = 0; k < 3; k++) {
+            if (k) {
+                spmd_local_release(&m.local);
+                model_mesh(&m, meshes[k]);
+            }
+            check_random(&m, &r, 40);
+        }
+        model_close(&m);
+    }
+}
+
+/* a walk into a used struct gives what one into a fresh struct gives */
+static void test_reuse(void **state)
+{
+    struct model m;
+    struct rng r = {support_seed(3)};
+
+    (void)state;
+    model_open(&m, "small/t2b.mlir", "a=4,b=2");
+    for (int i = 0; i < 20; i++) {
+        struct plan p = {0};
+        struct spmd_local fresh = {0};
+        struct text a = {0}, b = {0};
+        struct error e = {0};
+        plan_init(&p, m.nda, &m.mesh);
+        plan_random(m.context, &r, &p);
+        model_walk(&m, &p, NULL);
+        ASSERT_OK(spmd_walk(m.context, &p, NULL, &fresh, &e), &e);
+        spmd_local_text(&m.local, &a);
+        spmd_local_text(&fresh, &b);
+        assert_string_equal(a.at, b.at);
+        text_release(&a);
+        text_release(&b);
+        spmd_local_release(&fresh);
+        plan_release(&p);
+    }
+    model_close(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mlp),          cmocka_unit_test(test_attention), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_random_plans), cmocka_unit_test(test_reuse),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
