@@ -1,6 +1,6 @@
 /* bench_price [--plans N] [MODEL ..]: how long a plan's evaluation takes. Random decision lists of 1 to 8 decisions on
  * mesh data=4,model=4, a100-40; each plan once (nothing is remembered between them). Columns: ops after preparation,
- * mean steps of the local programs, milliseconds of apply (replay of the list), walk and price, evaluations a second. */
+ * mean steps of the local programs, processor milliseconds of apply (the list), walk and price, evaluations a second. */
 #include "base/file.h"
 #include "cost/price.h"
 #include "ir/prepare.h"
@@ -14,7 +14,7 @@
 static double seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 

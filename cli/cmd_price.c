@@ -73,14 +73,40 @@ static enum error_code parse(struct command *c, int argc, char **argv, struct er
 }
 
 /* ---------------------------------------------------------------- for people */
+/* "12.345 ms": the unit that leaves one to three digits before the point */
+static const char *scaled(char out[32], double x, const char *const *units, double step)
+{
+    int u = 0;
+    while (units[u + 1] && x >= step) {
+        x /= step;
+        u++;
+    }
+    snprintf(out, 32, "%.3f %s", x, units[u]);
+    return out;
+}
+
+static const char *seconds_text(char out[32], int64_t ps)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s", NULL};
+    return scaled(out, (double)ps * 1e-3, units, 1000);
+}
+
+static const char *bytes_text(char out[32], int64_t bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", NULL};
+    return scaled(out, (double)bytes, units, 1000);
+}
+
 static void print_seconds(const char *label, int64_t ps)
 {
-    printf("  %-22s %12.6f s\n", label, (double)ps * 1e-12);
+    char text[32];
+    printf("  %-22s %14s\n", label, seconds_text(text, ps));
 }
 
 static void print_bytes(const char *label, int64_t bytes)
 {
-    printf("  %-22s %12.6f GB\n", label, (double)bytes * 1e-9);
+    char text[32];
+    printf("  %-22s %14s\n", label, bytes_text(text, bytes));
 }
 
 struct sum {
@@ -135,12 +161,13 @@ static void print_collectives(const struct command *c)
     uint32_t count;
     struct sum *sums = sum_collectives(c, &count);
     if (count)
-        printf("\n%-16s %-16s %7s %12s %12s  %s\n", "collective", "axes", "count", "GB", "s", "largest by");
+        printf("\n%-16s %-16s %7s %14s %14s  %s\n", "collective", "axes", "count", "bytes", "time", "largest by");
     for (uint32_t i = 0; i < count; i++) {
         struct text axes = {0};
         axes_text(c->local.mesh, sums[i].axes, sums[i].axis_count, &axes);
-        printf("%-16s %-16s %7" PRId64 " %12.6f %12.6f  %s\n", spmd_step_kind_name((enum spmd_step_kind)sums[i].kind),
-               axes.at ? axes.at : "", sums[i].count, (double)sums[i].bytes * 1e-9, (double)sums[i].ps * 1e-12,
+        char bytes[32], time[32];
+        printf("%-16s %-16s %7" PRId64 " %14s %14s  %s\n", spmd_step_kind_name((enum spmd_step_kind)sums[i].kind),
+               axes.at ? axes.at : "", sums[i].count, bytes_text(bytes, sums[i].bytes), seconds_text(time, sums[i].ps),
                sums[i].algorithm);
         text_release(&axes);
     }
@@ -220,7 +247,7 @@ static enum error_code print_baselines(struct command *c, struct error *e)
     enum error_code code = ERROR_OK;
     plan_init(&p, c->choice.nda, plan_context_mesh(context));
     if (!c->json)
-        printf("%-44s %10s %10s %10s %10s %10s %10s\n", "plan", "step s", "matmul", "other", "comm", "peak GB", "C");
+        printf("%-44s %11s %11s %11s %11s %11s %10s\n", "plan", "step", "matmul", "other", "collectives", "peak", "C");
     for (uint32_t i = 0; i < count && !code; i++) {
         struct price r;
         struct cost cost;
@@ -234,9 +261,11 @@ static enum error_code print_baselines(struct command *c, struct error *e)
             price_json(&r, cost, c->machine.memory_limit_bytes, &json);
             text_add(&json, "}");
         } else {
-            printf("%-44s %10.4f %10.4f %10.4f %10.4f %10.3f %10.4f\n", all[i].name, (double)r.step_ps * 1e-12,
-                   (double)r.matmul_ps * 1e-12, (double)(r.compute_ps - r.matmul_ps) * 1e-12,
-                   (double)r.communication_ps * 1e-12, (double)r.peak_bytes * 1e-9, (double)cost.c / 4294967296.0);
+            char t[5][32];
+            printf("%-44s %11s %11s %11s %11s %11s %10.4f\n", all[i].name, seconds_text(t[0], r.step_ps),
+                   seconds_text(t[1], r.matmul_ps), seconds_text(t[2], r.compute_ps - r.matmul_ps),
+                   seconds_text(t[3], r.communication_ps), bytes_text(t[4], r.peak_bytes),
+                   (double)cost.c / 4294967296.0);
         }
     }
     if (c->json && !code)

@@ -2,9 +2,9 @@
  *
  * Matrix rates are dense (no sparsity). An element type that the matrix units do not take is given the rate at which it
  * is emulated or run on the vector units; TF32 is what a float32 dot of default precision runs at, F32 one of precision
- * HIGHEST (on TPUs: one and six bfloat16 passes). The achievable shares are the same for all devices of a kind: 85 % of
- * the matrix peak, 80 % of the memory's, 90 % of a link's; long matmuls and ring collectives are commonly measured near
- * these, and a posted profile replaces them. */
+ * HIGHEST (on TPUs: one and six bfloat16 passes). The achievable shares are the same for all devices: 55 % of the matrix
+ * peak, what the matmuls of training steps reach over all their shapes (a single large one reaches 80 to 90 %), 90 % of
+ * the memory's and of a link's. A posted profile replaces them. */
 #include "cost/machine.h"
 
 #include <string.h>
@@ -19,13 +19,13 @@
     {f64 * TERA, f32 * TERA, tf32 * TERA, bf16 * TERA, f16 * TERA, f8 * TERA, i8 * TERA}
 /* NVLink inside a host of eight, one network port a GPU (or the host's ports divided by eight) outside */
 #define GPU(nvlink, network)                                                                                  \
-    .flops_fraction = 0.85, .memory_fraction = 0.8, .link_fraction = 0.9, .devices_per_host = 8,              \
+    .flops_fraction = 0.55, .memory_fraction = 0.9, .link_fraction = 0.9, .devices_per_host = 8,              \
     .host_link_bytes_per_s = nvlink * GIGA, .network_bytes_per_s = network * GIGA,                            \
     .host_latency_ps = 2 * US, .network_latency_ps = 5 * US, .host_topology = COST_SWITCH,                    \
     .network_topology = COST_SWITCH, .launch_ps = 2 * US
 /* The interconnect of a pod does not end at the host: both links are one torus link. */
 #define TPU(host, dimensions, link)                                                                           \
-    .flops_fraction = 0.85, .memory_fraction = 0.8, .link_fraction = 0.9, .devices_per_host = host,           \
+    .flops_fraction = 0.55, .memory_fraction = 0.9, .link_fraction = 0.9, .devices_per_host = host,           \
     .host_link_bytes_per_s = link * GIGA, .network_bytes_per_s = link * GIGA, .host_latency_ps = 1 * US,      \
     .network_latency_ps = 1 * US, .host_topology = COST_TORUS, .network_topology = COST_TORUS,                \
     .torus_dimensions = dimensions, .launch_ps = US / 2

@@ -68,7 +68,7 @@ static void fused_values_take_nothing(void **state)
     TOY_END(&t, y);
     struct price p = toy_price(&t);
     /* one kernel: reads the argument, writes the result */
-    int64_t kernel = (int64_t)(2 * KB * 1e12 / (1555e9 * 0.8) + 2000000 + 0.5);
+    int64_t kernel = (int64_t)(2 * KB * 1e12 / (1555e9 * 0.9) + 2000000 + 0.5);
     assert_int_equal(p.compute_ps, kernel);
     assert_int_equal(p.step_ps, kernel);
     expect_peak(&t, 2 * KB);
@@ -186,7 +186,7 @@ static void matmul_roofline(void **state)
     t.local.cells[0] = (struct plan_cell){1, 0};
     t.local.cells[1] = (struct plan_cell){2, 0};
     TOY_END(&t, y);
-    double flops = 2.0 * 512 * 256 * 4096 / 8, compute = flops * 1e12 / (312e12 * 0.85);
+    double flops = 2.0 * 512 * 256 * 4096 / 8, compute = flops * 1e12 / (312e12 * 0.55);
     struct price p = toy_price(&t);
     assert_int_equal(p.matmul_ps, (int64_t)(compute + 0.5) + 2000000);
     t.local.cells[1].factor = NDA_NO_FACTOR;
@@ -197,7 +197,7 @@ static void matmul_roofline(void **state)
     t.local.values[0].bytes = INT64_C(1) << 30;
     double bytes = 1073741824.0 + 4 * K + 256;
     p = toy_price(&t);
-    assert_int_equal(p.matmul_ps, (int64_t)(bytes * (1e12 / (1555e9 * 0.8)) + 0.5) + 2000000);
+    assert_int_equal(p.matmul_ps, (int64_t)(bytes * (1e12 / (1555e9 * 0.9)) + 0.5) + 2000000);
     toy_release(&t);
 }
 
