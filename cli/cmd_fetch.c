@@ -1,0 +1,64 @@
+/* toast fetch: a job's artifacts as files. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "cli/client.h"
+#include "cli/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] = "usage: toast fetch JOB [-o DIR]\n\n"
+                            "Writes the job's artifacts (plan.json, report.json, modules ..) into DIR (default: the job's id).\n\n"
+                            "example:\n  toast fetch j_01... -o plan/\n";
+
+/* a name from elsewhere must not lead out of the folder */
+static bool plain_name(const char *name)
+{
+    return name[0] && name[0] != '.' && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+                                            strlen(name);
+}
+
+static enum error_code fetch(const char *id, const char *directory, const json_t *artifact, struct error *e)
+{
+    const char *name = client_text(artifact, "name");
+    char *bytes;
+    size_t size;
+    if (!plain_name(name))
+        return error_set(e, ERROR_INTERNAL, "the service names an artifact that is no file name");
+    char *path = mem_printf("/v1/jobs/%s/artifacts/%s", id, name), *file = mem_printf("%s/%s", directory, name);
+    enum error_code code = client_bytes(path, &bytes, &size, e);
+    if (code == ERROR_OK) {
+        code = file_write(file, bytes, size, e);
+        free(bytes);
+    }
+    if (code == ERROR_OK)
+        printf("%s\n", file);
+    free(path);
+    free(file);
+    return code;
+}
+
+int cmd_fetch(int argc, char **argv)
+{
+    struct client_arguments a = {0};
+    struct error e = {0};
+    json_t *list = NULL, *artifact;
+    size_t i;
+    int status = client_arguments_take("fetch", usage, argc, argv, &a);
+    if (status >= 0)
+        return status;
+    const char *directory = a.directory ? a.directory : a.id;
+    char *path = mem_printf("/v1/jobs/%s/artifacts", a.id);
+    enum error_code code = client_json("GET", path, NULL, NULL, 0, &list, &e);
+    free(path);
+    if (code == ERROR_OK && json_array_size(json_object_get(list, "artifacts")) == 0)
+        code = error_set(&e, ERROR_NOT_READY, "the job has no artifacts yet; toast wait %s", a.id);
+    if (code == ERROR_OK)
+        code = file_make_directory(directory, &e);
+    json_array_foreach(json_object_get(list, "artifacts"), i, artifact) {
+        if (code == ERROR_OK)
+            code = fetch(a.id, directory, artifact, &e);
+    }
+    json_decref(list);
+    return code == ERROR_OK ? 0 : cli_fail("fetch", NULL, &e);
+}

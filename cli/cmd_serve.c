@@ -1,0 +1,318 @@
+/* toast serve: the embedded service. A private redis-server on a unix socket, toast-server and workers; whichever dies is
+ * started again. SIGTERM: the server first (no new jobs), then the workers, then Redis, which has everything on disk. */
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { PROCESSES_MAX = 66, ARGUMENTS_MAX = 24, STOP_S = 8, REDIS_READY_S = 30 };
+
+struct process {
+    const char *name;
+    char *argv[ARGUMENTS_MAX];   /* owned; NULL-terminated */
+    pid_t pid;                   /* 0: not running */
+    double started, pause;       /* seconds before it is started again; doubles up to 8 while it dies at once */
+};
+
+struct serve {
+    long workers, threads;
+    const char *listen;
+    char *data, *programs, *socket;
+    bool insecure, stopping;
+    struct process processes[PROCESSES_MAX];   /* [0] redis, [1] server, then workers */
+    int count;
+};
+
+static const char usage[] =
+    "usage: toast serve [--workers N] [--threads N] [--data DIR] [--listen ADDRESS:PORT] [--insecure-listen]\n\n"
+    "Runs the whole service on this machine: a private Redis on a unix socket, the server and workers.\n\n"
+    "  --workers          N             worker processes (1)\n"
+    "  --threads          N             tasks at a time in each (number of processors / workers)\n"
+    "  --data             DIR           everything that must survive a restart (toast-data)\n"
+    "  --listen           ADDRESS:PORT  (127.0.0.1:8080); TOAST_LISTEN\n"
+    "  --insecure-listen                allow an address other than loopback although there are no keys yet\n\n"
+    "Logs: one line of JSON per event on stderr; Redis' own in DIR/redis.log. Stop with ^C or SIGTERM.\n\n"
+    "example:\n  toast serve --workers 2 --data /var/lib/toast\n";
+
+static void sleep_s(double s)
+{
+    struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+/* ---- processes ---- */
+
+static struct process *add_process(struct serve *s, const char *name, const char *const *arguments)
+{
+    struct process *p = &s->processes[s->count++];
+    p->name = name;
+    for (int i = 0; arguments[i]; i++) {
+        BASE_CHECK(i + 1 < ARGUMENTS_MAX);
+        p->argv[i] = mem_strdup(arguments[i]);
+    }
+    return p;
+}
+
+static void start_process(struct process *p)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);   /* ^C reaches this process, which stops the others in order */
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    int result = posix_spawnp(&p->pid, p->argv[0], NULL, &attributes, p->argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    p->started = cli_seconds();
+    if (result != 0) {
+        log_event("not_started", "process", p->name, "reason", strerror(result), NULL);
+        p->pid = 0;
+    }
+}
+
+static void note_death(struct serve *s, pid_t pid, int status)
+{
+    for (int i = 0; i < s->count; i++) {
+        struct process *p = &s->processes[i];
+        if (p->pid != pid)
+            continue;
+        char how[48];
+        snprintf(how, sizeof how, WIFSIGNALED(status) ? "signal %d" : "exit status %d",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        log_event(s->stopping ? "stopped" : "died", "process", p->name, "how", how, NULL);
+        p->pid = 0;
+        p->pause = cli_seconds() - p->started > 5 ? 0 : p->pause > 0 ? (p->pause < 8 ? p->pause * 2 : 8) : 0.1;
+        p->started = cli_seconds();   /* of the pause */
+    }
+}
+
+static void reap(struct serve *s)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+        note_death(s, pid, status);
+}
+
+static void stop_processes(struct serve *s, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        if (s->processes[i].pid)
+            kill(s->processes[i].pid, SIGTERM);
+    for (double start = cli_seconds(); cli_seconds() - start < STOP_S; sleep_s(0.02)) {
+        bool running = false;
+        reap(s);
+        for (int i = from; i < to; i++)
+            running |= s->processes[i].pid != 0;
+        if (!running)
+            return;
+    }
+    for (int i = from; i < to; i++)
+        if (s->processes[i].pid)
+            kill(s->processes[i].pid, SIGKILL);
+}
+
+/* ---- what runs ---- */
+
+static void add_redis(struct serve *s)
+{
+    char *directory = mem_printf("%s/redis", s->data), *log = mem_printf("%s/redis.log", s->data);
+    const char *const arguments[] = {"redis-server", "--port", "0", "--unixsocket", s->socket, "--unixsocketperm", "700",
+                                     "--dir", directory, "--logfile", log, "--appendonly", "yes", "--appendfsync", "always",
+                                     "--maxmemory", "1gb", "--maxmemory-policy", "noeviction", "--save", "", NULL};
+    add_process(s, "redis", arguments);
+    free(directory);
+    free(log);
+}
+
+static void add_ours(struct serve *s)
+{
+    char *redis = mem_printf("unix:%s", s->socket), *store = mem_printf("dir:%s", s->data);
+    char *server = mem_printf("%s/toast-server", s->programs), *worker = mem_printf("%s/toast-worker", s->programs);
+    char *ready = mem_printf("%s/port", s->data), threads[16];
+    snprintf(threads, sizeof threads, "%ld", s->threads);
+    const char *const server_arguments[] = {server, "--redis", redis, "--store", store, "--listen", s->listen, "--ready-file",
+                                            ready, s->insecure ? "--insecure-listen" : NULL, NULL};
+    const char *const worker_arguments[] = {worker, "--redis", redis, "--store", store, "--threads", threads, NULL};
+    add_process(s, "server", server_arguments);
+    for (long i = 0; i < s->workers; i++)
+        add_process(s, "worker", worker_arguments);
+    free(redis);
+    free(store);
+    free(server);
+    free(worker);
+    free(ready);
+}
+
+static bool redis_answers(const struct serve *s)
+{
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    char answer[8] = "";
+    snprintf(where.sun_path, sizeof where.sun_path, "%s", s->socket);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool good = fd >= 0 && connect(fd, (struct sockaddr *)&where, sizeof where) == 0 && send(fd, "PING\r\n", 6, 0) == 6 &&
+                recv(fd, answer, sizeof answer - 1, 0) > 0 && strncmp(answer, "+PONG", 5) == 0;
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+/* ---- life ---- */
+
+static int take_options(struct serve *s, int argc, char **argv)
+{
+    const char *where = getenv("TOAST_LISTEN");
+    s->workers = 1;
+    s->listen = where && *where ? where : "127.0.0.1:8080";
+    const char *data = "toast-data";
+    for (int i = 1; i < argc; i++) {
+        bool more = i + 1 < argc;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(usage, stdout);
+            return 0;
+        }
+        if (strcmp(argv[i], "--insecure-listen") == 0)
+            s->insecure = true;
+        else if (strcmp(argv[i], "--workers") == 0 && more)
+            s->workers = strtol(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--threads") == 0 && more)
+            s->threads = strtol(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--data") == 0 && more)
+            data = argv[++i];
+        else if (strcmp(argv[i], "--listen") == 0 && more)
+            s->listen = argv[++i];
+        else
+            return cli_usage("serve", "unknown option or missing value: '%s'", argv[i]);
+    }
+    if (s->workers < 0 || s->workers > PROCESSES_MAX - 2)
+        return cli_usage("serve", "--workers needs 0 to %d", PROCESSES_MAX - 2);
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (s->threads == 0)
+        s->threads = s->workers && processors > s->workers ? processors / s->workers : 1;
+    if (s->threads < 1 || s->threads > 256)
+        return cli_usage("serve", "--threads needs 1 to 256");
+    s->data = mem_strdup(data);
+    return -1;
+}
+
+/* the folder is ours alone while we run; the socket's path must fit into sockaddr_un */
+static enum error_code prepare(struct serve *s, struct error *e)
+{
+    char *redis = mem_printf("%s/redis", s->data);
+    enum error_code code = file_make_directory(redis, e);
+    free(redis);
+    if (code != ERROR_OK)
+        return code;
+    char *absolute = realpath(s->data, NULL);
+    if (!absolute)
+        return error_set(e, ERROR_IO, "%s: %s", s->data, strerror(errno));
+    free(s->data);
+    s->data = absolute;
+    char *lock = mem_printf("%s/lock", s->data);
+    int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    free(lock);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return error_set(e, ERROR_CONFLICT, "another toast serve runs on %s", s->data);
+    s->socket = mem_printf("%s/redis/redis.sock", s->data);
+    if (strlen(s->socket) >= sizeof ((struct sockaddr_un *)0)->sun_path)
+        return error_set(e, ERROR_USAGE, "%s: this path is too long for a socket; choose a shorter --data", s->data);
+    unlink(s->socket);
+    char *port = mem_printf("%s/port", s->data);
+    unlink(port);
+    free(port);
+    s->programs = file_program_directory();
+    return ERROR_OK;
+}
+
+static enum error_code start_all(struct serve *s, struct error *e)
+{
+    add_redis(s);
+    add_ours(s);
+    start_process(&s->processes[0]);
+    for (double start = cli_seconds(); !redis_answers(s); sleep_s(0.02)) {
+        reap(s);
+        if (!s->processes[0].pid || cli_seconds() - start > REDIS_READY_S)
+            return error_set(e, ERROR_UNAVAILABLE, "redis-server does not run; see %s/redis.log (is it installed?)", s->data);
+    }
+    for (int i = 1; i < s->count; i++)
+        start_process(&s->processes[i]);
+    return ERROR_OK;
+}
+
+/* until SIGTERM or SIGINT; the server's first death at once (a port in use) is final */
+static enum error_code watch(struct serve *s, struct error *e)
+{
+    sigset_t wanted;
+    struct timespec tick = {0, 200000000};
+    char *port = mem_printf("%s/port", s->data);
+    bool ready = false;
+    enum error_code code = ERROR_OK;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGTERM);
+    sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGCHLD);
+    while (code == ERROR_OK) {
+        int got = sigtimedwait(&wanted, NULL, &tick);
+        if (got == SIGTERM || got == SIGINT)
+            break;
+        reap(s);
+        ready = ready || access(port, F_OK) == 0;
+        if (!ready && !s->processes[1].pid)
+            code = error_set(e, ERROR_UNAVAILABLE, "the server does not start; its reason stands above");
+        for (int i = 0; code == ERROR_OK && i < s->count; i++)
+            if (!s->processes[i].pid && cli_seconds() - s->processes[i].started >= s->processes[i].pause)
+                start_process(&s->processes[i]);
+    }
+    free(port);
+    return code;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    struct serve s = {0};
+    struct error e = {0};
+    sigset_t blocked;
+    int status = take_options(&s, argc, argv);
+    if (status >= 0)
+        return status;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    enum error_code code = prepare(&s, &e);
+    if (code == ERROR_OK)
+        code = start_all(&s, &e);
+    if (code == ERROR_OK)
+        code = watch(&s, &e);
+    s.stopping = true;
+    if (s.count) {
+        stop_processes(&s, 1, 2);
+        stop_processes(&s, 2, s.count);
+        stop_processes(&s, 0, 1);
+    }
+    for (int i = 0; i < s.count; i++)
+        for (int k = 0; s.processes[i].argv[k]; k++)
+            free(s.processes[i].argv[k]);
+    free(s.data);
+    free(s.programs);
+    free(s.socket);
+    return code == ERROR_OK ? 0 : cli_fail("serve", NULL, &e);
+}
