@@ -191,9 +191,10 @@ static void trace_one_hot(struct tracer *t, uint32_t op)
 }
 
 /* ---------------------------------------------------------------- moments */
-enum moment { POSITIVE, FIRST, SECOND };
+enum moment { POSITIVE, FIRST, SECOND, DENOMINATOR };
 
-/* arguments of `count` elements that reach value by being scaled and added */
+/* Arguments of `count` elements that reach value by being scaled and added. DENOMINATOR: of any size, also through
+ * products, sums and shape ops: all positive, so is the denominator, and no sum cancels. */
 static void moments(struct tracer *t, uint32_t value, int64_t count, enum moment kind, int depth)
 {
     const struct ir_program *p = t->p;
@@ -204,7 +205,7 @@ static void moments(struct tracer *t, uint32_t value, int64_t count, enum moment
         uint32_t from = is_argument(t, value) ? IR_NONE : outside(p, value);
         if (from != IR_NONE)
             moments(t, from, count, kind, depth + 1);
-        if (!is_argument(t, value) || count_of(p, value) != count)
+        if (!is_argument(t, value) || (kind != DENOMINATOR && count_of(p, value) != count))
             return;
         uint32_t index = p->values[value].index;
         t->hints[index].positive |= kind != FIRST;
@@ -217,6 +218,22 @@ static void moments(struct tracer *t, uint32_t value, int64_t count, enum moment
     case IR_RESHAPE:
     case IR_BROADCAST_IN_DIM:
         moments(t, ir_operand(p, op, 0), count, kind, depth + 1);
+        break;
+    case IR_DOT_GENERAL:
+    case IR_DOT:
+        if (kind == DENOMINATOR)
+            moments(t, ir_operand(p, op, 1), count, kind, depth + 1);
+        if (kind == DENOMINATOR)
+            moments(t, ir_operand(p, op, 0), count, kind, depth + 1);
+        break;
+    case IR_REDUCE:
+        if (kind == DENOMINATOR && ir_region_reducer(p, op, 0) == IR_ADD)
+            moments(t, ir_operand(p, op, 0), count, kind, depth + 1);
+        break;
+    case IR_TRANSPOSE:
+    case IR_SLICE:
+        if (kind == DENOMINATOR)
+            moments(t, ir_operand(p, op, 0), count, kind, depth + 1);
         break;
     case IR_MULTIPLY:
         if (scalar_like(p, ir_operand(p, op, 0)))
@@ -267,6 +284,8 @@ static void trace_moments(struct tracer *t, uint32_t op)
     } else if (code == IR_DIVIDE && count_of(p, ir_operand(p, op, 1)) > 1 && is_root(p, ir_operand(p, op, 1))) {
         uint32_t from = ir_operand(p, op, 0);
         moments(t, from, count_of(p, from), FIRST, 0);
+    } else if (code == IR_DIVIDE && ir_element_is_float((enum ir_element)ir_value_type(p, ir_result(p, op, 0))->element)) {
+        moments(t, ir_operand(p, op, 1), 0, DENOMINATOR, 0);
     }
 }
 
@@ -323,6 +342,8 @@ static int64_t whole_number(struct rng *r, const struct verify_hint *h, enum ver
     int64_t n = h->bound;
     if (n == 0)
         return 1 + (int64_t)rng_below(r, 6);
+    if (mode == VERIFY_INPUTS_NEGATIVE && !is_unsigned && rng_below(r, 4) == 0)
+        return -1 - (int64_t)rng_below(r, (uint64_t)n);
     if (mode == VERIFY_INPUTS_WILD && rng_below(r, 4) == 0)
         return is_unsigned || rng_below(r, 2) ? n + (int64_t)rng_below(r, (uint64_t)n + 2)
                                               : -1 - (int64_t)rng_below(r, (uint64_t)n + 2);
@@ -339,7 +360,7 @@ static void fill(struct verify_tensor *t, const struct verify_hint *h, enum veri
     for (int64_t i = 0; i < n; i++) {
         switch (store) {
         case VERIFY_U8:
-            ((uint8_t *)t->data)[i] = rng_next(&r) >> 63;
+            ((uint8_t *)t->data)[i] = t->rank == 0 || rng_next(&r) >> 63;   /* scalars are switches: on */
             break;
         case VERIFY_I64:
             ((int64_t *)t->data)[i] = whole_number(&r, h, mode, verify_element_unsigned(t->element));

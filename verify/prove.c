@@ -103,8 +103,11 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
             continue;
         struct run *run = &r->run[r->runs];
         run->mode = (enum verify_inputs_mode)mode;
-        for (uint64_t attempt = 0; attempt < SEEDS_TRIED && !usable && !code; attempt++)
+        for (uint64_t attempt = 0; attempt < SEEDS_TRIED && !usable && !code; attempt++) {
+            if (mode == VERIFY_INPUTS_WILD && attempt > 0)
+                run->mode = VERIFY_INPUTS_NEGATIVE;
             code = run_once(original, r, hash_combine(hash_combine(seed, (uint64_t)mode), attempt), options, run, &usable, e);
+        }
         r->runs += usable;
     }
     if (code) {
@@ -161,7 +164,7 @@ static bool fits(const struct verify_reference *r, const struct ir_program *p)
 static void judge(const struct verify_reference *r, const struct run *run, const struct verify_tensor *outputs,
                   const struct verify_statistics *s, struct verify_report *report)
 {
-    static const char *const modes[] = {"plain", "moments", "wild"};
+    static const char *const modes[] = {"plain", "moments", "wild", "negative"};
     struct verify_difference d = verify_compare(run->outputs, outputs, r->results, r->tolerance, 0);
     report->runs++;
     report->operations += s->operations;

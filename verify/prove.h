@@ -3,7 +3,9 @@
  * Inputs are seeded and shaped by what the module does with its arguments. Runs of one proof:
  *   MOMENTS  (train steps) first moments 0, second moments 1: shows gradients through the first moments
  *   PLAIN    second moments about 1e-4, first moments random: shows bias correction and everything else
- *   WILD     (modules with index arguments) as PLAIN, a quarter of the indices out of range, negative ones among them
+ *   WILD     (modules with index arguments) as PLAIN, a quarter of the indices out of range, negative ones among them;
+ *            where the module answers such an index with NaN (JAX's take) instead
+ *   NEGATIVE a quarter of the indices in [-n, -1], which JAX counts from the end
  * A run without what it is for (no moments, no indices) is left out. NaN in the reference is never a pass: other seeds
  * are tried, then the run is given up, and a proof of which no run is left is `not_run`. */
 #ifndef TOAST_VERIFY_PROVE_H
@@ -13,10 +15,10 @@
 #include "verify/sharding.h"
 
 /* ---------------------------------------------------------------- inputs */
-enum verify_inputs_mode { VERIFY_INPUTS_PLAIN, VERIFY_INPUTS_MOMENTS, VERIFY_INPUTS_WILD };
+enum verify_inputs_mode { VERIFY_INPUTS_PLAIN, VERIFY_INPUTS_MOMENTS, VERIFY_INPUTS_WILD, VERIFY_INPUTS_NEGATIVE };
 struct verify_hint {          /* what the module does with an argument */
     int64_t bound;            /* integers: smallest dimension looked up with it; 0 = none found */
-    bool positive;            /* flows into a square root or logarithm */
+    bool positive;            /* flows into a square root, a logarithm or a sum that something is divided by */
     bool first, second;       /* Adam's moments: only scaled and added, then divided by / fed to a square root */
 };
 /* hints of @main's arguments, owned, one each. Calls are not followed: give it a prepared program (ir_prepare). */
