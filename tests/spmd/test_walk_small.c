@@ -1,0 +1,397 @@
+/* Small programs, one rule of the walk each; all of them also proved on random plans by interpretation. */
+/* timeout: 120 */
+#include "walk_support.h"
+
+#include "spmd/emit.h"
+#include "verify/prove.h"
+
+static const char residual[] =
+    "func.func @main(%x: tensor<16x32xf32>, %a: tensor<32x8xf32>, %y: tensor<16x64xf32>, %b: tensor<64x8xf32>)"
+    " -> tensor<16x8xf32> {\n"
+    "  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
+    "tensor<16x8xf32>\n"
+    "  %1 = stablehlo.dot_general %y, %b, contracting_dims = [1] x [0] : (tensor<16x64xf32>, tensor<64x8xf32>) -> "
+    "tensor<16x8xf32>\n"
+    "  %2 = stablehlo.add %0, %1 : tensor<16x8xf32>\n"
+    "  %3 = stablehlo.tanh %2 : tensor<16x8xf32>\n"
+    "  return %3 : tensor<16x8xf32>\n}\n";
+
+/* one value of the two is used elsewhere: it must be whole there, so the add cannot wait for it */
+static const char residual_used[] =
+    "func.func @main(%x: tensor<16x32xf32>, %a: tensor<32x8xf32>, %y: tensor<16x64xf32>, %b: tensor<64x8xf32>)"
+    " -> (tensor<16x8xf32>, tensor<16x8xf32>) {\n"
+    "  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
+    "tensor<16x8xf32>\n"
+    "  %1 = stablehlo.dot_general %y, %b, contracting_dims = [1] x [0] : (tensor<16x64xf32>, tensor<64x8xf32>) -> "
+    "tensor<16x8xf32>\n"
+    "  %2 = stablehlo.add %0, %1 : tensor<16x8xf32>\n"
+    "  %3 = stablehlo.tanh %0 : tensor<16x8xf32>\n"
+    "  return %2, %3 : tensor<16x8xf32>, tensor<16x8xf32>\n}\n";
+
+static const char maxima[] =
+    "func.func @main(%x: tensor<16x32xf32>, %y: tensor<16x64xf32>) -> tensor<16xf32> {\n"
+    "  %cst = stablehlo.constant dense<-3.0> : tensor<f32>\n"
+    "  %0 = stablehlo.reduce(%x init: %cst) applies stablehlo.maximum across dimensions = [1] : (tensor<16x32xf32>, "
+    "tensor<f32>) -> tensor<16xf32>\n"
+    "  %1 = stablehlo.reduce(%y init: %cst) applies stablehlo.maximum across dimensions = [1] : (tensor<16x64xf32>, "
+    "tensor<f32>) -> tensor<16xf32>\n"
+    "  %2 = stablehlo.maximum %0, %1 : tensor<16xf32>\n"
+    "  return %2 : tensor<16xf32>\n}\n";
+
+static const char sum_from_one[] =
+    "func.func @main(%x: tensor<16x32xf32>, %init: tensor<f32>) -> tensor<16xf32> {\n"
+    "  %0 = stablehlo.reduce(%x init: %init) applies stablehlo.add across dimensions = [1] : (tensor<16x32xf32>, "
+    "tensor<f32>) -> tensor<16xf32>\n"
+    "  return %0 : tensor<16xf32>\n}\n";
+
+static const char scatter_add[] =
+    "func.func @main(%t: tensor<24x8xf32>, %i: tensor<16x1xi32>, %u: tensor<16x8xf32>) -> tensor<24x8xf32> {\n"
+    "  %0 = \"stablehlo.scatter\"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], "
+    "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, "
+    "unique_indices = false}> ({\n"
+    "  ^bb0(%p: tensor<f32>, %q: tensor<f32>):\n"
+    "    %s = stablehlo.add %p, %q : tensor<f32>\n"
+    "    stablehlo.return %s : tensor<f32>\n"
+    "  }) : (tensor<24x8xf32>, tensor<16x1xi32>, tensor<16x8xf32>) -> tensor<24x8xf32>\n"
+    "  return %0 : tensor<24x8xf32>\n}\n";
+
+/* the weight comes from outside the loop: gathered once, before it */
+static const char loop[] =
+    "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> tensor<16x32xf32> {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<16x32xf32>\n"
+    "    cond {\n"
+    "    %n = stablehlo.constant dense<5> : tensor<i32>\n"
+    "    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "    stablehlo.return %c : tensor<i1>\n"
+    "  } do {\n"
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+    "    %d = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "tensor<16x32xf32>\n"
+    "    %t = stablehlo.tanh %d : tensor<16x32xf32>\n"
+    "    stablehlo.return %j, %t : tensor<i32>, tensor<16x32xf32>\n"
+    "  }\n"
+    "  return %r#1 : tensor<16x32xf32>\n}\n";
+
+static const char branches[] =
+    "func.func @main(%k: tensor<i32>, %x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> tensor<16x32xf32> {\n"
+    "  %0 = \"stablehlo.case\"(%k) ({\n"
+    "    %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "tensor<16x32xf32>\n"
+    "    stablehlo.return %a : tensor<16x32xf32>\n"
+    "  }, {\n"
+    "    %b = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "tensor<16x32xf32>\n"
+    "    stablehlo.return %b : tensor<16x32xf32>\n"
+    "  }, {\n"
+    "    stablehlo.return %x : tensor<16x32xf32>\n"
+    "  }) : (tensor<i32>) -> tensor<16x32xf32>\n"
+    "  %1 = stablehlo.tanh %0 : tensor<16x32xf32>\n"
+    "  return %1 : tensor<16x32xf32>\n}\n";
+
+/* bf16 widened and repeated before a use that wants it whole: only the bf16 vector travels */
+static const char hoist[] =
+    "func.func @main(%x: tensor<32xbf16>, %y: tensor<32x64xf32>) -> tensor<64x8xf32> {\n"
+    "  %0 = stablehlo.convert %x : (tensor<32xbf16>) -> tensor<32xf32>\n"
+    "  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<32xf32>) -> tensor<32x8xf32>\n"
+    "  %2 = stablehlo.dot_general %y, %1, contracting_dims = [0] x [0] : (tensor<32x64xf32>, tensor<32x8xf32>) -> "
+    "tensor<64x8xf32>\n"
+    "  return %2 : tensor<64x8xf32>\n}\n";
+
+/* a dimension split and joined again: sharding the inner part leaves blocks that the boundary must put in order */
+static const char inner[] =
+    "func.func @main(%x: tensor<64x4xf32>) -> (tensor<64x4xf32>, tensor<8x4xf32>) {\n"
+    "  %0 = stablehlo.reshape %x : (tensor<64x4xf32>) -> tensor<8x8x4xf32>\n"
+    "  %cst = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<8x8x4xf32>, "
+    "tensor<f32>) -> tensor<8x4xf32>\n"
+    "  %2 = stablehlo.tanh %0 : tensor<8x8x4xf32>\n"
+    "  %3 = stablehlo.reshape %2 : (tensor<8x8x4xf32>) -> tensor<64x4xf32>\n"
+    "  return %3, %1 : tensor<64x4xf32>, tensor<8x4xf32>\n}\n";
+
+static const char barrier[] =
+    "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> (tensor<16x32xf32>, tensor<32x32xf32>) {\n"
+    "  %0:2 = stablehlo.optimization_barrier %x, %w : tensor<16x32xf32>, tensor<32x32xf32>\n"
+    "  %1 = stablehlo.dot_general %0#0, %0#1, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "tensor<16x32xf32>\n"
+    "  %2 = stablehlo.transpose %0#1, dims = [1, 0] : (tensor<32x32xf32>) -> tensor<32x32xf32>\n"
+    "  return %1, %2 : tensor<16x32xf32>, tensor<32x32xf32>\n}\n";
+
+/* partial sums through scaling, negation, selection and layout, to a use that wants them whole */
+static const char linear[] =
+    "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x8xf32>, %v: tensor<32x8xf32>, %s: tensor<f32>, "
+    "%m: tensor<16x8xi1>) -> tensor<8x16xf32> {\n"
+    "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
+    "tensor<16x8xf32>\n"
+    "  %1 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
+    "tensor<16x8xf32>\n"
+    "  %2 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<16x8xf32>\n"
+    "  %3 = stablehlo.multiply %0, %2 : tensor<16x8xf32>\n"
+    "  %4 = stablehlo.negate %1 : tensor<16x8xf32>\n"
+    "  %5 = stablehlo.select %m, %3, %4 : tensor<16x8xi1>, tensor<16x8xf32>\n"
+    "  %6 = stablehlo.transpose %5, dims = [1, 0] : (tensor<16x8xf32>) -> tensor<8x16xf32>\n"
+    "  %7 = stablehlo.exponential %6 : tensor<8x16xf32>\n"
+    "  return %7 : tensor<8x16xf32>\n}\n";
+
+static void open_small(struct model *m, const char *text, const char *mesh)
+{
+    model_text(m, text, strlen(text), mesh);
+}
+
+/* shards dimension `dim` of argument `argument`, and all that is named with it, over an axis */
+static void shard(struct model *m, struct plan *p, uint32_t argument, uint32_t dim, uint8_t axis)
+{
+    struct plan_decision d = {.group = model_group(m, argument, dim), .axis = axis, .scope = PLAN_SCOPE_ALL};
+
+    assert_true(plan_apply(m->context, p, d) > 0);
+}
+
+static const struct spmd_step *only_step(const struct model *m, enum spmd_step_kind kind)
+{
+    const struct spmd_step *found = NULL;
+
+    for (uint32_t i = 0; i < m->local.step_count; i++)
+        if (m->local.steps[i].kind == kind) {
+            assert_null(found);
+            found = &m->local.steps[i];
+        }
+    assert_non_null(found);
+    return found;
+}
+
+static int64_t count(const struct model *m, enum spmd_step_kind kind)
+{
+    int64_t n = 0;
+
+    for (uint32_t i = 0; i < m->local.step_count; i++)
+        n += m->local.steps[i].kind == kind;
+    return n;
+}
+
+static void test_deferral(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    open_small(&m, residual, "a=4");
+    struct spmd_options o = spmd_default_options(&m.mesh);
+    o.combine_bytes = 1;
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 0, 1, 0);
+    shard(&m, &p, 2, 1, 0);
+    model_walk(&m, &p, &o);
+    assert_int_equal(count(&m, SPMD_ALL_REDUCE), 1);
+    assert_int_equal(m.nda->program->ops[only_step(&m, SPMD_ALL_REDUCE)->op].code, IR_ADD);
+    o.defer_partials = 0;
+    model_walk(&m, &p, &o);
+    assert_int_equal(count(&m, SPMD_ALL_REDUCE), 2);
+    o.combine_bytes = 0;   /* independent and of one group: one tuple op */
+    model_walk(&m, &p, &o);
+    assert_int_equal(model_count(&m, SPMD_ALL_REDUCE, NULL), 1);
+    plan_release(&p);
+    model_close(&m);
+
+    open_small(&m, residual_used, "a=4");
+    memset(&p, 0, sizeof p);
+    plan_init(&p, m.nda, &m.mesh);
+    o = spmd_default_options(&m.mesh);
+    o.combine_bytes = 1;
+    shard(&m, &p, 0, 1, 0);
+    shard(&m, &p, 2, 1, 0);
+    model_walk(&m, &p, &o);
+    assert_int_equal(count(&m, SPMD_ALL_REDUCE), 2);
+    plan_release(&p);
+    model_close(&m);
+}
+
+static void test_linear(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    open_small(&m, linear, "a=4");
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 0, 1, 0);
+    model_walk(&m, &p, NULL);
+    const struct spmd_step *s = only_step(&m, SPMD_ALL_REDUCE);
+    assert_int_equal(m.nda->program->ops[s->op].code, IR_TRANSPOSE);
+    plan_release(&p);
+    model_close(&m);
+}
+
+static void test_maxima(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    open_small(&m, maxima, "a=4");
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 0, 1, 0);
+    shard(&m, &p, 1, 1, 0);
+    model_walk(&m, &p, NULL);
+    assert_int_equal(only_step(&m, SPMD_ALL_REDUCE)->reducer, NDA_REDUCE_MAX);
+    for (uint32_t i = 0; i < m.local.step_count; i++)
+        assert_int_equal(m.local.steps[i].mask_initial, 0);   /* max counts an init as often as it likes */
+    plan_release(&p);
+    model_close(&m);
+}
+
+static void test_initial_values(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t argument, dim;
+    } cases[] = {{sum_from_one, 0, 1}, {scatter_add, 1, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct model m;
+        struct plan p = {0};
+        uint32_t masked = 0;
+        open_small(&m, cases[i].text, "a=4");
+        plan_init(&p, m.nda, &m.mesh);
+        shard(&m, &p, cases[i].argument, cases[i].dim, 0);
+        model_walk(&m, &p, NULL);
+        (void)only_step(&m, SPMD_ALL_REDUCE);
+        for (uint32_t k = 0; k < m.local.step_count; k++)
+            masked += m.local.steps[k].mask_initial;
+        assert_int_equal(masked, 1);
+        plan_release(&p);
+        model_close(&m);
+    }
+}
+
+/* FSDP of a loop's weight: batch and storage on one axis, so the weight is gathered, and before the loop. */
+static void test_loop(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    open_small(&m, loop, "a=4");
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 0, 0, 0);
+    shard(&m, &p, 1, 0, 0);
+    model_walk(&m, &p, NULL);
+    const struct spmd_step *s = only_step(&m, SPMD_ALL_GATHER);
+    assert_int_equal(s->depth, 0);
+    assert_int_equal(s->trips, 1);
+    assert_int_equal(m.local.values[s->results].bytes, 32 * 32 * 4);
+    for (uint32_t i = 0; i < m.local.step_count; i++)
+        if (m.local.steps[i].kind == SPMD_OP && m.nda->program->ops[m.local.steps[i].op].code == IR_DOT_GENERAL)
+            assert_int_equal(m.local.steps[i].trips, 5);
+    plan_release(&p);
+    model_close(&m);
+}
+
+static void test_hoist(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    open_small(&m, hoist, "a=4");
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 1, 1, 0);   /* the dot's free dimension first: the contracted one has no room for the axis there */
+    shard(&m, &p, 0, 0, 0);
+    model_walk(&m, &p, NULL);
+    const struct spmd_step *s = only_step(&m, SPMD_ALL_GATHER);
+    assert_int_equal(m.local.values[s->results].bytes, 32 * 2);
+    assert_int_equal(m.local.values[s->results].origin, m.nda->arguments[0].value);
+    plan_release(&p);
+    model_close(&m);
+}
+
+static void test_inner_atom(void **state)
+{
+    struct model m;
+    uint32_t sharded = 0;
+
+    (void)state;
+    open_small(&m, inner, "a=4");
+    const struct nda *n = m.nda;
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        if (n->spaces[s].kind != NDA_SPACE_OP || n->program->ops[n->spaces[s].op].code != IR_TANH)
+            continue;
+        struct plan p = {0};
+        plan_init(&p, n, &m.mesh);
+        sharded += plan_apply_factor(m.context, &p, s, 1, 0);   /* the second of the two atoms of 64 */
+        model_walk(&m, &p, NULL);
+        assert_int_equal(count(&m, SPMD_SLICE), 1);              /* in: every device has all of x */
+        assert_int_equal(count(&m, SPMD_ALL_GATHER), 1);         /* out */
+        plan_release(&p);
+    }
+    assert_int_equal(sharded, 1);
+    model_close(&m);
+}
+
+static const struct {
+    const char *name, *text;
+} programs[] = {{"residual", residual}, {"residual_used", residual_used}, {"maxima", maxima},
+                {"sum", sum_from_one},  {"scatter", scatter_add},         {"loop", loop},
+                {"branches", branches}, {"hoist", hoist},                 {"inner", inner},
+                {"barrier", barrier},   {"linear", linear}};
+
+static void prove_random(struct model *m, const struct verify_reference *ref, const char *name, uint64_t seed)
+{
+    struct error e = {0};
+    struct plan p = {0};
+    struct rng r = {seed};
+    struct ir_program out = {0};
+    struct verify_report report = {0};
+    struct verify_options vo = {0};
+    struct spmd_options o = spmd_default_options(&m->mesh);
+
+    plan_init(&p, m->nda, &m->mesh);
+    plan_random(m->context, &r, &p);
+    o.gather_everything = seed % 10 == 9;
+    model_walk(m, &p, &o);
+    ASSERT_OK(spmd_emit(m->context, &p, &m->local, SPMD_MANUAL, &out, &e), &e);
+    ASSERT_OK(verify_prove(ref, &out, NULL, &vo, &report, &e), &e);
+    if (report.status != VERIFY_PROOF_EQUAL) {
+        struct text t = {0};
+        spmd_local_text(&m->local, &t);
+        fail_msg("%s, plan %llu: %s\n%s", name, (unsigned long long)seed, report.reason, t.at);
+    }
+    ir_program_release(&out);
+    plan_release(&p);
+}
+
+static void test_proof(void **state)
+{
+    static const char *const meshes[] = {"a=8", "a=4,b=2", "a=2,b=2,c=2"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct model m;
+        struct error e = {0};
+        struct verify_reference *ref = NULL;
+        struct verify_options vo = {0};
+        open_small(&m, programs[i].text, meshes[0]);
+        ASSERT_OK(verify_reference_create(&m.program, 5, &vo, &ref, &e), &e);
+        for (size_t k = 0; k < 3; k++) {
+            if (k) {
+                spmd_local_release(&m.local);
+                model_mesh(&m, meshes[k]);
+            }
+            for (uint64_t seed = 1; seed <= 20; seed++)
+                prove_random(&m, ref, programs[i].name, seed);
+        }
+        verify_reference_destroy(ref);
+        model_close(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_deferral),       cmocka_unit_test(test_linear), cmocka_unit_test(test_maxima),
+        cmocka_unit_test(test_initial_values), cmocka_unit_test(test_loop),   cmocka_unit_test(test_hoist),
+        cmocka_unit_test(test_inner_atom),     cmocka_unit_test(test_proof),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
