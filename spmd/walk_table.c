@@ -254,7 +254,10 @@ static const struct ir_attr *splat_of(const struct ir_program *p, uint32_t value
             continue;
         case IR_CONSTANT: {
             const struct ir_attr *a = ir_attr_find(p, op, "value");
-            return a && a->kind == IR_ATTR_DENSE && p->constants[a->first].splat ? a : NULL;
+            if (!a || a->kind != IR_ATTR_DENSE)
+                return NULL;
+            const struct ir_constant *c = &p->constants[a->first];
+            return c->splat || c->size == c->element_bytes ? a : NULL;
         }
         default:
             return NULL;
