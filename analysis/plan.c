@@ -75,6 +75,28 @@ int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t 
     return shards;
 }
 
+/* Of a dim's axes, major first, keeps those that give contiguous blocks of whole atoms' pieces: each divides what is left
+ * of the outermost atom that is not used up. The walk replicates the value over the others at the boundary. */
+static void keep_contiguous(const struct nda *n, const struct mesh *m, uint32_t value, struct plan_sharding *s,
+                            uint32_t dim)
+{
+    uint32_t count = nda_atom_count(n, value), atom = 0, kept = 0;
+    const struct nda_atom *atoms = nda_atoms(n, value);
+    while (atom < count && atoms[atom].dim != dim)
+        atom++;
+    int64_t left = atom < count ? atoms[atom].size : 1;
+    for (uint32_t i = 0; i < s->dims[dim].count; i++) {
+        int64_t size = m->axes[s->dims[dim].axes[i]].size;
+        while (left == 1 && atom + 1 < count && atoms[atom + 1].dim == dim)
+            left = atoms[++atom].size;
+        if (left % size != 0)
+            continue;
+        left /= size;
+        s->dims[dim].axes[kept++] = s->dims[dim].axes[i];
+    }
+    s->dims[dim].count = (uint8_t)kept;
+}
+
 void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
                             struct plan_sharding *out)
 {
@@ -90,6 +112,9 @@ void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, 
                 if (plan_space(p, space)[a].factor == factor && plan_space(p, space)[a].position == position)
                     out->dims[dim].axes[out->dims[dim].count++] = (uint8_t)a;
     }
+    for (uint32_t d = 0; d < out->rank; d++)
+        if (out->dims[d].count)
+            keep_contiguous(n, &c->mesh, value, out, d);
 }
 
 enum error_code plan_context_create(const struct nda *n, const struct mesh *m, const struct plan_pin *pins,

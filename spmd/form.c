@@ -160,9 +160,9 @@ uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const 
 }
 
 /* ------------------------------------------------------------------------------------------- the boundary */
-/* Axes of each dim, major first, are placed on the dim's atoms from the outermost: an atom takes an axis that divides
- * what is left of it, and the next atom is only used when the ones outside it are used up (else the blocks would not
- * be contiguous). An axis that finds no place is dropped: the value is replicated there. */
+/* Axes of each dim, major first, are placed on the dim's atoms from the outermost: the next atom is only used when the
+ * ones outside it are used up (else the blocks would not be contiguous). plan_boundary_sharding has left out the axes
+ * that find no place so; the value is replicated over them. */
 void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint32_t space, struct spmd_form *out)
 {
     const struct nda *n = plan_context_nda(c);
@@ -193,8 +193,7 @@ void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint
                 left = atoms[++atom].size;
                 position = 0;
             }
-            if (left % size != 0)
-                break;   /* later axes would not be contiguous either */
+            BASE_CHECK(left % size == 0);
             out->at[axis] = (uint8_t)atom;
             out->position[axis] = position++;
             left /= size;
