@@ -19,6 +19,10 @@ struct part {
 };
 struct flow {   /* the parts of one linked factor */
     uint32_t first, count, link;
+    bool piece;
+};
+struct join {   /* result: of the concatenate; flow: its linked factor when it is a stack, else NDA_NONE */
+    uint32_t dim, result, flow;
 };
 struct cuts {
     uint8_t count;
@@ -33,6 +37,9 @@ struct atoms {
     VEC(struct part) parts;
     VEC(struct flow) flows;
     uint8_t *off;         /* of each link */
+    uint8_t *flow_off;
+    VEC(uint32_t) windowed;   /* dimensions in windowed factors */
+    VEC(struct join) joined;  /* dimensions that concatenates join along */
     struct arena *scratch;
     bool changed;
 };
@@ -104,13 +111,15 @@ static void collect_factor(struct atoms *a, const struct rule *r, uint32_t f, ui
 {
     uint32_t link = r->factors.at[f].link;
     if (link != RULE_NO_LINK)
-        VEC_PUSH(&a->flows, ((struct flow){(uint32_t)a->parts.count, 0, link}));
+        VEC_PUSH(&a->flows, ((struct flow){(uint32_t)a->parts.count, 0, link, r->factors.at[f].piece}));
     *first_dim = UINT32_MAX;
     for (size_t i = 0; i < r->parts.count; i++) {
         const struct rule_part *part = &r->parts.at[i];
         uint32_t dim = a->dim_base[r->slots.at[part->slot].value] + part->dim;
         if (part->factor != f)
             continue;
+        if (r->factors.at[f].kind == NDA_WINDOWED)
+            VEC_PUSH(&a->windowed, dim);
         if (link != RULE_NO_LINK) {
             VEC_PUSH(&a->parts, ((struct part){part->lo, part->hi, dim}));
             a->flows.at[a->flows.count - 1].count++;
@@ -122,6 +131,16 @@ static void collect_factor(struct atoms *a, const struct rule *r, uint32_t f, ui
     }
 }
 
+static void collect_joined(struct atoms *a, const struct rule *r)
+{
+    int64_t along = ir_int(r->program, r->op, "dimension", 0);
+    uint32_t result = a->dim_base[r->slots.at[rule_result_slot(r, 0)].value] + (uint32_t)along;
+    uint32_t flow = rule_is_stack(r, along) ? (uint32_t)a->flows.count - 1 : (uint32_t)NDA_NONE;
+    for (uint32_t s = 0; s < r->slots.count; s++)
+        if (rule_size(r, s, along) > 1)
+            VEC_PUSH(&a->joined, ((struct join){a->dim_base[r->slots.at[s].value] + (uint32_t)along, result, flow}));
+}
+
 static void collect(struct atoms *a)
 {
     struct nda *n = a->n;
@@ -131,6 +150,8 @@ static void collect(struct atoms *a)
         rule_run(&r, n, s);
         for (uint32_t f = 0; f < r.factors.count; f++)
             collect_factor(a, &r, f, &first);
+        if (n->spaces[s].kind == NDA_SPACE_OP && n->program->ops[n->spaces[s].op].code == IR_CONCATENATE)
+            collect_joined(a, &r);
         if (n->spaces[s].kind == NDA_SPACE_LOOP_END) {
             uint32_t begin = n->op_space[n->spaces[s].op] + n->spaces[s].index;
             join_values(a, n->slots[n->spaces[begin].slots].value, n->slots[n->spaces[s].slots].value);
@@ -208,14 +229,56 @@ static bool flow_apply(struct atoms *a, const struct flow *flow, bool add)
     return true;
 }
 
+/* The first slice or pad at multiples of its size that a class is in. */
+static uint32_t *first_pieces(struct atoms *a, size_t dims)
+{
+    uint32_t *first = mem_alloc((dims + 1) * sizeof *first);
+    memset(first, 0xff, (dims + 1) * sizeof *first);
+    for (size_t k = a->flows.count; k-- > 0;)
+        for (uint32_t i = 0; i < a->flows.at[k].count && a->flows.at[k].piece; i++)
+            first[set_find(a->parent, a->parts.at[a->flows.at[k].first + i].dim)] = (uint32_t)k;
+    return first;
+}
+
+/* Windowed dimensions cannot be sharded, so a flattened dimension is not cut at them: the height and width of an image
+ * flattened for attention stay one atom, with one conflict where two would be. A concatenate of different things (skip
+ * connections, rotary halves, nodes with edges) would tie them through the slices of its gradient: no piece is tied
+ * there. It is the gradient of a fused projection when the slices come first. */
+static void leave_out(struct atoms *a)
+{
+    size_t dims = a->dim_base[a->n->program->value_count];
+    uint8_t *mark = mem_zalloc(dims + 1, 1);
+    uint32_t *piece = first_pieces(a, dims);
+    a->flow_off = mem_zalloc(a->flows.count + 1, 1);
+    for (size_t i = 0; i < a->windowed.count; i++)
+        mark[set_find(a->parent, a->windowed.at[i])] |= 1;
+    for (size_t i = 0; i < a->joined.count; i++) {
+        const struct join *j = &a->joined.at[i];
+        if (j->flow != NDA_NONE && piece[set_find(a->parent, j->result)] < j->flow)
+            continue;
+        mark[set_find(a->parent, j->dim)] |= 2;
+        if (j->flow != NDA_NONE)
+            a->off[a->flows.at[j->flow].link] = 1;
+    }
+    for (size_t k = 0; k < a->flows.count; k++)
+        for (uint32_t i = 0; i < a->flows.at[k].count; i++) {
+            uint8_t m = mark[set_find(a->parent, a->parts.at[a->flows.at[k].first + i].dim)];
+            a->flow_off[k] |= m & 1;
+            a->off[a->flows.at[k].link] |= m & 2 && a->flows.at[k].piece;
+        }
+    free(mark);
+    free(piece);
+}
+
 static void refine(struct atoms *a)
 {
     bool backward = false;
+    leave_out(a);
     do {
         a->changed = false;
         for (size_t k = 0; k < a->flows.count; k++) {
             const struct flow *f = &a->flows.at[backward ? a->flows.count - 1 - k : k];
-            if (a->off[f->link])
+            if (a->off[f->link] || a->flow_off[f - a->flows.at])
                 continue;
             if (!flow_apply(a, f, false) || !flow_apply(a, f, true)) {
                 a->off[f->link] = 1;
@@ -224,6 +287,8 @@ static void refine(struct atoms *a)
         }
         backward = !backward;
     } while (a->changed);
+    for (size_t k = 0; k < a->flows.count; k++)
+        a->flow_off[k] |= a->off[a->flows.at[k].link];
 }
 
 static void write_atoms(struct atoms *a)
@@ -268,6 +333,9 @@ uint8_t *stage_atoms(struct nda *n)
     free(a.cuts);
     VEC_FREE(&a.parts);
     VEC_FREE(&a.flows);
+    VEC_FREE(&a.windowed);
+    VEC_FREE(&a.joined);
+    free(a.off);
     arena_destroy(a.scratch);
-    return a.off;
+    return a.flow_off;
 }

@@ -21,11 +21,24 @@ static uint32_t resolution(uint32_t bits, uint32_t i)
     return 1u << (i - 2);
 }
 
+/* groups on optimizer state: what scope `update` is for */
+static uint8_t *state_groups(const struct nda *n)
+{
+    uint8_t *state = mem_zalloc((size_t)n->group_count + 1, 1);
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        const struct nda_space *sp = &n->spaces[n->arguments[i].space];
+        for (uint32_t f = 0; f < sp->name_count && n->arguments[i].role == NDA_ROLE_OPTIMIZER; f++)
+            state[n->colors[n->names[sp->names + f].color].group] = 1;
+    }
+    return state;
+}
+
 void context_decisions(struct plan_context *c)
 {
     const struct nda *n = c->n;
     uint32_t least = n->name_count / 20 < FEWEST ? n->name_count / 20 : FEWEST;
     VEC(struct plan_decision) offered = {0};
+    uint8_t *state = state_groups(n);
     struct plan alone;
     plan_init(&alone, n, &c->mesh);
     for (uint32_t g = 0; g < n->group_count; g++) {
@@ -38,7 +51,7 @@ void context_decisions(struct plan_context *c)
                     uint32_t changed;
                     plan_copy(&alone, &c->start);
                     changed = c->mesh.axes[axis].size > 1 ? plan_apply(c, &alone, d) : 0;
-                    if (changed > 0 && changed >= least)
+                    if (changed > 0 && changed >= least && (scope == PLAN_SCOPE_ALL || state[g]))
                         VEC_PUSH(&offered, d);
                     if (scope == PLAN_SCOPE_UPDATE)
                         break;   /* nothing in an update is in a conflict worth a choice */
@@ -47,6 +60,7 @@ void context_decisions(struct plan_context *c)
         }
     }
     plan_release(&alone);
+    free(state);
     c->decisions = offered.at;
     c->decision_count = (uint32_t)offered.count;
 }

@@ -63,30 +63,35 @@ static void number_groups(struct nda *n, const uint64_t *keys)
     free(leader);
 }
 
-/* Splits groups whose members meet in one tensor: a color's key takes in the least rank that it has among the members of
- * its group on any tensor. Returns whether some group was split. */
+/* Splits groups whose members meet in one tensor: a color's key takes in how many others of its group stand before it on
+ * the first tensor where it meets one (transposes and gradients come later and have them the other way round). Returns
+ * whether some group was split. */
 static bool split_met(struct nda *n, uint64_t *keys)
 {
-    uint32_t *rank = mem_zalloc((size_t)n->color_count + 1, sizeof *rank);
+    uint32_t *rank = mem_zalloc((size_t)n->color_count + 1, sizeof *rank);   /* 0: met none; 1 + number before it */
     bool split = false;
     for (uint32_t k = 0; k < n->slot_count; k++) {
-        uint32_t value = n->slots[k].value;
-        for (uint32_t i = 0; i < nda_atom_count(n, value); i++) {
-            uint32_t x = nda_slot_name(n, k, i), before = 0;
-            for (uint32_t j = 0; x != NDA_NONE && j < i; j++) {
+        uint32_t count = nda_atom_count(n, n->slots[k].value);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t x = nda_slot_name(n, k, i), before = 0, met = 0;
+            if (x == NDA_NONE || rank[n->names[x].color])
+                continue;
+            for (uint32_t j = 0; j < count; j++) {
                 uint32_t y = nda_slot_name(n, k, j);
-                before += y != NDA_NONE && n->names[y].color != n->names[x].color &&
-                          n->colors[n->names[y].color].group == n->colors[n->names[x].color].group;
+                bool other = y != NDA_NONE && n->names[y].color != n->names[x].color &&
+                             n->colors[n->names[y].color].group == n->colors[n->names[x].color].group;
+                met += other;
+                before += other && j < i;
             }
-            if (x != NDA_NONE && before > rank[n->names[x].color]) {
-                rank[n->names[x].color] = before;
-                split = true;
-            }
+            if (met)
+                rank[n->names[x].color] = 1 + before;
         }
     }
-    for (uint32_t c = 0; c < n->color_count; c++)
-        if (rank[c])
+    for (uint32_t c = 0; c < n->color_count; c++) {
+        split |= rank[c] > 1;
+        if (rank[c] > 1)
             keys[c] = hash_combine(keys[c], rank[c]);
+    }
     free(rank);
     return split;
 }

@@ -7,7 +7,7 @@
 struct names {
     struct nda *n;
     struct rule rule;
-    const uint8_t *link_off;
+    const uint8_t *flow_off;
     VEC(struct nda_name) names;
     VEC(uint8_t) maps;
     uint32_t space, first;   /* the space at work and its first name */
@@ -91,7 +91,7 @@ static void map_part(struct names *b, const struct rule_part *part, uint32_t loc
 static int expand_factor(struct names *b, uint32_t f)
 {
     const struct rule_factor *factor = &b->rule.factors.at[f];
-    bool off = factor->link != RULE_NO_LINK && b->link_off[factor->link];
+    bool off = factor->link != RULE_NO_LINK && b->flow_off[factor->flow];
     int local = -1;
     bool named = false;
     for (size_t i = 0; i < b->rule.parts.count; i++) {
@@ -113,6 +113,25 @@ static int expand_factor(struct names *b, uint32_t f)
     return 0;
 }
 
+/* atoms that no part ended up with (a part may be finer than the atoms when its link is off) */
+static void replicate_rest(struct names *b)
+{
+    const struct nda_space *sp = &b->n->spaces[b->space];
+    for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
+        uint32_t value = b->n->slots[s].value;
+        for (uint32_t k = 0; k < nda_atom_count(b->n, value); k++) {
+            uint8_t *factor = b->maps.at + b->n->slots[s].map + k;
+            int local;
+            if (*factor != NDA_NO_FACTOR || (local = take_names(b, 1, NDA_REPLICATE)) < 0)
+                continue;
+            *factor = (uint8_t)local;
+            VEC_PUSH(&b->names, ((struct nda_name){.size = nda_atoms(b->n, value)[k].size,
+                                                   .space = b->space,
+                                                   .kind = NDA_REPLICATE}));
+        }
+    }
+}
+
 static enum error_code name_space(struct names *b, struct error *e)
 {
     struct nda_space *sp = &b->n->spaces[b->space];
@@ -131,6 +150,7 @@ static enum error_code name_space(struct names *b, struct error *e)
             return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
                                 "%.60s has more than %d factors (dimensions that can be sharded on their own)",
                                 ir_op_name(b->n->program, sp->op), NDA_MAX_FACTORS);
+    replicate_rest(b);
     sp->name_count = (uint32_t)b->names.count - b->first;
     if (b->rule.warning && sp->name_count)
         nda_warn(b->n, sp->op, b->rule.warning);
@@ -160,9 +180,9 @@ static void add_edges(struct nda *n)
     }
 }
 
-enum error_code stage_names(struct nda *n, const uint8_t *link_off, struct error *e)
+enum error_code stage_names(struct nda *n, const uint8_t *flow_off, struct error *e)
 {
-    struct names b = {.n = n, .link_off = link_off};
+    struct names b = {.n = n, .flow_off = flow_off};
     enum error_code code = ERROR_OK;
     n->value_def_slot = arena_alloc(n->arena, sizeof *n->value_def_slot * ((size_t)n->program->value_count + 1));
     for (uint32_t v = 0; v < n->program->value_count; v++)

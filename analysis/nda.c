@@ -7,7 +7,7 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
                            struct error *e)
 {
     struct nda *n = mem_zalloc(1, sizeof *n);
-    uint8_t *link_off = NULL;
+    uint8_t *flow_off = NULL;
     enum error_code code;
     n->program = prepared;
     n->arena = arena_create();
@@ -16,8 +16,8 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
         goto out;
     stage_trip_counts(n, options);
     stage_ties(n);
-    link_off = stage_atoms(n);
-    code = stage_names(n, link_off, e);
+    flow_off = stage_atoms(n);
+    code = stage_names(n, flow_off, e);
     if (code != ERROR_OK)
         goto out;
     stage_colors(n);
@@ -28,7 +28,7 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
     stage_argument_names(n, options);
     *out = n;
 out:
-    free(link_off);
+    free(flow_off);
     if (code != ERROR_OK)
         nda_destroy(n);
     return code;

@@ -12,7 +12,7 @@ struct facts {          /* of a color */
     uint32_t parameter_dims;
     uint8_t contracted, produced;       /* in a forward contraction; by one from a parameter */
     uint8_t seen;                       /* in a result that is no state, or reduced on the way to one */
-    uint8_t lookup, gather_batch, parameter_batch, attention_batch, shardable, dominated;
+    uint8_t lookup, gather_batch, parameter_batch, attention, shardable, dominated;
 };
 
 struct roles {
@@ -197,12 +197,14 @@ static void parameter_facts(struct roles *r, const struct nda_space *sp, const u
             for (uint32_t j = 0; j < nda_atom_count(n, n->slots[operands[o]].value); j++)
                 if (nda_slot_name(n, operands[o], j) == name)
                     in |= 1u << o;
-        if (in != 3)
+        if (in != 3) {
             r->facts[n->names[name].color].produced |= weights[in >> 1];
-        else if (weights[0] || weights[1])
+            r->facts[n->names[name].color].attention |= !weights[0] && !weights[1];
+        } else if (weights[0] || weights[1]) {
             r->facts[n->names[name].color].parameter_batch = 1;
-        else
-            r->facts[n->names[name].color].attention_batch = 1;
+        } else {
+            r->facts[n->names[name].color].attention = 1;
+        }
     }
 }
 
@@ -272,10 +274,36 @@ static uint32_t batch_color(const struct roles *r)
     uint32_t best = NDA_NONE;
     for (uint32_t c = 0; c < r->n->color_count; c++) {
         const struct facts *f = &r->facts[c];
+        if (r->train && f->parameter_dims)
+            continue;   /* a train step's inputs are no state */
         if (f->flops > 0 && f->seen && !f->contracted && (best == NDA_NONE || f->flops > r->facts[best].flops))
             best = c;
     }
     return best;
+}
+
+/* The vocabulary: looked up in a parameter, or made by the last contraction and several times wider than the model
+ * dimension. Small tables (positions) are no vocabulary. */
+static void mark_vocabulary(struct roles *r)
+{
+    const struct nda *n = r->n;
+    int64_t widest = 0, model = 0;
+    uint32_t most = 0;
+    for (uint32_t c = 0; c < n->color_count; c++) {
+        int64_t size = n->names[n->color_names[n->colors[c].names]].size;
+        if (r->facts[c].lookup && size > widest)
+            widest = size;
+        if (r->facts[c].parameter_dims > most) {
+            most = r->facts[c].parameter_dims;
+            model = size;
+        }
+    }
+    for (uint32_t c = 0; c < n->color_count; c++) {
+        struct facts *f = &r->facts[c];
+        int64_t size = n->names[n->color_names[n->colors[c].names]].size;
+        f->lookup = f->parameter_dims && ((f->lookup && size >= widest / 16) ||
+                                          (f->produced && !f->contracted && f->seen && size >= 4 * model));
+    }
 }
 
 /* Megatron's dims: made by one contraction with a parameter and summed by another (or the vocabulary), on few parameters:
@@ -322,6 +350,7 @@ static void color_roles(struct roles *r, uint32_t batch)
             (expert == NDA_NONE || size > n->names[n->color_names[n->colors[expert].names]].size))
             expert = c;
     }
+    mark_vocabulary(r);
     mark_dominated(r, most);
     for (uint32_t c = 0; c < n->color_count; c++) {
         const struct facts *f = &r->facts[c];
@@ -361,7 +390,7 @@ static void label_groups(struct roles *r)
         bool heads = false;
         const char *base;
         for (uint32_t i = 0; i < group->color_count; i++)
-            heads |= r->facts[n->group_colors[group->colors + i]].attention_batch;
+            heads |= r->facts[n->group_colors[group->colors + i]].attention;
         base = group->roles & NDA_COLOR_BATCH        ? "batch"
                : group->roles & NDA_COLOR_SEQUENCE   ? "sequence"
                : group->roles & NDA_COLOR_EDGE       ? "edges"

@@ -4,7 +4,8 @@
  * products [lo, hi) of a dimension: [1, n) is the whole of a dimension of size n, [p, n) what is major of a piece of p,
  * [1, p) the piece itself. Parts of one factor have equal hi / lo. Factors whose parts are not whole dimensions stand in
  * a *link*: refinement may find that the cut points they need form no divisor chain; then the whole link is off and
- * its parts are replicated, each on its own. What a rule leaves out is replicated too, one factor a tensor.
+ * its parts are replicated, each on its own (one factor alone is off when it has a windowed dimension; pieces are off
+ * where a concatenate joins such dimensions). What a rule leaves out is replicated too, one factor a tensor.
  *
  * The same rule code runs twice, in the same order: once to collect what flows into what (atoms.c), once to make
  * names (names.c). It must not depend on anything but the program. */
@@ -24,8 +25,9 @@ struct rule_slot {
 };
 struct rule_factor {
     int64_t size;
-    uint32_t link;
+    uint32_t link, flow;          /* flow: number of the linked factor within the program */
     uint8_t kind, reducer;
+    uint8_t piece;                /* of a slice or pad at multiples of its size */
 };
 struct rule_part {
     int64_t lo, hi;
@@ -35,7 +37,7 @@ struct rule_part {
 struct rule {
     const struct ir_program *program;
     uint32_t op, operand_count;   /* slots [0, operand_count) are operands, then results */
-    uint32_t next_link;           /* links opened so far in the program */
+    uint32_t next_link, next_flow;   /* links and linked factors opened so far in the program */
     VEC(struct rule_slot) slots;
     VEC(struct rule_factor) factors;
     VEC(struct rule_part) parts;
@@ -66,6 +68,8 @@ static inline int64_t rule_size(const struct rule *r, uint32_t slot, int64_t dim
 }
 static inline uint32_t rule_result_slot(const struct rule *r, uint32_t i) { return r->operand_count + i; }
 static inline uint32_t rule_result_count(const struct rule *r) { return (uint32_t)r->slots.count - r->operand_count; }
+/* a concatenate of three or more equal parts (as in the gradient of a fused QKV), which may be refined like a reshape */
+bool rule_is_stack(const struct rule *r, int64_t along);
 enum nda_reducer rule_reducer(enum ir_opcode body);   /* NDA_REDUCE_NONE: opaque */
 static inline int rule_has(const struct ir_dims *list, int64_t dim)   /* position, -1: not in it */
 {

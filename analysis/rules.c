@@ -9,7 +9,9 @@ uint32_t rule_linked_factor(struct rule *r, uint32_t link, enum nda_factor_kind 
 {
     if (size < 2)
         return RULE_NO_FACTOR;
-    VEC_PUSH(&r->factors, ((struct rule_factor){size, link, (uint8_t)kind, (uint8_t)reducer}));
+    VEC_PUSH(&r->factors, ((struct rule_factor){.size = size, .link = link, .kind = (uint8_t)kind, .reducer = (uint8_t)reducer}));
+    if (link != RULE_NO_LINK)
+        r->factors.at[r->factors.count - 1].flow = r->next_flow++;
     return (uint32_t)r->factors.count - 1;
 }
 

@@ -1,16 +1,6 @@
 /* Rules of the ops that move elements without computing: broadcast, transpose, reshape, slices, pads. */
 #include "analysis/rule.h"
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 void rule_constant(struct rule *r)
 {
     const struct ir_attr *value = ir_attr_find(r->program, r->op, "value");
@@ -19,12 +9,10 @@ void rule_constant(struct rule *r)
         rule_elementwise(r);
 }
 
+/* along its own dimension a shard counts from its offset */
 void rule_iota(struct rule *r)
 {
-    int64_t along = ir_int(r->program, r->op, "iota_dimension", 0);
-    for (uint32_t d = 0; d < r->slots.at[0].rank; d++)
-        if (d != along)
-            rule_put(r, rule_factor(r, NDA_PARALLEL, NDA_REDUCE_NONE, rule_size(r, 0, d)), 0, d);
+    rule_elementwise(r);
 }
 
 void rule_broadcast(struct rule *r)
@@ -156,13 +144,18 @@ void rule_bitcast(struct rule *r)
         rule_tie(r, 0, d, result, d);
 }
 
-/* A dimension and a piece of it of p elements, p dividing every start and size: the piece is parallel (it is the minor
- * part of both), what is major of it is replicated. */
-static void put_piece(struct rule *r, uint32_t link, uint32_t factor, uint32_t slot, int64_t dim, int64_t p)
+/* A slice or pad at multiples of its own size p (the parts of a fused QKV): the dimension of size n is [n / p, p], whose
+ * minor part is parallel with the whole of the small side; what is major is replicated. */
+static void tie_piece(struct rule *r, uint32_t large, uint32_t small, int64_t dim)
 {
-    int64_t n = rule_size(r, slot, dim);
-    rule_put_part(r, rule_linked_factor(r, link, NDA_REPLICATE, NDA_REDUCE_NONE, n / p), slot, dim, p, n);
-    rule_put_part(r, factor, slot, dim, 1, p);
+    int64_t n = rule_size(r, large, dim), p = rule_size(r, small, dim);
+    uint32_t link = rule_link(r), major, minor;
+    major = rule_linked_factor(r, link, NDA_REPLICATE, NDA_REDUCE_NONE, n / p);
+    minor = rule_linked_factor(r, link, NDA_PARALLEL, NDA_REDUCE_NONE, p);
+    rule_put_part(r, major, large, dim, p, n);
+    rule_put_part(r, minor, large, dim, 1, p);
+    rule_put_part(r, minor, small, dim, 1, p);
+    r->factors.at[minor].piece = r->factors.at[major].piece = 1;
 }
 
 void rule_slice(struct rule *r)
@@ -174,34 +167,36 @@ void rule_slice(struct rule *r)
         return;
     for (uint32_t d = 0; d < start.count; d++) {
         int64_t n = rule_size(r, 0, d), m = rule_size(r, result, d);
-        int64_t p = stride.at[d] == 1 ? gcd(gcd(start.at[d], m), n) : 1;
-        if (n == m) {
+        if (n == m)
             rule_tie(r, 0, d, result, d);
-        } else if (p > 1 && p == m) {
-            uint32_t link = rule_link(r);
-            uint32_t f = rule_linked_factor(r, link, NDA_PARALLEL, NDA_REDUCE_NONE, p);
-            put_piece(r, link, f, 0, d, p);
-            put_piece(r, link, f, result, d, p);
-        }
+        else if (stride.at[d] == 1 && m > 1 && start.at[d] % m == 0 && n % m == 0)
+            tie_piece(r, 0, result, d);
     }
 }
 
 void rule_pad(struct rule *r)
 {
+    uint32_t result = rule_result_slot(r, 0);
     struct ir_dims low, high, interior;
     if (ir_dims(r->program, r->op, "edge_padding_low", &low) != 0 ||
         ir_dims(r->program, r->op, "edge_padding_high", &high) != 0 ||
         ir_dims(r->program, r->op, "interior_padding", &interior) != 0)
         return;
-    for (uint32_t d = 0; d < low.count; d++)
-        if (low.at[d] == 0 && high.at[d] == 0 && interior.at[d] == 0)
-            rule_tie(r, 0, d, rule_result_slot(r, 0), d);
+    for (uint32_t d = 0; d < low.count; d++) {
+        int64_t m = rule_size(r, 0, d), n = rule_size(r, result, d);
+        if (interior.at[d] != 0 || low.at[d] < 0 || high.at[d] < 0)
+            continue;
+        if (low.at[d] == 0 && high.at[d] == 0)
+            rule_tie(r, 0, d, result, d);
+        else if (m > 1 && low.at[d] % m == 0 && n % m == 0)
+            tie_piece(r, result, 0, d);
+    }
 }
 
 void rule_concatenate(struct rule *r)
 {
     uint32_t result = rule_result_slot(r, 0);
-    int64_t along = ir_int(r->program, r->op, "dimension", 0), p = rule_size(r, result, along);
+    int64_t along = ir_int(r->program, r->op, "dimension", 0);
     for (uint32_t d = 0; d < r->slots.at[result].rank; d++) {
         uint32_t f;
         if (d == along)
@@ -210,17 +205,24 @@ void rule_concatenate(struct rule *r)
         for (uint32_t s = 0; s < r->slots.count; s++)
             rule_put(r, f, s, d);
     }
-    for (uint32_t s = 0; s < r->operand_count; s++)
-        p = gcd(p, rule_size(r, s, along));
-    for (uint32_t s = 0; s < r->operand_count; s++)
-        if (rule_size(r, s, along) != p)
-            return;   /* pieces of different size end the color */
-    if (p > 1) {
+    if (rule_is_stack(r, along)) {
+        int64_t n = rule_size(r, result, along), m = rule_size(r, 0, along);
         uint32_t link = rule_link(r);
-        uint32_t f = rule_linked_factor(r, link, NDA_PARALLEL, NDA_REDUCE_NONE, p);
+        uint32_t major = rule_linked_factor(r, link, NDA_REPLICATE, NDA_REDUCE_NONE, n / m);
+        uint32_t minor = rule_linked_factor(r, link, NDA_PARALLEL, NDA_REDUCE_NONE, m);
+        rule_put_part(r, major, result, along, m, n);
         for (uint32_t s = 0; s < r->slots.count; s++)
-            put_piece(r, link, f, s, along, p);
+            rule_put_part(r, minor, s, along, 1, m);
     }
+}
+
+bool rule_is_stack(const struct rule *r, int64_t along)
+{
+    int64_t m = rule_size(r, 0, along);
+    for (uint32_t s = 1; s < r->operand_count; s++)
+        if (rule_size(r, s, along) != m)
+            return false;
+    return m > 1 && r->operand_count >= 3;
 }
 
 void rule_reverse(struct rule *r)

@@ -13,10 +13,10 @@ uint32_t *set_create(uint32_t count);   /* owned (free) */
 enum error_code stage_spaces(struct nda *n, struct error *e) BASE_CHECKED;
 /* arguments[].tied_result */
 void stage_ties(struct nda *n);
-/* atoms, value_atoms; gives which links hold: a byte a link (owned) */
+/* atoms, value_atoms; gives which linked factors are off: a byte a flow (owned) */
 uint8_t *stage_atoms(struct nda *n);
 /* names, factor_of, slot maps, value_def_slot, edges, warnings of the rules */
-enum error_code stage_names(struct nda *n, const uint8_t *link_off, struct error *e) BASE_CHECKED;
+enum error_code stage_names(struct nda *n, const uint8_t *flow_off, struct error *e) BASE_CHECKED;
 /* colors, color_names, name->color */
 void stage_colors(struct nda *n);
 /* conflicts, boxes, crossed_boxes, sets (flipped and class left for stage_classes) */
