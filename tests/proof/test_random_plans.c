@@ -1,0 +1,368 @@
+/* label: proof */
+/* timeout: 720 */
+/* Random plans are equal to the original: seeded plans of every small model and of tiny programs of every op family, on the
+ * meshes 8, 4x2 and 2x2x2, walked, checked, emitted (manual and local form, every eighth through its text) and
+ * interpreted against the original. A table counts what was exercised: every (family, factor kind, reducer) that a program
+ * offers and every change of form must occur at least AT_LEAST times.
+ *
+ * TOAST_PLANS=N plans a program (default PLANS), TOAST_ONLY=name one program, TOAST_SEED. Two processes share the work. */
+#include "support.h"
+
+#include "analysis/plan.h"
+#include "api/proof.h"
+#include "ir/prepare.h"
+#include "ir/print.h"
+#include "ir/read.h"
+#include "spmd/emit.h"
+#include "spmd/local.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PLANS = 200, PROCESSES = 2, AT_LEAST = 20, CHUNK = 25, MAX_PROGRAMS = 80, KINDS = NDA_REPLICATE + 1, REDUCERS = NDA_REDUCE_OR + 1 };
+
+static const char *const meshes[] = {"a=8", "a=4,b=2", "a=2,b=2,c=2"};
+static const char *const models[] = {"mlp.mlir", "paper_attention.mlir", "small/t2b.mlir", "small/t2b_flat.mlir",
+                                     "small/t2b_remat.mlir", "small/t2b_scan.mlir", "small/gpt.mlir", "small/gpt_torch.mlir",
+                                     "small/gns.mlir", "small/unet.mlir", "small/itx.mlir"};
+
+struct shared {
+    atomic_uint next;                                  /* chunk to take */
+    atomic_uint failures, proved, not_run, unchanged;
+    atomic_uint used[IR_FAMILIES][KINDS][REDUCERS];    /* factor sharded in an op that ran */
+    atomic_uint offered[IR_FAMILIES][KINDS][REDUCERS]; /* a program has such a shardable factor */
+    atomic_uint change[SPMD_RESULT + 1][REDUCERS];     /* reshards by kind and reducer */
+    double worst;
+};
+static struct shared *shared;
+
+static struct {
+    char name[80];
+    char *text;
+    size_t size;
+} programs[MAX_PROGRAMS];
+static uint32_t program_count;
+static uint32_t plans;
+static uint64_t seed;
+
+/* ------------------------------------------------------------------ programs */
+static void add_program(const char *name, size_t name_size, char *text, size_t size)
+{
+    const char *only = getenv("TOAST_ONLY");
+    char full[80];
+    snprintf(full, sizeof full, "%.*s", (int)name_size, name);
+    if (only && !strstr(full, only))
+        return;
+    assert_true(program_count < MAX_PROGRAMS);
+    memcpy(programs[program_count].name, full, sizeof full);
+    programs[program_count].text = text;
+    programs[program_count++].size = size;
+}
+
+static void load_programs(void)
+{
+    size_t size;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *path = mem_printf("%s%s", SUPPORT_MODELS, models[i]);
+        char *text = support_read(path, &size);
+        free(path);
+        add_program(models[i], strlen(models[i]), text, size);
+    }
+    char *tiny = support_read(TOAST_SOURCE_DIR "/tests/proof/tiny.mlir", &size);
+    for (char *piece = strstr(tiny, "// -----\n"); piece;) {
+        char *start = piece + 9, *end = strstr(start, "// -----\n"), *name = start + 3;
+        size_t n = end ? (size_t)(end - start) : strlen(start);
+        add_program(name, strcspn(name, ":\n"), mem_strndup(start, n), n);
+        piece = end;
+    }
+    free(tiny);
+}
+
+/* ------------------------------------------------------------------ coverage */
+static enum ir_family space_family(const struct nda *n, const struct nda_space *s)
+{
+    return s->kind == NDA_SPACE_ARGUMENT || s->kind == NDA_SPACE_RESULT
+               ? IR_FAMILY_STRUCTURE
+               : ir_opcode_family((enum ir_opcode)n->program->ops[s->op].code);
+}
+
+static void count_offered(const struct nda *n)
+{
+    for (uint32_t s = 0; s < n->space_count; s++)
+        for (uint32_t f = 0; f < n->spaces[s].name_count; f++) {
+            const struct nda_name *name = &n->names[n->spaces[s].names + f];
+            if (name->shardable && name->size % 2 == 0 && n->spaces[s].kind == NDA_SPACE_OP)
+                shared->offered[space_family(n, &n->spaces[s])][name->kind][name->reducer]++;
+        }
+}
+
+static void count_used(const struct spmd_local *l)
+{
+    const struct nda *n = l->nda;
+    for (uint32_t i = 0; i < l->step_count; i++) {
+        const struct spmd_step *s = &l->steps[i];
+        if (s->kind >= SPMD_ALL_GATHER && s->kind <= SPMD_SLICE)
+            shared->change[s->kind][s->reducer]++;
+        if (s->kind != SPMD_OP || s->cells == SPMD_NONE || n->op_space[s->op] == NDA_NONE)
+            continue;
+        const struct nda_space *space = &n->spaces[n->op_space[s->op]];
+        for (uint32_t a = 0; a < l->mesh->axis_count; a++) {
+            uint8_t f = l->cells[s->cells + a].factor;
+            if (f == NDA_NO_FACTOR)
+                continue;
+            const struct nda_name *name = &n->names[space->names + f];
+            shared->used[space_family(n, space)][name->kind][name->reducer]++;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ one plan */
+struct subject {
+    const char *name;
+    struct ir_program prepared;
+    struct nda *nda;
+    struct plan_context *contexts[3];
+    struct mesh meshes[3];
+    struct verify_reference *reference;
+};
+
+static void complain(const struct subject *s, uint32_t plan, const char *stage, const char *what)
+{
+    shared->failures++;
+    printf("FAILED %s plan %u mesh %s (seed %llu): %s: %s\n", s->name, plan, meshes[plan % 3], (unsigned long long)seed, stage, what);
+    fflush(stdout);
+}
+
+static void fill_boundary(const struct plan_context *c, const struct plan *p, uint32_t space, struct verify_sharding *out)
+{
+    struct plan_sharding b;
+    plan_boundary_sharding(c, p, space, &b);
+    memset(out, 0, sizeof *out);
+    out->rank = b.rank;
+    for (uint32_t d = 0; d < b.rank; d++)
+        for (uint32_t a = 0; a < b.dims[d].count; a++)
+            out->dims[d].at[out->dims[d].count++] =
+                (struct verify_axis){b.dims[d].axes[a], 1, plan_context_mesh(c)->axes[b.dims[d].axes[a]].size};
+}
+
+/* the emitted module, or what its text is read back as */
+static enum error_code emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l, enum spmd_output form,
+                            bool through_text, struct ir_program *out, struct error *e)
+{
+    struct ir_program made = {0};
+    enum error_code code = spmd_emit(c, p, l, form, &made, e);
+    if (code != ERROR_OK || !through_text) {
+        *out = made;
+        return code;
+    }
+    struct text t = {0};
+    ir_print(&made, &t);
+    ir_program_release(&made);
+    code = ir_read(t.at, t.size, NULL, out, e);
+    text_release(&t);
+    return code;
+}
+
+static void prove_plan(struct subject *s, uint32_t index, const struct plan_context *c, const struct plan *p,
+                       const struct spmd_local *l)
+{
+    struct ir_program module = {0};
+    struct verify_report report;
+    struct error e = {0};
+    struct verify_boundary boundary = {0};
+    struct verify_mesh mesh = {0};
+    int64_t sizes[MESH_MAX_AXES];
+    bool local = index % 2;
+    if (emit(c, p, l, local ? SPMD_LOCAL : SPMD_MANUAL, index % 8 < 2, &module, &e) != ERROR_OK) {
+        complain(s, index, "emit", e.message);
+        return;
+    }
+    const struct nda *n = s->nda;
+    struct verify_sharding *cuts = mem_zalloc((size_t)n->argument_count + n->result_count + 1, sizeof *cuts);
+    if (local) {
+        for (uint32_t a = 0; a < plan_context_mesh(c)->axis_count; a++)
+            sizes[a] = plan_context_mesh(c)->axes[a].size;
+        ASSERT_OK(verify_mesh_make(&mesh, plan_context_mesh(c)->axis_count, sizes, NULL, &e), &e);
+        for (uint32_t i = 0; i < n->argument_count; i++)
+            fill_boundary(c, p, n->arguments[i].space, &cuts[i]);
+        for (uint32_t i = 0; i < n->result_count; i++)
+            fill_boundary(c, p, n->result_spaces[i], &cuts[n->argument_count + i]);
+        boundary = (struct verify_boundary){&mesh, cuts, cuts + n->argument_count};
+    }
+    enum error_code code = verify_prove(s->reference, &module, local ? &boundary : NULL, NULL, &report, &e);
+    if (code != ERROR_OK)
+        complain(s, index, "prove", e.message);
+    else if (report.status == VERIFY_PROOF_FAILED)
+        complain(s, index, local ? "local form differs" : "manual form differs", report.reason);
+    else if (report.status == VERIFY_PROOF_NOT_RUN)
+        complain(s, index, "not run", report.reason);
+    else
+        shared->proved++;
+    free(cuts);
+    verify_mesh_release(&mesh);
+    ir_program_release(&module);
+}
+
+static void try_plan(struct subject *s, uint32_t index, struct spmd_local *l)
+{
+    const struct plan_context *c = s->contexts[index % 3];
+    struct rng r = {hash_combine(hash_combine(seed, index), hash_bytes(s->name, strlen(s->name), 0))};
+    struct spmd_options options = spmd_default_options(&s->meshes[index % 3]);
+    options.defer_partials = index % 5 != 0;
+    options.regather = index % 7 == 0;
+    options.combine_bytes = index % 4 ? 0 : 4096;
+    struct error e = {0};
+    struct plan p;
+    plan_init(&p, s->nda, &s->meshes[index % 3]);
+    plan_copy(&p, plan_context_start(c));
+    plan_random(c, &r, &p);
+    if (hash128_compare(p.hash, plan_context_start(c)->hash) == 0)
+        shared->unchanged++;
+    if (hash128_compare(p.hash, plan_hash_full(&p, s->nda)) != 0)
+        complain(s, index, "plan", "incremental hash differs from the full one");
+    if (spmd_walk(c, &p, &options, l, &e) != ERROR_OK)
+        complain(s, index, "walk", e.message);
+    else if (spmd_local_check(l, &e) != ERROR_OK)
+        complain(s, index, "check", e.message);
+    else {
+        count_used(l);
+        prove_plan(s, index, c, &p, l);
+    }
+    plan_release(&p);
+}
+
+/* ------------------------------------------------------------------ one program */
+static bool open_subject(struct subject *s, uint32_t program)
+{
+    struct ir_program image = {0};
+    struct error e = {0};
+    s->name = programs[program].name;
+    enum error_code code = ir_read(programs[program].text, programs[program].size, NULL, &image, &e);
+    if (code == ERROR_OK)
+        code = ir_prepare(&image, &s->prepared, &e);
+    ir_program_release(&image);
+    if (code == ERROR_OK)
+        code = nda_create(&s->prepared, NULL, &s->nda, &e);
+    for (int m = 0; m < 3 && code == ERROR_OK; m++) {
+        code = mesh_parse(meshes[m], &s->meshes[m], &e);
+        if (code == ERROR_OK)
+            code = plan_context_create(s->nda, &s->meshes[m], NULL, 0, &s->contexts[m], &e);
+    }
+    if (code == ERROR_OK)
+        code = verify_reference_create(&s->prepared, seed, NULL, &s->reference, &e);
+    if (code != ERROR_OK) {
+        printf("line %d column %d: ", e.line, e.column);
+        complain(s, 0, "program", e.message);
+    } else if (verify_reference_runs(s->reference) == 0) {
+        complain(s, 0, "program", "no run of the reference is conclusive");
+        return false;
+    }
+    return code == ERROR_OK;
+}
+
+static void close_subject(struct subject *s)
+{
+    verify_reference_destroy(s->reference);
+    for (int m = 0; m < 3; m++)
+        plan_context_destroy(s->contexts[m]);
+    nda_destroy(s->nda);
+    ir_program_release(&s->prepared);
+}
+
+/* Chunks go round the programs, so that both processes end together. */
+static void work(void)
+{
+    uint32_t chunks = (plans + CHUNK - 1) / CHUNK;
+    for (uint32_t job; (job = shared->next++) < program_count * chunks;) {
+        struct subject s = {0};
+        struct spmd_local l = {0};
+        uint32_t first = job / program_count * CHUNK, program = job % program_count;
+        if (open_subject(&s, program)) {
+            if (first == 0)
+                count_offered(s.nda);
+            for (uint32_t i = first; i < first + CHUNK && i < plans; i++)
+                try_plan(&s, i, &l);
+        }
+        spmd_local_release(&l);
+        close_subject(&s);
+    }
+}
+
+/* ------------------------------------------------------------------ the table */
+static bool print_coverage(void)
+{
+    static const char *const kinds[KINDS] = {"parallel", "contracting", "lookup", "update", "windowed", "replicate"};
+    static const char *const reducers[REDUCERS] = {"", "add", "multiply", "max", "min", "and", "or"};
+    bool enough = true;
+    printf("\n%-16s %-12s %-9s %10s\n", "family", "factor", "reducer", "sharded");
+    for (int f = 0; f < IR_FAMILIES; f++)
+        for (int k = 0; k < KINDS; k++)
+            for (int r = 0; r < REDUCERS; r++) {
+                if (!shared->offered[f][k][r])
+                    continue;
+                bool ok = shared->used[f][k][r] >= AT_LEAST;
+                enough = enough && ok;
+                printf("%-16s %-12s %-9s %10u%s\n", ir_family_name((enum ir_family)f), kinds[k], reducers[r], shared->used[f][k][r],
+                       ok ? "" : "  TOO FEW");
+            }
+    printf("\n%-18s %-9s %10s\n", "change of form", "reducer", "times");
+    for (int k = SPMD_ALL_GATHER; k <= SPMD_SLICE; k++) {
+        bool reduces = k == SPMD_ALL_REDUCE || k == SPMD_REDUCE_SCATTER;
+        for (int r = reduces ? 1 : 0; r < (reduces ? REDUCERS : 1); r++) {
+            bool ok = shared->change[k][r] >= AT_LEAST;
+            enough = enough && ok;
+            printf("%-18s %-9s %10u%s\n", spmd_step_kind_name((enum spmd_step_kind)k), reducers[r], shared->change[k][r],
+                   ok ? "" : "  TOO FEW");
+        }
+    }
+    return enough;
+}
+
+static void random_plans_mean_the_same(void **state)
+{
+    (void)state;
+    seed = support_seed(20261120);
+    plans = getenv("TOAST_PLANS") ? (uint32_t)strtoul(getenv("TOAST_PLANS"), NULL, 10) : PLANS;
+    load_programs();
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    fflush(stdout);
+    pid_t children[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            work();
+            fflush(stdout);
+            _exit(0);
+        }
+    }
+    bool died = false;
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = 0;
+        waitpid(children[i], &status, 0);
+        died = died || status != 0;
+    }
+    bool enough = print_coverage();
+    printf("\n%u programs, %u plans each: %u proved, %u failures, %u plans changed nothing\n", program_count, plans, shared->proved,
+           shared->failures, shared->unchanged);
+    assert_false(died);
+    assert_int_equal(shared->failures, 0);
+    assert_int_equal(shared->proved, program_count * plans);
+    if (plans >= PLANS && !getenv("TOAST_ONLY")) {
+        assert_true(enough);
+        assert_int_equal(shared->unchanged, 0);
+    }
+}
+
+int main(void)
+{
+    ir_read_program(TOAST_BINARY_DIR "/toast-read");
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_plans_mean_the_same)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

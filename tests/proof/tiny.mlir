@@ -1,0 +1,347 @@
+// Tiny programs, one or a few a family of ops, that random plans are proved on. Split at the lines of dashes;
+// the first comment line of each piece is its name. All shapes have factors of 8 to cut.
+// -----
+// elementwise
+func.func public @main(%a: tensor<8x16xf32>, %b: tensor<8x16xf32>, %p: tensor<8x16xi1>, %i: tensor<8x16xi32>, %s: tensor<f32>) -> (tensor<8x16xf32>, tensor<8x16xi32>, tensor<8x16xi1>, tensor<8x16xf32>) {
+  %0 = stablehlo.add %a, %b : tensor<8x16xf32>
+  %1 = stablehlo.tanh %0 : tensor<8x16xf32>
+  %2 = stablehlo.select %p, %1, %b : tensor<8x16xi1>, tensor<8x16xf32>
+  %3 = stablehlo.convert %i : (tensor<8x16xi32>) -> tensor<8x16xf32>
+  %4 = stablehlo.multiply %2, %3 : tensor<8x16xf32>
+  %5 = stablehlo.compare GT, %4, %a, FLOAT : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xi1>
+  %6 = stablehlo.xor %i, %i : tensor<8x16xi32>
+  %7 = stablehlo.clamp %s, %4, %s : (tensor<f32>, tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+  return %4, %6, %5, %7 : tensor<8x16xf32>, tensor<8x16xi32>, tensor<8x16xi1>, tensor<8x16xf32>
+}
+// -----
+// dots: plain, batched, transposed, chained as Megatron
+func.func public @main(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>, %v: tensor<64x16xf32>, %q: tensor<8x16x8xf32>, %k: tensor<8x8x16xf32>) -> (tensor<16x16xf32>, tensor<8x16x16xf32>, tensor<16x32xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x64xf32>) -> tensor<16x64xf32>
+  %1 = stablehlo.tanh %0 : tensor<16x64xf32>
+  %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0] : (tensor<16x64xf32>, tensor<64x16xf32>) -> tensor<16x16xf32>
+  %3 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x16x8xf32>, tensor<8x8x16xf32>) -> tensor<8x16x16xf32>
+  %4 = stablehlo.transpose %w, dims = [1, 0] : (tensor<32x64xf32>) -> tensor<64x32xf32>
+  %5 = stablehlo.dot_general %1, %4, contracting_dims = [1] x [0] : (tensor<16x64xf32>, tensor<64x32xf32>) -> tensor<16x32xf32>
+  return %2, %3, %5 : tensor<16x16xf32>, tensor<8x16x16xf32>, tensor<16x32xf32>
+}
+// -----
+// partials: sums of dots, linear ops on them, dots of partial sums
+func.func public @main(%x: tensor<16x32xf32>, %w: tensor<32x16xf32>, %y: tensor<16x64xf32>, %v: tensor<64x16xf32>, %s: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>
+  %1 = stablehlo.dot_general %y, %v, contracting_dims = [1] x [0] : (tensor<16x64xf32>, tensor<64x16xf32>) -> tensor<16x16xf32>
+  %2 = stablehlo.add %0, %1 : tensor<16x16xf32>
+  %3 = stablehlo.negate %2 : tensor<16x16xf32>
+  %4 = stablehlo.transpose %3, dims = [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %5 = stablehlo.multiply %4, %s : tensor<16x16xf32>
+  %6 = stablehlo.subtract %0, %s : tensor<16x16xf32>
+  return %5, %6 : tensor<16x16xf32>, tensor<16x16xf32>
+}
+// -----
+// reductions with every reducer and non-zero initial values
+func.func public @main(%a: tensor<8x16x8xf32>, %i: tensor<8x16xi32>, %p: tensor<8x16xi1>, %s: tensor<f32>) -> (tensor<16x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<16xi32>, tensor<8xi1>, tensor<16xi1>, tensor<8x16xf32>, tensor<16xi32>) {
+  %c1 = stablehlo.constant dense<1.500000e+00> : tensor<f32>
+  %ninf = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %pinf = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %i3 = stablehlo.constant dense<3> : tensor<i32>
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %false = stablehlo.constant dense<false> : tensor<i1>
+  %im = stablehlo.constant dense<-1> : tensor<i32>
+  %0 = stablehlo.reduce(%a init: %c1) applies stablehlo.add across dimensions = [0] : (tensor<8x16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
+  %1 = stablehlo.reduce(%a init: %ninf) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<8x16x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %2 = stablehlo.reduce(%a init: %pinf) applies stablehlo.minimum across dimensions = [1] : (tensor<8x16x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %3 = stablehlo.reduce(%i init: %i3) applies stablehlo.add across dimensions = [0] : (tensor<8x16xi32>, tensor<i32>) -> tensor<16xi32>
+  %4 = stablehlo.reduce(%p init: %true) applies stablehlo.and across dimensions = [1] : (tensor<8x16xi1>, tensor<i1>) -> tensor<8xi1>
+  %5 = stablehlo.reduce(%p init: %false) applies stablehlo.or across dimensions = [0] : (tensor<8x16xi1>, tensor<i1>) -> tensor<16xi1>
+  %6 = stablehlo.reduce(%a init: %s) applies stablehlo.add across dimensions = [2] : (tensor<8x16x8xf32>, tensor<f32>) -> tensor<8x16xf32>
+  %7 = stablehlo.reduce(%i init: %im) applies stablehlo.and across dimensions = [0] : (tensor<8x16xi32>, tensor<i32>) -> tensor<16xi32>
+  return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<16x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<16xi32>, tensor<8xi1>, tensor<16xi1>, tensor<8x16xf32>, tensor<16xi32>
+}
+// -----
+// products: reduction by multiplication
+func.func public @main(%a: tensor<8x16xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
+  %c = stablehlo.constant dense<2.000000e+00> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %c) applies stablehlo.multiply across dimensions = [1] : (tensor<8x16xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.reduce(%a init: %c) applies stablehlo.multiply across dimensions = [0] : (tensor<8x16xf32>, tensor<f32>) -> tensor<16xf32>
+  return %0, %1 : tensor<8xf32>, tensor<16xf32>
+}
+// -----
+// argmax: an opaque reducer of two operands
+func.func public @main(%a: tensor<8x16xf32>, %i: tensor<8x16xi32>) -> (tensor<8xf32>, tensor<8xi32>) {
+  %ninf = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.reduce(%a init: %ninf), (%i init: %zero) across dimensions = [1] : (tensor<8x16xf32>, tensor<8x16xi32>, tensor<f32>, tensor<i32>) -> (tensor<8xf32>, tensor<8xi32>)
+    reducer(%x: tensor<f32>, %y: tensor<f32>) (%xi: tensor<i32>, %yi: tensor<i32>) {
+      %g = stablehlo.compare GE, %x, %y, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %m = stablehlo.select %g, %x, %y : tensor<i1>, tensor<f32>
+      %n = stablehlo.select %g, %xi, %yi : tensor<i1>, tensor<i32>
+      stablehlo.return %m, %n : tensor<f32>, tensor<i32>
+    }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
+}
+// -----
+// shapes: reshape with and without common factors, transpose, broadcast
+func.func public @main(%a: tensor<8x4x16xf32>, %b: tensor<32x16xf32>, %c: tensor<6x4xf32>, %d: tensor<16xf32>) -> (tensor<32x16xf32>, tensor<8x4x16xf32>, tensor<8x3xf32>, tensor<8x64xf32>, tensor<4x8x16xf32>, tensor<64x8xf32>) {
+  %0 = stablehlo.reshape %a : (tensor<8x4x16xf32>) -> tensor<32x16xf32>
+  %1 = stablehlo.add %0, %b : tensor<32x16xf32>
+  %2 = stablehlo.tanh %1 : tensor<32x16xf32>
+  %3 = stablehlo.reshape %2 : (tensor<32x16xf32>) -> tensor<8x4x16xf32>
+  %4 = stablehlo.reshape %c : (tensor<6x4xf32>) -> tensor<8x3xf32>
+  %5 = stablehlo.reshape %3 : (tensor<8x4x16xf32>) -> tensor<8x64xf32>
+  %6 = stablehlo.broadcast_in_dim %d, dims = [2] : (tensor<16xf32>) -> tensor<4x8x16xf32>
+  %7 = stablehlo.transpose %3, dims = [1, 0, 2] : (tensor<8x4x16xf32>) -> tensor<4x8x16xf32>
+  %8 = stablehlo.multiply %6, %7 : tensor<4x8x16xf32>
+  %9 = stablehlo.transpose %5, dims = [1, 0] : (tensor<8x64xf32>) -> tensor<64x8xf32>
+  return %2, %3, %4, %5, %8, %9 : tensor<32x16xf32>, tensor<8x4x16xf32>, tensor<8x3xf32>, tensor<8x64xf32>, tensor<4x8x16xf32>, tensor<64x8xf32>
+}
+// -----
+// positions: iota along sharded and flattened dimensions, constants that are not splats
+func.func public @main(%a: tensor<8x16xi32>, %f: tensor<32x4xf32>) -> (tensor<8x16xi32>, tensor<32x4xf32>, tensor<8xf32>) {
+  %0 = stablehlo.iota dim = 0 : tensor<8x16xi32>
+  %1 = stablehlo.iota dim = 1 : tensor<8x16xi32>
+  %2 = stablehlo.multiply %0, %1 : tensor<8x16xi32>
+  %3 = stablehlo.add %2, %a : tensor<8x16xi32>
+  %4 = stablehlo.reshape %f : (tensor<32x4xf32>) -> tensor<8x16xf32>
+  %5 = stablehlo.convert %3 : (tensor<8x16xi32>) -> tensor<8x16xf32>
+  %6 = stablehlo.add %4, %5 : tensor<8x16xf32>
+  %7 = stablehlo.reshape %6 : (tensor<8x16xf32>) -> tensor<32x4xf32>
+  %8 = stablehlo.iota dim = 0 : tensor<32x4xf32>
+  %9 = stablehlo.add %7, %8 : tensor<32x4xf32>
+  %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %10 = stablehlo.reduce(%6 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<8x16xf32>, tensor<f32>) -> tensor<8xf32>
+  %11 = stablehlo.multiply %10, %c : tensor<8xf32>
+  return %3, %9, %11 : tensor<8x16xi32>, tensor<32x4xf32>, tensor<8xf32>
+}
+// -----
+// lookup: rows of a table by index, and the gradient scattered back onto a non-zero operand
+func.func public @main(%t: tensor<64x16xf32>, %i: tensor<8x4xi32>, %g: tensor<8x4x16xf32>, %o: tensor<64x16xf32>) -> (tensor<8x4x16xf32>, tensor<64x16xf32>) {
+  %0 = stablehlo.reshape %i : (tensor<8x4xi32>) -> tensor<8x4x1xi32>
+  %1 = "stablehlo.gather"(%t, %0) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 16>}> : (tensor<64x16xf32>, tensor<8x4x1xi32>) -> tensor<8x4x16xf32>
+  %2 = stablehlo.multiply %1, %g : tensor<8x4x16xf32>
+  %3 = "stablehlo.scatter"(%o, %0, %2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>, unique_indices = false}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<64x16xf32>, tensor<8x4x1xi32>, tensor<8x4x16xf32>) -> tensor<64x16xf32>
+  return %1, %3 : tensor<8x4x16xf32>, tensor<64x16xf32>
+}
+// -----
+// scatter with max, min and an overwriting body
+func.func public @main(%o: tensor<32x8xf32>, %i: tensor<16x1xi32>, %u: tensor<16x8xf32>, %n: tensor<32xi32>, %v: tensor<16xi32>) -> (tensor<32x8xf32>, tensor<32x8xf32>, tensor<32x8xf32>, tensor<32xi32>) {
+  %0 = "stablehlo.scatter"(%o, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.maximum %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<32x8xf32>, tensor<16x1xi32>, tensor<16x8xf32>) -> tensor<32x8xf32>
+  %1 = "stablehlo.scatter"(%o, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.minimum %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<32x8xf32>, tensor<16x1xi32>, tensor<16x8xf32>) -> tensor<32x8xf32>
+  %2 = "stablehlo.scatter"(%o, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<32x8xf32>, tensor<16x1xi32>, tensor<16x8xf32>) -> tensor<32x8xf32>
+  %3 = "stablehlo.scatter"(%n, %i, %v) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %s = stablehlo.add %x, %y : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<32xi32>, tensor<16x1xi32>, tensor<16xi32>) -> tensor<32xi32>
+  return %0, %1, %2, %3 : tensor<32x8xf32>, tensor<32x8xf32>, tensor<32x8xf32>, tensor<32xi32>
+}
+// -----
+// gather with batching dimensions (take along an axis)
+func.func public @main(%t: tensor<8x16x4xf32>, %i: tensor<8x8x1xi32>) -> tensor<8x8x4xf32> {
+  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1, 4>}> : (tensor<8x16x4xf32>, tensor<8x8x1xi32>) -> tensor<8x8x4xf32>
+  return %0 : tensor<8x8x4xf32>
+}
+// -----
+// cutting and joining: slice, pad, concatenate, reverse
+func.func public @main(%a: tensor<8x16xf32>, %b: tensor<8x16xf32>, %s: tensor<f32>) -> (tensor<8x8xf32>, tensor<8x32xf32>, tensor<8x20xf32>, tensor<8x16xf32>, tensor<16x16xf32>) {
+  %0 = stablehlo.slice %a [0:8, 4:12] : (tensor<8x16xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.concatenate %a, %b, dim = 1 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
+  %2 = stablehlo.pad %b, %s, low = [0, 1], high = [0, 3], interior = [0, 0] : (tensor<8x16xf32>, tensor<f32>) -> tensor<8x20xf32>
+  %3 = stablehlo.reverse %a, dims = [1] : tensor<8x16xf32>
+  %4 = stablehlo.add %3, %b : tensor<8x16xf32>
+  %5 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<16x16xf32>
+  return %0, %1, %2, %4, %5 : tensor<8x8xf32>, tensor<8x32xf32>, tensor<8x20xf32>, tensor<8x16xf32>, tensor<16x16xf32>
+}
+// -----
+// fused projections: slices at multiples of a piece
+func.func public @main(%x: tensor<8x16xf32>, %w: tensor<16x48xf32>, %b: tensor<48xf32>) -> tensor<8x16xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x48xf32>) -> tensor<8x48xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<48xf32>) -> tensor<8x48xf32>
+  %2 = stablehlo.add %0, %1 : tensor<8x48xf32>
+  %3 = stablehlo.slice %2 [0:8, 0:16] : (tensor<8x48xf32>) -> tensor<8x16xf32>
+  %4 = stablehlo.slice %2 [0:8, 16:32] : (tensor<8x48xf32>) -> tensor<8x16xf32>
+  %5 = stablehlo.slice %2 [0:8, 32:48] : (tensor<8x48xf32>) -> tensor<8x16xf32>
+  %6 = stablehlo.multiply %3, %4 : tensor<8x16xf32>
+  %7 = stablehlo.add %6, %5 : tensor<8x16xf32>
+  return %7 : tensor<8x16xf32>
+}
+// -----
+// dynamic slices and updates, the starts inside and past the end
+func.func public @main(%a: tensor<8x16x8xf32>, %u: tensor<8x1x8xf32>, %w: tensor<8x4x8xf32>, %i: tensor<i32>, %j: tensor<i32>) -> (tensor<8x16x8xf32>, tensor<8x1x8xf32>, tensor<8x4x8xf32>, tensor<8x16x8xf32>) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %a, %u, %z, %i, %z : (tensor<8x16x8xf32>, tensor<8x1x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<8x16x8xf32>
+  %1 = stablehlo.dynamic_slice %0, %z, %j, %z, sizes = [8, 1, 8] : (tensor<8x16x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<8x1x8xf32>
+  %2 = stablehlo.dynamic_slice %a, %z, %i, %z, sizes = [8, 4, 8] : (tensor<8x16x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<8x4x8xf32>
+  %3 = stablehlo.dynamic_update_slice %0, %w, %z, %j, %z : (tensor<8x16x8xf32>, tensor<8x4x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<8x16x8xf32>
+  return %0, %1, %2, %3 : tensor<8x16x8xf32>, tensor<8x1x8xf32>, tensor<8x4x8xf32>, tensor<8x16x8xf32>
+}
+// -----
+// sort, with a payload, along one dimension
+func.func public @main(%a: tensor<8x16xf32>, %i: tensor<8x16xi32>) -> (tensor<8x16xf32>, tensor<8x16xi32>) {
+  %0:2 = "stablehlo.sort"(%a, %i) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+    %c = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<8x16xf32>, tensor<8x16xi32>) -> (tensor<8x16xf32>, tensor<8x16xi32>)
+  return %0#0, %0#1 : tensor<8x16xf32>, tensor<8x16xi32>
+}
+// -----
+// loop: a carried sum, a carried counter, a body that contracts
+func.func public @main(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %b: tensor<16xf32>) -> (tensor<8x16xf32>, tensor<16xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %0:4 = stablehlo.while(%i = %zero, %a = %x, %m = %w, %s = %b) : tensor<i32>, tensor<8x16xf32>, tensor<16x16xf32>, tensor<16xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %d = stablehlo.dot_general %a, %m, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %t = stablehlo.tanh %d : tensor<8x16xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : (tensor<8x16xf32>, tensor<f32>) -> tensor<16xf32>
+    %u = stablehlo.add %s, %r : tensor<16xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %t, %m, %u : tensor<i32>, tensor<8x16xf32>, tensor<16x16xf32>, tensor<16xf32>
+  }
+  return %0#1, %0#3 : tensor<8x16xf32>, tensor<16xf32>
+}
+// -----
+// branches: case and if whose predicate comes from the data
+func.func public @main(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>, %k: tensor<i32>) -> (tensor<8x16xf32>, tensor<8x8xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x16xf32>, tensor<f32>) -> tensor<f32>
+  %p = stablehlo.compare GT, %s, %z, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %0 = "stablehlo.if"(%p) ({
+    %a = stablehlo.tanh %x : tensor<8x16xf32>
+    stablehlo.return %a : tensor<8x16xf32>
+  }, {
+    %b = stablehlo.negate %x : tensor<8x16xf32>
+    stablehlo.return %b : tensor<8x16xf32>
+  }) : (tensor<i1>) -> tensor<8x16xf32>
+  %1 = "stablehlo.case"(%k) ({
+    %a = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+    stablehlo.return %a : tensor<8x8xf32>
+  }, {
+    %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+    %b = stablehlo.add %a, %a : tensor<8x8xf32>
+    stablehlo.return %b : tensor<8x8xf32>
+  }) : (tensor<i32>) -> tensor<8x8xf32>
+  return %0, %1 : tensor<8x16xf32>, tensor<8x8xf32>
+}
+// -----
+// barrier: values held together
+func.func public @main(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>) -> (tensor<8x8xf32>, tensor<16x8xf32>) {
+  %0:2 = stablehlo.optimization_barrier %x, %w : tensor<8x16xf32>, tensor<16x8xf32>
+  %1 = stablehlo.dot_general %0#0, %0#1, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.tanh %0#1 : tensor<16x8xf32>
+  return %1, %2 : tensor<8x8xf32>, tensor<16x8xf32>
+}
+// -----
+// convolution: forward, and the two gradients as JAX writes them
+func.func public @main(%x: tensor<8x6x6x8xf32>, %k: tensor<3x3x8x16xf32>, %g: tensor<8x6x6x16xf32>) -> (tensor<8x6x6x16xf32>, tensor<8x6x6x8xf32>, tensor<3x3x8x16xf32>) {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x6x6x8xf32>, tensor<3x3x8x16xf32>) -> tensor<8x6x6x16xf32>
+  %1 = stablehlo.reverse %k, dims = [0, 1] : tensor<3x3x8x16xf32>
+  %2 = stablehlo.convolution(%g, %1) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x6x6x16xf32>, tensor<3x3x8x16xf32>) -> tensor<8x6x6x8xf32>
+  %3 = stablehlo.convolution(%x, %g) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x6x6x8xf32>, tensor<8x6x6x16xf32>) -> tensor<3x3x8x16xf32>
+  return %0, %2, %3 : tensor<8x6x6x16xf32>, tensor<8x6x6x8xf32>, tensor<3x3x8x16xf32>
+}
+// -----
+// grouped convolution: features and batch in groups
+func.func public @main(%x: tensor<8x6x16xf32>, %k: tensor<3x2x16xf32>, %y: tensor<16x6x4xf32>, %l: tensor<3x4x16xf32>) -> (tensor<8x6x16xf32>, tensor<2x6x16xf32>) {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<8x6x16xf32>, tensor<3x2x16xf32>) -> tensor<8x6x16xf32>
+  %1 = stablehlo.convolution(%y, %l) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 8 : i64, feature_group_count = 1 : i64} : (tensor<16x6x4xf32>, tensor<3x4x16xf32>) -> tensor<2x6x16xf32>
+  return %0, %1 : tensor<8x6x16xf32>, tensor<2x6x16xf32>
+}
+// -----
+// batch norm: training, inference, gradient
+func.func public @main(%x: tensor<8x4x16xf32>, %s: tensor<16xf32>, %o: tensor<16xf32>, %m: tensor<16xf32>, %v: tensor<16xf32>, %g: tensor<8x4x16xf32>) -> (tensor<8x4x16xf32>, tensor<16xf32>, tensor<8x4x16xf32>, tensor<8x4x16xf32>, tensor<16xf32>) {
+  %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o) <{epsilon = 1.000000e-03 : f32, feature_index = 2 : i64}> : (tensor<8x4x16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<8x4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+  %e = stablehlo.exponential %v : tensor<16xf32>
+  %1 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %e) <{epsilon = 1.000000e-03 : f32, feature_index = 2 : i64}> : (tensor<8x4x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<8x4x16xf32>
+  %2:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %e, %g) <{epsilon = 1.000000e-03 : f32, feature_index = 2 : i64}> : (tensor<8x4x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<8x4x16xf32>) -> (tensor<8x4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+  return %0#0, %0#1, %1, %2#0, %2#1 : tensor<8x4x16xf32>, tensor<16xf32>, tensor<8x4x16xf32>, tensor<8x4x16xf32>, tensor<16xf32>
+}
+// -----
+// windows: pooling and its gradient
+func.func public @main(%x: tensor<8x8x8xf32>, %s: tensor<8x4x8xf32>) -> (tensor<8x4x8xf32>, tensor<8x8x8xf32>) {
+  %ninf = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %ninf) <{window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<8x8x8xf32>, tensor<f32>) -> tensor<8x4x8xf32>
+  %1 = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<8x8x8xf32>, tensor<8x4x8xf32>, tensor<f32>) -> tensor<8x8x8xf32>
+  return %0, %1 : tensor<8x4x8xf32>, tensor<8x8x8xf32>
+}
+// -----
+// softmax: max, exponential, sum, divide
+func.func public @main(%x: tensor<8x16x32xf32>) -> tensor<8x16x32xf32> {
+  %ninf = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %ninf) applies stablehlo.maximum across dimensions = [2] : (tensor<8x16x32xf32>, tensor<f32>) -> tensor<8x16xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<8x16xf32>) -> tensor<8x16x32xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<8x16x32xf32>
+  %3 = stablehlo.exponential %2 : tensor<8x16x32xf32>
+  %4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [2] : (tensor<8x16x32xf32>, tensor<f32>) -> tensor<8x16xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0, 1] : (tensor<8x16xf32>) -> tensor<8x16x32xf32>
+  %6 = stablehlo.divide %3, %5 : tensor<8x16x32xf32>
+  return %6 : tensor<8x16x32xf32>
+}
+// -----
+// donated state: an argument updated in place, grouped heads flattened and split
+func.func public @main(%w: tensor<16x32xf32> {tf.aliasing_output = 0 : i32}, %x: tensor<8x4x16xf32>) -> (tensor<16x32xf32>, tensor<8x4x4x8xf32>) {
+  %0 = stablehlo.reshape %x : (tensor<8x4x16xf32>) -> tensor<32x16xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x32xf32>) -> tensor<32x32xf32>
+  %2 = stablehlo.reshape %1 : (tensor<32x32xf32>) -> tensor<8x4x4x8xf32>
+  %3 = stablehlo.tanh %1 : tensor<32x32xf32>
+  %4 = stablehlo.dot_general %0, %3, contracting_dims = [0] x [0] : (tensor<32x16xf32>, tensor<32x32xf32>) -> tensor<16x32xf32>
+  %5 = stablehlo.subtract %w, %4 : tensor<16x32xf32>
+  return %5, %2 : tensor<16x32xf32>, tensor<8x4x4x8xf32>
+}
+// -----
+// known calls: the error function and top-k as custom calls
+func.func public @main(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x4xf32>, tensor<8x4xi32>) {
+  %0 = stablehlo.custom_call @mhlo.erf(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %1, %2 = chlo.top_k(%x, k = 4) : tensor<8x16xf32> -> (tensor<8x4xf32>, tensor<8x4xi32>)
+  return %0, %1, %2 : tensor<8x16xf32>, tensor<8x4xf32>, tensor<8x4xi32>
+}
+// -----
+// linear algebra over batches
+func.func public @main(%a: tensor<8x4x4xf32>, %b: tensor<8x4x8xf32>) -> tensor<8x4x8xf32> {
+  %t = stablehlo.transpose %a, dims = [0, 2, 1] : (tensor<8x4x4xf32>) -> tensor<8x4x4xf32>
+  %p = stablehlo.dot_general %a, %t, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x4x4xf32>, tensor<8x4x4xf32>) -> tensor<8x4x4xf32>
+  %i = stablehlo.iota dim = 1 : tensor<8x4x4xi32>
+  %j = stablehlo.iota dim = 2 : tensor<8x4x4xi32>
+  %d = stablehlo.compare EQ, %i, %j, SIGNED : (tensor<8x4x4xi32>, tensor<8x4x4xi32>) -> tensor<8x4x4xi1>
+  %one = stablehlo.constant dense<4.0> : tensor<8x4x4xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<8x4x4xf32>
+  %e = stablehlo.select %d, %one, %zero : tensor<8x4x4xi1>, tensor<8x4x4xf32>
+  %q = stablehlo.add %p, %e : tensor<8x4x4xf32>
+  %l = stablehlo.cholesky %q, lower = true : tensor<8x4x4xf32>
+  %s = "stablehlo.triangular_solve"(%l, %b) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<8x4x4xf32>, tensor<8x4x8xf32>) -> tensor<8x4x8xf32>
+  return %s : tensor<8x4x8xf32>
+}
