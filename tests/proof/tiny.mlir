@@ -345,3 +345,23 @@ func.func public @main(%a: tensor<8x4x4xf32>, %b: tensor<8x4x8xf32>) -> tensor<8
   %s = "stablehlo.triangular_solve"(%l, %b) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<8x4x4xf32>, tensor<8x4x8xf32>) -> tensor<8x4x8xf32>
   return %s : tensor<8x4x8xf32>
 }
+// -----
+// booleans and bits reduced, then used elsewhere
+func.func public @main(%p: tensor<8x16x8xi1>, %i: tensor<8x16x8xi32>, %a: tensor<16x8xf32>, %b: tensor<16x8xf32>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xi32>, tensor<16x8xf32>) {
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %false = stablehlo.constant dense<false> : tensor<i1>
+  %ones = stablehlo.constant dense<-1> : tensor<i32>
+  %big = stablehlo.constant dense<1000> : tensor<i32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.reduce(%p init: %true) applies stablehlo.and across dimensions = [0] : (tensor<8x16x8xi1>, tensor<i1>) -> tensor<16x8xi1>
+  %1 = stablehlo.reduce(%p init: %false) applies stablehlo.or across dimensions = [0] : (tensor<8x16x8xi1>, tensor<i1>) -> tensor<16x8xi1>
+  %2 = stablehlo.select %0, %a, %b : tensor<16x8xi1>, tensor<16x8xf32>
+  %3 = stablehlo.select %1, %b, %a : tensor<16x8xi1>, tensor<16x8xf32>
+  %4 = stablehlo.reduce(%i init: %big) applies stablehlo.minimum across dimensions = [0] : (tensor<8x16x8xi32>, tensor<i32>) -> tensor<16x8xi32>
+  %5 = stablehlo.reduce(%i init: %ones) applies stablehlo.and across dimensions = [0] : (tensor<8x16x8xi32>, tensor<i32>) -> tensor<16x8xi32>
+  %6 = stablehlo.subtract %4, %5 : tensor<16x8xi32>
+  %7 = stablehlo.convert %i : (tensor<8x16x8xi32>) -> tensor<8x16x8xf32>
+  %8 = stablehlo.reduce(%7 init: %one) applies stablehlo.multiply across dimensions = [0] : (tensor<8x16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
+  %9 = stablehlo.add %8, %a : tensor<16x8xf32>
+  return %2, %3, %6, %9 : tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xi32>, tensor<16x8xf32>
+}
