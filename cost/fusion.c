@@ -1,7 +1,8 @@
 /* What fuses, and which buffers every kernel reads.
  *
  * A simple model of a compiler's loop fusion. Broadcasts, converts, compares, slices and the like are computed inside
- * whatever uses them. An elementwise op is when all its uses end in one kernel. Nothing fuses into a dot, a
+ * whatever uses them. An elementwise op is when all its uses end in one kernel; a cheap one that reads a single array also
+ * when they end in several, unless that would go on upwards: of a chain every second value is stored. Nothing fuses into a dot, a
  * convolution, a collective, a sort, a loop's carried values or the function's results: what these use is in memory.
  * A reshape is another name of its operand's buffer.
  *
@@ -100,11 +101,16 @@ static inline enum op_class step_class(const struct price_scratch *s, const stru
     return class;
 }
 
-static inline bool fuses(const struct value_work *v, enum op_class class)
+/* info NULL: not an op of the program */
+static inline bool fuses(const struct value_work *v, enum op_class class, const struct op_info *info)
 {
+    if (v->hard)
+        return false;
     if (class == OP_CHEAP || class == OP_CUT)
-        return !v->hard;
-    return class == OP_ELEMENTWISE && !v->hard && v->kernel != KERNEL_SEVERAL && v->kernel != NDA_NONE;
+        return true;
+    if (class != OP_ELEMENTWISE || v->kernel == NDA_NONE)
+        return false;
+    return v->kernel != KERNEL_SEVERAL || (info->repeatable && !v->kept);
 }
 
 /* does operand o of a kernel have to be in memory? */
@@ -137,9 +143,12 @@ static void find_uses(struct price_scratch *s, const struct spmd_local *l)
         }
         const struct op_info *info = t->kind == SPMD_OP ? step_info(s, t) : NULL;
         const struct value_work *result = t->result_count == 1 ? &s->values[t->results] : NULL;
-        uint32_t kernel = result && fuses(result, class) ? result->kernel : i;
-        for (uint32_t o = 0; o < t->operand_count; o++)
+        uint32_t kernel = result && fuses(result, class, info) ? result->kernel : i;
+        bool repeated = class == OP_ELEMENTWISE && kernel == KERNEL_SEVERAL;
+        for (uint32_t o = 0; o < t->operand_count; o++) {
             add_use(&s->values[operands[o]], kernel, wants_buffer(info, class, o));
+            s->values[operands[o]].kept |= repeated;
+        }
     }
 }
 
@@ -315,7 +324,8 @@ static void fuse_op(struct price_scratch *s, const struct spmd_local *l, const s
         return;
     }
     uint32_t first = collect_roots(s, l, t, class);
-    bool fused = t->result_count == 1 && fuses(&s->values[t->results], class);
+    bool fused = t->result_count == 1 &&
+                 fuses(&s->values[t->results], class, t->kind == SPMD_OP ? step_info(s, t) : NULL);
     if (fused && s->pool_count - first <= ROOTS_MAX)
         set_roots(s, t->results, VALUE_FUSED, first);
     else

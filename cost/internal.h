@@ -17,7 +17,7 @@ enum op_class {
     OP_TRANSPOSE,     /* dots and fused kernels read through it: an alias, unless something else wants it in memory */
     OP_CHEAP,         /* broadcast, convert, compare, ..: fuses into any number of uses */
     OP_CUT,           /* slice: cheap, and reads no more than its result */
-    OP_ELEMENTWISE,   /* fuses into its use when there is one */
+    OP_ELEMENTWISE,   /* fuses when all its uses end in one kernel, or when it is repeatable */
     OP_REDUCE,        /* operands fuse into it; its result is a buffer */
     OP_GATHER,        /* reads as much of operand 0 as it writes */
     OP_UPDATE,        /* dynamic_update_slice, scatter: writes part of operand 0, in place on its last use */
@@ -28,7 +28,7 @@ enum op_class {
 struct op_info {
     uint8_t class;    /* enum op_class */
     uint8_t rate;     /* enum cost_rate, of matmuls */
-    uint8_t costly;   /* elementwise that is worth a buffer rather than computing it twice (exponential, divide ..) */
+    uint8_t repeatable;   /* elementwise, cheap and of one array: rather computed again than stored */
     uint8_t in_place; /* may write its result over an operand that it reads */
     uint8_t update;   /* OP_UPDATE: the operand that is written into operand 0 */
     double flops;     /* matmuls: of the whole op, on one device */
@@ -65,8 +65,8 @@ struct value_work {
     uint32_t last;         /* last step that needs the buffer */
     uint8_t state;
     uint8_t hard;          /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
+    uint8_t kept;          /* something repeated is computed from it: not repeated itself */
     uint8_t homed;         /* its buffer is part of an output, a carry or a branch's result */
-    uint8_t pad;
     uint32_t home_free;    /* homed: first step that does not need what the place held before */
     int64_t ready_ps, path_ps;
 };

@@ -4,7 +4,8 @@
  * everything else from the kernel that writes it to the last that reads it. A buffer can have a *home*, memory that is
  * counted elsewhere: a result is written where the caller gets it, the body's new value of a loop where the old one was,
  * a branch's result where the op's result will be. It takes memory of its own only while its home still holds
- * something that is needed. Elementwise kernels and updates take over an operand's buffer on its last use. */
+ * something that is needed. Elementwise kernels, updates and all_reduces take over an operand's buffer on its last use;
+ * the other collectives hold operand and result. */
 #include "cost/internal.h"
 
 static inline bool is_buffer(const struct price_scratch *s, uint32_t value)
@@ -107,8 +108,10 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
             if (step_info(s, t)->class == OP_UPDATE && is_buffer(s, t->results))
                 home_operand(s, l, i, l->operands[t->operands], t->results);
             break;
-        case SPMD_ALL_GATHER:
         case SPMD_ALL_REDUCE:
+            home_operand(s, l, i, l->operands[t->operands], t->results);
+            break;
+        case SPMD_ALL_GATHER:
         case SPMD_REDUCE_SCATTER:
         case SPMD_ALL_TO_ALL:
         case SPMD_PERMUTE:
@@ -123,7 +126,8 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
 /* may the step's result lie where an operand lies that it reads? */
 static inline bool writes_in_place(const struct price_scratch *s, const struct spmd_step *t)
 {
-    return t->kind == SPMD_OP ? step_info(s, t)->in_place : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END;
+    return t->kind == SPMD_OP ? step_info(s, t)->in_place
+                              : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END || t->kind == SPMD_ALL_REDUCE;
 }
 
 /* memory of a value's own during [from, until) */

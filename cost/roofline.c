@@ -84,6 +84,23 @@ static bool costly_elementwise(uint16_t code)
     return true;
 }
 
+/* Does it read at most one array of its own size, broadcasts and constants apart? Then computing it again in every
+ * kernel that uses it reads no more than reading the result would. */
+static bool reads_one_array(const struct ir_program *p, uint32_t op)
+{
+    uint32_t seen = IR_NONE;
+    for (uint32_t i = 0; i < p->ops[op].operand_count; i++) {
+        uint32_t value = ir_operand(p, op, i), by = p->values[value].op;
+        enum ir_family family = by == IR_NONE ? IR_FAMILY_UNKNOWN : ir_opcode_family((enum ir_opcode)p->ops[by].code);
+        if (family == IR_FAMILY_BROADCAST || family == IR_FAMILY_CONSTANT || family == IR_FAMILY_IOTA || value == seen)
+            continue;
+        if (seen != IR_NONE)
+            return false;
+        seen = value;
+    }
+    return true;
+}
+
 static enum op_class elementwise_class(uint16_t code)
 {
     return code == IR_CONVERT || code == IR_COMPARE || code == IR_REAL || code == IR_IMAG ? OP_CHEAP : OP_ELEMENTWISE;
@@ -148,7 +165,7 @@ static struct op_info describe_op(const struct ir_program *p, uint32_t op)
         info.class = OP_OTHER;
     info.in_place = family == IR_FAMILY_ELEMENTWISE || info.class == OP_UPDATE || info.class == OP_ALIAS;
     if (info.class == OP_ELEMENTWISE)
-        info.costly = costly_elementwise(o->code);
+        info.repeatable = !costly_elementwise(o->code) && reads_one_array(p, op);
     if (info.class == OP_MATMUL) {
         info.flops = family == IR_FAMILY_DOT ? dot_flops(p, op) : convolution_flops(p, op);
         info.rate = (uint8_t)matmul_rate(p, op);
