@@ -367,15 +367,10 @@ static void symbol_attr(struct scan *s, const char *name, bool as_string)
 {
     struct span y = scan_symbol(s);
     attr_begin(s, name);
-    if (as_string && s->text[y.at + 1] == '"') {
-        attr_copy(s, (struct span){y.at + 1, y.end});
-    } else if (as_string) {
-        attr_add(s, "\"");
-        attr_copy(s, (struct span){y.at + 1, y.end});
-        attr_add(s, "\"");
-    } else {
+    if (as_string)
+        attr_symbol_name(s, y);
+    else
         attr_copy(s, y);
-    }
 }
 
 static void value_attr(struct scan *s, const char *name)

@@ -23,6 +23,15 @@ void attr_copy(struct scan *s, struct span from)
     scan_copy(s, &s->attrs, from);
 }
 
+void attr_symbol_name(struct scan *s, struct span symbol)
+{
+    struct span name = {symbol.at + 1, symbol.end};
+    bool quoted = s->text[name.at] == '"';
+    attr_add(s, quoted ? "" : "\"");
+    text_add_n(&s->attrs, s->text + name.at, name.end - name.at);
+    attr_add(s, quoted ? "" : "\"");
+}
+
 bool span_is_blank(const struct scan *s, struct span x)
 {
     while (x.at < x.end) {

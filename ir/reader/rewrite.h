@@ -23,6 +23,7 @@ bool special_rewrite(struct scan *s, struct span name, const char *full);   /* s
 void attr_begin(struct scan *s, const char *name);
 void attr_add(struct scan *s, const char *text);
 void attr_copy(struct scan *s, struct span from);
+void attr_symbol_name(struct scan *s, struct span symbol);  /* `@a` -> "a" */
 void attr_dictionary(struct scan *s, struct span braces);   /* entries of `{..}`; an empty span is fine */
 void attr_ints(struct scan *s, const char *name);           /* `[1, 2]` -> array<i64: 1, 2>, or an alias */
 void list_dot(struct scan *s);                              /* lists.c */

@@ -60,6 +60,14 @@ static void unexpected(struct scan *s, const char *wanted)
     scan_fail(s, ERROR_INVALID_MODULE, s->at, "expected %s, found %s", wanted, scan_quote(s, s->at, found));
 }
 
+/* Names of megabytes are nobody's program, but they would stand in every message and table. */
+static void check_name(struct scan *s, struct span name)
+{
+    if (name.end - name.at > SCAN_NAME)
+        scan_fail(s, ERROR_INVALID_MODULE, name.at, "a name of %u characters; the longest allowed has %d",
+                  name.end - name.at, SCAN_NAME);
+}
+
 /* ---------------------------------------------------------------- tokens */
 enum { BLANK = 1, LETTER = 2, DIGIT = 4, NAME = 8, OPEN = 16, CLOSE = 32, VALUE = 64 };
 static const unsigned char classes[256] = {
@@ -129,6 +137,7 @@ struct span scan_word(struct scan *s)
         while (s->at < s->size && is_a(s->text[s->at], NAME))
             s->at++;
     w.end = s->at;
+    check_name(s, w);
     return w;
 }
 
@@ -167,6 +176,7 @@ struct span scan_value(struct scan *s)
         for (s->at++; is_a(look(s, 0), DIGIT);)
             s->at++;
     v.end = s->at;
+    check_name(s, v);
     return v;
 }
 
@@ -201,6 +211,7 @@ struct span scan_symbol(struct scan *s)
         else
             unexpected(s, "a name after '@'");
         v.end = s->at;
+        check_name(s, v);
         if (look(s, 0) != ':' || look(s, 1) != ':' || look(s, 2) != '@')
             return v;
         s->at += 2;
@@ -529,9 +540,9 @@ static uint32_t copy_alias(struct scan *s, struct text *to, uint32_t at, uint32_
     if (dotted || (name.end < end && s->text[name.end] == '<'))
         return 0;
     struct alias *a = scan_alias(s, name);
-    char quoted[64];
     if (!a)
-        scan_fail(s, ERROR_INVALID_MODULE, at, "alias %s is not defined before this use", scan_quote(s, at, quoted));
+        scan_fail(s, ERROR_INVALID_MODULE, at, "alias '%.*s' is not defined before this use",
+                  (int)(name.end - at < 60 ? name.end - at : 60), s->text + at);
     if (a->is_location) {
         text_add(to, "unknown");
         return name.end;

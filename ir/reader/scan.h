@@ -15,7 +15,10 @@
 #include <stdint.h>
 
 #define READER_DIALECT "toast_reader"
-enum { SCAN_DEPTH = 256 };   /* brackets and regions; deeper text would overflow MLIR's stack */
+enum {
+    SCAN_DEPTH = 256,    /* brackets and regions; deeper text would overflow MLIR's stack */
+    SCAN_NAME = 65536    /* characters of a value's, op's or symbol's name */
+};
 
 struct span {
     uint32_t at, end;

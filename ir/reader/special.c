@@ -63,15 +63,6 @@ static void write_types(struct scan *s, struct text *to, const struct arguments 
     text_add(to, ")");
 }
 
-static void string_of_symbol(struct scan *s, const char *name, struct span y)
-{
-    bool quoted = s->text[y.at + 1] == '"';
-    attr_begin(s, name);
-    attr_add(s, quoted ? "" : "\"");
-    attr_copy(s, (struct span){y.at + 1, y.end});
-    attr_add(s, quoted ? "" : "\"");
-}
-
 /* ---------------------------------------------------------------- module and functions */
 static void module(struct scan *s)
 {
@@ -84,8 +75,10 @@ static void module(struct scan *s)
     scan_write(s, "() ({\n^bb0:\n");
     rewrite_region(s);
     scan_write(s, "})");
-    if (name.end)
-        string_of_symbol(s, "sym_name", name);
+    if (name.end) {
+        attr_begin(s, "sym_name");
+        attr_symbol_name(s, name);
+    }
     attr_dictionary(s, dictionary);
     attr_flush(s);
     scan_write(s, " : () -> ()");
@@ -138,7 +131,8 @@ static void function(struct scan *s)
         rewrite_region(s);
     }
     scan_write(s, "})");
-    string_of_symbol(s, "sym_name", name);
+    attr_begin(s, "sym_name");
+    attr_symbol_name(s, name);
     attr_begin(s, "function_type");
     write_types(s, &s->attrs, &args);
     attr_add(s, " -> ");

@@ -606,8 +606,11 @@ struct ir_builder *walk_text(struct scan *s)
     mlirContextAttachDiagnosticHandler(context, complain, &complaint, NULL);
     MlirModule module = mlirModuleCreateParse(context, mlirStringRefCreate(s->out.at, s->out.size));
     if (mlirModuleIsNull(module)) {
-        scan_fail(s, ERROR_INVALID_MODULE, rewrite_origin(s, written_offset(s, complaint.place)), "%s",
-                  complaint.seen ? complaint.message : "MLIR refuses this text without saying why");
+        uint32_t at = rewrite_origin(s, written_offset(s, complaint.place));
+        char quoted[64];
+        scan_fail(s, ERROR_INVALID_MODULE, at, "%s, at %s",
+                  complaint.seen ? complaint.message : "MLIR refuses this text without saying why",
+                  scan_quote(s, at, quoted));
     }
     text_release(&s->out);
     struct walk w = {.s = s, .b = ir_builder_create(), .line = 1};
