@@ -19,10 +19,14 @@
 /* A constant-derived value made of more ops than this (with repetition) is computed once instead of at each use. */
 enum { CLONE_LIMIT = 64, CALL_DEPTH = 64 };
 
+/* Functions that call functions twice double at every level: a program is at most this much larger than its text. */
+enum { GROWTH = 8, GROWTH_FREE = 1 << 20 };
+
 struct rebuild {
     const struct ir_program *p;
     struct ir_builder *b;
     uint32_t *map;                 /* old value -> new value */
+    uint64_t made;                 /* ops so far */
     /* inline */
     uint32_t stack[CALL_DEPTH], depth;   /* functions being inlined */
     /* clone */
@@ -74,6 +78,10 @@ static enum error_code copy_op(struct rebuild *r, uint32_t op, const uint32_t *o
     const struct ir_op *o = &p->ops[op];
     ids types = {0};
     attr_list attrs = {0};
+    if (++r->made > GROWTH_FREE + (uint64_t)p->op_count * GROWTH)
+        return error_set_at(e, ERROR_MODULE_TOO_LARGE, (int)o->line, (int)o->column,
+                            "calls of calls make more than %llu ops of this module's %u",
+                            (unsigned long long)r->made - 1, p->op_count);
     for (uint32_t i = 0; i < o->result_count; i++)
         VEC_PUSH(&types, ir_build_copy_type(r->b, p, p->values[o->results + i].type));
     for (uint32_t i = 0; i < o->attr_count; i++)
@@ -191,13 +199,20 @@ static enum error_code inline_block(struct rebuild *r, uint32_t block, bool keep
 static bool has_effect(const struct ir_program *p, uint32_t op)
 {
     const struct ir_op *o = &p->ops[op];
-    if (o->code == IR_CUSTOM_CALL)
-        return ir_attr_find(p, op, "has_side_effect") && ir_attr_find(p, op, "has_side_effect")->value != 0;
+    if (o->code == IR_CUSTOM_CALL && ir_attr_find(p, op, "has_side_effect") &&
+        ir_attr_find(p, op, "has_side_effect")->value != 0)
+        return true;
     if (o->result_count == 0)
         return true;   /* terminators, sdy.sharding_group, unknown effects */
     for (uint32_t i = 0; i < o->result_count; i++)
         if (ir_value_type(p, o->results + i)->kind == IR_TYPE_TOKEN)
             return true;
+    for (uint32_t g = 0; g < o->region_count; g++) {
+        uint32_t block = ir_region_block(p, op, g);
+        for (uint32_t i = 0; block != IR_NONE && i + 1 < p->blocks[block].op_count; i++)   /* all but the terminator */
+            if (has_effect(p, p->block_ops[p->blocks[block].ops + i]))
+                return true;
+    }
     return false;
 }
 
@@ -270,24 +285,32 @@ static bool is_plain(enum ir_family family)
     return false;
 }
 
-/* Ops are in program order, so operands come first. size: ops that one copy takes. */
+/* Ops are in program order, so operands come first. A value cloned for each use takes `size` ops (with repetition);
+ * above CLONE_LIMIT it is computed once: hostile chains would grow quadratically and recurse without end. */
 static void mark_clones(const struct ir_program *p, uint8_t *clone)
 {
-    uint16_t *size = mem_zalloc((size_t)p->op_count + 1, sizeof *size);   /* 0: not constant-derived */
+    uint16_t *size = mem_zalloc((size_t)p->op_count + 1, sizeof *size);
+    uint8_t *constant = mem_zalloc((size_t)p->op_count + 1, 1);
     for (uint32_t op = 0; op < p->op_count; op++) {
         const struct ir_op *o = &p->ops[op];
         enum ir_family family = ir_opcode_family((enum ir_opcode)o->code);
         if (o->result_count != 1 || o->region_count || !is_plain(family))
             continue;
         uint32_t total = 1;
-        for (uint32_t i = 0; i < o->operand_count && total; i++) {
+        bool derived = true;
+        for (uint32_t i = 0; i < o->operand_count && total <= CLONE_LIMIT; i++) {
             uint32_t def = p->values[ir_operand(p, op, i)].op;
-            total = def == IR_NONE || size[def] == 0 || total > CLONE_LIMIT ? 0 : total + size[def];
+            derived = derived && def != IR_NONE && constant[def];
+            total += def != IR_NONE && clone[def] ? size[def] : 0;
         }
-        size[op] = total <= CLONE_LIMIT ? (uint16_t)total : 0;
-        clone[op] = size[op] || family == IR_FAMILY_BROADCAST;
+        if (total > CLONE_LIMIT || !(derived || (family == IR_FAMILY_BROADCAST && o->operand_count == 1)))
+            continue;
+        size[op] = (uint16_t)total;
+        constant[op] = derived;
+        clone[op] = 1;
     }
     free(size);
+    free(constant);
 }
 
 static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *out, struct error *e)
@@ -299,7 +322,7 @@ static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *ou
     }
     const struct ir_op *o = &r->p->ops[op];
     uint32_t operands[CLONE_LIMIT + 1];
-    for (uint32_t i = 0; i < o->operand_count; i++)   /* at most CLONE_LIMIT: each counts at least one */
+    for (uint32_t i = 0; i < o->operand_count; i++)   /* fewer than CLONE_LIMIT: each counts one or more */
         TRY(use_value(r, ir_operand(r->p, op, i), &operands[i], e));
     TRY(copy_op(r, op, operands, e));
     *out = r->map[value];
@@ -349,7 +372,10 @@ static enum error_code rebuild_module(struct rebuild *r, uint32_t entry, struct 
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; code == ERROR_OK && i < p->blocks[block].op_count; i++) {
         uint32_t op = p->block_ops[p->blocks[block].ops + i];
-        if (op == entry || p->ops[op].code != IR_FUNC)
+        if (p->ops[op].operand_count || p->ops[op].result_count)
+            code = error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)p->ops[op].line, (int)p->ops[op].column,
+                                "%s stands outside of any function", ir_op_name(p, op));
+        else if (op == entry || p->ops[op].code != IR_FUNC)
             code = copy_op(r, op, NULL, e);
     }
     if (code != ERROR_OK)

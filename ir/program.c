@@ -161,10 +161,12 @@ int64_t ir_type_elements(const struct ir_program *p, const struct ir_type *t)
 
 int64_t ir_type_bytes(const struct ir_program *p, const struct ir_type *t)
 {
-    int64_t n = ir_type_elements(p, t);
-    if (n < 0 || __builtin_mul_overflow(n, (int64_t)ir_element_bits((enum ir_element)t->element) / 8, &n))
-        return n < 0 ? -1 : INT64_MAX;
-    return n;
+    int64_t n = ir_type_elements(p, t), bytes;
+    if (n < 0)
+        return -1;
+    if (__builtin_mul_overflow(n, (int64_t)(ir_element_bits((enum ir_element)t->element) / 8), &bytes))
+        return INT64_MAX;
+    return bytes;
 }
 
 uint32_t ir_region_block(const struct ir_program *p, uint32_t op, uint32_t region)

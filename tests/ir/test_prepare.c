@@ -1,0 +1,218 @@
+/* Preparing: the op counts that a prototype of the analysis measured on every model, what is inlined, dropped and
+ * cloned, and what is refused. */
+/* timeout: 120 */
+#include "support.h"
+
+#include "ir/prepare.h"
+#include "ir/print.h"
+#include "ir/read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum error_code prepare(const char *text, struct ir_program *out, struct error *e)
+{
+    struct ir_program p = {0};
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &p, e), e);
+    enum error_code code = ir_prepare(&p, out, e);
+    ir_program_release(&p);
+    return code;
+}
+
+/* The prototype's count: arguments of main, one for each result, and the ops of main, of while and of case (with
+ * the returns of those, without main's), not those of reducer bodies. */
+static uint32_t prototype_ops(const struct ir_program *p)
+{
+    uint32_t body = ir_region_block(p, ir_function(p, "main"), 0), end = ir_block_terminator(p, body);
+    uint32_t n = p->blocks[body].arg_count + p->ops[end].operand_count;
+    for (uint32_t op = 1; op < p->op_count; op++) {
+        uint32_t block = p->ops[op].block, parent = p->regions[p->blocks[block].region].op;
+        n += op != end && (block == body || p->ops[parent].code == IR_WHILE || p->ops[parent].code == IR_CASE);
+    }
+    return n;
+}
+
+static void op_counts_are_the_prototypes(void **state)
+{
+    static const struct {
+        const char *model;
+        uint32_t ops;
+    } rows[] = {{"mlp.mlir", 9},           {"paper_attention.mlir", 16}, {"t2b.mlir.gz", 21011},
+                {"t2b_16k.mlir.gz", 21011}, {"t7b.mlir.gz", 32391},       {"t2b_remat.mlir.gz", 21047},
+                {"t2b_scan.mlir.gz", 1529}, {"gpt.mlir.gz", 29584},       {"gns.mlir.gz", 20225},
+                {"unet.mlir.gz", 10573},    {"itx.mlir.gz", 6074},        {"t2b_flat.mlir.gz", 22055}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *path = mem_printf("%s%s", SUPPORT_MODELS, rows[i].model), *text = support_read(path, NULL);
+        struct ir_program p;
+        struct error e;
+        ASSERT_OK(prepare(text, &p, &e), &e);
+        if (prototype_ops(&p) != rows[i].ops)
+            fail_msg("%s: %u ops, the prototype had %u", rows[i].model, prototype_ops(&p), rows[i].ops);
+        for (uint32_t op = 0; op < p.op_count; op++)
+            assert_true(p.ops[op].code != IR_CALL);
+        struct ir_program checked;
+        ASSERT_OK(ir_image_open(p.image, p.image_size, &checked, &e), &e);
+        ir_program_release(&p);
+        free(text);
+        free(path);
+    }
+}
+
+static void expect_text(const char *text, const char *expected)
+{
+    struct ir_program p;
+    struct error e;
+    struct text out = {0};
+    ASSERT_OK(prepare(text, &p, &e), &e);
+    ir_print(&p, &out);
+    const char *at = strstr(out.at, "^bb0"), *end = strstr(at, "  }) {function_type");
+    out.at[end - out.at] = 0;
+    assert_string_equal(at, expected);
+    text_release(&out);
+    ir_program_release(&p);
+}
+
+static void calls_are_inlined_and_dead_code_goes(void **state)
+{
+    expect_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+                "  %dead = stablehlo.negate %a : tensor<4xf32>\n"
+                "  %0:2 = call @twice(%a) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)\n"
+                "  %1 = stablehlo.composite \"my.neg\" %0#1 {decomposition = @neg} : (tensor<4xf32>) -> tensor<4xf32>\n"
+                "  return %1 : tensor<4xf32>\n}\n"
+                "func.func private @neg(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+                "  %0 = stablehlo.negate %a : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n"
+                "func.func private @twice(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+                "  %0 = func.call @neg(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                "  %1 = stablehlo.add %0, %0 : tensor<4xf32>\n  return %0, %1 : tensor<4xf32>, tensor<4xf32>\n}\n",
+                "^bb0(%0: tensor<4xf32>):\n"
+                "    %1 = \"stablehlo.negate\"(%0) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                "    %2 = \"stablehlo.add\"(%1, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n"
+                "    %3 = \"stablehlo.negate\"(%2) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                "    \"func.return\"(%3) : (tensor<4xf32>) -> ()\n");
+}
+
+static void broadcasts_and_constants_are_cloned(void **state)
+{
+    expect_text("func.func @main(%a: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {\n"
+                "  %c = stablehlo.constant dense<2.0> : tensor<f32>\n"
+                "  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4xf32>\n"
+                "  %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<4xf32>\n"
+                "  %0 = stablehlo.add %a, %b : tensor<4xf32>\n"
+                "  %1 = stablehlo.multiply %0, %b : tensor<4xf32>\n"
+                "  %2 = stablehlo.add %1, %t : tensor<4xf32>\n"
+                "  %3 = stablehlo.add %2, %t : tensor<4xf32>\n"
+                "  return %3 : tensor<4xf32>\n}\n",
+                "^bb0(%0: tensor<4xf32>, %1: tensor<f32>):\n"
+                "    %2 = \"stablehlo.constant\"() {value = dense<2.000000e+00> : tensor<f32>} : () -> tensor<f32>\n"
+                "    %3 = \"stablehlo.broadcast_in_dim\"(%2) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<4xf32>\n"
+                "    %4 = \"stablehlo.add\"(%0, %3) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n"
+                "    %5 = \"stablehlo.constant\"() {value = dense<2.000000e+00> : tensor<f32>} : () -> tensor<f32>\n"
+                "    %6 = \"stablehlo.broadcast_in_dim\"(%5) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<4xf32>\n"
+                "    %7 = \"stablehlo.multiply\"(%4, %6) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n"
+                "    %8 = \"stablehlo.broadcast_in_dim\"(%1) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<4xf32>\n"
+                "    %9 = \"stablehlo.add\"(%7, %8) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n"
+                "    %10 = \"stablehlo.broadcast_in_dim\"(%1) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<4xf32>\n"
+                "    %11 = \"stablehlo.add\"(%9, %10) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n"
+                "    \"func.return\"(%11) : (tensor<4xf32>) -> ()\n");
+}
+
+/* values of outside that a loop's body uses are cloned inside it; unused carried values stay */
+static void loops_keep_their_signature(void **state)
+{
+    expect_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+                "  %c = stablehlo.constant dense<0> : tensor<i32>\n  %n = stablehlo.constant dense<3> : tensor<i32>\n"
+                "  %0:2 = stablehlo.while(%i = %c, %x = %a) : tensor<i32>, tensor<4xf32>\n"
+                "  cond {\n    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                "    stablehlo.return %p : tensor<i1>\n"
+                "  } do {\n    %d = stablehlo.negate %x : tensor<4xf32>\n"
+                "    stablehlo.return %i, %x : tensor<i32>, tensor<4xf32>\n  }\n  return %a : tensor<4xf32>\n}\n",
+                "^bb0(%0: tensor<4xf32>):\n    \"func.return\"(%0) : (tensor<4xf32>) -> ()\n");
+    expect_text("func.func @main(%a: tensor<4xf32>) -> tensor<i32> {\n"
+                "  %c = stablehlo.constant dense<0> : tensor<i32>\n  %n = stablehlo.constant dense<3> : tensor<i32>\n"
+                "  %0:2 = stablehlo.while(%i = %c, %x = %a) : tensor<i32>, tensor<4xf32>\n"
+                "  cond {\n    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                "    stablehlo.return %p : tensor<i1>\n"
+                "  } do {\n    %d = stablehlo.negate %x : tensor<4xf32>\n"
+                "    stablehlo.return %n, %x : tensor<i32>, tensor<4xf32>\n  }\n  return %0#0 : tensor<i32>\n}\n",
+                "^bb0(%0: tensor<4xf32>):\n"
+                "    %1 = \"stablehlo.constant\"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>\n"
+                "    %2:2 = \"stablehlo.while\"(%1, %0) ({\n"
+                "    ^bb0(%3: tensor<i32>, %4: tensor<4xf32>):\n"
+                "      %5 = \"stablehlo.constant\"() {value = dense<3> : tensor<i32>} : () -> tensor<i32>\n"
+                "      %6 = \"stablehlo.compare\"(%3, %5) {comparison_direction = #stablehlo<comparison_direction LT>} : "
+                "(tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                "      \"stablehlo.return\"(%6) : (tensor<i1>) -> ()\n"
+                "    }, {\n"
+                "    ^bb0(%7: tensor<i32>, %8: tensor<4xf32>):\n"
+                "      %9 = \"stablehlo.constant\"() {value = dense<3> : tensor<i32>} : () -> tensor<i32>\n"
+                "      \"stablehlo.return\"(%9, %8) : (tensor<i32>, tensor<4xf32>) -> ()\n"
+                "    }) : (tensor<i32>, tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>)\n"
+                "    \"func.return\"(%2#0) : (tensor<i32>) -> ()\n");
+}
+
+#define F32 "tensor<4xf32>"
+static void refusals_say_where(void **state)
+{
+    static const struct {
+        const char *text;
+        enum error_code code;
+        int line;
+        const char *says;
+    } rows[] = {
+        {"func.func @f() { return }", ERROR_UNSUPPORTED_MODULE, 1, "@main"},
+        {"func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n return %a : tensor<?xf32> }", ERROR_UNSUPPORTED_MODULE, 1,
+         "dynamic"},
+        {"func.func @main(%a: " F32 ") -> " F32 " {\n %0 = \"stablehlo.custom_call\"(%a) {call_target_name = \"x\"} : (" F32
+         ") -> tensor<?xf32>\n return %a : " F32 " }", ERROR_UNSUPPORTED_MODULE, 2, "dynamic"},
+        {"func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 1.0>>) {\n return }", ERROR_UNSUPPORTED_MODULE, 1, "quantized"},
+        {"func.func @main(%a: " F32 ") -> " F32 " {\n %0 = call @g(%a) : (" F32 ") -> " F32 "\n return %0 : " F32 " }",
+         ERROR_INVALID_MODULE, 2, "@g"},
+        {"func.func @main(%a: " F32 ") -> " F32 " {\n %0 = call @main(%a) : (" F32 ") -> " F32 "\n return %0 : " F32 " }",
+         ERROR_UNSUPPORTED_MODULE, 2, "calls itself"},
+        {"func.func @main(%a: " F32 ") -> " F32 " {\n %0 = stablehlo.add %a, %a : (" F32 ", " F32 ") -> tensor<5xf32>\n"
+         "return %a : " F32 " }", ERROR_INVALID_MODULE, 2, ""},
+        {"%0 = stablehlo.constant dense<1> : tensor<i32>\n\"foo.bar\"(%0) : (tensor<i32>) -> ()\nfunc.func @main() { return }",
+         ERROR_UNSUPPORTED_MODULE, 1, "outside of any function"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ir_program p = {0};
+        struct error e = {.code = ERROR_OK};
+        enum error_code code = prepare(rows[i].text, &p, &e);
+        if (code != rows[i].code || e.line != rows[i].line || !strstr(e.message, rows[i].says))
+            fail_msg("row %zu: %s at line %d: %s", i, error_code_text(code), e.line, e.message);
+    }
+}
+
+/* hostile growth: calls that double at every level, chains of broadcasts that are all used */
+static void growth_is_bounded(void **state)
+{
+    struct text t = {0};
+    struct ir_program p = {0};
+    struct error e;
+    text_add(&t, "func.func @main(%a: " F32 ") -> " F32 " { %0 = call @f0(%a) : (" F32 ") -> " F32 " return %0 : " F32 " }\n");
+    for (int i = 0; i < 40; i++)
+        text_printf(&t, "func.func private @f%d(%%a: " F32 ") -> " F32 " { %%0 = call @f%d(%%a) : (" F32 ") -> " F32
+                        " %%1 = call @f%d(%%0) : (" F32 ") -> " F32 " return %%1 : " F32 " }\n", i, i + 1, i + 1);
+    text_add(&t, "func.func private @f40(%a: " F32 ") -> " F32 " { %0 = stablehlo.negate %a : " F32 " return %0 : " F32 " }\n");
+    assert_int_equal(prepare(t.at, &p, &e), ERROR_MODULE_TOO_LARGE);
+    t.size = 0;
+    text_add(&t, "func.func @main(%v0: " F32 ") -> " F32 " {\n%s0 = stablehlo.negate %v0 : " F32 "\n");
+    for (int i = 0; i < 5000; i++)
+        text_printf(&t, "%%v%d = stablehlo.broadcast_in_dim %%v%d, dims = [0] : (" F32 ") -> " F32 "\n"
+                        "%%s%d = stablehlo.add %%s%d, %%v%d : " F32 "\n", i + 1, i, i + 1, i, i + 1);
+    text_add(&t, "return %s5000 : " F32 " }\n");
+    ASSERT_OK(prepare(t.at, &p, &e), &e);
+    assert_true(p.op_count < 5000u * 80);
+    ir_program_release(&p);
+    text_release(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(op_counts_are_the_prototypes),        cmocka_unit_test(calls_are_inlined_and_dead_code_goes),
+        cmocka_unit_test(broadcasts_and_constants_are_cloned), cmocka_unit_test(loops_keep_their_signature),
+        cmocka_unit_test(refusals_say_where),                  cmocka_unit_test(growth_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
