@@ -10,8 +10,9 @@
  *   5 gather    leaving axes, one step an atom
  *   6 slice     what had no room in 1, permute if the order still differs
  * Where an axis leaves an atom that another one enters, gathering first (5 before 1) can move less: both are priced.
- * Collectives over several axes are one step, except where the links differ in speed (axis_order): an all_gather then
- * takes the slow axis first while pieces are small, a reduce_scatter the fast one, as far as the positions allow. */
+ * Axes on one atom go in one step (the price knows how a group over several links is best served). Steps of one phase
+ * on different atoms go in the order of axis_order: a reduce_scatter takes the fast axes first, so that the slow link
+ * gets the smaller piece, an all_gather the slow ones first. */
 #include "spmd/walk.h"
 
 #include <string.h>
@@ -119,29 +120,36 @@ static bool some_axis_leaves(const struct state *s, uint8_t atom)
     return false;
 }
 
-/* axes that are `from` (replicated, or a partial) and sharded in the target, onto their atoms in the target's order */
+static void enter_atom(struct state *s, uint8_t from, uint8_t atom)
+{
+    uint8_t axes[MESH_MAX_AXES], count = 0, wanted = axes_on(s, s->to, atom);
+    int64_t left = wanted ? local_size(s, atom) : 1;
+
+    for (uint8_t i = 0; i < wanted; i++) {
+        uint32_t a = axis_at(s, s->to, atom, i);
+        if (a == s->w->axes || s->now.at[a] != from || left % s->w->size[a] != 0)
+            continue;
+        left /= s->w->size[a];
+        axes[count++] = (uint8_t)a;
+    }
+    if (!count)
+        return;
+    for (uint8_t i = 0; i < count; i++)
+        append(s, axes[i], atom);
+    if (from == SPMD_REPLICATED)
+        add_step(s, SPMD_SLICE, axes, count, SPMD_REPLICATED, atom, NDA_REDUCE_NONE);
+    else
+        add_step(s, SPMD_REDUCE_SCATTER, axes, count, SPMD_REPLICATED, atom, (uint8_t)(from - SPMD_PARTIAL));
+}
+
+/* axes that are `from` (replicated, or a partial) and sharded in the target, onto their atoms in the target's order;
+ * the atoms of fast axes first */
 static void enter(struct state *s, uint8_t from, bool past_leaving)
 {
-    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
-        uint8_t axes[MESH_MAX_AXES], count = 0, wanted = axes_on(s, s->to, atom);
-        if (!wanted || (!past_leaving && some_axis_leaves(s, atom)))
-            continue;
-        int64_t left = local_size(s, atom);
-        for (uint8_t i = 0; i < wanted; i++) {
-            uint32_t a = axis_at(s, s->to, atom, i);
-            if (a == s->w->axes || s->now.at[a] != from || left % s->w->size[a] != 0)
-                continue;
-            left /= s->w->size[a];
-            axes[count++] = (uint8_t)a;
-        }
-        if (!count)
-            continue;
-        for (uint8_t i = 0; i < count; i++)
-            append(s, axes[i], atom);
-        if (from == SPMD_REPLICATED)
-            add_step(s, SPMD_SLICE, axes, count, SPMD_REPLICATED, atom, NDA_REDUCE_NONE);
-        else
-            add_step(s, SPMD_REDUCE_SCATTER, axes, count, SPMD_REPLICATED, atom, (uint8_t)(from - SPMD_PARTIAL));
+    for (uint32_t i = s->w->axes; i-- > 0;) {
+        uint32_t a = s->w->slow_first[i];
+        if (s->now.at[a] == from && is_atom(s->to->at[a]) && (past_leaving || !some_axis_leaves(s, s->to->at[a])))
+            enter_atom(s, from, s->to->at[a]);
     }
 }
 
@@ -275,8 +283,11 @@ static void gather(struct state *s, uint8_t atom)
 
 static void gather_all(struct state *s)
 {
-    for (uint8_t atom = 0; atom < s->atom_count; atom++)
-        gather(s, atom);
+    for (uint32_t i = 0; i < s->w->axes; i++) {
+        uint8_t atom = s->now.at[s->w->slow_first[i]];
+        if (is_atom(atom))
+            gather(s, atom);
+    }
 }
 
 /* The same axes, the same number of shards of every atom: one permute does it. */

@@ -106,6 +106,7 @@ struct walk {
     const struct walk_table *t;
     uint32_t axes;
     int64_t size[MESH_MAX_AXES];
+    uint8_t slow_first[MESH_MAX_AXES];  /* axis numbers by speed of their links, slowest first */
     int64_t combine_bytes;
     bool deferring;                     /* some value stays partial */
     uint32_t depth;

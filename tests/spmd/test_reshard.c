@@ -22,6 +22,8 @@ static void prepare(void)
     table.value_bytes = &bytes;
     w = (struct walk){.nda = &nda, .t = &table, .axes = 4};
     memcpy(w.size, sizes, sizeof sizes);
+    for (uint8_t a = 0; a < 4; a++)
+        w.slow_first[a] = a;
 }
 
 /* puts every axis on a random atom with room, or nowhere, or (from) makes it a partial sum */
@@ -205,11 +207,33 @@ static void test_known_forms(void **state)
     EXPECT("+ 00----", "0100----", SPMD_REDUCE_SCATTER);
 }
 
+/* Two axes on two dims: the slow one is gathered first and scattered last, whatever the atoms' order. */
+static void test_axis_order(void **state)
+{
+    struct spmd_form sharded = form("0020----"), whole = form("--------"), partial = form("+ + ----");
+    struct reshard plan;
+
+    (void)state;
+    prepare();
+    for (uint8_t slow = 0; slow < 2; slow++) {
+        w.slow_first[0] = slow;
+        w.slow_first[1] = !slow;
+        walk_reshard(&w, 0, &sharded, &whole, &plan);
+        assert_int_equal(plan.count, 2);
+        assert_int_equal(plan.steps[0].axes[0], slow);
+        walk_reshard(&w, 0, &partial, &sharded, &plan);
+        assert_int_equal(plan.count, 2);
+        assert_int_equal(plan.steps[0].kind, SPMD_REDUCE_SCATTER);
+        assert_int_equal(plan.steps[0].axes[0], !slow);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_forms),
         cmocka_unit_test(test_known_forms),
+        cmocka_unit_test(test_axis_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
