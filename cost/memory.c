@@ -4,8 +4,8 @@
  * everything else from the kernel that writes it to the last that reads it. A buffer can have a *home*, memory that is
  * counted elsewhere: a result is written where the caller gets it, the body's new value of a loop where the old one was,
  * a branch's result where the op's result will be. It takes memory of its own only while its home still holds
- * something that is needed. Elementwise kernels, updates and all_reduces take over an operand's buffer on its last use;
- * the other collectives hold operand and result. */
+ * something that is needed. Elementwise kernels and updates take over an operand's buffer on its last use; collectives
+ * hold operand and result, except that an all_reduce into a home is done in place. */
 #include "cost/internal.h"
 
 static inline bool is_buffer(const struct price_scratch *s, uint32_t value)
@@ -169,7 +169,8 @@ static void share_in_step(struct price_scratch *s, const struct spmd_local *l, u
         }
         return;
     }
-    if (t->result_count != 1 || s->kernel_roots[step] == NDA_NONE || !writes_in_place(s, t))
+    if (t->result_count != 1 || s->kernel_roots[step] == NDA_NONE || step_is_collective(t->kind) ||
+        !writes_in_place(s, t))
         return;
     const struct root *roots = s->pool + s->kernel_roots[step];
     for (uint32_t i = 0; i < s->kernel_counts[step]; i++) {
