@@ -3,9 +3,10 @@
 #include "report/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_COLLECTIVES = 20, SHOWN_TENSORS = 12, SHOWN_ARGUMENTS = 60, BAR = 50 };
+enum { SHOWN_COLLECTIVES = 20, SHOWN_TENSORS = 12, SHOWN_ARGUMENTS = 60, SHOWN_BASELINES = 12, BAR = 50 };
 
 static double cost_value(struct cost c)
 {
@@ -71,23 +72,33 @@ static void write_decisions(const struct report *r, struct text *t)
     }
 }
 
+static int by_plan_order(const void *a, const void *b)
+{
+    const struct report_baseline *x = a, *y = b;
+    int order = cost_compare(x->cost, (struct hash128){0, 0}, y->cost, (struct hash128){0, 0});
+    return order ? order : strcmp(x->name, y->name);
+}
+
 static void write_baselines(const struct report *r, struct text *t)
 {
     if (r->baseline_count == 0)
         return;
-    heading(t, "Against the experts' plans");
+    heading(t, "Against the experts' plans, best first");
     text_printf(t, "%-48s %12s %12s %6s %12s\n", "plan", "step", "peak", "fits", "cost");
-    for (uint32_t i = 0; i <= r->baseline_count; i++) {
-        bool own = i == 0;
-        const struct report_baseline *b = own ? NULL : &r->baselines[i - 1];
-        const struct price *p = own ? &r->price : &b->price;
-        struct cost c = own ? r->cost : b->cost;
+    struct report_baseline *sorted = mem_zalloc(r->baseline_count + 1, sizeof *sorted);
+    memcpy(sorted + 1, r->baselines, r->baseline_count * sizeof *sorted);
+    qsort(sorted + 1, r->baseline_count, sizeof *sorted, by_plan_order);
+    sorted[0] = (struct report_baseline){"* this plan", r->price, r->cost};
+    for (uint32_t i = 0; i <= r->baseline_count && i <= SHOWN_BASELINES; i++) {
         char step[32], peak[32];
-        report_time(p->step_ps, step);
-        report_bytes(p->peak_bytes, peak);
-        text_printf(t, "%-48.48s %12s %12s %6s %12.6f\n", own ? "* this plan" : b->name, step, peak,
-                    p->peak_bytes <= r->memory_limit_bytes ? "yes" : "no", cost_value(c));
+        report_time(sorted[i].price.step_ps, step);
+        report_bytes(sorted[i].price.peak_bytes, peak);
+        text_printf(t, "%-48.48s %12s %12s %6s %12.6f\n", sorted[i].name, step, peak,
+                    sorted[i].price.peak_bytes <= r->memory_limit_bytes ? "yes" : "no", cost_value(sorted[i].cost));
     }
+    if (r->baseline_count > SHOWN_BASELINES)
+        text_printf(t, "… and %u more in report.json\n", r->baseline_count - SHOWN_BASELINES);
+    free(sorted);
 }
 
 static void write_time(const struct report *r, struct text *t)
