@@ -1,0 +1,159 @@
+/* timeout: 120 */
+/* Evaluations of real modules: what is remembered equals what is computed afresh, in any order; the order of prices;
+ * donation and baselines at the sizes the models have. */
+#include "support.h"
+
+#include "cost/price.h"
+#include "ir/prepare.h"
+#include "ir/read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct fixture {
+    struct ir_program prepared;
+    struct nda *nda;
+    struct mesh mesh;
+    struct plan_context *context;
+    struct cost_machine machine;
+    struct spmd_options options;
+    struct evaluator *evaluator;
+};
+
+static void open_model(struct fixture *f, const char *path, const char *mesh)
+{
+    struct ir_program read = {0};
+    struct error e;
+    size_t size;
+    char *text = support_read(path, &size);
+    memset(f, 0, sizeof *f);
+    ir_read_program(TOAST_BINARY_DIR "/toast-read");
+    ASSERT_OK(ir_read(text, size, NULL, &read, &e), &e);
+    free(text);
+    ASSERT_OK(ir_prepare(&read, &f->prepared, &e), &e);
+    ir_program_release(&read);
+    ASSERT_OK(mesh_parse(mesh, &f->mesh, &e), &e);
+    ASSERT_OK(nda_create(&f->prepared, NULL, &f->nda, &e), &e);
+    ASSERT_OK(plan_context_create(f->nda, &f->mesh, NULL, 0, &f->context, &e), &e);
+    ASSERT_OK(cost_machine_create(&f->mesh, "a100-40", 0, &f->machine, &e), &e);
+    f->options = spmd_default_options(&f->mesh);
+    cost_axis_order(&f->machine, &f->mesh, f->options.axis_order);
+    ASSERT_OK(evaluator_create(f->context, &f->machine, &f->options, &f->evaluator, &e), &e);
+}
+
+static void close_model(struct fixture *f)
+{
+    evaluator_destroy(f->evaluator);
+    plan_context_destroy(f->context);
+    nda_destroy(f->nda);
+    ir_program_release(&f->prepared);
+}
+
+static struct price price_afresh(const struct fixture *f, const struct plan *p)
+{
+    struct spmd_local local = {0};
+    struct price_scratch *scratch = NULL;
+    struct price out;
+    struct error e;
+    ASSERT_OK(spmd_walk(f->context, p, &f->options, &local, &e), &e);
+    price_local(&local, &f->machine, &scratch, &out);
+    price_scratch_destroy(scratch);
+    spmd_local_release(&local);
+    return out;
+}
+
+static const char *const models[] = {"small/t2b.mlir", "small/gns.mlir", "small/t2b_scan.mlir", "small/itx.mlir",
+                                     "small/unet.mlir", "small/gpt_torch.mlir"};
+
+/* A random walk: decisions are added until the plan is full, then it starts again; every price afresh and remembered. */
+static void session_equals_full_recomputation(void **state)
+{
+    struct rng r = {.state = support_seed(7)};
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        struct fixture f;
+        char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
+        open_model(&f, path, "data=4,model=2");
+        free(path);
+        struct evaluator_session *one = evaluator_session_create(f.evaluator);
+        struct plan p;
+        struct error e;
+        uint32_t offered;
+        const struct plan_decision *decisions = plan_context_decisions(f.context, &offered);
+        assert_true(offered > 0);
+        plan_init(&p, f.nda, &f.mesh);
+        plan_copy(&p, plan_context_start(f.context));
+        for (int step = 0; step < 40; step++) {
+            if (step % 8 == 0)
+                plan_copy(&p, plan_context_start(f.context));
+            else
+                plan_apply(f.context, &p, decisions[rng_below(&r, offered)]);
+            struct price fresh = price_afresh(&f, &p), first, again;
+            struct cost c;
+            ASSERT_OK(evaluator_price(one, &p, &first, &c, &e), &e);
+            ASSERT_OK(evaluator_price(one, &p, &again, NULL, &e), &e);
+            assert_memory_equal(&fresh, &first, sizeof fresh);
+            assert_memory_equal(&fresh, &again, sizeof fresh);
+            struct cost expected = price_cost(&fresh, evaluator_unsharded(f.evaluator), f.machine.memory_limit_bytes);
+            assert_true(c.c == expected.c && c.over_steps == expected.over_steps);
+            assert_true(fresh.step_ps == fresh.compute_ps + fresh.exposed_ps);
+            assert_true(fresh.exposed_ps == fresh.communication_ps);   /* overlap 0 */
+            assert_true(fresh.critical_path_ps <= fresh.step_ps && fresh.matmul_ps <= fresh.compute_ps);
+            assert_true(fresh.peak_bytes >= fresh.argument_bytes + fresh.output_bytes - fresh.alias_bytes);
+        }
+        plan_release(&p);
+        evaluator_session_destroy(one);
+        close_model(&f);
+    }
+}
+
+/* Batch over both axes divides what the arguments hold of data, leaves parameters whole, and is faster than nothing. */
+static void replicated_is_the_unsharded_module(void **state)
+{
+    struct fixture f;
+    struct error e;
+    open_model(&f, SUPPORT_MODELS "t2b.mlir.gz", "data=4,model=4");
+    const struct price *u = evaluator_unsharded(f.evaluator);
+    struct price start = price_afresh(&f, plan_context_start(f.context));
+    assert_memory_equal(&start, u, sizeof start);
+    assert_int_equal(u->communication_ps, 0);
+    /* 2.507 billion parameters: bfloat16 and two float32 moments, donated */
+    assert_in_range(u->argument_bytes, 25060000000, 25080000000);
+    assert_int_equal(u->alias_bytes, u->argument_bytes - 2 * 64 * 2048 * 4);
+    struct plan_baseline b;
+    struct plan p;
+    ASSERT_OK(plan_baseline_find(f.context, "fsdp:data+fsdp:model", &b, &e), &e);
+    plan_init(&p, f.nda, &f.mesh);
+    plan_copy(&p, plan_context_start(f.context));
+    plan_replay(f.context, b.decisions, &b.count, &p);
+    struct price fsdp = price_afresh(&f, &p);
+    assert_true(fsdp.step_ps * 10 < u->step_ps);
+    assert_true(fsdp.peak_bytes * 10 < u->peak_bytes);
+    assert_in_range(fsdp.argument_bytes, u->argument_bytes / 16, u->argument_bytes / 16 + 1000000);
+    /* nearly all of the matmuls' FLOPs divide by sixteen */
+    assert_in_range(fsdp.matmul_ps, u->matmul_ps / 16, u->matmul_ps / 16 + u->matmul_ps / 1000);
+    plan_release(&p);
+    close_model(&f);
+}
+
+/* the scanned model's steps are counted once an iteration: its matmuls take as long as the rematerialised one's */
+static void loops_multiply_time(void **state)
+{
+    struct fixture scan, remat;
+    open_model(&scan, SUPPORT_MODELS "t2b_scan.mlir.gz", "data=4,model=4");
+    open_model(&remat, SUPPORT_MODELS "t2b_remat.mlir.gz", "data=4,model=4");
+    double a = (double)evaluator_unsharded(scan.evaluator)->matmul_ps;
+    double b = (double)evaluator_unsharded(remat.evaluator)->matmul_ps;
+    assert_true(a > 0.9 * b && a < 1.1 * b);
+    close_model(&scan);
+    close_model(&remat);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(session_equals_full_recomputation),
+        cmocka_unit_test(replicated_is_the_unsharded_module),
+        cmocka_unit_test(loops_multiply_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
