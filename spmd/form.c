@@ -43,6 +43,8 @@ int64_t walk_bytes(const struct walk *w, uint32_t origin, const struct spmd_form
 {
     int64_t bytes = w->t->value_bytes[origin], shards = 1;
 
+    if (walk_form_is_none(f))
+        return bytes;
     for (uint32_t a = 0; a < w->axes; a++)
         if (f->at[a] < SPMD_PARTIAL)
             shards *= w->size[a];
@@ -53,6 +55,8 @@ uint32_t walk_partial_mask(const struct spmd_form *f, uint32_t axes)
 {
     uint32_t mask = 0;
 
+    if (walk_form_is_none(f))
+        return 0;
     for (uint32_t a = 0; a < axes; a++)
         if (f->at[a] >= SPMD_PARTIAL && f->at[a] != SPMD_REPLICATED)
             mask |= 1u << a;
@@ -141,9 +145,15 @@ void walk_result_form(const struct walk *w, uint32_t op, uint32_t slot, const st
 uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const struct spmd_form *f,
                         struct plan_cell *cells)
 {
+    uint32_t missed = 0;
+
+    if (walk_form_is_none(f)) {
+        for (uint32_t a = 0; a < w->axes; a++)
+            cells[a] = (struct plan_cell){NDA_NO_FACTOR, 0};
+        return 0;
+    }
     const struct nda_space *space = &w->nda->spaces[w->t->ops[op].space];
     const uint8_t *map = w->nda->factor_of + w->nda->slots[slot].map;
-    uint32_t missed = 0;
 
     for (uint32_t a = 0; a < w->axes; a++) {
         cells[a] = (struct plan_cell){NDA_NO_FACTOR, 0};

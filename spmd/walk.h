@@ -2,12 +2,14 @@
  *
  * walk_table: facts of a module that no plan changes, made once per spmd_local (walk_table.c).
  * walk: the state of one walk (walk.c drives; walk_obtain.c keeps the versions of every value and makes missing ones;
- * reshard.c finds the steps between two forms; defer.c decides which partials pass; combine.c holds back small
- * all_reduces; walk_control.c does loops and branches). */
+ * walk_ops.c makes the steps of ops; reshard.c finds the steps between two forms; defer.c decides which partials pass;
+ * combine.c holds back small all_reduces; walk_control.c does loops and branches). */
 #ifndef TOAST_SPMD_WALK_H
 #define TOAST_SPMD_WALK_H
 
 #include "spmd/local.h"
+
+#include <string.h>
 
 /* How a partial value passes through an op (planner.md section 5). */
 enum walk_pass {
@@ -115,7 +117,36 @@ struct walk {
     uint32_t dots;                      /* dots and convolutions so far */
 };
 
+enum { WALK_DEPTH = 5 };   /* how many ops a remade value, or the search for what a use wants, may reach */
+
+#define WALK_GROW(array, room, needed)                                                                        \
+    do {                                                                                                      \
+        if ((room) < (needed)) {                                                                              \
+            (room) = (needed) > 2 * (room) ? (needed) + 64 : 2 * (room);                                      \
+            (array) = mem_realloc((array), (room), sizeof *(array));                                          \
+        }                                                                                                     \
+    } while (0)
+
 extern const struct spmd_form spmd_form_none;   /* replicated on every axis */
+
+/* the two halves of a form as words: what the inner loops compare */
+static inline uint64_t walk_form_at(const struct spmd_form *f)
+{
+    uint64_t x;
+    memcpy(&x, f->at, sizeof x);
+    return x;
+}
+static inline bool walk_form_is_none(const struct spmd_form *f)
+{
+    return walk_form_at(f) == UINT64_MAX;
+}
+static inline bool walk_form_same(const struct spmd_form *a, const struct spmd_form *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a->position, sizeof x);
+    memcpy(&y, b->position, sizeof y);
+    return walk_form_at(a) == walk_form_at(b) && x == y;
+}
 
 /* ---- walk_table.c */
 enum error_code walk_table_create(const struct nda *n, struct walk_table *t, struct error *e) BASE_CHECKED;
@@ -161,6 +192,11 @@ void walk_add_version(struct walk *w, uint32_t value);
 struct spmd_step *walk_new_step(struct walk *w, enum spmd_step_kind kind, uint32_t op);
 /* the version of program value v in this form, made if missing; op and space want it */
 uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint32_t op, uint32_t space);
+/* the steps of a reshard of version `from`; returns the last result. Reductions are charged to the op that left the
+ * partial, everything else to the use. */
+uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op, uint32_t space);
+
+/* ---- walk_ops.c */
 /* emits the step of an ordinary op with these cells, its operands first */
 void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells);
 /* cells in force of an op: the plan's less what passing partials override */
