@@ -81,6 +81,20 @@ static void join(struct proof_result *out)
         snprintf(out->reason, sizeof out->reason, "%s form: %.380s", worse == &out->manual ? "manual" : "local", worse->reason);
 }
 
+enum error_code proof_against(const struct verify_reference *reference, const struct plan_context *c, const struct plan *p,
+                              const struct spmd_local *l, const struct verify_options *options, struct proof_result *out,
+                              struct error *e)
+{
+    out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
+    if (verify_reference_runs(reference) == 0) {
+        snprintf(out->reason, sizeof out->reason, "the original gives NaN on every input tried");
+        return ERROR_OK;
+    }
+    TRY(prove_forms(reference, c, p, l, options, out, e));
+    join(out);
+    return ERROR_OK;
+}
+
 enum error_code proof_run(const struct ir_program *prepared, const struct plan_context *c, const struct plan *p,
                           const struct spmd_local *l, uint64_t seed, const struct verify_options *options,
                           struct proof_result *out, struct error *e)
@@ -101,13 +115,7 @@ enum error_code proof_run(const struct ir_program *prepared, const struct plan_c
             *e = inner;
         return code;
     }
-    if (verify_reference_runs(reference) == 0) {
-        snprintf(out->reason, sizeof out->reason, "the original gives NaN on every input tried");
-    } else {
-        code = prove_forms(reference, c, p, l, options, out, e);
-        if (code == ERROR_OK)
-            join(out);
-    }
+    code = proof_against(reference, c, p, l, options, out, e);
     verify_reference_destroy(reference);
     return code;
 }

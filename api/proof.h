@@ -16,6 +16,10 @@ struct proof_result {
 enum error_code proof_run(const struct ir_program *prepared, const struct plan_context *c, const struct plan *p,
                           const struct spmd_local *l, uint64_t seed, const struct verify_options *options,
                           struct proof_result *out, struct error *e) BASE_CHECKED;
+/* The same against results of the original that the caller keeps: for many plans of one module. */
+enum error_code proof_against(const struct verify_reference *reference, const struct plan_context *c, const struct plan *p,
+                              const struct spmd_local *l, const struct verify_options *options, struct proof_result *out,
+                              struct error *e) BASE_CHECKED;
 char *proof_json(const struct proof_result *r);   /* owned text */
 
 #endif

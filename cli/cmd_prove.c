@@ -1,0 +1,168 @@
+/* toast prove: original and device-local modules of a plan, both in our interpreter, on the same inputs. */
+#include "api/proof.h"
+#include "base/hash.h"
+#include "cli/choose.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: toast prove MODULE --plan plan.json\n"
+    "       toast prove MODULE --mesh data=4,model=2 [--decisions LIST | --baseline NAME | --random-plan SEED]\n"
+    "       toast prove MODULE --mesh data=4,model=2 --random-plans N [--first SEED]\n\n"
+    "  --plan FILE           plan.json of `toast plan` (brings its own mesh)\n"
+    "  --mesh AXES           mesh axes, outermost first\n"
+    "  --decisions LIST      e.g. \"batch@data,ffn@model\", in order of priority\n"
+    "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
+    "  --random-plan SEED    a seeded random plan\n"
+    "  --random-plans N      N of them, seeds from --first (1) on; prints the ones that are not equal\n"
+    "  --inputs SEED         seed of the inputs; default 1\n"
+    "  --json                proof.json on standard output\n\n"
+    "Both the manual and the local form are run, all devices in this process.\n"
+    "exit status: 0 equal, 1 different, 2 usage or not run (too large, an op that is not interpreted), 6 module refused\n";
+
+struct command {
+    struct cli_choice choice;
+    const char *module, *inputs, *plans, *first;
+    bool json;
+};
+
+static const char **option(struct command *c, const char *name)
+{
+    if (strcmp(name, "--inputs") == 0)
+        return &c->inputs;
+    if (strcmp(name, "--random-plans") == 0)
+        return &c->plans;
+    return strcmp(name, "--first") == 0 ? &c->first : cli_choice_option(&c->choice, name);
+}
+
+static enum error_code parse(struct command *c, int argc, char **argv, struct error *e)
+{
+    for (int i = 1; i < argc; i++) {
+        const char **value = option(c, argv[i]);
+        if (value && i + 1 == argc)
+            return error_set(e, ERROR_USAGE, "%s needs a value", argv[i]);
+        if (value)
+            *value = argv[++i];
+        else if (strcmp(argv[i], "--json") == 0)
+            c->json = true;
+        else if (argv[i][0] == '-' && argv[i][1])
+            return error_set(e, ERROR_USAGE, "there is no option %.60s; toast prove --help lists them", argv[i]);
+        else if (c->module)
+            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", c->module, argv[i]);
+        else
+            c->module = argv[i];
+    }
+    return c->module ? ERROR_OK : error_set(e, ERROR_USAGE, "a module is needed; see toast prove --help");
+}
+
+static uint64_t number(const char *text, uint64_t absent)
+{
+    return text ? strtoull(text, NULL, 10) : absent;
+}
+
+static int status_of(enum verify_status s)
+{
+    return s == VERIFY_PROOF_EQUAL ? 0 : s == VERIFY_PROOF_FAILED ? 1 : 2;
+}
+
+static enum error_code prove_one(struct command *c, const struct ir_program *prepared, int *status, struct error *e)
+{
+    struct spmd_local local = {0};
+    struct proof_result proof;
+    enum error_code code = spmd_walk(c->choice.context, &c->choice.chosen, &c->choice.walk, &local, e);
+    if (!code)
+        code = proof_run(prepared, c->choice.context, &c->choice.chosen, &local, number(c->inputs, 1), NULL, &proof, e);
+    spmd_local_release(&local);
+    if (code)
+        return code;
+    *status = status_of(proof.status);
+    if (c->json) {
+        char *json = proof_json(&proof);
+        puts(json);
+        free(json);
+        return ERROR_OK;
+    }
+    double worst = proof.manual.max_error > proof.local.max_error ? proof.manual.max_error : proof.local.max_error;
+    printf("%s: largest error %.3g of the result's magnitude, tolerance %.3g; %u runs of each form, %llu collectives%s%s\n",
+           verify_status_text(proof.status), worst, proof.manual.tolerance, proof.manual.runs,
+           (unsigned long long)(proof.manual.collectives + proof.local.collectives), proof.reason[0] ? "\n" : "",
+           proof.reason);
+    return ERROR_OK;
+}
+
+/* one random plan against the kept results; prints what is not equal */
+static enum error_code prove_seed(struct command *c, const struct verify_reference *reference, uint64_t seed,
+                                  struct spmd_local *local, uint32_t counts[3], double *worst, struct error *e)
+{
+    struct rng r = {.state = seed};
+    struct plan p = {0};
+    struct proof_result proof = {0};
+    plan_init(&p, c->choice.nda, plan_context_mesh(c->choice.context));
+    plan_copy(&p, plan_context_start(c->choice.context));
+    plan_random(c->choice.context, &r, &p);
+    enum error_code code = spmd_walk(c->choice.context, &p, &c->choice.walk, local, e);
+    if (!code)
+        code = proof_against(reference, c->choice.context, &p, local, NULL, &proof, e);
+    plan_release(&p);
+    if (code)
+        return code;
+    counts[proof.status]++;
+    *worst = proof.manual.max_error > *worst && proof.status == VERIFY_PROOF_EQUAL ? proof.manual.max_error : *worst;
+    if (proof.status != VERIFY_PROOF_EQUAL)
+        printf("random plan %llu: %s: %s\n", (unsigned long long)seed, verify_status_text(proof.status), proof.reason);
+    return ERROR_OK;
+}
+
+static enum error_code prove_many(struct command *c, const struct ir_program *prepared, int *status, struct error *e)
+{
+    struct verify_reference *reference = NULL;
+    struct spmd_local local = {0};
+    uint32_t counts[3] = {0};
+    uint64_t first = number(c->first, 1), plans = number(c->plans, 0);
+    double worst = 0, start = cli_seconds();
+    enum error_code code = verify_reference_create(prepared, number(c->inputs, 1), NULL, &reference, e);
+    for (uint64_t seed = first; seed < first + plans && !code; seed++) {
+        struct error own = {0};
+        enum error_code one = prove_seed(c, reference, seed, &local, counts, &worst, &own);
+        if (one) {
+            counts[VERIFY_PROOF_FAILED]++;
+            printf("random plan %llu: %s: line %d: %s\n", (unsigned long long)seed, error_code_text(one), own.line, own.message);
+        }
+    }
+    spmd_local_release(&local);
+    verify_reference_destroy(reference);
+    if (code)
+        return code;
+    printf("%s: %u equal, %u failed, %u not run; largest error %.3g; %.1f s\n", c->module, counts[VERIFY_PROOF_EQUAL],
+           counts[VERIFY_PROOF_FAILED], counts[VERIFY_PROOF_NOT_RUN], worst, cli_seconds() - start);
+    *status = counts[VERIFY_PROOF_FAILED] ? 1 : counts[VERIFY_PROOF_NOT_RUN] ? 2 : 0;
+    return ERROR_OK;
+}
+
+int cmd_prove(int argc, char **argv)
+{
+    struct command c = {0};
+    struct error e = {0};
+    struct ir_program prepared = {0};
+    int status = 0;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(usage, stdout);
+            return 0;
+        }
+    enum error_code code = parse(&c, argc, argv, &e);
+    if (!code)
+        code = cli_prepare_module(c.module, &prepared, &e);
+    if (!code)
+        code = cli_choose(&c.choice, &prepared, &e);
+    if (!code)
+        code = c.plans ? prove_many(&c, &prepared, &status, &e) : prove_one(&c, &prepared, &status, &e);
+    if (code)
+        status = cli_fail("prove", code == ERROR_USAGE ? NULL : c.module, &e);
+    cli_choice_release(&c.choice);
+    ir_program_release(&prepared);
+    return status;
+}
