@@ -109,7 +109,7 @@ double verify_tolerance(const struct ir_program *p)
         enum ir_element element = (enum ir_element)p->types[i].element;
         if (p->types[i].kind != IR_TYPE_TENSOR)
             continue;
-        double t = element == IR_F32 || element == IR_C64 ? 2e-5 : element == IR_F16 ? 4e-3
+        double t = element == IR_F32 || element == IR_C64 ? 5e-5 : element == IR_F16 ? 4e-3
                  : ir_element_is_float(element) && element != IR_F64 ? 3e-2 : 0;
         tolerance = t > tolerance ? t : tolerance;
     }

@@ -5,6 +5,7 @@
  * where the window lies on padding or between dilated elements. */
 #include "verify/value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct conv {
@@ -17,86 +18,103 @@ struct conv {
     int64_t batch_first, feature_first, out_first;                        /* of the current group */
     const float *in32, *kernel32;
     const double *in64, *kernel64;
+    int64_t *steps[IR_MAX_RANK];
 };
 
-static void kernel_row(const void *context, int64_t index, double *out, int64_t stride)
+#define NOWHERE INT64_MIN
+
+static double load(const float *f32, const double *f64, int64_t at)
+{
+    return f32 ? (double)f32[at] : f64[at];
+}
+
+static void pack_kernel(const void *context, int64_t first, int64_t count, int64_t width, double *panel)
 {
     const struct conv *c = context;
-    int64_t feature = (c->out_first + index) * c->kernel_out;
     for (int64_t w = 0; w < c->window; w++) {
-        int64_t at = feature, rest = w;
+        int64_t place = 0, rest = w;
         for (uint32_t i = c->spatial; i-- > 0;) {
-            at += rest % c->a.window.size.at[i] * c->kernel_stride[i];
+            place += rest % c->a.window.size.at[i] * c->kernel_stride[i];
             rest /= c->a.window.size.at[i];
         }
-        for (int64_t f = 0; f < c->features_in; f++, out += stride)
-            *out = c->kernel32 ? (double)c->kernel32[at + f * c->kernel_in] : c->kernel64[at + f * c->kernel_in];
+        for (int64_t f = 0; f < c->features_in; f++, panel += width)
+            for (int64_t i = 0; i < width; i++)
+                panel[i] = i < count ? load(c->kernel32, c->kernel64, place + f * c->kernel_in +
+                                                                          (c->out_first + first + i) * c->kernel_out)
+                                     : 0;
     }
 }
 
-/* input offset of window position w at output position p, or -1 where there is no element */
+/* per spatial dimension: input offset at [position * size + window position], or NOWHERE on padding and between
+ * dilated elements */
+static void make_steps(struct conv *c)
+{
+    for (uint32_t i = 0; i < c->spatial; i++) {
+        const struct ir_window *v = &c->a.window;
+        int64_t size = v->size.at[i];
+        c->steps[i] = mem_alloc((size_t)(c->out_size[i] * size + 1) * sizeof(int64_t));
+        for (int64_t p = 0; p < c->out_size[i]; p++)
+            for (int64_t w = 0; w < size; w++) {
+                int64_t k = v->reversal.count > i && v->reversal.at[i] ? size - 1 - w : w;
+                int64_t x = p * v->stride.at[i] + k * v->window_dilation.at[i] - v->low.at[i];
+                bool there = x >= 0 && x % v->base_dilation.at[i] == 0 && x / v->base_dilation.at[i] < c->in_size[i];
+                c->steps[i][p * size + w] = there ? x / v->base_dilation.at[i] * c->in_stride[i] : NOWHERE;
+            }
+    }
+}
+
+/* input offset of window position w for the column at these positions, or NOWHERE */
 static int64_t input_at(const struct conv *c, const int64_t *position, int64_t w)
 {
     int64_t at = 0;
     for (uint32_t i = c->spatial; i-- > 0;) {
-        const struct ir_window *v = &c->a.window;
-        int64_t k = w % v->size.at[i];
-        w /= v->size.at[i];
-        if (v->reversal.count > i && v->reversal.at[i])
-            k = v->size.at[i] - 1 - k;
-        int64_t x = position[i] * v->stride.at[i] + k * v->window_dilation.at[i] - v->low.at[i];
-        if (x < 0 || x % v->base_dilation.at[i] != 0 || x / v->base_dilation.at[i] >= c->in_size[i])
-            return -1;
-        at += x / v->base_dilation.at[i] * c->in_stride[i];
+        int64_t size = c->a.window.size.at[i], step = c->steps[i][position[i] * size + w % size];
+        w /= size;
+        if (step == NOWHERE)
+            return NOWHERE;
+        at += step;
     }
     return at;
 }
 
-static void input_row(const void *context, int64_t index, double *out, int64_t stride)
+static void pack_input(const void *context, int64_t first, int64_t count, int64_t width, double *panel)
 {
     const struct conv *c = context;
-    int64_t position[IR_MAX_RANK], rest = index % c->positions;
-    int64_t base = (c->batch_first + index / c->positions) * c->in_batch + c->feature_first * c->in_feature;
-    for (uint32_t i = c->spatial; i-- > 0;) {
-        position[i] = rest % c->out_size[i];
-        rest /= c->out_size[i];
+    int64_t position[16][IR_MAX_RANK], base[16], at[16];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = (first + i) % c->positions;
+        base[i] = (c->batch_first + (first + i) / c->positions) * c->in_batch + c->feature_first * c->in_feature;
+        for (uint32_t d = c->spatial; d-- > 0;) {
+            position[i][d] = rest % c->out_size[d];
+            rest /= c->out_size[d];
+        }
     }
     for (int64_t w = 0; w < c->window; w++) {
-        int64_t at = input_at(c, position, w);
-        if (at < 0) {
-            for (int64_t f = 0; f < c->features_in; f++, out += stride)
-                *out = 0;
-            continue;
+        for (int64_t i = 0; i < width; i++) {
+            at[i] = i < count ? input_at(c, position[i], w) : NOWHERE;
+            at[i] += at[i] == NOWHERE ? 0 : base[i];
         }
-        at += base;
-        if (c->in32)
-            for (int64_t f = 0; f < c->features_in; f++, out += stride)
-                *out = (double)c->in32[at + f * c->in_feature];
-        else
-            for (int64_t f = 0; f < c->features_in; f++, out += stride)
-                *out = c->in64[at + f * c->in_feature];
+        for (int64_t f = 0, step = 0; f < c->features_in; f++, panel += width, step += c->in_feature)
+            for (int64_t i = 0; i < width; i++)
+                panel[i] = at[i] == NOWHERE ? 0 : load(c->in32, c->in64, at[i] + step);
     }
 }
 
-/* sums[feature * columns + batch * positions + position] into the output's own layout */
-static void put(const struct conv *c, const double *sums, const int64_t *out_strides, struct verify_value *out)
+/* sums[feature][batch][position] of the current group into the output's own layout; rounded is as large as sums */
+static void put(const struct conv *c, const double *sums, void *rounded, const int64_t *out_strides, struct verify_value *out)
 {
     enum ir_element element = (enum ir_element)out->type->element;
-    for (int64_t f = 0; f < c->features_out; f++)
-        for (int64_t b = 0; b < c->batches; b++)
-            for (int64_t p = 0; p < c->positions; p++, sums++) {
-                int64_t rest = p, at = b * out_strides[c->a.output_batch] +
-                                       (c->out_first + f) * out_strides[c->a.output_feature];
-                for (uint32_t i = c->spatial; i-- > 0;) {
-                    at += rest % c->out_size[i] * out_strides[c->a.output_spatial.at[i]];
-                    rest /= c->out_size[i];
-                }
-                if (element == IR_F64)
-                    ((double *)verify_data(out))[at] = *sums;
-                else
-                    ((float *)verify_data(out))[at] =
-                        element == IR_F32 ? (float)*sums : verify_round(element, *sums);
-            }
+    size_t size = verify_element_size(element);
+    int64_t dims[IR_MAX_RANK] = {c->features_out, c->batches}, from[IR_MAX_RANK];
+    int64_t to[IR_MAX_RANK] = {out_strides[c->a.output_feature], out_strides[c->a.output_batch]};
+    for (uint32_t i = 0; i < c->spatial; i++) {
+        dims[2 + i] = c->out_size[i];
+        to[2 + i] = out_strides[c->a.output_spatial.at[i]];
+    }
+    verify_store_sums(element, sums, rounded, c->features_out * c->batches * c->positions);
+    verify_strides(c->spatial + 2, dims, from);
+    verify_copy(size, c->spatial + 2, dims, (char *)verify_data(out) + (size_t)(c->out_first * to[0]) * size, to, rounded,
+                from);
 }
 
 static bool setup(const struct verify_state *s, struct conv *c, const struct verify_value *in,
@@ -154,16 +172,21 @@ enum error_code verify_eval_convolution(struct verify_state *s, uint32_t op, str
     *(in[1].type->element == IR_F64 ? (const void **)&c.kernel64 : (const void **)&c.kernel32) = verify_data(&in[1]);
     verify_value_alloc(s, out, false);
     verify_strides(out->type->rank, ir_type_dims(s->p, out->type), out_strides);
-    struct verify_buffer *owner;
+    make_steps(&c);
+    struct verify_buffer *owner, *owner_rounded;
     int64_t columns = c.batches * c.positions;
     double *sums = verify_scratch(s, (size_t)(c.features_out * columns + 8) * sizeof(double), &owner);
+    void *rounded = verify_scratch(s, (size_t)(c.features_out * columns + 8) * sizeof(double), &owner_rounded);
     for (int64_t g = 0; g < c.a.feature_groups * c.a.batch_groups; g++) {
         c.out_first = g * c.features_out;
         c.batch_first = c.a.batch_groups > 1 ? g * c.batches : 0;
         c.feature_first = c.a.feature_groups > 1 ? g * c.features_in : 0;
-        verify_gemm(s, c.features_out, columns, c.window * c.features_in, kernel_row, &c, input_row, &c, sums);
-        put(&c, sums, out_strides, out);
+        verify_gemm(s, c.features_out, columns, c.window * c.features_in, pack_kernel, &c, pack_input, &c, sums);
+        put(&c, sums, rounded, out_strides, out);
     }
     verify_scratch_drop(s, owner);
+    verify_scratch_drop(s, owner_rounded);
+    for (uint32_t i = 0; i < c.spatial; i++)
+        free(c.steps[i]);
     return ERROR_OK;
 }

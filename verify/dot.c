@@ -12,16 +12,24 @@ struct side {   /* one operand of one batch element */
     int64_t count_depth, base;
 };
 
-static void row(const void *context, int64_t index, double *out, int64_t stride)
+static void pack(const void *context, int64_t first, int64_t count, int64_t width, double *panel)
 {
     const struct side *x = context;
-    int64_t at = x->base + x->rows[index];
-    if (x->f32)
-        for (int64_t k = 0; k < x->count_depth; k++)
-            out[k * stride] = (double)x->f32[at + x->depth[k]];
-    else
-        for (int64_t k = 0; k < x->count_depth; k++)
-            out[k * stride] = x->f64[at + x->depth[k]];
+    int64_t base[16];
+    for (int64_t i = 0; i < width; i++)   /* missing rows repeat the first and are cleared below */
+        base[i] = x->base + x->rows[first + (i < count ? i : 0)];
+    for (int64_t k = 0; k < x->count_depth; k++) {
+        double *to = panel + k * width;
+        int64_t at = x->depth[k];
+        if (x->f32)
+            for (int64_t i = 0; i < width; i++)
+                to[i] = (double)x->f32[base[i] + at];
+        else
+            for (int64_t i = 0; i < width; i++)
+                to[i] = x->f64[base[i] + at];
+        for (int64_t i = count; i < width; i++)
+            to[i] = 0;
+    }
 }
 
 /* offsets of every position of the listed dimensions, row-major */
@@ -91,18 +99,6 @@ static void tables_free(struct tables *t)
     }
 }
 
-static void store(enum ir_element element, const double *from, void *to, int64_t n)
-{
-    if (element == IR_F64)
-        memcpy(to, from, (size_t)n * sizeof(double));
-    else if (element == IR_F32)
-        for (int64_t i = 0; i < n; i++)
-            ((float *)to)[i] = (float)from[i];
-    else
-        for (int64_t i = 0; i < n; i++)
-            ((float *)to)[i] = verify_round(element, from[i]);
-}
-
 static void dot_real(struct verify_state *s, const struct tables *t, const struct verify_value *in,
                      struct verify_value *out)
 {
@@ -117,8 +113,8 @@ static void dot_real(struct verify_state *s, const struct tables *t, const struc
             sides[i] = (struct side){f64 ? NULL : verify_data(&in[i]), f64 ? verify_data(&in[i]) : NULL,
                                      t->rows[i], t->depth[i], t->k, t->batch[i][b]};
         }
-        verify_gemm(s, t->counts[0], t->counts[1], t->k, row, &sides[0], row, &sides[1], sums);
-        store(element, sums, (char *)verify_data(out) + (size_t)(b * n) * verify_element_size(element), n);
+        verify_gemm(s, t->counts[0], t->counts[1], t->k, pack, &sides[0], pack, &sides[1], sums);
+        verify_store_sums(element, sums, (char *)verify_data(out) + (size_t)(b * n) * verify_element_size(element), n);
     }
     verify_scratch_drop(s, owner);
 }

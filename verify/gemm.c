@@ -37,32 +37,20 @@ static void block(int64_t depth, const double *a, const double *b, double *out, 
     *(vector *)(out + 3 * stride + 4) = c31;
 }
 
-/* rows first .. of the total into panels of `width` rows; missing rows are zero */
-static void pack(int64_t first, int64_t count, int64_t total, int width, int64_t depth, verify_row *row,
-                 const void *context, double *out)
-{
-    for (int64_t i = 0; i < count; i++) {
-        double *panel = out + (i / width) * width * depth + i % width;
-        if (first + i < total)
-            row(context, first + i, panel, width);
-        else
-            for (int64_t k = 0; k < depth; k++)
-                panel[k * width] = 0;
-    }
-}
-
-void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_row *a, const void *ac,
-                 verify_row *b, const void *bc, double *out)
+void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a, const void *ac,
+                 verify_pack *b, const void *bc, double *out)
 {
     struct verify_buffer *owner_a, *owner_b;
     int64_t padded = (columns + COLUMNS - 1) / COLUMNS * COLUMNS;
     double *pb = verify_scratch(s, (size_t)(padded * depth + 8) * sizeof(double), &owner_b);
     double *pa = verify_scratch(s, (size_t)(BLOCK * depth + 8) * sizeof(double), &owner_a);
     double tile[ROWS * COLUMNS];
-    pack(0, padded, columns, COLUMNS, depth, b, bc, pb);
+    for (int64_t j = 0; j < columns; j += COLUMNS)
+        b(bc, j, columns - j < COLUMNS ? columns - j : COLUMNS, COLUMNS, pb + j * depth);
     for (int64_t i0 = 0; i0 < rows; i0 += BLOCK) {
         int64_t some = rows - i0 < BLOCK ? rows - i0 : BLOCK;
-        pack(i0, (some + ROWS - 1) / ROWS * ROWS, rows, ROWS, depth, a, ac, pa);
+        for (int64_t i = 0; i < some; i += ROWS)
+            a(ac, i0 + i, some - i < ROWS ? some - i : ROWS, ROWS, pa + i * depth);
         for (int64_t j = 0; j < columns; j += COLUMNS)
             for (int64_t i = 0; i < some; i += ROWS) {
                 int64_t m = some - i < ROWS ? some - i : ROWS, n = columns - j < COLUMNS ? columns - j : COLUMNS;
@@ -75,4 +63,16 @@ void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t 
     }
     verify_scratch_drop(s, owner_a);
     verify_scratch_drop(s, owner_b);
+}
+
+void verify_store_sums(enum ir_element element, const double *sums, void *to, int64_t n)
+{
+    if (element == IR_F64)
+        memcpy(to, sums, (size_t)n * sizeof(double));
+    else if (element == IR_F32)
+        for (int64_t i = 0; i < n; i++)
+            ((float *)to)[i] = (float)sums[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            ((float *)to)[i] = verify_round(element, sums[i]);
 }

@@ -113,11 +113,13 @@ void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, i
 bool verify_reducer_known(enum ir_opcode reducer, enum ir_element element);
 
 /* ---- gemm.c */
-/* out[m * n_total + n] = sum over k of a(m, k) b(n, k), in double. a and b give rows: row(ctx, index, out, stride)
- * writes `depth` doubles, `stride` apart, of row `index`. */
-typedef void verify_row(const void *context, int64_t index, double *out, int64_t stride);
-void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_row *a, const void *ac,
-                 verify_row *b, const void *bc, double *out);
+/* out[m * columns + n] = sum over k of a(m, k) b(n, k), in double. a and b fill panels: pack(context, first, count,
+ * width, panel) writes panel[k * width + i] = (first + i, k) for all k and i < count, and 0 for count <= i < width. */
+typedef void verify_pack(const void *context, int64_t first, int64_t count, int64_t width, double *panel);
+void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a, const void *ac,
+                 verify_pack *b, const void *bc, double *out);
+/* sums rounded to the element type of the storage they go to */
+void verify_store_sums(enum ir_element element, const double *sums, void *to, int64_t n);
 
 /* ---- families: operands and results of one device; out[i].type is set, buffers are allocated by the family */
 #define VERIFY_FAMILY(name)                                                                                   \
