@@ -14,25 +14,18 @@
             return code_;                                                                                     \
     } while (0)
 
-/* The form that the writer gives this argument or result, not the plan's wish: axes that would not leave a contiguous
- * block are dropped there. */
 static void fill_sharding(const struct plan_context *c, const struct plan *p, uint32_t space, struct verify_sharding *out)
 {
-    const struct nda *n = plan_context_nda(c);
-    const struct mesh *m = plan_context_mesh(c);
-    uint32_t value = n->slots[n->spaces[space].slots].value;
-    const struct ir_type *type = ir_value_type(n->program, value);
-    struct spmd_form form;
-    spmd_boundary_form(c, p, space, &form);
+    struct plan_sharding s;
+    plan_boundary_sharding(c, p, space, &s);
     memset(out, 0, sizeof *out);
-    out->rank = type->kind == IR_TYPE_TENSOR ? type->rank : 0;
-    for (uint32_t atom = 0; atom < nda_atom_count(n, value); atom++) {
-        uint32_t dim = nda_atoms(n, value)[atom].dim;
-        for (uint32_t position = 0; position < m->axis_count; position++)
-            for (uint32_t axis = 0; axis < m->axis_count; axis++)
-                if (form.at[axis] == atom && form.position[axis] == position)
-                    out->dims[dim].at[out->dims[dim].count++] = (struct verify_axis){axis, 1, m->axes[axis].size};
-    }
+    out->rank = s.rank;
+    for (uint32_t d = 0; d < s.rank; d++)
+        for (uint32_t a = 0; a < s.dims[d].count; a++) {
+            uint32_t axis = s.dims[d].axes[a];
+            out->dims[d].at[out->dims[d].count++] =
+                (struct verify_axis){axis, 1, plan_context_mesh(c)->axes[axis].size};
+        }
 }
 
 static struct verify_sharding *shardings(const struct plan_context *c, const struct plan *p, bool results)
