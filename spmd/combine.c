@@ -1,9 +1,10 @@
-/* Combining: independent all_reduces of one group become one tuple op, up to combine_bytes.
+/* Combining: independent collectives of one kind and group become one tuple op, up to combine_bytes.
  *
  * An all_reduce neither grows nor shrinks its operand, so a small one may wait without holding more memory: it waits
  * in a bucket until something wants a result of the bucket, the bucket is full or the region ends. Gradients'
- * all_reduces, which stand far apart, meet there. Gathers and scatters change size, so that waiting is not free, and
- * the tuple forms of their ops want one dimension for all operands: they stay alone. */
+ * all_reduces, which stand far apart, meet there. Gathers change size, so that waiting is not free: they combine with
+ * neighbours only, and only along the outermost dimension, where the tuple op needs no local transposes. Scatters,
+ * all_to_alls and permutes have no tuple form that takes less than a copy: they stay alone. */
 #include "spmd/walk.h"
 
 #include <string.h>
@@ -82,4 +83,34 @@ bool walk_hold(struct walk *w, const struct walk_pending *p)
     VEC_PUSH(&w->s->pending, *p);
     w->l->values[p->result].step = WALK_PENDING;
     return true;
+}
+
+/* The newest step joins the run of gathers that ends right before it, when it may. */
+void walk_combine_last(struct walk *w)
+{
+    uint32_t last = w->l->step_count - 1;
+    struct spmd_step *s = &w->l->steps[last], *first = w->run ? &w->l->steps[last - w->run] : NULL;
+    int64_t bytes = w->l->values[s->results].bytes;
+
+    if (s->kind != SPMD_ALL_GATHER || s->atom != 0 || bytes >= w->combine_bytes) {
+        w->run = 0;
+        return;
+    }
+    const struct spmd_value *from = &w->l->values[w->l->operands[s->operands]];
+    bool joins = first && last == w->run_end && first->axis_count == s->axis_count &&
+                 memcmp(first->axes, s->axes, s->axis_count) == 0 && w->run_bytes + bytes <= w->combine_bytes &&
+                 ir_value_type(w->program, from->origin)->element ==
+                     ir_value_type(w->program, w->l->values[first->results].origin)->element &&
+                 (from->step == SPMD_NONE || from->step < last - w->run);
+    w->run_end = last + 1;
+    if (!joins) {
+        w->run = 1;
+        w->run_bytes = bytes;
+        return;
+    }
+    if (!first->combined)
+        first->combined = ++w->next_combined;
+    s->combined = first->combined;
+    w->run++;
+    w->run_bytes += bytes;
 }

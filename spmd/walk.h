@@ -114,6 +114,8 @@ struct walk {
     uint32_t depth;
     int64_t trips;
     uint32_t next_combined;
+    uint32_t run, run_end;              /* gathers side by side: how many, and the step right after them */
+    int64_t run_bytes;
     uint32_t dots;                      /* dots and convolutions so far */
 };
 
@@ -211,6 +213,7 @@ void walk_push_operands(struct walk *w, struct spmd_step *s, uint32_t base);   /
 /* false: not held back, emit it now */
 bool walk_hold(struct walk *w, const struct walk_pending *p);
 void walk_flush(struct walk *w);
+void walk_combine_last(struct walk *w);                  /* the newest step joins the gathers before it if it may */
 void walk_settle(struct walk *w, uint32_t value);        /* places a pending value's bucket */
 enum { WALK_PENDING = UINT32_MAX - 1 };                  /* value.step of a pending value */
 

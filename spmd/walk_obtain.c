@@ -98,6 +98,7 @@ static void emit_collective(struct walk *w, const struct reshard_step *r, uint32
     s->result_count = 1;
     push_operand(w, operand);
     w->l->values[result].step = w->l->step_count - 1;
+    walk_combine_last(w);
 }
 
 static bool reduces(uint8_t kind)
