@@ -40,9 +40,7 @@ void price_scratch_destroy(struct price_scratch *s)
     free(s->values);
     free(s->ranges);
     free(s->deltas);
-    free(s->times);
-    free(s->kernel_roots);
-    free(s->kernel_counts);
+    free(s->kernels);
     free(s->pool);
     free(s->loop_end);
     free(s);
@@ -76,15 +74,13 @@ void price_prepare(struct price_scratch *s, const struct spmd_local *l)
     GROW(s->values, s->value_room, l->value_count + 1);
     GROW(s->ranges, s->range_room, l->value_count + 1);
     GROW(s->deltas, s->delta_room, l->step_count + 2);
-    GROW(s->times, s->time_room, l->step_count + 1);
-    GROW(s->kernel_roots, s->kernel_room, l->step_count + 1);
-    GROW(s->kernel_counts, s->count_room, l->step_count + 1);
+    GROW(s->kernels, s->kernel_room, l->step_count + 1);
     GROW(s->loop_end, s->loop_room, l->step_count + 1);
     memset(s->values, 0, (size_t)l->value_count * sizeof *s->values);
     for (uint32_t v = 0; v < l->value_count; v++)
         s->values[v].kernel = NDA_NONE;
     memset(s->deltas, 0, ((size_t)l->step_count + 2) * sizeof *s->deltas);
-    s->pool_count = 0;
+    s->pool_count = s->kernel_count = 0;
     s->mark = 0;
     match_regions(s, l);
 }
@@ -220,12 +216,20 @@ static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *
     return first;
 }
 
-/* a step that is no kernel, but needs its operands in memory */
+/* a step that reads its roots now: a kernel, a collective or a mark */
+static void add_kernel(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
+                       uint32_t step, uint32_t first)
+{
+    s->kernels[s->kernel_count++] =
+        (struct kernel){.step = step, .roots = first, .root_count = (uint32_t)s->pool_count - first};
+    for (size_t i = first; i < s->pool_count; i++)
+        use_root(s, l, loops, s->pool[i].value, step);
+}
+
 static void use_operands(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
                          uint32_t step)
 {
-    for (size_t i = collect_roots(s, l, &l->steps[step], OP_OTHER); i < s->pool_count; i++)
-        use_root(s, l, loops, s->pool[i].value, step);
+    add_kernel(s, l, loops, step, collect_roots(s, l, &l->steps[step], OP_OTHER));
 }
 
 static void set_roots(struct price_scratch *s, uint32_t value, uint8_t state, uint32_t first)
@@ -239,10 +243,7 @@ static void make_kernel(struct price_scratch *s, const struct spmd_local *l, con
                         uint32_t step, uint32_t first)
 {
     const struct spmd_step *t = &l->steps[step];
-    s->kernel_roots[step] = first;
-    s->kernel_counts[step] = (uint32_t)s->pool_count - first;
-    for (size_t i = first; i < s->pool_count; i++)
-        use_root(s, l, loops, s->pool[i].value, step);
+    add_kernel(s, l, loops, step, first);
     for (uint32_t r = 0; r < t->result_count; r++)
         s->values[t->results + r].state = VALUE_BUFFER;
 }
@@ -340,8 +341,6 @@ void price_fuse(struct price_scratch *s, const struct spmd_local *l)
         s->values[v].state = VALUE_BUFFER;
     for (uint32_t i = 0; i < l->step_count; i++) {
         const struct spmd_step *t = &l->steps[i];
-        s->kernel_roots[i] = NDA_NONE;
-        s->kernel_counts[i] = 0;
         for (uint32_t r = 0; r < t->result_count; r++)
             s->values[t->results + r].last = i;
         switch ((enum spmd_step_kind)t->kind) {

@@ -71,6 +71,13 @@ struct value_work {
     int64_t ready_ps, path_ps;
 };
 
+/* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
+struct kernel {
+    uint32_t step;
+    uint32_t roots, root_count;   /* the buffers it reads, in the pool */
+    int64_t ps;                   /* once, not x trips; 0 for marks */
+};
+
 /* Where a buffer takes memory: during steps from .. until - 1. */
 struct live_range { uint32_t from, until; };
 
@@ -80,12 +87,10 @@ struct price_scratch {
     struct value_work *values;     size_t value_room;
     struct live_range *ranges;     size_t range_room;   /* per value; from == until: takes none */
     int64_t *deltas;               size_t delta_room;   /* per step + 2 */
-    int64_t *times;                size_t time_room;    /* per step */
-    uint32_t *kernel_roots;        size_t kernel_room;  /* per step: first of its roots in the pool, NDA_NONE: no kernel */
-    uint32_t *kernel_counts;       size_t count_room;
+    struct kernel *kernels;        size_t kernel_count, kernel_room;
     struct root *pool;             size_t pool_count, pool_room;
     uint32_t *loop_end;            size_t loop_room;    /* per step: the step that closes the region it opens */
-    uint32_t mark;
+    uint32_t mark;                 /* of the union being built */
 };
 struct price_scratch *price_scratch_create(struct price_program *shared);   /* NULL: makes its own at first use */
 
@@ -93,7 +98,7 @@ struct price_scratch *price_scratch_create(struct price_program *shared);   /* N
 void price_prepare(struct price_scratch *s, const struct spmd_local *l);
 /* fusion: states, roots, kernels, last uses */
 void price_fuse(struct price_scratch *s, const struct spmd_local *l);
-/* times[] of every step, once (not x trips) */
+/* ps of every kernel */
 void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine);
 /* live ranges; fills peak_bytes, peak_step, argument_bytes, output_bytes, alias_bytes */
 void price_memory(struct price_scratch *s, const struct spmd_local *l, struct price *out);

@@ -83,7 +83,8 @@ static void home_operand(struct price_scratch *s, const struct spmd_local *l, ui
 static void find_homes(struct price_scratch *s, const struct spmd_local *l)
 {
     uint32_t branch_at = NDA_NONE;   /* BRANCH whose END was met last (reverse order) */
-    for (uint32_t i = l->step_count; i-- > 0;) {
+    for (size_t k = s->kernel_count; k-- > 0;) {
+        uint32_t i = s->kernels[k].step;
         const struct spmd_step *t = &l->steps[i];
         switch ((enum spmd_step_kind)t->kind) {
         case SPMD_RESULT:
@@ -147,39 +148,57 @@ static struct live_range range_of(const struct price_scratch *s, const struct sp
 }
 
 /* A buffer that dies in this step and can be written over: the new one begins where it ends. */
-static void take_over(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t donor, uint32_t value)
+static bool take_over(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t donor, uint32_t value)
 {
     struct live_range *r = &s->ranges[donor];
     if (s->ranges[value].from >= s->ranges[value].until || s->ranges[value].from != step)
-        return;
-    if (r->from < r->until && r->until == step + 1 && r->from < step && l->values[donor].bytes >= l->values[value].bytes)
-        r->until = step;
+        return false;
+    if (r->from >= r->until || r->until != step + 1 || r->from == step || l->values[donor].bytes < l->values[value].bytes)
+        return false;
+    r->until = step;
+    s->deltas[step + 1] += l->values[donor].bytes;
+    s->deltas[step] -= l->values[donor].bytes;
+    return true;
 }
 
-static void share_in_step(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+static void share_carried(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
 {
     const struct spmd_step *t = &l->steps[step];
+    uint32_t n = t->operand_count, first = t->kind == SPMD_LOOP ? t->results + n : t->results;
+    for (uint32_t c = 0; c < n && first + c < t->results + t->result_count; c++) {
+        uint32_t donor = t->kind == SPMD_LOOP ? buffer_of(s, l->operands[t->operands + c])
+                                              : l->steps[s->loop_end[step]].results + n + c;
+        if (donor != NDA_NONE && is_buffer(s, donor))
+            (void)take_over(s, l, step, donor, first + c);
+    }
+}
+
+static void share_in_kernel(struct price_scratch *s, const struct spmd_local *l, const struct kernel *k)
+{
+    const struct spmd_step *t = &l->steps[k->step];
     if (t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END) {
-        uint32_t n = t->operand_count, first = t->kind == SPMD_LOOP ? t->results + n : t->results;
-        for (uint32_t c = 0; c < n && first + c < t->results + t->result_count; c++) {
-            uint32_t donor = t->kind == SPMD_LOOP ? buffer_of(s, l->operands[t->operands + c])
-                                                  : l->steps[s->loop_end[step]].results + n + c;
-            if (donor != NDA_NONE && is_buffer(s, donor))
-                take_over(s, l, step, donor, first + c);
-        }
+        share_carried(s, l, k->step);
         return;
     }
-    if (t->result_count != 1 || s->kernel_roots[step] == NDA_NONE || step_is_collective(t->kind) ||
-        !writes_in_place(s, t))
+    if (t->kind != SPMD_OP || t->result_count != 1 || !step_info(s, t)->in_place)
         return;
-    const struct root *roots = s->pool + s->kernel_roots[step];
-    for (uint32_t i = 0; i < s->kernel_counts[step]; i++) {
-        if (roots[i].bytes < l->values[roots[i].value].bytes)
-            continue;   /* only part of it is read: elements would be written before they are read */
-        uint32_t before = s->ranges[roots[i].value].until;
-        take_over(s, l, step, roots[i].value, t->results);
-        if (s->ranges[roots[i].value].until != before)
+    const struct root *roots = s->pool + k->roots;
+    for (uint32_t i = 0; i < k->root_count; i++) {
+        /* if only part of it is read, elements would be written before they are read */
+        bool whole = roots[i].bytes >= l->values[roots[i].value].bytes;
+        if (whole && take_over(s, l, k->step, roots[i].value, t->results))
             return;
+    }
+}
+
+static void place_results(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t)
+{
+    for (uint32_t v = t->results; v < t->results + t->result_count; v++) {
+        s->ranges[v] = range_of(s, l, v);
+        if (s->ranges[v].from < s->ranges[v].until) {
+            s->deltas[s->ranges[v].from] += l->values[v].bytes;
+            s->deltas[s->ranges[v].until] -= l->values[v].bytes;
+        }
     }
 }
 
@@ -203,15 +222,12 @@ static void count_boundary(const struct price_scratch *s, const struct spmd_loca
 void price_memory(struct price_scratch *s, const struct spmd_local *l, struct price *out)
 {
     find_homes(s, l);
-    for (uint32_t v = 0; v < l->value_count; v++)
-        s->ranges[v] = range_of(s, l, v);
-    for (uint32_t i = 0; i < l->step_count; i++)
-        share_in_step(s, l, i);
-    for (uint32_t v = 0; v < l->value_count; v++)
-        if (s->ranges[v].from < s->ranges[v].until) {
-            s->deltas[s->ranges[v].from] += l->values[v].bytes;
-            s->deltas[s->ranges[v].until] -= l->values[v].bytes;
-        }
+    for (uint32_t a = 0; a < l->argument_count; a++)
+        s->ranges[a] = (struct live_range){0, 0};
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        place_results(s, l, &l->steps[s->kernels[i].step]);
+        share_in_kernel(s, l, &s->kernels[i]);
+    }
     count_boundary(s, l, out);
     int64_t alive = out->argument_bytes + out->output_bytes - out->alias_bytes;
     out->peak_bytes = alive;

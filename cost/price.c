@@ -46,19 +46,21 @@ static void run_collective(struct clock *c, const struct spmd_step *t, int64_t p
     *ready = start + ps;
 }
 
-static void run_step(struct price_scratch *s, const struct spmd_local *l, uint32_t step, struct clock *c, double overlap)
+static int64_t run_kernel(struct price_scratch *s, const struct spmd_local *l, const struct kernel *k, struct clock *c,
+                          double overlap)
 {
-    const struct spmd_step *t = &l->steps[step];
-    int64_t ps = times_trips(s->times[step], t->trips), ready = 0, path = 0;
-    for (uint32_t o = 0; o < t->operand_count; o++) {
-        const struct value_work *v = &s->values[l->operands[t->operands + o]];
+    const struct spmd_step *t = &l->steps[k->step];
+    const struct root *roots = s->pool + k->roots;
+    int64_t ps = times_trips(k->ps, t->trips), ready = 0, path = 0;
+    for (uint32_t i = 0; i < k->root_count; i++) {
+        const struct value_work *v = &s->values[roots[i].value];
         ready = later(ready, v->ready_ps);
         path = later(path, v->path_ps);
     }
     path += ps;
     if (step_is_collective(t->kind)) {
         run_collective(c, t, ps, &ready, overlap);
-    } else if (s->kernel_roots[step] != NDA_NONE) {
+    } else if (t->kind == SPMD_OP || t->kind == SPMD_SLICE) {
         c->compute_ps = later(c->compute_ps, ready) + ps;
         if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
             c->matmul_ps += ps;
@@ -70,6 +72,7 @@ static void run_step(struct price_scratch *s, const struct spmd_local *l, uint32
         s->values[t->results + r].ready_ps = ready;
         s->values[t->results + r].path_ps = path;
     }
+    return path;
 }
 
 /* when everything issued so far is done */
@@ -107,13 +110,11 @@ static void run(struct price_scratch *s, const struct spmd_local *l, const struc
     struct branch stack[BRANCH_DEPTH];
     uint32_t depth = 0;
     int64_t longest = 0;
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        const struct spmd_step *t = &l->steps[i];
-        run_step(s, l, i, &c, machine->overlap);
-        if (t->result_count)
-            longest = later(longest, s->values[t->results].path_ps);
-        if (t->kind == SPMD_BRANCH || t->kind == SPMD_BRANCH_NEXT || t->kind == SPMD_BRANCH_END)
-            branch_step(stack, &depth, t->kind, &c);
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        uint8_t kind = l->steps[s->kernels[i].step].kind;
+        longest = later(longest, run_kernel(s, l, &s->kernels[i], &c, machine->overlap));
+        if (kind == SPMD_BRANCH || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
+            branch_step(stack, &depth, kind, &c);
     }
     out->step_ps = finish(&c);
     out->matmul_ps = c.matmul_ps;
@@ -149,8 +150,9 @@ int64_t *price_step_times(const struct spmd_local *l, const struct cost_machine 
     struct price_scratch *s = NULL;
     struct price p;
     analyse(l, machine, &s, &p);
-    int64_t *times = s->times;
-    s->times = NULL;
+    int64_t *times = mem_zalloc((size_t)l->step_count + 1, sizeof *times);
+    for (size_t i = 0; i < s->kernel_count; i++)
+        times[s->kernels[i].step] = s->kernels[i].ps;
     price_scratch_destroy(s);
     return times;
 }
@@ -201,7 +203,7 @@ struct price_live *price_live_at(const struct spmd_local *l, const struct cost_m
     VEC(struct price_live) out = {0};
     analyse(l, machine, &s, &p);
     for (uint32_t v = 0; v < l->value_count; v++)
-        if (v < l->argument_count || (s->ranges[v].from <= step && step < s->ranges[v].until))
+        if (v < l->argument_count || (s->values[v].state == VALUE_BUFFER && s->ranges[v].from <= step && step < s->ranges[v].until))
             VEC_PUSH(&out, ((struct price_live){v, l->values[v].bytes}));
     const struct spmd_step *last = l->step_count ? &l->steps[l->step_count - 1] : NULL;
     for (uint32_t r = 0; last && last->kind == SPMD_RESULT && r < last->operand_count; r++) {

@@ -260,14 +260,14 @@ static int64_t round_ps(double ps)
     return ps < 4e18 ? (int64_t)(ps + 0.5) : INT64_C(4000000000000000000);
 }
 
-/* bytes that the kernel of a step moves: the buffers it reads and the results it writes */
-static double kernel_bytes(const struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+/* bytes that a kernel moves: the buffers it reads and the results it writes */
+static double kernel_bytes(const struct price_scratch *s, const struct spmd_local *l, const struct kernel *k)
 {
-    const struct spmd_step *t = &l->steps[step];
+    const struct spmd_step *t = &l->steps[k->step];
     const struct op_info *info = t->kind == SPMD_OP ? step_info(s, t) : NULL;
     int64_t read = 0, write = 0;
-    const struct root *roots = s->pool + s->kernel_roots[step];
-    for (uint32_t i = 0; i < s->kernel_counts[step]; i++)
+    const struct root *roots = s->pool + k->roots;
+    for (uint32_t i = 0; i < k->root_count; i++)
         read += roots[i].bytes;
     for (uint32_t i = 0; i < t->result_count; i++)
         write += l->values[t->results + i].bytes;
@@ -280,17 +280,17 @@ static double kernel_bytes(const struct price_scratch *s, const struct spmd_loca
     return (double)read + (double)write;
 }
 
-static int64_t matmul_time(const struct price_scratch *s, const struct spmd_local *l, uint32_t step,
+static int64_t matmul_time(const struct price_scratch *s, const struct spmd_local *l, const struct kernel *k,
                            const struct rates *r)
 {
-    const struct spmd_step *t = &l->steps[step];
+    const struct spmd_step *t = &l->steps[k->step];
     const struct op_info *info = step_info(s, t);
     double flops = info->flops;
     if (t->cells != SPMD_NONE)
         for (uint32_t a = 0; a < l->mesh->axis_count; a++)
             if (l->cells[t->cells + a].factor != NDA_NO_FACTOR)
                 flops /= (double)l->mesh->axes[a].size;
-    double compute = flops * r->ps_per_flop[info->rate], memory = kernel_bytes(s, l, step) * r->ps_per_byte;
+    double compute = flops * r->ps_per_flop[info->rate], memory = kernel_bytes(s, l, k) * r->ps_per_byte;
     return round_ps(compute > memory ? compute : memory) + r->launch_ps;
 }
 
@@ -302,36 +302,36 @@ static int64_t collective_bytes(const struct spmd_local *l, const struct spmd_st
     return bytes;
 }
 
+struct tuple {   /* what the members of the tuple op so far move and take */
+    int64_t bytes, ps;
+};
+
 /* Collectives of one tuple op pay latency once: a member is charged what it adds to those before it. */
-static void collective_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine,
-                             uint32_t step, int64_t *bytes_before, int64_t *ps_before)
+static int64_t collective_time(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step,
+                               struct tuple *so_far)
 {
     const struct spmd_step *t = &l->steps[step];
-    bool joined = t->combined && step > 0 && l->steps[step - 1].combined == t->combined;
-    if (!joined)
-        *bytes_before = *ps_before = 0;
-    *bytes_before += collective_bytes(l, t);
-    int64_t ps = cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, *bytes_before).time_ps;
-    s->times[step] = ps - *ps_before;
-    *ps_before = ps;
+    if (!t->combined || step == 0 || l->steps[step - 1].combined != t->combined)
+        *so_far = (struct tuple){0, 0};
+    so_far->bytes += collective_bytes(l, t);
+    int64_t ps = cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, so_far->bytes).time_ps;
+    int64_t added = ps - so_far->ps;
+    so_far->ps = ps;
+    return added;
 }
 
 void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine)
 {
     struct rates r = rates_of(machine);
-    int64_t bytes_before = 0, ps_before = 0;
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        const struct spmd_step *t = &l->steps[i];
-        s->times[i] = 0;
-        if (step_is_collective(t->kind)) {
-            collective_times(s, l, machine, i, &bytes_before, &ps_before);
-            continue;
-        }
-        if (s->kernel_roots[i] == NDA_NONE)
-            continue;
-        if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
-            s->times[i] = matmul_time(s, l, i, &r);
-        else
-            s->times[i] = round_ps(r.weight * (kernel_bytes(s, l, i) * r.ps_per_byte + (double)r.launch_ps));
+    struct tuple tuple = {0, 0};
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        struct kernel *k = &s->kernels[i];
+        const struct spmd_step *t = &l->steps[k->step];
+        if (step_is_collective(t->kind))
+            k->ps = collective_time(l, machine, k->step, &tuple);
+        else if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
+            k->ps = matmul_time(s, l, k, &r);
+        else if (t->kind == SPMD_OP || t->kind == SPMD_SLICE)
+            k->ps = round_ps(r.weight * (kernel_bytes(s, l, k) * r.ps_per_byte + (double)r.launch_ps));
     }
 }
