@@ -130,7 +130,7 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
 {
     char *path = mem_printf("/v1/jobs/%s", id);
     double start = cli_seconds(), pause = 0.05;
-    json_int_t shown = -1;
+    double shown = -1;   /* what the last line said: rollouts, and a bit of the stage */
     enum error_code code;
     *job = NULL;
     for (;;) {
@@ -142,10 +142,13 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
             break;
         json_decref(*job);
         *job = now;
-        json_int_t version = json_integer_value(json_object_get(now, "version"));
-        if (!quiet && version != shown && cli_seconds() - start > 0.2)
+        const json_t *progress = json_object_get(now, "progress");
+        double said = (double)json_integer_value(json_object_get(progress, "rollouts")) +
+                      (double)client_text(progress, "stage")[0] / 256.0;
+        if (!quiet && said != shown && !client_ended(now) && cli_seconds() - start > 0.2) {
             client_print(stderr, now);
-        shown = version;
+            shown = said;
+        }
         code = ERROR_OK;
         if (client_ended(now))
             break;

@@ -248,7 +248,8 @@ int worker_child_run(int argc, char **argv, const struct tasks_table *table)
     c->table = table;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->arrived, NULL);
-    if (store_create(argv[2], NULL, &c->store, &e) != ERROR_OK) {
+    struct store_options store = {.cache_folder = getenv("TOAST_CACHE"), .token = getenv("TOAST_WORKER_TOKEN")};
+    if (store_create(argv[2], &store, &c->store, &e) != ERROR_OK) {
         fprintf(stderr, "toast-worker: %s\n", e.message);
         return 1;
     }

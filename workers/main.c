@@ -18,6 +18,7 @@ static void help(FILE *out)
             "  --threads  tasks at a time, each in a process of its own       (number of processors)\n"
             "  --memory   address space of each of these processes, in bytes  (no limit)\n"
             "  --nice     their priority                                      (19)\n\n"
+            "With an http store, TOAST_WORKER_TOKEN is what the server was given, and TOAST_CACHE a folder for what was read.\n"
             "SIGTERM: ends or gives back its tasks within 5 seconds. Any number of workers may come and go.\n\n"
             "example:\n  toast-worker --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast --threads 2\n");
 }
