@@ -256,6 +256,23 @@ static enum error_code start_all(struct serve *s, struct error *e)
     return ERROR_OK;
 }
 
+/* "ADDRESS:0" takes any port: a server that is started again must take the same one */
+static void keep_port(struct serve *s, const char *file)
+{
+    char *port = NULL;
+    size_t size = 0;
+    struct process *server = &s->processes[1];
+    if (file_read(file, 16, &port, &size, NULL) != ERROR_OK)
+        return;
+    for (int i = 0; server->argv[i]; i++)
+        if (strcmp(server->argv[i], "--listen") == 0 && server->argv[i + 1]) {
+            char *old = server->argv[i + 1], *colon = strrchr(old, ':');
+            server->argv[i + 1] = mem_printf("%.*s:%s", colon ? (int)(colon - old) : 0, old, port);
+            free(old);
+        }
+    free(port);
+}
+
 /* until SIGTERM or SIGINT; the server's first death at once (a port in use) is final */
 static enum error_code watch(struct serve *s, struct error *e)
 {
@@ -273,7 +290,10 @@ static enum error_code watch(struct serve *s, struct error *e)
         if (got == SIGTERM || got == SIGINT)
             break;
         reap(s);
-        ready = ready || access(port, F_OK) == 0;
+        if (!ready && access(port, F_OK) == 0) {
+            ready = true;
+            keep_port(s, port);
+        }
         if (!ready && !s->processes[1].pid)
             code = error_set(e, ERROR_UNAVAILABLE, "the server does not start; its reason stands above");
         for (int i = 0; code == ERROR_OK && i < s->count; i++)
