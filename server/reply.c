@@ -32,7 +32,7 @@ void reply_json(struct exchange *x, int status, struct text *json, const struct 
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(json->size, json->at, MHD_RESPMEM_MUST_FREE);
     *json = (struct text){0};
-    send_response(x, status, r, status >= 400 ? "application/problem+json" : "application/json", extra, count);
+    send_response(x, status, r, "application/json", extra, count);
 }
 
 void reply_empty(struct exchange *x, int status, const struct header *extra, size_t count)
@@ -60,8 +60,8 @@ void reply_problem(struct exchange *x, const struct error *e)
         extra[count++] = (struct header){"Allow", allow};
     }
     char *json = api_problem_json(e, status, x->path[0] ? x->path : NULL, x->request_id);
-    struct text text = {json, strlen(json), 0};
-    reply_json(x, status, &text, extra, count);
+    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(json), json, MHD_RESPMEM_MUST_FREE);
+    send_response(x, status, r, "application/problem+json", extra, count);
 }
 
 /* whether a list of entity tags (RFC 9110, weak comparison) names this one */
