@@ -1,5 +1,5 @@
 /* label: service */
-/* timeout: 120 */
+/* timeout: 300 */
 /* links: workers */
 /* Workers with a deterministic toy job (epochs of hashing) against a real Redis: whatever is killed, started or restarted
  * while it runs, the job ends with the same bytes. The program is its own worker: `--worker REDIS STORE THREADS`. */
@@ -189,7 +189,7 @@ static char *wait_for(struct fixture *f, const char *id, const char *state, cons
 
 static void wait_epoch(struct fixture *f, const char *id, long long epoch)
 {
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 6000; i++) {
         struct queue_fields job;
         if (queue_job(f->q, id, &job, NULL) == ERROR_OK) {
             long long at = queue_number(&job, "rollouts");
@@ -217,7 +217,7 @@ static char *undisturbed(struct fixture *f, const char *request)
     char id[QUEUE_ID_SIZE];
     pid_t w = start_worker(f, "1");
     submit(f, request, id);
-    char *result = wait_for(f, id, "succeeded", "a:result", 30);
+    char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_true(strlen(result) > 64);
     assert_int_equal(end_worker(w, SIGTERM), 0);
     return result;
@@ -236,7 +236,7 @@ static void test_killed_workers(void **state)
     end_worker(a, SIGKILL);   /* its tasks come back when their leases end; b goes on */
     wait_epoch(f, id, 4);
     a = start_worker(f, "2");   /* joins in mid-job */
-    char *result = wait_for(f, id, "succeeded", "a:result", 40);
+    char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_string_equal(result, expected);
     assert_true(counter(f, "lease_lost") >= 1);
     assert_int_equal(counter(f, "nondeterminism"), 0);
@@ -259,7 +259,7 @@ static void test_all_leave(void **state)
         assert_int_equal(end_worker(a, SIGTERM), 0);
         a = start_worker(f, "2");
     }
-    char *result = wait_for(f, id, "succeeded", "a:result", 30);
+    char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_string_equal(result, expected);
     assert_int_equal(counter(f, "lease_lost"), 0);
     end_worker(a, SIGTERM);
@@ -280,7 +280,7 @@ static void test_redis_restart(void **state)
         usleep(300000);
         redis_server_start(&f->redis);
     }
-    char *result = wait_for(f, id, "succeeded", "a:result", 30);
+    char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_string_equal(result, expected);
     assert_int_equal(counter(f, "nondeterminism"), 0);
     end_worker(a, SIGTERM);
@@ -296,11 +296,11 @@ static void test_bad_jobs(void **state)
     submit(f, "refuse", refused);
     submit(f, "crash", crashed);
     submit(f, "plain", good);
-    char *result = wait_for(f, refused, "failed", "error", 20);
+    char *result = wait_for(f, refused, "failed", "error", 60);
     assert_string_equal(result, "{\"code\":\"invalid_module\",\"line\":3}");
     free(result);
-    free(wait_for(f, good, "succeeded", "a:result", 30));
-    result = wait_for(f, crashed, "dead", "error", 30);
+    free(wait_for(f, good, "succeeded", "a:result", 90));
+    result = wait_for(f, crashed, "dead", "error", 60);
     assert_non_null(strstr(result, "signal 11"));
     free(result);
     assert_int_equal(counter(f, "tasks:read:died"), 3);
