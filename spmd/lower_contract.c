@@ -28,10 +28,14 @@ enum error_code lower_convolution(struct emit *e, struct lower_op *o, struct err
         o->in[1].dims[c.kernel_output] % (feature_groups * batch_groups) != 0 ||
         o->in[1].dims[c.kernel_output] != o->out[0].dims[c.output_feature])
         return emit_reject(e, error, "features or batch are sharded across the groups of a grouped convolution");
-    for (uint32_t i = 0; i < c.input_spatial.count; i++)
-        if (lower_in_layout(e, o, 0, (uint32_t)c.input_spatial.at[i]).sharded ||
-            lower_in_layout(e, o, 1, (uint32_t)c.kernel_spatial.at[i]).sharded)
+    for (uint32_t i = 0; i < c.input_spatial.count; i++) {
+        const struct ir_window *w = &c.window;   /* one element, everywhere: the dimension goes through as it is */
+        bool plain = w->size.at[i] == 1 && w->stride.at[i] == 1 && w->low.at[i] == 0 && w->high.at[i] == 0 &&
+                     w->base_dilation.at[i] == 1;
+        if (!plain && (lower_in_layout(e, o, 0, (uint32_t)c.input_spatial.at[i]).sharded ||
+                       lower_in_layout(e, o, 1, (uint32_t)c.kernel_spatial.at[i]).sharded))
             return emit_reject(e, error, "spatial dimension %u is sharded", i);
+    }
     lower_set_int(e, o, "feature_group_count", feature_groups);
     lower_set_int(e, o, "batch_group_count", batch_groups);
     return lower_as_is(e, o, error);
