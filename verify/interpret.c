@@ -437,7 +437,7 @@ static enum error_code eval_op(struct verify_state *s, uint32_t op, uint32_t dev
     }
     if (ir_opcode_family((enum ir_opcode)o->code) == IR_FAMILY_COLLECTIVE) {
         enum error_code code = count_operations(s, op, e);
-        s->statistics.collectives++;
+        s->statistics.collectives += o->code != IR_PARTITION_ID && o->code != IR_REPLICA_ID;
         return code ? code : verify_eval_collective(s, op, devices, in, out, e);
     }
     return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "the interpreter does not know this op");

@@ -41,9 +41,12 @@ static enum error_code decode(struct verify_state *s, uint32_t op, struct manual
     const char *mesh = find_mesh(s, name);
     if (!mesh)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "there is no mesh @%s", name);
-    enum error_code code = verify_mesh_parse(mesh, &m->mesh, e);
-    code = code ? code : verify_shardings_parse(in, &m->mesh, &m->in, &m->in_count, e);
-    code = code ? code : verify_shardings_parse(out, &m->mesh, &m->out, &m->out_count, e);
+    struct error own = {0};
+    enum error_code code = verify_mesh_parse(mesh, &m->mesh, &own);
+    code = code ? code : verify_shardings_parse(in, &m->mesh, &m->in, &m->in_count, &own);
+    code = code ? code : verify_shardings_parse(out, &m->mesh, &m->out, &m->out_count, &own);
+    if (code)
+        return verify_fail(s, op, code, e, "%.500s", own.message);
     for (uint32_t i = 0; i < m->mesh.axis_count && !code; i++) {
         char quoted[70];
         snprintf(quoted, sizeof quoted, "\"%s\"", m->mesh.names[i]);

@@ -1,0 +1,210 @@
+/* verify: what comparing means, which inputs are made, how operations are counted, budgets. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/prepare.h"
+#include "ir/read.h"
+#include "verify/prove.h"
+
+static struct ir_program prepared(const char *name)
+{
+    char *path = mem_printf("%s%s.mlir", SUPPORT_MODELS, name);
+    size_t size;
+    char *text = support_read(path, &size);
+    struct ir_program read = {0}, p = {0};
+    struct error e = {0};
+    ASSERT_OK(ir_read(text, size, NULL, &read, &e), &e);
+    ASSERT_OK(ir_prepare(&read, &p, &e), &e);
+    ir_program_release(&read);
+    free(text);
+    free(path);
+    return p;
+}
+
+static void comparison_is_strict(void **state)
+{
+    (void)state;
+    float a[4] = {1, -2, 0.5f, 4}, b[4] = {1, -2, 0.5f, 4};
+    int64_t i[2] = {7, 8}, j[2] = {7, 9};
+    struct verify_tensor x = {IR_F32, 1, {4}, a}, y = {IR_F32, 1, {4}, b};
+    assert_int_equal(verify_compare(&x, &y, 1, 0, 0).verdict, VERIFY_EQUAL);
+    b[0] = 1 + 3e-5f;   /* relative to the result's largest magnitude, 4 */
+    struct verify_difference d = verify_compare(&x, &y, 1, 1e-5, 0);
+    assert_int_equal(d.verdict, VERIFY_EQUAL);
+    assert_true(d.worst > 5e-6 && d.worst < 1e-5);
+    d = verify_compare(&x, &y, 1, 5e-6, 0);
+    assert_int_equal(d.verdict, VERIFY_DIFFERENT);
+    assert_int_equal(d.index, 0);
+    b[0] = 1;
+    b[2] = NAN;
+    assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    a[2] = NAN;
+    assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_INCONCLUSIVE);
+    b[3] = 5;   /* a difference elsewhere decides */
+    assert_int_equal(verify_compare(&x, &y, 1, 1e-3, 0).verdict, VERIFY_DIFFERENT);
+    a[2] = b[2] = INFINITY;
+    b[3] = 4;
+    assert_int_equal(verify_compare(&x, &y, 1, 0, 0).verdict, VERIFY_EQUAL);
+    b[2] = -INFINITY;
+    assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    b[2] = 3e38f;
+    assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    struct verify_tensor m = {IR_I32, 1, {2}, i}, n = {IR_I32, 1, {2}, j}, shape = {IR_I32, 2, {2, 1}, i}, kind = {IR_I64, 1, {2}, i};
+    d = verify_compare(&m, &n, 1, 1e9, 0);
+    assert_int_equal(d.verdict, VERIFY_DIFFERENT);
+    assert_int_equal(d.index, 1);
+    assert_int_equal(verify_compare(&m, &shape, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    assert_int_equal(verify_compare(&m, &kind, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+}
+
+static void train_steps_get_moments_and_indices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t first, second;
+        int64_t bound;
+    } expected[] = {{"small/t2b", 20, 20, 256}, {"small/t2b_scan", 12, 12, 256}, {"small/gns", 0, 0, 64}, {"small/unet", 0, 0, 0},
+                    {"small/itx", 0, 0, 251}};
+    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+        struct ir_program p = prepared(expected[k].name);
+        uint32_t count, first = 0, second = 0;
+        int64_t bound = 0;
+        struct verify_hint *h = verify_hints(&p, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            first += h[i].first;
+            second += h[i].second;
+            bound = h[i].bound > bound ? h[i].bound : bound;
+            assert_false(h[i].first && h[i].second);
+        }
+        print_message("%s: %u first, %u second moments, indices below %lld\n", expected[k].name, first, second, (long long)bound);
+        assert_int_equal(first, second);
+        if (expected[k].first)
+            assert_int_equal(first, expected[k].first);
+        if (expected[k].bound)
+            assert_int_equal(bound, expected[k].bound);
+        free(h);
+        ir_program_release(&p);
+    }
+}
+
+static void inputs_follow_the_seed(void **state)
+{
+    (void)state;
+    struct ir_program p = prepared("small/itx");
+    struct verify_tensor a[64] = {0}, b[64] = {0};
+    struct error e = {0};
+    uint32_t count = p.blocks[ir_region_block(&p, ir_function(&p, "main"), 0)].arg_count;
+    ASSERT_OK(verify_inputs(&p, 3, VERIFY_INPUTS_PLAIN, a, &e), &e);
+    ASSERT_OK(verify_inputs(&p, 3, VERIFY_INPUTS_PLAIN, b, &e), &e);
+    assert_int_equal(verify_compare(a, b, count, 0, 0).verdict, VERIFY_EQUAL);
+    for (uint32_t i = 0; i < count; i++)
+        verify_tensor_release(&b[i]);
+    ASSERT_OK(verify_inputs(&p, 4, VERIFY_INPUTS_PLAIN, b, &e), &e);
+    assert_int_equal(verify_compare(a, b, count, 1e-3, 0).verdict, VERIFY_DIFFERENT);
+    for (uint32_t i = 0; i < count; i++) {
+        verify_tensor_release(&a[i]);
+        verify_tensor_release(&b[i]);
+    }
+    ir_program_release(&p);
+}
+
+static bool at_once(void *context)
+{
+    return ++*(int *)context > 2;
+}
+
+static void operations_are_counted_and_limited(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"small/t2b", "small/t2b_scan", "small/unet"};
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        struct ir_program p = prepared(models[k]);
+        struct verify_reference *r = NULL;
+        struct error e = {0};
+        uint32_t unknown = 9, count = p.blocks[ir_region_block(&p, ir_function(&p, "main"), 0)].arg_count;
+        uint64_t estimate = verify_operations(&p, &unknown);
+        struct verify_tensor in[256] = {0}, out[256] = {0};
+        struct verify_statistics s = {0};
+        ASSERT_OK(verify_inputs(&p, 1, VERIFY_INPUTS_PLAIN, in, &e), &e);
+        ASSERT_OK(verify_run(&p, "main", 1, in, out, NULL, &s, &e), &e);
+        print_message("%s: estimated %.3g operations, executed %.3g\n", models[k], (double)estimate, (double)s.operations);
+        assert_int_equal(unknown, 0);
+        assert_in_range(estimate, s.operations * 9 / 10, s.operations * 11 / 10);
+        struct verify_options options = {.max_operations = estimate / 2};
+        assert_int_equal(verify_reference_create(&p, 1, &options, &r, &e), ERROR_TOO_LARGE);
+        int asked = 0;
+        options = (struct verify_options){.cancelled = at_once, .cancel_context = &asked};
+        assert_int_equal(verify_reference_create(&p, 1, &options, &r, &e), ERROR_CANCELLED);
+        for (uint32_t i = 0; i < count; i++)
+            verify_tensor_release(&in[i]);
+        for (uint32_t i = 0; i < 256; i++)
+            verify_tensor_release(&out[i]);
+        ir_program_release(&p);
+    }
+}
+
+/* a module against itself: every run it is for is run, none inconclusive */
+static void models_are_equal_to_themselves(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t runs;
+    } models[] = {{"mlp", 1}, {"paper_attention", 1}, {"small/itx", 2}, {"small/gpt_torch", 2}, {"small/gns", 3}, {"small/t2b", 3}};
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        struct ir_program p = prepared(models[k].name);
+        struct verify_report report;
+        struct error e = {0};
+        ASSERT_OK(verify_prove_modules(&p, &p, NULL, 1, NULL, &report, &e), &e);
+        print_message("%s: %s, %u runs %s\n", models[k].name, verify_status_text(report.status), report.runs, report.reason);
+        assert_int_equal(report.status, VERIFY_PROOF_EQUAL);
+        assert_int_equal(report.runs, models[k].runs);
+        assert_true(report.max_error == 0);
+        ir_program_release(&p);
+    }
+}
+
+static void unknown_ops_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *expected;
+    } modules[] = {
+        {"%0 = \"stablehlo.rng\"(%x, %x, %s) <{rng_distribution = #stablehlo<rng_distribution UNIFORM>}> : (tensor<f32>, tensor<f32>, "
+         "tensor<0xi64>) -> tensor<f32>", "stablehlo.rng"},
+        {"%0 = stablehlo.custom_call @mystery(%x) : (tensor<f32>) -> tensor<f32>", "'mystery'"},
+        {"%0 = \"other.op\"(%x) : (tensor<f32>) -> tensor<f32>", "other.op"},
+    };
+    for (size_t k = 0; k < sizeof modules / sizeof *modules; k++) {
+        char *text = mem_printf("module {\n  func.func @main(%%x: tensor<f32>, %%s: tensor<0xi64>) -> tensor<f32> {\n    %s\n"
+                                "    return %%0 : tensor<f32>\n  }\n}\n", modules[k].body);
+        struct ir_program p = {0};
+        struct error e = {0};
+        ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);
+        float one = 1;
+        struct verify_tensor in[2] = {{IR_F32, 0, {0}, &one}, {IR_I64, 1, {0}, &one}}, out[1] = {0};
+        assert_int_equal(verify_run(&p, "main", 1, in, out, NULL, NULL, &e), ERROR_NOT_AVAILABLE);
+        assert_non_null(strstr(e.message, modules[k].expected));
+        assert_int_equal(e.line, 3);
+        ir_program_release(&p);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    ir_read_program(TOAST_BINARY_DIR "/toast-read");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(comparison_is_strict),
+        cmocka_unit_test(train_steps_get_moments_and_indices),
+        cmocka_unit_test(inputs_follow_the_seed),
+        cmocka_unit_test(operations_are_counted_and_limited),
+        cmocka_unit_test(models_are_equal_to_themselves),
+        cmocka_unit_test(unknown_ops_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
