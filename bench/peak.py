@@ -79,7 +79,7 @@ def main():
     p.add_argument("--mesh", default="data=4,model=2")
     p.add_argument("--log", default="")
     p.add_argument("--seconds", type=float, default=1e9)
-    p.add_argument("--plans", type=int, default=10 ** 6, help="at most so many baselines a model")
+    p.add_argument("--only", default="", help="baselines, separated by commas; default: all")
     p.add_argument("--limit", type=float, default=0.15)
     a = p.parse_args()
     rows = [json.loads(line) for line in open(a.log)] if a.log and os.path.exists(a.log) else []
@@ -88,7 +88,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for model in a.models.split(","):
             path = model_path(model)
-            for name, price in list(baselines(path, a.mesh).items())[:a.plans]:
+            for name, price in baselines(path, a.mesh).items():
+                if a.only and name not in a.only.split(","):
+                    continue
                 known = done.get((model, a.mesh, name))
                 if not known and time.time() - start > a.seconds:
                     continue

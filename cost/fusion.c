@@ -220,10 +220,13 @@ static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *
 static void add_kernel(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
                        uint32_t step, uint32_t first)
 {
+    uint32_t reads_at = step, combined = l->steps[step].combined;
+    while (combined && reads_at > 0 && l->steps[reads_at - 1].combined == combined)
+        reads_at--;   /* the first member's step packs the operands of all */
     s->kernels[s->kernel_count++] =
         (struct kernel){.step = step, .roots = first, .root_count = (uint32_t)s->pool_count - first};
     for (size_t i = first; i < s->pool_count; i++)
-        use_root(s, l, loops, s->pool[i].value, step);
+        use_root(s, l, loops, s->pool[i].value, reads_at);
 }
 
 static void use_operands(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,

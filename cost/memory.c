@@ -4,7 +4,8 @@
  * everything else from the kernel that writes it to the last that reads it. A buffer can have a *home*, memory that is
  * counted elsewhere: a result is written where the caller gets it, the body's new value of a loop where the old one was,
  * a branch's result where the op's result will be. It takes memory of its own only while its home still holds
- * something that is needed. Elementwise kernels and updates take over an operand's buffer on its last use; collectives
+ * something that is needed. Members of a combined collective are packed into one array, and their results are parts of
+ * one: operands die at the first member's step, results live from the last member's on, as long as any of them. Elementwise kernels and updates take over an operand's buffer on its last use; collectives
  * hold operand and result, except that an all_reduce into a home is done in place. */
 #include "cost/internal.h"
 
@@ -191,15 +192,49 @@ static void share_in_kernel(struct price_scratch *s, const struct spmd_local *l,
     }
 }
 
+static void add_range(struct price_scratch *s, int64_t bytes, struct live_range r)
+{
+    if (r.from < r.until) {
+        s->deltas[r.from] += bytes;
+        s->deltas[r.until] -= bytes;
+    }
+}
+
 static void place_results(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t)
 {
     for (uint32_t v = t->results; v < t->results + t->result_count; v++) {
         s->ranges[v] = range_of(s, l, v);
-        if (s->ranges[v].from < s->ranges[v].until) {
-            s->deltas[s->ranges[v].from] += l->values[v].bytes;
-            s->deltas[s->ranges[v].until] -= l->values[v].bytes;
-        }
+        add_range(s, l->values[v].bytes, s->ranges[v]);
     }
+}
+
+/* kernels [first, first + count): the members of one combined collective */
+static void place_combined(struct price_scratch *s, const struct spmd_local *l, size_t first, size_t count)
+{
+    struct live_range packed = {s->kernels[first].step, s->kernels[first + count - 1].step + 1};
+    uint32_t last = packed.until - 1;
+    for (size_t k = first; k < first + count; k++) {
+        uint32_t result = l->steps[s->kernels[k].step].results;
+        add_range(s, l->values[l->operands[l->steps[s->kernels[k].step].operands]].bytes, packed);
+        if (s->values[result].last > last)
+            last = s->values[result].last;
+    }
+    for (size_t k = first; k < first + count; k++) {
+        uint32_t result = l->steps[s->kernels[k].step].results;
+        struct live_range r = range_of(s, l, result);
+        r = (struct live_range){packed.until - 1, s->values[result].homed ? r.until : last + 1};
+        s->ranges[result] = r;
+        add_range(s, l->values[result].bytes, r);
+    }
+}
+
+static size_t combined_members(const struct price_scratch *s, const struct spmd_local *l, size_t kernel)
+{
+    uint32_t id = l->steps[s->kernels[kernel].step].combined;
+    size_t count = 1;
+    while (id && kernel + count < s->kernel_count && l->steps[s->kernels[kernel + count].step].combined == id)
+        count++;
+    return count;
 }
 
 static void count_boundary(const struct price_scratch *s, const struct spmd_local *l, struct price *out)
@@ -224,7 +259,12 @@ void price_memory(struct price_scratch *s, const struct spmd_local *l, struct pr
     find_homes(s, l);
     for (uint32_t a = 0; a < l->argument_count; a++)
         s->ranges[a] = (struct live_range){0, 0};
-    for (size_t i = 0; i < s->kernel_count; i++) {
+    for (size_t i = 0, count; i < s->kernel_count; i += count) {
+        count = combined_members(s, l, i);
+        if (count > 1) {
+            place_combined(s, l, i, count);
+            continue;
+        }
         place_results(s, l, &l->steps[s->kernels[i].step]);
         share_in_kernel(s, l, &s->kernels[i]);
     }

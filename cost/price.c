@@ -195,6 +195,14 @@ int64_t *price_timeline(const struct spmd_local *l, const struct cost_machine *m
     return alive;
 }
 
+/* is this member of a combined collective not the only one? */
+static bool packed(const struct spmd_local *l, uint32_t step)
+{
+    uint32_t id = l->steps[step].combined;
+    return (step > 0 && l->steps[step - 1].combined == id) ||
+           (step + 1 < l->step_count && l->steps[step + 1].combined == id);
+}
+
 struct price_live *price_live_at(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step,
                                  uint32_t *count)
 {
@@ -205,6 +213,10 @@ struct price_live *price_live_at(const struct spmd_local *l, const struct cost_m
     for (uint32_t v = 0; v < l->value_count; v++)
         if (v < l->argument_count || (s->values[v].state == VALUE_BUFFER && s->ranges[v].from <= step && step < s->ranges[v].until))
             VEC_PUSH(&out, ((struct price_live){v, l->values[v].bytes}));
+    for (uint32_t i = 0; i < l->step_count; i++)   /* operands packed for the combined collective of this step */
+        if (l->steps[i].combined && l->steps[i].combined == l->steps[step].combined && packed(l, i))
+            VEC_PUSH(&out, ((struct price_live){l->operands[l->steps[i].operands],
+                                                l->values[l->operands[l->steps[i].operands]].bytes}));
     const struct spmd_step *last = l->step_count ? &l->steps[l->step_count - 1] : NULL;
     for (uint32_t r = 0; last && last->kind == SPMD_RESULT && r < last->operand_count; r++) {
         uint32_t value = l->operands[last->operands + r], argument = s->program->alias_argument[r];

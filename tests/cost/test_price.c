@@ -258,6 +258,21 @@ static void combined_collectives_pay_latency_once(void **state)
     toy_release(&t);
 }
 
+/* g and h are packed (4 + 2), reduced into one array (4 + 2), which lives until both are used */
+static void combined_collectives_are_one_array(void **state)
+{
+    struct toy t;
+    toy_begin(&t, 1, (int64_t[]){K}, NULL);
+    uint32_t a = TOY_OP(&t, "sort", 4 * K, 0), b = TOY_OP(&t, "sort", 2 * K, 0);
+    uint32_t g = TOY_STEP(&t, SPMD_ALL_REDUCE, 1, 4 * K, a), h = TOY_STEP(&t, SPMD_ALL_REDUCE, 1, 2 * K, b);
+    for (int i = 2; i < 4; i++)
+        t.local.steps[i].axis_count = 1, t.local.steps[i].combined = 1;
+    uint32_t x = TOY_OP(&t, "sort", 7 * K, g), y = TOY_OP(&t, "sort", K, h, x);
+    TOY_END(&t, y);
+    /* argument, result, packed and reduced: 12; then reduced and x: 13 */
+    expect_peak(&t, (1 + 1 + 6 + 7) * KB);
+}
+
 /* of two regions the slower counts */
 static void branch_counts_its_slowest_region(void **state)
 {
@@ -316,6 +331,7 @@ int main(void)
         cmocka_unit_test(only_matmuls_with_weight_zero),
         cmocka_unit_test(overlap_hides_collectives),
         cmocka_unit_test(combined_collectives_pay_latency_once),
+        cmocka_unit_test(combined_collectives_are_one_array),
         cmocka_unit_test(branch_counts_its_slowest_region),
         cmocka_unit_test(cost_orders_by_memory_first),
     };
