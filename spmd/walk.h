@@ -153,6 +153,8 @@ static inline bool walk_form_same(const struct spmd_form *a, const struct spmd_f
 /* ---- walk_table.c */
 enum error_code walk_table_create(const struct nda *n, struct walk_table *t, struct error *e) BASE_CHECKED;
 void walk_table_release(struct walk_table *t);
+/* ---- walk_facts.c: ops[].flags, pass, and sources; after spaces, names, bytes */
+void walk_table_ops(struct walk_table *t, const struct nda *n);
 
 /* ---- form.c */
 /* cells of an ordinary op's space: the plan's, without factors that may not be sharded */

@@ -123,6 +123,35 @@ static void test_gradients(void **state)
     model_close(&m);
 }
 
+/* FSDP T2B gathers each parameter once, or (regather) again for the backward pass and the next distant use. */
+static void test_regather(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+    struct plan_baseline b;
+    struct error e = {0};
+    struct spmd_options o;
+    int64_t bytes, again;
+
+    (void)state;
+    model_open(&m, "t2b.mlir.gz", "data=16");
+    plan_init(&p, m.nda, &m.mesh);
+    ASSERT_OK(plan_baseline_find(m.context, "fsdp:data", &b, &e), &e);
+    plan_replay(m.context, b.decisions, &b.count, &p);
+    o = spmd_default_options(&m.mesh);
+    o.combine_bytes = 1;
+    model_walk(&m, &p, &o);
+    expect_none_but(&m, 1u << SPMD_ALL_REDUCE | 1u << SPMD_ALL_GATHER | 1u << SPMD_REDUCE_SCATTER);
+    assert_int_equal(model_count(&m, SPMD_ALL_GATHER, &bytes), 164);
+    assert_int_equal(model_count(&m, SPMD_REDUCE_SCATTER, NULL), 164);
+    o.regather = 1;
+    model_walk(&m, &p, &o);
+    assert_in_range(model_count(&m, SPMD_ALL_GATHER, &again), 280, 164 * 2 + 2);
+    assert_true(again > bytes * 3 / 2);
+    plan_release(&p);
+    model_close(&m);
+}
+
 static const char *const models[] = {"mlp.mlir",           "paper_attention.mlir", "small/t2b.mlir",
                                      "small/t2b_flat.mlir", "small/t2b_remat.mlir", "small/t2b_scan.mlir",
                                      "small/gpt.mlir",     "small/gpt_torch.mlir", "small/gns.mlir",
@@ -196,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mlp),          cmocka_unit_test(test_attention), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_regather),    
         cmocka_unit_test(test_random_plans), cmocka_unit_test(test_reuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
