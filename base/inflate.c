@@ -10,13 +10,14 @@ enum { RATIO_MAX = 200, RATIO_FROM = 1 << 20 };
 struct inflater {
     z_stream z;
     size_t in, out, max_bytes;
-    bool ended;              /* at the end of a member */
+    bool ended; /* at the end of a member */
     enum error_code (*sink)(void *user, const void *bytes, size_t size, struct error *e);
     void *user;
 };
 
 struct inflater *inflater_create(size_t max_bytes,
-                                 enum error_code (*sink)(void *user, const void *bytes, size_t size, struct error *e),
+                                 enum error_code (*sink)(void *user, const void *bytes, size_t size,
+                                                         struct error *e),
                                  void *user)
 {
     struct inflater *i = mem_zalloc(1, sizeof *i);
@@ -51,7 +52,8 @@ static enum error_code expand(struct inflater *i, struct error *e)
         if (i->out > i->max_bytes)
             return error_set(e, ERROR_TOO_LARGE, "gzip data expands to more than %zu bytes", i->max_bytes);
         if (i->out > RATIO_FROM && i->out / RATIO_MAX > i->in)
-            return error_set(e, ERROR_INVALID_REQUEST, "gzip data expands more than %d:1; send it uncompressed", RATIO_MAX);
+            return error_set(e, ERROR_INVALID_REQUEST,
+                             "gzip data expands more than %d:1; send it uncompressed", RATIO_MAX);
         enum error_code code = made ? i->sink(i->user, chunk, made, e) : ERROR_OK;
         if (code != ERROR_OK)
             return code;
@@ -81,5 +83,6 @@ enum error_code inflater_add(struct inflater *i, const void *bytes, size_t size,
 
 enum error_code inflater_finish(struct inflater *i, struct error *e)
 {
-    return i->ended ? ERROR_OK : error_set(e, ERROR_INVALID_REQUEST, "gzip data ends early (after %zu bytes)", i->in);
+    return i->ended ? ERROR_OK
+                    : error_set(e, ERROR_INVALID_REQUEST, "gzip data ends early (after %zu bytes)", i->in);
 }

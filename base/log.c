@@ -66,6 +66,6 @@ void log_event(const char *event, ...)
     va_end(args);
     text_add(&line, "}\n");
     ssize_t written = write(2, line.at, line.size);
-    (void)written;   /* nobody to tell */
+    (void)written; /* nobody to tell */
     text_release(&line);
 }

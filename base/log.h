@@ -1,13 +1,16 @@
-/* Logs: one line of JSON per event on standard error, written with one call so that lines of several processes do not
- * mix. Values are escaped; text that came from a client may be a value, never a name. Thread-safe. */
+/* Logs: one line of JSON per event on standard error, written with one call so that lines of several
+ * processes do not mix. Values are escaped; text that came from a client may be a value, never a name.
+ * Thread-safe. */
 #ifndef TOAST_BASE_LOG_H
 #define TOAST_BASE_LOG_H
 
 #include "base/memory.h"
 
-/* log_event("job_done", "job", id, "state", state, NULL): names and values in turn; a NULL value ends the list too */
+/* log_event("job_done", "job", id, "state", state, NULL): names and values in turn; a NULL value ends the
+ * list too */
 void log_event(const char *event, ...) __attribute__((sentinel));
-/* appends "..." with JSON escapes; bytes that are not UTF-8, control characters and DEL become \u00xx or '?' */
+/* appends "..." with JSON escapes; bytes that are not UTF-8, control characters and DEL become \u00xx or '?'
+ */
 void log_json_string(struct text *t, const char *s, size_t size);
 
 #endif

@@ -10,15 +10,21 @@
 #include <string.h>
 #include <time.h>
 
-static enum error_code exchange(const char *method, const char *path, const char *content_type, const void *body,
-                                size_t size, struct http_reply *reply, struct error *e)
+static enum error_code exchange(const char *method, const char *path, const char *content_type,
+                                const void *body, size_t size, struct http_reply *reply, struct error *e)
 {
     const char *base = getenv("TOAST_URL");
     base = base && *base ? base : "http://127.0.0.1:8080";
     size_t n = strlen(base);
     char *url = mem_printf("%.*s%s", (int)(n && base[n - 1] == '/' ? n - 1 : n), base, path);
-    struct http_request r = {.method = method, .url = url, .token = getenv("TOAST_KEY"), .content_type = content_type,
-                             .body = body, .body_size = size, .max_reply_bytes = (size_t)1 << 31, .timeout_s = 600};
+    struct http_request r = {.method = method,
+                             .url = url,
+                             .token = getenv("TOAST_KEY"),
+                             .content_type = content_type,
+                             .body = body,
+                             .body_size = size,
+                             .max_reply_bytes = (size_t)1 << 31,
+                             .timeout_s = 600};
     enum error_code code = http_exchange(&r, reply, e);
     free(url);
     return code;
@@ -36,19 +42,20 @@ static enum error_code problem(const struct http_reply *reply, const char *path,
     const char *detail = client_text(p, "detail");
     enum error_code code = error_code_from_text(client_text(p, "code"));
     if (!p || !detail[0])
-        code = error_set(e, reply->status >= 500 ? ERROR_UNAVAILABLE : ERROR_INTERNAL, "the service answered %d to %.200s",
-                         reply->status, path);
+        code = error_set(e, reply->status >= 500 ? ERROR_UNAVAILABLE : ERROR_INTERNAL,
+                         "the service answered %d to %.200s", reply->status, path);
     else
         error_set_at(e, code, (int)json_integer_value(json_object_get(p, "line")),
                      (int)json_integer_value(json_object_get(p, "column")), "%s", detail);
     if (e && p)
-        snprintf(e->pointer, sizeof e->pointer, "%s", client_text(json_array_get(json_object_get(p, "errors"), 0), "pointer"));
+        snprintf(e->pointer, sizeof e->pointer, "%s",
+                 client_text(json_array_get(json_object_get(p, "errors"), 0), "pointer"));
     json_decref(p);
     return code;
 }
 
-enum error_code client_json(const char *method, const char *path, const char *content_type, const void *body, size_t size,
-                            json_t **out, struct error *e)
+enum error_code client_json(const char *method, const char *path, const char *content_type, const void *body,
+                            size_t size, json_t **out, struct error *e)
 {
     struct http_reply reply;
     enum error_code code = exchange(method, path, content_type, body, size, &reply, e);
@@ -107,7 +114,8 @@ void client_print(FILE *out, const json_t *job)
     if (json_object_get(progress, "rollouts"))
         fprintf(out, ", %lld rollouts", (long long)json_integer_value(json_object_get(progress, "rollouts")));
     if (best) {
-        fprintf(out, ", best %.3f ms, %.2f GB a device%s (", (double)json_integer_value(json_object_get(best, "step_ps")) * 1e-9,
+        fprintf(out, ", best %.3f ms, %.2f GB a device%s (",
+                (double)json_integer_value(json_object_get(best, "step_ps")) * 1e-9,
                 (double)json_integer_value(json_object_get(best, "peak_bytes")) * 1e-9,
                 json_is_false(json_object_get(best, "fits")) ? ", does not fit" : "");
         print_safe(out, client_text(best, "found_by"));
@@ -118,7 +126,8 @@ void client_print(FILE *out, const json_t *job)
         fputs("\n  ", out);
         print_safe(out, client_text(error, "code"));
         fputs(": ", out);
-        print_safe(out, client_text(error, "message")[0] ? client_text(error, "message") : client_text(error, "detail"));
+        print_safe(out, client_text(error, "message")[0] ? client_text(error, "message")
+                                                         : client_text(error, "detail"));
         if (line)
             fprintf(out, " (line %lld, column %lld)", (long long)json_integer_value(line),
                     (long long)json_integer_value(json_object_get(error, "column")));
@@ -130,14 +139,14 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
 {
     char *path = mem_printf("/v1/jobs/%s", id);
     double start = cli_seconds(), pause = 0.05;
-    double shown = -1;   /* what the last line said: rollouts, and a bit of the stage */
+    double shown = -1; /* what the last line said: rollouts, and a bit of the stage */
     enum error_code code;
     *job = NULL;
     for (;;) {
         json_t *now = NULL;
         code = client_json("GET", path, NULL, NULL, 0, &now, e);
         if (code == ERROR_UNAVAILABLE && cli_seconds() - start < 30 && *job)
-            now = json_incref(*job);   /* a restart of the server is not the job's end */
+            now = json_incref(*job); /* a restart of the server is not the job's end */
         else if (code != ERROR_OK)
             break;
         json_decref(*job);
@@ -153,7 +162,8 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
         if (client_ended(now))
             break;
         if (timeout_s > 0 && cli_seconds() - start > timeout_s) {
-            code = error_set(e, ERROR_DEADLINE, "the job has not ended after %.0f s; it goes on: toast wait %s", timeout_s, id);
+            code = error_set(e, ERROR_DEADLINE,
+                             "the job has not ended after %.0f s; it goes on: toast wait %s", timeout_s, id);
             break;
         }
         struct timespec t = {(time_t)pause, (long)((pause - (double)(time_t)pause) * 1e9)};
@@ -175,11 +185,13 @@ int client_status(const json_t *job)
     if (strcmp(state, "succeeded") == 0)
         return json_is_false(json_object_get(best, "fits")) ? 3 : client_text(job, "stopped_by")[0] ? 4 : 0;
     if (strcmp(state, "failed") == 0)
-        return error_code_exit_status(error_code_from_text(client_text(json_object_get(job, "error"), "code")));
+        return error_code_exit_status(
+            error_code_from_text(client_text(json_object_get(job, "error"), "code")));
     return strcmp(state, "dead") == 0 ? 1 : 4;
 }
 
-int client_arguments_take(const char *command, const char *usage, int argc, char **argv, struct client_arguments *out)
+int client_arguments_take(const char *command, const char *usage, int argc, char **argv,
+                          struct client_arguments *out)
 {
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;

@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 
-static const char usage[] = "usage: toast cancel JOB [--discard]\n\n"
-                            "Stops a job. What it had found is written as its artifacts, unless --discard.\n\n"
-                            "example:\n  toast cancel j_01...\n";
+static const char usage[] =
+    "usage: toast cancel JOB [--discard]\n\n"
+    "Stops a job. What it had found is written as its artifacts, unless --discard.\n\n"
+    "example:\n  toast cancel j_01...\n";
 
 int cmd_cancel(int argc, char **argv)
 {

@@ -7,15 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: toast fetch JOB [-o DIR]\n\n"
-                            "Writes the job's artifacts (plan.json, report.json, modules ..) into DIR (default: the job's id).\n\n"
-                            "example:\n  toast fetch j_01... -o plan/\n";
+static const char usage[] =
+    "usage: toast fetch JOB [-o DIR]\n\n"
+    "Writes the job's artifacts (plan.json, report.json, modules ..) into DIR (default: the job's id).\n\n"
+    "example:\n  toast fetch j_01... -o plan/\n";
 
 /* a name from elsewhere must not lead out of the folder */
 static bool plain_name(const char *name)
 {
-    return name[0] && name[0] != '.' && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-                                            strlen(name);
+    return name[0] && name[0] != '.' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == strlen(name);
 }
 
 static enum error_code fetch(const char *id, const char *directory, const json_t *artifact, struct error *e)
@@ -25,7 +26,8 @@ static enum error_code fetch(const char *id, const char *directory, const json_t
     size_t size;
     if (!plain_name(name))
         return error_set(e, ERROR_INTERNAL, "the service names an artifact that is no file name");
-    char *path = mem_printf("/v1/jobs/%s/artifacts/%s", id, name), *file = mem_printf("%s/%s", directory, name);
+    char *path = mem_printf("/v1/jobs/%s/artifacts/%s", id, name),
+         *file = mem_printf("%s/%s", directory, name);
     enum error_code code = client_bytes(path, &bytes, &size, e);
     if (code == ERROR_OK) {
         code = file_write(file, bytes, size, e);
@@ -55,7 +57,8 @@ int cmd_fetch(int argc, char **argv)
         code = error_set(&e, ERROR_NOT_READY, "the job has no artifacts yet; toast wait %s", a.id);
     if (code == ERROR_OK)
         code = file_make_directory(directory, &e);
-    json_array_foreach(json_object_get(list, "artifacts"), i, artifact) {
+    json_array_foreach(json_object_get(list, "artifacts"), i, artifact)
+    {
         if (code == ERROR_OK)
             code = fetch(a.id, directory, artifact, &e);
     }

@@ -1,5 +1,6 @@
-/* toast serve: the embedded service. A private redis-server on a unix socket, toast-server and workers; whichever dies is
- * started again. SIGTERM: the server first (no new jobs), then the workers, then Redis, which has everything on disk. */
+/* toast serve: the embedded service. A private redis-server on a unix socket, toast-server and workers;
+ * whichever dies is started again. SIGTERM: the server first (no new jobs), then the workers, then Redis,
+ * which has everything on disk. */
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/output.h"
@@ -24,9 +25,9 @@ enum { PROCESSES_MAX = 66, ARGUMENTS_MAX = 24, STOP_S = 8, REDIS_READY_S = 30 };
 
 struct process {
     const char *name;
-    char *argv[ARGUMENTS_MAX];   /* owned; NULL-terminated */
-    pid_t pid;                   /* 0: not running */
-    double started, pause;       /* seconds before it is started again; doubles up to 8 while it dies at once */
+    char *argv[ARGUMENTS_MAX]; /* owned; NULL-terminated */
+    pid_t pid;                 /* 0: not running */
+    double started, pause;     /* seconds before it is started again; doubles up to 8 while it dies at once */
 };
 
 struct serve {
@@ -34,18 +35,20 @@ struct serve {
     const char *listen;
     char *data, *programs, *socket;
     bool insecure, stopping;
-    struct process processes[PROCESSES_MAX];   /* [0] redis, [1] server, then workers */
+    struct process processes[PROCESSES_MAX]; /* [0] redis, [1] server, then workers */
     int count;
 };
 
 static const char usage[] =
-    "usage: toast serve [--workers N] [--threads N] [--data DIR] [--listen ADDRESS:PORT] [--insecure-listen]\n\n"
+    "usage: toast serve [--workers N] [--threads N] [--data DIR] [--listen ADDRESS:PORT] "
+    "[--insecure-listen]\n\n"
     "Runs the whole service on this machine: a private Redis on a unix socket, the server and workers.\n\n"
     "  --workers          N             worker processes (1)\n"
     "  --threads          N             tasks at a time in each (number of processors / workers)\n"
     "  --data             DIR           everything that must survive a restart (toast-data)\n"
     "  --listen           ADDRESS:PORT  (127.0.0.1:8080); TOAST_LISTEN\n"
-    "  --insecure-listen                allow an address other than loopback although there are no keys yet\n\n"
+    "  --insecure-listen                allow an address other than loopback although there are no keys "
+    "yet\n\n"
     "Logs: one line of JSON per event on stderr; Redis' own in DIR/redis.log. Stop with ^C or SIGTERM.\n\n"
     "example:\n  toast serve --workers 2 --data /var/lib/toast\n";
 
@@ -77,8 +80,9 @@ static void start_process(struct process *p)
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);   /* ^C reaches this process, which stops the others in order */
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0); /* ^C reaches this process, which stops the others in order */
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     int result = posix_spawnp(&p->pid, p->argv[0], NULL, &attributes, p->argv, environ);
     posix_spawnattr_destroy(&attributes);
     p->started = cli_seconds();
@@ -99,8 +103,10 @@ static void note_death(struct serve *s, pid_t pid, int status)
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         log_event(s->stopping ? "stopped" : "died", "process", p->name, "how", how, NULL);
         p->pid = 0;
-        p->pause = cli_seconds() - p->started > 5 ? 0 : p->pause > 0 ? (p->pause < 8 ? p->pause * 2 : 8) : 0.1;
-        p->started = cli_seconds();   /* of the pause */
+        p->pause = cli_seconds() - p->started > 5 ? 0
+                   : p->pause > 0                 ? (p->pause < 8 ? p->pause * 2 : 8)
+                                                  : 0.1;
+        p->started = cli_seconds(); /* of the pause */
     }
 }
 
@@ -134,9 +140,28 @@ static void stop_processes(struct serve *s, int from, int to)
 static void add_redis(struct serve *s)
 {
     char *directory = mem_printf("%s/redis", s->data), *log = mem_printf("%s/redis.log", s->data);
-    const char *const arguments[] = {"redis-server", "--port", "0", "--unixsocket", s->socket, "--unixsocketperm", "700",
-                                     "--dir", directory, "--logfile", log, "--appendonly", "yes", "--appendfsync", "always",
-                                     "--maxmemory", "1gb", "--maxmemory-policy", "noeviction", "--save", "", NULL};
+    const char *const arguments[] = {"redis-server",
+                                     "--port",
+                                     "0",
+                                     "--unixsocket",
+                                     s->socket,
+                                     "--unixsocketperm",
+                                     "700",
+                                     "--dir",
+                                     directory,
+                                     "--logfile",
+                                     log,
+                                     "--appendonly",
+                                     "yes",
+                                     "--appendfsync",
+                                     "always",
+                                     "--maxmemory",
+                                     "1gb",
+                                     "--maxmemory-policy",
+                                     "noeviction",
+                                     "--save",
+                                     "",
+                                     NULL};
     add_process(s, "redis", arguments);
     free(directory);
     free(log);
@@ -145,12 +170,16 @@ static void add_redis(struct serve *s)
 static void add_ours(struct serve *s)
 {
     char *redis = mem_printf("unix:%s", s->socket), *store = mem_printf("dir:%s", s->data);
-    char *server = mem_printf("%s/toast-server", s->programs), *worker = mem_printf("%s/toast-worker", s->programs);
+    char *server = mem_printf("%s/toast-server", s->programs),
+         *worker = mem_printf("%s/toast-worker", s->programs);
     char *ready = mem_printf("%s/port", s->data), threads[16];
     snprintf(threads, sizeof threads, "%ld", s->threads);
-    const char *const server_arguments[] = {server, "--redis", redis, "--store", store, "--listen", s->listen, "--ready-file",
-                                            ready, s->insecure ? "--insecure-listen" : NULL, NULL};
-    const char *const worker_arguments[] = {worker, "--redis", redis, "--store", store, "--threads", threads, NULL};
+    const char *const server_arguments[] = {
+        server,     "--redis", redis,          "--store", store,
+        "--listen", s->listen, "--ready-file", ready,     s->insecure ? "--insecure-listen" : NULL,
+        NULL};
+    const char *const worker_arguments[] = {worker, "--redis",   redis,   "--store",
+                                            store,  "--threads", threads, NULL};
     add_process(s, "server", server_arguments);
     for (long i = 0; i < s->workers; i++)
         add_process(s, "worker", worker_arguments);
@@ -167,8 +196,9 @@ static bool redis_answers(const struct serve *s)
     char answer[8] = "";
     snprintf(where.sun_path, sizeof where.sun_path, "%s", s->socket);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool good = fd >= 0 && connect(fd, (struct sockaddr *)&where, sizeof where) == 0 && send(fd, "PING\r\n", 6, 0) == 6 &&
-                recv(fd, answer, sizeof answer - 1, 0) > 0 && strncmp(answer, "+PONG", 5) == 0;
+    bool good = fd >= 0 && connect(fd, (struct sockaddr *)&where, sizeof where) == 0 &&
+                send(fd, "PING\r\n", 6, 0) == 6 && recv(fd, answer, sizeof answer - 1, 0) > 0 &&
+                strncmp(answer, "+PONG", 5) == 0;
     if (fd >= 0)
         close(fd);
     return good;
@@ -231,8 +261,9 @@ static enum error_code prepare(struct serve *s, struct error *e)
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
         return error_set(e, ERROR_CONFLICT, "another toast serve runs on %s", s->data);
     s->socket = mem_printf("%s/redis/redis.sock", s->data);
-    if (strlen(s->socket) >= sizeof ((struct sockaddr_un *)0)->sun_path)
-        return error_set(e, ERROR_USAGE, "%s: this path is too long for a socket; choose a shorter --data", s->data);
+    if (strlen(s->socket) >= sizeof((struct sockaddr_un *)0)->sun_path)
+        return error_set(e, ERROR_USAGE, "%s: this path is too long for a socket; choose a shorter --data",
+                         s->data);
     unlink(s->socket);
     char *port = mem_printf("%s/port", s->data);
     unlink(port);
@@ -249,7 +280,8 @@ static enum error_code start_all(struct serve *s, struct error *e)
     for (double start = cli_seconds(); !redis_answers(s); sleep_s(0.02)) {
         reap(s);
         if (!s->processes[0].pid || cli_seconds() - start > REDIS_READY_S)
-            return error_set(e, ERROR_UNAVAILABLE, "redis-server does not run; see %s/redis.log (is it installed?)", s->data);
+            return error_set(e, ERROR_UNAVAILABLE,
+                             "redis-server does not run; see %s/redis.log (is it installed?)", s->data);
     }
     for (int i = 1; i < s->count; i++)
         start_process(&s->processes[i]);

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: toast status [JOB] [--json]\n\n"
-                            "One line about a job, or about the 50 newest. TOAST_URL says where the service is.\n\n"
-                            "example:\n  toast status j_01...\n";
+static const char usage[] =
+    "usage: toast status [JOB] [--json]\n\n"
+    "One line about a job, or about the 50 newest. TOAST_URL says where the service is.\n\n"
+    "example:\n  toast status j_01...\n";
 
 int cmd_status(int argc, char **argv)
 {
@@ -30,8 +31,7 @@ int cmd_status(int argc, char **argv)
     } else if (all) {
         size_t i;
         json_t *job;
-        json_array_foreach(json_object_get(reply, "jobs"), i, job)
-            client_print(stdout, job);
+        json_array_foreach(json_object_get(reply, "jobs"), i, job) client_print(stdout, job);
     } else {
         client_print(stdout, reply);
     }

@@ -54,7 +54,8 @@ static int take_options(struct submit_command *s, int argc, char **argv)
             s->quiet = true;
         else if (strcmp(argv[i], "--request") == 0 && more) {
             free(s->request_text);
-            if (file_read(argv[++i], API_MAX_JSON_BYTES, &s->request_text, &s->flags.request_size, &e) != ERROR_OK)
+            if (file_read(argv[++i], API_MAX_JSON_BYTES, &s->request_text, &s->flags.request_size, &e) !=
+                ERROR_OK)
                 return cli_fail("submit", NULL, &e);
             s->flags.request = s->request_text;
         } else if (argv[i][0] == '-') {
@@ -84,11 +85,14 @@ static enum error_code add_file(struct text *body, const char *path, struct erro
 
 static enum error_code post(const struct submit_command *s, const char *json, json_t **job, struct error *e)
 {
-    static const char boundary[] = "toast-part-5f2c1d0b9a";   /* "\r\n--" and this do not stand in a module or in JSON */
+    static const char boundary[] =
+        "toast-part-5f2c1d0b9a"; /* "\r\n--" and this do not stand in a module or in JSON */
     struct text body = {0};
-    text_printf(&body, "--%s\r\nContent-Disposition: form-data; name=\"request\"\r\nContent-Type: application/json\r\n\r\n%s\r\n"
-                       "--%s\r\nContent-Disposition: form-data; name=\"module\"; filename=\"module\"\r\n\r\n", boundary, json,
-                boundary);
+    text_printf(&body,
+                "--%s\r\nContent-Disposition: form-data; name=\"request\"\r\nContent-Type: "
+                "application/json\r\n\r\n%s\r\n"
+                "--%s\r\nContent-Disposition: form-data; name=\"module\"; filename=\"module\"\r\n\r\n",
+                boundary, json, boundary);
     enum error_code code = add_file(&body, s->module, e);
     text_printf(&body, "\r\n--%s--\r\n", boundary);
     char *type = mem_printf("multipart/form-data; boundary=%s", boundary);

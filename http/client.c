@@ -1,4 +1,5 @@
-/* See client.h. NOSIGNAL is set and SIGPIPE is the process' business; proxies of the environment are not used. */
+/* See client.h. NOSIGNAL is set and SIGPIPE is the process' business; proxies of the environment are not
+ * used. */
 #include "http/client.h"
 
 #include "base/memory.h"
@@ -69,7 +70,7 @@ static struct curl_slist *header(struct curl_slist *list, const char *name, cons
 
 static struct curl_slist *headers_of(const struct http_request *r)
 {
-    struct curl_slist *list = curl_slist_append(NULL, "Expect:");   /* no round trip before the body */
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no round trip before the body */
     if (r->token) {
         char *bearer = mem_printf("Bearer %s", r->token);
         list = header(list, "Authorization", bearer);
@@ -84,7 +85,8 @@ static struct curl_slist *headers_of(const struct http_request *r)
     return list;
 }
 
-static void set_options(CURL *curl, const struct http_request *r, struct curl_slist *headers, struct transfer *t)
+static void set_options(CURL *curl, const struct http_request *r, struct curl_slist *headers,
+                        struct transfer *t)
 {
     curl_easy_setopt(curl, CURLOPT_URL, r->url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -126,8 +128,9 @@ enum error_code http_exchange(const struct http_request *r, struct http_reply *o
     curl_easy_cleanup(curl);
     if (t.too_large || result != CURLE_OK) {
         text_release(&t.body);
-        return t.too_large ? error_set(e, ERROR_TOO_LARGE, "the reply is longer than %zu bytes", t.max_bytes)
-                           : error_set(e, ERROR_UNAVAILABLE, "%.300s: %s", r->url, curl_easy_strerror(result));
+        return t.too_large
+                   ? error_set(e, ERROR_TOO_LARGE, "the reply is longer than %zu bytes", t.max_bytes)
+                   : error_set(e, ERROR_UNAVAILABLE, "%.300s: %s", r->url, curl_easy_strerror(result));
     }
     text_add_n(&t.body, "", 0);
     out->status = (int)status;

@@ -1,5 +1,6 @@
 /* A thin HTTP client over libcurl: one exchange at a time, limits on everything, no redirects followed.
- * Used by the store's remote back end and the command line. Thread-safe: every exchange has its own handle. */
+ * Used by the store's remote back end and the command line. Thread-safe: every exchange has its own handle.
+ */
 #ifndef TOAST_HTTP_CLIENT_H
 #define TOAST_HTTP_CLIENT_H
 
@@ -11,25 +12,29 @@
 void http_client_start(void);
 
 struct http_request {
-    const char *method, *url;          /* http:// or https:// */
-    const char *token;                 /* Bearer; NULL: none */
-    const char *content_type;          /* of the body; NULL: application/octet-stream */
-    const char *content_encoding;      /* NULL: none */
-    const void *body; size_t body_size;   /* NULL: no body */
-    const char *accept;                /* NULL: anything */
-    size_t max_reply_bytes;            /* 0: 64 MiB */
-    long timeout_s;                    /* 0: 60 */
+    const char *method, *url;     /* http:// or https:// */
+    const char *token;            /* Bearer; NULL: none */
+    const char *content_type;     /* of the body; NULL: application/octet-stream */
+    const char *content_encoding; /* NULL: none */
+    const void *body;
+    size_t body_size;       /* NULL: no body */
+    const char *accept;     /* NULL: anything */
+    size_t max_reply_bytes; /* 0: 64 MiB */
+    long timeout_s;         /* 0: 60 */
 };
 
 struct http_reply {
     int status;
-    char *body; size_t size;           /* owned; NUL-terminated after size bytes */
+    char *body;
+    size_t size; /* owned; NUL-terminated after size bytes */
     char location[512], content_type[128], retry_after[16];
 };
 
-/* ERROR_UNAVAILABLE: no connection, timeout, broken reply (message names the address and why). ERROR_TOO_LARGE: the
- * reply is longer than allowed. ERROR_USAGE: not an http address. Any status is a success here. */
-enum error_code http_exchange(const struct http_request *r, struct http_reply *out, struct error *e) BASE_CHECKED;
+/* ERROR_UNAVAILABLE: no connection, timeout, broken reply (message names the address and why).
+ * ERROR_TOO_LARGE: the reply is longer than allowed. ERROR_USAGE: not an http address. Any status is a
+ * success here. */
+enum error_code http_exchange(const struct http_request *r, struct http_reply *out,
+                              struct error *e) BASE_CHECKED;
 void http_reply_release(struct http_reply *r);
 
 #endif

@@ -1,4 +1,5 @@
-/* See redis.h. After any error a hiredis context is dead: it is freed at once and made anew by the next command. */
+/* See redis.h. After any error a hiredis context is dead: it is freed at once and made anew by the next
+ * command. */
 #include "queue/redis.h"
 
 #include "base/hash.h"
@@ -8,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const unsigned char queue_library_text[];   /* queue/library.lua, by toast_embed */
+extern const unsigned char queue_library_text[]; /* queue/library.lua, by toast_embed */
 
-enum { CONNECT_S = 2, REPLY_S = 5 };   /* REPLY_S must exceed the longest BLOCK (queue.c: 1 s) */
+enum { CONNECT_S = 2, REPLY_S = 5 }; /* REPLY_S must exceed the longest BLOCK (queue.c: 1 s) */
 
 struct redis {
     redisContext *context;             /* NULL: not connected */
     char *unix_path, *host, *password; /* one of unix_path and host */
     int port;
     unsigned long connects;
-    char version[13];                  /* of the function library: first digits of its SHA-256 */
+    char version[13]; /* of the function library: first digits of its SHA-256 */
 };
 
 enum error_code redis_create(const char *address, struct redis **out, struct error *e)
@@ -41,7 +42,8 @@ enum error_code redis_create(const char *address, struct redis **out, struct err
     }
     if (!r->unix_path && (!r->host || !r->host[0] || r->port <= 0 || r->port > 65535)) {
         redis_destroy(r);
-        return error_set(e, ERROR_USAGE, "the Redis address must be unix:PATH or redis://[:PASSWORD@]HOST:PORT");
+        return error_set(e, ERROR_USAGE,
+                         "the Redis address must be unix:PATH or redis://[:PASSWORD@]HOST:PORT");
     }
     *out = r;
     return ERROR_OK;
@@ -79,7 +81,8 @@ static enum error_code connect_now(struct redis *r, struct error *e)
     r->context = r->unix_path ? redisConnectUnixWithTimeout(r->unix_path, limit)
                               : redisConnectWithTimeout(r->host, r->port, limit);
     if (!r->context || r->context->err) {
-        error_set(e, ERROR_UNAVAILABLE, "Redis cannot be reached: %s", r->context ? r->context->errstr : "no memory");
+        error_set(e, ERROR_UNAVAILABLE, "Redis cannot be reached: %s",
+                  r->context ? r->context->errstr : "no memory");
         drop(r);
         return ERROR_UNAVAILABLE;
     }
@@ -101,18 +104,20 @@ static enum error_code connect_now(struct redis *r, struct error *e)
 /* what an error reply means to a caller; Redis' text is our own scripts' or Redis' own, never a client's */
 static enum error_code judge(const redisReply *reply, struct error *e)
 {
-    static const char *const passing[] = {"LOADING", "OOM", "READONLY", "MISCONF", "BUSY", "NOAUTH", "NOPERM",
-                                          "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN"};
+    static const char *const passing[] = {"LOADING",    "OOM",        "READONLY", "MISCONF",
+                                          "BUSY",       "NOAUTH",     "NOPERM",   "CLUSTERDOWN",
+                                          "MASTERDOWN", "NOREPLICAS", "TRYAGAIN"};
     if (strstr(reply->str, "OOM command not allowed"))
-        return error_set(e, ERROR_UNAVAILABLE, "Redis is out of memory; jobs are taken again when space is free");
+        return error_set(e, ERROR_UNAVAILABLE,
+                         "Redis is out of memory; jobs are taken again when space is free");
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
         if (strncmp(reply->str, passing[i], strlen(passing[i])) == 0)
             return error_set(e, ERROR_UNAVAILABLE, "Redis cannot serve now: %.200s", reply->str);
     return error_set(e, ERROR_INTERNAL, "Redis refused a command: %.200s", reply->str);
 }
 
-enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes, redisReply **out,
-                              struct error *e)
+enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes,
+                              redisReply **out, struct error *e)
 {
     enum error_code code = connect_now(r, e);
     if (code != ERROR_OK)
@@ -146,8 +151,8 @@ static enum error_code load_library(struct redis *r, struct error *e)
     return code;
 }
 
-enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv, const size_t *sizes,
-                           redisReply **out, struct error *e)
+enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv,
+                           const size_t *sizes, redisReply **out, struct error *e)
 {
     enum { FIXED = 4 };
     const char **all = mem_alloc((size_t)(argc + FIXED) * sizeof *all);
@@ -167,7 +172,7 @@ enum error_code redis_call(struct redis *r, const char *name, int argc, const ch
             if (code != ERROR_OK)
                 break;
         } else if (code != ERROR_UNAVAILABLE || r->context) {
-            break;   /* done, or refused by a Redis that answers */
+            break; /* done, or refused by a Redis that answers */
         }
     }
     free(function);

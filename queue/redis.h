@@ -1,7 +1,8 @@
 /* One connection to Redis that heals itself: reconnects, and loads our function library where it is missing.
  *
- * NULL replies, error replies and nil are three things: the first two become errors here, nil reaches the caller.
- * Processes must ignore SIGPIPE. A connection belongs to one thread at a time. Sources: hiredis 0.14 README; Redis 7.0 "Redis Functions". */
+ * NULL replies, error replies and nil are three things: the first two become errors here, nil reaches the
+ * caller. Processes must ignore SIGPIPE. A connection belongs to one thread at a time. Sources: hiredis 0.14
+ * README; Redis 7.0 "Redis Functions". */
 #ifndef TOAST_QUEUE_REDIS_H
 #define TOAST_QUEUE_REDIS_H
 
@@ -10,23 +11,25 @@
 #include <hiredis/hiredis.h>
 #include <stddef.h>
 
-/* address: "unix:/path/redis.sock" or "redis://[:password@]host:port". Checked here (ERROR_USAGE); the connection
- * is made by the first command, so that a process can start before Redis does. create/destroy; destroy takes NULL. */
+/* address: "unix:/path/redis.sock" or "redis://[:password@]host:port". Checked here (ERROR_USAGE); the
+ * connection is made by the first command, so that a process can start before Redis does. create/destroy;
+ * destroy takes NULL. */
 struct redis;
 enum error_code redis_create(const char *address, struct redis **out, struct error *e) BASE_CHECKED;
 void redis_destroy(struct redis *r);
 
-/* argv with sizes -> reply (owned; freeReplyObject). Reconnects when the last command broke the connection, but never
- * repeats a command by itself: a lost reply is ambiguous and only the caller knows that its command is idempotent.
- * ERROR_UNAVAILABLE (cannot connect, broken, timeout of 5 s, Redis still loading, out of memory, read only),
- * ERROR_INTERNAL (any other error reply: our bug). */
-enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes, redisReply **out,
-                              struct error *e) BASE_CHECKED;
+/* argv with sizes -> reply (owned; freeReplyObject). Reconnects when the last command broke the connection,
+ * but never repeats a command by itself: a lost reply is ambiguous and only the caller knows that its command
+ * is idempotent. ERROR_UNAVAILABLE (cannot connect, broken, timeout of 5 s, Redis still loading, out of
+ * memory, read only), ERROR_INTERNAL (any other error reply: our bug). */
+enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes,
+                              redisReply **out, struct error *e) BASE_CHECKED;
 
-/* Calls function `name` of our library (queue/library.lua) with key {t} and the arguments. Loads the library when
- * Redis does not know it, and calls once more when the connection broke: every function is idempotent. */
-enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv, const size_t *sizes,
-                           redisReply **out, struct error *e) BASE_CHECKED;
+/* Calls function `name` of our library (queue/library.lua) with key {t} and the arguments. Loads the library
+ * when Redis does not know it, and calls once more when the connection broke: every function is idempotent.
+ */
+enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv,
+                           const size_t *sizes, redisReply **out, struct error *e) BASE_CHECKED;
 
 /* times the connection was made again */
 unsigned long redis_reconnects(const struct redis *r);

@@ -1,5 +1,5 @@
-/* Bodies as they arrive: modules go through gunzip and SHA-256 straight into the store; submissions are kept in memory
- * (JSON) or in an unlinked file (multipart), which is gone when the client is. */
+/* Bodies as they arrive: modules go through gunzip and SHA-256 straight into the store; submissions are kept
+ * in memory (JSON) or in an unlinked file (multipart), which is gone when the client is. */
 #include "server/internal.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ static enum error_code sink(void *user, const void *bytes, size_t size, struct e
 
 static bool is_json(const char *type)
 {
-    return strncasecmp(type, "application/json", 16) == 0 && (type[16] == 0 || type[16] == ';' || type[16] == ' ');
+    return strncasecmp(type, "application/json", 16) == 0 &&
+           (type[16] == 0 || type[16] == ';' || type[16] == ' ');
 }
 
 static enum error_code begin_submit(struct exchange *x, struct error *e)
@@ -33,7 +34,8 @@ static enum error_code begin_submit(struct exchange *x, struct error *e)
         return ERROR_OK;
     }
     if (strncasecmp(type, "multipart/form-data", 19) != 0)
-        return error_set(e, ERROR_MEDIA_TYPE, "send application/json, or multipart/form-data with the parts module and request");
+        return error_set(e, ERROR_MEDIA_TYPE,
+                         "send application/json, or multipart/form-data with the parts module and request");
     x->boundary = multipart_boundary(type);
     if (!x->boundary)
         return error_set(e, ERROR_MALFORMED, "the Content-Type names no boundary of 1 to 70 characters");
@@ -41,7 +43,8 @@ static enum error_code begin_submit(struct exchange *x, struct error *e)
         return error_set(e, ERROR_MEDIA_TYPE, "compress the module part, not the multipart body");
     b->limit = (size_t)LIMIT_MODULE + LIMIT_JSON + (16 << 10);
     b->fd = open(x->server->spool, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    return b->fd >= 0 ? ERROR_OK : error_set(e, ERROR_IO, "no temporary file can be made: %s", strerror(errno));
+    return b->fd >= 0 ? ERROR_OK
+                      : error_set(e, ERROR_IO, "no temporary file can be made: %s", strerror(errno));
 }
 
 enum error_code body_begin(struct exchange *x, struct error *e)
@@ -72,7 +75,8 @@ enum error_code body_begin(struct exchange *x, struct error *e)
     if (code == ERROR_OK && (announced < 0 || (size_t)announced > b->limit))
         return error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", b->limit);
     if (code == ERROR_OK && b->kind != BODY_NONE && atomic_load(&x->server->disk_short))
-        return error_set(e, ERROR_NO_SPACE, "less than a tenth of the disk is free; nothing is taken until that changes");
+        return error_set(e, ERROR_NO_SPACE,
+                         "less than a tenth of the disk is free; nothing is taken until that changes");
     return code;
 }
 
@@ -81,7 +85,8 @@ static enum error_code add_stored(struct exchange *x, const char *bytes, size_t 
     struct body *b = &x->body;
     if (!b->looked && size) {
         b->looked = true;
-        /* a module that begins like gzip is gzip, whether or not the header says so; a blob is what the worker sent */
+        /* a module that begins like gzip is gzip, whether or not the header says so; a blob is what the
+         * worker sent */
         if (x->gzip || (b->kind == BODY_MODULE && (unsigned char)bytes[0] == 0x1f))
             b->inflater = inflater_create(LIMIT_MODULE, sink, b);
     }
@@ -95,7 +100,8 @@ static enum error_code add_spooled(struct body *b, const char *bytes, size_t siz
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_set(e, errno == ENOSPC ? ERROR_NO_SPACE : ERROR_IO, "the body cannot be kept: %s", strerror(errno));
+            return error_set(e, errno == ENOSPC ? ERROR_NO_SPACE : ERROR_IO, "the body cannot be kept: %s",
+                             strerror(errno));
         bytes += n;
         size -= (size_t)n;
     }
@@ -132,8 +138,8 @@ void body_release(struct body *b)
     *b = (struct body){.fd = -1};
 }
 
-enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE], bool *existed,
-                           struct error *e)
+enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
+                           bool *existed, struct error *e)
 {
     struct body *b = &x->body;
     enum error_code code = b->inflater ? inflater_finish(b->inflater, e) : ERROR_OK;
@@ -151,8 +157,8 @@ enum error_code body_store(struct exchange *x, const char *expected, char digest
     return code == ERROR_INVALID_REQUEST ? (e->code = ERROR_MALFORMED) : code;
 }
 
-enum error_code body_store_module(struct server *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
-                                  struct error *e)
+enum error_code body_store_module(struct server *s, const void *bytes, size_t size,
+                                  char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     struct server *server = s;
     struct exchange x = {.server = server, .body = {.kind = BODY_MODULE, .fd = -1}};

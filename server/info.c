@@ -3,7 +3,7 @@
 
 #include "api/job.h"
 
-extern const unsigned char server_openapi[];   /* docs/openapi.json */
+extern const unsigned char server_openapi[]; /* docs/openapi.json */
 extern const size_t server_openapi_size;
 
 void handle_livez(struct exchange *x)
@@ -38,10 +38,12 @@ void handle_readyz(struct exchange *x)
         check(&checks, &all, "redis_append_fsync", h.append_always, "set appendfsync always");
         check(&checks, &all, "redis_no_eviction", h.no_eviction, "set maxmemory-policy noeviction");
         check(&checks, &all, "redis_max_memory", h.memory_bounded, "set maxmemory, for example 1gb");
-        check(&checks, &all, "redis_memory", !atomic_load(&x->server->memory_short), "free memory or raise maxmemory");
+        check(&checks, &all, "redis_memory", !atomic_load(&x->server->memory_short),
+              "free memory or raise maxmemory");
     }
     check(&checks, &all, "disk", store_free_share(x->server->store) >= 0.1, "free a tenth of the disk");
-    check(&checks, &all, "accepting", !atomic_load(&x->server->draining), "this server is going away; use another");
+    check(&checks, &all, "accepting", !atomic_load(&x->server->draining),
+          "this server is going away; use another");
     text_printf(&t, "{\"status\":\"%s\",\"checks\":[%s]}", all ? "ready" : "not_ready", checks.at);
     text_release(&checks);
     struct header retry = {"Retry-After", "2"};
@@ -64,7 +66,8 @@ static void write_counter(struct text *t, const struct queue_field *f)
     };
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(f->name, plain[i].name) == 0)
-            text_printf(t, "# TYPE %s %s\n%s %s\n", plain[i].metric, plain[i].type, plain[i].metric, f->value);
+            text_printf(t, "# TYPE %s %s\n%s %s\n", plain[i].metric, plain[i].type, plain[i].metric,
+                        f->value);
     if (strcmp(f->name, "queue_age_ms") == 0)
         text_printf(t, "# TYPE toast_job_queue_age_seconds gauge\ntoast_job_queue_age_seconds %.3f\n",
                     (double)strtoll(f->value, NULL, 10) * 1e-3);
@@ -88,8 +91,8 @@ void handle_metrics(struct exchange *x)
     for (size_t i = 0; i < n.count; i++) {
         const char *kind = n.at[i].name + 6, *result = strrchr(n.at[i].name, ':');
         if (strncmp(n.at[i].name, "tasks:", 6) == 0 && result > kind)
-            text_printf(&t, "toast_tasks_total{kind=\"%.*s\",result=\"%s\"} %s\n", (int)(result - kind), kind, result + 1,
-                        n.at[i].value);
+            text_printf(&t, "toast_tasks_total{kind=\"%.*s\",result=\"%s\"} %s\n", (int)(result - kind), kind,
+                        result + 1, n.at[i].value);
     }
     for (size_t i = 0; i < n.count; i++)
         write_counter(&t, &n.at[i]);

@@ -1,4 +1,5 @@
-/* Inside the server: one exchange (a request and its reply), routes, bodies, replies. Not for other folders. */
+/* Inside the server: one exchange (a request and its reply), routes, bodies, replies. Not for other folders.
+ */
 #ifndef TOAST_SERVER_INTERNAL_H
 #define TOAST_SERVER_INTERNAL_H
 
@@ -25,37 +26,38 @@ enum {
 };
 
 enum body_kind {
-    BODY_NONE,       /* a body is refused */
-    BODY_MODULE,     /* streamed into the store, gunzipped on the way */
-    BODY_BLOB,       /* the same without a look at the bytes (workers) */
-    BODY_SUBMIT      /* JSON in memory, or multipart/form-data in an unlinked file */
+    BODY_NONE,   /* a body is refused */
+    BODY_MODULE, /* streamed into the store, gunzipped on the way */
+    BODY_BLOB,   /* the same without a look at the bytes (workers) */
+    BODY_SUBMIT  /* JSON in memory, or multipart/form-data in an unlinked file */
 };
 
 struct exchange;
 struct route {
-    const char *method, *pattern;   /* '*' stands for one or more characters other than '/' */
+    const char *method, *pattern; /* '*' stands for one or more characters other than '/' */
     void (*handle)(struct exchange *x);
     enum body_kind body;
 };
 /* the route for method and path; NULL with *known true: another method is allowed (named in allow) */
-const struct route *route_find(const char *method, const char *path, char params[2][256], const struct route **known);
+const struct route *route_find(const char *method, const char *path, char params[2][256],
+                               const struct route **known);
 void route_allow(const struct route *known, char *out, size_t room);
 const struct route *route_table(size_t *count);
 
-struct watched;                     /* watch.c: a connection and its deadlines */
+struct watched; /* watch.c: a connection and its deadlines */
 
 /* What is received of a body. */
 struct body {
     enum body_kind kind;
     size_t received, limit;
     struct text memory;
-    int fd;                         /* multipart: the file; -1 otherwise */
+    int fd; /* multipart: the file; -1 otherwise */
     struct store_writer *writer;
-    struct inflater *inflater;      /* NULL: not compressed */
-    bool looked;                    /* the first bytes were looked at */
+    struct inflater *inflater; /* NULL: not compressed */
+    bool looked;               /* the first bytes were looked at */
     size_t decoded;
-    unsigned char first[2];         /* of the decoded bytes */
-    struct error error;             /* code not ok: the rest is swallowed, the reply says why */
+    unsigned char first[2]; /* of the decoded bytes */
+    struct error error;     /* code not ok: the rest is swallowed, the reply says why */
 };
 
 struct exchange {
@@ -63,10 +65,10 @@ struct exchange {
     struct MHD_Connection *connection;
     const struct route *route;
     struct watched *watched;
-    char *uri;                      /* raw, as it came */
+    char *uri; /* raw, as it came */
     char method[16], path[1024], params[2][256], request_id[33];
-    const char *query;              /* in uri, after '?'; "" when none */
-    char *content_type, *boundary;  /* owned */
+    const char *query;             /* in uri, after '?'; "" when none */
+    char *content_type, *boundary; /* owned */
     bool begun, replied, close, gzip;
     struct body body;
     struct timespec began;
@@ -76,10 +78,10 @@ struct exchange {
 struct server {
     const struct server_options *options;
     struct store *store;
-    char *spool;                    /* folder of unlinked files */
+    char *spool; /* folder of unlinked files */
     struct MHD_Daemon *daemon;
     pthread_mutex_t pool_lock;
-    VEC(struct queue *) pool;       /* idle connections to Redis */
+    VEC(struct queue *) pool; /* idle connections to Redis */
     atomic_bool draining, memory_short, disk_short, stopped;
     atomic_int under_way;
     struct metrics *metrics;
@@ -92,54 +94,67 @@ struct queue *pool_take(struct server *s);
 void pool_give(struct server *s, struct queue *q);
 
 /* ---- request.c ---- */
-/* Checks the request line and headers and finds the route; fills x. On refusal e says why (x->close is set). */
-enum error_code request_check(struct exchange *x, const char *method, const char *version, struct error *e) BASE_CHECKED;
+/* Checks the request line and headers and finds the route; fills x. On refusal e says why (x->close is set).
+ */
+enum error_code request_check(struct exchange *x, const char *method, const char *version,
+                              struct error *e) BASE_CHECKED;
 /* value of a query parameter into out; false: absent. Damaged percent signs give an empty value. */
 bool request_query(const struct exchange *x, const char *name, char *out, size_t room);
-const char *request_header(const struct exchange *x, const char *name);   /* NULL: absent */
+const char *request_header(const struct exchange *x, const char *name); /* NULL: absent */
 
 /* ---- body.c ---- */
 enum error_code body_begin(struct exchange *x, struct error *e) BASE_CHECKED;
-void body_add(struct exchange *x, const char *bytes, size_t size);   /* errors stay in x->body.error */
+void body_add(struct exchange *x, const char *bytes, size_t size); /* errors stay in x->body.error */
 void body_release(struct body *b);
 /* BODY_MODULE, BODY_BLOB: ends the stream. expected may be NULL. */
-enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE], bool *existed,
-                           struct error *e) BASE_CHECKED;
+enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
+                           bool *existed, struct error *e) BASE_CHECKED;
 /* bytes (perhaps gzip) -> module in the store. ERROR_INVALID_REQUEST: empty, gzip in gzip. */
-enum error_code body_store_module(struct server *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
-                                  struct error *e) BASE_CHECKED;
+enum error_code body_store_module(struct server *s, const void *bytes, size_t size,
+                                  char digest[STORE_DIGEST_SIZE], struct error *e) BASE_CHECKED;
 
 /* ---- multipart.c (RFC 7578): names and bytes are borrowed from the body ---- */
-struct part { char name[32]; const char *bytes; size_t size; };
+struct part {
+    char name[32];
+    const char *bytes;
+    size_t size;
+};
 enum { MULTIPART_MAX = 8 };
-enum error_code multipart_parse(const char *body, size_t size, const char *boundary, struct part parts[MULTIPART_MAX],
-                                size_t *count, struct error *e) BASE_CHECKED;
+enum error_code multipart_parse(const char *body, size_t size, const char *boundary,
+                                struct part parts[MULTIPART_MAX], size_t *count,
+                                struct error *e) BASE_CHECKED;
 /* the boundary of a Content-Type (owned); NULL: none or not valid */
 char *multipart_boundary(const char *content_type);
 
 /* ---- reply.c: exactly one of these per exchange ---- */
-struct header { const char *name, *value; };
-void reply_json(struct exchange *x, int status, struct text *json, const struct header *extra, size_t count);   /* takes json */
+struct header {
+    const char *name, *value;
+};
+void reply_json(struct exchange *x, int status, struct text *json, const struct header *extra,
+                size_t count); /* takes json */
 void reply_empty(struct exchange *x, int status, const struct header *extra, size_t count);
 void reply_problem(struct exchange *x, const struct error *e);
 /* bytes of a blob with ETag, Range, Content-Digest; name: for Content-Disposition, NULL none */
 void reply_blob(struct exchange *x, const char *digest, const char *media_type, const char *name);
-void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size);   /* static bytes */
-bool reply_not_modified(struct exchange *x, const char *etag);   /* answers 304 when If-None-Match says so */
+void reply_bytes(struct exchange *x, const char *media_type, const void *bytes,
+                 size_t size);                                 /* static bytes */
+bool reply_not_modified(struct exchange *x, const char *etag); /* answers 304 when If-None-Match says so */
 
 /* ---- watch.c: deadlines of connections, which the library does not keep ---- */
 struct watch *watch_create(void);
 void watch_destroy(struct watch *w);
-void watch_connection(void *user, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode code);
-void watch_headers(struct watched *w);                  /* a request line came */
-void watch_body(struct watched *w, size_t received);    /* headers are complete; so much of the body is here */
-void watch_reply(struct watched *w);                    /* everything is here */
-void watch_idle(struct watched *w);                     /* the exchange is over */
+void watch_connection(void *user, struct MHD_Connection *c, void **context,
+                      enum MHD_ConnectionNotificationCode code);
+void watch_headers(struct watched *w);               /* a request line came */
+void watch_body(struct watched *w, size_t received); /* headers are complete; so much of the body is here */
+void watch_reply(struct watched *w);                 /* everything is here */
+void watch_idle(struct watched *w);                  /* the exchange is over */
 
 /* ---- metrics.c ---- */
 struct metrics *metrics_create(void);
 void metrics_destroy(struct metrics *m);
-void metrics_request(struct metrics *m, const struct route *route, const char *method, int status, double seconds);
+void metrics_request(struct metrics *m, const struct route *route, const char *method, int status,
+                     double seconds);
 void metrics_write(struct metrics *m, struct text *out);
 
 /* ---- handlers, named in routes.def ---- */

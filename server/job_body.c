@@ -22,7 +22,8 @@ static bool parse_artifact(const char *value, struct job_artifact *out)
     memcpy(out->digest, value, STORE_DIGEST_SIZE - 1);
     out->digest[STORE_DIGEST_SIZE - 1] = 0;
     out->size = strtoull(colon + 1, &end, 10);
-    snprintf(out->media_type, sizeof out->media_type, "%s", *end == ':' ? end + 1 : "application/octet-stream");
+    snprintf(out->media_type, sizeof out->media_type, "%s",
+             *end == ':' ? end + 1 : "application/octet-stream");
     return store_digest_valid(out->digest);
 }
 
@@ -68,8 +69,8 @@ static void add_progress(struct text *out, const struct queue_fields *job)
         text_add(out, "{\"stage\":\"queued\"");
     else
         text_add_n(out, json, n - 1);
-    text_printf(out, ",\"tasks_done\":%lld,\"step_tasks\":%lld,\"step_done\":%lld}", queue_number(job, "tasks_done"),
-                queue_number(job, "tasks"), queue_number(job, "done"));
+    text_printf(out, ",\"tasks_done\":%lld,\"step_tasks\":%lld,\"step_done\":%lld}",
+                queue_number(job, "tasks_done"), queue_number(job, "tasks"), queue_number(job, "done"));
 }
 
 void job_body(const char *id, const struct queue_fields *job, struct text *out)
@@ -79,7 +80,8 @@ void job_body(const char *id, const struct queue_fields *job, struct text *out)
     add_time(out, "created_at", queue_number(job, "created"));
     add_time(out, "started_at", queue_number(job, "started"));
     add_time(out, "finished_at", queue_number(job, "finished"));
-    text_printf(out, ",\"module\":\"sha256:%s\",\"digest\":\"%s\"", queue_field(job, "module"), queue_field(job, "digest"));
+    text_printf(out, ",\"module\":\"sha256:%s\",\"digest\":\"%s\"", queue_field(job, "module"),
+                queue_field(job, "digest"));
     add_text(out, "build", queue_field(job, "build"));
     text_printf(out, ",\"attempt\":%lld", queue_number(job, "attempt"));
     if (queue_field(job, "stop")[0])
@@ -88,8 +90,11 @@ void job_body(const char *id, const struct queue_fields *job, struct text *out)
         add_json(out, "labels", queue_field(job, "labels"));
     add_progress(out, job);
     add_json(out, "error", queue_field(job, "error"));
-    text_printf(out, ",\"links\":{\"self\":\"/v1/jobs/%s\",\"plan\":\"/v1/jobs/%s/plan\",\"artifacts\":\"/v1/jobs/%s/artifacts\","
-                     "\"cancel\":\"/v1/jobs/%s:cancel\"}}", id, id, id, id);
+    text_printf(out,
+                ",\"links\":{\"self\":\"/v1/jobs/%s\",\"plan\":\"/v1/jobs/%s/plan\",\"artifacts\":\"/v1/jobs/"
+                "%s/artifacts\","
+                "\"cancel\":\"/v1/jobs/%s:cancel\"}}",
+                id, id, id, id);
 }
 
 static int by_name(const void *a, const void *b)
@@ -112,8 +117,9 @@ void job_artifacts_body(const char *id, const struct queue_fields *job, struct t
         text_add(out, shown++ ? ",{\"name\":" : "{\"name\":");
         log_json_string(out, sorted[i].name + 2, strlen(sorted[i].name + 2));
         add_text(out, "media_type", a.media_type);
-        text_printf(out, ",\"size_bytes\":%zu,\"digest\":\"sha256:%s\",\"href\":\"/v1/jobs/%s/artifacts/%s\"}", a.size, a.digest, id,
-                    sorted[i].name + 2);
+        text_printf(out,
+                    ",\"size_bytes\":%zu,\"digest\":\"sha256:%s\",\"href\":\"/v1/jobs/%s/artifacts/%s\"}",
+                    a.size, a.digest, id, sorted[i].name + 2);
     }
     text_add(out, "]}");
     free(sorted);

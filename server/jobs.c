@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char *const tenant = "default";   /* until there are keys */
+static const char *const tenant = "default"; /* until there are keys */
 
 static void problem(struct exchange *x, enum error_code code, struct error *e)
 {
@@ -20,7 +20,7 @@ static void problem(struct exchange *x, enum error_code code, struct error *e)
 /* ---- submit ---- */
 
 struct submission {
-    struct api_request *request;   /* owned */
+    struct api_request *request; /* owned */
     char module[STORE_DIGEST_SIZE];
 };
 
@@ -31,18 +31,21 @@ static enum error_code take_json(struct exchange *x, const char *json, size_t si
     if (code != ERROR_OK)
         return code;
     if (s->request->dry_run)
-        return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/dry_run", "dry_run is not available in this build");
+        return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/dry_run",
+                                 "dry_run is not available in this build");
     if (module)
-        return ERROR_OK;   /* s->module was set by whoever stored it */
+        return ERROR_OK; /* s->module was set by whoever stored it */
     if (s->request->module_inline)
-        return body_store_module(x->server, s->request->module_inline, s->request->module_inline_size, s->module, e);
+        return body_store_module(x->server, s->request->module_inline, s->request->module_inline_size,
+                                 s->module, e);
     int fd;
     size_t module_size;
     snprintf(s->module, sizeof s->module, "%s", s->request->module_digest);
     if (store_open(x->server->store, s->module, &fd, &module_size, NULL) != ERROR_OK)
-        return error_set_pointer(e, ERROR_INVALID_REQUEST, "/module",
-                                 "there is no module sha256:%s; PUT it to /v1/modules first, or send it with the request",
-                                 s->module);
+        return error_set_pointer(
+            e, ERROR_INVALID_REQUEST, "/module",
+            "there is no module sha256:%s; PUT it to /v1/modules first, or send it with the request",
+            s->module);
     close(fd);
     return ERROR_OK;
 }
@@ -106,24 +109,31 @@ static enum error_code take_body(struct exchange *x, struct submission *s, struc
     return code;
 }
 
-static enum error_code submit(struct exchange *x, const struct submission *s, char id[QUEUE_ID_SIZE], struct error *e)
+static enum error_code submit(struct exchange *x, const struct submission *s, char id[QUEUE_ID_SIZE],
+                              struct error *e)
 {
     const struct api_request *r = s->request;
     char request[STORE_DIGEST_SIZE], digest[65], seconds[24];
     bool existed;
     if (atomic_load(&x->server->memory_short))
-        return error_set(e, ERROR_UNAVAILABLE, "the queue's memory is nearly full; jobs are taken again when some have ended");
+        return error_set(e, ERROR_UNAVAILABLE,
+                         "the queue's memory is nearly full; jobs are taken again when some have ended");
     enum error_code code = store_put(x->server->store, r->canonical, strlen(r->canonical), request, e);
     if (code != ERROR_OK)
         return code;
     api_request_digest(r, s->module, digest);
     snprintf(seconds, sizeof seconds, "%lld", (long long)(r->seconds * 1000));
-    struct queue_pair fields[] = {{"request", request},      {"module", s->module},
-                                  {"digest", digest},        {"labels", r->labels ? r->labels : ""},
-                                  {"seconds_ms", seconds},   {"on_deadline", r->deadline_fail ? "fail" : "best"}};
-    struct queue_submission q = {.id = id, .tenant = tenant, .first_kind = QUEUE_FIRST_KIND,
-                                 .deadline_ms = (long long)(r->deadline_s * 1000), .open_limit = LIMIT_OPEN_JOBS,
-                                 .fields = fields, .field_count = sizeof fields / sizeof *fields};
+    struct queue_pair fields[] = {
+        {"request", request},    {"module", s->module},
+        {"digest", digest},      {"labels", r->labels ? r->labels : ""},
+        {"seconds_ms", seconds}, {"on_deadline", r->deadline_fail ? "fail" : "best"}};
+    struct queue_submission q = {.id = id,
+                                 .tenant = tenant,
+                                 .first_kind = QUEUE_FIRST_KIND,
+                                 .deadline_ms = (long long)(r->deadline_s * 1000),
+                                 .open_limit = LIMIT_OPEN_JOBS,
+                                 .fields = fields,
+                                 .field_count = sizeof fields / sizeof *fields};
     queue_new_id(id);
     struct queue *queue = pool_take(x->server);
     code = queue_submit(queue, &q, &existed, e);
@@ -227,14 +237,16 @@ static enum error_code list_position(struct exchange *x, size_t *size, long long
     if (request_query(x, "page_size", number, sizeof number)) {
         long value = strtol(number, &end, 10);
         if (!number[0] || *end || value < 1)
-            return error_set_pointer(e, ERROR_MALFORMED, "page_size", "page_size must be a number from 1 to 1000");
+            return error_set_pointer(e, ERROR_MALFORMED, "page_size",
+                                     "page_size must be a number from 1 to 1000");
         *size = value > 1000 ? 1000 : (size_t)value;
     }
     if (!request_query(x, "page_token", token, sizeof token))
         return ERROR_OK;
     *before_ms = strtoll(token, &end, 10);
     if (*before_ms <= 0 || *end != '-' || !queue_id_valid(end + 1))
-        return error_set_pointer(e, ERROR_MALFORMED, "page_token", "this page_token was not given by this service");
+        return error_set_pointer(e, ERROR_MALFORMED, "page_token",
+                                 "this page_token was not given by this service");
     snprintf(before_id, QUEUE_ID_SIZE, "%s", end + 1);
     return ERROR_OK;
 }
@@ -256,7 +268,7 @@ void handle_job_list(struct exchange *x)
     for (size_t i = 0; code == ERROR_OK && i < page.count; i++) {
         struct queue_fields job;
         code = queue_job(q, page.ids[i], &job, &e);
-        if (code == ERROR_NOT_FOUND) {   /* has expired; the index is trimmed later */
+        if (code == ERROR_NOT_FOUND) { /* has expired; the index is trimmed later */
             code = ERROR_OK;
             continue;
         }
@@ -291,7 +303,8 @@ void handle_job_plan(struct exchange *x)
     struct job_artifact a;
     enum error_code code = load_job(x, x->params[0], &job, &e);
     if (code == ERROR_OK && !job_artifact(&job, "plan.json", &a))
-        code = error_set(&e, ERROR_NO_PLAN_YET, "the job has no plan yet; it is %s", queue_field(&job, "state"));
+        code =
+            error_set(&e, ERROR_NO_PLAN_YET, "the job has no plan yet; it is %s", queue_field(&job, "state"));
     if (code == ERROR_OK)
         reply_blob(x, a.digest, "application/json", "plan.json");
     else
@@ -321,10 +334,11 @@ void handle_artifact_get(struct exchange *x)
     struct job_artifact a;
     enum error_code code = load_job(x, x->params[0], &job, &e);
     if (code == ERROR_OK && !job_artifact(&job, x->params[1], &a))
-        code = job_ended(&job) ? error_set(&e, ERROR_NOT_FOUND, "the job has no such artifact; /v1/jobs/%s/artifacts lists them",
-                                           x->params[0])
-                               : error_set(&e, ERROR_NOT_READY, "the job is %s; artifacts come at its end",
-                                           queue_field(&job, "state"));
+        code = job_ended(&job)
+                   ? error_set(&e, ERROR_NOT_FOUND,
+                               "the job has no such artifact; /v1/jobs/%s/artifacts lists them", x->params[0])
+                   : error_set(&e, ERROR_NOT_READY, "the job is %s; artifacts come at its end",
+                               queue_field(&job, "state"));
     if (code == ERROR_OK)
         reply_blob(x, a.digest, a.media_type, x->params[1]);
     else

@@ -1,13 +1,14 @@
-/* Counters of this process in the Prometheus text format; those of the service come from Redis. Never a job as label. */
+/* Counters of this process in the Prometheus text format; those of the service come from Redis. Never a job
+ * as label. */
 #include "server/internal.h"
 
 #include <strings.h>
 
-enum { CODES = 5, BUCKETS = 9 };   /* by class of status; upper bounds below and +Inf */
+enum { CODES = 5, BUCKETS = 9 }; /* by class of status; upper bounds below and +Inf */
 static const double bounds[BUCKETS - 1] = {0.001, 0.0025, 0.01, 0.025, 0.1, 0.5, 2, 10};
 
 struct metrics {
-    size_t routes;                                 /* one more row for what fits no route */
+    size_t routes; /* one more row for what fits no route */
     atomic_ulong (*requests)[CODES];
     atomic_ulong buckets[BUCKETS], microseconds, count;
 };
@@ -26,11 +27,12 @@ void metrics_destroy(struct metrics *m)
     free(m);
 }
 
-void metrics_request(struct metrics *m, const struct route *route, const char *method, int status, double seconds)
+void metrics_request(struct metrics *m, const struct route *route, const char *method, int status,
+                     double seconds)
 {
     size_t count, row = m->routes, bucket = 0;
     const struct route *table = route_table(&count);
-    (void)method;   /* the route's own; HEAD counts as GET */
+    (void)method; /* the route's own; HEAD counts as GET */
     if (route)
         row = (size_t)(route - table);
     while (bucket < BUCKETS - 1 && seconds > bounds[bucket])
@@ -52,7 +54,8 @@ void metrics_write(struct metrics *m, struct text *out)
             unsigned long n = atomic_load(&m->requests[i][c]);
             if (n)
                 text_printf(out, "toast_http_requests_total{route=\"%s\",method=\"%s\",code=\"%dxx\"} %lu\n",
-                            i < count ? table[i].pattern : "none", i < count ? table[i].method : "none", c + 1, n);
+                            i < count ? table[i].pattern : "none", i < count ? table[i].method : "none",
+                            c + 1, n);
         }
     text_add(out, "# TYPE toast_http_request_duration_seconds histogram\n");
     unsigned long sum = 0;
@@ -63,6 +66,7 @@ void metrics_write(struct metrics *m, struct text *out)
         else
             text_printf(out, "toast_http_request_duration_seconds_bucket{le=\"+Inf\"} %lu\n", sum);
     }
-    text_printf(out, "toast_http_request_duration_seconds_sum %.6f\ntoast_http_request_duration_seconds_count %lu\n",
-                (double)atomic_load(&m->microseconds) * 1e-6, atomic_load(&m->count));
+    text_printf(
+        out, "toast_http_request_duration_seconds_sum %.6f\ntoast_http_request_duration_seconds_count %lu\n",
+        (double)atomic_load(&m->microseconds) * 1e-6, atomic_load(&m->count));
 }

@@ -1,4 +1,5 @@
-/* Modules: blobs by the SHA-256 of their (uncompressed) text. Not parsed here: what is wrong in one is the job's error. */
+/* Modules: blobs by the SHA-256 of their (uncompressed) text. Not parsed here: what is wrong in one is the
+ * job's error. */
 #include "server/internal.h"
 
 #include <openssl/crypto.h>
@@ -14,7 +15,9 @@ static const char *digest_of(const char *name)
 static void no_digest(struct exchange *x)
 {
     struct error e;
-    error_set(&e, ERROR_MALFORMED, "a module is named by the SHA-256 of its text: 64 lower-case hex digits, after sha256: or alone");
+    error_set(
+        &e, ERROR_MALFORMED,
+        "a module is named by the SHA-256 of its text: 64 lower-case hex digits, after sha256: or alone");
     reply_problem(x, &e);
 }
 

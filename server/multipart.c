@@ -1,5 +1,5 @@
-/* multipart/form-data (RFC 7578, RFC 2046) over a body that is here whole. Strict: CRLF, a boundary at the very start,
- * one Content-Disposition a part, no transfer encodings, nothing after the end. */
+/* multipart/form-data (RFC 7578, RFC 2046) over a body that is here whole. Strict: CRLF, a boundary at the
+ * very start, one Content-Disposition a part, no transfer encodings, nothing after the end. */
 #include "server/internal.h"
 
 #include <strings.h>
@@ -69,8 +69,8 @@ static enum error_code part_headers(const char **at, const char *end, struct par
     return p->name[0] ? ERROR_OK : bad(e, "a part needs a Content-Disposition with a name");
 }
 
-enum error_code multipart_parse(const char *body, size_t size, const char *boundary, struct part parts[MULTIPART_MAX],
-                                size_t *count, struct error *e)
+enum error_code multipart_parse(const char *body, size_t size, const char *boundary,
+                                struct part parts[MULTIPART_MAX], size_t *count, struct error *e)
 {
     char *delimiter = mem_printf("\r\n--%s", boundary);
     size_t n = strlen(delimiter);

@@ -37,14 +37,16 @@ void reply_json(struct exchange *x, int status, struct text *json, const struct 
 
 void reply_empty(struct exchange *x, int status, const struct header *extra, size_t count)
 {
-    send_response(x, status, MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT), NULL, extra, count);
+    send_response(x, status, MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT), NULL, extra,
+                  count);
 }
 
 void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size)
 {
     struct header cache = {"Cache-Control", "max-age=300"};
-    send_response(x, 200, MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY), media_type,
-                  &cache, 1);
+    send_response(x, 200,
+                  MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY),
+                  media_type, &cache, 1);
 }
 
 void reply_problem(struct exchange *x, const struct error *e)
@@ -84,7 +86,8 @@ bool reply_not_modified(struct exchange *x, const char *etag)
     return true;
 }
 
-/* "bytes=a-b", "bytes=a-", "bytes=-n": one range; 0 none or not understood (all is sent), 1 good, -1 outside */
+/* "bytes=a-b", "bytes=a-", "bytes=-n": one range; 0 none or not understood (all is sent), 1 good, -1 outside
+ */
 static int parse_range(const char *text, size_t size, size_t *from, size_t *length)
 {
     unsigned long long a = 0, b = 0;
@@ -154,7 +157,9 @@ void reply_blob(struct exchange *x, const char *digest, const char *media_type, 
         return;
     }
     content_digest(digest, content);
-    struct header extra[6] = {{"ETag", etag}, {"Accept-Ranges", "bytes"}, {"Cache-Control", "private, max-age=31536000, immutable"}};
+    struct header extra[6] = {{"ETag", etag},
+                              {"Accept-Ranges", "bytes"},
+                              {"Cache-Control", "private, max-age=31536000, immutable"}};
     size_t count = 3;
     if (name) {
         snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", name);
@@ -168,6 +173,6 @@ void reply_blob(struct exchange *x, const char *digest, const char *media_type, 
     } else {
         extra[count++] = (struct header){"Content-Digest", content};
     }
-    struct MHD_Response *r = MHD_create_response_from_fd_at_offset64(length, fd, from);   /* owns fd */
+    struct MHD_Response *r = MHD_create_response_from_fd_at_offset64(length, fd, from); /* owns fd */
     send_response(x, partial ? 206 : 200, r, media_type, extra, count);
 }

@@ -1,5 +1,5 @@
-/* What the HTTP library lets through and we do not: it decodes paths up to a NUL, accepts Content-Length beside
- * Transfer-Encoding and repeated Content-Length, and waits for ever on codings it does not know. */
+/* What the HTTP library lets through and we do not: it decodes paths up to a NUL, accepts Content-Length
+ * beside Transfer-Encoding and repeated Content-Length, and waits for ever on codings it does not know. */
 #include "server/internal.h"
 
 #include <ctype.h>
@@ -37,10 +37,14 @@ static enum MHD_Result see_header(void *user, enum MHD_ValueKind kind, const cha
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
-/* Percent-decodes n bytes. Only printable ASCII may come out; a decoded '/' is no separator and is refused, too. */
+/* Percent-decodes n bytes. Only printable ASCII may come out; a decoded '/' is no separator and is refused,
+ * too. */
 static bool decode(const char *from, size_t n, char *out, size_t room)
 {
     size_t at = 0;
@@ -70,26 +74,31 @@ static enum error_code check_path(struct exchange *x, struct error *e)
     if (x->uri[0] != '/')
         return error_set(e, ERROR_MALFORMED, "the request's address must begin with '/'");
     if (!decode(x->uri, n, x->path, sizeof x->path))
-        return error_set(e, ERROR_MALFORMED, "the path must be printable ASCII of at most %zu bytes, with whole percent escapes",
+        return error_set(e, ERROR_MALFORMED,
+                         "the path must be printable ASCII of at most %zu bytes, with whole percent escapes",
                          sizeof x->path - 1);
     for (const char *at = x->path; at; at = strchr(at + 1, '/'))
-        if (strncmp(at, "//", 2) == 0 || (strncmp(at, "/.", 2) == 0 && (at[2] == 0 || at[2] == '/' ||
-                                          (at[2] == '.' && (at[3] == 0 || at[3] == '/')))))
+        if (strncmp(at, "//", 2) == 0 ||
+            (strncmp(at, "/.", 2) == 0 &&
+             (at[2] == 0 || at[2] == '/' || (at[2] == '.' && (at[3] == 0 || at[3] == '/')))))
             return error_set(e, ERROR_MALFORMED, "the path has an empty segment or a segment of dots");
     return ERROR_OK;
 }
 
-static enum error_code check_framing(struct exchange *x, const struct headers *h, const char *version, struct error *e)
+static enum error_code check_framing(struct exchange *x, const struct headers *h, const char *version,
+                                     struct error *e)
 {
     bool http_1_1 = strcmp(version, "HTTP/1.1") == 0;
     if (!http_1_1 && strcmp(version, "HTTP/1.0") != 0)
         return error_set(e, ERROR_HTTP_VERSION, "only HTTP/1.1 and HTTP/1.0 are spoken here");
     if (h->bytes > LIMIT_HEADERS)
-        return error_set(e, ERROR_HEADERS_TOO_LARGE, "the request's headers take more than %d bytes", LIMIT_HEADERS);
+        return error_set(e, ERROR_HEADERS_TOO_LARGE, "the request's headers take more than %d bytes",
+                         LIMIT_HEADERS);
     if (h->hosts > 1 || (http_1_1 && h->hosts == 0))
         return error_set(e, ERROR_MALFORMED, "a request must have exactly one Host header");
     if (h->lengths && h->codings)
-        return error_set(e, ERROR_MALFORMED, "a request must not have both Content-Length and Transfer-Encoding");
+        return error_set(e, ERROR_MALFORMED,
+                         "a request must not have both Content-Length and Transfer-Encoding");
     if (h->lengths > 1)
         return error_set(e, ERROR_MALFORMED, "a request must not have more than one Content-Length");
     if (h->codings && (h->codings > 1 || !h->chunked))
@@ -124,7 +133,7 @@ enum error_code request_check(struct exchange *x, const char *method, const char
         return code;
     x->route = route_find(x->method, x->path, x->params, &known);
     if (!x->route && known) {
-        x->route = known;   /* for Allow */
+        x->route = known; /* for Allow */
         return error_set(e, ERROR_METHOD, "this method is not allowed here; see the Allow header");
     }
     if (!x->route)

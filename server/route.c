@@ -30,7 +30,8 @@ static bool matches(const char *pattern, const char *path, char params[2][256], 
     return false;
 }
 
-const struct route *route_find(const char *method, const char *path, char params[2][256], const struct route **known)
+const struct route *route_find(const char *method, const char *path, char params[2][256],
+                               const struct route **known)
 {
     const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
     *known = NULL;

@@ -17,9 +17,9 @@
 
 enum {
     CONNECTIONS = 4096,
-    CONNECTION_MEMORY = 64 << 10,   /* request line and headers; what we refuse ourselves (24 KiB) fits */
-    SILENCE_S = 75,                 /* above every deadline of watch.c */
-    SWALLOW_MAX = 1 << 20,          /* of a body that is refused already; then the connection is cut */
+    CONNECTION_MEMORY = 64 << 10, /* request line and headers; what we refuse ourselves (24 KiB) fits */
+    SILENCE_S = 75,               /* above every deadline of watch.c */
+    SWALLOW_MAX = 1 << 20,        /* of a body that is refused already; then the connection is cut */
     DRAIN_MS = 5000,
 };
 
@@ -52,7 +52,8 @@ static void *on_uri(void *user, const char *uri, struct MHD_Connection *c)
     return x;
 }
 
-static void on_completed(void *user, struct MHD_Connection *c, void **context, enum MHD_RequestTerminationCode code)
+static void on_completed(void *user, struct MHD_Connection *c, void **context,
+                         enum MHD_RequestTerminationCode code)
 {
     struct exchange *x = *context;
     struct server *s = user;
@@ -60,7 +61,8 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context, e
     if (!x)
         return;
     if (x->begun) {
-        metrics_request(s->metrics, x->route, x->method, x->status ? x->status : 499, seconds_since(&x->began));
+        metrics_request(s->metrics, x->route, x->method, x->status ? x->status : 499,
+                        seconds_since(&x->began));
         atomic_fetch_sub(&s->under_way, 1);
     }
     watch_idle(x->watched);
@@ -84,7 +86,7 @@ static enum MHD_Result begin(struct exchange *x, const char *method, const char 
     watch_body(x->watched, 0);
     if (code == ERROR_OK)
         return MHD_YES;
-    x->close = true;   /* the body, if any, is not read: the connection cannot go on */
+    x->close = true; /* the body, if any, is not read: the connection cannot go on */
     reply_problem(x, &e);
     return x->replied ? MHD_YES : MHD_NO;
 }
@@ -93,7 +95,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
                                   const char *version, const char *data, size_t *size, void **context)
 {
     struct exchange *x = *context;
-    (void)user, (void)c, (void)url;   /* url is decoded and cut at a NUL: the raw one came to on_uri */
+    (void)user, (void)c, (void)url; /* url is decoded and cut at a NUL: the raw one came to on_uri */
     if (!x)
         return MHD_NO;
     if (!x->begun)
@@ -115,8 +117,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
 
 /* ---- the address ---- */
 
-static enum error_code parse_listen(const char *text, struct sockaddr_storage *out, socklen_t *size, bool *loopback,
-                                    struct error *e)
+static enum error_code parse_listen(const char *text, struct sockaddr_storage *out, socklen_t *size,
+                                    bool *loopback, struct error *e)
 {
     char host[64];
     const char *colon = strrchr(text, ':');
@@ -131,7 +133,8 @@ static enum error_code parse_listen(const char *text, struct sockaddr_storage *o
         n -= 2;
     }
     if (port < 0 || port > 65535 || *end || end == colon + 1 || n >= sizeof host)
-        return error_set(e, ERROR_USAGE, "the address to listen on must be ADDRESS:PORT, for example 127.0.0.1:8080");
+        return error_set(e, ERROR_USAGE,
+                         "the address to listen on must be ADDRESS:PORT, for example 127.0.0.1:8080");
     snprintf(host, sizeof host, "%.*s", (int)n, text);
     const char *name = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
     if (inet_pton(AF_INET, name, &v4->sin_addr) == 1) {
@@ -148,7 +151,8 @@ static enum error_code parse_listen(const char *text, struct sockaddr_storage *o
         *loopback = IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
         return ERROR_OK;
     }
-    return error_set(e, ERROR_USAGE, "the address to listen on must be numeric, for example 127.0.0.1:8080 or [::1]:8080");
+    return error_set(e, ERROR_USAGE,
+                     "the address to listen on must be numeric, for example 127.0.0.1:8080 or [::1]:8080");
 }
 
 static enum error_code open_socket(const struct server_options *o, int *fd, int *port, struct error *e)
@@ -161,14 +165,17 @@ static enum error_code open_socket(const struct server_options *o, int *fd, int 
     if (code != ERROR_OK)
         return code;
     if (!loopback && !o->insecure_listen)
-        return error_set(e, ERROR_USAGE, "%s is not a loopback address and this build has no API keys: anyone could use the "
-                         "service. Put a proxy that authenticates in front, or say --insecure-listen", o->listen);
+        return error_set(e, ERROR_USAGE,
+                         "%s is not a loopback address and this build has no API keys: anyone could use the "
+                         "service. Put a proxy that authenticates in front, or say --insecure-listen",
+                         o->listen);
     *fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
         bind(*fd, (struct sockaddr *)&a, size) != 0 || listen(*fd, 1024) != 0 ||
         getsockname(*fd, (struct sockaddr *)&a, &size) != 0)
         return error_set(e, ERROR_UNAVAILABLE, "cannot listen on %s: %s", o->listen, strerror(errno));
-    *port = ntohs(a.ss_family == AF_INET ? ((struct sockaddr_in *)&a)->sin_port : ((struct sockaddr_in6 *)&a)->sin6_port);
+    *port = ntohs(a.ss_family == AF_INET ? ((struct sockaddr_in *)&a)->sin_port
+                                         : ((struct sockaddr_in6 *)&a)->sin6_port);
     return ERROR_OK;
 }
 
@@ -189,8 +196,8 @@ static void *keep_house(void *user)
             code = queue_reap(q, &e);
         }
         if ((code == ERROR_OK) != reached)
-            log_event(code == ERROR_OK ? "redis_reached" : "redis_unavailable", "reason", code == ERROR_OK ? "" : e.message,
-                      NULL);
+            log_event(code == ERROR_OK ? "redis_reached" : "redis_unavailable", "reason",
+                      code == ERROR_OK ? "" : e.message, NULL);
         reached = code == ERROR_OK;
         atomic_store(&s->disk_short, store_free_share(s->store) < 0.1);
         for (int i = 0; i < 10 && !atomic_load(&s->stopped); i++) {
@@ -235,11 +242,12 @@ static enum error_code start(struct server *s, int fd, struct error *e)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = processors < 2 ? 2 : processors > 64 ? 64 : (unsigned)processors;
     s->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request,
-        s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, watch_connection, s,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
+        NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, watch_connection, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     return s->daemon ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the HTTP server could not be started");
 }
 

@@ -1,16 +1,16 @@
-/* toast-server: the HTTP side. Keeps nothing but connections: jobs are in Redis, bytes in the store, so that it may be
- * killed and started again at any time. */
+/* toast-server: the HTTP side. Keeps nothing but connections: jobs are in Redis, bytes in the store, so that
+ * it may be killed and started again at any time. */
 #ifndef TOAST_SERVER_SERVER_H
 #define TOAST_SERVER_SERVER_H
 
 #include "base/error.h"
 
 struct server_options {
-    const char *redis, *store;     /* addresses; the store must be a directory */
-    const char *listen;            /* ADDRESS:PORT or [ADDRESS]:PORT */
-    const char *worker_token;      /* lets workers use /internal; NULL: closed */
-    const char *ready_file;        /* written with the port once the server listens; NULL: none */
-    bool insecure_listen;          /* allow an address other than loopback although there are no keys yet */
+    const char *redis, *store; /* addresses; the store must be a directory */
+    const char *listen;        /* ADDRESS:PORT or [ADDRESS]:PORT */
+    const char *worker_token;  /* lets workers use /internal; NULL: closed */
+    const char *ready_file;    /* written with the port once the server listens; NULL: none */
+    bool insecure_listen;      /* allow an address other than loopback although there are no keys yet */
 };
 
 /* Runs until SIGTERM or SIGINT, then ends what is under way within 5 s. Returns an exit status. */

@@ -1,10 +1,11 @@
-/* Deadlines of connections. The HTTP library's own timeout only counts silence, so that a client that sends a byte a
- * second holds a connection for ever. Once a second every connection is looked at:
+/* Deadlines of connections. The HTTP library's own timeout only counts silence, so that a client that sends a
+ * byte a second holds a connection for ever. Once a second every connection is looked at:
  *   - the first request line must be here 10 s after the connection, headers 10 s after the request line;
  *   - a body must come at 8 KiB/s or better, after 10 s;
  *   - between requests a connection may idle for 60 s.
- * Late ones get a 408 (where no reply was begun) and are shut down; the library then closes them. The descriptor is
- * valid under the lock, because the library says goodbye (watch_connection) before it closes. */
+ * Late ones get a 408 (where no reply was begun) and are shut down; the library then closes them. The
+ * descriptor is valid under the lock, because the library says goodbye (watch_connection) before it closes.
+ */
 #include "server/internal.h"
 
 #include <sys/socket.h>
@@ -57,15 +58,17 @@ static bool late(const struct watched *w, time_t now)
 
 static void shut(struct watched *w)
 {
-    static const char body[] = "{\"type\":\"urn:toast:problem:request_timeout\",\"title\":\"request_timeout\","
-                               "\"status\":408,\"detail\":\"the request came too slowly\",\"code\":\"request_timeout\"}";
+    static const char body[] =
+        "{\"type\":\"urn:toast:problem:request_timeout\",\"title\":\"request_timeout\","
+        "\"status\":408,\"detail\":\"the request came too slowly\",\"code\":\"request_timeout\"}";
     char reply[512];
     int size = snprintf(reply, sizeof reply,
                         "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/problem+json\r\n"
-                        "Connection: close\r\nContent-Length: %zu\r\n\r\n%s", sizeof body - 1, body);
+                        "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                        sizeof body - 1, body);
     if (w->phase != IDLE) {
         ssize_t n = send(w->fd, reply, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
-        (void)n;   /* it was a courtesy */
+        (void)n; /* it was a courtesy */
     }
     shutdown(w->fd, SHUT_RDWR);
     w->shut = true;
@@ -102,7 +105,8 @@ void watch_destroy(struct watch *w)
     free(w);
 }
 
-void watch_connection(void *user, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode code)
+void watch_connection(void *user, struct MHD_Connection *c, void **context,
+                      enum MHD_ConnectionNotificationCode code)
 {
     struct watch *watch = ((struct server *)user)->watch;
     struct watched *w = *context;
@@ -110,7 +114,11 @@ void watch_connection(void *user, struct MHD_Connection *c, void **context, enum
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
         w = mem_zalloc(1, sizeof *w);
-        *w = (struct watched){.watch = watch, .fd = info->connect_fd, .phase = FRESH, .since = now_s(), .next = watch->list,
+        *w = (struct watched){.watch = watch,
+                              .fd = info->connect_fd,
+                              .phase = FRESH,
+                              .since = now_s(),
+                              .next = watch->list,
                               .place = &watch->list};
         if (w->next)
             w->next->place = &w->next;

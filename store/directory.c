@@ -1,6 +1,6 @@
-/* The directory back end: tmp/ -> fsync -> rename -> fsync of the folder, so that a blob is whole or absent after a
- * crash. Two levels of 256 folders keep folders small. Files in tmp/ older than an hour are someone's crash and are
- * removed at start. */
+/* The directory back end: tmp/ -> fsync -> rename -> fsync of the folder, so that a blob is whole or absent
+ * after a crash. Two levels of 256 folders keep folders small. Files in tmp/ older than an hour are someone's
+ * crash and are removed at start. */
 #include "store/backend.h"
 
 #include "base/file.h"
@@ -121,8 +121,8 @@ static enum error_code publish(struct store_writer *w, const char *digest, struc
     return code;
 }
 
-enum error_code store_writer_finish(struct store_writer *w, const char *expected, char digest[STORE_DIGEST_SIZE],
-                                    bool *existed, struct error *e)
+enum error_code store_writer_finish(struct store_writer *w, const char *expected,
+                                    char digest[STORE_DIGEST_SIZE], bool *existed, struct error *e)
 {
     uint8_t raw[32];
     enum error_code code = ERROR_OK;
@@ -131,7 +131,8 @@ enum error_code store_writer_finish(struct store_writer *w, const char *expected
     sha256_format(raw, digest);
     *existed = false;
     if (expected && strcmp(expected, digest) != 0) {
-        code = error_set(e, ERROR_INVALID_REQUEST, "the bytes have the SHA-256 %s, which is not the one named", digest);
+        code = error_set(e, ERROR_INVALID_REQUEST,
+                         "the bytes have the SHA-256 %s, which is not the one named", digest);
     } else {
         char *path = blob_path(w->store, digest);
         *existed = access(path, F_OK) == 0;
@@ -139,12 +140,12 @@ enum error_code store_writer_finish(struct store_writer *w, const char *expected
         if (!*existed)
             code = publish(w, digest, e);
     }
-    store_writer_abandon(w);   /* after a rename the temporary name is gone already */
+    store_writer_abandon(w); /* after a rename the temporary name is gone already */
     return code;
 }
 
-static enum error_code directory_put(struct store *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
-                                     struct error *e)
+static enum error_code directory_put(struct store *s, const void *bytes, size_t size,
+                                     char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     uint8_t raw[32];
     sha256_bytes(bytes, size, raw);
@@ -166,7 +167,8 @@ static enum error_code directory_put(struct store *s, const void *bytes, size_t 
     return code;
 }
 
-static enum error_code directory_open(struct store *s, const char *digest, int *fd, size_t *size, struct error *e)
+static enum error_code directory_open(struct store *s, const char *digest, int *fd, size_t *size,
+                                      struct error *e)
 {
     char *path = blob_path((struct directory *)s, digest);
     struct stat st;
@@ -184,7 +186,8 @@ static enum error_code directory_open(struct store *s, const char *digest, int *
     return ERROR_OK;
 }
 
-static enum error_code directory_get(struct store *s, const char *digest, struct store_view *out, struct error *e)
+static enum error_code directory_get(struct store *s, const char *digest, struct store_view *out,
+                                     struct error *e)
 {
     int fd;
     uint8_t raw[32];

@@ -1,7 +1,7 @@
-/* The remote back end: blobs through the server's internal endpoints, so that workers need no common directory.
- *   GET /internal/blobs/<digest>      200 bytes, 404
- *   PUT /internal/blobs/<digest>      201 or 200
- * What was read or written is kept in the cache folder (a directory back end of its own), where there is one. */
+/* The remote back end: blobs through the server's internal endpoints, so that workers need no common
+ * directory. GET /internal/blobs/<digest>      200 bytes, 404 PUT /internal/blobs/<digest>      201 or 200
+ * What was read or written is kept in the cache folder (a directory back end of its own), where there is one.
+ */
 #include "store/backend.h"
 
 #include "base/hash.h"
@@ -17,7 +17,7 @@ enum { BLOB_MAX_BYTES = 1 << 30 };
 struct remote {
     struct store base;
     char *url, *token;
-    struct store *cache;   /* NULL: none */
+    struct store *cache; /* NULL: none */
 };
 
 static void remote_destroy(struct store *s)
@@ -34,20 +34,25 @@ static char *blob_url(const struct remote *r, const char *digest)
     return mem_printf("%s/internal/blobs/%s", r->url, digest);
 }
 
-static enum error_code exchange(struct remote *r, const char *method, const char *digest, const void *body, size_t size,
-                                struct http_reply *reply, struct error *e)
+static enum error_code exchange(struct remote *r, const char *method, const char *digest, const void *body,
+                                size_t size, struct http_reply *reply, struct error *e)
 {
     char *url = blob_url(r, digest);
-    struct http_request request = {.method = method, .url = url, .token = r->token, .body = body, .body_size = size,
-                                   .content_type = "application/octet-stream", .max_reply_bytes = BLOB_MAX_BYTES,
+    struct http_request request = {.method = method,
+                                   .url = url,
+                                   .token = r->token,
+                                   .body = body,
+                                   .body_size = size,
+                                   .content_type = "application/octet-stream",
+                                   .max_reply_bytes = BLOB_MAX_BYTES,
                                    .timeout_s = 120};
     enum error_code code = http_exchange(&request, reply, e);
     free(url);
     return code;
 }
 
-static enum error_code remote_put(struct store *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
-                                  struct error *e)
+static enum error_code remote_put(struct store *s, const void *bytes, size_t size,
+                                  char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     struct remote *r = (struct remote *)s;
     struct http_reply reply;
@@ -58,7 +63,8 @@ static enum error_code remote_put(struct store *s, const void *bytes, size_t siz
     if (code != ERROR_OK)
         return code;
     if (reply.status != 200 && reply.status != 201)
-        code = error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a blob that was sent", reply.status);
+        code =
+            error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a blob that was sent", reply.status);
     http_reply_release(&reply);
     if (code == ERROR_OK && r->cache)
         code = store_put(r->cache, bytes, size, digest, e);
@@ -89,7 +95,8 @@ static enum error_code view_of(const struct http_reply *reply, const char *diges
     return ERROR_OK;
 }
 
-static enum error_code remote_get(struct store *s, const char *digest, struct store_view *out, struct error *e)
+static enum error_code remote_get(struct store *s, const char *digest, struct store_view *out,
+                                  struct error *e)
 {
     struct remote *r = (struct remote *)s;
     struct http_reply reply;
@@ -101,7 +108,8 @@ static enum error_code remote_get(struct store *s, const char *digest, struct st
     if (reply.status == 404)
         code = error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
     else if (reply.status != 200)
-        code = error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a request for a blob", reply.status);
+        code =
+            error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a request for a blob", reply.status);
     else
         code = view_of(&reply, digest, out, e);
     char again[STORE_DIGEST_SIZE];

@@ -10,7 +10,8 @@
 
 bool store_digest_valid(const char *digest)
 {
-    return strlen(digest) == STORE_DIGEST_SIZE - 1 && strspn(digest, "0123456789abcdef") == STORE_DIGEST_SIZE - 1;
+    return strlen(digest) == STORE_DIGEST_SIZE - 1 &&
+           strspn(digest, "0123456789abcdef") == STORE_DIGEST_SIZE - 1;
 }
 
 enum error_code store_create(const char *address, const struct store_options *options, struct store **out,

@@ -1,10 +1,11 @@
-/* Blobs by content: a name is the SHA-256 of the bytes (64 lower-case hex digits), so a blob never changes and any
- * copy is as good as another. Modules, program images, snapshots and artifacts live here, never in Redis.
+/* Blobs by content: a name is the SHA-256 of the bytes (64 lower-case hex digits), so a blob never changes
+ * and any copy is as good as another. Modules, program images, snapshots and artifacts live here, never in
+ * Redis.
  *
  * Two back ends behind one interface, chosen by the address:
- *   "dir:/path"            blobs under /path/blobs/ab/cd/<digest>; written to /path/tmp, fsync, rename, fsync of the folder
- *   "http://host:port"     the server's internal endpoints (workers on other hosts), with a cache folder of its own
- * A store may be used from several threads at once. */
+ *   "dir:/path"            blobs under /path/blobs/ab/cd/<digest>; written to /path/tmp, fsync, rename, fsync
+ * of the folder "http://host:port"     the server's internal endpoints (workers on other hosts), with a cache
+ * folder of its own A store may be used from several threads at once. */
 #ifndef TOAST_STORE_STORE_H
 #define TOAST_STORE_STORE_H
 
@@ -12,12 +13,12 @@
 
 #include <stddef.h>
 
-enum { STORE_DIGEST_SIZE = 65 };   /* hex digits and NUL */
+enum { STORE_DIGEST_SIZE = 65 }; /* hex digits and NUL */
 
 struct store;
 struct store_options {
-    const char *cache_folder;      /* http: where blobs are kept; NULL: none (read each time) */
-    const char *token;             /* http: worker token sent as Bearer; NULL: none */
+    const char *cache_folder; /* http: where blobs are kept; NULL: none (read each time) */
+    const char *token;        /* http: worker token sent as Bearer; NULL: none */
 };
 /* ERROR_USAGE (an address of neither form), ERROR_IO (folder cannot be made). options may be NULL. */
 enum error_code store_create(const char *address, const struct store_options *options, struct store **out,
@@ -26,27 +27,39 @@ void store_destroy(struct store *s);
 
 bool store_digest_valid(const char *digest);
 
-/* ERROR_IO (also no space), ERROR_UNAVAILABLE (http). Writing what is there already is cheap and changes nothing. */
+/* ERROR_IO (also no space), ERROR_UNAVAILABLE (http). Writing what is there already is cheap and changes
+ * nothing. */
 enum error_code store_put(struct store *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
                           struct error *e) BASE_CHECKED;
 
 /* A blob mapped read-only; the bytes were checked against the digest. Release with store_view_release.
  * ERROR_NOT_FOUND, ERROR_IO (damaged: the file is moved away so that it can be written again). */
-struct store_view { const void *bytes; size_t size; void *mapping; };
-enum error_code store_get(struct store *s, const char *digest, struct store_view *out, struct error *e) BASE_CHECKED;
+struct store_view {
+    const void *bytes;
+    size_t size;
+    void *mapping;
+};
+enum error_code store_get(struct store *s, const char *digest, struct store_view *out,
+                          struct error *e) BASE_CHECKED;
 void store_view_release(struct store_view *v);
 
-/* Streams in: begin, add .., then finish (gives the digest) or abandon. Directory back end only (the server's). */
+/* Streams in: begin, add .., then finish (gives the digest) or abandon. Directory back end only (the
+ * server's). */
 struct store_writer;
 enum error_code store_writer_begin(struct store *s, struct store_writer **out, struct error *e) BASE_CHECKED;
-enum error_code store_writer_add(struct store_writer *w, const void *bytes, size_t size, struct error *e) BASE_CHECKED;
-/* destroys w in every case; *existed: the blob was there. expected may be NULL; ERROR_INVALID_REQUEST when it differs. */
-enum error_code store_writer_finish(struct store_writer *w, const char *expected, char digest[STORE_DIGEST_SIZE],
-                                    bool *existed, struct error *e) BASE_CHECKED;
-void store_writer_abandon(struct store_writer *w);   /* NULL is fine */
+enum error_code store_writer_add(struct store_writer *w, const void *bytes, size_t size,
+                                 struct error *e) BASE_CHECKED;
+/* destroys w in every case; *existed: the blob was there. expected may be NULL; ERROR_INVALID_REQUEST when it
+ * differs. */
+enum error_code store_writer_finish(struct store_writer *w, const char *expected,
+                                    char digest[STORE_DIGEST_SIZE], bool *existed,
+                                    struct error *e) BASE_CHECKED;
+void store_writer_abandon(struct store_writer *w); /* NULL is fine */
 
-/* Directory back end only: an open descriptor (owned; for sendfile), not checked again. ERROR_NOT_FOUND, ERROR_IO. */
-enum error_code store_open(struct store *s, const char *digest, int *fd, size_t *size, struct error *e) BASE_CHECKED;
+/* Directory back end only: an open descriptor (owned; for sendfile), not checked again. ERROR_NOT_FOUND,
+ * ERROR_IO. */
+enum error_code store_open(struct store *s, const char *digest, int *fd, size_t *size,
+                           struct error *e) BASE_CHECKED;
 
 /* share of the disk that is free, 0 to 1 (directory back end; 1 otherwise) */
 double store_free_share(const struct store *s);

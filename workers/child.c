@@ -1,5 +1,6 @@
 /* A worker's child: takes tasks from the socket, runs them, stores what is large, answers with what is small.
- * A second thread reads the socket, so that a cancel reaches a running task and the supervisor's death ends us. */
+ * A second thread reads the socket, so that a cancel reaches a running task and the supervisor's death ends
+ * us. */
 #include "workers/worker.h"
 
 #include "base/hash.h"
@@ -17,8 +18,9 @@
 
 enum {
     SOCKET = 3,
-    INLINE_MAX = 32 << 10,   /* a task's result up to this goes through Redis (deltas: 1,024 edges of 24 B), above it is a blob */
-    CONTEXTS = 2,            /* jobs whose parsed state is kept */
+    INLINE_MAX = 32 << 10, /* a task's result up to this goes through Redis (deltas: 1,024 edges of 24 B),
+                              above it is a blob */
+    CONTEXTS = 2,          /* jobs whose parsed state is kept */
 };
 
 struct kept {
@@ -32,7 +34,7 @@ struct child {
     struct store *store;
     pthread_mutex_t lock;
     pthread_cond_t arrived;
-    struct frame task;       /* under lock; valid when has_task */
+    struct frame task; /* under lock; valid when has_task */
     bool has_task;
     atomic_bool stop;
     struct kept kept[CONTEXTS];
@@ -56,7 +58,7 @@ static void *read_socket(void *user)
         pthread_cond_signal(&c->arrived);
         pthread_mutex_unlock(&c->lock);
     }
-    _exit(0);   /* the supervisor is gone or closed our socket */
+    _exit(0); /* the supervisor is gone or closed our socket */
 }
 
 static bool stopping(void *user)
@@ -100,8 +102,8 @@ static void forget_context(struct child *c, const char *job)
 }
 
 /* what the tasks of the step before left: 'i' + bytes, or 'b' + digest of a blob */
-static enum error_code read_parts(struct child *c, const struct frame *f, uint32_t count, struct tasks_part *parts,
-                                  struct store_view *views, struct error *e)
+static enum error_code read_parts(struct child *c, const struct frame *f, uint32_t count,
+                                  struct tasks_part *parts, struct store_view *views, struct error *e)
 {
     for (uint32_t i = 0; i < count; i++) {
         char name[16];
@@ -125,7 +127,8 @@ static enum error_code read_parts(struct child *c, const struct frame *f, uint32
 }
 
 /* one of several tasks: its only output, inline or as a blob */
-static enum error_code answer_part(struct child *c, const struct tasks_result *r, struct frame *answer, struct error *e)
+static enum error_code answer_part(struct child *c, const struct tasks_result *r, struct frame *answer,
+                                   struct error *e)
 {
     char digest[STORE_DIGEST_SIZE];
     uint8_t raw[32];
@@ -154,7 +157,8 @@ static enum error_code answer_part(struct child *c, const struct tasks_result *r
 }
 
 /* the only task of its step: blobs b:<name> = digest, artifacts a:<name> = digest:size:media type */
-static enum error_code answer_step(struct child *c, const struct tasks_result *r, struct frame *answer, struct error *e)
+static enum error_code answer_step(struct child *c, const struct tasks_result *r, struct frame *answer,
+                                   struct error *e)
 {
     for (size_t i = 0; i < r->outputs.count; i++) {
         const struct tasks_output *o = &r->outputs.at[i];
@@ -180,7 +184,8 @@ static enum error_code answer_step(struct child *c, const struct tasks_result *r
     return ERROR_OK;
 }
 
-static enum error_code run_task(struct child *c, const struct tasks_task *t, struct frame *answer, struct error *e)
+static enum error_code run_task(struct child *c, const struct tasks_task *t, struct frame *answer,
+                                struct error *e)
 {
     void *context;
     struct tasks_result result = {0};
@@ -195,7 +200,8 @@ static enum error_code run_task(struct child *c, const struct tasks_task *t, str
     return code;
 }
 
-static void answer_error(const struct child *c, enum error_code code, const struct error *e, struct frame *answer)
+static void answer_error(const struct child *c, enum error_code code, const struct error *e,
+                         struct frame *answer)
 {
     frame_release(answer);
     bool again = code == ERROR_IO || code == ERROR_UNAVAILABLE;
@@ -212,11 +218,17 @@ static void handle(struct child *c, const struct frame *f)
     uint32_t parts = (uint32_t)queue_number(&f->fields, "parts");
     struct tasks_part *part = mem_zalloc(parts + 1, sizeof *part);
     struct store_view *views = mem_zalloc(parts + 1, sizeof *views);
-    struct tasks_task t = {
-        .job = queue_field(&f->fields, "task-job"), .kind = queue_field(&f->fields, "task-kind"),
-        .epoch = (uint32_t)queue_number(&f->fields, "task-epoch"), .index = (uint32_t)queue_number(&f->fields, "task-index"),
-        .count = (uint32_t)queue_number(&f->fields, "tasks"), .fields = &f->fields, .store = c->store,
-        .parts = part, .part_count = parts, .stopping = stopping, .user = c};
+    struct tasks_task t = {.job = queue_field(&f->fields, "task-job"),
+                           .kind = queue_field(&f->fields, "task-kind"),
+                           .epoch = (uint32_t)queue_number(&f->fields, "task-epoch"),
+                           .index = (uint32_t)queue_number(&f->fields, "task-index"),
+                           .count = (uint32_t)queue_number(&f->fields, "tasks"),
+                           .fields = &f->fields,
+                           .store = c->store,
+                           .parts = part,
+                           .part_count = parts,
+                           .stopping = stopping,
+                           .user = c};
     enum error_code code = read_parts(c, f, parts, part, views, &e);
     if (code == ERROR_OK)
         code = run_task(c, &t, &answer, &e);
@@ -248,7 +260,8 @@ int worker_child_run(int argc, char **argv, const struct tasks_table *table)
     c->table = table;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->arrived, NULL);
-    struct store_options store = {.cache_folder = getenv("TOAST_CACHE"), .token = getenv("TOAST_WORKER_TOKEN")};
+    struct store_options store = {.cache_folder = getenv("TOAST_CACHE"),
+                                  .token = getenv("TOAST_WORKER_TOKEN")};
     if (store_create(argv[2], &store, &c->store, &e) != ERROR_OK) {
         fprintf(stderr, "toast-worker: %s\n", e.message);
         return 1;

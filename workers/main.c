@@ -11,16 +11,21 @@
 
 static void help(FILE *out)
 {
-    fprintf(out,
-            "usage: toast-worker [--redis ADDRESS] [--store ADDRESS] [--threads N] [--memory BYTES] [--nice N]\n\n"
-            "  --redis    unix:PATH or redis://[:PASSWORD@]HOST:PORT          (TOAST_REDIS, redis://127.0.0.1:6379)\n"
-            "  --store    dir:PATH, or http://HOST:PORT of the server         (TOAST_STORE, dir:toast-data)\n"
-            "  --threads  tasks at a time, each in a process of its own       (number of processors)\n"
-            "  --memory   address space of each of these processes, in bytes  (no limit)\n"
-            "  --nice     their priority                                      (19)\n\n"
-            "With an http store, TOAST_WORKER_TOKEN is what the server was given, and TOAST_CACHE a folder for what was read.\n"
-            "SIGTERM: ends or gives back its tasks within 5 seconds. Any number of workers may come and go.\n\n"
-            "example:\n  toast-worker --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast --threads 2\n");
+    fprintf(
+        out,
+        "usage: toast-worker [--redis ADDRESS] [--store ADDRESS] [--threads N] [--memory BYTES] [--nice "
+        "N]\n\n"
+        "  --redis    unix:PATH or redis://[:PASSWORD@]HOST:PORT          (TOAST_REDIS, "
+        "redis://127.0.0.1:6379)\n"
+        "  --store    dir:PATH, or http://HOST:PORT of the server         (TOAST_STORE, dir:toast-data)\n"
+        "  --threads  tasks at a time, each in a process of its own       (number of processors)\n"
+        "  --memory   address space of each of these processes, in bytes  (no limit)\n"
+        "  --nice     their priority                                      (19)\n\n"
+        "With an http store, TOAST_WORKER_TOKEN is what the server was given, and TOAST_CACHE a folder for "
+        "what was read.\n"
+        "SIGTERM: ends or gives back its tasks within 5 seconds. Any number of workers may come and go.\n\n"
+        "example:\n  toast-worker --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast --threads "
+        "2\n");
 }
 
 /* whole decimal number in [low, high]; -1 otherwise */
@@ -37,11 +42,14 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
         return worker_child_run(argc, argv, table);
     const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE");
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct worker_options o = {.redis = redis ? redis : "redis://127.0.0.1:6379", .store = store ? store : "dir:toast-data",
-                               .threads = processors > 0 && processors <= WORKER_MAX_THREADS ? (int)processors : 1, .nice = 19};
-    static const struct option options[] = {{"redis", 1, NULL, 'r'},   {"store", 1, NULL, 's'}, {"threads", 1, NULL, 't'},
-                                            {"memory", 1, NULL, 'm'},  {"nice", 1, NULL, 'n'},  {"help", 0, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    struct worker_options o = {.redis = redis ? redis : "redis://127.0.0.1:6379",
+                               .store = store ? store : "dir:toast-data",
+                               .threads =
+                                   processors > 0 && processors <= WORKER_MAX_THREADS ? (int)processors : 1,
+                               .nice = 19};
+    static const struct option options[] = {
+        {"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'}, {"threads", 1, NULL, 't'}, {"memory", 1, NULL, 'm'},
+        {"nice", 1, NULL, 'n'},  {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         long long value = 0;
         if (c == 'h') {

@@ -2,12 +2,13 @@
  *
  *   read       module text -> program image (blob `image`), in the sandboxed reader
  *   analyse    image -> first snapshot of the search (blob `snapshot`)
- *   rollouts   snapshot, index -> delta (also the rounds of the local search: search_task is one call for both)
- *   merge      snapshot, deltas -> next snapshot, plan.json of the best so far
- *   emit       snapshot -> artifacts
+ *   rollouts   snapshot, index -> delta (also the rounds of the local search: search_task is one call for
+ * both) merge      snapshot, deltas -> next snapshot, plan.json of the best so far emit       snapshot ->
+ * artifacts
  *
- * A process that works on a job keeps its parsed program, analysis, evaluator and search: a rollouts task then costs
- * the task alone. The job's `stop` field says that the search was ended early (cancel, deadline, seconds). */
+ * A process that works on a job keeps its parsed program, analysis, evaluator and search: a rollouts task
+ * then costs the task alone. The job's `stop` field says that the search was ended early (cancel, deadline,
+ * seconds). */
 #include "workers/tasks.h"
 
 #include "api/job.h"
@@ -22,11 +23,11 @@ struct context {
     struct api_request *request;
     char module[STORE_DIGEST_SIZE];
     struct ir_program image;
-    struct api_job *job;                    /* NULL until the first task that needs it */
+    struct api_job *job; /* NULL until the first task that needs it */
     struct evaluator_session *session;
     char snapshot_digest[STORE_DIGEST_SIZE];
     struct store_view snapshot;
-    char best[33];                          /* hash of the plan that plan.json was last written for */
+    char best[33]; /* hash of the plan that plan.json was last written for */
 };
 
 static void context_close(void *user)
@@ -96,7 +97,8 @@ static enum error_code need_snapshot(struct context *c, const struct tasks_task 
 
 /* ---- steps of one task ---- */
 
-static enum error_code run_read(struct context *c, const struct tasks_task *t, struct tasks_result *out, struct error *e)
+static enum error_code run_read(struct context *c, const struct tasks_task *t, struct tasks_result *out,
+                                struct error *e)
 {
     struct store_view text;
     struct ir_program image;
@@ -119,7 +121,8 @@ static enum error_code run_read(struct context *c, const struct tasks_task *t, s
 }
 
 /* what follows a snapshot, and what the job shows meanwhile */
-static enum error_code follow(struct context *c, struct search_blob *snapshot, struct tasks_result *out, struct error *e)
+static enum error_code follow(struct context *c, struct search_blob *snapshot, struct tasks_result *out,
+                              struct error *e)
 {
     struct search_state *state = mem_alloc(sizeof *state);
     enum error_code code = search_open(api_job_search(c->job), snapshot->bytes, snapshot->size, state, e);
@@ -159,18 +162,20 @@ static enum error_code run_analyse(struct context *c, struct tasks_result *out, 
     return follow(c, &snapshot, out, e);
 }
 
-static enum error_code run_merge(struct context *c, const struct tasks_task *t, struct tasks_result *out, struct error *e)
+static enum error_code run_merge(struct context *c, const struct tasks_task *t, struct tasks_result *out,
+                                 struct error *e)
 {
     struct search_blob next = {0}, *deltas = mem_zalloc(t->part_count + 1, sizeof *deltas);
     for (uint32_t i = 0; i < t->part_count; i++)
         deltas[i] = (struct search_blob){(unsigned char *)(uintptr_t)t->parts[i].bytes, t->parts[i].size};
-    enum error_code code = search_merge(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, deltas, t->part_count,
-                                        &next, e);
+    enum error_code code = search_merge(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, deltas,
+                                        t->part_count, &next, e);
     free(deltas);
     return code == ERROR_OK ? follow(c, &next, out, e) : code;
 }
 
-static enum error_code run_emit(struct context *c, const struct tasks_task *t, struct tasks_result *out, struct error *e)
+static enum error_code run_emit(struct context *c, const struct tasks_task *t, struct tasks_result *out,
+                                struct error *e)
 {
     struct api_artifacts artifacts = {0};
     struct api_outcome outcome;
@@ -207,8 +212,8 @@ static enum error_code run_rollouts(struct context *c, const struct tasks_task *
 {
     struct search_blob delta = {0};
     struct search_control control = {asked_to_stop, (void *)(uintptr_t)t};
-    enum error_code code = search_task(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, t->index, c->session,
-                                       &control, &delta, e);
+    enum error_code code = search_task(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, t->index,
+                                       c->session, &control, &delta, e);
     if (code != ERROR_OK)
         return code;
     tasks_output_add(out, "delta", "", (char *)delta.bytes, delta.size, false);
@@ -226,7 +231,8 @@ static enum error_code run_rollouts(struct context *c, const struct tasks_task *
     return code;
 }
 
-static enum error_code run(void *context, const struct tasks_task *t, struct tasks_result *out, struct error *e)
+static enum error_code run(void *context, const struct tasks_task *t, struct tasks_result *out,
+                           struct error *e)
 {
     struct context *c = context;
     if (strcmp(t->kind, "read") == 0)

@@ -1,6 +1,6 @@
-/* A worker's supervisor. One thread a slot: claims a task, hands it to the slot's child, reports what came of it; its
- * calls to Redis are idempotent and repeated until Redis answers. One thread beats: leases forward, cancellations back,
- * and takes up what others lost. The main thread waits for SIGTERM. */
+/* A worker's supervisor. One thread a slot: claims a task, hands it to the slot's child, reports what came of
+ * it; its calls to Redis are idempotent and repeated until Redis answers. One thread beats: leases forward,
+ * cancellations back, and takes up what others lost. The main thread waits for SIGTERM. */
 #include "workers/worker.h"
 
 #include "base/log.h"
@@ -27,7 +27,7 @@ extern char **environ;
 enum {
     BEAT_MS = 2000,
     TICK_MS = 100,
-    GRACE_MS = 3000,         /* SIGTERM: a task under way may take so long to end; then it is given back */
+    GRACE_MS = 3000, /* SIGTERM: a task under way may take so long to end; then it is given back */
     RETRY_MS = 200,
     BACKOFF_MS = 1000,
 };
@@ -41,8 +41,8 @@ struct slot {
     unsigned long tokens;
     struct queue *queue;
     pthread_t thread;
-    pthread_mutex_t lock;    /* guards member, token, lost: read by the beat */
-    char *member, *token;    /* NULL: no task */
+    pthread_mutex_t lock; /* guards member, token, lost: read by the beat */
+    char *member, *token; /* NULL: no task */
     bool lost;
 };
 
@@ -106,8 +106,9 @@ static void start_child(struct slot *slot)
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);   /* a terminal's ^C is for the supervisor */
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0); /* a terminal's ^C is for the supervisor */
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     int result = posix_spawn(&slot->pid, "/proc/self/exe", &actions, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -252,8 +253,9 @@ static void report_death(struct slot *slot, const struct queue_task *t, int stat
     if (!counted) {
         give_back(slot, t);
     } else {
-        char *json = mem_printf("{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
-                                t->kind, how);
+        char *json = mem_printf(
+            "{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
+            t->kind, how);
         while (again(slot, queue_died(slot->queue, t, json, BACKOFF_MS, &e)))
             ;
         free(json);
@@ -291,20 +293,26 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
             for (size_t i = 0; i < f->count; i++)
                 if (strcmp(f->at[i].name, "payload") == 0)
                     size = f->at[i].size;
-            code = queue_task_done(slot->queue, t, queue_field(f, "digest"), queue_field(f, "payload"), size, token, next,
-                                   found, e);
+            code = queue_task_done(slot->queue, t, queue_field(f, "digest"), queue_field(f, "payload"), size,
+                                   token, next, found, e);
         } else if (strcmp(outcome, "step") == 0) {
-            struct queue_step step = {.kind = queue_field(f, "kind"), .join = queue_field(f, "join"),
-                                      .wrap = queue_field(f, "wrap"), .tasks = (uint32_t)queue_number(f, "tasks"),
-                                      .state = queue_field(f, "state"), .progress = queue_field(f, "progress"),
-                                      .rollouts = (uint64_t)queue_number(f, "rollouts"), .fields = pairs,
+            struct queue_step step = {.kind = queue_field(f, "kind"),
+                                      .join = queue_field(f, "join"),
+                                      .wrap = queue_field(f, "wrap"),
+                                      .tasks = (uint32_t)queue_number(f, "tasks"),
+                                      .state = queue_field(f, "state"),
+                                      .progress = queue_field(f, "progress"),
+                                      .rollouts = (uint64_t)queue_number(f, "rollouts"),
+                                      .fields = pairs,
                                       .field_count = count};
             code = queue_commit(slot->queue, t, &step, token, next, found, e);
         } else if (strcmp(outcome, "finish") == 0) {
-            code = queue_finish(slot->queue, t, "succeeded", "", queue_field(f, "progress"), pairs, count, &fenced, e);
+            code = queue_finish(slot->queue, t, "succeeded", "", queue_field(f, "progress"), pairs, count,
+                                &fenced, e);
         } else if (strcmp(outcome, "fail") == 0) {
             code = queue_finish(slot->queue, t, "failed", queue_field(f, "error"), "", NULL, 0, &fenced, e);
-        } else {   /* cancelled, or the store did not answer: somebody does it again, where that still means something */
+        } else { /* cancelled, or the store did not answer: somebody does it again, where that still means
+                    something */
             code = queue_release(slot->queue, t, e);
             if (strcmp(outcome, "again") == 0)
                 log_event("task_again", "task", t->member, "error", queue_field(f, "error"), NULL);
@@ -359,7 +367,7 @@ static void *run_slot(void *user)
     struct error e;
     struct queue_task t = {0};
     bool found = false, silent = false;
-    start_child(slot);   /* ready before its first task */
+    start_child(slot); /* ready before its first task */
     while (!leaving(slot->s) || found) {
         if (found && leaving(slot->s)) {
             give_back(slot, &t);

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum error_code tasks_blob(const struct tasks_task *t, const char *name, struct store_view *out, struct error *e)
+enum error_code tasks_blob(const struct tasks_task *t, const char *name, struct store_view *out,
+                           struct error *e)
 {
     char field[80];
     snprintf(field, sizeof field, "b:%s", name);
@@ -13,8 +14,8 @@ enum error_code tasks_blob(const struct tasks_task *t, const char *name, struct 
     return store_get(t->store, digest, out, e);
 }
 
-void tasks_output_add(struct tasks_result *r, const char *name, const char *media_type, char *bytes, size_t size,
-                      bool artifact)
+void tasks_output_add(struct tasks_result *r, const char *name, const char *media_type, char *bytes,
+                      size_t size, bool artifact)
 {
     struct tasks_output o = {.bytes = bytes, .size = size, .artifact = artifact};
     snprintf(o.name, sizeof o.name, "%s", name);

@@ -1,21 +1,22 @@
-/* A worker: a supervisor that talks to Redis (leases, heartbeat, results) and one exec'd child a thread that computes.
- * A crash of a child costs its task one attempt and nothing else; kill -9 of the supervisor costs at most one task a
- * thread, which others take up when the lease ends. */
+/* A worker: a supervisor that talks to Redis (leases, heartbeat, results) and one exec'd child a thread that
+ * computes. A crash of a child costs its task one attempt and nothing else; kill -9 of the supervisor costs
+ * at most one task a thread, which others take up when the lease ends. */
 #ifndef TOAST_WORKERS_WORKER_H
 #define TOAST_WORKERS_WORKER_H
 
 #include "workers/tasks.h"
 
 struct worker_options {
-    const char *redis, *store;         /* addresses */
-    int threads;                       /* 1 to 256 */
-    int64_t memory_bytes;              /* address space of a child; 0: no limit */
-    int nice;                          /* of children: 19, so that heartbeats and HTTP go first */
+    const char *redis, *store; /* addresses */
+    int threads;               /* 1 to 256 */
+    int64_t memory_bytes;      /* address space of a child; 0: no limit */
+    int nice;                  /* of children: 19, so that heartbeats and HTTP go first */
 };
 enum { WORKER_MAX_THREADS = 256 };
 
-/* Runs until SIGTERM or SIGINT: finishes or gives back its tasks within 5 s. The program must call worker_child_run when
- * its first argument is "--child" (children are the same program). Returns an exit status. */
+/* Runs until SIGTERM or SIGINT: finishes or gives back its tasks within 5 s. The program must call
+ * worker_child_run when its first argument is "--child" (children are the same program). Returns an exit
+ * status. */
 int worker_run(const struct worker_options *o, const struct tasks_table *table);
 /* argv as worker_run made it: --child STORE MEMORY NICE; the socket is descriptor 3 */
 int worker_child_run(int argc, char **argv, const struct tasks_table *table);

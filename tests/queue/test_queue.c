@@ -1,8 +1,8 @@
 /* label: service */
 /* timeout: 60 */
 /* links: queue */
-/* The queue's transitions against a real Redis: a job's whole chain, fences, late results, deaths, cancel, deadlines,
- * and that nothing is lost when Redis is killed. */
+/* The queue's transitions against a real Redis: a job's whole chain, fences, late results, deaths, cancel,
+ * deadlines, and that nothing is lost when Redis is killed. */
 #include "redis_server.h"
 
 #include "queue/queue.h"
@@ -38,8 +38,12 @@ static void submit(struct queue *q, char id[QUEUE_ID_SIZE], long long deadline_m
     bool existed;
     struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}};
     queue_new_id(id);
-    struct queue_submission s = {.id = id, .tenant = "default", .first_kind = "read", .deadline_ms = deadline_ms,
-                                 .fields = fields, .field_count = 2};
+    struct queue_submission s = {.id = id,
+                                 .tenant = "default",
+                                 .first_kind = "read",
+                                 .deadline_ms = deadline_ms,
+                                 .fields = fields,
+                                 .field_count = 2};
     ASSERT_OK(queue_submit(q, &s, &existed, &e), &e);
     assert_false(existed);
     ASSERT_OK(queue_submit(q, &s, &existed, &e), &e);
@@ -73,14 +77,21 @@ static void claim(struct queue *q, const char *token, struct queue_task *t, bool
     assert_int_equal(found, expected);
 }
 
-static bool commit(struct queue *q, const struct queue_task *t, const char *kind, uint32_t tasks, const char *token,
-                   struct queue_task *next)
+static bool commit(struct queue *q, const struct queue_task *t, const char *kind, uint32_t tasks,
+                   const char *token, struct queue_task *next)
 {
     struct error e;
     bool found;
     struct queue_pair fields[] = {{"b:snapshot", "digest"}};
-    struct queue_step s = {.kind = kind, .tasks = tasks, .join = tasks > 1 ? "merge" : "", .wrap = "emit",
-                           .state = "running", .progress = "{}", .rollouts = 5, .fields = fields, .field_count = 1};
+    struct queue_step s = {.kind = kind,
+                           .tasks = tasks,
+                           .join = tasks > 1 ? "merge" : "",
+                           .wrap = "emit",
+                           .state = "running",
+                           .progress = "{}",
+                           .rollouts = 5,
+                           .fields = fields,
+                           .field_count = 1};
     ASSERT_OK(queue_commit(q, t, &s, token, next, &found, &e), &e);
     return found;
 }
@@ -157,7 +168,7 @@ static void test_late_results(void **state)
     submit(f->q, id, 0);
     claim(f->q, "w1", &t, true);
     assert_true(commit(f->q, &t, "rollouts", 3, "w1b", &a));
-    assert_false(commit(f->q, &t, "rollouts", 3, "w9", &next));   /* the step is over for anyone else */
+    assert_false(commit(f->q, &t, "rollouts", 3, "w9", &next)); /* the step is over for anyone else */
     assert_int_equal(counter(f->q, "fenced"), 1);
     /* a releases its task, b does it, a's late result must be equal and is counted when it is not */
     ASSERT_OK(queue_release(f->q, &a, &e), &e);
@@ -188,7 +199,7 @@ static void test_deaths(void **state)
         ASSERT_OK(queue_died(f->q, &t, "{\"code\":\"internal\"}", 0, &e), &e);
         queue_task_release(&t);
         usleep(3000);
-        ASSERT_OK(queue_reap(f->q, &e), &e);   /* the first reap after a silence only extends leases */
+        ASSERT_OK(queue_reap(f->q, &e), &e); /* the first reap after a silence only extends leases */
         redisReply *r = NULL;
         struct redis *raw;
         ASSERT_OK(redis_create(f->redis.address, &raw, &e), &e);
@@ -215,7 +226,7 @@ static void test_cancel(void **state)
     submit(f->q, id, 0);
     ASSERT_OK(queue_cancel(f->q, id, false, text, &terminal, &e), &e);
     assert_false(terminal);
-    expect_state(f->q, id, "cancelled");   /* nothing to keep yet */
+    expect_state(f->q, id, "cancelled"); /* nothing to keep yet */
     submit(f->q, id, 0);
     claim(f->q, "w1", &t, true);
     assert_true(commit(f->q, &t, "rollouts", 4, "w1b", &a));
@@ -231,7 +242,8 @@ static void test_cancel(void **state)
     expect_state(f->q, id, "cancelled");
     ASSERT_OK(queue_cancel(f->q, id, false, text, &terminal, &e), &e);
     assert_true(terminal);
-    assert_int_equal(queue_cancel(f->q, "j_00000000000000000000000000", false, text, &terminal, &e), ERROR_NOT_FOUND);
+    assert_int_equal(queue_cancel(f->q, "j_00000000000000000000000000", false, text, &terminal, &e),
+                     ERROR_NOT_FOUND);
     queue_task_release(&t);
     queue_task_release(&a);
     queue_task_release(&w);
@@ -261,7 +273,8 @@ static void test_redis_killed(void **state)
     bool found;
     assert_int_equal(queue_claim(f->q, "w2", "build1", &next, &found, &e), ERROR_UNAVAILABLE);
     redis_server_start(&f->redis);
-    assert_true(commit(f->q, &t, "rollouts", 2, "w1b", &next));   /* the lease and the function library outlive it */
+    assert_true(
+        commit(f->q, &t, "rollouts", 2, "w1b", &next)); /* the lease and the function library outlive it */
     for (int i = 0; i < 20; i++) {
         struct queue_fields job;
         ASSERT_OK(queue_job(f->q, ids[i], &job, &e), &e);
@@ -294,7 +307,7 @@ static void test_redis_killed(void **state)
 
 int main(void)
 {
-    signal(SIGPIPE, SIG_IGN);   /* as every process of ours that talks to Redis */
+    signal(SIGPIPE, SIG_IGN); /* as every process of ours that talks to Redis */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_results, setup, teardown),

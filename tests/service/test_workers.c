@@ -1,8 +1,9 @@
 /* label: service */
 /* timeout: 300 */
 /* links: workers */
-/* Workers with a deterministic toy job (epochs of hashing) against a real Redis: whatever is killed, started or restarted
- * while it runs, the job ends with the same bytes. The program is its own worker: `--worker REDIS STORE THREADS`. */
+/* Workers with a deterministic toy job (epochs of hashing) against a real Redis: whatever is killed, started
+ * or restarted while it runs, the job ends with the same bytes. The program is its own worker: `--worker
+ * REDIS STORE THREADS`. */
 #include "redis_server.h"
 
 #include "workers/worker.h"
@@ -14,7 +15,8 @@
 
 enum { EPOCHS = 12, TASKS = 8, TASK_MS = 15 };
 
-/* ---- the toy: state = 32 bytes; task i gives H(state, i) drawn out to `size` bytes; merge gives H(all, in order) ---- */
+/* ---- the toy: state = 32 bytes; task i gives H(state, i) drawn out to `size` bytes; merge gives H(all, in
+ * order) ---- */
 
 static enum error_code toy_open(const struct tasks_task *t, void **context, struct error *e)
 {
@@ -22,7 +24,8 @@ static enum error_code toy_open(const struct tasks_task *t, void **context, stru
     return ERROR_OK;
 }
 
-static enum error_code toy_task(const struct tasks_task *t, const char *request, struct tasks_result *out, struct error *e)
+static enum error_code toy_task(const struct tasks_task *t, const char *request, struct tasks_result *out,
+                                struct error *e)
 {
     struct store_view state;
     struct text bytes = {0};
@@ -74,7 +77,8 @@ static void toy_next(struct tasks_result *out, const char *kind, uint32_t tasks,
     out->progress = mem_printf("{\"epoch\":%llu}", (unsigned long long)epoch);
 }
 
-static enum error_code toy_run(void *context, const struct tasks_task *t, struct tasks_result *out, struct error *e)
+static enum error_code toy_run(void *context, const struct tasks_task *t, struct tasks_result *out,
+                               struct error *e)
 {
     const char *request = context;
     uint64_t epoch = (uint64_t)queue_number(t->fields, "rollouts");
@@ -160,7 +164,8 @@ static void submit(struct fixture *f, const char *request, char id[QUEUE_ID_SIZE
     struct error e;
     bool existed;
     struct queue_pair fields[] = {{"request", request}};
-    struct queue_submission s = {.id = id, .tenant = "default", .first_kind = "read", .fields = fields, .field_count = 1};
+    struct queue_submission s = {
+        .id = id, .tenant = "default", .first_kind = "read", .fields = fields, .field_count = 1};
     queue_new_id(id);
     ASSERT_OK(queue_submit(f->q, &s, &existed, &e), &e);
 }
@@ -233,9 +238,9 @@ static void test_killed_workers(void **state)
     pid_t a = start_worker(f, "2"), b = start_worker(f, "1");
     submit(f, "plain", id);
     wait_epoch(f, id, 3);
-    end_worker(a, SIGKILL);   /* its tasks come back when their leases end; b goes on */
+    end_worker(a, SIGKILL); /* its tasks come back when their leases end; b goes on */
     wait_epoch(f, id, 4);
-    a = start_worker(f, "2");   /* joins in mid-job */
+    a = start_worker(f, "2"); /* joins in mid-job */
     char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_string_equal(result, expected);
     assert_true(counter(f, "lease_lost") >= 1);
@@ -254,7 +259,7 @@ static void test_all_leave(void **state)
     char *expected = undisturbed(f, "large");
     pid_t a = start_worker(f, "2");
     submit(f, "large", id);
-    for (int i = 0; i < 4; i++) {   /* SIGTERM gives tasks back: no lease has to run out */
+    for (int i = 0; i < 4; i++) { /* SIGTERM gives tasks back: no lease has to run out */
         wait_epoch(f, id, 2 * i + 1);
         assert_int_equal(end_worker(a, SIGTERM), 0);
         a = start_worker(f, "2");
@@ -318,7 +323,7 @@ static void test_cancel(void **state)
     wait_epoch(f, id, 3);
     ASSERT_OK(queue_cancel(f->q, id, false, text, &terminal, &e), &e);
     char *result = wait_for(f, id, "cancelled", "a:result", 4);
-    assert_true(strlen(result) > 64);   /* the best so far was kept */
+    assert_true(strlen(result) > 64); /* the best so far was kept */
     free(result);
     submit(f, "long", id);
     wait_epoch(f, id, 3);

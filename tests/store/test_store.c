@@ -28,7 +28,8 @@ static void test_round_trip(void **state)
     struct store_view v;
     struct store *s = fresh(&folder);
     ASSERT_OK(store_put(s, "abc", 3, digest, &e), &e);
-    assert_string_equal(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");   /* FIPS 180 */
+    assert_string_equal(digest,
+                        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); /* FIPS 180 */
     ASSERT_OK(store_put(s, "abc", 3, again, &e), &e);
     ASSERT_OK(store_get(s, digest, &v, &e), &e);
     assert_int_equal(v.size, 3);
@@ -60,7 +61,7 @@ static void test_damage(void **state)
     fputs("abd", file);
     fclose(file);
     assert_int_equal(store_get(s, digest, &v, &e), ERROR_IO);
-    assert_int_equal(store_get(s, digest, &v, &e), ERROR_NOT_FOUND);   /* moved aside: can be written again */
+    assert_int_equal(store_get(s, digest, &v, &e), ERROR_NOT_FOUND); /* moved aside: can be written again */
     ASSERT_OK(store_put(s, "abc", 3, digest, &e), &e);
     ASSERT_OK(store_get(s, digest, &v, &e), &e);
     store_view_release(&v);
@@ -92,7 +93,7 @@ static void test_stream(void **state)
     ASSERT_OK(store_writer_begin(s, &w, &e), &e);
     store_writer_abandon(w);
     char *temporary = mem_printf("%s/tmp", folder);
-    assert_int_equal(rmdir(temporary), 0);   /* empty: nothing was left behind */
+    assert_int_equal(rmdir(temporary), 0); /* empty: nothing was left behind */
     free(temporary);
     store_destroy(s);
     free(folder);

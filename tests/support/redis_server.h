@@ -18,15 +18,30 @@
 extern char **environ;
 
 struct redis_server {
-    char *folder, *socket, *address;   /* address: unix:<socket> */
+    char *folder, *socket, *address; /* address: unix:<socket> */
     pid_t pid;
 };
 
 static inline void redis_server_start(struct redis_server *s)
 {
     char *output = mem_printf("%s/redis.log", s->folder);
-    char *argv[] = {"redis-server", "--port", "0", "--unixsocket", s->socket, "--dir", s->folder, "--appendonly", "yes",
-                    "--appendfsync", "always", "--maxmemory", "256mb", "--maxmemory-policy", "noeviction", "--save", "",
+    char *argv[] = {"redis-server",
+                    "--port",
+                    "0",
+                    "--unixsocket",
+                    s->socket,
+                    "--dir",
+                    s->folder,
+                    "--appendonly",
+                    "yes",
+                    "--appendfsync",
+                    "always",
+                    "--maxmemory",
+                    "256mb",
+                    "--maxmemory-policy",
+                    "noeviction",
+                    "--save",
+                    "",
                     NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);

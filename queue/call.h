@@ -1,0 +1,38 @@
+/* Inside queue/: gathering arguments, calling our functions or plain commands, reading replies. */
+#ifndef TOAST_QUEUE_CALL_H
+#define TOAST_QUEUE_CALL_H
+
+#include "queue/queue.h"
+#include "queue/redis.h"
+
+struct queue {
+    struct redis *redis;
+};
+
+/* Arguments of one call: texts are borrowed, numbers kept here. Zeroed is empty; call_function frees the
+ * lists. */
+struct call {
+    VEC(const char *) values;
+    VEC(size_t) sizes;
+    char numbers[8][24];
+    int number_count;
+};
+void call_add_bytes(struct call *c, const void *bytes, size_t size);
+void call_add(struct call *c, const char *text);
+void call_add_number(struct call *c, long long n);
+void call_add_pairs(struct call *c, const struct queue_pair *pairs, size_t count);
+
+/* a function of queue/library.lua; reply owned */
+enum error_code call_function(struct queue *q, const char *name, struct call *c, redisReply **out,
+                              struct error *e) BASE_CHECKED;
+/* a command that only reads: repeated once after the connection broke */
+enum error_code call_read(struct queue *q, int argc, const char **argv, redisReply **out,
+                          struct error *e) BASE_CHECKED;
+
+/* element i of an array, or the reply itself as element 0; "" and 0 for anything else */
+const char *reply_text(const redisReply *r, size_t i);
+long long reply_number(const redisReply *r, size_t i);
+/* flat names and values -> owned fields */
+void reply_fields(const redisReply *r, struct queue_fields *out);
+
+#endif
