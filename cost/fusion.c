@@ -37,7 +37,9 @@ void price_scratch_destroy(struct price_scratch *s)
         return;
     if (!s->program_shared)
         price_program_destroy(s->program);
+    free(s->uses);
     free(s->values);
+    free(s->fates);
     free(s->ranges);
     free(s->deltas);
     free(s->kernels);
@@ -71,14 +73,14 @@ void price_prepare(struct price_scratch *s, const struct spmd_local *l)
         price_program_destroy(s->program);
         s->program = price_program_create(l->nda);
     }
+    GROW(s->uses, s->use_room, l->value_count + 1);
     GROW(s->values, s->value_room, l->value_count + 1);
+    GROW(s->fates, s->fate_room, l->step_count + 1);
     GROW(s->ranges, s->range_room, l->value_count + 1);
     GROW(s->deltas, s->delta_room, l->step_count + 2);
     GROW(s->kernels, s->kernel_room, l->step_count + 1);
     GROW(s->loop_end, s->loop_room, l->step_count + 1);
-    memset(s->values, 0, (size_t)l->value_count * sizeof *s->values);
-    for (uint32_t v = 0; v < l->value_count; v++)
-        s->values[v].kernel = NDA_NONE;
+    memset(s->uses, 0, (size_t)l->value_count * sizeof *s->uses);
     memset(s->deltas, 0, ((size_t)l->step_count + 2) * sizeof *s->deltas);
     s->pool_count = s->kernel_count = 0;
     s->mark = 0;
@@ -86,65 +88,80 @@ void price_prepare(struct price_scratch *s, const struct spmd_local *l)
 }
 
 /* ---------------------------------------------------------------- backward: uses */
-/* the class of a step whose results' uses are known */
-static inline enum op_class step_class(const struct price_scratch *s, const struct spmd_step *t)
-{
-    if (t->kind != SPMD_OP)
-        return t->kind == SPMD_SLICE ? OP_CUT : OP_OTHER;
-    enum op_class class = (enum op_class)step_info(s, t)->class;
-    if (class == OP_TRANSPOSE)
-        return s->values[t->results].hard & HARD_OTHER ? OP_CHEAP : OP_ALIAS;
-    return class;
-}
-
-/* info NULL: not an op of the program */
-static inline bool fuses(const struct value_work *v, enum op_class class, const struct op_info *info)
-{
-    if (v->hard)
-        return false;
-    if (class == OP_CHEAP || class == OP_CUT)
-        return true;
-    if (class != OP_ELEMENTWISE || v->kernel == NDA_NONE)
-        return false;
-    return v->kernel != KERNEL_SEVERAL || (info->repeatable && !v->kept);
-}
-
 /* does operand o of a kernel have to be in memory? */
-static inline uint8_t wants_buffer(const struct op_info *info, enum op_class class, uint32_t o)
+static inline uint8_t wants_buffer(const struct op_info *info, uint32_t o)
 {
-    bool other = class == OP_OTHER || (class == OP_GATHER && o == 0) ||
-                 (class == OP_UPDATE && (o == 0 || info->update == 2));
-    return class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
+    bool other = info->class == OP_OTHER || (info->class == OP_GATHER && o == 0) ||
+                 (info->class == OP_UPDATE && (o == 0 || info->update == 2));
+    return info->class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
 }
 
-static inline void add_use(struct value_work *v, uint32_t kernel, uint8_t hard)
+static inline void add_use(struct value_use *v, uint32_t kernel, uint8_t hard)
 {
     v->uses++;
     v->hard |= hard;
-    v->kernel = v->kernel == NDA_NONE || v->kernel == kernel ? kernel : KERNEL_SEVERAL;
+    v->kernel = v->kernel == 0 || v->kernel == kernel ? kernel : KERNEL_SEVERAL;
+}
+
+/* what becomes of an op, by how its (first) result is used */
+static inline enum step_fate op_fate(const struct value_use *result, const struct op_info *info)
+{
+    switch ((enum op_class)info->class) {
+    case OP_FREE:
+        return FATE_FREE;
+    case OP_ALIAS:
+        return FATE_ALIAS;
+    case OP_TRANSPOSE:
+        return result->hard & HARD_OTHER ? FATE_KERNEL : FATE_ALIAS;
+    case OP_CHEAP:
+    case OP_CUT:
+        return result->hard ? FATE_KERNEL : FATE_FUSED;
+    case OP_ELEMENTWISE:
+        if (result->hard || result->kernel == 0)
+            return FATE_KERNEL;
+        return result->kernel != KERNEL_SEVERAL || (info->repeatable && !result->kept) ? FATE_FUSED : FATE_KERNEL;
+    case OP_NOTHING:
+    case OP_REDUCE:
+    case OP_GATHER:
+    case OP_UPDATE:
+    case OP_MATMUL:
+    case OP_OTHER:
+        break;
+    }
+    return FATE_KERNEL;
+}
+
+static const struct op_info slice_info = {.class = OP_CUT}, mark_info = {.class = OP_OTHER};
+
+static inline const struct op_info *info_of(const struct price_scratch *s, const struct spmd_step *t)
+{
+    return t->kind == SPMD_OP ? step_info(s, t) : t->kind == SPMD_SLICE ? &slice_info : &mark_info;
 }
 
 static void find_uses(struct price_scratch *s, const struct spmd_local *l)
 {
     for (uint32_t i = l->step_count; i-- > 0;) {
         const struct spmd_step *t = &l->steps[i];
-        enum op_class class = step_class(s, t);
+        const struct op_info *info = info_of(s, t);
         const uint32_t *operands = l->operands + t->operands;
-        if (class == OP_ALIAS) {
-            for (uint32_t o = 0; o < t->operand_count; o++) {
-                const struct value_work *result = &s->values[t->results + o];
-                add_use(&s->values[operands[o]], result->kernel, result->hard);
-            }
+        const struct value_use *result = &s->uses[t->results];
+        enum step_fate fate = t->result_count == 1 || info->class == OP_ALIAS ? op_fate(result, info) : FATE_KERNEL;
+        s->fates[i] = (uint8_t)fate;
+        if (fate == FATE_FREE)
+            continue;
+        if (fate == FATE_ALIAS) {
+            for (uint32_t o = 0; o < t->operand_count; o++)
+                add_use(&s->uses[operands[o]], result[o].kernel, result[o].hard);
             continue;
         }
-        const struct op_info *info = t->kind == SPMD_OP ? step_info(s, t) : NULL;
-        const struct value_work *result = t->result_count == 1 ? &s->values[t->results] : NULL;
-        uint32_t kernel = result && fuses(result, class, info) ? result->kernel : i;
-        bool repeated = class == OP_ELEMENTWISE && kernel == KERNEL_SEVERAL;
+        uint32_t kernel = fate == FATE_FUSED ? result->kernel : i + 1;
+        uint8_t repeated = info->class == OP_ELEMENTWISE && kernel == KERNEL_SEVERAL;
         for (uint32_t o = 0; o < t->operand_count; o++) {
-            add_use(&s->values[operands[o]], kernel, wants_buffer(info, class, o));
-            s->values[operands[o]].kept |= repeated;
+            add_use(&s->uses[operands[o]], kernel, wants_buffer(info, o));
+            s->uses[operands[o]].kept |= repeated;
         }
+        if (t->kind != SPMD_OP && t->kind != SPMD_SLICE && !step_is_collective(t->kind))
+            s->fates[i] = FATE_MARK;
     }
 }
 
@@ -203,9 +220,9 @@ static inline void use_root(struct price_scratch *s, const struct spmd_local *l,
 }
 
 /* the union of the operands' roots, at the end of the pool */
-static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t,
-                              enum op_class class)
+static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t)
 {
+    uint8_t class = info_of(s, t)->class;
     uint32_t first = (uint32_t)s->pool_count;
     s->mark++;
     int64_t result_bytes = t->result_count ? l->values[t->results].bytes : 0;
@@ -232,7 +249,7 @@ static void add_kernel(struct price_scratch *s, const struct spmd_local *l, cons
 static void use_operands(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
                          uint32_t step)
 {
-    add_kernel(s, l, loops, step, collect_roots(s, l, &l->steps[step], OP_OTHER));
+    add_kernel(s, l, loops, step, collect_roots(s, l, &l->steps[step]));
 }
 
 static void set_roots(struct price_scratch *s, uint32_t value, uint8_t state, uint32_t first)
@@ -275,7 +292,7 @@ static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, cons
         uint32_t first = (uint32_t)s->pool_count;
         s->mark++;
         push_value(s, l, operand, INT64_MAX);
-        if (s->values[result].hard && t->result_count == 1)
+        if (s->uses[result].hard && t->result_count == 1)
             make_kernel(s, l, loops, step, first);
         else
             set_roots(s, result, VALUE_FUSED, first);
@@ -314,62 +331,59 @@ static void close_region(struct price_scratch *s, const struct spmd_local *l, st
     }
 }
 
-static void fuse_op(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops, uint32_t step)
+/* a value's record, as far as nothing is known of it */
+static inline void begin_value(struct value_work *v, uint32_t step)
 {
-    const struct spmd_step *t = &l->steps[step];
-    enum op_class class = step_class(s, t);
-    if (class == OP_FREE) {
-        for (uint32_t r = 0; r < t->result_count; r++)
-            set_roots(s, t->results + r, VALUE_FUSED, (uint32_t)s->pool_count);
-        return;
-    }
-    if (class == OP_ALIAS) {
-        fuse_alias(s, l, loops, step);
-        return;
-    }
-    uint32_t first = collect_roots(s, l, t, class);
-    bool fused = t->result_count == 1 &&
-                 fuses(&s->values[t->results], class, t->kind == SPMD_OP ? step_info(s, t) : NULL);
-    if (fused && s->pool_count - first <= ROOTS_MAX)
-        set_roots(s, t->results, VALUE_FUSED, first);
+    v->state = VALUE_BUFFER;
+    v->homed = 0;
+    v->mark = 0;
+    v->last = step;
+}
+
+static void fuse_mark(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops, uint32_t step)
+{
+    uint8_t kind = l->steps[step].kind;
+    if (kind == SPMD_LOOP)
+        open_loop(s, l, loops, step);
+    else if (kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END)
+        close_region(s, l, loops, step);
     else
-        make_kernel(s, l, loops, step, first);
+        use_operands(s, l, loops, step);
 }
 
 void price_fuse(struct price_scratch *s, const struct spmd_local *l)
 {
     struct open_loops loops = {0};
     find_uses(s, l);
-    for (uint32_t v = 0; v < l->argument_count; v++)
-        s->values[v].state = VALUE_BUFFER;
+    for (uint32_t v = 0; v < l->argument_count; v++) {
+        begin_value(&s->values[v], 0);
+        s->values[v].ready_ps = s->values[v].path_ps = 0;
+    }
     for (uint32_t i = 0; i < l->step_count; i++) {
         const struct spmd_step *t = &l->steps[i];
         for (uint32_t r = 0; r < t->result_count; r++)
-            s->values[t->results + r].last = i;
-        switch ((enum spmd_step_kind)t->kind) {
-        case SPMD_OP:
-        case SPMD_SLICE:
-            fuse_op(s, l, &loops, i);
+            begin_value(&s->values[t->results + r], i);
+        switch ((enum step_fate)s->fates[i]) {
+        case FATE_FREE:
+            for (uint32_t r = 0; r < t->result_count; r++)
+                set_roots(s, t->results + r, VALUE_FUSED, (uint32_t)s->pool_count);
             break;
-        case SPMD_LOOP:
-            open_loop(s, l, &loops, i);
+        case FATE_ALIAS:
+            fuse_alias(s, l, &loops, i);
             break;
-        case SPMD_LOOP_END:
-        case SPMD_BRANCH_END:
-            close_region(s, l, &loops, i);
+        case FATE_FUSED: {
+            uint32_t first = collect_roots(s, l, t);
+            if (s->pool_count - first <= ROOTS_MAX)
+                set_roots(s, t->results, VALUE_FUSED, first);
+            else
+                make_kernel(s, l, &loops, i, first);
             break;
-        case SPMD_ALL_GATHER:
-        case SPMD_ALL_REDUCE:
-        case SPMD_REDUCE_SCATTER:
-        case SPMD_ALL_TO_ALL:
-        case SPMD_PERMUTE:
-            make_kernel(s, l, &loops, i, collect_roots(s, l, t, OP_OTHER));
+        }
+        case FATE_KERNEL:
+            make_kernel(s, l, &loops, i, collect_roots(s, l, t));
             break;
-        case SPMD_LOOP_BODY:
-        case SPMD_BRANCH:
-        case SPMD_BRANCH_NEXT:
-        case SPMD_RESULT:
-            use_operands(s, l, &loops, i);
+        case FATE_MARK:
+            fuse_mark(s, l, &loops, i);
             break;
         }
     }

@@ -46,7 +46,6 @@ struct price_program *price_program_create(const struct nda *n);
 void price_program_destroy(struct price_program *p);
 
 enum value_state {
-    VALUE_UNSEEN,
     VALUE_BUFFER,     /* has memory of its own; its only root is itself */
     VALUE_ALIAS,      /* another name of one buffer: one root */
     VALUE_FUSED       /* computed inside its consumers' kernels: any number of roots */
@@ -55,20 +54,34 @@ enum value_state {
 struct root { uint32_t value; int64_t bytes; };   /* bytes a kernel reads of it */
 
 enum { HARD_MATMUL = 1, HARD_OTHER = 2 };
-enum { KERNEL_SEVERAL = NDA_NONE - 1 };
-struct value_work {
-    uint32_t uses;         /* steps that use it */
-    uint32_t kernel;       /* the one kernel all uses end in; NDA_NONE: no use, KERNEL_SEVERAL */
-    uint32_t roots, root_count;
-    uint32_t mark;         /* last union it was put into */
-    uint32_t slot;         /* its place there */
-    uint32_t last;         /* last step that needs the buffer */
-    uint8_t state;
+/* How a value is used, found backward. */
+struct value_use {
+    uint32_t uses;         /* by steps */
+    uint32_t kernel;       /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
     uint8_t hard;          /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
     uint8_t kept;          /* something repeated is computed from it: not repeated itself */
+    uint8_t pad[2];
+};
+enum { KERNEL_SEVERAL = NDA_NONE };
+
+/* What a value is, found forward; set when the step that defines it is reached. */
+struct value_work {
+    uint8_t state;         /* enum value_state */
     uint8_t homed;         /* its buffer is part of an output, a carry or a branch's result */
+    uint8_t pad[2];
+    uint32_t roots, root_count;   /* in the pool; of a buffer none: it is its own */
+    uint32_t mark, slot;   /* last union it was put into, and its place there */
+    uint32_t last;         /* last step that needs the buffer */
     uint32_t home_free;    /* homed: first step that does not need what the place held before */
     int64_t ready_ps, path_ps;
+};
+
+enum step_fate {
+    FATE_FREE,        /* nothing to do: constants */
+    FATE_ALIAS,       /* another name of its operand, if that is a buffer */
+    FATE_FUSED,       /* computed in the kernels that use it */
+    FATE_KERNEL,      /* a kernel or a collective */
+    FATE_MARK         /* opens, parts or closes a region, or ends the program */
 };
 
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
@@ -84,7 +97,9 @@ struct live_range { uint32_t from, until; };
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
+    struct value_use *uses;        size_t use_room;     /* per value */
     struct value_work *values;     size_t value_room;
+    uint8_t *fates;                size_t fate_room;    /* per step: enum step_fate */
     struct live_range *ranges;     size_t range_room;   /* per value; from == until: takes none */
     int64_t *deltas;               size_t delta_room;   /* per step + 2 */
     struct kernel *kernels;        size_t kernel_count, kernel_room;

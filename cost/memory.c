@@ -36,7 +36,7 @@ static void home_results(struct price_scratch *s, const struct spmd_local *l, co
         uint32_t argument = s->program->alias_argument[r];
         if (argument != NDA_NONE && l->values[argument].bytes != l->values[l->operands[t->operands + r]].bytes)
             argument = NDA_NONE;
-        bool taken = argument != NDA_NONE && s->values[argument].uses > 0;
+        bool taken = argument != NDA_NONE && s->uses[argument].uses > 0;
         give_home(s, buffer, taken ? s->values[argument].last + 1 : 0);
     }
 }
@@ -53,7 +53,7 @@ static void home_loop(struct price_scratch *s, const struct spmd_local *l, uint3
         uint32_t value = buffer_of(s, l->operands[end->operands + c]);
         if (value != NDA_NONE && value >= l->argument_count && value != carry && !s->values[value].homed &&
             l->values[value].step > s->loop_end[step])
-            give_home(s, value, s->values[carry].uses ? s->values[carry].last + 1 : 0);
+            give_home(s, value, s->uses[carry].uses ? s->values[carry].last + 1 : 0);
         if (is_buffer(s, result) && s->values[result].homed)
             give_home(s, carry, s->values[result].home_free);
         s->values[carry].last = step;   /* the buffer stays until the loop ends, whatever it holds */

@@ -274,7 +274,7 @@ static double kernel_bytes(const struct price_scratch *s, const struct spmd_loca
     if (info && info->class == OP_UPDATE) {
         /* the block is read and written; the rest only when the operand is still needed and has to be copied */
         int64_t block = l->values[l->operands[t->operands + info->update]].bytes;
-        bool in_place = s->values[l->operands[t->operands]].uses <= 1;
+        bool in_place = s->uses[l->operands[t->operands]].uses <= 1;
         return 2.0 * (double)block + (in_place ? 0 : 2.0 * (double)write);
     }
     return (double)read + (double)write;
