@@ -70,8 +70,22 @@ static enum error_code write_all(int fd, const char *path, const char *bytes, si
     return ERROR_OK;
 }
 
+/* devices and pipes (/dev/stdout, /dev/null) are written to, never replaced by a file */
+static enum error_code write_special(const char *path, const void *bytes, size_t size, struct error *e)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+    enum error_code code = write_all(fd, path, bytes, size, e);
+    close(fd);
+    return code;
+}
+
 enum error_code file_write(const char *path, const void *bytes, size_t size, struct error *e)
 {
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+        return write_special(path, bytes, size, e);
     char *temporary = mem_printf("%s.XXXXXX", path);
     int fd = mkstemp(temporary);
     if (fd < 0) {

@@ -10,7 +10,8 @@
  * ERROR_INVALID_REQUEST when the gzip data is damaged or ends early. */
 enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size_t *size, struct error *e) BASE_CHECKED;
 
-/* Writes through a temporary file beside it, fsync and rename: readers see the old file or the new one. ERROR_IO. */
+/* Writes through a temporary file beside it, fsync and rename: readers see the old file or the new one (devices and
+ * pipes are written to directly). ERROR_IO. */
 enum error_code file_write(const char *path, const void *bytes, size_t size, struct error *e) BASE_CHECKED;
 
 /* mkdir -p. ERROR_IO. */

@@ -7,8 +7,9 @@
  * scatter, straight in the form its use wants. Forms whose blocks are not ranges of a dim (an inner atom is sharded)
  * are constrained as the array of atoms, between two reshapes.
  *
- * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim (jaxlib 0.10.2: 1.5 became
- * 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and the initial one is added. */
+ * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim, or never (jaxlib 0.10.2:
+ * 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and the initial one is
+ * added after it. */
 #include "spmd/lower.h"
 
 #include <stdlib.h>
@@ -142,8 +143,8 @@ static bool constrains_definition(const struct emit *e, const struct spmd_step *
 static bool starts_neutral(struct emit *e, struct lower_op *o, enum nda_reducer *reducer, struct emit_tensor *initial)
 {
     *reducer = lower_contracting_reducer(e, o);
-    if (e->program->ops[o->op].code != IR_REDUCE || !o->step->mask_initial || o->in_count != 2 ||
-        *reducer == NDA_REDUCE_NONE || lower_is_identity(e, o, 1, *reducer))
+    if (e->program->ops[o->op].code != IR_REDUCE || o->in_count != 2 || *reducer == NDA_REDUCE_NONE ||
+        lower_is_identity(e, o, 1, *reducer))
         return false;
     *initial = emit_local_tensor(e, e->local->operands[o->step->operands + 1]);
     initial->value = o->in[1].value;

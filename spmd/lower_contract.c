@@ -48,7 +48,19 @@ enum error_code lower_reduce(struct emit *e, struct lower_op *o, struct error *e
         if (code)
             return code;
     }
-    return lower_as_is(e, o, error);
+    /* One element left to reduce on each device: XLA takes such a reduce for a reshape and forgets the initial value. */
+    enum nda_reducer reducer = lower_contracting_reducer(e, o);
+    struct ir_dims dims;
+    int64_t count = 1;
+    if (ir_dims(e->program, o->op, "dimensions", &dims) != 0)
+        return emit_reject(e, error, "its dimensions cannot be read");
+    for (uint32_t i = 0; i < dims.count; i++)
+        count *= o->in[0].dims[dims.at[i]];
+    if (o->in_count != 2 || reducer == NDA_REDUCE_NONE || count != 1 || lower_is_identity(e, o, 1, reducer))
+        return lower_as_is(e, o, error);
+    struct emit_tensor x = emit_reshape(e, o->in[0], o->out[0].rank, o->out[0].dims);
+    o->out[0] = emit_reduce_op(e, reducer, x, emit_spread(e, o->in[1], x.rank, x.dims));
+    return ERROR_OK;
 }
 
 /* reduce_window and select_and_scatter: dims with a window of one element without padding pass; others whole */

@@ -227,8 +227,8 @@ enum error_code lower_whole_dims(struct emit *e, struct lower_op *o, struct erro
     } else if (strcmp(name, "stablehlo.cholesky") == 0 || strcmp(name, "stablehlo.triangular_solve") == 0) {
         worked.at[worked.count++] = rank - 1;
         worked.at[worked.count++] = rank - 2;
-    } else if (code == IR_CHLO_TOP_K || (rank && o->out[0].rank != rank)) {
-        worked.at[worked.count++] = rank - 1;   /* top_k; a bitcast that takes the last dim apart or joins it */
+    } else if (code == IR_CHLO_TOP_K || o->out[0].rank < rank) {
+        worked.at[worked.count++] = rank - 1;   /* top_k; a bitcast that joins the last dim's elements */
     }
     for (uint32_t i = 0; i < worked.count; i++)
         for (uint32_t k = 0; k < o->in_count; k++)

@@ -145,7 +145,7 @@ def trips_of(op):
     """iterations of a while whose condition compares a counter from 0 with a constant; 1 otherwise"""
     constants = {}
     for inner in op.regions[0].blocks[0].operations:
-        if inner.operation.name == "stablehlo.constant":
+        if inner.operation.name == "stablehlo.constant" and re.search(r"tensor<u?i\d+>", str(inner.results[0].type)):
             constants[inner.results[0]] = str(inner.attributes["value"])
         if inner.operation.name == "stablehlo.compare" and inner.operands[1] in constants:
             return ints_of(constants[inner.operands[1]].split(":")[0])[0]
