@@ -62,6 +62,10 @@ void rule_put_part(struct rule *r, uint32_t factor, uint32_t slot, int64_t dim, 
 void rule_tie(struct rule *r, uint32_t slot_a, int64_t dim_a, uint32_t slot_b, int64_t dim_b);
 /* same-shape slots are parallel in every dimension; slots of rank 0 beside others are left alone */
 void rule_elementwise(struct rule *r);
+static inline enum ir_element rule_element(const struct rule *r, uint32_t slot)
+{
+    return (enum ir_element)ir_value_type(r->program, r->slots.at[slot].value)->element;
+}
 static inline int64_t rule_size(const struct rule *r, uint32_t slot, int64_t dim)
 {
     return slot < r->slots.count && dim >= 0 && dim < r->slots.at[slot].rank ? r->slots.at[slot].dims[dim] : 1;
@@ -70,7 +74,8 @@ static inline uint32_t rule_result_slot(const struct rule *r, uint32_t i) { retu
 static inline uint32_t rule_result_count(const struct rule *r) { return (uint32_t)r->slots.count - r->operand_count; }
 /* a concatenate of three or more equal parts (as in the gradient of a fused QKV), which may be refined like a reshape */
 bool rule_is_stack(const struct rule *r, int64_t along);
-enum nda_reducer rule_reducer(enum ir_opcode body);   /* NDA_REDUCE_NONE: opaque */
+/* NDA_REDUCE_NONE: opaque, or bits of integers, which no collective combines (XLA: "Unsupported reduction") */
+enum nda_reducer rule_reducer(enum ir_opcode body, enum ir_element element);
 static inline int rule_has(const struct ir_dims *list, int64_t dim)   /* position, -1: not in it */
 {
     for (uint32_t i = 0; i < list->count; i++)

@@ -65,8 +65,10 @@ void rule_elementwise(struct rule *r)
     }
 }
 
-enum nda_reducer rule_reducer(enum ir_opcode body)
+enum nda_reducer rule_reducer(enum ir_opcode body, enum ir_element element)
 {
+    if ((body == IR_AND || body == IR_OR) && element != IR_I1)
+        return NDA_REDUCE_NONE;
     if (body == IR_ADD)
         return NDA_REDUCE_ADD;
     if (body == IR_MULTIPLY)

@@ -137,7 +137,7 @@ void rule_reduce(struct rule *r)
     if (inputs == 0 || ir_dims(r->program, r->op, "dimensions", &dims) != 0)
         return;
     if (inputs == 1)
-        reducer = rule_reducer(ir_region_reducer(r->program, r->op, 0));
+        reducer = rule_reducer(ir_region_reducer(r->program, r->op, 0), rule_element(r, 0));
     for (uint32_t d = 0; d < rank; d++) {
         bool reduced = rule_has(&dims, d) >= 0;
         uint32_t f;

@@ -69,7 +69,7 @@ void rule_scatter(struct rule *r)
     struct ir_scatter s;
     if (ir_scatter(r->program, r->op, &s) != 0 || s.input_count != 1 || r->operand_count != 3)
         return;
-    reducer = rule_reducer(ir_region_reducer(r->program, r->op, 0));
+    reducer = rule_reducer(ir_region_reducer(r->program, r->op, 0), rule_element(r, 0));
     index_dims(r, indices, s.index_vector_dim, updates, &s.update_window_dims, &s.input_batch, &s.indices_batch,
                reducer == NDA_REDUCE_NONE ? NDA_REPLICATE : NDA_CONTRACTING, reducer, true);
     for (uint32_t d = 0; d < r->slots.at[0].rank; d++) {

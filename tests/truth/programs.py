@@ -160,13 +160,13 @@ def random_bits(x):
 
 
 BATCH_NORM = """
-func.func public @main(%x: tensor<16x4x4x8xf32>, %s: tensor<8xf32>, %o: tensor<8xf32>, %m: tensor<8xf32>) -> (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<16x4x4x8xf32>, tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>) {
+func.func public @main(%x: tensor<16x4x4x8xf32>, %s: tensor<8xf32>, %o: tensor<8xf32>, %m: tensor<8xf32>, %g: tensor<16x4x4x8xf32>) -> (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<16x4x4x8xf32>, tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %one = stablehlo.constant dense<1.000000e+00> : tensor<8xf32>
   %square = stablehlo.multiply %m, %m : tensor<8xf32>
   %v = stablehlo.add %square, %one : tensor<8xf32>
   %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o) <{epsilon = 1.000000e-03 : f32, feature_index = 3 : i64}> : (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>)
   %1 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v) <{epsilon = 1.000000e-03 : f32, feature_index = 3 : i64}> : (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<16x4x4x8xf32>
-  %2:3 = "stablehlo.batch_norm_grad"(%x, %s, %0#1, %0#2, %1) <{epsilon = 1.000000e-03 : f32, feature_index = 3 : i64}> : (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<16x4x4x8xf32>) -> (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  %2:3 = "stablehlo.batch_norm_grad"(%x, %s, %0#1, %0#2, %g) <{epsilon = 1.000000e-03 : f32, feature_index = 3 : i64}> : (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<16x4x4x8xf32>) -> (tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>)
   return %0#0, %0#1, %0#2, %1, %2#0, %2#1, %2#2 : tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<16x4x4x8xf32>, tensor<16x4x4x8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 """
