@@ -45,7 +45,8 @@ def baselines(path, mesh):
 
 def xla_peak(path, mesh, baseline, folder):
     out = os.path.join(folder, "manual.mlir")
-    subprocess.run([TOAST, "lower", path, "--mesh", mesh, "--baseline", baseline, "--form", "manual", "-o", out],
+    subprocess.run([TOAST, "lower", path, "--mesh", mesh, "--device", "a100-40", "--baseline", baseline,
+                    "--form", "manual", "-o", out],
                    check=True, stderr=subprocess.PIPE)
     count = 1
     for axis in mesh.split(","):

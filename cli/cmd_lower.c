@@ -1,10 +1,9 @@
 /* toast lower: one module of a plan. The plan comes from plan.json, from decisions, from a named baseline, or from a
  * seed (as the proof draws them). */
-#include "api/job.h"
 #include "base/file.h"
-#include "ir/prepare.h"
+#include "cli/choose.h"
+#include "cli/output.h"
 #include "ir/print.h"
-#include "ir/read.h"
 #include "spmd/emit.h"
 
 #include <errno.h>
@@ -13,9 +12,9 @@
 #include <string.h>
 
 struct options {
-    const char *module, *plan, *mesh, *decisions, *baseline, *seed, *form, *output, *collectives, *steps;
+    struct cli_choice choice;
+    const char *module, *form, *output, *collectives, *steps;
     bool gather_everything;
-    struct mesh axes;   /* --mesh, parsed; a context may refer to it */
 };
 
 static const char usage[] =
@@ -26,6 +25,7 @@ static const char usage[] =
     "  --decisions LIST      e.g. \"batch@data,ffn@model,seq[1]@model,update:embed@data\", in order of priority\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
     "  --random-plan SEED    a seeded random plan\n"
+    "  --device NAME         whose links order the collectives over several axes; default: all links alike\n"
     "  --form F              annotated, manual or local\n"
     "  -o FILE               standard output when absent\n"
     "  --collectives FILE    the local program's collectives as JSON: kind, axes, count, bytes on one device\n"
@@ -38,14 +38,11 @@ static const char **option(struct options *o, const char *name)
     const struct {
         const char *name;
         const char **at;
-    } table[] = {{"--plan", &o->plan},         {"--mesh", &o->mesh},           {"--decisions", &o->decisions},
-                 {"--decision", &o->decisions}, {"--baseline", &o->baseline},   {"--random-plan", &o->seed},
-                 {"--form", &o->form},          {"-o", &o->output},             {"--collectives", &o->collectives},
-                 {"--steps", &o->steps}};
+    } table[] = {{"--form", &o->form}, {"-o", &o->output}, {"--collectives", &o->collectives}, {"--steps", &o->steps}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(name, table[i].name) == 0)
             return table[i].at;
-    return NULL;
+    return cli_choice_option(&o->choice, name);
 }
 
 static enum error_code parse(int argc, char **argv, struct options *o, struct error *e)
@@ -66,105 +63,9 @@ static enum error_code parse(int argc, char **argv, struct options *o, struct er
             o->module = argv[i];
         }
     }
-    int sources = !!o->decisions + !!o->baseline + !!o->seed;
-    if (!o->module || !o->form || !(o->plan || o->mesh))
-        return error_set(e, ERROR_USAGE, "a module, --form, and --plan or --mesh are needed; see toast lower --help");
-    if (sources + !!o->plan > 1 || (o->plan && o->mesh))
-        return error_set(e, ERROR_USAGE, "give one of --plan, --decisions, --baseline and --random-plan; --plan brings "
-                         "its own mesh");
+    if (!o->module || !o->form)
+        return error_set(e, ERROR_USAGE, "a module and --form are needed; see toast lower --help");
     return ERROR_OK;
-}
-
-/* "update:seq[10]@model" */
-static enum error_code parse_decision(const struct plan_context *c, char *text, struct plan_decision *out,
-                                      struct error *e)
-{
-    char *at = strrchr(text, '@');
-    if (!at)
-        return error_set(e, ERROR_INVALID_PLAN, "decision '%s' is not group@axis", text);
-    *at = 0;
-    const char *scope = "all", *group = text, *bits = "";
-    if (strncmp(group, "update:", 7) == 0) {
-        scope = "update";
-        group += 7;
-    }
-    char *bracket = strrchr(text, '[');
-    if (bracket && at[-1] == ']') {
-        *bracket = 0;
-        at[-1] = 0;
-        bits = bracket + 1;
-    }
-    return plan_decision_find(c, group, at + 1, bits, scope, out, e);
-}
-
-static enum error_code apply_decisions(const struct plan_context *c, const char *list, struct plan *p, struct error *e)
-{
-    char *copy = mem_strdup(list), *rest = copy, *item;
-    enum error_code code = ERROR_OK;
-    while (!code && (item = strsep(&rest, ",")) != NULL) {
-        struct plan_decision d;
-        code = parse_decision(c, item, &d, e);
-        if (!code && plan_apply(c, p, d) == 0)
-            fprintf(stderr, "toast lower: a decision has no effect: %s\n", list);
-    }
-    free(copy);
-    return code;
-}
-
-static enum error_code apply_baseline(const struct plan_context *c, const char *name, struct plan *p, struct error *e)
-{
-    struct plan_baseline b;
-    enum error_code code = plan_baseline_find(c, name, &b, e);
-    for (uint32_t i = 0; i < b.count && !code; i++)
-        (void)plan_apply(c, p, b.decisions[i]);
-    return code;
-}
-
-static enum error_code apply_seed(const struct plan_context *c, const char *seed, struct plan *p, struct error *e)
-{
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(seed, &end, 10);
-    if (errno || *end || end == seed)
-        return error_set(e, ERROR_USAGE, "--random-plan needs a number, not '%s'", seed);
-    struct rng r = {.state = n};
-    plan_random(c, &r, p);
-    return ERROR_OK;
-}
-
-/* plan and context from the options, given the analysis */
-static enum error_code make_plan(struct options *o, const struct nda *n, struct plan_context **c,
-                                 struct plan *p, struct spmd_options *walk, struct error *e)
-{
-    enum error_code code;
-    if (o->plan) {
-        struct api_plan_file *file = NULL;
-        char *json = NULL;
-        size_t size = 0;
-        code = file_read(o->plan, (size_t)256 << 20, &json, &size, e);
-        if (!code)
-            code = api_plan_parse(json, size, &file, e);
-        if (!code)
-            code = api_plan_apply(file, n, c, p, e);
-        if (!code)
-            *walk = *api_plan_walk(file);
-        api_plan_file_destroy(file);
-        free(json);
-        return code;
-    }
-    code = mesh_parse(o->mesh, &o->axes, e);
-    if (!code)
-        code = plan_context_create(n, &o->axes, NULL, 0, c, e);
-    if (code)
-        return code;
-    *walk = spmd_default_options(plan_context_mesh(*c));
-    plan_init(p, n, plan_context_mesh(*c));
-    plan_copy(p, plan_context_start(*c));
-    if (o->decisions)
-        return apply_decisions(*c, o->decisions, p, e);
-    if (o->baseline)
-        return apply_baseline(*c, o->baseline, p, e);
-    return o->seed ? apply_seed(*c, o->seed, p, e) : ERROR_OK;
 }
 
 static enum error_code write_text(const char *path, const struct text *t, struct error *e)
@@ -231,41 +132,26 @@ static enum error_code write_outputs(const struct options *o, const struct plan_
 static enum error_code lower(struct options *o, struct error *e)
 {
     enum spmd_output form = SPMD_ANNOTATED;
-    struct ir_program read = {0}, prepared = {0};
-    struct nda *n = NULL;
-    struct plan_context *c = NULL;
-    struct plan p = {0};
+    struct ir_program prepared = {0};
     struct spmd_local l = {0};
-    struct spmd_options walk = {0};
-    char *text = NULL;
-    size_t size = 0;
+    struct cli_choice *c = &o->choice;
     if (strcmp(o->form, "manual") == 0)
         form = SPMD_MANUAL;
     else if (strcmp(o->form, "local") == 0)
         form = SPMD_LOCAL;
     else if (strcmp(o->form, "annotated") != 0)
         return error_set(e, ERROR_USAGE, "--form is annotated, manual or local, not '%s'", o->form);
-    enum error_code code = file_read(o->module, (size_t)512 << 20, &text, &size, e);
+    enum error_code code = cli_prepare_module(o->module, &prepared, e);
     if (!code)
-        code = ir_read(text, size, NULL, &read, e);
-    free(text);
+        code = cli_choose(c, &prepared, e);
+    c->walk.gather_everything = o->gather_everything;
     if (!code)
-        code = ir_prepare(&read, &prepared, e);
+        code = spmd_walk(c->context, &c->chosen, &c->walk, &l, e);
     if (!code)
-        code = nda_create(&prepared, NULL, &n, e);
-    if (!code)
-        code = make_plan(o, n, &c, &p, &walk, e);
-    walk.gather_everything = o->gather_everything;
-    if (!code)
-        code = spmd_walk(c, &p, &walk, &l, e);
-    if (!code)
-        code = write_outputs(o, c, &p, &l, form, e);
+        code = write_outputs(o, c->context, &c->chosen, &l, form, e);
     spmd_local_release(&l);
-    plan_release(&p);
-    plan_context_destroy(c);
-    nda_destroy(n);
+    cli_choice_release(c);
     ir_program_release(&prepared);
-    ir_program_release(&read);
     return code;
 }
 
@@ -283,10 +169,5 @@ int cmd_lower(int argc, char **argv)
         code = lower(&o, &e);
     if (!code)
         return 0;
-    const char *where = o.module && code != ERROR_USAGE ? o.module : "toast lower";
-    if (e.line)
-        fprintf(stderr, "%s:%d:%d: %s\n", where, e.line, e.column, e.message);
-    else
-        fprintf(stderr, "%s: %s\n", where, e.message);
-    return error_code_exit_status(code);
+    return cli_fail("lower", code == ERROR_USAGE ? NULL : o.module, &e);
 }
