@@ -30,6 +30,8 @@ enum {
     GRACE_MS = 3000, /* SIGTERM: a task under way may take so long to end; then it is given back */
     RETRY_MS = 200,
     BACKOFF_MS = 1000,
+    DEAF_MS =
+        2000, /* a child told to stop that does not answer for so long is killed: its task is another's now */
 };
 
 struct supervisor;
@@ -218,27 +220,36 @@ static enum error_code send_task(struct slot *slot, const struct queue_task *t, 
     return code;
 }
 
-enum waited { WAITED_ANSWER, WAITED_DEATH, WAITED_LEAVE };
+enum waited { WAITED_ANSWER, WAITED_DEATH, WAITED_LEAVE, WAITED_DEAF };
+
+static void tell_stop(struct slot *slot)
+{
+    struct frame cancel = {0};
+    struct error e;
+    frame_add_text(&cancel, "op", "cancel");
+    if (frame_write(slot->fd, &cancel, &e) != ERROR_OK)
+        log_event("child_gone", "reason", e.message, NULL);
+    frame_release(&cancel);
+}
 
 /* until the child answers, dies, or we must leave; passes a lost lease on as a cancel */
 static enum waited wait_child(struct slot *slot, struct frame *answer)
 {
-    bool told = false;
-    struct error e;
+    int told_ms = -1; /* since the child was told to stop */
     for (;;) {
         struct pollfd p = {.fd = slot->fd, .events = POLLIN};
         int ready = poll(&p, 1, TICK_MS);
         if (ready > 0)
-            return frame_read(slot->fd, answer, &e) == ERROR_OK ? WAITED_ANSWER : WAITED_DEATH;
+            return frame_read(slot->fd, answer, NULL) == ERROR_OK ? WAITED_ANSWER : WAITED_DEATH;
         if (must_leave(slot->s))
             return WAITED_LEAVE;
-        if (!told && is_lost(slot)) {
-            struct frame cancel = {0};
-            frame_add_text(&cancel, "op", "cancel");
-            if (frame_write(slot->fd, &cancel, &e) != ERROR_OK)
-                log_event("child_gone", NULL);
-            frame_release(&cancel);
-            told = true;
+        if (told_ms >= 0)
+            told_ms += TICK_MS;
+        if (told_ms > DEAF_MS)
+            return WAITED_DEAF;
+        if (told_ms < 0 && is_lost(slot)) {
+            tell_stop(slot);
+            told_ms = 0;
         }
     }
 }
@@ -282,7 +293,7 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
     const struct queue_fields *f = &answer->fields;
     const char *outcome = queue_field(f, "outcome");
     size_t count;
-    bool fenced;
+    bool fenced = false;
     enum error_code code;
     struct queue_pair *pairs = pairs_of(answer, &count);
     char *token = new_token(slot);
@@ -318,6 +329,9 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
                 log_event("task_again", "task", t->member, "error", queue_field(f, "error"), NULL);
         }
     } while (again(slot, code));
+    if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
+        log_event("job_ended", "job", t->id, "outcome", fenced ? "too late" : outcome, "error",
+                  queue_field(f, "error"), NULL);
     if (strcmp(outcome, "again") == 0)
         sleep_ms(RETRY_MS);
     free(token);
@@ -352,6 +366,9 @@ static bool work(struct slot *slot, struct queue_task *t)
         break;
     case WAITED_LEAVE:
         give_back(slot, t);
+        break;
+    case WAITED_DEAF:
+        end_child(slot, true);
         break;
     }
     hold(slot, NULL);

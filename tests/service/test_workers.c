@@ -43,6 +43,8 @@ static enum error_code toy_task(const struct tasks_task *t, const char *request,
         text_add_n(&bytes, (char *)digest, sizeof digest);
     }
     store_view_release(&state);
+    if (strstr(request, "deaf"))
+        sleep(60);
     for (int i = 0; i < TASK_MS; i++) {
         struct timespec ms = {0, 1000000};
         nanosleep(&ms, NULL);
@@ -332,6 +334,15 @@ static void test_cancel(void **state)
     assert_string_equal(result, "");
     free(result);
     end_worker(a, SIGTERM);
+    /* a task that does not listen is ended, and its thread is free for others */
+    a = start_worker(f, "1");
+    submit(f, "deaf", id);
+    wait_epoch(f, id, 1);
+    usleep(300000);
+    ASSERT_OK(queue_cancel(f->q, id, true, text, &terminal, &e), &e);
+    submit(f, "plain", id);
+    free(wait_for(f, id, "succeeded", "a:result", 20));
+    assert_int_equal(end_worker(a, SIGTERM), 0);
 }
 
 int main(int argc, char **argv)
