@@ -183,7 +183,7 @@ void text_vprintf(struct text *t, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = format ? vsnprintf(NULL, 0, format, args) : 0;   /* gcc with sanitizers believes in a null format */
     if (n > 0) {
         text_room(t, (size_t)n);
         vsnprintf(t->at + t->size, (size_t)n + 1, format, again);
