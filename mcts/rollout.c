@@ -6,7 +6,7 @@
  * out of reach of the tree's two places. Whatever either prices becomes a node that the other can use. */
 #include "mcts/core.h"
 
-enum { MAX_PATH = SEARCH_MAX_LIST + 2, WALKER_TRIES = 8 };
+enum { MAX_PATH = SEARCH_MAX_LIST + 2 };
 
 struct path {
     uint32_t edges[MAX_PATH], count;
@@ -220,14 +220,21 @@ static bool random_move(struct core_task *t, struct search_list *l)
     return core_list_replace(l, (uint32_t)rng_below(&t->rng, n), draw_decision(t));
 }
 
+/* Where walks begin: the best plans, or the empty list and the baselines, from where other hills are in reach. Steps
+ * may lose 0, 0.5, 2 or 5 % of C (log2(1.01) / log2(2 x 64) is about 10 REWARD_DEPTH). */
 static void walker_start(struct core_task *t, struct walker *w)
 {
+    const struct search *s = t->s;
     const struct core_elites *elites = &t->p->elites;
     uint64_t a = rng_below(&t->rng, elites->count), b = rng_below(&t->rng, elites->count);
     const struct core_plan *from = &elites->at[a < b ? a : b];
+    uint32_t baselines = s->options.no_baselines ? 0 : s->domain->baseline_count;
+    if (rng_below(&t->rng, 8) < s->tuning.strangers)
+        from = baselines && rng_below(&t->rng, 2) ? &s->baselines[rng_below(&t->rng, baselines)] : &s->root;
+    static const int32_t slacks[] = {0, 5 * REWARD_DEPTH, 20 * REWARD_DEPTH, 50 * REWARD_DEPTH};
     w->list = from->list;
-    w->value = core_reward(t->s, from->cost) - (int32_t)from->list.count * REWARD_DEPTH;
-    w->slack = (int32_t)rng_below(&t->rng, 3) * 5 * REWARD_DEPTH;
+    w->value = core_reward(s, from->cost) - (int32_t)from->list.count * REWARD_DEPTH;
+    w->slack = slacks[rng_below(&t->rng, s->tuning.slacks)];
 }
 
 static enum error_code walk(struct core_task *t, struct walker *w, struct error *e)
@@ -235,7 +242,7 @@ static enum error_code walk(struct core_task *t, struct walker *w, struct error 
     struct search_list list = w->list;
     struct hash128 hash = {0, 0};
     uint32_t node = TREE_NONE;
-    for (uint32_t i = 0; i < WALKER_TRIES; i++) {   /* prefer a plan that was not priced */
+    for (uint32_t i = 0; i < t->s->tuning.walk_tries; i++) {   /* prefer a plan that was not priced */
         list = w->list;
         uint32_t moved = 0;
         do
@@ -305,7 +312,7 @@ enum error_code core_rollouts(struct core_task *t, struct error *e)
             break;
         uint64_t kind = rng_below(&t->rng, 8);
         if (kind < s->tuning.walkers && s->domain->decision_count) {
-            if (rng_below(&t->rng, 32) == 0)
+            if (rng_below(&t->rng, s->tuning.walk_length) == 0)
                 walker_start(t, &walker);
             code = walk(t, &walker, e);
             continue;
