@@ -143,6 +143,9 @@ static inline uint32_t nda_slot_name(const struct nda *n, uint32_t slot, uint32_
     return f == NDA_NO_FACTOR ? (uint32_t)NDA_NONE : n->slots[slot].names + f;
 }
 
+/* arguments, ops, terminators of loop regions, results: what the tables call operations */
+uint32_t nda_operation_count(const struct nda *n);
+
 /* The rule of one op as text, for golden tests and `toast analyze`: "([i, k], [k, j]) -> ([i, j]) {i=256, k=32 add, j=64}" */
 void nda_rule_text(const struct nda *n, uint32_t space, struct text *out);
 /* figure 5d: the dimension graph of colors with conflicts, Graphviz */

@@ -1,6 +1,15 @@
 /* Rules as text, and the dimension graph for Graphviz. */
 #include "analysis/stages.h"
 
+uint32_t nda_operation_count(const struct nda *n)
+{
+    uint32_t count = n->argument_count + n->result_count;
+    for (uint32_t op = 0; op < n->program->op_count; op++)
+        if (n->op_space[op] != NDA_NONE)
+            count += n->program->ops[op].code == IR_WHILE ? 3 : 1;   /* begin, predicate, end */
+    return count;
+}
+
 static const char *kind_word(const struct nda_name *nm)
 {
     static const char *const reducers[] = {"", " add", " multiply", " max", " min", " and", " or"};

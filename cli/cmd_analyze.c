@@ -124,15 +124,6 @@ static void json_decisions(const struct analysis *a, struct text *t)
     free(baselines);
 }
 
-/* arguments, ops and results */
-static uint32_t operation_total(const struct nda *n)
-{
-    uint32_t count = n->argument_count + n->result_count;
-    for (uint32_t op = 0; op < n->program->op_count; op++)
-        count += n->op_space[op] != NDA_NONE;
-    return count;
-}
-
 static uint32_t value_total(const struct nda *n)
 {
     uint32_t count = 0;
@@ -146,7 +137,7 @@ static void json(const struct analysis *a, struct text *t)
     const struct nda *n = a->nda;
     text_printf(t, "{\"operations\": %u, \"values\": %u, \"names\": %u, \"colors\": %u, \"conflicts\": %u, \"sets\": %u, "
                 "\"boxes\": %u, \"crossed_boxes\": %u,\n\"classes\": [",
-                operation_total(n), value_total(n), n->name_count, n->color_count, n->conflict_count, n->set_count, n->boxes,
+                nda_operation_count(n), value_total(n), n->name_count, n->color_count, n->conflict_count, n->set_count, n->boxes,
                 n->crossed_boxes);
     for (uint32_t c = 0; c < n->class_count; c++) {
         text_add(t, c ? ", {\"group\": " : "{\"group\": ");
@@ -204,7 +195,7 @@ static void table_groups(const struct nda *n, struct text *t)
 static void table(const struct analysis *a, struct text *t)
 {
     const struct nda *n = a->nda;
-    text_printf(t, "operations %u  values %u  names %u  colors %u  groups %u\n", operation_total(n), value_total(n),
+    text_printf(t, "operations %u  values %u  names %u  colors %u  groups %u\n", nda_operation_count(n), value_total(n),
                 n->name_count, n->color_count, n->group_count);
     text_printf(t, "conflicts %u  compatibility sets %u  classes (bits) %u  boxes %u  crossed %u\n", n->conflict_count,
                 n->set_count, n->class_count, n->boxes, n->crossed_boxes);
