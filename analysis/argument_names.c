@@ -77,6 +77,9 @@ static char *own_name(struct nda *n, uint32_t i, const struct nda_options *optio
     char *path = NULL;
     if (given && *given)
         return arena_strndup(n->arena, given, strlen(given));
+    path = path_of(n->arena, ir_value_location(n->program, a->value), &numbered);
+    if (path)
+        return path;
     if (a->tied_result != NDA_NONE && result_info(n, a->tied_result))
         path = path_of(n->arena, result_info(n, a->tied_result), &numbered);
     if (path)
