@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# label: unit
+# timeout: 300
+"""toast plan: the same bytes with 1 and 2 threads, plan.json reaches its hash again, never worse than a baseline, exit statuses."""
+import json, os, pathlib, subprocess, sys, tempfile
+
+toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
+models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models'
+failures = []
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print('FAILED', what)
+
+
+def plan(module, out, *arguments):
+    run = subprocess.run([toast, 'plan', str(models / module), '-o', out, '--quiet', *arguments], capture_output=True, text=True)
+    if run.returncode not in (0, 3, 4):
+        print(run.stderr)
+    return run.returncode
+
+
+def contents(folder):
+    return {p.name: p.read_bytes() for p in sorted(pathlib.Path(folder).iterdir()) if p.name != 'timing.json'}
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    common = ['--mesh', 'data=4,model=2', '--device', 'a100-40', '--rollouts', '600', '--memory-limit', '1500000']
+    for threads in ('1', '2'):
+        status = plan('small/t2b.mlir', f'{scratch}/t{threads}', *common, '--threads', threads, '--proof')
+        check(status == 0, f'small/t2b with {threads} threads ends with 0, not {status}')
+    one, two = contents(f'{scratch}/t1'), contents(f'{scratch}/t2')
+    check(set(one) == {'annotated.mlir', 'local.mlir', 'manual.mlir', 'plan.json', 'proof.json', 'report.json', 'report.txt'},
+          f'the files are the promised ones: {sorted(one)}')
+    for name in one:
+        check(one[name] == two.get(name), f'{name} is the same with 1 and 2 threads')
+
+    report, written = json.loads(one['report.json']), json.loads(one['plan.json'])
+    check(report['proof']['status'] == 'equal', f'proof: {report["proof"]}')
+    check(report['summary']['fits'] is True, 'the plan fits')
+    fitting = [b['step_ps'] for b in report['baselines'] if b['fits']]
+    check(fitting == [] or report['summary']['step_ps'] <= min(fitting), 'no expert plan that fits is faster')
+    for key in ('summary', 'baselines', 'collectives', 'proof', 'time', 'memory', 'decisions', 'conflicts', 'search', 'warnings',
+                'if_nothing_fits', 'provenance'):
+        check(key in report, f'report.json has {key}')
+    check(len(written['arguments']) == 63 and len(written['results']) >= 62, 'every argument and result has its sharding')
+    check(written['decisions'], 'the plan decides something')
+
+    # the plan file is enough to write the modules again, byte for byte
+    for form in ('annotated', 'manual', 'local'):
+        again = f'{scratch}/again.mlir'
+        run = subprocess.run([toast, 'lower', str(models / 'small/t2b.mlir'), '--plan', f'{scratch}/t1/plan.json', '--form', form,
+                              '-o', again], capture_output=True, text=True)
+        check(run.returncode == 0, f'toast lower --form {form}: {run.stderr}')
+        check(run.returncode == 0 and pathlib.Path(again).read_bytes() == one[f'{form}.mlir'], f'{form}.mlir is written again')
+
+    # a plan of another module is refused
+    run = subprocess.run([toast, 'lower', str(models / 'small/gpt.mlir'), '--plan', f'{scratch}/t1/plan.json', '--form', 'manual',
+                          '-o', f'{scratch}/other.mlir'], capture_output=True, text=True)
+    check(run.returncode == 2, f'a plan for another module is refused with 2, not {run.returncode}: {run.stderr}')
+
+    status = plan('small/t2b.mlir', f'{scratch}/tight', '--mesh', 'data=2', '--device', 'a100-40', '--rollouts', '50',
+                  '--memory-limit', '1000000')
+    check(status == 3, f'nothing fits ends with 3, not {status}')
+    tight = json.loads(pathlib.Path(f'{scratch}/tight/report.json').read_text())
+    check(tight['summary']['fits'] is False and tight['if_nothing_fits']['smallest_budget_bytes'] > 1000000, 'nothing fits is told')
+    status = plan('small/t2b.mlir', f'{scratch}/pinned', '--mesh', 'data=4', '--device', 'a100-40', '--rollouts', '50', '--pin',
+                  '*/embed=data,-')
+    pinned = json.loads(pathlib.Path(f'{scratch}/pinned/plan.json').read_text())
+    embeds = [a for a in pinned['arguments'] if a['name'].endswith('/embed')]
+    check(embeds and all(a['dims'] == [['data'], []] for a in embeds), f'pins are respected: {[a["dims"] for a in embeds]}')
+print('failures:', len(failures))
+sys.exit(1 if failures else 0)
