@@ -14,6 +14,19 @@
             return code_;                                                                                     \
     } while (0)
 
+static const uint64_t MAX_OPERATIONS = 20000000000u;
+static const int64_t MAX_ARGUMENT_BYTES = (int64_t)1 << 30;
+
+static int64_t argument_bytes(const struct ir_program *p, const struct nda *n)
+{
+    int64_t total = 0;
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        const struct ir_type *t = ir_value_type(p, n->arguments[i].value);
+        total += t->kind == IR_TYPE_TENSOR ? ir_type_bytes(p, t) : 0;
+    }
+    return total;
+}
+
 static void fill_sharding(const struct plan_context *c, const struct plan *p, uint32_t space, struct verify_sharding *out)
 {
     struct plan_sharding s;
@@ -105,6 +118,10 @@ enum error_code proof_run(const struct ir_program *prepared, const struct plan_c
     out->seed = seed;
     out->operations = verify_operations(prepared, &(uint32_t){0});
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
+    if (out->operations > MAX_OPERATIONS || argument_bytes(prepared, plan_context_nda(c)) > MAX_ARGUMENT_BYTES) {
+        snprintf(out->reason, sizeof out->reason, "too_large");   /* before anything of that size is made */
+        return ERROR_OK;
+    }
     enum error_code code = verify_reference_create(prepared, seed, options, &reference, &inner);
     if (code == ERROR_TOO_LARGE || code == ERROR_NOT_AVAILABLE) {
         snprintf(out->reason, sizeof out->reason, "%.390s", code == ERROR_TOO_LARGE ? "too_large" : inner.message);
