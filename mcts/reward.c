@@ -17,6 +17,26 @@ int64_t reward_log2(uint64_t x)
     return ((int64_t)whole << 32) + fraction;
 }
 
+/* x up to 1 keeps nine tenths of the room, all above shares the last tenth */
+static int64_t squash(int64_t x, int64_t room)
+{
+    const int64_t one = (int64_t)1 << 32;
+    if (x < 0)
+        return 0;
+    if (x <= one)
+        return (int64_t)((__int128)x * (room / 10 * 9) / one);
+    return room / 10 * 9 + (room / 10 - (int64_t)((__int128)(room / 10) * one / x));
+}
+
+int64_t reward_cost(int64_t c, int64_t over_steps)
+{
+    const int64_t one = (int64_t)1 << 32, tenth = one / 10, most = (int64_t)1 << 28;
+    if (over_steps <= 0)
+        return c <= one ? c : one + squash(c - one, tenth);
+    int64_t steps = over_steps < most ? over_steps : most;
+    return one + steps * tenth + squash(c - (steps - 1) * tenth, tenth);
+}
+
 int32_t reward_value(int64_t root_c, int64_t c, uint64_t devices)
 {
     uint64_t root = root_c < 1 ? 1 : (uint64_t)root_c;

@@ -10,7 +10,8 @@ static const char *const stop_names[] = {"", "budget", "no_gain", "cancelled", "
 
 int32_t core_reward(const struct search *s, struct cost c)
 {
-    return reward_value(s->root.cost.c, c.c, s->domain->devices);
+    return reward_value(reward_cost(s->root.cost.c, s->root.cost.over_steps), reward_cost(c.c, c.over_steps),
+                        s->domain->devices);
 }
 
 void core_plan_publish(const struct search *s, const struct core_plan *p, struct search_plan *out)

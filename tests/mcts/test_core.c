@@ -57,6 +57,29 @@ static void reward_is_zero_at_the_root_and_falls_with_cost(void **state)
     assert_int_equal(reward_value(one, INT64_MAX, 1), -REWARD_ONE);
 }
 
+static void reward_orders_plans_as_cost_compare_does(void **state)
+{
+    (void)state;
+    struct rng r = {support_seed(1)};
+    const struct hash128 same = {0, 0};
+    for (int i = 0; i < 200000; i++) {
+        struct cost x[2];
+        for (int k = 0; k < 2; k++) {
+            int64_t over = rng_below(&r, 2) ? 0 : (int64_t)rng_below(&r, 1 << rng_below(&r, 12));   /* in 2^-10 of the limit */
+            x[k].over_steps = (over * 100 + 1023) / 1024;
+            x[k].c = ((over * 10) << 22) + (int64_t)(rng_next(&r) >> (30 + rng_below(&r, 20)));
+        }
+        int64_t a = reward_cost(x[0].c, x[0].over_steps), b = reward_cost(x[1].c, x[1].over_steps);
+        int order = cost_compare(x[0], same, x[1], same);
+        if ((order < 0 && a > b) || (order > 0 && a < b))
+            fail_msg("(%ld, %ld) and (%ld, %ld) give %ld and %ld", (long)x[0].over_steps, (long)x[0].c,
+                     (long)x[1].over_steps, (long)x[1].c, (long)a, (long)b);
+    }
+    assert_int_equal(reward_cost((int64_t)1 << 30, 0), (int64_t)1 << 30);
+    assert_true(reward_cost(INT64_MAX, 0) < reward_cost(1, 1));
+    assert_true(reward_cost(INT64_MAX, INT64_MAX) > 0);
+}
+
 static void lists_move_as_they_say(void **state)
 {
     (void)state;
@@ -379,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logarithm_is_exact_at_powers_and_monotone),
         cmocka_unit_test(reward_is_zero_at_the_root_and_falls_with_cost),
+        cmocka_unit_test(reward_orders_plans_as_cost_compare_does),
         cmocka_unit_test(lists_move_as_they_say),
         cmocka_unit_test(a_node_keeps_the_least_list),
         cmocka_unit_test(small_landscapes_are_solved),

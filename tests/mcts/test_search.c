@@ -162,7 +162,8 @@ static void check_rewards(const struct search *s)
         for (uint32_t k = 0; k < search_baseline_count(s); k++) {
             const struct search_plan *a = search_baseline(s, i), *b = search_baseline(s, k);
             if (cost_compare(a->cost, a->hash, b->cost, b->hash) < 0 && core_reward(s, a->cost) < core_reward(s, b->cost))
-                fail_msg("%s is the better plan, %s has the higher reward", a->found_by, b->found_by);
+                fail_msg("%s (%ld, %ld) is the better plan, %s (%ld, %ld) has the higher reward", a->found_by,
+                         (long)a->cost.over_steps, (long)a->cost.c, b->found_by, (long)b->cost.over_steps, (long)b->cost.c);
         }
 }
 
@@ -196,6 +197,30 @@ static void small_models_beat_their_baselines(void **state)
         never_worse_than_a_baseline_on(models[i], 0);
 }
 
+/* at the size of the papers, where some plans fit and most do not */
+static void rewards_order_the_baselines_of_the_corpus(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"t2b.mlir.gz", "t2b_scan.mlir.gz", "t2b_remat.mlir.gz", "gns.mlir.gz", "unet.mlir.gz",
+                                         "itx.mlir.gz", "gpt_torch.mlir.gz"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct problem p;
+        struct search *s;
+        struct error e;
+        open_problem(&p, models[i], "data=4,model=4", 0);
+        struct search_options o = {.method = SEARCH_BASELINES};
+        ASSERT_OK(search_create(p.evaluator, &o, &s, &e), &e);
+        check_rewards(s);
+        struct search_state x = solve(s, 1);   /* the best baseline wins */
+        for (uint32_t b = 0; b < search_baseline_count(s); b++) {
+            const struct search_plan *plan = search_baseline(s, b);
+            assert_true(cost_compare(x.best.cost, x.best.hash, plan->cost, plan->hash) <= 0);
+        }
+        search_destroy(s);
+        close_problem(&p);
+    }
+}
+
 static void per_action_search_runs(void **state)
 {
     (void)state;
@@ -217,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiny_programs_are_solved),
         cmocka_unit_test(small_models_beat_their_baselines),
+        cmocka_unit_test(rewards_order_the_baselines_of_the_corpus),
         cmocka_unit_test(per_action_search_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
