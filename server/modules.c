@@ -2,7 +2,7 @@
  * job's error. */
 #include "server/internal.h"
 
-#include <openssl/crypto.h>
+#include "base/encode.h"
 
 /* "sha256:<hex>" or "<hex>"; NULL: neither */
 static const char *digest_of(const char *name)

@@ -2,8 +2,8 @@
 #include "server/internal.h"
 
 #include "api/job.h"
+#include "base/encode.h"
 
-#include <openssl/evp.h>
 #include <unistd.h>
 
 static void send_response(struct exchange *x, int status, struct MHD_Response *r, const char *media_type,
@@ -122,13 +122,10 @@ static int parse_range(const char *text, size_t size, size_t *from, size_t *leng
 
 static void content_digest(const char *hex, char out[80])
 {
-    unsigned char raw[32], base64[64];
-    for (int i = 0; i < 32; i++) {
-        unsigned byte = 0;
-        sscanf(hex + 2 * i, "%2x", &byte);
-        raw[i] = (unsigned char)byte;
-    }
-    EVP_EncodeBlock(base64, raw, sizeof raw);
+    unsigned char raw[32];
+    char base64[48] = "";
+    if (encode_from_hex(hex, raw, sizeof raw))
+        encode_base64(raw, sizeof raw, base64);
     snprintf(out, 80, "sha-256=:%s:", base64);
 }
 

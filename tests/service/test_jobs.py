@@ -71,13 +71,17 @@ def searching(body):
 
 
 def test_ways_to_submit():
-    """multipart, gzip, inline and by digest give one digest and the bytes of `toast plan`"""
+    """multipart, gzip, inline and by digest, one worker and four: one digest and the bytes of `toast plan`"""
     expected = reference(REQUEST)
     service = harness.Service(workers=1)
     try:
         text = MODEL.read_bytes()
         name = "sha256:" + hashlib.sha256(text).hexdigest()
-        jobs = [submit(service, REQUEST), submit(service, REQUEST, gzip.compress(text))]
+        jobs = [submit(service, REQUEST)]
+        service.wait(jobs[0], 60)
+        for _ in range(3):
+            service.start_worker()
+        jobs.append(submit(service, REQUEST, gzip.compress(text)))
         assert service.request("HEAD", "/v1/modules/" + name)[0] == 200
         inline = dict(REQUEST, module={"inline": text.decode()})
         for body, headers in ((dict(REQUEST, module=name), {}), (dict(REQUEST, labels={"team": "x"}, module=name), {})):

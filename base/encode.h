@@ -1,0 +1,15 @@
+/* Small encodings: base64, and comparison of secrets. */
+#ifndef TOAST_BASE_ENCODE_H
+#define TOAST_BASE_ENCODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* base64 (RFC 4648, padded) of size bytes; out has room for 4 * ((size + 2) / 3) characters and a NUL */
+void encode_base64(const void *bytes, size_t size, char *out);
+/* bytes of hex digits; false: not `size` pairs of lower-case hex digits */
+bool encode_from_hex(const char *hex, unsigned char *out, size_t size);
+/* equality in time that depends on the lengths only */
+bool encode_equal_secret(const char *a, const char *b);
+
+#endif
