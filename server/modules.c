@@ -67,8 +67,7 @@ static bool is_worker(struct exchange *x)
 {
     const char *token = x->server->options->worker_token, *given = request_header(x, "Authorization");
     struct error e;
-    if (token && given && strncmp(given, "Bearer ", 7) == 0 && strlen(given + 7) == strlen(token) &&
-        CRYPTO_memcmp(given + 7, token, strlen(token)) == 0)
+    if (token && given && strncmp(given, "Bearer ", 7) == 0 && encode_equal_secret(given + 7, token))
         return true;
     error_set(&e, ERROR_NOT_FOUND, "there is nothing at this path; see /openapi.json");
     reply_problem(x, &e);
