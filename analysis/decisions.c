@@ -42,7 +42,9 @@ void context_decisions(struct plan_context *c)
     struct plan alone;
     plan_init(&alone, n, &c->mesh);
     for (uint32_t g = 0; g < n->group_count; g++) {
-        if (!n->groups[g].touches_argument || c->group_first[g] == c->group_first[g + 1])
+        /* tokens[:, :-1] leaves the sequence on no argument; it is worth a decision all the same */
+        bool offered_role = n->groups[g].roles & (NDA_COLOR_BATCH | NDA_COLOR_SEQUENCE);
+        if ((!n->groups[g].touches_argument && !offered_role) || c->group_first[g] == c->group_first[g + 1])
             continue;
         for (uint32_t axis = 0; axis < c->mesh.axis_count; axis++) {
             for (uint32_t scope = PLAN_SCOPE_ALL; scope <= PLAN_SCOPE_UPDATE; scope++) {

@@ -68,7 +68,7 @@ const struct nda *plan_context_nda(const struct plan_context *c);
 const struct mesh *plan_context_mesh(const struct plan_context *c);
 /* the plan that the pins alone give: where every replay starts */
 const struct plan *plan_context_start(const struct plan_context *c);
-/* decisions offered (touch an argument, change at least min_effect names when taken alone), in a fixed order */
+/* decisions offered (touch an argument or are batch or sequence; change at least min_effect names when taken alone), in a fixed order */
 const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count);
 
 /* Appends a decision (planner.md section 4, rules a to e). Returns how many names changed; 0 = no effect. */

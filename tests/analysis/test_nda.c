@@ -1,6 +1,7 @@
 /* timeout: 120 */
 /* Counts of every model against what a prototype measured (docs/analysis.md says where ours differ and why), the paper's
  * two examples by name, boxes and paths across, roles, names, trip counts. */
+#include "layers.h"
 #include "load.h"
 
 static const struct {
@@ -40,6 +41,47 @@ static void counts_of_every_model(void **state)
             assert_false(l.nda->sets[s].inconsistent);
         unload(&l);
     }
+}
+
+/* the small models: counts, groups and what is offered on a mesh of 4 x 2 */
+static void small_models(void **state)
+{
+    static const char *const models[] = {"gns", "gpt", "gpt_torch", "itx", "t2b", "t2b_flat", "t2b_remat", "t2b_scan",
+                                         "unet"};
+    struct text out = {0};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct loaded l;
+        struct plan_context *c;
+        struct plan_baseline *baselines;
+        uint32_t count;
+        char path[80];
+        snprintf(path, sizeof path, "tests/models/small/%s.mlir", models[i]);
+        load(&l, path);
+        c = context(&l, "data=4,model=2");
+        text_printf(&out, "%s\n  operations %u names %u colors %u conflicts %u sets %u classes %u boxes %u crossed %u\n",
+                    models[i], nda_operation_count(l.nda), l.nda->name_count, l.nda->color_count, l.nda->conflict_count,
+                    l.nda->set_count, l.nda->class_count, l.nda->boxes, l.nda->crossed_boxes);
+        for (uint32_t g = 0; g < l.nda->group_count; g++)
+            text_printf(&out, "  %s size %lld colors %u names %u%s\n", l.nda->groups[g].label,
+                        (long long)l.nda->groups[g].size, l.nda->groups[g].color_count, l.nda->groups[g].name_count,
+                        l.nda->groups[g].touches_argument ? "" : " (on no argument)");
+        baselines = plan_baselines(c, &count);
+        for (uint32_t k = 0; k < count; k++) {
+            text_printf(&out, "  %s =", baselines[k].name);
+            for (uint32_t d = 0; d < baselines[k].count; d++) {
+                text_add_char(&out, ' ');
+                plan_decision_text(c, baselines[k].decisions[d], &out);
+            }
+            text_add_char(&out, '\n');
+        }
+        for (uint32_t w = 0; w < l.nda->warning_count; w++)
+            text_printf(&out, "  warning: %s\n", l.nda->warnings[w]);
+        free(baselines);
+        plan_context_destroy(c);
+        unload(&l);
+    }
+    assert_golden("small.txt", &out);
+    text_release(&out);
 }
 
 static uint32_t argument_color(const struct nda *n, uint32_t argument, uint32_t atom)
@@ -195,6 +237,38 @@ static void scans_tell_their_trips(void **state)
     unload(&l);
 }
 
+/* a transformer of 4, 18 and 28 layers has one set a layer, and the same classes, groups and decisions */
+static void depth_changes_no_decision(void **state)
+{
+    static const int layers[] = {4, 18, 28};
+    struct text m = {0}, first = {0}, now = {0};
+    for (int i = 0; i < 3; i++) {
+        struct loaded l;
+        struct plan_context *c;
+        uint32_t count;
+        const struct plan_decision *list;
+        layers_generate(&m, layers[i]);
+        load_text(&l, m.at, m.size);
+        c = context(&l, "data=4,model=2");
+        assert_int_equal(l.nda->set_count, layers[i]);
+        now.size = 0;
+        text_printf(&now, "classes %u groups %u:", l.nda->class_count, l.nda->group_count);
+        list = plan_context_decisions(c, &count);
+        for (uint32_t k = 0; k < count; k++) {
+            text_add_char(&now, ' ');
+            plan_decision_text(c, list[k], &now);
+        }
+        if (i == 0)
+            text_add(&first, now.at);
+        assert_string_equal(now.at, first.at);
+        plan_context_destroy(c);
+        unload(&l);
+    }
+    text_release(&m);
+    text_release(&first);
+    text_release(&now);
+}
+
 /* invariants of the tables on a model with everything in it */
 static void edges_go_forward_and_join_equal_atoms(void **state)
 {
@@ -221,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_every_model),
+        cmocka_unit_test(small_models),
         cmocka_unit_test(mlp_has_the_colors_of_figure_4),
         cmocka_unit_test(attention_has_the_conflicts_of_figure_5),
         cmocka_unit_test(a_path_across_splits_the_set),
@@ -228,6 +303,7 @@ int main(void)
         cmocka_unit_test(roles_and_names_of_a_train_step),
         cmocka_unit_test(roles_of_a_decode_step),
         cmocka_unit_test(scans_tell_their_trips),
+        cmocka_unit_test(depth_changes_no_decision),
         cmocka_unit_test(edges_go_forward_and_join_equal_atoms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

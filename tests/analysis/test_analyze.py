@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# label: unit
+# timeout: 120
+"""toast analyze: JSON with the promised keys, the dimension graph, decisions with a mesh, and refusals."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+toast = os.environ['TOAST_BIN'] + '/toast'
+models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models'
+
+
+def run(*args):
+    return subprocess.run([toast, 'analyze', *map(str, args)], capture_output=True, text=True)
+
+
+def check(ok, what):
+    if not ok:
+        sys.exit(f'failed: {what}')
+
+
+for name in ['mlp.mlir', 'paper_attention.mlir', 'small/t2b.mlir', 'small/t2b.loc.mlir.gz', 'itx.mlir.gz']:
+    done = run(models / name, '--json', '--mesh', 'data=4,model=2')
+    check(done.returncode == 0, f'{name}: {done.stderr}')
+    found = json.loads(done.stdout)
+    for key in ['operations', 'values', 'names', 'colors', 'conflicts', 'sets', 'classes', 'groups', 'arguments',
+                'decisions', 'baselines']:
+        check(key in found, f'{name}: no {key}')
+    labels = {g['label'] for g in found['groups']}
+    check(len(labels) == len(found['groups']), f'{name}: labels repeat')
+    names = [a['name'] for a in found['arguments']]
+    check(len(set(names)) == len(names), f'{name}: argument names repeat')
+    for argument in found['arguments']:
+        check(argument['role'] in ('parameter', 'optimizer', 'data', 'cache'), argument)
+        check(all(g in labels for d in argument['dims'] for g in d['groups']), argument)
+
+loc = json.loads(run(models / 'small/t2b.loc.mlir.gz', '--json').stdout)
+check(loc['arguments'][0]['name'] == 'params/embed' and loc['arguments'][-1]['name'] == 'batch/1', 'names by location')
+
+with tempfile.TemporaryDirectory() as scratch:
+    dot = pathlib.Path(scratch) / 'graph.dot'
+    check(run(models / 'paper_attention.mlir', '--dot', dot).returncode == 0, '--dot')
+    text = dot.read_text()
+    check(text.count('color=red, constraint=false') == 5 and text.count('[label=') == 17, 'figure 5d: 5 conflicts, 17 names')
+    bad = pathlib.Path(scratch) / 'bad.mlir'
+    bad.write_text('func.func @main() {\n  %0 = stablehlo.add %a, %b : tensor<4xf32>\n  return\n}\n')
+    done = run(bad)
+    check(done.returncode == 6 and ':2:' in done.stderr, f'undefined value: {done.returncode} {done.stderr}')
+    bad.write_text('func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  return %a : tensor<?xf32>\n}\n')
+    check(run(bad).returncode == 6, 'dynamic dimension')
+
+check(run().returncode == 2, 'no module')
+check(run(models / 'mlp.mlir', '--mesh', 'a=0').returncode == 2, 'zero axis')
+check(run(models / 'mlp.mlir', '--nothing').returncode == 2, 'unknown option')
+check(run('/nonexistent.mlir').returncode != 0, 'no such file')
