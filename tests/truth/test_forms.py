@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: truth
 # timeout: 1200
-"""Random plans of every small model in all three forms, run by XLA on eight CPU devices against the unsharded run.
+"""Random plans and one expert plan of every small model in all three forms, run by XLA on eight CPU devices against the unsharded run.
 
 Few plans a model (bench/truth.py runs many), seeded, on meshes 8, 4x2 and 2x2x2 in turn; one plan with devices in
 another order, one with out-of-range indices where the model has any. $TOAST_TRUTH_SECONDS bounds the time (900): models
@@ -17,7 +17,7 @@ venv.enter()
 
 import candidates  # noqa: E402
 
-PLANS = {"mlp": 6, "paper_attention": 6, "itx": 3, "gpt_torch": 3, "unet": 1, "t2b.loc": 0}
+PLANS = {"mlp": 6, "paper_attention": 6, "itx": 3, "gpt_torch": 3, "t2b_flat": 1, "t2b_remat": 1, "unet": 1, "t2b.loc": 0}
 
 
 def main():
@@ -35,15 +35,17 @@ def main():
             left_out.append(name)
             continue
         subject = candidates.Subject(path, seed, wide=True)
-        for k in range(plans):
-            mesh = candidates.MESHES[(k + seed) % 3]
-            arguments = ["--mesh", mesh, "--random-plan", str(seed * 1000 + k)]
+        tries = [(candidates.MESHES[(k + seed) % 3], ["--random-plan", str(seed * 1000 + k)]) for k in range(plans)]
+        if name in candidates.EXPERT:
+            tries.append(("data=4,model=2", ["--baseline", candidates.EXPERT[name]]))
+        for k, (mesh, plan) in enumerate(tries):
+            arguments = ["--mesh", mesh, *plan]
             try:
                 verdicts = candidates.try_plan(subject, arguments, permute=k % 2 == 1)
             except Exception as e:
                 verdicts = {"manual": ("refused", str(e), 0.0)}
             for form, (status, line, seconds) in verdicts.items():
-                print(f"{name} {mesh} plan {arguments[-1]} {form}: {line} ({seconds:.1f} s)", flush=True)
+                print(f"{name} {mesh} {plan[1]} {form}: {line} ({seconds:.1f} s)", flush=True)
                 ran += 1
                 if status != "equal":
                     bad.append(f"{name} {' '.join(arguments)} --form {form}: {line}")
