@@ -1,4 +1,5 @@
-/* toast interpret: runs a module in our interpreter on seeded inputs and writes inputs and results as .npy files. */
+/* toast interpret: runs a module in our interpreter on seeded inputs and writes inputs and results as .npy
+ * files. */
 #include "base/file.h"
 #include "cli/output.h"
 #include "verify/prove.h"
@@ -48,8 +49,8 @@ static void npy_shape(const struct verify_tensor *t, struct text *out)
 }
 
 /* version 1.0 of the format: magic, header length, a Python dictionary padded to 64 bytes, the elements */
-static enum error_code write_npy(const char *folder, const char *word, uint32_t index, const struct verify_tensor *t,
-                                 struct error *e)
+static enum error_code write_npy(const char *folder, const char *word, uint32_t index,
+                                 const struct verify_tensor *t, struct error *e)
 {
     struct text header = {0}, file = {0};
     text_printf(&header, "{'descr': '%s', 'fortran_order': False, 'shape': ", npy_type(t->element));
@@ -77,10 +78,13 @@ static enum error_code read_npy(const char *folder, uint32_t index, struct verif
     char *path = mem_printf("%s/in%u.npy", folder, index), *bytes = NULL;
     size_t size = 0, body = (size_t)verify_tensor_count(t) * verify_element_size(t->element);
     enum error_code code = file_read(path, (size_t)1 << 34, &bytes, &size, e);
-    size_t header = !code && size >= 10 ? 10 + (unsigned char)bytes[8] + 256 * (size_t)(unsigned char)bytes[9] : 0;
-    if (!code && (header < 10 || header > size || memcmp(bytes, "\x93NUMPY", 6) != 0 || size - header != body ||
-                  !memmem(bytes, header, npy_type(t->element), strlen(npy_type(t->element)))))
-        code = error_set(e, ERROR_INVALID_REQUEST, "%s is not an array of %zu bytes of %s", path, body, npy_type(t->element));
+    size_t header =
+        !code && size >= 10 ? 10 + (unsigned char)bytes[8] + 256 * (size_t)(unsigned char)bytes[9] : 0;
+    if (!code &&
+        (header < 10 || header > size || memcmp(bytes, "\x93NUMPY", 6) != 0 || size - header != body ||
+         !memmem(bytes, header, npy_type(t->element), strlen(npy_type(t->element)))))
+        code = error_set(e, ERROR_INVALID_REQUEST, "%s is not an array of %zu bytes of %s", path, body,
+                         npy_type(t->element));
     if (!code)
         memcpy(t->data, bytes + header, body);
     free(bytes);
@@ -95,7 +99,8 @@ static enum error_code make_inputs(const struct command *c, const struct ir_prog
     enum error_code code = ERROR_OK;
     for (int k = 0; k < 4 && !c->from; k++)
         if (strcmp(c->inputs ? c->inputs : "plain", kinds[k]) == 0)
-            return verify_inputs(p, c->seed ? strtoull(c->seed, NULL, 10) : 1, (enum verify_inputs_mode)k, in, e);
+            return verify_inputs(p, c->seed ? strtoull(c->seed, NULL, 10) : 1, (enum verify_inputs_mode)k, in,
+                                 e);
     if (!c->from)
         return error_set(e, ERROR_USAGE, "--inputs is plain, moments, wild or negative, not '%s'", c->inputs);
     for (uint32_t i = 0; i < p->blocks[block].arg_count && !code; i++) {
@@ -113,7 +118,8 @@ static enum error_code run(const struct command *c, struct error *e)
         return code;
     uint32_t block = ir_region_block(&p, ir_function(&p, "main"), 0), last = ir_block_terminator(&p, block);
     uint32_t in_count = p.blocks[block].arg_count, out_count = p.ops[last].operand_count;
-    struct verify_tensor *in = mem_zalloc(in_count + 1, sizeof *in), *out = mem_zalloc(out_count + 1, sizeof *out);
+    struct verify_tensor *in = mem_zalloc(in_count + 1, sizeof *in),
+                         *out = mem_zalloc(out_count + 1, sizeof *out);
     struct verify_statistics s = {0};
     code = make_inputs(c, &p, block, in, e);
     double start = cli_seconds();
@@ -126,8 +132,10 @@ static enum error_code run(const struct command *c, struct error *e)
     for (uint32_t i = 0; i < out_count && !code && c->output; i++)
         code = write_npy(c->output, "out", i, &out[i], e);
     if (!code)
-        printf("%u arguments, %u results; %llu ops (%llu more shared between devices), %llu collectives, %.3g operations"
-               " in %.3f s\n", in_count, out_count, (unsigned long long)s.ops_executed, (unsigned long long)s.ops_shared,
+        printf("%u arguments, %u results; %llu ops (%llu more shared between devices), %llu collectives, "
+               "%.3g operations"
+               " in %.3f s\n",
+               in_count, out_count, (unsigned long long)s.ops_executed, (unsigned long long)s.ops_shared,
                (unsigned long long)s.collectives, (double)s.operations, seconds);
     for (uint32_t i = 0; i < in_count; i++)
         verify_tensor_release(&in[i]);

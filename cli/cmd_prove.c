@@ -10,7 +10,8 @@
 
 static const char usage[] =
     "usage: toast prove MODULE --plan plan.json\n"
-    "       toast prove MODULE --mesh data=4,model=2 [--decisions LIST | --baseline NAME | --random-plan SEED]\n"
+    "       toast prove MODULE --mesh data=4,model=2 [--decisions LIST | --baseline NAME | --random-plan "
+    "SEED]\n"
     "       toast prove MODULE --mesh data=4,model=2 --random-plans N [--first SEED]\n\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh)\n"
     "  --mesh AXES           mesh axes, outermost first\n"
@@ -21,7 +22,8 @@ static const char usage[] =
     "  --inputs SEED         seed of the inputs; default 1\n"
     "  --json                proof.json on standard output\n\n"
     "Both the manual and the local form are run, all devices in this process.\n"
-    "exit status: 0 equal, 1 different, 2 usage or not run (too large, an op that is not interpreted), 6 module refused\n";
+    "exit status: 0 equal, 1 different, 2 usage or not run (too large, an op that is not interpreted), 6 "
+    "module refused\n";
 
 struct command {
     struct cli_choice choice;
@@ -49,9 +51,11 @@ static enum error_code parse(struct command *c, int argc, char **argv, struct er
         else if (strcmp(argv[i], "--json") == 0)
             c->json = true;
         else if (argv[i][0] == '-' && argv[i][1])
-            return error_set(e, ERROR_USAGE, "there is no option %.60s; toast prove --help lists them", argv[i]);
+            return error_set(e, ERROR_USAGE, "there is no option %.60s; toast prove --help lists them",
+                             argv[i]);
         else if (c->module)
-            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", c->module, argv[i]);
+            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", c->module,
+                             argv[i]);
         else
             c->module = argv[i];
     }
@@ -68,13 +72,15 @@ static int status_of(enum verify_status s)
     return s == VERIFY_PROOF_EQUAL ? 0 : s == VERIFY_PROOF_FAILED ? 1 : 2;
 }
 
-static enum error_code prove_one(struct command *c, const struct ir_program *prepared, int *status, struct error *e)
+static enum error_code prove_one(struct command *c, const struct ir_program *prepared, int *status,
+                                 struct error *e)
 {
     struct spmd_local local = {0};
     struct proof_result proof;
     enum error_code code = spmd_walk(c->choice.context, &c->choice.chosen, &c->choice.walk, &local, e);
     if (!code)
-        code = proof_run(prepared, c->choice.context, &c->choice.chosen, &local, number(c->inputs, 1), NULL, &proof, e);
+        code = proof_run(prepared, c->choice.context, &c->choice.chosen, &local, number(c->inputs, 1), NULL,
+                         &proof, e);
     spmd_local_release(&local);
     if (code)
         return code;
@@ -85,17 +91,20 @@ static enum error_code prove_one(struct command *c, const struct ir_program *pre
         free(json);
         return ERROR_OK;
     }
-    double worst = proof.manual.max_error > proof.local.max_error ? proof.manual.max_error : proof.local.max_error;
-    printf("%s: largest error %.3g of the result's magnitude, tolerance %.3g; %u runs of each form, %llu collectives%s%s\n",
+    double worst =
+        proof.manual.max_error > proof.local.max_error ? proof.manual.max_error : proof.local.max_error;
+    printf("%s: largest error %.3g of the result's magnitude, tolerance %.3g; %u runs of each form, %llu "
+           "collectives%s%s\n",
            verify_status_text(proof.status), worst, proof.manual.tolerance, proof.manual.runs,
-           (unsigned long long)(proof.manual.collectives + proof.local.collectives), proof.reason[0] ? "\n" : "",
-           proof.reason);
+           (unsigned long long)(proof.manual.collectives + proof.local.collectives),
+           proof.reason[0] ? "\n" : "", proof.reason);
     return ERROR_OK;
 }
 
 /* one random plan against the kept results; prints what is not equal */
 static enum error_code prove_seed(struct command *c, const struct verify_reference *reference, uint64_t seed,
-                                  struct spmd_local *local, uint32_t counts[3], double *worst, struct error *e)
+                                  struct spmd_local *local, uint32_t counts[3], double *worst,
+                                  struct error *e)
 {
     struct rng r = {.state = seed};
     struct plan p = {0};
@@ -110,13 +119,16 @@ static enum error_code prove_seed(struct command *c, const struct verify_referen
     if (code)
         return code;
     counts[proof.status]++;
-    *worst = proof.manual.max_error > *worst && proof.status == VERIFY_PROOF_EQUAL ? proof.manual.max_error : *worst;
+    *worst = proof.manual.max_error > *worst && proof.status == VERIFY_PROOF_EQUAL ? proof.manual.max_error
+                                                                                   : *worst;
     if (proof.status != VERIFY_PROOF_EQUAL)
-        printf("random plan %llu: %s: %s\n", (unsigned long long)seed, verify_status_text(proof.status), proof.reason);
+        printf("random plan %llu: %s: %s\n", (unsigned long long)seed, verify_status_text(proof.status),
+               proof.reason);
     return ERROR_OK;
 }
 
-static enum error_code prove_many(struct command *c, const struct ir_program *prepared, int *status, struct error *e)
+static enum error_code prove_many(struct command *c, const struct ir_program *prepared, int *status,
+                                  struct error *e)
 {
     struct verify_reference *reference = NULL;
     struct spmd_local local = {0};
@@ -129,15 +141,17 @@ static enum error_code prove_many(struct command *c, const struct ir_program *pr
         enum error_code one = prove_seed(c, reference, seed, &local, counts, &worst, &own);
         if (one) {
             counts[VERIFY_PROOF_FAILED]++;
-            printf("random plan %llu: %s: line %d: %s\n", (unsigned long long)seed, error_code_text(one), own.line, own.message);
+            printf("random plan %llu: %s: line %d: %s\n", (unsigned long long)seed, error_code_text(one),
+                   own.line, own.message);
         }
     }
     spmd_local_release(&local);
     verify_reference_destroy(reference);
     if (code)
         return code;
-    printf("%s: %u equal, %u failed, %u not run; largest error %.3g; %.1f s\n", c->module, counts[VERIFY_PROOF_EQUAL],
-           counts[VERIFY_PROOF_FAILED], counts[VERIFY_PROOF_NOT_RUN], worst, cli_seconds() - start);
+    printf("%s: %u equal, %u failed, %u not run; largest error %.3g; %.1f s\n", c->module,
+           counts[VERIFY_PROOF_EQUAL], counts[VERIFY_PROOF_FAILED], counts[VERIFY_PROOF_NOT_RUN], worst,
+           cli_seconds() - start);
     *status = counts[VERIFY_PROOF_FAILED] ? 1 : counts[VERIFY_PROOF_NOT_RUN] ? 2 : 0;
     return ERROR_OK;
 }

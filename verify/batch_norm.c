@@ -5,15 +5,16 @@
 #include <stdlib.h>
 
 struct norm {
-    int64_t features, inner, count;   /* feature of element i is i / inner % features */
+    int64_t features, inner, count; /* feature of element i is i / inner % features */
     double epsilon;
-    double *sum, *mean, *variance, *other;   /* one a feature */
+    double *sum, *mean, *variance, *other; /* one a feature */
 };
 
 static double get(const struct verify_value *v, int64_t i)
 {
     i = v->splat ? 0 : i;
-    return v->type->element == IR_F64 ? ((const double *)verify_data(v))[i] : (double)((const float *)verify_data(v))[i];
+    return v->type->element == IR_F64 ? ((const double *)verify_data(v))[i]
+                                      : (double)((const float *)verify_data(v))[i];
 }
 
 static void put(struct verify_value *v, int64_t i, double x)
@@ -21,7 +22,8 @@ static void put(struct verify_value *v, int64_t i, double x)
     if (v->type->element == IR_F64)
         ((double *)verify_data(v))[i] = x;
     else
-        ((float *)verify_data(v))[i] = v->type->element == IR_F32 ? (float)x : verify_round((enum ir_element)v->type->element, x);
+        ((float *)verify_data(v))[i] =
+            v->type->element == IR_F32 ? (float)x : verify_round((enum ir_element)v->type->element, x);
 }
 
 static void training(const struct norm *n, struct verify_value *in, struct verify_value *out)
@@ -43,7 +45,9 @@ static void training(const struct norm *n, struct verify_value *in, struct verif
     }
     for (int64_t i = 0; i < n->count; i++) {
         int64_t f = i / n->inner % n->features;
-        put(&out[0], i, (get(&in[0], i) - n->mean[f]) / sqrt(n->variance[f] + n->epsilon) * get(&in[1], f) + get(&in[2], f));
+        put(&out[0], i,
+            (get(&in[0], i) - n->mean[f]) / sqrt(n->variance[f] + n->epsilon) * get(&in[1], f) +
+                get(&in[2], f));
     }
 }
 
@@ -72,7 +76,8 @@ static void gradient(const struct norm *n, struct verify_value *in, struct verif
     for (int64_t i = 0; i < n->count; i++) {
         int64_t f = i / n->inner % n->features;
         double v = get(&in[3], f) + n->epsilon;
-        double inner = each * get(&in[4], i) - n->sum[f] - (get(&in[0], i) - get(&in[2], f)) * n->other[f] / v;
+        double inner =
+            each * get(&in[4], i) - n->sum[f] - (get(&in[0], i) - get(&in[2], f)) * n->other[f] / v;
         put(&out[0], i, get(&in[1], f) / sqrt(v) / each * inner);
     }
 }
@@ -83,11 +88,13 @@ enum error_code verify_eval_batch_norm(struct verify_state *s, uint32_t op, stru
     const struct ir_op *o = &s->p->ops[op];
     int64_t dim = ir_int(s->p, op, "feature_index", -1);
     const struct ir_attr *epsilon = ir_attr_find(s->p, op, "epsilon");
-    uint32_t operands = o->code == IR_BATCH_NORM_TRAINING ? 3 : 5, results = o->code == IR_BATCH_NORM_INFERENCE ? 1 : 3;
-    if (o->operand_count != operands || o->result_count != results || dim < 0 || dim >= in->type->rank || !epsilon ||
-        epsilon->kind != IR_ATTR_FLOAT)
+    uint32_t operands = o->code == IR_BATCH_NORM_TRAINING ? 3 : 5,
+             results = o->code == IR_BATCH_NORM_INFERENCE ? 1 : 3;
+    if (o->operand_count != operands || o->result_count != results || dim < 0 || dim >= in->type->rank ||
+        !epsilon || epsilon->kind != IR_ATTR_FLOAT)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operands, feature_index or epsilon do not fit");
-    struct norm n = {.features = ir_type_dims(s->p, in->type)[dim], .inner = 1, .count = verify_type_count(s, in->type)};
+    struct norm n = {
+        .features = ir_type_dims(s->p, in->type)[dim], .inner = 1, .count = verify_type_count(s, in->type)};
     n.epsilon = (double)strtof(ir_string(s->p, epsilon->first), NULL);
     for (uint32_t i = (uint32_t)dim + 1; i < in->type->rank; i++)
         n.inner *= ir_type_dims(s->p, in->type)[i];

@@ -1,7 +1,7 @@
 /* Collectives: with every device's operand at hand, each is a few copies.
  *
- * Style (interpret.h) is settled by the first one. Groups must hold every device exactly once; the result of a
- * group whose members all get the same (all_gather, all_reduce) is one buffer that they share. */
+ * Style (interpret.h) is settled by the first one. Groups must hold every device exactly once; the result of
+ * a group whose members all get the same (all_gather, all_reduce) is one buffer that they share. */
 #include "verify/value.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 struct groups {
     int64_t *ids;
-    uint32_t count, size;   /* rows x columns, -1 pads a row */
+    uint32_t count, size; /* rows x columns, -1 pads a row */
 };
 
 static int64_t channel_of(const struct verify_state *s, uint32_t op)
@@ -27,9 +27,10 @@ static enum error_code settle(struct verify_state *s, uint32_t op, enum verify_s
     if (s->style == VERIFY_STYLE_ANY)
         s->style = style;
     if (s->style != style)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e,
-                           "a %s-style collective in a %s-style module: XLA would silently compute something else",
-                           names[style], names[s->style]);
+        return verify_fail(
+            s, op, ERROR_INVALID_MODULE, e,
+            "a %s-style collective in a %s-style module: XLA would silently compute something else",
+            names[style], names[s->style]);
     return ERROR_OK;
 }
 
@@ -45,10 +46,12 @@ static enum error_code check_style(struct verify_state *s, uint32_t op, struct e
     if (code == IR_REPLICA_ID)
         return settle(s, op, VERIFY_STYLE_REPLICA, e);
     if (global && channel <= 0)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "channel_id must be positive when use_global_device_ids is set");
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                           "channel_id must be positive when use_global_device_ids is set");
     if (channel > 0 && needs_global && !global)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e,
-                           "a channel without use_global_device_ids groups replicas and partitions together: not interpreted");
+                           "a channel without use_global_device_ids groups replicas and partitions together: "
+                           "not interpreted");
     return settle(s, op, channel > 0 ? VERIFY_STYLE_PARTITION : VERIFY_STYLE_REPLICA, e);
 }
 
@@ -59,7 +62,7 @@ static enum error_code groups_of(struct verify_state *s, uint32_t op, uint32_t d
     uint32_t covered = 0;
     bool fits = true;
     g->ids = ir_matrix(s->p, op, "replica_groups", &g->count, &g->size);
-    if (!g->ids || (size_t)g->count * g->size == 0) {   /* empty: one group of all */
+    if (!g->ids || (size_t)g->count * g->size == 0) { /* empty: one group of all */
         const struct ir_attr *a = ir_attr_find(s->p, op, "replica_groups");
         free(g->ids);
         g->count = 1;
@@ -84,8 +87,8 @@ static enum error_code groups_of(struct verify_state *s, uint32_t op, uint32_t d
     }
     free(seen);
     if (!fits || covered != devices)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "replica_groups must hold each of %u devices exactly once",
-                           devices);
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                           "replica_groups must hold each of %u devices exactly once", devices);
     return ERROR_OK;
 }
 
@@ -98,8 +101,8 @@ static uint32_t group_size(const struct groups *g, uint32_t row)
 }
 
 /* copies a part: `from` dims at an offset along `dim` of the whole, either way */
-static void copy_part(const struct verify_state *s, const struct ir_type *part, const struct ir_type *whole, uint32_t dim,
-                      int64_t at, void *whole_data, void *part_data, bool into_whole)
+static void copy_part(const struct verify_state *s, const struct ir_type *part, const struct ir_type *whole,
+                      uint32_t dim, int64_t at, void *whole_data, void *part_data, bool into_whole)
 {
     int64_t wide[IR_MAX_RANK], narrow[IR_MAX_RANK];
     size_t size = verify_element_size((enum ir_element)part->element);
@@ -113,8 +116,8 @@ static void copy_part(const struct verify_state *s, const struct ir_type *part, 
 }
 
 /* whether `whole` is `part` with dimension `dim` times n */
-static bool scales(const struct verify_state *s, const struct ir_type *part, const struct ir_type *whole, int64_t dim,
-                   int64_t n)
+static bool scales(const struct verify_state *s, const struct ir_type *part, const struct ir_type *whole,
+                   int64_t dim, int64_t n)
 {
     if (part->rank != whole->rank || part->element != whole->element || dim < 0 || dim >= part->rank)
         return false;
@@ -124,22 +127,24 @@ static bool scales(const struct verify_state *s, const struct ir_type *part, con
     return true;
 }
 
-static enum error_code all_gather(struct verify_state *s, uint32_t op, uint32_t devices, const int64_t *ids, uint32_t n,
-                                  struct verify_value *in, struct verify_value *out, struct error *e)
+static enum error_code all_gather(struct verify_state *s, uint32_t op, uint32_t devices, const int64_t *ids,
+                                  uint32_t n, struct verify_value *in, struct verify_value *out,
+                                  struct error *e)
 {
     int64_t dim = ir_int(s->p, op, "all_gather_dim", -1);
     for (uint32_t i = 0; i < s->p->ops[op].operand_count; i++) {
         struct verify_value *a = in + i * devices, *r = out + i * devices;
         if (!scales(s, a->type, r->type, dim, n))
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "result %u is not operand times %u along dimension %lld", i,
-                               n, (long long)dim);
+            return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                               "result %u is not operand times %u along dimension %lld", i, n,
+                               (long long)dim);
         struct verify_value *first = &r[ids[0]];
         verify_value_alloc(s, first, false);
         for (uint32_t k = 0; k < n; k++) {
             struct verify_value *from = &a[ids[k]];
             verify_value_dense(s, from);
-            copy_part(s, from->type, r->type, (uint32_t)dim, k * ir_type_dims(s->p, from->type)[dim], verify_data(first),
-                      verify_data(from), true);
+            copy_part(s, from->type, r->type, (uint32_t)dim, k * ir_type_dims(s->p, from->type)[dim],
+                      verify_data(first), verify_data(from), true);
         }
         for (uint32_t k = 1; k < n; k++)
             verify_value_share(&r[ids[k]], first);
@@ -175,7 +180,8 @@ static enum error_code combine(struct verify_state *s, uint32_t op, const int64_
         memcpy(verify_data(out), verify_data(&a[ids[0]]), (size_t)count * verify_element_size(element));
         void *results[1] = {verify_data(out)};
         for (uint32_t k = 1; k < n; k++) {
-            struct verify_array args[2] = {{element, false, results[0]}, {element, false, verify_data(&a[ids[k]])}};
+            struct verify_array args[2] = {{element, false, results[0]},
+                                           {element, false, verify_data(&a[ids[k]])}};
             verify_lanes_run(lanes, args, count, results);
         }
     }
@@ -183,13 +189,15 @@ static enum error_code combine(struct verify_state *s, uint32_t op, const int64_
     return code;
 }
 
-static enum error_code all_reduce(struct verify_state *s, uint32_t op, uint32_t devices, const int64_t *ids, uint32_t n,
-                                  struct verify_value *in, struct verify_value *out, struct error *e)
+static enum error_code all_reduce(struct verify_state *s, uint32_t op, uint32_t devices, const int64_t *ids,
+                                  uint32_t n, struct verify_value *in, struct verify_value *out,
+                                  struct error *e)
 {
     for (uint32_t i = 0; i < s->p->ops[op].operand_count; i++) {
         struct verify_value sum = {0}, *r = out + i * devices;
         if (!scales(s, in[i * devices].type, r->type, 0, 1) && in[i * devices].type != r->type)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "result %u has another type than its operand", i);
+            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "result %u has another type than its operand",
+                               i);
         enum error_code code = combine(s, op, ids, n, in + i * devices, &sum, e);
         if (code)
             return code;
@@ -200,31 +208,34 @@ static enum error_code all_reduce(struct verify_state *s, uint32_t op, uint32_t 
     return ERROR_OK;
 }
 
-static enum error_code reduce_scatter(struct verify_state *s, uint32_t op, uint32_t devices, const int64_t *ids,
-                                      uint32_t n, struct verify_value *in, struct verify_value *out, struct error *e)
+static enum error_code reduce_scatter(struct verify_state *s, uint32_t op, uint32_t devices,
+                                      const int64_t *ids, uint32_t n, struct verify_value *in,
+                                      struct verify_value *out, struct error *e)
 {
     int64_t dim = ir_int(s->p, op, "scatter_dimension", -1);
     for (uint32_t i = 0; i < s->p->ops[op].operand_count; i++) {
         struct verify_value sum = {0}, *r = out + i * devices;
         if (!scales(s, r->type, in[i * devices].type, dim, n))
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand is not result times %u along dimension %lld", n,
-                               (long long)dim);
+            return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                               "operand is not result times %u along dimension %lld", n, (long long)dim);
         enum error_code code = combine(s, op, ids, n, in + i * devices, &sum, e);
         if (code)
             return code;
         for (uint32_t k = 0; k < n; k++) {
             verify_value_alloc(s, &r[ids[k]], false);
-            copy_part(s, r->type, sum.type, (uint32_t)dim, k * ir_type_dims(s->p, r->type)[dim], verify_data(&sum),
-                      verify_data(&r[ids[k]]), false);
+            copy_part(s, r->type, sum.type, (uint32_t)dim, k * ir_type_dims(s->p, r->type)[dim],
+                      verify_data(&sum), verify_data(&r[ids[k]]), false);
         }
         verify_value_drop(s, &sum);
     }
     return ERROR_OK;
 }
 
-/* device k gets block k of every member along split_dimension, joined in group order along concat_dimension */
-static enum error_code all_to_all(struct verify_state *s, uint32_t op, uint32_t devices, const int64_t *ids, uint32_t n,
-                                  struct verify_value *in, struct verify_value *out, struct error *e)
+/* device k gets block k of every member along split_dimension, joined in group order along concat_dimension
+ */
+static enum error_code all_to_all(struct verify_state *s, uint32_t op, uint32_t devices, const int64_t *ids,
+                                  uint32_t n, struct verify_value *in, struct verify_value *out,
+                                  struct error *e)
 {
     int64_t split = ir_int(s->p, op, "split_dimension", -1), join = ir_int(s->p, op, "concat_dimension", -1);
     if (ir_int(s->p, op, "split_count", n) != n)
@@ -234,7 +245,8 @@ static enum error_code all_to_all(struct verify_state *s, uint32_t op, uint32_t 
         const int64_t *from = ir_type_dims(s->p, a->type), *to = ir_type_dims(s->p, r->type);
         int64_t block[IR_MAX_RANK], fs[IR_MAX_RANK], ts[IR_MAX_RANK];
         uint32_t rank = a->type->rank;
-        if (split < 0 || split >= rank || join < 0 || join >= rank || r->type->rank != rank || from[split] % n)
+        if (split < 0 || split >= rank || join < 0 || join >= rank || r->type->rank != rank ||
+            from[split] % n)
             return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u cannot be split", i);
         for (uint32_t k = 0; k < rank; k++) {
             block[k] = from[k] / (k == (uint32_t)split ? n : 1);
@@ -249,8 +261,9 @@ static enum error_code all_to_all(struct verify_state *s, uint32_t op, uint32_t 
         for (uint32_t me = 0; me < n; me++) {
             verify_value_alloc(s, &r[ids[me]], false);
             for (uint32_t k = 0; k < n; k++)
-                verify_copy((size_t)size, rank, block, (char *)verify_data(&r[ids[me]]) + k * block[join] * ts[join] * size,
-                            ts, (char *)verify_data(&a[ids[k]]) + me * block[split] * fs[split] * size, fs);
+                verify_copy((size_t)size, rank, block,
+                            (char *)verify_data(&r[ids[me]]) + k * block[join] * ts[join] * size, ts,
+                            (char *)verify_data(&a[ids[k]]) + me * block[split] * fs[split] * size, fs);
         }
     }
     return ERROR_OK;
@@ -262,7 +275,8 @@ static void zeros(struct verify_state *s, struct verify_value *v)
     memset(verify_data(v), 0, verify_element_size((enum ir_element)v->type->element));
 }
 
-/* collective_permute (source_target_pairs) and collective_broadcast (first of each group); others get zeros */
+/* collective_permute (source_target_pairs) and collective_broadcast (first of each group); others get zeros
+ */
 static enum error_code permute(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *in,
                                struct verify_value *out, struct error *e)
 {
@@ -278,9 +292,11 @@ static enum error_code permute(struct verify_state *s, uint32_t op, uint32_t dev
             int64_t from = ids[i * columns], to = ids[i * columns + k];
             if (to == -1 && broadcast)
                 continue;
-            if (from < 0 || from >= devices || to < 0 || to >= devices || out[to].buffer || (!broadcast && sent[from]))
-                code = verify_fail(s, op, ERROR_INVALID_MODULE, e, "device %lld or %lld is out of range or named twice",
-                                   (long long)from, (long long)to);
+            if (from < 0 || from >= devices || to < 0 || to >= devices || out[to].buffer ||
+                (!broadcast && sent[from]))
+                code = verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                                   "device %lld or %lld is out of range or named twice", (long long)from,
+                                   (long long)to);
             else
                 verify_value_share(&out[to], &in[from]);
             if (!code)
@@ -303,8 +319,8 @@ static void own_id(struct verify_state *s, uint32_t devices, struct verify_value
     }
 }
 
-static enum error_code in_groups(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *in,
-                                 struct verify_value *out, struct error *e)
+static enum error_code in_groups(struct verify_state *s, uint32_t op, uint32_t devices,
+                                 struct verify_value *in, struct verify_value *out, struct error *e)
 {
     struct groups g = {0};
     enum error_code code = groups_of(s, op, devices, &g, e);

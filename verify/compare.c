@@ -27,14 +27,16 @@ static double get(const struct verify_tensor *t, int64_t i)
     return 0;
 }
 
-static void found(struct verify_difference *d, uint32_t result, int64_t index, double a, double b, double error)
+static void found(struct verify_difference *d, uint32_t result, int64_t index, double a, double b,
+                  double error)
 {
     d->result = result;
     d->index = index;
     d->reference = a;
     d->candidate = b;
     d->worst = error;
-    snprintf(d->what, sizeof d->what, "result %u[%lld] is %.9g instead of %.9g", result, (long long)index, b, a);
+    snprintf(d->what, sizeof d->what, "result %u[%lld] is %.9g instead of %.9g", result, (long long)index, b,
+             a);
 }
 
 static void compare_whole(const struct verify_tensor *a, const struct verify_tensor *b, uint32_t result,
@@ -80,8 +82,9 @@ static void compare_float(const struct verify_tensor *a, const struct verify_ten
     }
 }
 
-struct verify_difference verify_compare(const struct verify_tensor *reference, const struct verify_tensor *candidate,
-                                        uint32_t count, double tolerance, double floor)
+struct verify_difference verify_compare(const struct verify_tensor *reference,
+                                        const struct verify_tensor *candidate, uint32_t count,
+                                        double tolerance, double floor)
 {
     struct verify_difference d = {.verdict = VERIFY_EQUAL, .result = IR_NONE};
     for (uint32_t r = 0; r < count; r++) {
@@ -109,8 +112,10 @@ double verify_tolerance(const struct ir_program *p)
         enum ir_element element = (enum ir_element)p->types[i].element;
         if (p->types[i].kind != IR_TYPE_TENSOR)
             continue;
-        double t = element == IR_F32 || element == IR_C64 ? 5e-5 : element == IR_F16 ? 4e-3
-                 : ir_element_is_float(element) && element != IR_F64 ? 3e-2 : 0;
+        double t = element == IR_F32 || element == IR_C64              ? 5e-5
+                   : element == IR_F16                                 ? 4e-3
+                   : ir_element_is_float(element) && element != IR_F64 ? 3e-2
+                                                                       : 0;
         tolerance = t > tolerance ? t : tolerance;
     }
     return tolerance;

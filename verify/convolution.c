@@ -1,8 +1,8 @@
 /* convolution in full: strides, padding (also negative), both dilations, reversal, feature and batch groups.
  *
- * For each group a matrix product: rows are the group's output features, columns the output positions of all batch
- * elements, the depth runs over kernel positions and input features. A column's row of the packed input is zero
- * where the window lies on padding or between dilated elements. */
+ * For each group a matrix product: rows are the group's output features, columns the output positions of all
+ * batch elements, the depth runs over kernel positions and input features. A column's row of the packed input
+ * is zero where the window lies on padding or between dilated elements. */
 #include "verify/value.h"
 
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 struct conv {
     struct ir_conv a;
     uint32_t spatial;
-    int64_t in_size[IR_MAX_RANK], out_size[IR_MAX_RANK], window;          /* window = product of kernel sizes */
-    int64_t in_stride[IR_MAX_RANK], in_batch, in_feature;                 /* strides in elements */
+    int64_t in_size[IR_MAX_RANK], out_size[IR_MAX_RANK], window; /* window = product of kernel sizes */
+    int64_t in_stride[IR_MAX_RANK], in_batch, in_feature;        /* strides in elements */
     int64_t kernel_stride[IR_MAX_RANK], kernel_in, kernel_out;
-    int64_t batches, positions, features_in, features_out;                /* of one group */
-    int64_t batch_first, feature_first, out_first;                        /* of the current group */
+    int64_t batches, positions, features_in, features_out; /* of one group */
+    int64_t batch_first, feature_first, out_first;         /* of the current group */
     const float *in32, *kernel32;
     const double *in64, *kernel64;
     int64_t *steps[IR_MAX_RANK];
@@ -39,14 +39,15 @@ static void pack_kernel(const void *context, int64_t first, int64_t count, int64
         }
         for (int64_t f = 0; f < c->features_in; f++, panel += width)
             for (int64_t i = 0; i < width; i++)
-                panel[i] = i < count ? load(c->kernel32, c->kernel64, place + f * c->kernel_in +
-                                                                          (c->out_first + first + i) * c->kernel_out)
-                                     : 0;
+                panel[i] = i < count
+                               ? load(c->kernel32, c->kernel64,
+                                      place + f * c->kernel_in + (c->out_first + first + i) * c->kernel_out)
+                               : 0;
     }
 }
 
-/* per spatial dimension: input offset at [position * size + window position], or NOWHERE on padding and between
- * dilated elements */
+/* per spatial dimension: input offset at [position * size + window position], or NOWHERE on padding and
+ * between dilated elements */
 static void make_steps(struct conv *c)
 {
     for (uint32_t i = 0; i < c->spatial; i++) {
@@ -57,7 +58,8 @@ static void make_steps(struct conv *c)
             for (int64_t w = 0; w < size; w++) {
                 int64_t k = v->reversal.count > i && v->reversal.at[i] ? size - 1 - w : w;
                 int64_t x = p * v->stride.at[i] + k * v->window_dilation.at[i] - v->low.at[i];
-                bool there = x >= 0 && x % v->base_dilation.at[i] == 0 && x / v->base_dilation.at[i] < c->in_size[i];
+                bool there =
+                    x >= 0 && x % v->base_dilation.at[i] == 0 && x / v->base_dilation.at[i] < c->in_size[i];
                 c->steps[i][p * size + w] = there ? x / v->base_dilation.at[i] * c->in_stride[i] : NOWHERE;
             }
     }
@@ -83,7 +85,8 @@ static void pack_input(const void *context, int64_t first, int64_t count, int64_
     int64_t position[16][IR_MAX_RANK], base[16], at[16];
     for (int64_t i = 0; i < count; i++) {
         int64_t rest = (first + i) % c->positions;
-        base[i] = (c->batch_first + (first + i) / c->positions) * c->in_batch + c->feature_first * c->in_feature;
+        base[i] =
+            (c->batch_first + (first + i) / c->positions) * c->in_batch + c->feature_first * c->in_feature;
         for (uint32_t d = c->spatial; d-- > 0;) {
             position[i][d] = rest % c->out_size[d];
             rest /= c->out_size[d];
@@ -100,8 +103,10 @@ static void pack_input(const void *context, int64_t first, int64_t count, int64_
     }
 }
 
-/* sums[feature][batch][position] of the current group into the output's own layout; rounded is as large as sums */
-static void put(const struct conv *c, const double *sums, void *rounded, const int64_t *out_strides, struct verify_value *out)
+/* sums[feature][batch][position] of the current group into the output's own layout; rounded is as large as
+ * sums */
+static void put(const struct conv *c, const double *sums, void *rounded, const int64_t *out_strides,
+                struct verify_value *out)
 {
     enum ir_element element = (enum ir_element)out->type->element;
     size_t size = verify_element_size(element);
@@ -113,8 +118,8 @@ static void put(const struct conv *c, const double *sums, void *rounded, const i
     }
     verify_store_sums(element, sums, rounded, c->features_out * c->batches * c->positions);
     verify_strides(c->spatial + 2, dims, from);
-    verify_copy(size, c->spatial + 2, dims, (char *)verify_data(out) + (size_t)(c->out_first * to[0]) * size, to, rounded,
-                from);
+    verify_copy(size, c->spatial + 2, dims, (char *)verify_data(out) + (size_t)(c->out_first * to[0]) * size,
+                to, rounded, from);
 }
 
 static bool setup(const struct verify_state *s, struct conv *c, const struct verify_value *in,
@@ -125,8 +130,8 @@ static bool setup(const struct verify_state *s, struct conv *c, const struct ver
     const int64_t *result = ir_type_dims(s->p, out->type);
     int64_t fg = c->a.feature_groups, bg = c->a.batch_groups;
     c->spatial = c->a.input_spatial.count;
-    if (in[0].type->rank != c->spatial + 2 || in[1].type->rank != c->spatial + 2 || out->type->rank != c->spatial + 2 ||
-        fg < 1 || bg < 1 || (fg > 1 && bg > 1))
+    if (in[0].type->rank != c->spatial + 2 || in[1].type->rank != c->spatial + 2 ||
+        out->type->rank != c->spatial + 2 || fg < 1 || bg < 1 || (fg > 1 && bg > 1))
         return false;
     verify_strides(in[0].type->rank, dims, strides);
     c->in_batch = strides[c->a.input_batch];
@@ -150,7 +155,8 @@ static bool setup(const struct verify_state *s, struct conv *c, const struct ver
     c->features_in = kernel[c->a.kernel_input];
     c->features_out = kernel[c->a.kernel_output] / (fg * bg);
     return c->batches * bg == dims[c->a.input_batch] && c->features_in * fg == dims[c->a.input_feature] &&
-           c->features_out * fg * bg == result[c->a.output_feature] && result[c->a.output_batch] == c->batches;
+           c->features_out * fg * bg == result[c->a.output_feature] &&
+           result[c->a.output_batch] == c->batches;
 }
 
 enum error_code verify_eval_convolution(struct verify_state *s, uint32_t op, struct verify_value *in,
@@ -169,19 +175,22 @@ enum error_code verify_eval_convolution(struct verify_state *s, uint32_t op, str
             verify_value_dense(s, &in[i]);
     }
     *(in[0].type->element == IR_F64 ? (const void **)&c.in64 : (const void **)&c.in32) = verify_data(&in[0]);
-    *(in[1].type->element == IR_F64 ? (const void **)&c.kernel64 : (const void **)&c.kernel32) = verify_data(&in[1]);
+    *(in[1].type->element == IR_F64 ? (const void **)&c.kernel64 : (const void **)&c.kernel32) =
+        verify_data(&in[1]);
     verify_value_alloc(s, out, false);
     verify_strides(out->type->rank, ir_type_dims(s->p, out->type), out_strides);
     make_steps(&c);
     struct verify_buffer *owner, *owner_rounded;
     int64_t columns = c.batches * c.positions;
     double *sums = verify_scratch(s, (size_t)(c.features_out * columns + 8) * sizeof(double), &owner);
-    void *rounded = verify_scratch(s, (size_t)(c.features_out * columns + 8) * sizeof(double), &owner_rounded);
+    void *rounded =
+        verify_scratch(s, (size_t)(c.features_out * columns + 8) * sizeof(double), &owner_rounded);
     for (int64_t g = 0; g < c.a.feature_groups * c.a.batch_groups; g++) {
         c.out_first = g * c.features_out;
         c.batch_first = c.a.batch_groups > 1 ? g * c.batches : 0;
         c.feature_first = c.a.feature_groups > 1 ? g * c.features_in : 0;
-        verify_gemm(s, c.features_out, columns, c.window * c.features_in, pack_kernel, &c, pack_input, &c, sums);
+        verify_gemm(s, c.features_out, columns, c.window * c.features_in, pack_kernel, &c, pack_input, &c,
+                    sums);
         put(&c, sums, rounded, out_strides, out);
     }
     verify_scratch_drop(s, owner);

@@ -1,7 +1,8 @@
-/* Copying boxes between strided arrays: what broadcasts, transposes, slices, pads and collectives are made of.
+/* Copying boxes between strided arrays: what broadcasts, transposes, slices, pads and collectives are made
+ * of.
  *
- * Dimensions of size 1 go, neighbours that are contiguous in both arrays merge; the innermost loop is then a memcpy,
- * a fill, or a strided walk specialised by element size. */
+ * Dimensions of size 1 go, neighbours that are contiguous in both arrays merge; the innermost loop is then a
+ * memcpy, a fill, or a strided walk specialised by element size. */
 #include "verify/value.h"
 
 #include <string.h>
@@ -21,7 +22,8 @@ struct box {
 };
 
 /* false: the box is empty */
-static bool coalesce(struct box *b, uint32_t rank, const int64_t *dims, const int64_t *to, const int64_t *from)
+static bool coalesce(struct box *b, uint32_t rank, const int64_t *dims, const int64_t *to,
+                     const int64_t *from)
 {
     b->rank = 0;
     for (uint32_t i = 0; i < rank; i++) {
@@ -43,22 +45,22 @@ static bool coalesce(struct box *b, uint32_t rank, const int64_t *dims, const in
     return true;
 }
 
-#define LINE(T)                                                                                               \
-    {                                                                                                         \
-        T *t = to;                                                                                            \
-        const T *f = from;                                                                                    \
-        if (ts == 1 && fs == 0) {                                                                             \
-            const T x = *f;                                                                                   \
-            for (int64_t i = 0; i < n; i++)                                                                   \
-                t[i] = x;                                                                                     \
-        } else if (ts == 1) {                                                                                 \
-            for (int64_t i = 0; i < n; i++)                                                                   \
-                t[i] = f[i * fs];                                                                             \
-        } else {                                                                                              \
-            for (int64_t i = 0; i < n; i++)                                                                   \
-                t[i * ts] = f[i * fs];                                                                        \
-        }                                                                                                     \
-        return;                                                                                               \
+#define LINE(T)                                                                                              \
+    {                                                                                                        \
+        T *t = to;                                                                                           \
+        const T *f = from;                                                                                   \
+        if (ts == 1 && fs == 0) {                                                                            \
+            const T x = *f;                                                                                  \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                t[i] = x;                                                                                    \
+        } else if (ts == 1) {                                                                                \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                t[i] = f[i * fs];                                                                            \
+        } else {                                                                                             \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                t[i * ts] = f[i * fs];                                                                       \
+        }                                                                                                    \
+        return;                                                                                              \
     }
 
 struct wide {

@@ -1,14 +1,15 @@
 /* dot_general and dot: operands are read through offset tables (free and contracted positions), so that no
- * transposition happens; floats go through verify_gemm, integers, booleans and complex numbers through plain loops. */
+ * transposition happens; floats go through verify_gemm, integers, booleans and complex numbers through plain
+ * loops. */
 #include "verify/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct side {   /* one operand of one batch element */
+struct side { /* one operand of one batch element */
     const float *f32;
     const double *f64;
-    const int64_t *rows, *depth;   /* offsets of free and of contracted positions */
+    const int64_t *rows, *depth; /* offsets of free and of contracted positions */
     int64_t count_depth, base;
 };
 
@@ -16,7 +17,7 @@ static void pack(const void *context, int64_t first, int64_t count, int64_t widt
 {
     const struct side *x = context;
     int64_t base[16];
-    for (int64_t i = 0; i < width; i++)   /* missing rows repeat the first and are cleared below */
+    for (int64_t i = 0; i < width; i++) /* missing rows repeat the first and are cleared below */
         base[i] = x->base + x->rows[first + (i < count ? i : 0)];
     for (int64_t k = 0; k < x->count_depth; k++) {
         double *to = panel + k * width;
@@ -33,14 +34,15 @@ static void pack(const void *context, int64_t first, int64_t count, int64_t widt
 }
 
 /* offsets of every position of the listed dimensions, row-major */
-static int64_t *offsets(const int64_t *dims, const int64_t *strides, const struct ir_dims *list, int64_t *count)
+static int64_t *offsets(const int64_t *dims, const int64_t *strides, const struct ir_dims *list,
+                        int64_t *count)
 {
     *count = 1;
     for (uint32_t i = 0; i < list->count; i++)
         *count *= dims[list->at[i]];
     int64_t *table = mem_alloc((size_t)(*count + 1) * sizeof *table), n = 1;
     table[0] = 0;
-    for (uint32_t i = 0; i < list->count; i++) {   /* each dimension unrolls what the ones before gave */
+    for (uint32_t i = 0; i < list->count; i++) { /* each dimension unrolls what the ones before gave */
         int64_t size = dims[list->at[i]];
         for (int64_t j = n; j-- > 0 && size > 0;)
             for (int64_t k = size; k-- > 0;)
@@ -110,11 +112,16 @@ static void dot_real(struct verify_state *s, const struct tables *t, const struc
         struct side sides[2];
         for (int i = 0; i < 2; i++) {
             bool f64 = in[i].type->element == IR_F64;
-            sides[i] = (struct side){f64 ? NULL : verify_data(&in[i]), f64 ? verify_data(&in[i]) : NULL,
-                                     t->rows[i], t->depth[i], t->k, t->batch[i][b]};
+            sides[i] = (struct side){f64 ? NULL : verify_data(&in[i]),
+                                     f64 ? verify_data(&in[i]) : NULL,
+                                     t->rows[i],
+                                     t->depth[i],
+                                     t->k,
+                                     t->batch[i][b]};
         }
         verify_gemm(s, t->counts[0], t->counts[1], t->k, pack, &sides[0], pack, &sides[1], sums);
-        verify_store_sums(element, sums, (char *)verify_data(out) + (size_t)(b * n) * verify_element_size(element), n);
+        verify_store_sums(element, sums,
+                          (char *)verify_data(out) + (size_t)(b * n) * verify_element_size(element), n);
     }
     verify_scratch_drop(s, owner);
 }
@@ -128,8 +135,9 @@ static void dot_whole(const struct tables *t, const struct verify_value *in, str
             for (int64_t n = 0; n < t->counts[1]; n++, at++) {
                 uint64_t sum = 0;
                 for (int64_t k = 0; k < t->k; k++)
-                    sum += (uint64_t)verify_value_int(&in[0], t->batch[0][b] + t->rows[0][m] + t->depth[0][k]) *
-                           (uint64_t)verify_value_int(&in[1], t->batch[1][b] + t->rows[1][n] + t->depth[1][k]);
+                    sum +=
+                        (uint64_t)verify_value_int(&in[0], t->batch[0][b] + t->rows[0][m] + t->depth[0][k]) *
+                        (uint64_t)verify_value_int(&in[1], t->batch[1][b] + t->rows[1][n] + t->depth[1][k]);
                 if (boolean)
                     ((uint8_t *)verify_data(out))[at] = sum != 0;
                 else
@@ -151,8 +159,10 @@ static void dot_complex(const struct tables *t, const struct verify_value *in, s
                     int64_t j = t->batch[1][b] + t->rows[1][n] + t->depth[1][k];
                     double x[4];
                     for (int c = 0; c < 2; c++) {
-                        x[c] = wide ? ((double *)verify_data(&in[0]))[2 * i + c] : (double)((float *)verify_data(&in[0]))[2 * i + c];
-                        x[2 + c] = wide ? ((double *)verify_data(&in[1]))[2 * j + c] : (double)((float *)verify_data(&in[1]))[2 * j + c];
+                        x[c] = wide ? ((double *)verify_data(&in[0]))[2 * i + c]
+                                    : (double)((float *)verify_data(&in[0]))[2 * i + c];
+                        x[2 + c] = wide ? ((double *)verify_data(&in[1]))[2 * j + c]
+                                        : (double)((float *)verify_data(&in[1]))[2 * j + c];
                     }
                     re += x[0] * x[2] - x[1] * x[3];
                     im += x[0] * x[3] + x[1] * x[2];

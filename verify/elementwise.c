@@ -1,43 +1,42 @@
 /* Elementwise ops over arrays: one switch outside each loop, so that the loops vectorise.
  *
- * Operands are dense or splat (one element for all); a result of splats only is computed once by the caller. */
-#include "verify/value.h"
+ * Operands are dense or splat (one element for all); a result of splats only is computed once by the caller.
+ */
+#include "verify/elementwise.h"
 
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
-enum { COMPARE_EQ, COMPARE_NE, COMPARE_GE, COMPARE_GT, COMPARE_LE, COMPARE_LT };
-
 /* o[i] = expression of x = a[i], y = b[i], either of them possibly a splat; leaves the function */
-#define PAIRS(T, expression)                                                                                  \
-    do {                                                                                                      \
-        if (in[0].splat) {                                                                                    \
-            const T x = a[0];                                                                                 \
-            for (int64_t i = 0; i < n; i++) {                                                                 \
-                const T y = b[in[1].splat ? 0 : i];                                                           \
-                (void)y;                                                                                      \
-                o[i] = (expression);                                                                          \
-            }                                                                                                 \
-        } else if (in[1].splat) {                                                                             \
-            const T y = b[0];                                                                                 \
-            for (int64_t i = 0; i < n; i++) {                                                                 \
-                const T x = a[i];                                                                             \
-                (void)y;                                                                                      \
-                o[i] = (expression);                                                                          \
-            }                                                                                                 \
-        } else {                                                                                              \
-            for (int64_t i = 0; i < n; i++) {                                                                 \
-                const T x = a[i], y = b[i];                                                                   \
-                (void)y;                                                                                      \
-                o[i] = (expression);                                                                          \
-            }                                                                                                 \
-        }                                                                                                     \
-        return true;                                                                                          \
+#define PAIRS(T, expression)                                                                                 \
+    do {                                                                                                     \
+        if (in[0].splat) {                                                                                   \
+            const T x = a[0];                                                                                \
+            for (int64_t i = 0; i < n; i++) {                                                                \
+                const T y = b[in[1].splat ? 0 : i];                                                          \
+                (void)y;                                                                                     \
+                o[i] = (expression);                                                                         \
+            }                                                                                                \
+        } else if (in[1].splat) {                                                                            \
+            const T y = b[0];                                                                                \
+            for (int64_t i = 0; i < n; i++) {                                                                \
+                const T x = a[i];                                                                            \
+                (void)y;                                                                                     \
+                o[i] = (expression);                                                                         \
+            }                                                                                                \
+        } else {                                                                                             \
+            for (int64_t i = 0; i < n; i++) {                                                                \
+                const T x = a[i], y = b[i];                                                                  \
+                (void)y;                                                                                     \
+                o[i] = (expression);                                                                         \
+            }                                                                                                \
+        }                                                                                                    \
+        return true;                                                                                         \
     } while (0)
 
 /* ---------------------------------------------------------------- special functions */
-/* Newton's method from Winitzki's approximation; near 1 the residual is taken from erfc, which keeps its digits */
+/* Newton's method from Winitzki's approximation; near 1 the residual is taken from erfc, which keeps its
+ * digits */
 static double erf_inverse(double y)
 {
     double size = fabs(y);
@@ -92,13 +91,6 @@ static int64_t total_key(double x)
 #undef REAL_NAME
 
 /* ---------------------------------------------------------------- integers */
-static unsigned width(enum ir_element element)
-{
-    if (element == IR_I2 || element == IR_UI2)
-        return 2;
-    return element == IR_I4 || element == IR_UI4 ? 4 : element == IR_I1 ? 1 : element == IR_INDEX ? 64 : ir_element_bits(element);
-}
-
 static int64_t power_int(int64_t x, int64_t y)
 {
     if (y < 0)
@@ -133,7 +125,7 @@ static int64_t shift_right(int64_t x, int64_t y, unsigned bits, bool arithmetic)
 static bool unary_int(int code, enum ir_element element, const int64_t *a, int64_t *o, int64_t n)
 {
     bool is_unsigned = verify_element_unsigned(element);
-    unsigned bits = width(element);
+    unsigned bits = verify_element_width(element);
     uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
     for (int64_t i = 0; i < n; i++) {
         const int64_t x = a[i];
@@ -174,7 +166,7 @@ static bool binary_int(int code, const struct verify_array *in, int64_t *o, int6
 {
     const int64_t *a = in[0].data, *b = in[1].data;
     bool u = verify_element_unsigned(in[0].element);
-    unsigned bits = width(in[0].element);
+    unsigned bits = verify_element_width(in[0].element);
     switch (code) {
     case IR_ADD:
         PAIRS(int64_t, (int64_t)((uint64_t)x + (uint64_t)y));
@@ -213,7 +205,7 @@ static bool binary_bool(int code, const struct verify_array *in, uint8_t *o, int
 {
     const uint8_t *a = in[0].data, *b = in[1].data;
     switch (code) {
-    case IR_ADD:       /* addition and multiplication of i1 are or and and */
+    case IR_ADD: /* addition and multiplication of i1 are or and and */
     case IR_OR:
     case IR_MAXIMUM:
         PAIRS(uint8_t, x | y);
@@ -228,172 +220,54 @@ static bool binary_bool(int code, const struct verify_array *in, uint8_t *o, int
     }
 }
 
-#define COMPARISONS(T)                                                                                        \
-    switch (d->compare) {                                                                                     \
-    case COMPARE_EQ:                                                                                          \
-        PAIRS(T, x == y);                                                                                     \
-    case COMPARE_NE:                                                                                          \
-        PAIRS(T, x != y);                                                                                     \
-    case COMPARE_GE:                                                                                          \
-        PAIRS(T, x >= y);                                                                                     \
-    case COMPARE_GT:                                                                                          \
-        PAIRS(T, x > y);                                                                                      \
-    case COMPARE_LE:                                                                                          \
-        PAIRS(T, x <= y);                                                                                     \
-    default:                                                                                                  \
-        PAIRS(T, x < y);                                                                                      \
+#define COMPARISONS(T)                                                                                       \
+    switch (d->compare) {                                                                                    \
+    case COMPARE_EQ:                                                                                         \
+        PAIRS(T, x == y);                                                                                    \
+    case COMPARE_NE:                                                                                         \
+        PAIRS(T, x != y);                                                                                    \
+    case COMPARE_GE:                                                                                         \
+        PAIRS(T, x >= y);                                                                                    \
+    case COMPARE_GT:                                                                                         \
+        PAIRS(T, x > y);                                                                                     \
+    case COMPARE_LE:                                                                                         \
+        PAIRS(T, x <= y);                                                                                    \
+    default:                                                                                                 \
+        PAIRS(T, x < y);                                                                                     \
     }
 
-static bool compare_u8(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o, int64_t n)
+static bool compare_u8(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o,
+                       int64_t n)
 {
     const uint8_t *a = in[0].data, *b = in[1].data;
     COMPARISONS(uint8_t)
 }
-static bool compare_i64(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o, int64_t n)
+static bool compare_i64(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o,
+                        int64_t n)
 {
     const int64_t *a = in[0].data, *b = in[1].data;
     COMPARISONS(int64_t)
 }
-static bool compare_u64(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o, int64_t n)
+static bool compare_u64(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o,
+                        int64_t n)
 {
     const uint64_t *a = in[0].data, *b = in[1].data;
     COMPARISONS(uint64_t)
 }
 
-/* ---------------------------------------------------------------- complex numbers: all in double */
-static double complex get_complex(const struct verify_array *in, int64_t i)
-{
-    i = in->splat ? 0 : i;
-    if (verify_store_of(in->element) == VERIFY_C64)
-        return ((const float *)in->data)[2 * i] + I * (double)((const float *)in->data)[2 * i + 1];
-    return ((const double *)in->data)[2 * i] + I * ((const double *)in->data)[2 * i + 1];
-}
-
-static void put_complex(enum ir_element element, void *to, int64_t i, double complex z)
-{
-    if (verify_store_of(element) == VERIFY_C64) {
-        ((float *)to)[2 * i] = (float)creal(z);
-        ((float *)to)[2 * i + 1] = (float)cimag(z);
-    } else {
-        ((double *)to)[2 * i] = creal(z);
-        ((double *)to)[2 * i + 1] = cimag(z);
-    }
-}
-
-static void put_real(enum ir_element element, void *to, int64_t i, double x)
-{
-    if (verify_store_of(element) == VERIFY_F32)
-        ((float *)to)[i] = (float)x;
-    else
-        ((double *)to)[i] = x;
-}
-
-static bool complex_value(int code, double complex x, double complex y, double complex *z)
-{
-    switch (code) {
-    case IR_ADD:
-        *z = x + y;
-        break;
-    case IR_SUBTRACT:
-        *z = x - y;
-        break;
-    case IR_MULTIPLY:
-        *z = CMPLX(creal(x) * creal(y) - cimag(x) * cimag(y), creal(x) * cimag(y) + cimag(x) * creal(y));
-        break;
-    case IR_DIVIDE:
-        *z = x / y;
-        break;
-    case IR_POWER:
-        *z = cpow(x, y);
-        break;
-    case IR_NEGATE:
-        *z = -x;
-        break;
-    case IR_CHLO_CONJ:
-        *z = conj(x);
-        break;
-    case IR_CHLO_SQUARE:
-        *z = CMPLX((creal(x) - cimag(x)) * (creal(x) + cimag(x)), 2 * creal(x) * cimag(x));
-        break;
-    case IR_EXPONENTIAL:
-        *z = cexp(x);
-        break;
-    case IR_EXPONENTIAL_MINUS_ONE:
-        *z = cexp(x) - 1;
-        break;
-    case IR_LOG:
-        *z = clog(x);
-        break;
-    case IR_LOG_PLUS_ONE:
-        *z = clog(1 + x);
-        break;
-    case IR_LOGISTIC:
-        *z = 1 / (1 + cexp(-x));
-        break;
-    case IR_SQRT:
-        *z = csqrt(x);
-        break;
-    case IR_RSQRT:
-        *z = 1 / csqrt(x);
-        break;
-    case IR_SINE:
-        *z = csin(x);
-        break;
-    case IR_COSINE:
-        *z = ccos(x);
-        break;
-    case IR_TAN:
-    case IR_CHLO_TAN:
-        *z = ctan(x);
-        break;
-    case IR_TANH:
-        *z = ctanh(x);
-        break;
-    case IR_SIGN:
-        *z = x == 0 ? 0 : x / cabs(x);
-        break;
-    default:
-        return false;
-    }
-    return true;
-}
-
-static bool run_complex(const struct verify_elementwise *d, const struct verify_array *in, uint32_t count,
-                        enum ir_element element, void *out, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double complex x = get_complex(&in[0], i), y = count > 1 ? get_complex(&in[1], i) : 0, z = 0;
-        if (d->code == IR_ABS)
-            put_real(element, out, i, cabs(x));
-        else if (d->code == IR_REAL)
-            put_real(element, out, i, creal(x));
-        else if (d->code == IR_IMAG)
-            put_real(element, out, i, cimag(x));
-        else if (d->code == IR_IS_FINITE)
-            ((uint8_t *)out)[i] = isfinite(creal(x)) && isfinite(cimag(x));
-        else if (d->code == IR_COMPARE)
-            ((uint8_t *)out)[i] = d->compare == COMPARE_NE ? x != y : x == y;
-        else if (complex_value(d->code, x, y, &z))
-            put_complex(element, out, i, z);
-        else
-            return false;
-    }
-    return true;
-}
-
 /* ---------------------------------------------------------------- ops of their own */
-#define SELECT(T)                                                                                             \
-    {                                                                                                         \
-        const T *a = in[1].data, *b = in[2].data;                                                             \
-        T *o = out;                                                                                           \
-        if (in[0].splat && !in[1].splat && !in[2].splat) {                                                    \
-            memcpy(o, p[0] ? a : b, (size_t)n * sizeof(T));                                                   \
-            return;                                                                                           \
-        }                                                                                                     \
-        const int64_t sp = !in[0].splat, sa = !in[1].splat, sb = !in[2].splat;                                \
-        for (int64_t i = 0; i < n; i++)                                                                       \
-            o[i] = p[sp * i] ? a[sa * i] : b[sb * i];                                                         \
-        return;                                                                                               \
+#define SELECT(T)                                                                                            \
+    {                                                                                                        \
+        const T *a = in[1].data, *b = in[2].data;                                                            \
+        T *o = out;                                                                                          \
+        if (in[0].splat && !in[1].splat && !in[2].splat) {                                                   \
+            memcpy(o, p[0] ? a : b, (size_t)n * sizeof(T));                                                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        const int64_t sp = !in[0].splat, sa = !in[1].splat, sb = !in[2].splat;                               \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            o[i] = p[sp * i] ? a[sa * i] : b[sb * i];                                                        \
+        return;                                                                                              \
     }
 
 static void run_select(const struct verify_array *in, void *out, int64_t n)
@@ -427,7 +301,8 @@ static bool run_next_after(const struct verify_array *in, enum ir_element elemen
     for (int64_t i = 0; i < n; i++) {
         int64_t ia = in[0].splat ? 0 : i, ib = in[1].splat ? 0 : i;
         if (element == IR_F64)
-            ((double *)out)[i] = nextafter(((const double *)in[0].data)[ia], ((const double *)in[1].data)[ib]);
+            ((double *)out)[i] =
+                nextafter(((const double *)in[0].data)[ia], ((const double *)in[1].data)[ib]);
         else if (element == IR_F32)
             ((float *)out)[i] = nextafterf(((const float *)in[0].data)[ia], ((const float *)in[1].data)[ib]);
         else
@@ -450,98 +325,9 @@ static bool run_reduce_precision(const struct verify_elementwise *d, const struc
     return true;
 }
 
-static bool run_complex_parts(const struct verify_array *in, enum ir_element element, void *out, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        int64_t ia = in[0].splat ? 0 : i, ib = in[1].splat ? 0 : i;
-        if (element == IR_C64) {
-            ((float *)out)[2 * i] = ((const float *)in[0].data)[ia];
-            ((float *)out)[2 * i + 1] = ((const float *)in[1].data)[ib];
-        } else {
-            ((double *)out)[2 * i] = ((const double *)in[0].data)[ia];
-            ((double *)out)[2 * i + 1] = ((const double *)in[1].data)[ib];
-        }
-    }
-    return true;
-}
-
-/* ---------------------------------------------------------------- conversion */
-static int64_t saturate(double x, enum ir_element to)
-{
-    if (isnan(x))
-        return 0;
-    unsigned bits = width(to);
-    bool u = verify_element_unsigned(to);
-    double low = u ? 0 : -ldexp(1, (int)bits - 1), high = ldexp(1, (int)bits - !u);
-    x = trunc(x);
-    if (x < low)
-        x = low;
-    if (x >= high)
-        return u ? (bits == 64 ? -1 : (int64_t)(((uint64_t)1 << bits) - 1)) : (int64_t)(((uint64_t)1 << (bits - 1)) - 1);
-    return u ? (int64_t)(uint64_t)x : (int64_t)x;
-}
-
-static double as_double(enum ir_element from, const void *in, int64_t i)
-{
-    switch (verify_store_of(from)) {
-    case VERIFY_U8:
-        return ((const uint8_t *)in)[i];
-    case VERIFY_I64:
-        return from == IR_UI64 ? (double)((const uint64_t *)in)[i] : (double)((const int64_t *)in)[i];
-    case VERIFY_F32:
-        return (double)((const float *)in)[i];
-    case VERIFY_C64:
-        return (double)((const float *)in)[2 * i];
-    case VERIFY_F64:
-        return ((const double *)in)[i];
-    case VERIFY_C128:
-        return ((const double *)in)[2 * i];
-    case VERIFY_NONE:
-        break;
-    }
-    return 0;
-}
-
-static void convert_to_int(enum ir_element from, const void *in, enum ir_element to, int64_t *o, int64_t n)
-{
-    enum verify_store f = verify_store_of(from);
-    for (int64_t i = 0; i < n; i++)
-        o[i] = f == VERIFY_I64  ? ((const int64_t *)in)[i]
-               : f == VERIFY_U8 ? ((const uint8_t *)in)[i]
-                                : saturate(as_double(from, in, i), to);
-    if (f == VERIFY_I64)
-        verify_round_all(to, o, n);
-}
-
-void verify_convert(enum ir_element from, const void *in, enum ir_element to, void *out, int64_t n)
-{
-    enum verify_store f = verify_store_of(from), t = verify_store_of(to);
-    struct verify_array a = {from, false, in};
-    if (t == VERIFY_I64) {
-        convert_to_int(from, in, to, out, n);
-        return;
-    }
-    if (f == VERIFY_F32 && t == VERIFY_F32) {
-        memcpy(out, in, (size_t)n * sizeof(float));
-        if (from != to)
-            verify_round_all(to, out, n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        if (t == VERIFY_C64 || t == VERIFY_C128)
-            put_complex(to, out, i, f == VERIFY_C64 || f == VERIFY_C128 ? get_complex(&a, i) : as_double(from, in, i));
-        else if (t == VERIFY_U8)
-            ((uint8_t *)out)[i] = as_double(from, in, i) != 0;
-        else if (t == VERIFY_F64)
-            ((double *)out)[i] = as_double(from, in, i);
-        else
-            ((float *)out)[i] = to == IR_F32 ? (float)as_double(from, in, i) : verify_round(to, as_double(from, in, i));
-    }
-}
-
 /* ---------------------------------------------------------------- dispatch */
-enum error_code verify_elementwise_decode(const struct verify_state *s, uint32_t op, struct verify_elementwise *out,
-                                          struct error *e)
+enum error_code verify_elementwise_decode(const struct verify_state *s, uint32_t op,
+                                          struct verify_elementwise *out, struct error *e)
 {
     static const char *const directions[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
     char word[32];
@@ -562,12 +348,14 @@ enum error_code verify_elementwise_decode(const struct verify_state *s, uint32_t
     }
     out->exponent_bits = (int)ir_int(s->p, op, "exponent_bits", 8);
     out->mantissa_bits = (int)ir_int(s->p, op, "mantissa_bits", 23);
-    if (out->exponent_bits < 1 || out->exponent_bits > 11 || out->mantissa_bits < 0 || out->mantissa_bits > 52)
+    if (out->exponent_bits < 1 || out->exponent_bits > 11 || out->mantissa_bits < 0 ||
+        out->mantissa_bits > 52)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "exponent and mantissa bits are out of range");
     return ERROR_OK;
 }
 
-static bool run_compare(const struct verify_elementwise *d, const struct verify_array *in, void *out, int64_t n)
+static bool run_compare(const struct verify_elementwise *d, const struct verify_array *in, void *out,
+                        int64_t n)
 {
     switch (verify_store_of(in[0].element)) {
     case VERIFY_U8:
@@ -580,7 +368,7 @@ static bool run_compare(const struct verify_elementwise *d, const struct verify_
         return compare_f64(d, in, out, n);
     case VERIFY_C64:
     case VERIFY_C128:
-        return run_complex(d, in, 2, IR_I1, out, n);
+        return verify_elementwise_complex(d, in, 2, IR_I1, out, n);
     case VERIFY_NONE:
         break;
     }
@@ -599,18 +387,19 @@ static bool run_plain(const struct verify_elementwise *d, const struct verify_ar
         }
         return count == 2 && binary_bool(d->code, in, out, n);
     case VERIFY_I64:
-        return count == 1 ? unary_int(d->code, in[0].element, in[0].data, out, n) : binary_int(d->code, in, out, n);
+        return count == 1 ? unary_int(d->code, in[0].element, in[0].data, out, n)
+                          : binary_int(d->code, in, out, n);
     case VERIFY_F32:
-        return count == 2        ? binary_f32(d->code, in, out, n)
+        return count == 2         ? binary_f32(d->code, in, out, n)
                : element == IR_I1 ? test_f32(d->code, in[0].data, out, n)
                                   : unary_f32(d->code, in[0].data, out, n);
     case VERIFY_F64:
-        return count == 2        ? binary_f64(d->code, in, out, n)
+        return count == 2         ? binary_f64(d->code, in, out, n)
                : element == IR_I1 ? test_f64(d->code, in[0].data, out, n)
                                   : unary_f64(d->code, in[0].data, out, n);
     case VERIFY_C64:
     case VERIFY_C128:
-        return run_complex(d, in, count, element, out, n);
+        return verify_elementwise_complex(d, in, count, element, out, n);
     case VERIFY_NONE:
         break;
     }
@@ -633,7 +422,7 @@ bool verify_elementwise_run(const struct verify_elementwise *d, const struct ver
     case IR_COMPARE:
         return run_compare(d, in, out, n);
     case IR_COMPLEX:
-        return run_complex_parts(in, element, out, n);
+        return verify_elementwise_join(in, element, out, n);
     case IR_REDUCE_PRECISION:
         done = run_reduce_precision(d, in, out, n);
         break;
@@ -664,7 +453,8 @@ enum error_code verify_eval_elementwise(struct verify_state *s, uint32_t op, str
     for (uint32_t i = 0; i < count; i++) {
         bool scalar = verify_type_count(s, in[i].type) == 1;
         if (!scalar && verify_type_count(s, in[i].type) != n)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u has another shape than the result", i);
+            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u has another shape than the result",
+                               i);
         arrays[i] = (struct verify_array){(enum ir_element)in[i].type->element, in[i].splat || scalar,
                                           verify_data(&in[i])};
         splat = splat && arrays[i].splat;

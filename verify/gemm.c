@@ -1,7 +1,8 @@
 /* Matrix product in double: rows of both sides are packed into panels, a 4 x 8 block stays in registers.
  *
- * Products of two floats are exact in double and every sum runs over k in order, so the result does not depend on
- * the vector width that the processor has. */
+ * Products of two floats are exact in double and every sum runs over k in order, so what floats give depends
+ * neither on the vector width that the processor has nor on whether it fuses multiplication and addition (f64
+ * may, in the last bit). */
 #include "verify/value.h"
 
 #include <string.h>
@@ -10,10 +11,12 @@ enum { ROWS = 4, COLUMNS = 8, BLOCK = 64 };
 
 typedef double vector __attribute__((vector_size(4 * sizeof(double)), aligned(8), may_alias));
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-__attribute__((target_clones("avx2", "default")))
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                \
+    !defined(__clang__)
+__attribute__((target_clones("arch=haswell", "default"), optimize("fp-contract=fast")))
 #endif
-static void block(int64_t depth, const double *a, const double *b, double *out, int64_t stride)
+static void
+block(int64_t depth, const double *a, const double *b, double *out, int64_t stride)
 {
     vector c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0};
     for (int64_t k = 0; k < depth; k++, a += ROWS, b += COLUMNS) {
@@ -37,8 +40,8 @@ static void block(int64_t depth, const double *a, const double *b, double *out, 
     *(vector *)(out + 3 * stride + 4) = c31;
 }
 
-void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a, const void *ac,
-                 verify_pack *b, const void *bc, double *out)
+void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a,
+                 const void *ac, verify_pack *b, const void *bc, double *out)
 {
     struct verify_buffer *owner_a, *owner_b;
     int64_t padded = (columns + COLUMNS - 1) / COLUMNS * COLUMNS;
@@ -53,7 +56,8 @@ void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t 
             a(ac, i0 + i, some - i < ROWS ? some - i : ROWS, ROWS, pa + i * depth);
         for (int64_t j = 0; j < columns; j += COLUMNS)
             for (int64_t i = 0; i < some; i += ROWS) {
-                int64_t m = some - i < ROWS ? some - i : ROWS, n = columns - j < COLUMNS ? columns - j : COLUMNS;
+                int64_t m = some - i < ROWS ? some - i : ROWS,
+                        n = columns - j < COLUMNS ? columns - j : COLUMNS;
                 double *to = out + (i0 + i) * columns + j;
                 bool whole = m == ROWS && n == COLUMNS;
                 block(depth, pa + i * depth, pb + j * depth, whole ? to : tile, whole ? columns : COLUMNS);

@@ -1,34 +1,37 @@
 /* gather and scatter.
  *
- * Both walk the index positions; each one moves a window between the operand and the batched side. A gather clamps
- * its window into the operand; a scatter drops a window that does not lie wholly inside (as XLA). Scatters apply
- * updates in row-major order of the index positions; sums of floats are kept in double and rounded once. */
+ * Both walk the index positions; each one moves a window between the operand and the batched side. A gather
+ * clamps its window into the operand; a scatter drops a window that does not lie wholly inside (as XLA).
+ * Scatters apply updates in row-major order of the index positions; sums of floats are kept in double and
+ * rounded once. */
 #include "verify/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct walk {
-    /* index positions: indices' dimensions without index_vector_dim, and the batched side's dimensions for them */
+    /* index positions: indices' dimensions without index_vector_dim, and the batched side's dimensions for
+     * them */
     uint32_t positions_rank;
     int64_t sizes[IR_MAX_RANK], index_strides[IR_MAX_RANK], side_strides[IR_MAX_RANK];
     int64_t vector_stride;
     uint32_t vector_count;
-    int64_t vector_dim[IR_MAX_RANK];                 /* operand dimension of each index component */
+    int64_t vector_dim[IR_MAX_RANK]; /* operand dimension of each index component */
     uint32_t batch_count;
-    uint32_t batch_position[IR_MAX_RANK];            /* which position coordinate .. */
-    int64_t batch_dim[IR_MAX_RANK];                  /* .. is which operand dimension */
+    uint32_t batch_position[IR_MAX_RANK]; /* which position coordinate .. */
+    int64_t batch_dim[IR_MAX_RANK];       /* .. is which operand dimension */
     /* window: operand dimensions that the window spans */
     uint32_t window_rank;
     int64_t window[IR_MAX_RANK], operand_window[IR_MAX_RANK], side_window[IR_MAX_RANK];
-    int64_t operand_strides[IR_MAX_RANK], least_room[IR_MAX_RANK];   /* dims - window size, per operand dimension */
+    int64_t operand_strides[IR_MAX_RANK],
+        least_room[IR_MAX_RANK]; /* dims - window size, per operand dimension */
     uint32_t operand_rank;
 };
 
-struct numbers {   /* what gather and scatter name differently */
+struct numbers { /* what gather and scatter name differently */
     const struct ir_dims *side_window_dims, *dropped, *operand_batch, *indices_batch, *map;
     int64_t vector_dim;
-    const int64_t *window_sizes;   /* per operand dimension */
+    const int64_t *window_sizes; /* per operand dimension */
 };
 
 static bool contains(const struct ir_dims *list, int64_t dim)
@@ -98,12 +101,15 @@ static bool walk_make(const struct verify_state *s, struct walk *w, const struct
         w->batch_dim[i] = n->operand_batch->at[i];
         w->batch_position[i] = position_of[n->indices_batch->at[i]];
     }
-    return at == w->positions_rank && (implicit ? 1 : index_dims[n->vector_dim]) == (int64_t)w->vector_count &&
-           walk_windows(w, n, ir_type_dims(s->p, operand->type), operand->type->rank, side_strides, side_dims);
+    return at == w->positions_rank &&
+           (implicit ? 1 : index_dims[n->vector_dim]) == (int64_t)w->vector_count &&
+           walk_windows(w, n, ir_type_dims(s->p, operand->type), operand->type->rank, side_strides,
+                        side_dims);
 }
 
 /* operand offset of the window at these coordinates; clamped, or -1 when it does not lie inside */
-static int64_t window_at(const struct walk *w, const struct verify_value *indices, const int64_t *at, bool clamp)
+static int64_t window_at(const struct walk *w, const struct verify_value *indices, const int64_t *at,
+                         bool clamp)
 {
     int64_t from = 0, offset = 0;
     for (uint32_t i = 0; i < w->positions_rank; i++)
@@ -152,8 +158,8 @@ enum error_code verify_eval_gather(struct verify_state *s, uint32_t op, struct v
     struct walk w;
     if (s->p->ops[op].operand_count != 2 || ir_gather(s->p, op, &g) != 0)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "dimension numbers are missing or malformed");
-    struct numbers n = {&g.offset_dims, &g.collapsed_dims, &g.operand_batch, &g.indices_batch, &g.start_index_map,
-                        g.index_vector_dim, g.slice_sizes.at};
+    struct numbers n = {&g.offset_dims,     &g.collapsed_dims,  &g.operand_batch, &g.indices_batch,
+                        &g.start_index_map, g.index_vector_dim, g.slice_sizes.at};
     if (!walk_make(s, &w, &n, &in[0], &in[1], out->type))
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "shapes do not fit the dimension numbers");
     verify_value_dense(s, &in[0]);
@@ -165,15 +171,16 @@ enum error_code verify_eval_gather(struct verify_state *s, uint32_t op, struct v
         return ERROR_OK;
     do {
         int64_t from = window_at(&w, &in[1], at, true);
-        verify_copy(size, w.window_rank, w.window, (char *)verify_data(out) + side * (int64_t)size, w.side_window,
-                    (char *)verify_data(&in[0]) + from * (int64_t)size, w.operand_window);
+        verify_copy(size, w.window_rank, w.window, (char *)verify_data(out) + side * (int64_t)size,
+                    w.side_window, (char *)verify_data(&in[0]) + from * (int64_t)size, w.operand_window);
     } while (next_position(&w, at, &side));
     return ERROR_OK;
 }
 
 /* ---------------------------------------------------------------- scatter */
 /* sum of a float scatter, in double */
-static void scatter_sum(struct verify_state *s, const struct walk *w, struct verify_value *in, struct verify_value *out)
+static void scatter_sum(struct verify_state *s, const struct walk *w, struct verify_value *in,
+                        struct verify_value *out)
 {
     enum ir_element element = (enum ir_element)out->type->element;
     int64_t n = verify_type_count(s, out->type), m = 1, own[IR_MAX_RANK];
@@ -200,8 +207,8 @@ static void scatter_sum(struct verify_state *s, const struct walk *w, struct ver
         int64_t to = window_at(w, &in[1], at, false);
         if (to < 0)
             continue;
-        verify_copy(size, w->window_rank, w->window, raw, own, (char *)verify_data(&in[2]) + side * (int64_t)size,
-                    w->side_window);
+        verify_copy(size, w->window_rank, w->window, raw, own,
+                    (char *)verify_data(&in[2]) + side * (int64_t)size, w->side_window);
         verify_convert(element, raw, IR_F64, add, m);
         for (int64_t i = 0; i < m; i++)
             sums[to + offsets[i]] += add[i];
@@ -214,8 +221,8 @@ static void scatter_sum(struct verify_state *s, const struct walk *w, struct ver
 }
 
 /* any body: current windows and updates side by side through the lanes */
-static void scatter_lanes(struct verify_state *s, const struct walk *w, struct verify_lanes *lanes, uint32_t count,
-                          struct verify_value *in, struct verify_value *out)
+static void scatter_lanes(struct verify_state *s, const struct walk *w, struct verify_lanes *lanes,
+                          uint32_t count, struct verify_value *in, struct verify_value *out)
 {
     struct verify_array args[2 * IR_MAX_RANK];
     void *results[IR_MAX_RANK];
@@ -238,8 +245,8 @@ static void scatter_lanes(struct verify_state *s, const struct walk *w, struct v
             int64_t size = (int64_t)verify_element_size(args[k].element);
             char *line = (char *)(uintptr_t)args[k].data;
             if (k < count)
-                verify_copy((size_t)size, w->window_rank, w->window, line, own, (char *)verify_data(&out[k]) + to * size,
-                            w->operand_window);
+                verify_copy((size_t)size, w->window_rank, w->window, line, own,
+                            (char *)verify_data(&out[k]) + to * size, w->operand_window);
             else
                 verify_copy((size_t)size, w->window_rank, w->window, line, own,
                             (char *)verify_data(&in[k + 1]) + side * size, w->side_window);
@@ -265,7 +272,8 @@ enum error_code verify_eval_scatter(struct verify_state *s, uint32_t op, struct 
     uint32_t at = 0;
     if (ir_scatter(s->p, op, &c) != 0 || c.input_count < 1 || c.input_count > IR_MAX_RANK / 2 ||
         o->operand_count != 2 * c.input_count + 1 || o->result_count != c.input_count)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operands, results and dimension numbers do not fit");
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                           "operands, results and dimension numbers do not fit");
     const struct ir_type *updates = in[c.input_count + 1].type;
     for (uint32_t d = 0; d < in->type->rank; d++) {
         bool gone = contains(&c.inserted_window_dims, d) || contains(&c.input_batch, d);
@@ -273,7 +281,7 @@ enum error_code verify_eval_scatter(struct verify_state *s, uint32_t op, struct 
         sizes[d] = there ? ir_type_dims(s->p, updates)[c.update_window_dims.at[at++]] : 1;
     }
     struct numbers n = {&c.update_window_dims, &c.inserted_window_dims, &c.input_batch, &c.indices_batch,
-                        &c.dims_to_operand, c.index_vector_dim, sizes};
+                        &c.dims_to_operand,    c.index_vector_dim,      sizes};
     if (!walk_make(s, &w, &n, &in[0], &in[c.input_count], updates))
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "shapes do not fit the dimension numbers");
     for (uint32_t i = 0; i < o->operand_count; i++)
@@ -290,7 +298,8 @@ enum error_code verify_eval_scatter(struct verify_state *s, uint32_t op, struct 
     for (uint32_t k = 0; k < c.input_count && !code; k++) {
         verify_value_alloc(s, &out[k], false);
         memcpy(verify_data(&out[k]), verify_data(&in[k]),
-               (size_t)verify_type_count(s, out[k].type) * verify_element_size((enum ir_element)out[k].type->element));
+               (size_t)verify_type_count(s, out[k].type) *
+                   verify_element_size((enum ir_element)out[k].type->element));
     }
     if (!code && !nothing)
         scatter_lanes(s, &w, lanes, c.input_count, in, out);

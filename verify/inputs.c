@@ -1,8 +1,8 @@
-/* Inputs that make a comparison mean something: indices in range, moments that Adam could have, positive numbers
- * under roots and logarithms.
+/* Inputs that make a comparison mean something: indices in range, moments that Adam could have, positive
+ * numbers under roots and logarithms.
  *
- * What an argument is for is found by walking backwards from the ops that say it (gather indices, square roots,
- * divisions by square roots) through ops that hand a value on. */
+ * What an argument is for is found by walking backwards from the ops that say it (gather indices, square
+ * roots, divisions by square roots) through ops that hand a value on. */
 #include "verify/prove.h"
 
 #include <math.h>
@@ -16,10 +16,10 @@ enum { DEPTH = 24 };
 
 struct tracer {
     const struct ir_program *p;
-    uint32_t block;               /* of @main */
+    uint32_t block; /* of @main */
     struct verify_hint *hints;
-    unsigned char *simple;        /* argument: every use multiplies it by a scalar */
-    uint32_t steps;               /* of the current walk, bounded */
+    unsigned char *simple; /* argument: every use multiplies it by a scalar */
+    uint32_t steps;        /* of the current walk, bounded */
 };
 
 static int64_t count_of(const struct ir_program *p, uint32_t value)
@@ -34,7 +34,8 @@ static uint32_t outside(const struct ir_program *p, uint32_t value)
     const struct ir_value *v = &p->values[value];
     const struct ir_block *b = &p->blocks[v->block];
     uint32_t op = p->regions[b->region].op;
-    return p->ops[op].code == IR_WHILE && v->index < p->ops[op].operand_count ? ir_operand(p, op, v->index) : IR_NONE;
+    return p->ops[op].code == IR_WHILE && v->index < p->ops[op].operand_count ? ir_operand(p, op, v->index)
+                                                                              : IR_NONE;
 }
 
 static bool is_argument(const struct tracer *t, uint32_t value)
@@ -55,7 +56,8 @@ static bool scalar_like(const struct ir_program *p, uint32_t value)
             const struct ir_attr *a = ir_attr_find(p, op, "value");
             return a && a->kind == IR_ATTR_DENSE && p->constants[a->first].splat;
         }
-        if (p->ops[op].code != IR_BROADCAST_IN_DIM && p->ops[op].code != IR_CONVERT && p->ops[op].code != IR_RESHAPE)
+        if (p->ops[op].code != IR_BROADCAST_IN_DIM && p->ops[op].code != IR_CONVERT &&
+            p->ops[op].code != IR_RESHAPE)
             return false;
         value = ir_operand(p, op, 0);
     }
@@ -65,7 +67,8 @@ static bool scalar_like(const struct ir_program *p, uint32_t value)
 /* ---------------------------------------------------------------- indices */
 static void bound(struct tracer *t, uint32_t value, int64_t limit, int depth);
 
-static void bound_operands(struct tracer *t, uint32_t op, uint32_t first, uint32_t end, int64_t limit, int depth)
+static void bound_operands(struct tracer *t, uint32_t op, uint32_t first, uint32_t end, int64_t limit,
+                           int depth)
 {
     for (uint32_t i = first; i < end && i < t->p->ops[op].operand_count; i++)
         bound(t, ir_operand(t->p, op, i), limit, depth + 1);
@@ -118,8 +121,10 @@ static void bound(struct tracer *t, uint32_t value, int64_t limit, int depth)
     }
 }
 
-/* index vectors: component k looks up a dimension of limits[k]; a concatenation tells which operand is which */
-static void bound_vector(struct tracer *t, uint32_t indices, int64_t vector_dim, const int64_t *limits, uint32_t count)
+/* index vectors: component k looks up a dimension of limits[k]; a concatenation tells which operand is which
+ */
+static void bound_vector(struct tracer *t, uint32_t indices, int64_t vector_dim, const int64_t *limits,
+                         uint32_t count)
 {
     uint32_t op = t->p->values[indices].op;
     int64_t least = limits[0];
@@ -145,7 +150,8 @@ static void bound_vector(struct tracer *t, uint32_t indices, int64_t vector_dim,
 static void trace_indices(struct tracer *t, uint32_t op)
 {
     const struct ir_program *p = t->p;
-    const int64_t *dims = p->ops[op].operand_count ? ir_type_dims(p, ir_value_type(p, ir_operand(p, op, 0))) : NULL;
+    const int64_t *dims =
+        p->ops[op].operand_count ? ir_type_dims(p, ir_value_type(p, ir_operand(p, op, 0))) : NULL;
     int64_t limits[IR_MAX_RANK] = {0};
     struct ir_gather g;
     struct ir_scatter c;
@@ -156,10 +162,12 @@ static void trace_indices(struct tracer *t, uint32_t op)
     } else if (p->ops[op].code == IR_SCATTER && ir_scatter(p, op, &c) == 0 && c.dims_to_operand.count) {
         for (uint32_t k = 0; k < c.dims_to_operand.count; k++)
             limits[k] = dims[c.dims_to_operand.at[k]];
-        bound_vector(t, ir_operand(p, op, c.input_count), c.index_vector_dim, limits, c.dims_to_operand.count);
+        bound_vector(t, ir_operand(p, op, c.input_count), c.index_vector_dim, limits,
+                     c.dims_to_operand.count);
     } else if (p->ops[op].code == IR_DYNAMIC_SLICE || p->ops[op].code == IR_DYNAMIC_UPDATE_SLICE) {
         bool slice = p->ops[op].code == IR_DYNAMIC_SLICE;
-        const int64_t *part = ir_type_dims(p, ir_value_type(p, slice ? ir_result(p, op, 0) : ir_operand(p, op, 1)));
+        const int64_t *part =
+            ir_type_dims(p, ir_value_type(p, slice ? ir_result(p, op, 0) : ir_operand(p, op, 1)));
         for (uint32_t i = slice ? 1 : 2, d = 0; i < p->ops[op].operand_count; i++, d++) {
             t->steps = 0;
             bound(t, ir_operand(p, op, i), dims[d] - part[d] + 1, 0);
@@ -177,8 +185,8 @@ static void trace_one_hot(struct tracer *t, uint32_t op)
         uint32_t value = ir_operand(t->p, op, side), from = IR_NONE;
         for (int depth = 0; depth < DEPTH; depth++) {
             from = t->p->values[value].op;
-            if (from == IR_NONE || (t->p->ops[from].code != IR_BROADCAST_IN_DIM && t->p->ops[from].code != IR_RESHAPE &&
-                                    t->p->ops[from].code != IR_CONVERT))
+            if (from == IR_NONE || (t->p->ops[from].code != IR_BROADCAST_IN_DIM &&
+                                    t->p->ops[from].code != IR_RESHAPE && t->p->ops[from].code != IR_CONVERT))
                 break;
             value = ir_operand(t->p, from, 0);
         }
@@ -193,8 +201,8 @@ static void trace_one_hot(struct tracer *t, uint32_t op)
 /* ---------------------------------------------------------------- moments */
 enum moment { POSITIVE, FIRST, SECOND, DENOMINATOR };
 
-/* Arguments of `count` elements that reach value by being scaled and added. DENOMINATOR: of any size, also through
- * products, sums and shape ops: all positive, so is the denominator, and no sum cancels. */
+/* Arguments of `count` elements that reach value by being scaled and added. DENOMINATOR: of any size, also
+ * through products, sums and shape ops: all positive, so is the denominator, and no sum cancels. */
 static void moments(struct tracer *t, uint32_t value, int64_t count, enum moment kind, int depth)
 {
     const struct ir_program *p = t->p;
@@ -265,7 +273,8 @@ static bool is_root(const struct ir_program *p, uint32_t value)
             return true;
         if (p->ops[op].code == IR_ADD && scalar_like(p, ir_operand(p, op, 0)))
             value = ir_operand(p, op, 1);
-        else if (p->ops[op].code == IR_ADD || p->ops[op].code == IR_CONVERT || p->ops[op].code == IR_BROADCAST_IN_DIM)
+        else if (p->ops[op].code == IR_ADD || p->ops[op].code == IR_CONVERT ||
+                 p->ops[op].code == IR_BROADCAST_IN_DIM)
             value = ir_operand(p, op, 0);
         else
             return false;
@@ -281,10 +290,12 @@ static void trace_moments(struct tracer *t, uint32_t op)
     if (code == IR_SQRT || code == IR_RSQRT || code == IR_LOG) {
         uint32_t from = ir_operand(p, op, 0);
         moments(t, from, count_of(p, from), code == IR_SQRT ? SECOND : POSITIVE, 0);
-    } else if (code == IR_DIVIDE && count_of(p, ir_operand(p, op, 1)) > 1 && is_root(p, ir_operand(p, op, 1))) {
+    } else if (code == IR_DIVIDE && count_of(p, ir_operand(p, op, 1)) > 1 &&
+               is_root(p, ir_operand(p, op, 1))) {
         uint32_t from = ir_operand(p, op, 0);
         moments(t, from, count_of(p, from), FIRST, 0);
-    } else if (code == IR_DIVIDE && ir_element_is_float((enum ir_element)ir_value_type(p, ir_result(p, op, 0))->element)) {
+    } else if (code == IR_DIVIDE &&
+               ir_element_is_float((enum ir_element)ir_value_type(p, ir_result(p, op, 0))->element)) {
         moments(t, ir_operand(p, op, 1), 0, DENOMINATOR, 0);
     }
 }
@@ -337,7 +348,8 @@ static double real_number(struct rng *r, const struct verify_hint *h, enum verif
     return h->positive ? 0.5 + u : 0.5 * (u - 0.5);
 }
 
-static int64_t whole_number(struct rng *r, const struct verify_hint *h, enum verify_inputs_mode mode, bool is_unsigned)
+static int64_t whole_number(struct rng *r, const struct verify_hint *h, enum verify_inputs_mode mode,
+                            bool is_unsigned)
 {
     int64_t n = h->bound;
     if (n == 0)
@@ -350,7 +362,8 @@ static int64_t whole_number(struct rng *r, const struct verify_hint *h, enum ver
     return (int64_t)rng_below(r, (uint64_t)n);
 }
 
-static void fill(struct verify_tensor *t, const struct verify_hint *h, enum verify_inputs_mode mode, uint64_t seed)
+static void fill(struct verify_tensor *t, const struct verify_hint *h, enum verify_inputs_mode mode,
+                 uint64_t seed)
 {
     struct rng r = {seed};
     int64_t n = verify_tensor_count(t);
@@ -360,7 +373,7 @@ static void fill(struct verify_tensor *t, const struct verify_hint *h, enum veri
     for (int64_t i = 0; i < n; i++) {
         switch (store) {
         case VERIFY_U8:
-            ((uint8_t *)t->data)[i] = t->rank == 0 || rng_next(&r) >> 63;   /* scalars are switches: on */
+            ((uint8_t *)t->data)[i] = t->rank == 0 || rng_next(&r) >> 63; /* scalars are switches: on */
             break;
         case VERIFY_I64:
             ((int64_t *)t->data)[i] = whole_number(&r, h, mode, verify_element_unsigned(t->element));
@@ -384,7 +397,8 @@ static void fill(struct verify_tensor *t, const struct verify_hint *h, enum veri
 enum error_code verify_inputs(const struct ir_program *p, uint64_t seed, enum verify_inputs_mode mode,
                               struct verify_tensor *out, struct error *e)
 {
-    uint32_t count, func = ir_function(p, "main"), block = func == IR_NONE ? IR_NONE : ir_region_block(p, func, 0);
+    uint32_t count, func = ir_function(p, "main"),
+                    block = func == IR_NONE ? IR_NONE : ir_region_block(p, func, 0);
     if (block == IR_NONE)
         return error_set(e, ERROR_INVALID_MODULE, "the module has no function @main");
     struct verify_hint *hints = verify_hints(p, &count);

@@ -1,9 +1,9 @@
 /* The driver: walks blocks op by op, all devices in lock-step, and hands each op to its family.
  *
  * An op that is a function of its operands alone is computed once for all devices that hold the same operand
- * buffers. Values are dropped after their last use (found once per program), so a family may update a buffer in
- * place when it holds the only reference. Control flow needs one predicate for all devices. */
-#include "verify/value.h"
+ * buffers. Values are dropped after their last use (found once per program), so a family may update a buffer
+ * in place when it holds the only reference. Control flow needs one predicate for all devices. */
+#include "verify/elementwise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void find_last_uses(struct verify_state *s)
 {
     const struct ir_program *p = s->p;
     uint32_t *last = mem_alloc((p->value_count + 1) * sizeof *last);
-    uint32_t *rank = mem_zalloc(p->op_count + 1, sizeof *rank);   /* position of an op in its block */
+    uint32_t *rank = mem_zalloc(p->op_count + 1, sizeof *rank); /* position of an op in its block */
     for (uint32_t b = 0; b < p->block_count; b++)
         for (uint32_t k = 0; k < p->blocks[b].op_count; k++)
             rank[p->block_ops[p->blocks[b].ops + k]] = k;
@@ -37,7 +37,8 @@ static void find_last_uses(struct verify_state *s)
             if (at != IR_NONE && (last[v] == IR_NONE || rank[at] >= rank[last[v]]))
                 last[v] = at;
         }
-    uint32_t *first = mem_zalloc(p->op_count + 2, sizeof *first), *list = mem_alloc((p->value_count + 1) * sizeof *list);
+    uint32_t *first = mem_zalloc(p->op_count + 2, sizeof *first),
+             *list = mem_alloc((p->value_count + 1) * sizeof *list);
     for (uint32_t v = 0; v < p->value_count; v++)
         if (last[v] != IR_NONE)
             first[last[v] + 1]++;
@@ -65,7 +66,8 @@ static void slot_clear(struct verify_state *s, uint32_t value)
 }
 
 /* takes the values over */
-static void slot_set(struct verify_state *s, uint32_t value, uint32_t devices, const struct verify_value *values)
+static void slot_set(struct verify_state *s, uint32_t value, uint32_t devices,
+                     const struct verify_value *values)
 {
     struct verify_slot *slot = &s->slots[value];
     slot_clear(s, value);
@@ -86,8 +88,8 @@ static void drop_all(struct verify_state *s, struct verify_value *values, size_t
         verify_value_drop(s, &values[i]);
 }
 
-/* operands of all devices, [i * devices + d]; moved out of their slots when this is their last use and they do not
- * occur twice */
+/* operands of all devices, [i * devices + d]; moved out of their slots when this is their last use and they
+ * do not occur twice */
 static enum error_code fetch(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *in,
                              struct error *e)
 {
@@ -103,7 +105,8 @@ static enum error_code fetch(struct verify_state *s, uint32_t op, uint32_t devic
             verify_value_share(&in[i * devices + d], from);
         }
     }
-    /* so that a family may hold the only reference; regions may name the values too and keep them until the end */
+    /* so that a family may hold the only reference; regions may name the values too and keep them until the
+     * end */
     for (uint32_t i = s->release_at[op]; i < s->release_at[op + 1] && o->region_count == 0; i++)
         if (s->p->values[s->release[i]].op != op)
             slot_clear(s, s->release[i]);
@@ -232,9 +235,11 @@ static enum error_code count_operations(struct verify_state *s, uint32_t op, str
     s->statistics.operations += verify_op_operations(s->p, op);
     s->statistics.ops_executed++;
     if (s->statistics.operations > most)
-        return verify_fail(s, op, ERROR_TOO_LARGE, e, "more than %llu operations: the module is too large to interpret",
+        return verify_fail(s, op, ERROR_TOO_LARGE, e,
+                           "more than %llu operations: the module is too large to interpret",
                            (unsigned long long)most);
-    if (s->options.cancelled && s->statistics.ops_executed % 64 == 0 && s->options.cancelled(s->options.cancel_context))
+    if (s->options.cancelled && s->statistics.ops_executed % 64 == 0 &&
+        s->options.cancelled(s->options.cancel_context))
         return error_set(e, ERROR_CANCELLED, "the interpretation was cancelled");
     return ERROR_OK;
 }
@@ -323,8 +328,8 @@ static enum error_code uniform(struct verify_state *s, uint32_t op, const struct
     for (uint32_t d = 1; d < devices; d++)
         if (verify_value_int(&values[d], 0) != *out)
             return verify_fail(s, op, ERROR_INVALID_MODULE, e,
-                               "%s is %lld on device 0 and %lld on device %u: the devices would deadlock", what,
-                               (long long)*out, (long long)verify_value_int(&values[d], 0), d);
+                               "%s is %lld on device 0 and %lld on device %u: the devices would deadlock",
+                               what, (long long)*out, (long long)verify_value_int(&values[d], 0), d);
     return ERROR_OK;
 }
 
@@ -337,8 +342,8 @@ static void share_all(const struct verify_value *from, struct verify_value *to, 
     }
 }
 
-static enum error_code eval_while(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *in,
-                                  struct verify_value *out, struct error *e)
+static enum error_code eval_while(struct verify_state *s, uint32_t op, uint32_t devices,
+                                  struct verify_value *in, struct verify_value *out, struct error *e)
 {
     uint32_t cond = ir_region_block(s->p, op, 0), body = ir_region_block(s->p, op, 1);
     size_t count = s->p->ops[op].operand_count, all = count * devices;
@@ -347,7 +352,7 @@ static enum error_code eval_while(struct verify_state *s, uint32_t op, uint32_t 
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "regions do not fit the operands");
     struct verify_value *args = mem_zalloc(all + 1, sizeof *args), *test = mem_zalloc(devices, sizeof *test);
     enum error_code code = ERROR_OK;
-    memcpy(out, in, all * sizeof *in);   /* the carried values live in out */
+    memcpy(out, in, all * sizeof *in); /* the carried values live in out */
     memset(in, 0, all * sizeof *in);
     for (uint64_t trips = 0;; trips++) {
         int64_t go = 0;
@@ -372,8 +377,8 @@ static enum error_code eval_while(struct verify_state *s, uint32_t op, uint32_t 
     return code;
 }
 
-static enum error_code eval_branch(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *in,
-                                   struct verify_value *out, struct error *e)
+static enum error_code eval_branch(struct verify_state *s, uint32_t op, uint32_t devices,
+                                   struct verify_value *in, struct verify_value *out, struct error *e)
 {
     const struct ir_op *o = &s->p->ops[op];
     int64_t which = 0;
@@ -386,20 +391,24 @@ static enum error_code eval_branch(struct verify_state *s, uint32_t op, uint32_t
         which = (int64_t)o->region_count - 1;
     uint32_t block = ir_region_block(s->p, op, (uint32_t)which);
     if (block == IR_NONE || s->p->blocks[block].arg_count)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "branch %lld is empty or takes arguments", (long long)which);
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "branch %lld is empty or takes arguments",
+                           (long long)which);
     return verify_block(s, block, devices, NULL, out, e);
 }
 
-static enum error_code eval_call(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *in,
-                                 struct verify_value *out, struct error *e)
+static enum error_code eval_call(struct verify_state *s, uint32_t op, uint32_t devices,
+                                 struct verify_value *in, struct verify_value *out, struct error *e)
 {
     const struct ir_op *o = &s->p->ops[op];
-    const struct ir_attr *callee = ir_attr_find(s->p, op, o->code == IR_COMPOSITE ? "decomposition" : "callee");
-    uint32_t func = callee && (callee->kind == IR_ATTR_SYMBOL) ? ir_function(s->p, ir_string(s->p, callee->first))
-                                                               : IR_NONE;
+    const struct ir_attr *callee =
+        ir_attr_find(s->p, op, o->code == IR_COMPOSITE ? "decomposition" : "callee");
+    uint32_t func = callee && (callee->kind == IR_ATTR_SYMBOL)
+                        ? ir_function(s->p, ir_string(s->p, callee->first))
+                        : IR_NONE;
     uint32_t block = func == IR_NONE ? IR_NONE : ir_region_block(s->p, func, 0);
     if (block == IR_NONE || s->p->blocks[block].arg_count != o->operand_count)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "the callee is unknown, empty or takes other arguments");
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                           "the callee is unknown, empty or takes other arguments");
     if (s->active[func])
         return verify_fail(s, op, ERROR_UNSUPPORTED_MODULE, e, "recursive calls are not interpreted");
     s->active[func] = 1;
@@ -430,7 +439,8 @@ static enum error_code eval_op(struct verify_state *s, uint32_t op, uint32_t dev
         return eval_call(s, op, devices, in, out, e);
     case IR_SDY_MANUAL_COMPUTATION:
         if (devices != 1)
-            return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "nested manual computations are not interpreted");
+            return verify_fail(s, op, ERROR_NOT_AVAILABLE, e,
+                               "nested manual computations are not interpreted");
         return verify_eval_manual(s, op, in, out, e);
     default:
         break;
@@ -448,7 +458,8 @@ static enum error_code run_op(struct verify_state *s, uint32_t op, uint32_t devi
 {
     const struct ir_op *o = &s->p->ops[op];
     size_t in_count = (size_t)o->operand_count * devices, out_count = (size_t)o->result_count * devices;
-    struct verify_value *in = mem_zalloc(in_count + 1, sizeof *in), *out = mem_zalloc(out_count + 1, sizeof *out);
+    struct verify_value *in = mem_zalloc(in_count + 1, sizeof *in),
+                        *out = mem_zalloc(out_count + 1, sizeof *out);
     for (uint32_t r = 0; r < o->result_count; r++) {
         const struct ir_type *t = ir_value_type(s->p, ir_result(s->p, op, r));
         for (uint32_t d = 0; d < devices; d++)
@@ -479,8 +490,8 @@ static enum error_code run_op(struct verify_state *s, uint32_t op, uint32_t devi
     return code;
 }
 
-static enum error_code terminate(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *results,
-                                 struct error *e)
+static enum error_code terminate(struct verify_state *s, uint32_t op, uint32_t devices,
+                                 struct verify_value *results, struct error *e)
 {
     if (ir_opcode_family((enum ir_opcode)s->p->ops[op].code) != IR_FAMILY_STRUCTURE)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "a block must end with a return");
@@ -489,14 +500,15 @@ static enum error_code terminate(struct verify_state *s, uint32_t op, uint32_t d
     return code;
 }
 
-enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t devices, struct verify_value *args,
-                             struct verify_value *results, struct error *e)
+enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t devices,
+                             struct verify_value *args, struct verify_value *results, struct error *e)
 {
     const struct ir_block *b = &s->p->blocks[block];
     uint32_t last = ir_block_terminator(s->p, block);
     if (last == IR_NONE || s->depth >= VERIFY_MAX_DEPTH) {
         drop_all(s, args, (size_t)b->arg_count * devices);
-        return error_set(e, ERROR_INVALID_MODULE, last == IR_NONE ? "an empty block" : "regions nest too deeply");
+        return error_set(e, ERROR_INVALID_MODULE,
+                         last == IR_NONE ? "an empty block" : "regions nest too deeply");
     }
     for (uint32_t i = 0; i < b->arg_count; i++)
         slot_set(s, b->args + i, devices, args + i * devices);
@@ -506,7 +518,7 @@ enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t de
         code = run_op(s, s->p->block_ops[b->ops + k], devices, e);
     if (!code)
         code = terminate(s, last, devices, results, e);
-    for (uint32_t i = 0; i < b->arg_count; i++)   /* those that nobody uses */
+    for (uint32_t i = 0; i < b->arg_count; i++) /* those that nobody uses */
         slot_clear(s, b->args + i);
     s->depth--;
     return code;
@@ -522,13 +534,15 @@ static enum error_code bind(struct verify_state *s, uint32_t func, uint32_t bloc
             const struct verify_tensor *t = &inputs[d * b->arg_count + i];
             struct verify_value *v = &args[i * devices + d];
             v->type = ir_value_type(s->p, b->args + i);
-            bool fits = v->type->kind == IR_TYPE_TENSOR && t->data && t->element == (enum ir_element)v->type->element &&
-                        t->rank == v->type->rank && verify_element_size(t->element) > 0;
+            bool fits = v->type->kind == IR_TYPE_TENSOR && t->data &&
+                        t->element == (enum ir_element)v->type->element && t->rank == v->type->rank &&
+                        verify_element_size(t->element) > 0;
             for (uint32_t k = 0; k < t->rank && fits; k++)
                 fits = t->dims[k] == ir_type_dims(s->p, v->type)[k];
             if (!fits)
-                return verify_fail(s, func, ERROR_INVALID_MODULE, e, "the input for argument %u of device %u is not a %s",
-                                   i, d, ir_string(s->p, v->type->text));
+                return verify_fail(s, func, ERROR_INVALID_MODULE, e,
+                                   "the input for argument %u of device %u is not a %s", i, d,
+                                   ir_string(s->p, v->type->text));
             if (d > 0 && inputs[(d - 1) * b->arg_count + i].data == t->data) {
                 verify_value_share(v, &args[i * devices + d - 1]);
                 continue;
@@ -558,7 +572,8 @@ static void unbind(struct verify_state *s, uint32_t count, uint32_t devices, str
 
 enum error_code verify_run(const struct ir_program *p, const char *function, uint32_t devices,
                            const struct verify_tensor *inputs, struct verify_tensor *outputs,
-                           const struct verify_options *options, struct verify_statistics *statistics, struct error *e)
+                           const struct verify_options *options, struct verify_statistics *statistics,
+                           struct error *e)
 {
     struct verify_state s = {.p = p};
     uint32_t func = ir_function(p, function), block = func == IR_NONE ? IR_NONE : ir_region_block(p, func, 0);

@@ -52,6 +52,7 @@ struct verify_options {
     uint64_t max_operations;             /* scalar operations executed, all devices together; 0 = 2e10 */
     bool (*cancelled)(void *context);    /* asked now and then; may be NULL */
     void *cancel_context;
+    uint32_t only_run;                   /* of a proof: 0 = each of its runs; k = only the k-th (modulo their number) */
 };
 
 /* What a run did, for tests and reports. */

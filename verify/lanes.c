@@ -1,8 +1,8 @@
 /* Bodies of reduce, scatter, sort, map and all_reduce over many lanes at once.
  *
- * Such a body computes scalars from scalars; run over arrays it does the same for each lane. The region is decoded
- * once into steps over slots of CHUNK lanes; constants and captured values are splats. */
-#include "verify/value.h"
+ * Such a body computes scalars from scalars; run over arrays it does the same for each lane. The region is
+ * decoded once into steps over slots of CHUNK lanes; constants and captured values are splats. */
+#include "verify/elementwise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +11,23 @@ enum { CHUNK = 256, MOST_OPERANDS = 3 };
 
 struct step {
     struct verify_elementwise decoded;
-    uint32_t in[MOST_OPERANDS], count, out;   /* slots */
+    uint32_t in[MOST_OPERANDS], count, out; /* slots */
 };
 
 struct slot {
-    uint32_t value;                /* of the program */
+    uint32_t value; /* of the program */
     enum ir_element element;
     bool splat;
-    void *data;                    /* own array of CHUNK elements, NULL for arguments */
+    void *data; /* own array of CHUNK elements, NULL for arguments */
     struct verify_value constant;
 };
 
 struct verify_lanes {
     struct verify_state *s;
     VEC(struct step) steps;
-    VEC(struct slot) slots;        /* the arguments come first */
+    VEC(struct slot) slots; /* the arguments come first */
     uint32_t args, results[2 * IR_MAX_RANK], result_count;
-    void *staged;                  /* CHUNK elements of each result: results may overwrite the arguments they come from */
+    void *staged; /* CHUNK elements of each result: results may overwrite the arguments they come from */
 };
 
 static uint32_t find_slot(const struct verify_lanes *l, uint32_t value)
@@ -53,7 +53,8 @@ static enum error_code operand_slot(struct verify_lanes *l, uint32_t op, uint32_
         return ERROR_OK;
     struct verify_slot *outer = &s->slots[value];
     if (outer->devices == 0 || verify_type_count(s, ir_value_type(s->p, value)) != 1)
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "an operand comes from outside the region and is no scalar");
+        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e,
+                           "an operand comes from outside the region and is no scalar");
     struct slot slot = new_slot(s, value);
     slot.splat = true;
     slot.constant.type = ir_value_type(s->p, value);
@@ -74,8 +75,9 @@ static enum error_code add_constant(struct verify_lanes *l, uint32_t op, struct 
         return code;
     slot.data = verify_data(&slot.constant);
     VEC_PUSH(&l->slots, slot);
-    return slot.constant.splat ? ERROR_OK
-                               : verify_fail(l->s, op, ERROR_NOT_AVAILABLE, e, "not a scalar inside a reducer");
+    return slot.constant.splat
+               ? ERROR_OK
+               : verify_fail(l->s, op, ERROR_NOT_AVAILABLE, e, "not a scalar inside a reducer");
 }
 
 static enum error_code add_step(struct verify_lanes *l, uint32_t op, struct error *e)
@@ -90,7 +92,7 @@ static enum error_code add_step(struct verify_lanes *l, uint32_t op, struct erro
             return code;
     }
     if (o->code == IR_RESHAPE || o->code == IR_BROADCAST_IN_DIM || o->code == IR_OPTIMIZATION_BARRIER) {
-        struct slot slot = l->slots.at[step.in[0]];   /* of one scalar to another: another name of it */
+        struct slot slot = l->slots.at[step.in[0]]; /* of one scalar to another: another name of it */
         if (verify_type_count(l->s, ir_value_type(l->s->p, ir_result(l->s->p, op, 0))) != 1)
             return verify_fail(l->s, op, ERROR_NOT_AVAILABLE, e, "not a scalar inside a reducer");
         step.decoded.code = IR_CONVERT;
@@ -147,14 +149,15 @@ static bool try_run(struct verify_lanes *l)
         static const double ones[2] = {0, 0};
         for (uint32_t k = 0; k < t->count; k++)
             in[k] = (struct verify_array){l->slots.at[t->in[k]].element, false, ones};
-        if (!verify_elementwise_run(&t->decoded, in, t->count, l->slots.at[t->out].element, l->slots.at[t->out].data, 1))
+        if (!verify_elementwise_run(&t->decoded, in, t->count, l->slots.at[t->out].element,
+                                    l->slots.at[t->out].data, 1))
             return false;
     }
     return true;
 }
 
-enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_t region, struct verify_lanes **out,
-                                    struct error *e)
+enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_t region,
+                                    struct verify_lanes **out, struct error *e)
 {
     struct verify_lanes *l = mem_zalloc(1, sizeof *l);
     uint32_t block = ir_region_block(s->p, op, region);
@@ -185,8 +188,8 @@ void verify_lanes_destroy(struct verify_state *s, struct verify_lanes *l)
     free(l);
 }
 
-static struct verify_array slot_array(const struct verify_lanes *l, const struct verify_array *args, uint32_t slot,
-                                      int64_t first)
+static struct verify_array slot_array(const struct verify_lanes *l, const struct verify_array *args,
+                                      uint32_t slot, int64_t first)
 {
     const struct slot *x = &l->slots.at[slot];
     if (slot >= l->args)
@@ -218,15 +221,17 @@ static void run_step(const struct verify_lanes *l, const struct step *t, const s
         in[k] = slot_array(l, args, t->in[k], first);
         all = all && in[k].splat;
     }
-    if (all && n > 1) {   /* kernels want one dense operand */
+    if (all && n > 1) { /* kernels want one dense operand */
         spread(&in[0], dense, n);
         in[0] = (struct verify_array){in[0].element, false, dense};
     }
-    if (!verify_elementwise_run(&t->decoded, in, t->count, l->slots.at[t->out].element, l->slots.at[t->out].data, n))
+    if (!verify_elementwise_run(&t->decoded, in, t->count, l->slots.at[t->out].element,
+                                l->slots.at[t->out].data, n))
         base_check_failed(__FILE__, __LINE__, "a kernel that ran once runs again");
 }
 
-void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, int64_t n, void *const *results)
+void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, int64_t n,
+                      void *const *results)
 {
     for (int64_t first = 0; first < n; first += CHUNK) {
         int64_t some = n - first < CHUNK ? n - first : CHUNK;

@@ -1,11 +1,15 @@
-/* fft, cholesky, triangular_solve: batched, by their definitions, in double. rng ops are refused: their bits are
- * the implementation's own. */
+/* fft, cholesky, triangular_solve: batched, by their definitions, in double. rng ops are refused: their bits
+ * are the implementation's own. */
 #include "verify/value.h"
 
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef CMPLX /* clang leaves it out */
+#define CMPLX(re, im) ((double complex){(re), (im)})
+#endif
 
 static double complex get(const struct verify_value *v, int64_t i)
 {
@@ -15,7 +19,8 @@ static double complex get(const struct verify_value *v, int64_t i)
     case VERIFY_F64:
         return ((const double *)verify_data(v))[i];
     case VERIFY_C64:
-        return CMPLX((double)((const float *)verify_data(v))[2 * i], (double)((const float *)verify_data(v))[2 * i + 1]);
+        return CMPLX((double)((const float *)verify_data(v))[2 * i],
+                     (double)((const float *)verify_data(v))[2 * i + 1]);
     case VERIFY_C128:
         return CMPLX(((const double *)verify_data(v))[2 * i], ((const double *)verify_data(v))[2 * i + 1]);
     case VERIFY_U8:
@@ -59,28 +64,32 @@ static void transform(double complex *line, double complex *spare, int64_t n, in
 }
 
 /* all lines along one dimension of a box of `count` elements */
-static void transform_dim(double complex *box, double complex *spare, int64_t count, int64_t n, int64_t stride, int sign)
+static void transform_dim(double complex *box, double complex *spare, int64_t count, int64_t n,
+                          int64_t stride, int sign)
 {
     for (int64_t outer = 0; outer < count; outer += n * stride)
         for (int64_t inner = 0; inner < stride; inner++)
             transform(box + outer + inner, spare, n, stride, sign);
 }
 
-static enum error_code fft(struct verify_state *s, uint32_t op, struct verify_value *in, struct verify_value *out,
-                           struct error *e)
+static enum error_code fft(struct verify_state *s, uint32_t op, struct verify_value *in,
+                           struct verify_value *out, struct error *e)
 {
     struct ir_dims length;
     char kind[32];
-    int64_t strides[IR_MAX_RANK], full = 1, n_in = verify_type_count(s, in->type), n_out = verify_type_count(s, out->type);
+    int64_t strides[IR_MAX_RANK], full = 1, n_in = verify_type_count(s, in->type),
+                                  n_out = verify_type_count(s, out->type);
     uint32_t rank = in->type->rank;
     ir_word(s->p, op, "fft_type", kind);
     bool real_in = strcmp(kind, "RFFT") == 0, real_out = strcmp(kind, "IRFFT") == 0;
     bool inverse = real_out || strcmp(kind, "IFFT") == 0;
-    if (ir_dims(s->p, op, "fft_length", &length) != 0 || length.count < 1 || length.count > rank || out->type->rank != rank)
+    if (ir_dims(s->p, op, "fft_length", &length) != 0 || length.count < 1 || length.count > rank ||
+        out->type->rank != rank)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "fft_length does not fit");
     for (uint32_t i = 0; i < length.count; i++)
         full *= length.at[i];
-    int64_t last = length.at[length.count - 1], half = last / 2 + 1, per_in = real_out ? full / last * half : full;
+    int64_t last = length.at[length.count - 1], half = last / 2 + 1,
+            per_in = real_out ? full / last * half : full;
     int64_t per_out = real_in ? full / last * half : full;
     if (full < 1 || n_in % per_in || n_out % per_out || n_in / per_in != n_out / per_out)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand and result do not fit fft_length");
@@ -114,8 +123,8 @@ static enum error_code fft(struct verify_state *s, uint32_t op, struct verify_va
 }
 
 /* ---------------------------------------------------------------- triangular matrices */
-static enum error_code cholesky(struct verify_state *s, uint32_t op, struct verify_value *in, struct verify_value *out,
-                                struct error *e)
+static enum error_code cholesky(struct verify_state *s, uint32_t op, struct verify_value *in,
+                                struct verify_value *out, struct error *e)
 {
     uint32_t rank = in->type->rank;
     bool lower = ir_int(s->p, op, "lower", 0) != 0;
@@ -135,7 +144,8 @@ static enum error_code cholesky(struct verify_state *s, uint32_t op, struct veri
             }
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
-                put(out, base + i * n + j, lower ? (j <= i ? l[i * n + j] : 0) : (j >= i ? conj(l[j * n + i]) : 0));
+                put(out, base + i * n + j,
+                    lower ? (j <= i ? l[i * n + j] : 0) : (j >= i ? conj(l[j * n + i]) : 0));
     }
     free(l);
     return ERROR_OK;
@@ -143,12 +153,13 @@ static enum error_code cholesky(struct verify_state *s, uint32_t op, struct veri
 
 struct solve {
     bool left, lower, unit;
-    char transpose;   /* 'N', 'T' or 'A' (adjoint) */
-    int64_t n, m;     /* matrix n x n, right-hand sides m */
+    char transpose; /* 'N', 'T' or 'A' (adjoint) */
+    int64_t n, m;   /* matrix n x n, right-hand sides m */
 };
 
 /* element (i, j) of op(a); lower says which triangle op(a) has */
-static double complex coefficient(const struct solve *x, const struct verify_value *a, int64_t base, int64_t i, int64_t j)
+static double complex coefficient(const struct solve *x, const struct verify_value *a, int64_t base,
+                                  int64_t i, int64_t j)
 {
     double complex v = x->transpose == 'N' ? get(a, base + i * x->n + j) : get(a, base + j * x->n + i);
     return x->transpose == 'A' ? conj(v) : v;
@@ -176,8 +187,10 @@ static enum error_code triangular_solve(struct verify_state *s, uint32_t op, str
     uint32_t rank = in[0].type->rank;
     char word[32];
     ir_word(s->p, op, "transpose_a", word);
-    struct solve x = {.left = ir_int(s->p, op, "left_side", 1), .lower = ir_int(s->p, op, "lower", 0),
-                      .unit = ir_int(s->p, op, "unit_diagonal", 0), .transpose = word[0] ? word[0] : 'N'};
+    struct solve x = {.left = ir_int(s->p, op, "left_side", 1),
+                      .lower = ir_int(s->p, op, "lower", 0),
+                      .unit = ir_int(s->p, op, "unit_diagonal", 0),
+                      .transpose = word[0] ? word[0] : 'N'};
     if (rank < 2 || in[1].type->rank != rank || in[1].type->element != in[0].type->element)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operands do not fit");
     const int64_t *a = ir_type_dims(s->p, in[0].type), *b = ir_type_dims(s->p, in[1].type);
@@ -224,5 +237,6 @@ enum error_code verify_eval_linalg(struct verify_state *s, uint32_t op, struct v
 enum error_code verify_eval_rng(struct verify_state *s, uint32_t op, struct verify_value *in,
                                 struct verify_value *out, struct error *e)
 {
-    return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "random bits are the implementation's own and are not interpreted");
+    return verify_fail(s, op, ERROR_NOT_AVAILABLE, e,
+                       "random bits are the implementation's own and are not interpreted");
 }

@@ -1,5 +1,5 @@
-/* sdy.manual_computation: cuts the global operands by in_shardings, runs the body on all devices of the mesh in
- * partition style, joins the results by out_shardings and notes how far copies of one block differ. */
+/* sdy.manual_computation: cuts the global operands by in_shardings, runs the body on all devices of the mesh
+ * in partition style, joins the results by out_shardings and notes how far copies of one block differ. */
 #include "verify/sharding.h"
 #include "verify/value.h"
 
@@ -51,8 +51,9 @@ static enum error_code decode(struct verify_state *s, uint32_t op, struct manual
         char quoted[70];
         snprintf(quoted, sizeof quoted, "\"%s\"", m->mesh.names[i]);
         if (m->mesh.sizes[i] > 1 && !strstr(axes, quoted))
-            code = verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "axis %s is not manual: partly manual computations are not interpreted",
-                               quoted);
+            code =
+                verify_fail(s, op, ERROR_NOT_AVAILABLE, e,
+                            "axis %s is not manual: partly manual computations are not interpreted", quoted);
     }
     return code;
 }
@@ -85,7 +86,8 @@ static enum error_code cut(struct verify_state *s, uint32_t op, const struct man
     for (uint32_t d = 0; d < sh->rank && fits; d++)
         fits = part[d] * verify_sharding_blocks(sh, d) == whole[d];
     if (!fits)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "in_shardings do not give the body's argument %u", i);
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "in_shardings do not give the body's argument %u",
+                           i);
     verify_value_dense(s, in);
     verify_strides(sh->rank, whole, strides);
     verify_strides(sh->rank, part, own);
@@ -104,7 +106,8 @@ static enum error_code cut(struct verify_state *s, uint32_t op, const struct man
         for (uint32_t d = 0; d < sh->rank; d++)
             offset += verify_sharding_block(sh, &m->mesh, p, d) * part[d] * strides[d];
         verify_value_alloc(s, to, false);
-        verify_copy(size, sh->rank, part, verify_data(to), own, (char *)verify_data(in) + offset * (int64_t)size, strides);
+        verify_copy(size, sh->rank, part, verify_data(to), own,
+                    (char *)verify_data(in) + offset * (int64_t)size, strides);
     }
     return ERROR_OK;
 }
@@ -120,14 +123,16 @@ static enum error_code join(struct verify_state *s, uint32_t op, const struct ma
         local[d] = tensor_of(s, &parts[d]);
     }
     enum error_code code = verify_unshard(&m->mesh, &m->out[i], local, &whole, &divergence, e);
-    bool fits = !code && whole.rank == out->type->rank && whole.element == (enum ir_element)out->type->element;
+    bool fits =
+        !code && whole.rank == out->type->rank && whole.element == (enum ir_element)out->type->element;
     for (uint32_t d = 0; d < whole.rank && fits; d++)
         fits = whole.dims[d] == ir_type_dims(s->p, out->type)[d];
     if (!code && !fits)
         code = verify_fail(s, op, ERROR_INVALID_MODULE, e, "out_shardings do not give result %u", i);
     if (!code) {
         verify_value_alloc(s, out, false);
-        memcpy(verify_data(out), whole.data, (size_t)verify_tensor_count(&whole) * verify_element_size(whole.element));
+        memcpy(verify_data(out), whole.data,
+               (size_t)verify_tensor_count(&whole) * verify_element_size(whole.element));
         if (divergence > s->statistics.divergence) {
             s->statistics.divergence = divergence;
             s->statistics.divergent_result = i;
@@ -138,20 +143,22 @@ static enum error_code join(struct verify_state *s, uint32_t op, const struct ma
     return code;
 }
 
-static enum error_code run_body(struct verify_state *s, uint32_t op, const struct manual *m, struct verify_value *in,
-                                struct verify_value *out, struct error *e)
+static enum error_code run_body(struct verify_state *s, uint32_t op, const struct manual *m,
+                                struct verify_value *in, struct verify_value *out, struct error *e)
 {
     const struct ir_op *o = &s->p->ops[op];
     uint32_t block = ir_region_block(s->p, op, 0), devices = m->mesh.devices;
-    if (block == IR_NONE || s->p->blocks[block].arg_count != o->operand_count || m->in_count != o->operand_count ||
-        m->out_count != o->result_count ||
+    if (block == IR_NONE || s->p->blocks[block].arg_count != o->operand_count ||
+        m->in_count != o->operand_count || m->out_count != o->result_count ||
         s->p->ops[ir_block_terminator(s->p, block)].operand_count != o->result_count)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "shardings, operands, results and body do not fit");
+        return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                           "shardings, operands, results and body do not fit");
     struct verify_value *args = mem_zalloc((size_t)o->operand_count * devices + 1, sizeof *args);
     struct verify_value *results = mem_zalloc((size_t)o->result_count * devices + 1, sizeof *results);
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; i < o->operand_count && !code; i++)
-        code = cut(s, op, m, i, &in[i], ir_value_type(s->p, s->p->blocks[block].args + i), args + i * devices, e);
+        code = cut(s, op, m, i, &in[i], ir_value_type(s->p, s->p->blocks[block].args + i), args + i * devices,
+                   e);
     if (code)
         for (size_t i = 0; i < (size_t)o->operand_count * devices; i++)
             verify_value_drop(s, &args[i]);

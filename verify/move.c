@@ -1,5 +1,6 @@
 /* Ops that move elements: iota, broadcast, transpose, slices, pad, concatenate, reverse, bitcast_convert.
- * Each builds dims and strides for one verify_copy. References: the ops' sections of the StableHLO specification. */
+ * Each builds dims and strides for one verify_copy. References: the ops' sections of the StableHLO
+ * specification. */
 #include "verify/value.h"
 
 #include <string.h>
@@ -24,8 +25,8 @@ static enum error_code list(const struct verify_state *s, uint32_t op, const cha
 }
 
 /* copies `in`, seen through dims and strides from an offset, into the whole of a new `out` */
-static void view(struct verify_state *s, const struct verify_value *in, int64_t offset, const int64_t *strides,
-                 struct verify_value *out)
+static void view(struct verify_state *s, const struct verify_value *in, int64_t offset,
+                 const int64_t *strides, struct verify_value *out)
 {
     int64_t own[IR_MAX_RANK];
     verify_strides(out->type->rank, dims_of(s, out), own);
@@ -83,7 +84,8 @@ enum error_code verify_eval_broadcast(struct verify_state *s, uint32_t op, struc
     verify_strides(rank, from, own);
     for (uint32_t i = 0; i < rank; i++) {
         if (to.at[i] < 0 || to.at[i] >= out->type->rank || (from[i] != 1 && from[i] != dims[to.at[i]]))
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand dimension %u does not fit the result", i);
+            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand dimension %u does not fit the result",
+                               i);
         strides[to.at[i]] = from[i] == 1 ? 0 : own[i];
     }
     view(s, in, 0, strides, out);
@@ -102,7 +104,8 @@ enum error_code verify_eval_transpose(struct verify_state *s, uint32_t op, struc
     for (uint32_t i = 0; i < permutation.count; i++) {
         int64_t d = permutation.at[i];
         if (d < 0 || d >= in->type->rank || dims_of(s, in)[d] != dims_of(s, out)[i])
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "permutation does not give the result's shape");
+            return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+                               "permutation does not give the result's shape");
         strides[i] = own[d];
     }
     if (in->splat)
@@ -147,8 +150,8 @@ enum error_code verify_eval_slice(struct verify_state *s, uint32_t op, struct ve
         return code;
     verify_strides(rank, dims_of(s, in), strides);
     for (uint32_t i = 0; i < rank; i++) {
-        if (start.at[i] < 0 || limit.at[i] > dims_of(s, in)[i] || start.at[i] > limit.at[i] || step.at[i] < 1 ||
-            dims_of(s, out)[i] != (limit.at[i] - start.at[i] + step.at[i] - 1) / step.at[i])
+        if (start.at[i] < 0 || limit.at[i] > dims_of(s, in)[i] || start.at[i] > limit.at[i] ||
+            step.at[i] < 1 || dims_of(s, out)[i] != (limit.at[i] - start.at[i] + step.at[i] - 1) / step.at[i])
             return verify_fail(s, op, ERROR_INVALID_MODULE, e, "slice of dimension %u does not fit", i);
         offset += start.at[i] * strides[i];
         strides[i] *= step.at[i];
@@ -169,7 +172,8 @@ enum error_code verify_eval_concatenate(struct verify_state *s, uint32_t op, str
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "dimension is out of range");
     for (uint32_t k = 0; k < s->p->ops[op].operand_count; k++) {
         for (uint32_t i = 0; i < rank; i++)
-            if (in[k].type->rank != rank || (i != (uint32_t)dim && dims_of(s, &in[k])[i] != dims_of(s, out)[i]))
+            if (in[k].type->rank != rank ||
+                (i != (uint32_t)dim && dims_of(s, &in[k])[i] != dims_of(s, out)[i]))
                 return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u does not fit the result", k);
         at += dims_of(s, &in[k])[dim];
     }
@@ -183,7 +187,8 @@ enum error_code verify_eval_concatenate(struct verify_state *s, uint32_t op, str
         if (!in[k].splat)
             verify_strides(rank, dims_of(s, &in[k]), from);
         verify_copy(size_of(out), rank, dims_of(s, &in[k]),
-                    (char *)verify_data(out) + at * own[dim] * (int64_t)size_of(out), own, verify_data(&in[k]), from);
+                    (char *)verify_data(out) + at * own[dim] * (int64_t)size_of(out), own,
+                    verify_data(&in[k]), from);
         at += dims_of(s, &in[k])[dim];
     }
     return ERROR_OK;
@@ -289,7 +294,7 @@ enum error_code verify_eval_dynamic_update(struct verify_state *s, uint32_t op, 
     verify_strides(rank, dims, own);
     verify_strides(rank, sizes, from);
     int64_t offset = clamped_offset(in + 2, rank, dims, sizes, own);
-    if (in[0].buffer->uses == 1) {   /* nobody else sees the operand: update in place */
+    if (in[0].buffer->uses == 1) { /* nobody else sees the operand: update in place */
         out->buffer = in[0].buffer;
         out->splat = false;
         in[0].buffer = NULL;
@@ -350,10 +355,10 @@ enum error_code verify_eval_bitcast(struct verify_state *s, uint32_t op, struct 
     unsigned a = ir_element_bits(from), b = ir_element_bits(to), least = a < b ? a : b;
     int64_t na = verify_type_count(s, in->type), nb = verify_type_count(s, out->type);
     enum verify_store fs = verify_store_of(from), ts = verify_store_of(to);
-    bool narrow = fs == VERIFY_F32 && from != IR_F32 && from != IR_BF16;   /* bits are not kept: no way back */
+    bool narrow = fs == VERIFY_F32 && from != IR_F32 && from != IR_BF16; /* bits are not kept: no way back */
     if (narrow || fs >= VERIFY_C64 || ts >= VERIFY_C64 || a > 64 || b > 64 || (a < 8) || (b < 8))
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "from %s to %s is not interpreted", ir_element_name(from),
-                           ir_element_name(to));
+        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "from %s to %s is not interpreted",
+                           ir_element_name(from), ir_element_name(to));
     if (na * (int64_t)a != nb * (int64_t)b)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand and result differ in bits");
     verify_value_dense(s, in);
@@ -363,8 +368,9 @@ enum error_code verify_eval_bitcast(struct verify_state *s, uint32_t op, struct 
     for (int64_t i = 0; i < nb; i++) {
         uint64_t x = 0;
         for (unsigned k = 0; k < parts_b; k++) {
-            int64_t part = i * parts_b + k;   /* in units of the narrower type, lowest bits first */
-            x |= ((bits_of(in, part / parts_a) >> (least * (unsigned)(part % parts_a))) & mask) << (least * k);
+            int64_t part = i * parts_b + k; /* in units of the narrower type, lowest bits first */
+            x |= ((bits_of(in, part / parts_a) >> (least * (unsigned)(part % parts_a))) & mask)
+                 << (least * k);
         }
         put_bits(out, i, x);
     }

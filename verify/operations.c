@@ -67,12 +67,14 @@ uint64_t verify_op_operations(const struct ir_program *p, uint32_t op)
     case IR_DOT_GENERAL:
         if (ir_dot(p, op, &dot) == 0)
             for (uint32_t i = 0; i < dot.lhs_contract.count; i++)
-                out = multiply(out, (uint64_t)ir_type_dims(p, ir_value_type(p, ir_operand(p, op, 0)))[dot.lhs_contract.at[i]]);
+                out = multiply(out, (uint64_t)ir_type_dims(
+                                        p, ir_value_type(p, ir_operand(p, op, 0)))[dot.lhs_contract.at[i]]);
         return multiply(out, 2);
     case IR_CONVOLUTION:
         if (ir_conv(p, op, &conv) == 0)
-            out = multiply(windows(p, out, &conv.window),
-                           (uint64_t)ir_type_dims(p, ir_value_type(p, ir_operand(p, op, 1)))[conv.kernel_input]);
+            out = multiply(
+                windows(p, out, &conv.window),
+                (uint64_t)ir_type_dims(p, ir_value_type(p, ir_operand(p, op, 1)))[conv.kernel_input]);
         return multiply(out, 2);
     case IR_REDUCE_WINDOW:
         return ir_reduce_window(p, op, &window) == 0 ? windows(p, out, &window) : out;
@@ -86,8 +88,10 @@ uint64_t verify_op_operations(const struct ir_program *p, uint32_t op)
     case IR_CHOLESKY:
     case IR_TRIANGULAR_SOLVE:
     case IR_FFT:
-        return multiply(largest(p, op), (uint64_t)ir_type_dims(p, ir_value_type(p, ir_result(p, op, 0)))
-                                            [ir_value_type(p, ir_result(p, op, 0))->rank - 1]);
+        return multiply(
+            largest(p, op),
+            (uint64_t)ir_type_dims(
+                p, ir_value_type(p, ir_result(p, op, 0)))[ir_value_type(p, ir_result(p, op, 0))->rank - 1]);
     default:
         return largest(p, op);
     }
@@ -102,7 +106,8 @@ static bool constant_of(const struct ir_program *p, uint32_t value, int64_t *out
         if (op == IR_NONE)
             return false;
         const struct ir_attr *dense = ir_attr_find(p, op, "value");
-        if (p->ops[op].code == IR_CONSTANT && dense && dense->kind == IR_ATTR_DENSE && elements(p, value) == 1) {
+        if (p->ops[op].code == IR_CONSTANT && dense && dense->kind == IR_ATTR_DENSE &&
+            elements(p, value) == 1) {
             *out = ir_constant_int(p, dense, 0);
             return true;
         }
@@ -135,7 +140,8 @@ static bool trip_count(const struct ir_program *p, uint32_t op, uint64_t *out)
     if (index >= p->ops[end].operand_count || !constant_of(p, ir_operand(p, op, index), &start))
         return false;
     uint32_t next = p->values[ir_operand(p, end, index)].op;
-    if (next == IR_NONE || p->ops[next].code != IR_ADD || !constant_of(p, ir_operand(p, next, 1), &step) || step < 1)
+    if (next == IR_NONE || p->ops[next].code != IR_ADD || !constant_of(p, ir_operand(p, next, 1), &step) ||
+        step < 1)
         return false;
     *out = limit <= start ? 0 : (uint64_t)((limit - start + step - 1) / step);
     return true;
@@ -152,7 +158,8 @@ static uint64_t count_block(const struct ir_program *p, uint32_t block, uint32_t
         const struct ir_attr *callee = o->code == IR_CALL        ? ir_attr_find(p, op, "callee")
                                        : o->code == IR_COMPOSITE ? ir_attr_find(p, op, "decomposition")
                                                                  : NULL;
-        uint32_t func = callee && callee->kind == IR_ATTR_SYMBOL ? ir_function(p, ir_string(p, callee->first)) : IR_NONE;
+        uint32_t func =
+            callee && callee->kind == IR_ATTR_SYMBOL ? ir_function(p, ir_string(p, callee->first)) : IR_NONE;
         if (func != IR_NONE)
             sum = add(sum, count_block(p, ir_region_block(p, func, 0), unknown, depth + 1));
         if (family != IR_FAMILY_CONTROL && o->code != IR_SDY_MANUAL_COMPUTATION)

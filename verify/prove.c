@@ -52,7 +52,8 @@ uint32_t verify_reference_runs(const struct verify_reference *r)
 
 /* inputs and results of one mode; *usable is false when the results hold NaN */
 static enum error_code run_once(const struct ir_program *p, const struct verify_reference *r, uint64_t seed,
-                                const struct verify_options *options, struct run *run, bool *usable, struct error *e)
+                                const struct verify_options *options, struct run *run, bool *usable,
+                                struct error *e)
 {
     run->inputs = mem_zalloc(r->arguments + 1, sizeof *run->inputs);
     run->outputs = mem_zalloc(r->results + 1, sizeof *run->outputs);
@@ -88,7 +89,8 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
                                         const struct verify_options *options, struct verify_reference **out,
                                         struct error *e)
 {
-    uint32_t func = ir_function(original, "main"), block = func == IR_NONE ? IR_NONE : ir_region_block(original, func, 0);
+    uint32_t func = ir_function(original, "main"),
+             block = func == IR_NONE ? IR_NONE : ir_region_block(original, func, 0);
     uint32_t last = block == IR_NONE ? IR_NONE : ir_block_terminator(original, block);
     if (last == IR_NONE)
         return error_set(e, ERROR_INVALID_MODULE, "the module has no function @main with a body");
@@ -106,7 +108,8 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
         for (uint64_t attempt = 0; attempt < SEEDS_TRIED && !usable && !code; attempt++) {
             if (mode == VERIFY_INPUTS_WILD && attempt > 0)
                 run->mode = VERIFY_INPUTS_NEGATIVE;
-            code = run_once(original, r, hash_combine(hash_combine(seed, (uint64_t)mode), attempt), options, run, &usable, e);
+            code = run_once(original, r, hash_combine(hash_combine(seed, (uint64_t)mode), attempt), options,
+                            run, &usable, e);
         }
         r->runs += usable;
     }
@@ -119,9 +122,10 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
 }
 
 /* ---------------------------------------------------------------- the sharded module */
-static enum error_code run_local(const struct verify_reference *r, const struct run *run, const struct ir_program *p,
-                                 const struct verify_boundary *b, const struct verify_options *given,
-                                 struct verify_tensor *outputs, struct verify_statistics *statistics, struct error *e)
+static enum error_code run_local(const struct verify_reference *r, const struct run *run,
+                                 const struct ir_program *p, const struct verify_boundary *b,
+                                 const struct verify_options *given, struct verify_tensor *outputs,
+                                 struct verify_statistics *statistics, struct error *e)
 {
     uint32_t devices = b->mesh->devices;
     struct verify_tensor *in = mem_zalloc((size_t)r->arguments * devices + 1, sizeof *in);
@@ -158,11 +162,13 @@ static bool fits(const struct verify_reference *r, const struct ir_program *p)
 {
     uint32_t func = ir_function(p, "main"), block = func == IR_NONE ? IR_NONE : ir_region_block(p, func, 0);
     uint32_t last = block == IR_NONE ? IR_NONE : ir_block_terminator(p, block);
-    return last != IR_NONE && p->blocks[block].arg_count == r->arguments && p->ops[last].operand_count == r->results;
+    return last != IR_NONE && p->blocks[block].arg_count == r->arguments &&
+           p->ops[last].operand_count == r->results;
 }
 
-static void judge(const struct verify_reference *r, const struct run *run, const struct verify_tensor *outputs,
-                  const struct verify_statistics *s, struct verify_report *report)
+static void judge(const struct verify_reference *r, const struct run *run,
+                  const struct verify_tensor *outputs, const struct verify_statistics *s,
+                  struct verify_report *report)
 {
     static const char *const modes[] = {"plain", "moments", "wild", "negative"};
     struct verify_difference d = verify_compare(run->outputs, outputs, r->results, r->tolerance, 0);
@@ -175,8 +181,8 @@ static void judge(const struct verify_reference *r, const struct run *run, const
         return;
     if (d.verdict != VERIFY_EQUAL) {
         report->status = VERIFY_PROOF_FAILED;
-        snprintf(report->reason, sizeof report->reason, "%s inputs: %s (error %.3g, tolerance %.3g)", modes[run->mode],
-                 d.what, d.worst, r->tolerance);
+        snprintf(report->reason, sizeof report->reason, "%s inputs: %s (error %.3g, tolerance %.3g)",
+                 modes[run->mode], d.what, d.worst, r->tolerance);
     } else if (s->divergence > r->tolerance) {
         report->status = VERIFY_PROOF_FAILED;
         snprintf(report->reason, sizeof report->reason,
@@ -193,12 +199,15 @@ enum error_code verify_prove(const struct verify_reference *r, const struct ir_p
     report->tolerance = r->tolerance;
     if (r->runs == 0) {
         report->status = VERIFY_PROOF_NOT_RUN;
-        snprintf(report->reason, sizeof report->reason, "inconclusive: the original's results hold NaN with every seed tried");
+        snprintf(report->reason, sizeof report->reason,
+                 "inconclusive: the original's results hold NaN with every seed tried");
     } else if (!fits(r, lowered)) {
         report->status = VERIFY_PROOF_FAILED;
         snprintf(report->reason, sizeof report->reason, "the sharded module has other arguments or results");
     }
     for (uint32_t i = 0; i < r->runs && report->status == VERIFY_PROOF_EQUAL; i++) {
+        if (options && options->only_run && i != (options->only_run - 1) % r->runs)
+            continue;
         struct verify_tensor *outputs = mem_zalloc(r->results + 1, sizeof *outputs);
         struct verify_statistics statistics = {0};
         struct error own = {0};

@@ -1,16 +1,16 @@
 /* reduce and map.
  *
- * Recognised reducers run over the operand in memory order with one accumulator a result element: dimensions are
- * merged into runs that are kept or reduced; the innermost run is either folded into one accumulator or merged into
- * consecutive ones. Floats accumulate in double. Any other body runs by lanes.c: one step a reduced position, over
- * all result elements. The initial value counts once. */
+ * Recognised reducers run over the operand in memory order with one accumulator a result element: dimensions
+ * are merged into runs that are kept or reduced; the innermost run is either folded into one accumulator or
+ * merged into consecutive ones. Floats accumulate in double. Any other body runs by lanes.c: one step a
+ * reduced position, over all result elements. The initial value counts once. */
 #include "verify/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct run {
-    int64_t size, in, out;   /* strides; out = 0: reduced */
+    int64_t size, in, out; /* strides; out = 0: reduced */
 };
 
 /* dimensions of the operand, major first, merged */
@@ -20,7 +20,7 @@ static uint32_t make_runs(const int64_t *dims, uint32_t rank, const bool *reduce
     uint32_t count = 0;
     struct run back[IR_MAX_RANK + 1];
     verify_strides(rank, dims, in);
-    for (uint32_t i = rank; i-- > 0;) {   /* from minor to major: out strides grow */
+    for (uint32_t i = rank; i-- > 0;) { /* from minor to major: out strides grow */
         if (dims[i] == 1)
             continue;
         struct run *last = count ? &back[count - 1] : NULL;
@@ -39,50 +39,50 @@ static uint32_t make_runs(const int64_t *dims, uint32_t rank, const bool *reduce
     return count;
 }
 
-#define OVER(update)                                                                                          \
-    for (int64_t i = 0; i < n; i++) {                                                                         \
-        const double y = (double)x[i];                                                                        \
-        update;                                                                                               \
-    }                                                                                                         \
+#define OVER(update)                                                                                         \
+    for (int64_t i = 0; i < n; i++) {                                                                        \
+        const double y = (double)x[i];                                                                       \
+        update;                                                                                              \
+    }                                                                                                        \
     break
-#define REAL_KERNELS(T, name)                                                                                 \
-    static double fold_##name(int code, const T *x, int64_t n, double a)                                      \
-    {                                                                                                         \
-        double s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                \
-        int64_t k = 0;                                                                                        \
-        switch (code) {                                                                                       \
-        case IR_ADD:                                                                                          \
-            for (; k + 4 <= n; k += 4) {                                                                      \
-                s0 += (double)x[k];                                                                           \
-                s1 += (double)x[k + 1];                                                                       \
-                s2 += (double)x[k + 2];                                                                       \
-                s3 += (double)x[k + 3];                                                                       \
-            }                                                                                                 \
-            for (; k < n; k++)                                                                                \
-                s0 += (double)x[k];                                                                           \
-            a += (s0 + s1) + (s2 + s3);                                                                       \
-            break;                                                                                            \
-        case IR_MULTIPLY:                                                                                     \
-            OVER(a *= y);                                                                                     \
-        case IR_MAXIMUM:                                                                                      \
-            OVER(a = a > y || a != a ? a : y);                                                                \
-        default:                                                                                              \
-            OVER(a = a < y || a != a ? a : y);                                                                \
-        }                                                                                                     \
-        return a;                                                                                             \
-    }                                                                                                         \
-    static void merge_##name(int code, const T *x, int64_t n, double *a)                                      \
-    {                                                                                                         \
-        switch (code) {                                                                                       \
-        case IR_ADD:                                                                                          \
-            OVER(a[i] += y);                                                                                  \
-        case IR_MULTIPLY:                                                                                     \
-            OVER(a[i] *= y);                                                                                  \
-        case IR_MAXIMUM:                                                                                      \
-            OVER(a[i] = a[i] > y || a[i] != a[i] ? a[i] : y);                                                 \
-        default:                                                                                              \
-            OVER(a[i] = a[i] < y || a[i] != a[i] ? a[i] : y);                                                 \
-        }                                                                                                     \
+#define REAL_KERNELS(T, name)                                                                                \
+    static double fold_##name(int code, const T *x, int64_t n, double a)                                     \
+    {                                                                                                        \
+        double s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                               \
+        int64_t k = 0;                                                                                       \
+        switch (code) {                                                                                      \
+        case IR_ADD:                                                                                         \
+            for (; k + 4 <= n; k += 4) {                                                                     \
+                s0 += (double)x[k];                                                                          \
+                s1 += (double)x[k + 1];                                                                      \
+                s2 += (double)x[k + 2];                                                                      \
+                s3 += (double)x[k + 3];                                                                      \
+            }                                                                                                \
+            for (; k < n; k++)                                                                               \
+                s0 += (double)x[k];                                                                          \
+            a += (s0 + s1) + (s2 + s3);                                                                      \
+            break;                                                                                           \
+        case IR_MULTIPLY:                                                                                    \
+            OVER(a *= y);                                                                                    \
+        case IR_MAXIMUM:                                                                                     \
+            OVER(a = a > y || a != a ? a : y);                                                               \
+        default:                                                                                             \
+            OVER(a = a < y || a != a ? a : y);                                                               \
+        }                                                                                                    \
+        return a;                                                                                            \
+    }                                                                                                        \
+    static void merge_##name(int code, const T *x, int64_t n, double *a)                                     \
+    {                                                                                                        \
+        switch (code) {                                                                                      \
+        case IR_ADD:                                                                                         \
+            OVER(a[i] += y);                                                                                 \
+        case IR_MULTIPLY:                                                                                    \
+            OVER(a[i] *= y);                                                                                 \
+        case IR_MAXIMUM:                                                                                     \
+            OVER(a[i] = a[i] > y || a[i] != a[i] ? a[i] : y);                                                \
+        default:                                                                                             \
+            OVER(a[i] = a[i] < y || a[i] != a[i] ? a[i] : y);                                                \
+        }                                                                                                    \
     }
 REAL_KERNELS(float, f32)
 REAL_KERNELS(double, f64)
@@ -111,14 +111,16 @@ static int64_t combine_int(int code, bool is_unsigned, int64_t a, int64_t y)
 bool verify_reducer_known(enum ir_opcode reducer, enum ir_element element)
 {
     enum verify_store store = verify_store_of(element);
-    bool arithmetic = reducer == IR_ADD || reducer == IR_MULTIPLY || reducer == IR_MAXIMUM || reducer == IR_MINIMUM;
+    bool arithmetic =
+        reducer == IR_ADD || reducer == IR_MULTIPLY || reducer == IR_MAXIMUM || reducer == IR_MINIMUM;
     bool bits = reducer == IR_AND || reducer == IR_OR || reducer == IR_XOR;
-    return (arithmetic && store >= VERIFY_U8 && store <= VERIFY_F64) || (bits && (store == VERIFY_U8 || store == VERIFY_I64));
+    return (arithmetic && store >= VERIFY_U8 && store <= VERIFY_F64) ||
+           (bits && (store == VERIFY_U8 || store == VERIFY_I64));
 }
 
 /* one innermost run; acc is double or int64_t */
-static void reduce_run(int code, enum ir_element element, const void *data, const struct run *r, int64_t in, void *acc,
-                       int64_t out)
+static void reduce_run(int code, enum ir_element element, const void *data, const struct run *r, int64_t in,
+                       void *acc, int64_t out)
 {
     double *real = acc;
     int64_t *whole = acc;
@@ -135,15 +137,16 @@ static void reduce_run(int code, enum ir_element element, const void *data, cons
         else
             real[out] = fold_f64(code, (const double *)data + in, r->size, real[out]);
         break;
-    case VERIFY_U8:   /* addition of i1 is or, multiplication and */
+    case VERIFY_U8: /* addition of i1 is or, multiplication and */
         code = code == IR_ADD ? IR_OR : code == IR_MULTIPLY ? IR_AND : code;
         for (int64_t i = 0; i < r->size; i++)
-            whole[out + i * r->out] = combine_int(code, true, whole[out + i * r->out], ((const uint8_t *)data)[in + i]);
+            whole[out + i * r->out] =
+                combine_int(code, true, whole[out + i * r->out], ((const uint8_t *)data)[in + i]);
         break;
     case VERIFY_I64:
         for (int64_t i = 0; i < r->size; i++)
-            whole[out + i * r->out] = combine_int(code, verify_element_unsigned(element), whole[out + i * r->out],
-                                                  ((const int64_t *)data)[in + i]);
+            whole[out + i * r->out] = combine_int(code, verify_element_unsigned(element),
+                                                  whole[out + i * r->out], ((const int64_t *)data)[in + i]);
         break;
     case VERIFY_NONE:
     case VERIFY_C64:
@@ -190,7 +193,8 @@ static void reduce_known(struct verify_state *s, int code, const struct verify_v
     verify_scratch_drop(s, owner);
 }
 
-/* any body, any number of operands: acc = body(acc, element) at every reduced position, all results at once */
+/* any body, any number of operands: acc = body(acc, element) at every reduced position, all results at once
+ */
 static void reduce_lanes(struct verify_state *s, struct verify_lanes *lanes, uint32_t count,
                          const struct verify_value *in, const bool *reduced, struct verify_value *out)
 {
@@ -258,8 +262,9 @@ enum error_code verify_eval_reduce(struct verify_state *s, uint32_t op, struct v
     for (uint32_t i = 0; i < in->type->rank; i++)
         kept *= reduced[i] ? 1 : ir_type_dims(s->p, in->type)[i];
     for (uint32_t k = 0; k < count; k++) {
-        if (verify_type_count(s, in[k].type) != n || kept != m || verify_type_count(s, in[count + k].type) != 1 ||
-            in[k].type->element != out[k].type->element || in[count + k].type->element != out[k].type->element)
+        if (verify_type_count(s, in[k].type) != n || kept != m ||
+            verify_type_count(s, in[count + k].type) != 1 || in[k].type->element != out[k].type->element ||
+            in[count + k].type->element != out[k].type->element)
             return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u does not fit the result", k);
         verify_value_dense(s, &in[k]);
     }
@@ -271,7 +276,7 @@ enum error_code verify_eval_reduce(struct verify_state *s, uint32_t op, struct v
     }
     struct verify_lanes *lanes = NULL;
     enum error_code code = verify_lanes_create(s, op, 0, &lanes, e);
-    for (uint32_t k = 0; k < count && !code; k++) {   /* results start as the initial values */
+    for (uint32_t k = 0; k < count && !code; k++) { /* results start as the initial values */
         verify_value_share(&out[k], &in[count + k]);
         out[k].splat = true;
         verify_value_dense(s, &out[k]);
@@ -293,8 +298,10 @@ enum error_code verify_eval_map(struct verify_state *s, uint32_t op, struct veri
         return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "too many operands");
     for (uint32_t i = 0; i < count; i++) {
         if (verify_type_count(s, in[i].type) != n)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u has another shape than the result", i);
-        args[i] = (struct verify_array){(enum ir_element)in[i].type->element, in[i].splat, verify_data(&in[i])};
+            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u has another shape than the result",
+                               i);
+        args[i] =
+            (struct verify_array){(enum ir_element)in[i].type->element, in[i].splat, verify_data(&in[i])};
     }
     enum error_code code = verify_lanes_create(s, op, 0, &lanes, e);
     if (!code) {

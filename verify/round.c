@@ -1,8 +1,9 @@
 /* The narrow number formats: rounding to them, decoding their bits.
  *
  * A format has so many exponent and mantissa bits, a bias and a flavour: IEEE (infinities, NaNs in the top
- * exponent), FN (no infinities; NaN is all ones), UZ (no infinities, no minus zero; NaN is minus zero's pattern),
- * PLAIN (neither infinities nor NaN). References: OCP 8-bit floating point and microscaling formats. */
+ * exponent), FN (no infinities; NaN is all ones), UZ (no infinities, no minus zero; NaN is minus zero's
+ * pattern), PLAIN (neither infinities nor NaN). References: OCP 8-bit floating point and microscaling
+ * formats. */
 #include "verify/value.h"
 
 #include <math.h>
@@ -17,10 +18,12 @@ struct format {
 static bool format_of(enum ir_element element, struct format *f)
 {
     static const struct format formats[IR_ELEMENTS] = {
-        [IR_BF16] = {8, 7, 127, IEEE},         [IR_F16] = {5, 10, 15, IEEE},      [IR_F8E4M3] = {4, 3, 7, IEEE},
-        [IR_F8E4M3FN] = {4, 3, 7, FN},         [IR_F8E4M3FNUZ] = {4, 3, 8, UZ},   [IR_F8E4M3B11FNUZ] = {4, 3, 11, UZ},
-        [IR_F8E5M2] = {5, 2, 15, IEEE},        [IR_F8E5M2FNUZ] = {5, 2, 16, UZ},  [IR_F8E3M4] = {3, 4, 3, IEEE},
-        [IR_F4E2M1FN] = {2, 1, 1, PLAIN},      [IR_F6E2M3FN] = {2, 3, 1, PLAIN},  [IR_F6E3M2FN] = {3, 2, 3, PLAIN},
+        [IR_BF16] = {8, 7, 127, IEEE},    [IR_F16] = {5, 10, 15, IEEE},
+        [IR_F8E4M3] = {4, 3, 7, IEEE},    [IR_F8E4M3FN] = {4, 3, 7, FN},
+        [IR_F8E4M3FNUZ] = {4, 3, 8, UZ},  [IR_F8E4M3B11FNUZ] = {4, 3, 11, UZ},
+        [IR_F8E5M2] = {5, 2, 15, IEEE},   [IR_F8E5M2FNUZ] = {5, 2, 16, UZ},
+        [IR_F8E3M4] = {3, 4, 3, IEEE},    [IR_F4E2M1FN] = {2, 1, 1, PLAIN},
+        [IR_F6E2M3FN] = {2, 3, 1, PLAIN}, [IR_F6E3M2FN] = {3, 2, 3, PLAIN},
     };
     *f = formats[element];
     return f->exponent > 0;
@@ -78,8 +81,10 @@ float verify_round(enum ir_element element, double x)
 
 static void round_integers(enum ir_element element, int64_t *x, int64_t n)
 {
-    unsigned bits = element == IR_I2 || element == IR_UI2 ? 2 : element == IR_I4 || element == IR_UI4 ? 4
-                  : element == IR_INDEX ? 64 : ir_element_bits(element);
+    unsigned bits = element == IR_I2 || element == IR_UI2   ? 2
+                    : element == IR_I4 || element == IR_UI4 ? 4
+                    : element == IR_INDEX                   ? 64
+                                                            : ir_element_bits(element);
     if (bits >= 64)
         return;
     unsigned shift = 64 - bits;

@@ -60,7 +60,8 @@ static enum error_code finish(struct verify_mesh *m, struct error *e)
     uint64_t devices = 1;
     for (uint32_t i = 0; i < m->axis_count; i++) {
         if (m->sizes[i] < 1 || m->sizes[i] > 1 << 20 || (devices *= (uint64_t)m->sizes[i]) > 1 << 20)
-            return error_set(e, ERROR_INVALID_MESH, "mesh axes must have sizes from 1 and at most 2^20 devices in all");
+            return error_set(e, ERROR_INVALID_MESH,
+                             "mesh axes must have sizes from 1 and at most 2^20 devices in all");
     }
     m->devices = (uint32_t)devices;
     return ERROR_OK;
@@ -77,7 +78,9 @@ static enum error_code check_ids(const struct verify_mesh *m, struct error *e)
             seen[m->ids[i]] = 1;
     }
     free(seen);
-    return fits ? ERROR_OK : error_set(e, ERROR_INVALID_MESH, "device ids must hold each of %u devices once", m->devices);
+    return fits
+               ? ERROR_OK
+               : error_set(e, ERROR_INVALID_MESH, "device ids must hold each of %u devices once", m->devices);
 }
 
 enum error_code verify_mesh_make(struct verify_mesh *out, uint32_t axis_count, const int64_t *sizes,
@@ -117,7 +120,8 @@ enum error_code verify_mesh_parse(const char *text, struct verify_mesh *out, str
     bool fits = take(&at, "#sdy.mesh") && take(&at, "<") && take(&at, "[");
     while (fits && !take(&at, "]")) {
         uint32_t i = out->axis_count++;
-        fits = i < VERIFY_MAX_AXES && take_string(&at, out->names[i]) && take(&at, "=") && take_int(&at, &out->sizes[i]);
+        fits = i < VERIFY_MAX_AXES && take_string(&at, out->names[i]) && take(&at, "=") &&
+               take_int(&at, &out->sizes[i]);
         if (fits)
             take(&at, ",");
     }
@@ -182,7 +186,7 @@ static bool parse_dims(const char **at, const struct verify_mesh *mesh, struct v
             out->dims[d].count++;
         }
         blank(at);
-        if (**at == 'p')   /* a priority */
+        if (**at == 'p') /* a priority */
             while (isalnum((unsigned char)**at))
                 (*at)++;
         take(at, ",");
@@ -255,12 +259,13 @@ static enum error_code local_dims(const struct verify_mesh *m, const struct veri
                                   const int64_t *global, int64_t *local, struct error *e)
 {
     if (s->rank != rank)
-        return error_set(e, ERROR_INVALID_PLAN, "a sharding of %u dimensions for a tensor of %u", s->rank, rank);
+        return error_set(e, ERROR_INVALID_PLAN, "a sharding of %u dimensions for a tensor of %u", s->rank,
+                         rank);
     for (uint32_t i = 0; i < rank; i++) {
         for (uint32_t k = 0; k < s->dims[i].count; k++)
             if (s->dims[i].at[k].axis >= m->axis_count)
-                return error_set(e, ERROR_INVALID_PLAN, "a sharding names axis %u of %u", s->dims[i].at[k].axis,
-                                 m->axis_count);
+                return error_set(e, ERROR_INVALID_PLAN, "a sharding names axis %u of %u",
+                                 s->dims[i].at[k].axis, m->axis_count);
         int64_t blocks = verify_sharding_blocks(s, i);
         if (global[i] % blocks)
             return error_set(e, ERROR_INVALID_PLAN, "dimension %u of size %lld does not divide into %lld", i,
@@ -337,13 +342,14 @@ static double difference(const struct verify_tensor *a, const struct verify_tens
 }
 
 enum error_code verify_unshard(const struct verify_mesh *m, const struct verify_sharding *s,
-                               const struct verify_tensor *local, struct verify_tensor *global, double *divergence,
-                               struct error *e)
+                               const struct verify_tensor *local, struct verify_tensor *global,
+                               double *divergence, struct error *e)
 {
     int64_t strides[IR_MAX_RANK], own[IR_MAX_RANK], dims[IR_MAX_RANK] = {0};
     struct verify_tensor whole = local[0];
     if (s->rank != whole.rank)
-        return error_set(e, ERROR_INVALID_PLAN, "a sharding of %u dimensions for a tensor of %u", s->rank, whole.rank);
+        return error_set(e, ERROR_INVALID_PLAN, "a sharding of %u dimensions for a tensor of %u", s->rank,
+                         whole.rank);
     for (uint32_t i = 0; i < whole.rank; i++)
         whole.dims[i] *= verify_sharding_blocks(s, i);
     enum error_code code = local_dims(m, s, whole.rank, whole.dims, dims, e);
@@ -363,7 +369,9 @@ enum error_code verify_unshard(const struct verify_mesh *m, const struct verify_
             verify_copy(size, whole.rank, dims, (char *)whole.data + offsets[i] * (int64_t)size, strides,
                         local[verify_mesh_device(m, i)].data, own);
     }
-    double magnitude = ir_element_is_float(whole.element) || verify_store_of(whole.element) >= VERIFY_C64 ? largest(&whole) : 1;
+    double magnitude = ir_element_is_float(whole.element) || verify_store_of(whole.element) >= VERIFY_C64
+                           ? largest(&whole)
+                           : 1;
     *divergence = 0;
     for (uint32_t i = 0; i < m->devices; i++) {
         if (copy_of[i] == i)

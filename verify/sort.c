@@ -1,14 +1,15 @@
-/* sort (any comparator, several operands) and top_k: a merge sort of indices, slice by slice; always stable. */
+/* sort (any comparator, several operands) and top_k: a merge sort of indices, slice by slice; always stable.
+ */
 #include "verify/value.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct order {   /* one slice being sorted */
+struct order { /* one slice being sorted */
     struct verify_lanes *lanes;
-    struct verify_array *args;      /* 2 an operand */
-    const char **base;              /* first element of the slice, per operand */
+    struct verify_array *args; /* 2 an operand */
+    const char **base;         /* first element of the slice, per operand */
     size_t *size;
     int64_t stride;
     uint32_t count;
@@ -31,10 +32,12 @@ static void merge_sort(const struct order *o, int64_t *index, int64_t *spare, in
 {
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t first = 0; first < n; first += 2 * width) {
-            int64_t middle = first + width < n ? first + width : n, end = first + 2 * width < n ? first + 2 * width : n;
+            int64_t middle = first + width < n ? first + width : n,
+                    end = first + 2 * width < n ? first + 2 * width : n;
             int64_t a = first, b = middle;
             for (int64_t i = first; i < end; i++)
-                spare[i] = b >= end || (a < middle && !before(o, index[b], index[a])) ? index[a++] : index[b++];
+                spare[i] =
+                    b >= end || (a < middle && !before(o, index[b], index[a])) ? index[a++] : index[b++];
         }
         memcpy(index, spare, (size_t)n * sizeof *index);
     }
@@ -84,7 +87,8 @@ enum error_code verify_eval_sort(struct verify_state *s, uint32_t op, struct ver
             return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u does not fit", k);
         verify_value_dense(s, &in[k]);
         size[k] = verify_element_size((enum ir_element)in[k].type->element);
-        args[2 * k] = args[2 * k + 1] = (struct verify_array){(enum ir_element)in[k].type->element, false, NULL};
+        args[2 * k] = args[2 * k + 1] =
+            (struct verify_array){(enum ir_element)in[k].type->element, false, NULL};
     }
     enum error_code code = verify_lanes_create(s, op, 0, &o.lanes, e);
     if (!code) {
@@ -107,7 +111,7 @@ static int by_rank(const void *a, const void *b)
     const struct ranked *x = a, *y = b;
     bool nx = isnan(x->value), ny = isnan(y->value);
     if (nx != ny)
-        return nx ? -1 : 1;   /* NaN counts as the largest */
+        return nx ? -1 : 1; /* NaN counts as the largest */
     if (x->value != y->value && !nx)
         return x->value > y->value ? -1 : 1;
     if (x->whole != y->whole)
@@ -124,7 +128,8 @@ enum error_code verify_eval_top_k(struct verify_state *s, uint32_t op, struct ve
     const struct ir_attr *largest = attributes ? ir_attr_entry(s->p, attributes, "largest") : NULL;
     uint32_t rank = in->type->rank;
     if (o->operand_count != 1 || o->result_count != 2 || rank < 1 || out[0].type->rank != rank ||
-        verify_type_count(s, out[0].type) != verify_type_count(s, out[1].type) || out[0].type->element != in->type->element ||
+        verify_type_count(s, out[0].type) != verify_type_count(s, out[1].type) ||
+        out[0].type->element != in->type->element ||
         verify_store_of((enum ir_element)out[1].type->element) != VERIFY_I64)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand and results do not fit");
     if (verify_store_of(element) >= VERIFY_C64 || (largest && largest->value == 0))
@@ -143,9 +148,11 @@ enum error_code verify_eval_top_k(struct verify_state *s, uint32_t op, struct ve
         for (int64_t i = 0; i < n; i++) {
             line[i] = (struct ranked){0, 0, i};
             if (whole)
-                line[i].whole = ((int64_t *)verify_data(in))[a * n + i] ^ (element == IR_UI64 ? INT64_MIN : 0);
+                line[i].whole =
+                    ((int64_t *)verify_data(in))[a * n + i] ^ (element == IR_UI64 ? INT64_MIN : 0);
             else
-                verify_convert(element, (char *)verify_data(in) + (size_t)(a * n + i) * size, IR_F64, &line[i].value, 1);
+                verify_convert(element, (char *)verify_data(in) + (size_t)(a * n + i) * size, IR_F64,
+                               &line[i].value, 1);
         }
         qsort(line, (size_t)n, sizeof *line, by_rank);
         for (int64_t i = 0; i < k; i++) {

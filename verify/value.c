@@ -1,11 +1,11 @@
-/* Values and their buffers: counted, recycled by powers of two, splats materialised when a family needs them. */
+/* Values and their buffers: counted, recycled by powers of two, splats materialised when a family needs them.
+ */
 #include "verify/value.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 enum verify_store verify_store_of(enum ir_element element)
 {
@@ -57,7 +57,8 @@ enum error_code verify_tensor_create(const struct ir_program *p, uint32_t type, 
     const struct ir_type *t = &p->types[type];
     size_t size = t->kind == IR_TYPE_TENSOR ? verify_element_size((enum ir_element)t->element) : 0;
     if (size == 0 || t->rank > IR_MAX_RANK || (t->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED)))
-        return error_set(e, ERROR_NOT_AVAILABLE, "values of type %s cannot be interpreted", ir_string(p, t->text));
+        return error_set(e, ERROR_NOT_AVAILABLE, "values of type %s cannot be interpreted",
+                         ir_string(p, t->text));
     memset(out, 0, sizeof *out);
     out->element = (enum ir_element)t->element;
     out->rank = t->rank;
@@ -94,7 +95,7 @@ static struct verify_buffer *buffer_take(struct verify_state *s, size_t bytes)
     if (b) {
         s->free[bin] = b->next;
     } else if (posix_memalign((void **)&b, 64, sizeof *b + ((size_t)1 << bin)) != 0) {
-        abort();   /* as mem_alloc: running out of memory ends the process */
+        abort(); /* as mem_alloc: running out of memory ends the process */
     }
     b->uses = 1;
     b->bin = bin;
@@ -232,7 +233,7 @@ enum error_code verify_fail(const struct verify_state *s, uint32_t op, enum erro
 static uint64_t load(const unsigned char *bytes, uint32_t size)
 {
     uint64_t x = 0;
-    memcpy(&x, bytes, size > 8 ? 8 : size);   /* little-endian hosts only, as the image */
+    memcpy(&x, bytes, size > 8 ? 8 : size); /* little-endian hosts only, as the image */
     return x;
 }
 
@@ -247,7 +248,8 @@ static void decode(enum ir_element element, const unsigned char *from, uint32_t 
         case VERIFY_I64: {
             uint64_t x = load(from, size);
             unsigned shift = size >= 8 ? 0 : 64 - 8 * size;
-            ((int64_t *)to)[i] = verify_element_unsigned(element) ? (int64_t)x : (int64_t)(x << shift) >> shift;
+            ((int64_t *)to)[i] =
+                verify_element_unsigned(element) ? (int64_t)x : (int64_t)(x << shift) >> shift;
             break;
         }
         case VERIFY_F32:
@@ -266,7 +268,7 @@ static void decode(enum ir_element element, const unsigned char *from, uint32_t 
         }
     }
     if (store == VERIFY_I64)
-        verify_round_all(element, to, n);   /* i2 and i4 lie in bytes */
+        verify_round_all(element, to, n); /* i2 and i4 lie in bytes */
 }
 
 enum error_code verify_constant(struct verify_state *s, uint32_t op, const struct ir_attr *dense,
@@ -277,8 +279,11 @@ enum error_code verify_constant(struct verify_state *s, uint32_t op, const struc
         return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "only dense constants can be interpreted");
     const struct ir_constant *c = &s->p->constants[dense->first];
     size_t size = verify_element_size(element);
-    uint32_t least = element == IR_F64 || size > 8 || element == IR_C64 ? (uint32_t)size : element == IR_F32 ? 4 : 1;
-    if (c->element_bytes < least || (uint64_t)verify_type_count(s, out->type) * c->element_bytes > c->size * (c->splat ? UINT32_MAX : 1))
+    uint32_t least = element == IR_F64 || size > 8 || element == IR_C64 ? (uint32_t)size
+                     : element == IR_F32                                ? 4
+                                                                        : 1;
+    if (c->element_bytes < least ||
+        (uint64_t)verify_type_count(s, out->type) * c->element_bytes > c->size * (c->splat ? UINT32_MAX : 1))
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "the constant's data does not fit its type");
     bool splat = c->splat || verify_type_count(s, out->type) == 1;
     verify_value_alloc(s, out, splat);

@@ -73,25 +73,13 @@ double verify_decode_float(enum ir_element element, uint32_t bits);      /* 8- a
 /* x with as many exponent and mantissa bits (reduce_precision) */
 double verify_reduce_precision(double x, int exponent_bits, int mantissa_bits);
 
-/* ---- elementwise.c: kernels over arrays, used for whole tensors and for reducer bodies */
+/* ---- an array of n elements, or of one that stands for all */
 struct verify_array {
     enum ir_element element;
     bool splat;
     const void *data;
 };
-struct verify_elementwise {   /* an op decoded once */
-    int code;                 /* enum ir_opcode */
-    int compare;              /* EQ NE GE GT LE LT */
-    bool total_order;
-    int exponent_bits, mantissa_bits;
-};
-/* ERROR_NOT_AVAILABLE when the op has no kernel */
-enum error_code verify_elementwise_decode(const struct verify_state *s, uint32_t op, struct verify_elementwise *out,
-                                          struct error *e) BASE_CHECKED;
-/* n elements; false: no kernel for these element types */
-bool verify_elementwise_run(const struct verify_elementwise *d, const struct verify_array *in, uint32_t count,
-                            enum ir_element element, void *out, int64_t n);
-void verify_convert(enum ir_element from, const void *in, enum ir_element to, void *out, int64_t n);
+void verify_convert(enum ir_element from, const void *in, enum ir_element to, void *out, int64_t n);   /* convert.c */
 
 /* ---- move.c */
 struct verify_strides {

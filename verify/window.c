@@ -1,8 +1,8 @@
 /* reduce_window and select_and_scatter.
  *
- * Both go through the window's positions one by one and treat all results at once by the body's lanes: at each
- * position the operand's elements are collected with a mark where the window lies on padding or between dilated
- * elements; marked results keep what they have. */
+ * Both go through the window's positions one by one and treat all results at once by the body's lanes: at
+ * each position the operand's elements are collected with a mark where the window lies on padding or between
+ * dilated elements; marked results keep what they have. */
 #include "verify/value.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ struct places {
     const int64_t *in, *out;
     struct ir_window w;
     int64_t strides[IR_MAX_RANK];
-    int64_t count, positions;   /* results, window positions */
+    int64_t count, positions; /* results, window positions */
 };
 
 /* operand offset of result `index` at window position `k`, -1 on padding */
@@ -20,8 +20,8 @@ static int64_t place(const struct places *p, int64_t index, int64_t k)
 {
     int64_t offset = 0;
     for (uint32_t i = p->rank; i-- > 0;) {
-        int64_t at = index % p->out[i] * p->w.stride.at[i] + k % p->w.size.at[i] * p->w.window_dilation.at[i] -
-                     p->w.low.at[i];
+        int64_t at = index % p->out[i] * p->w.stride.at[i] +
+                     k % p->w.size.at[i] * p->w.window_dilation.at[i] - p->w.low.at[i];
         index /= p->out[i];
         k /= p->w.size.at[i];
         if (at < 0 || at % p->w.base_dilation.at[i] || at / p->w.base_dilation.at[i] >= p->in[i])
@@ -44,10 +44,12 @@ static bool places_make(const struct verify_state *s, struct places *p, const st
     verify_strides(p->rank, p->in, p->strides);
     for (uint32_t i = 0; i < p->rank; i++) {
         const struct ir_window *w = &p->w;
-        if (w->size.at[i] < 1 || w->stride.at[i] < 1 || w->base_dilation.at[i] < 1 || w->window_dilation.at[i] < 1)
+        if (w->size.at[i] < 1 || w->stride.at[i] < 1 || w->base_dilation.at[i] < 1 ||
+            w->window_dilation.at[i] < 1)
             return false;
         int64_t base = p->in[i] ? (p->in[i] - 1) * w->base_dilation.at[i] + 1 : 0;
-        int64_t padded = base + w->low.at[i] + w->high.at[i], size = (w->size.at[i] - 1) * w->window_dilation.at[i] + 1;
+        int64_t padded = base + w->low.at[i] + w->high.at[i],
+                size = (w->size.at[i] - 1) * w->window_dilation.at[i] + 1;
         if (p->out[i] != (padded < size ? 0 : (padded - size) / w->stride.at[i] + 1))
             return false;
         p->positions *= w->size.at[i];
@@ -70,8 +72,8 @@ static void keep_marked(size_t size, const void *fresh, const int64_t *at, int64
             memcpy((char *)results + (size_t)i * size, (const char *)fresh + (size_t)i * size, size);
 }
 
-static void reduce_places(struct verify_state *s, struct verify_lanes *lanes, const struct places *p, uint32_t count,
-                          const struct verify_value *in, struct verify_value *out)
+static void reduce_places(struct verify_state *s, struct verify_lanes *lanes, const struct places *p,
+                          uint32_t count, const struct verify_value *in, struct verify_value *out)
 {
     struct verify_array args[2 * IR_MAX_RANK];
     void *fresh[IR_MAX_RANK];
@@ -107,8 +109,8 @@ enum error_code verify_eval_reduce_window(struct verify_state *s, uint32_t op, s
     uint32_t count = o->operand_count / 2;
     struct places p = {0};
     struct verify_lanes *lanes = NULL;
-    if (count < 1 || count > IR_MAX_RANK || o->result_count != count || ir_reduce_window(s->p, op, &p.w) != 0 ||
-        !places_make(s, &p, in->type, out->type))
+    if (count < 1 || count > IR_MAX_RANK || o->result_count != count ||
+        ir_reduce_window(s->p, op, &p.w) != 0 || !places_make(s, &p, in->type, out->type))
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operands, results and window do not fit");
     for (uint32_t k = 0; k < count; k++) {
         if (verify_type_count(s, in[k].type) != verify_type_count(s, in->type) ||
