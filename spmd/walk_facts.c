@@ -112,6 +112,18 @@ static bool all_operands_cheap(const struct walk_table *t, const struct nda *n, 
     return true;
 }
 
+/* a rule that lets every dimension be split (a known custom call): nothing to warn about */
+static bool all_shardable(const struct nda *n, uint32_t op)
+{
+    if (n->op_space[op] == NDA_NONE)
+        return false;
+    const struct nda_space *s = &n->spaces[n->op_space[op]];
+    for (uint32_t f = 0; f < s->name_count; f++)
+        if (!n->names[s->names + f].shardable)
+            return false;
+    return s->name_count > 0;
+}
+
 static uint8_t flags_of(const struct walk_table *t, const struct nda *n, uint32_t op)
 {
     const struct ir_program *p = n->program;
@@ -147,7 +159,7 @@ static uint8_t flags_of(const struct walk_table *t, const struct nda *n, uint32_
     case IR_FAMILY_LINALG:
     case IR_FAMILY_RNG:
     case IR_FAMILY_COLLECTIVE:
-        flags = WALK_UNSUPPORTED;
+        flags = all_shardable(n, op) ? 0 : WALK_UNSUPPORTED;
         break;
     case IR_FAMILY_SHARDY:
     case IR_FAMILY_BITCAST:
