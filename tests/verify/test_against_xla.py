@@ -50,8 +50,8 @@ def worst(reference, ours, wild):
             error = np.inf
         else:   # JAX's take gives NaN for wild indices: NaN at the same places, the rest is compared
             a, b = np.nan_to_num(a), np.nan_to_num(b)
-            error = np.abs(a - b).max(initial=0) / max(np.abs(a).max(initial=0), 1e-300)
-        if error > most[0]:
+            error = float(np.abs(a - b).max(initial=0)) / max(float(np.abs(a).max(initial=0)), 1e-300)
+        if not error <= most[0]:
             most = (error, i)
     return most
 
