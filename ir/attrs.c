@@ -82,6 +82,8 @@ static uint64_t constant_elements(const struct ir_program *p, const struct ir_at
 
 static const unsigned char *element(const struct ir_program *p, const struct ir_attr *dense, uint64_t index)
 {
+    if (dense->kind != IR_ATTR_DENSE)
+        return NULL; /* kept as text */
     const struct ir_constant *c = &p->constants[dense->first];
     uint64_t at = c->splat ? 0 : index * c->element_bytes;
     return at + c->element_bytes <= c->size ? p->bytes + c->offset + at : NULL;

@@ -306,7 +306,8 @@ struct ir_attr ir_build_dense_room(struct ir_builder *b, uint32_t type, size_t s
 {
     size_t offset = (b->bytes.count + 7) & ~(size_t)7;
     VEC_RESERVE(&b->bytes, offset + size);
-    memset(b->bytes.at + b->bytes.count, 0, offset - b->bytes.count);
+    if (offset > b->bytes.count)
+        memset(b->bytes.at + b->bytes.count, 0, offset - b->bytes.count);
     b->bytes.count = offset + size;
     struct ir_constant k = {.offset = offset, .size = size, .splat = splat};
     k.element_bytes = ir_element_storage((enum ir_element)b->types.at[type].element);

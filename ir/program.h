@@ -144,7 +144,8 @@ enum ir_attr_kind {
     IR_ATTR_DENSE,       /* first: index of program->constants; type: the tensor type */
     IR_ATTR_ARRAY,       /* [..]: range of program->attrs, names IR_NONE */
     IR_ATTR_DICTIONARY,  /* {..}: range of program->attrs */
-    IR_ATTR_TEXT         /* first: string, anything else as spelt: `#stablehlo.gather<..>`, `dense_resource<..> : ..` */
+    IR_ATTR_TEXT         /* first: string, anything else as spelt: `#stablehlo.gather<..>`, `dense_resource<..> : ..`;
+                          * type: of a constant that is not decoded, else IR_NONE */
 };
 
 /* Contents of `dense_resource<key>` constants, the text's `{-# .. #-}` as spelt: a hidden IR_ATTR_TEXT of op 0. */

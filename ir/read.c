@@ -80,14 +80,18 @@ static char *find_program(void)
     return path;
 }
 
+/* MLIR makes millions of small objects and hash tables of hundreds of megabytes: huge pages save a fifth of the time
+ * on 100 MB of text. */
+#define ALLOCATION "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mxfast=0:glibc.malloc.top_pad=4194304"
+
 static enum error_code spawn(struct child *c, const char *program, pid_t *pid, struct error *e)
 {
     char numbers[3][32];
     snprintf(numbers[0], sizeof numbers[0], "%zu", c->size);
     snprintf(numbers[1], sizeof numbers[1], "%zu", c->memory);
     snprintf(numbers[2], sizeof numbers[2], "%u", c->cpu_seconds);
-    char name[] = "toast-read", locale[] = "LC_ALL=C";
-    char *argv[] = {name, numbers[0], numbers[1], numbers[2], NULL}, *environment[] = {locale, NULL};
+    char name[] = "toast-read", locale[] = "LC_ALL=C", allocation[] = ALLOCATION;
+    char *argv[] = {name, numbers[0], numbers[1], numbers[2], NULL}, *environment[] = {locale, allocation, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;

@@ -131,12 +131,35 @@ static struct ir_attr string_attr(struct walk *w, enum ir_attr_kind kind, MlirSt
     return a;
 }
 
+/* Where the type begins in `dense<..> : T` or `dense_resource<key> : T`; 0 when it is nothing like it. */
+static size_t constant_type(const struct text *t)
+{
+    bool quoted = false;
+    size_t depth = 0, i = strcspn(t->at, "<");
+    if (strncmp(t->at, "dense<", 6) != 0 && strncmp(t->at, "dense_resource<", 15) != 0)
+        return 0;
+    for (; i < t->size; i++) {
+        char c = t->at[i];
+        quoted = quoted ? c != '"' : c == '"';
+        i += quoted && c == '\\';
+        depth += !quoted && c == '<';
+        if (!quoted && c == '>' && --depth == 0)
+            break;
+    }
+    return t->size - i > 4 && memcmp(t->at + i, "> : ", 4) == 0 ? i + 4 : 0;
+}
+
+/* as spelt; constants kept as text still tell their type */
 static struct ir_attr text_attr(struct walk *w, MlirAttribute attr)
 {
     w->scratch.size = 0;
     mlirAttributePrint(attr, add_piece, &w->scratch);
     reveal(&w->scratch);
-    return string_attr(w, IR_ATTR_TEXT, (MlirStringRef){w->scratch.at, w->scratch.size});
+    struct ir_attr a = string_attr(w, IR_ATTR_TEXT, (MlirStringRef){w->scratch.at, w->scratch.size});
+    size_t type = constant_type(&w->scratch);
+    if (type)
+        a.type = ir_build_type(w->b, w->scratch.at + type, w->scratch.size - type);
+    return a;
 }
 
 /* ---------------------------------------------------------------- constants */
