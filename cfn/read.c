@@ -1,0 +1,366 @@
+/* Reading the contest's JSON. The text is mapped and walked once; a cost matrix whose text was seen before is
+ * recognised by its hash before any number of it is parsed (files of 1.3 GB hold only thousands of distinct ones). */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "cfn/json.h"
+#include "cfn/problem.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const size_t max_bytes = (size_t)2 << 30;
+
+struct seen {
+    const char *text;
+    size_t size;
+    uint64_t hash;
+    uint32_t matrix;
+    struct seen *next;
+};
+
+struct reader {
+    struct cfn_json j;
+    struct cfn_problem *p;
+    VEC(int64_t) costs, usages, entries;
+    VEC(uint32_t) cost_counts, usage_counts;
+    VEC(uint64_t) matrix_offsets; /* of each edge's matrix in the text */
+    VEC(struct cfn_node) nodes;
+    VEC(struct cfn_edge) edges;
+    VEC(uint32_t) edge_matrices;
+    VEC(struct cfn_matrix) matrices;
+    struct seen **buckets;
+    uint32_t bucket_count;
+    struct arena *arena;
+    bool intervals_read, costs_read, usages_read, ends_read, matrices_read;
+};
+
+static void once(struct reader *r, bool *flag, const char *what)
+{
+    if (*flag)
+        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%s appears twice", what);
+    *flag = true;
+}
+
+static void read_intervals(struct reader *r)
+{
+    struct cfn_json *j = &r->j;
+    once(r, &r->intervals_read, "intervals");
+    for (bool more = cfn_json_array_begin(j); more; more = cfn_json_array_next(j)) {
+        struct cfn_node n = {0};
+        cfn_json_expect(j, '[');
+        n.lower = cfn_json_integer(j);
+        cfn_json_expect(j, ',');
+        n.upper = cfn_json_integer(j);
+        cfn_json_expect(j, ']');
+        if (n.lower > n.upper)
+            cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "the interval ends before it begins");
+        VEC_PUSH(&r->nodes, n);
+    }
+}
+
+/* a list of lists of integers: all numbers in turn, and the lengths */
+#define READ_LISTS(r, values, counts, check)                                                                          \
+    for (bool more = cfn_json_array_begin(&(r)->j); more; more = cfn_json_array_next(&(r)->j)) {                      \
+        uint32_t count = 0;                                                                                           \
+        for (bool next = cfn_json_array_begin(&(r)->j); next; next = cfn_json_array_next(&(r)->j), count++) {         \
+            int64_t v = cfn_json_integer(&(r)->j);                                                                    \
+            check;                                                                                                    \
+            VEC_PUSH(values, v);                                                                                      \
+        }                                                                                                             \
+        if (count == 0)                                                                                               \
+            cfn_json_reject(&(r)->j, ERROR_INVALID_REQUEST, NULL, "a node needs a value");                            \
+        VEC_PUSH(counts, count);                                                                                      \
+    }
+
+static void read_costs(struct reader *r)
+{
+    once(r, &r->costs_read, "costs");
+    READ_LISTS(r, &r->costs, &r->cost_counts, (void)v)
+}
+
+static void read_usages(struct reader *r)
+{
+    once(r, &r->usages_read, "usages");
+    READ_LISTS(r, &r->usages, &r->usage_counts, {
+        if (v < 0)
+            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "a usage is below 0");
+    })
+}
+
+static void read_edge_nodes(struct reader *r)
+{
+    struct cfn_json *j = &r->j;
+    once(r, &r->ends_read, "nodes of edges");
+    for (bool more = cfn_json_array_begin(j); more; more = cfn_json_array_next(j)) {
+        int64_t ends[2] = {CFN_NO_NODE, CFN_NO_NODE};
+        int count = 0;
+        for (bool next = cfn_json_array_begin(j); next; next = cfn_json_array_next(j), count++) {
+            int64_t v = cfn_json_integer(j);
+            if (count == 2)
+                cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "edges over three nodes or more are not supported");
+            else if (v < 0 || v >= INT32_MAX)
+                cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "there is no such node");
+            else
+                ends[count] = v;
+        }
+        if (count == 0)
+            cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "an edge needs a node");
+        VEC_PUSH(&r->edges, ((struct cfn_edge){(int32_t)ends[0], (int32_t)ends[1], 0}));
+    }
+}
+
+static void grow_buckets(struct reader *r)
+{
+    uint32_t old_count = r->bucket_count, count = old_count ? old_count * 4 : 4096;
+    struct seen **old = r->buckets, **made = mem_zalloc(count, sizeof *made);
+    for (uint32_t b = 0; b < old_count; b++)
+        for (struct seen *s = old[b], *next; s; s = next) {
+            next = s->next;
+            s->next = made[s->hash % count];
+            made[s->hash % count] = s;
+        }
+    free(old);
+    r->buckets = made;
+    r->bucket_count = count;
+}
+
+static uint32_t read_new_matrix(struct reader *r, const char *text, size_t size, uint64_t hash)
+{
+    struct cfn_matrix m = {.start = r->entries.count};
+    for (bool more = cfn_json_array_begin(&r->j); more; more = cfn_json_array_next(&r->j)) {
+        int64_t v = cfn_json_integer(&r->j);
+        VEC_PUSH(&r->entries, v);
+    }
+    if (cfn_json_failed(&r->j))
+        return 0;
+    m.count = r->entries.count - m.start;
+    struct seen *s = arena_alloc(r->arena, sizeof *s);
+    if (r->matrices.count >= r->bucket_count)
+        grow_buckets(r);
+    *s = (struct seen){text, size, hash, (uint32_t)r->matrices.count, r->buckets[hash % r->bucket_count]};
+    r->buckets[hash % r->bucket_count] = s;
+    VEC_PUSH(&r->matrices, m);
+    return s->matrix;
+}
+
+static void read_edge_costs(struct reader *r)
+{
+    struct cfn_json *j = &r->j;
+    once(r, &r->matrices_read, "costs of edges");
+    for (bool more = cfn_json_array_begin(j); more; more = cfn_json_array_next(j)) {
+        cfn_json_peek(j);
+        const char *close = memchr(j->at, ']', (size_t)(j->end - j->at));
+        size_t size = close ? (size_t)(close + 1 - j->at) : (size_t)(j->end - j->at);
+        uint64_t hash = hash_bytes(j->at, size, 0);
+        uint32_t matrix = UINT32_MAX;
+        VEC_PUSH(&r->matrix_offsets, (uint64_t)(j->at - j->start));
+        for (struct seen *s = r->bucket_count ? r->buckets[hash % r->bucket_count] : NULL; s; s = s->next)
+            if (s->hash == hash && s->size == size && memcmp(s->text, j->at, size) == 0)
+                matrix = s->matrix;
+        if (matrix == UINT32_MAX)
+            matrix = read_new_matrix(r, j->at, size, hash);
+        else
+            j->at += size;
+        VEC_PUSH(&r->edge_matrices, matrix);
+    }
+}
+
+static void read_edges(struct reader *r)
+{
+    for (bool more = cfn_json_object_begin(&r->j); more; more = cfn_json_object_next(&r->j)) {
+        if (cfn_json_key_is(&r->j, "nodes"))
+            read_edge_nodes(r);
+        else if (cfn_json_key_is(&r->j, "costs"))
+            read_edge_costs(r);
+        else
+            cfn_json_skip(&r->j);
+    }
+}
+
+static bool read_node_lists(struct reader *r)
+{
+    if (cfn_json_key_is(&r->j, "intervals"))
+        read_intervals(r);
+    else if (cfn_json_key_is(&r->j, "costs"))
+        read_costs(r);
+    else if (cfn_json_key_is(&r->j, "usages"))
+        read_usages(r);
+    else
+        return false;
+    return true;
+}
+
+static void read_nodes(struct reader *r)
+{
+    for (bool more = cfn_json_object_begin(&r->j); more; more = cfn_json_object_next(&r->j))
+        if (!read_node_lists(r))
+            cfn_json_skip(&r->j);
+}
+
+static void read_limit(struct reader *r)
+{
+    if (cfn_json_null(&r->j))
+        return;
+    r->p->limit = cfn_json_integer(&r->j);
+    r->p->has_limit = 1;
+    if (r->p->limit < 0)
+        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "the usage limit is below 0");
+}
+
+static void read_problem(struct reader *r, bool outermost)
+{
+    struct cfn_json *j = &r->j;
+    for (bool more = cfn_json_object_begin(j); more; more = cfn_json_object_next(j)) {
+        size_t size;
+        if (cfn_json_key_is(j, "problem") && outermost) {
+            read_problem(r, false);
+        } else if (cfn_json_key_is(j, "nodes")) {
+            read_nodes(r);
+        } else if (cfn_json_key_is(j, "edges")) {
+            read_edges(r);
+        } else if (cfn_json_key_is(j, "usage_limit")) {
+            read_limit(r);
+        } else if (cfn_json_key_is(j, "name") && cfn_json_peek(j) == '"') {
+            const char *name = cfn_json_string(j, &size);
+            size = size < sizeof r->p->name ? size : sizeof r->p->name - 1;
+            memcpy(r->p->name, name, size);
+            r->p->name[size] = 0;
+        } else if (!read_node_lists(r)) {
+            cfn_json_skip(j);
+        }
+    }
+}
+
+static void check_nodes(struct reader *r)
+{
+    uint64_t values = 0;
+    size_t n = r->nodes.count;
+    if (!r->intervals_read || !r->costs_read || !r->usages_read)
+        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "the problem has no list of %s",
+                        !r->intervals_read ? "intervals" : !r->costs_read ? "costs" : "usages");
+    if (r->cost_counts.count != n || r->usage_counts.count != n)
+        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%zu intervals, %zu lists of costs, %zu of usages", n,
+                        r->cost_counts.count, r->usage_counts.count);
+    if (n >= INT32_MAX)
+        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "too many nodes");
+    for (size_t i = 0; i < n && !cfn_json_failed(&r->j); i++) {
+        if (r->cost_counts.at[i] != r->usage_counts.at[i] || r->cost_counts.at[i] > 1u << 20)
+            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "node %zu has %u costs and %u usages (both lists need "
+                            "the same length, at most %u)", i, r->cost_counts.at[i], r->usage_counts.at[i], 1u << 20);
+        r->nodes.at[i].domain = (int32_t)r->cost_counts.at[i];
+        r->nodes.at[i].first_value = values;
+        values += r->cost_counts.at[i];
+    }
+}
+
+static void check_edges(struct reader *r)
+{
+    if (r->edges.count != r->edge_matrices.count || r->edges.count >= UINT32_MAX)
+        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%zu edges with %zu lists of costs", r->edges.count,
+                        r->edge_matrices.count);
+    for (size_t i = 0; i < r->edges.count && !cfn_json_failed(&r->j); i++) {
+        struct cfn_edge *edge = &r->edges.at[i];
+        r->j.depth = 3; /* the place to name: /edges/costs/i */
+        r->j.path[0] = (struct cfn_json_step){.key = "edges", .size = 5};
+        r->j.path[1] = (struct cfn_json_step){.key = "nodes", .size = 5};
+        r->j.path[2] = (struct cfn_json_step){.index = i};
+        const char *at = r->j.start + r->matrix_offsets.at[i];
+        if ((size_t)edge->first >= r->nodes.count || (edge->second >= 0 && (size_t)edge->second >= r->nodes.count)) {
+            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, at, "edge %zu joins a node that does not exist", i);
+            return;
+        }
+        uint64_t want = (uint64_t)r->nodes.at[edge->first].domain;
+        edge->matrix = r->edge_matrices.at[i];
+        if (edge->second != CFN_NO_NODE)
+            want *= (uint64_t)r->nodes.at[edge->second].domain;
+        r->j.path[1].key = "costs";
+        if (r->matrices.at[edge->matrix].count != want)
+            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, at, "edge %zu has %llu costs where its nodes need %llu", i,
+                            (unsigned long long)r->matrices.at[edge->matrix].count, (unsigned long long)want);
+    }
+}
+
+enum error_code cfn_problem_read(const char *text, size_t size, struct cfn_problem *out, struct error *e)
+{
+    *out = (struct cfn_problem){.limit = INT64_MAX};
+    struct reader r = {.j = {.start = text, .at = text, .end = text + size, .e = e}, .p = out};
+    r.arena = arena_create();
+    read_problem(&r, true);
+    if (!cfn_json_failed(&r.j) && cfn_json_peek(&r.j))
+        cfn_json_reject(&r.j, ERROR_INVALID_JSON, NULL, "text after the problem");
+    check_nodes(&r);
+    check_edges(&r);
+    out->node_count = (uint32_t)r.nodes.count;
+    out->edge_count = (uint32_t)r.edges.count;
+    out->matrix_count = (uint32_t)r.matrices.count;
+    out->value_count = r.costs.count;
+    out->entry_count = r.entries.count;
+    out->nodes = r.nodes.at;
+    out->costs = r.costs.at;
+    out->usages = r.usages.at;
+    out->edges = r.edges.at;
+    out->matrices = r.matrices.at;
+    out->entries = r.entries.at;
+    if (!out->has_limit)
+        out->limit = INT64_MAX;
+    VEC_FREE(&r.cost_counts);
+    VEC_FREE(&r.usage_counts);
+    VEC_FREE(&r.matrix_offsets);
+    VEC_FREE(&r.edge_matrices);
+    free(r.buckets);
+    arena_destroy(r.arena);
+    return r.j.code;
+}
+
+void cfn_problem_release(struct cfn_problem *p)
+{
+    free(p->nodes);
+    free(p->costs);
+    free(p->usages);
+    free(p->edges);
+    free(p->matrices);
+    free(p->entries);
+    *p = (struct cfn_problem){0};
+}
+
+/* a plain regular file of at least two bytes; NULL when it must be read otherwise */
+static char *map_file(const char *path, size_t *size)
+{
+    struct stat st;
+    unsigned char magic[2];
+    char *text = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 2 && (size_t)st.st_size <= max_bytes &&
+        pread(fd, magic, 2, 0) == 2 && !(magic[0] == 0x1f && magic[1] == 0x8b)) {
+        text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        text = text == MAP_FAILED ? NULL : text;
+        *size = (size_t)st.st_size;
+    }
+    close(fd);
+    return text;
+}
+
+enum error_code cfn_problem_open(const char *path, struct cfn_problem *out, struct error *e)
+{
+    size_t size = 0;
+    char *text = strcmp(path, "-") ? map_file(path, &size) : NULL;
+    *out = (struct cfn_problem){0};
+    if (text) {
+        enum error_code code = cfn_problem_read(text, size, out, e);
+        munmap(text, size);
+        return code;
+    }
+    enum error_code code = file_read(path, max_bytes, &text, &size, e);
+    if (code == ERROR_OK) {
+        code = cfn_problem_read(text, size, out, e);
+        free(text);
+    }
+    return code;
+}
