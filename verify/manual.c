@@ -148,9 +148,10 @@ static enum error_code run_body(struct verify_state *s, uint32_t op, const struc
 {
     const struct ir_op *o = &s->p->ops[op];
     uint32_t block = ir_region_block(s->p, op, 0), devices = m->mesh.devices;
-    if (block == IR_NONE || s->p->blocks[block].arg_count != o->operand_count ||
+    uint32_t last = block == IR_NONE ? IR_NONE : ir_block_terminator(s->p, block);
+    if (last == IR_NONE || s->p->blocks[block].arg_count != o->operand_count ||
         m->in_count != o->operand_count || m->out_count != o->result_count ||
-        s->p->ops[ir_block_terminator(s->p, block)].operand_count != o->result_count)
+        s->p->ops[last].operand_count != o->result_count)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e,
                            "shardings, operands, results and body do not fit");
     struct verify_value *args = mem_zalloc((size_t)o->operand_count * devices + 1, sizeof *args);
