@@ -21,7 +21,8 @@ static bool divides(const struct plan_context *c, int64_t size, int64_t shards, 
     return size % by == 0;
 }
 
-uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d)
+/* color: only names of this color, or NDA_NONE for the whole group */
+static uint32_t apply(const struct plan_context *c, struct plan *p, struct plan_decision d, uint32_t color)
 {
     const struct plan_candidate *end = c->candidates + c->group_first[d.group + 1];
     uint32_t changed = 0, axes = p->axis_count;
@@ -32,6 +33,8 @@ uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_de
         int64_t shards;
         if (!(k->divides & bit) || (d.bits & k->mask) != k->value || cells[d.axis].factor != NDA_NO_FACTOR ||
             (d.scope == PLAN_SCOPE_UPDATE && !k->update))
+            continue;
+        if (color != NDA_NONE && c->n->names[k->name].color != color)
             continue;
         if (k->partner != NDA_NONE &&
             p->cells[(size_t)k->partner * axes + d.axis].factor != NDA_NO_FACTOR)
@@ -47,6 +50,31 @@ uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_de
             changed++;
         }
     }
+    return changed;
+}
+
+uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d)
+{
+    return apply(c, p, d, NDA_NONE);
+}
+
+uint32_t plan_propagate(const struct plan_context *c, struct plan *p)
+{
+    const struct nda *n = c->n;
+    uint32_t changed = 0;
+    for (uint32_t s = 0; s < n->space_count; s++)
+        for (uint32_t position = 0; position < c->mesh.axis_count; position++)
+            for (uint32_t a = 0; a < c->mesh.axis_count; a++) {
+                struct plan_cell cell = plan_space(&c->start, s)[a];
+                uint32_t color;
+                struct plan_decision d = {.axis = (uint8_t)a};
+                if (cell.factor == NDA_NO_FACTOR || cell.position != position)
+                    continue;
+                color = n->names[n->spaces[s].names + cell.factor].color;
+                d.group = n->colors[color].group;
+                d.bits = c->kept[n->spaces[s].names + cell.factor];   /* the sides that keep what is pinned */
+                changed += apply(c, p, d, color);
+            }
     return changed;
 }
 

@@ -158,6 +158,9 @@ void context_candidates(struct plan_context *c)
     const struct nda *n = c->n;
     struct sides *sides = conflict_sides(n);
     uint32_t *next;
+    c->kept = mem_alloc(sizeof *c->kept * ((size_t)n->name_count + 1));
+    for (uint32_t i = 0; i < n->name_count; i++)
+        c->kept[i] = sides[i].value;
     c->group_first = mem_zalloc((size_t)n->group_count + 2, sizeof *c->group_first);
     c->candidates = mem_alloc(sizeof *c->candidates * ((size_t)n->name_count + 1));
     for (uint32_t i = 0; i < n->name_count; i++) {

@@ -23,6 +23,7 @@ struct plan_context {
     uint32_t *group_first;    /* candidates of group g: [group_first[g], group_first[g + 1]) */
     struct plan_candidate *candidates;
     uint32_t *partner;        /* of each name: tied name, NDA_NONE */
+    uint16_t *kept;           /* of each name: resolution bits under which its conflicts keep it */
     uint8_t *closed;          /* of each name: a pin forbids further axes */
     uint8_t *update;          /* of each space: in scope `update` */
     struct hash128 *word;     /* of each name */

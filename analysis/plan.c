@@ -151,6 +151,7 @@ void plan_context_destroy(struct plan_context *c)
     free(c->group_first);
     free(c->candidates);
     free(c->partner);
+    free(c->kept);
     free(c->closed);
     free(c->update);
     free(c->word);

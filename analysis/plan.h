@@ -75,6 +75,9 @@ const struct plan_decision *plan_context_decisions(const struct plan_context *c,
 uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d);
 /* start + decisions in order; drops those without effect from the list (count updated) */
 void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p);
+/* Completes the pins: every pinned axis goes to all names of its color that rules a to e allow, pins in program order.
+ * p starts as a copy of plan_context_start. Returns how many names changed. (planner `propagate`) */
+uint32_t plan_propagate(const struct plan_context *c, struct plan *p);
 /* One factor of one space: plan.json's `factors`, random plans of the proof. Returns 1 if applied, 0 if not allowed
  * (axis used, does not divide, not shardable). Loop ties and donation ties are kept by applying to all tied names. */
 uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor, uint32_t axis);

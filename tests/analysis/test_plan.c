@@ -316,6 +316,34 @@ static void pins_are_kept(void **state)
     unload(&l);
 }
 
+/* x : [{a}, {}] alone gives the batch plan: y, z and w follow, the weights stay whole */
+static void pins_propagate(void **state)
+{
+    struct loaded l;
+    struct plan_context *c = NULL;
+    struct plan p, q;
+    struct error e = {0};
+    struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2};
+    struct plan_sharding s;
+    load(&l, "tests/models/mlp.mlir");
+    on.dims[0].count = 1;
+    ASSERT_OK(pin(&l, &on, &c, &e), &e);
+    plan_init(&p, l.nda, plan_context_mesh(c));
+    plan_init(&q, l.nda, plan_context_mesh(c));
+    plan_copy(&p, plan_context_start(c));
+    assert_int_equal(plan_propagate(c, &p), 5);   /* dot, maximum and its broadcast, dot, result */
+    check_plan(c, &p);
+    plan_copy(&q, plan_context_start(c));
+    plan_apply(c, &q, decision(c, "batch", "a", NULL, NULL));
+    assert_int_equal(hash128_compare(p.hash, q.hash), 0);
+    plan_boundary_sharding(c, &p, l.nda->result_spaces[0], &s);
+    assert_int_equal(s.dims[0].count, 1);
+    plan_release(&p);
+    plan_release(&q);
+    plan_context_destroy(c);
+    unload(&l);
+}
+
 static void an_indivisible_pin_is_refused(void **state)
 {
     static const char module[] = "func.func @main(%a: tensor<6x4xf32>) -> tensor<6x4xf32> {\n"
@@ -343,6 +371,7 @@ int main(void)
         cmocka_unit_test(baselines_are_distinct_and_replay),
         cmocka_unit_test(decisions_have_text_and_back),
         cmocka_unit_test(pins_are_kept),
+        cmocka_unit_test(pins_propagate),
         cmocka_unit_test(an_indivisible_pin_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
