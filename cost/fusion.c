@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GPU compilers bound a kernel's parameters; beyond this a value goes to memory. */
-enum { ROOTS_MAX = 64 };
-
 #define GROW(array, room, need)                                                                               \
     do {                                                                                                      \
         if ((room) < (size_t)(need)) {                                                                        \
@@ -39,6 +36,7 @@ void price_scratch_destroy(struct price_scratch *s)
         price_program_destroy(s->program);
     free(s->uses);
     free(s->values);
+    free(s->times);
     free(s->fates);
     free(s->ranges);
     free(s->deltas);
@@ -46,24 +44,6 @@ void price_scratch_destroy(struct price_scratch *s)
     free(s->pool);
     free(s->loop_end);
     free(s);
-}
-
-/* loop_end[i] of a LOOP or BRANCH: its END */
-static void match_regions(struct price_scratch *s, const struct spmd_local *l)
-{
-    uint32_t open = NDA_NONE;   /* innermost open region; the chain of outer ones is kept in loop_end itself */
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        uint8_t kind = l->steps[i].kind;
-        if (kind == SPMD_LOOP || kind == SPMD_BRANCH) {
-            s->loop_end[i] = open;
-            open = i;
-        } else if ((kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END) && open != NDA_NONE) {
-            uint32_t outer = s->loop_end[open];
-            s->loop_end[open] = i;
-            s->loop_end[i] = open;
-            open = outer;
-        }
-    }
 }
 
 void price_prepare(struct price_scratch *s, const struct spmd_local *l)
@@ -75,6 +55,7 @@ void price_prepare(struct price_scratch *s, const struct spmd_local *l)
     }
     GROW(s->uses, s->use_room, l->value_count + 1);
     GROW(s->values, s->value_room, l->value_count + 1);
+    GROW(s->times, s->time_room, l->value_count + 1);
     GROW(s->fates, s->fate_room, l->step_count + 1);
     GROW(s->ranges, s->range_room, l->value_count + 1);
     GROW(s->deltas, s->delta_room, l->step_count + 2);
@@ -84,7 +65,6 @@ void price_prepare(struct price_scratch *s, const struct spmd_local *l)
     memset(s->deltas, 0, ((size_t)l->step_count + 2) * sizeof *s->deltas);
     s->pool_count = s->kernel_count = 0;
     s->mark = 0;
-    match_regions(s, l);
 }
 
 /* ---------------------------------------------------------------- backward: uses */
@@ -138,8 +118,25 @@ static inline const struct op_info *info_of(const struct price_scratch *s, const
     return t->kind == SPMD_OP ? step_info(s, t) : t->kind == SPMD_SLICE ? &slice_info : &mark_info;
 }
 
+/* loop_end of a region's first step is its last, and the other way round; *open is the innermost region open below step,
+ * and the chain of those around it stands in loop_end itself */
+static void match_region(struct price_scratch *s, uint8_t kind, uint32_t step, uint32_t *open)
+{
+    if (kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END) {
+        s->loop_end[step] = *open;
+        *open = step;
+    } else if (kind == SPMD_LOOP || kind == SPMD_BRANCH) {
+        uint32_t end = *open;
+        BASE_CHECK(end != NDA_NONE);
+        *open = s->loop_end[end];
+        s->loop_end[end] = step;
+        s->loop_end[step] = end;
+    }
+}
+
 static void find_uses(struct price_scratch *s, const struct spmd_local *l)
 {
+    uint32_t open = NDA_NONE;
     for (uint32_t i = l->step_count; i-- > 0;) {
         const struct spmd_step *t = &l->steps[i];
         const struct op_info *info = info_of(s, t);
@@ -160,8 +157,10 @@ static void find_uses(struct price_scratch *s, const struct spmd_local *l)
             add_use(&s->uses[operands[o]], kernel, wants_buffer(info, o));
             s->uses[operands[o]].kept |= repeated;
         }
-        if (t->kind != SPMD_OP && t->kind != SPMD_SLICE && !step_is_collective(t->kind))
+        if (t->kind != SPMD_OP && t->kind != SPMD_SLICE && !step_is_collective(t->kind)) {
             s->fates[i] = FATE_MARK;
+            match_region(s, t->kind, i, &open);
+        }
     }
 }
 
@@ -256,7 +255,7 @@ static void set_roots(struct price_scratch *s, uint32_t value, uint8_t state, ui
 {
     s->values[value].state = state;
     s->values[value].roots = first;
-    s->values[value].root_count = (uint32_t)s->pool_count - first;
+    s->values[value].root_count = (uint8_t)(s->pool_count - first);
 }
 
 static void make_kernel(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
@@ -357,7 +356,7 @@ void price_fuse(struct price_scratch *s, const struct spmd_local *l)
     find_uses(s, l);
     for (uint32_t v = 0; v < l->argument_count; v++) {
         begin_value(&s->values[v], 0);
-        s->values[v].ready_ps = s->values[v].path_ps = 0;
+        s->times[v] = (struct value_times){0, 0};
     }
     for (uint32_t i = 0; i < l->step_count; i++) {
         const struct spmd_step *t = &l->steps[i];

@@ -66,15 +66,19 @@ enum { KERNEL_SEVERAL = NDA_NONE };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
-    uint8_t state;         /* enum value_state */
-    uint8_t homed;         /* its buffer is part of an output, a carry or a branch's result */
-    uint8_t pad[2];
-    uint32_t roots, root_count;   /* in the pool; of a buffer none: it is its own */
+    uint32_t roots;        /* in the pool; of a buffer none: it is its own */
     uint32_t mark, slot;   /* last union it was put into, and its place there */
     uint32_t last;         /* last step that needs the buffer */
     uint32_t home_free;    /* homed: first step that does not need what the place held before */
-    int64_t ready_ps, path_ps;
+    uint8_t root_count;    /* at most ROOTS_MAX */
+    uint8_t state;         /* enum value_state */
+    uint8_t homed;         /* its buffer is part of an output, a carry or a branch's result */
+    uint8_t pad;
 };
+enum { ROOTS_MAX = 64 };   /* GPU compilers bound a kernel's parameters; beyond this a fused value goes to memory */
+
+/* When a buffer is there: on the streams, and along the longest chain of dependencies. */
+struct value_times { int64_t ready_ps, path_ps; };
 
 enum step_fate {
     FATE_FREE,        /* nothing to do: constants */
@@ -99,6 +103,7 @@ struct price_scratch {
     bool program_shared;
     struct value_use *uses;        size_t use_room;     /* per value */
     struct value_work *values;     size_t value_room;
+    struct value_times *times;     size_t time_room;    /* per value; of buffers */
     uint8_t *fates;                size_t fate_room;    /* per step: enum step_fate */
     struct live_range *ranges;     size_t range_room;   /* per value; from == until: takes none */
     int64_t *deltas;               size_t delta_room;   /* per step + 2 */

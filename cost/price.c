@@ -53,9 +53,8 @@ static int64_t run_kernel(struct price_scratch *s, const struct spmd_local *l, c
     const struct root *roots = s->pool + k->roots;
     int64_t ps = times_trips(k->ps, t->trips), ready = 0, path = 0;
     for (uint32_t i = 0; i < k->root_count; i++) {
-        const struct value_work *v = &s->values[roots[i].value];
-        ready = later(ready, v->ready_ps);
-        path = later(path, v->path_ps);
+        ready = later(ready, s->times[roots[i].value].ready_ps);
+        path = later(path, s->times[roots[i].value].path_ps);
     }
     path += ps;
     if (step_is_collective(t->kind)) {
@@ -68,10 +67,8 @@ static int64_t run_kernel(struct price_scratch *s, const struct spmd_local *l, c
             c->other_ps += ps;
         ready = c->compute_ps;
     }
-    for (uint32_t r = 0; r < t->result_count; r++) {
-        s->values[t->results + r].ready_ps = ready;
-        s->values[t->results + r].path_ps = path;
-    }
+    for (uint32_t r = 0; r < t->result_count; r++)
+        s->times[t->results + r] = (struct value_times){ready, path};
     return path;
 }
 
