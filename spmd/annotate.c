@@ -1,23 +1,24 @@
 /* The annotated form: the program at its own sizes, with constraints where XLA would else have a choice.
  *
  * A reshard step writes nothing: its result remembers whose version it is, and the first use of it writes one
- * sdy.sharding_constraint of the definition (so a chain of reshards is one constraint). Results of dot, convolution,
- * reduce, gather and scatter are constrained at their definition as well; a result that is partial over one axis first
- * in its own form, so that XLA sees reduction and slice and makes a reduce_scatter of them; over several axes, or of a
- * scatter, straight in the form its use wants. Forms whose blocks are not ranges of a dim (an inner atom is sharded)
- * are constrained as the array of atoms, between two reshapes.
+ * sdy.sharding_constraint of the definition (so a chain of reshards is one constraint). Results of dot,
+ * convolution, reduce, gather and scatter are constrained at their definition as well; a result that is
+ * partial over one axis first in its own form, so that XLA sees reduction and slice and makes a
+ * reduce_scatter of them; over several axes, or of a scatter, straight in the form its use wants. Forms whose
+ * blocks are not ranges of a dim (an inner atom is sharded) are constrained as the array of atoms, between
+ * two reshapes.
  *
- * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim, or never (jaxlib 0.10.2:
- * 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and the initial one is
- * added after it. */
+ * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim, or never (jaxlib
+ * 0.10.2: 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and
+ * the initial one is added after it. */
 #include "spmd/lower.h"
 
 #include <stdlib.h>
 
 struct annotate {
-    uint32_t *root;          /* spmd value -> the version that was defined */
-    uint32_t *constrained;   /* spmd value -> builder value in its own form, IR_NONE */
-    VEC(uint32_t) made;      /* values constrained in the regions that are open */
+    uint32_t *root;        /* spmd value -> the version that was defined */
+    uint32_t *constrained; /* spmd value -> builder value in its own form, IR_NONE */
+    VEC(uint32_t) made;    /* values constrained in the regions that are open */
 };
 
 struct annotate *annotate_create(const struct emit *e)
@@ -79,9 +80,13 @@ static uint32_t constrain(struct emit *e, struct emit_tensor x, uint32_t origin,
     text_add(&sharding, "#sdy.sharding");
     bool ranges = emit_sharding_text(e, origin, f, &sharding);
     struct emit_tensor y = x;
+    uint32_t count = nda_atom_count(e->nda, origin);
+    if (!ranges && count > EMIT_MAX_RANK) { /* no array has that many dims: XLA chooses */
+        text_release(&sharding);
+        return x.value;
+    }
     if (!ranges) {
         int64_t dims[EMIT_MAX_RANK];
-        uint32_t count = nda_atom_count(e->nda, origin);
         for (uint32_t i = 0; i < count; i++)
             dims[i] = nda_atoms(e->nda, origin)[i].size;
         y = emit_reshape(e, x, count, dims);
@@ -140,7 +145,8 @@ static bool constrains_definition(const struct emit *e, const struct spmd_step *
 }
 
 /* One operand, its dims sharded, an initial value that counts: starts from the neutral value instead. */
-static bool starts_neutral(struct emit *e, struct lower_op *o, enum nda_reducer *reducer, struct emit_tensor *initial)
+static bool starts_neutral(struct emit *e, struct lower_op *o, enum nda_reducer *reducer,
+                           struct emit_tensor *initial)
 {
     *reducer = lower_contracting_reducer(e, o);
     if (e->program->ops[o->op].code != IR_REDUCE || o->in_count != 2 || *reducer == NDA_REDUCE_NONE ||
@@ -154,7 +160,7 @@ static bool starts_neutral(struct emit *e, struct lower_op *o, enum nda_reducer 
 static enum error_code annotate_op(struct emit *e, const struct spmd_step *s, struct error *error)
 {
     struct lower_op o = {.step = s, .op = s->op, .in_count = s->operand_count, .out_count = s->result_count};
-    bool shardy = ir_opcode_family((enum ir_opcode)e->program->ops[s->op].code) == IR_FAMILY_SHARDY;
+    bool shardy = lower_passes_value(e, s->op);
     e->op = s->op;
     o.in = mem_zalloc(o.in_count + o.out_count + 1, sizeof *o.in);
     o.out = o.in + o.in_count;
@@ -171,13 +177,15 @@ static enum error_code annotate_op(struct emit *e, const struct spmd_step *s, st
     if (!code && !shardy)
         code = lower_as_is(e, &o, error);
     if (!code && neutral)
-        o.out[0] = emit_reduce_op(e, reducer, o.out[0], emit_spread(e, initial, o.out[0].rank, o.out[0].dims));
+        o.out[0] =
+            emit_reduce_op(e, reducer, o.out[0], emit_spread(e, initial, o.out[0].rank, o.out[0].dims));
     for (uint32_t i = 0; i < o.out_count && !code; i++) {
         uint32_t v = s->results + i;
         e->value_of[v] = shardy ? o.in[i].value : o.out[i].value;
         if (!shardy && constrains_definition(e, s, v) && o.out[i].rank) {
             struct emit_tensor x = emit_local_tensor(e, v);
-            e->annotate->constrained[v] = constrain(e, x, e->local->values[v].origin, &e->local->values[v].form);
+            e->annotate->constrained[v] =
+                constrain(e, x, e->local->values[v].origin, &e->local->values[v].form);
             VEC_PUSH(&e->annotate->made, v);
         }
     }

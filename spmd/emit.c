@@ -1,5 +1,5 @@
-/* The module around the steps: attributes, mesh, @main's signature with its argument and result attributes, and for
- * the manual form the manual_computation that holds the steps. */
+/* The module around the steps: attributes, mesh, @main's signature with its argument and result attributes,
+ * and for the manual form the manual_computation that holds the steps. */
 #include "spmd/emit_build.h"
 
 #include <stdlib.h>
@@ -33,17 +33,19 @@ static enum error_code begin_module(struct emit *e, struct error *error)
     ir_build_region(e->b);
     ir_build_block(e->b, NULL, 0);
     if (!local) {
-        struct ir_attr mesh[2] = {ir_build_named(e->b, "sym_name", ir_build_str(e->b, "mesh")), emit_mesh_attr(e)};
+        struct ir_attr mesh[2] = {ir_build_named(e->b, "sym_name", ir_build_str(e->b, "mesh")),
+                                  emit_mesh_attr(e)};
         struct ir_op_spec op = {.name = "sdy.mesh", .attrs = mesh, .attr_count = 2};
         ir_build_op(e->b, &op);
     }
-    return m->attr_count > EMIT_MAX_ATTRS - 2 ? emit_reject(e, error, "more than %d attributes", EMIT_MAX_ATTRS - 2)
-                                              : ERROR_OK;
+    return m->attr_count > EMIT_MAX_ATTRS - 2
+               ? emit_reject(e, error, "more than %d attributes", EMIT_MAX_ATTRS - 2)
+               : ERROR_OK;
 }
 
 /* ---------------------------------------------------------------- signature */
 struct signature {
-    const struct spmd_step *results;    /* the SPMD_RESULT step */
+    const struct spmd_step *results; /* the SPMD_RESULT step */
     uint32_t argument_count, result_count;
 };
 
@@ -55,9 +57,10 @@ static uint32_t result_value(const struct emit *e, const struct signature *s, ui
 /* The function's types are the program's but for the local form. */
 static uint32_t boundary_type(struct emit *e, uint32_t spmd_value)
 {
-    return e->form == SPMD_LOCAL ? emit_value_type(e, spmd_value)
-                                 : ir_build_copy_type(e->b, e->program,
-                                                      e->program->values[e->local->values[spmd_value].origin].type);
+    return e->form == SPMD_LOCAL
+               ? emit_value_type(e, spmd_value)
+               : ir_build_copy_type(e->b, e->program,
+                                    e->program->values[e->local->values[spmd_value].origin].type);
 }
 
 static void add_type(struct emit *e, uint32_t type, struct text *out)
@@ -80,7 +83,7 @@ static uint32_t function_type(struct emit *e, const struct signature *s)
         add_type(e, boundary_type(e, result_value(e, s, i)), &t);
     }
     text_add(&t, ")");
-    if (s->result_count == 1) {   /* one result type stands without parentheses */
+    if (s->result_count == 1) { /* one result type stands without parentheses */
         char *arrow = strstr(t.at, ") -> (");
         memmove(arrow + 5, arrow + 6, strlen(arrow + 6) + 1);
         t.size -= 1;
@@ -109,9 +112,10 @@ static bool can_alias(const struct emit *e, const struct signature *s, uint32_t 
     return memcmp(have, want, t->rank * sizeof *have) == 0;
 }
 
-/* Attributes of one argument or result: the program's, without annotations, donation as far as shapes allow it. */
-static struct ir_attr boundary_attrs(struct emit *e, const struct signature *s, uint32_t spmd_value, bool argument,
-                                     const struct ir_attr *from, bool *any)
+/* Attributes of one argument or result: the program's, without annotations, donation as far as shapes allow
+ * it. */
+static struct ir_attr boundary_attrs(struct emit *e, const struct signature *s, uint32_t spmd_value,
+                                     bool argument, const struct ir_attr *from, bool *any)
 {
     struct ir_attr entries[EMIT_MAX_ATTRS];
     uint32_t n = 0, first = from ? from->first : 0, count = from ? from->count : 0;
@@ -148,8 +152,8 @@ static uint32_t signature_attrs(struct emit *e, const struct signature *s, struc
         out[n++] = ir_build_named(e->b, "arg_attrs", ir_build_array(e->b, items, s->argument_count));
     any = false;
     for (uint32_t i = 0; i < s->result_count; i++)
-        items[i] = boundary_attrs(e, s, result_value(e, s, i), false, ir_function_result_attrs(e->program, func, i),
-                                  &any);
+        items[i] = boundary_attrs(e, s, result_value(e, s, i), false,
+                                  ir_function_result_attrs(e->program, func, i), &any);
     if (any)
         out[n++] = ir_build_named(e->b, "res_attrs", ir_build_array(e->b, items, s->result_count));
     free(items);
@@ -183,7 +187,8 @@ static enum error_code check_boundary(const struct emit *e, const struct signatu
         uint32_t origin = e->local->values[v].origin;
         for (uint32_t d = 0; d < ir_value_type(e->program, origin)->rank; d++)
             if (!emit_layout(e, origin, &e->local->values[v].form, d).contiguous)
-                return error_set(error, ERROR_INTERNAL, "%s %u is not in contiguous blocks along dimension %u",
+                return error_set(error, ERROR_INTERNAL,
+                                 "%s %u is not in contiguous blocks along dimension %u",
                                  i < s->argument_count ? "argument" : "result",
                                  i < s->argument_count ? i : i - s->argument_count, d);
     }
@@ -268,7 +273,7 @@ static enum error_code write_function(struct emit *e, const struct signature *s,
     }
     emit_op(e, "func.return", results, count, NULL, 0, NULL, 0);
     free(results);
-    for (int i = 0; i < 2; i++) {   /* the function, the module */
+    for (int i = 0; i < 2; i++) { /* the function, the module */
         ir_build_end_block(e->b);
         ir_build_end_region(e->b);
         ir_build_end(e->b);
@@ -297,7 +302,8 @@ enum error_code spmd_emit(const struct plan_context *c, const struct plan *p, co
     memset(e->value_of, 0xff, (l->value_count + 1) * sizeof *e->value_of);
     memset(e->copied, 0xff, (e->program->value_count + 1) * sizeof *e->copied);
     e->annotate = form == SPMD_ANNOTATED ? annotate_create(e) : NULL;
-    struct signature s = {&l->steps[l->step_count - 1], l->argument_count, l->steps[l->step_count - 1].operand_count};
+    struct signature s = {&l->steps[l->step_count - 1], l->argument_count,
+                          l->steps[l->step_count - 1].operand_count};
     code = check_boundary(e, &s, error);
     if (!code)
         code = begin_module(e, error);

@@ -1,15 +1,16 @@
 /* Reshard steps as collectives.
  *
- * A collective works on one dim of an array. An atom that is the outermost one with more than one element left in its
- * dim is moved along the dim itself; any other along a view of the value as an array of its atoms. Several steps of
- * one combined collective become one op, over a tuple or over one array that holds them all. */
+ * A collective works on one dim of an array. An atom that is the outermost one with more than one element
+ * left in its dim is moved along the dim itself; any other along a view of the value as an array of its
+ * atoms. Several steps of one combined collective become one op, over a tuple or over one array that holds
+ * them all. */
 #include "spmd/emit_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct move {   /* one member: operand and result, and the step's axes */
+struct move { /* one member: operand and result, and the step's axes */
     const struct spmd_step *step;
     uint32_t origin;
     const struct spmd_form *from, *to;
@@ -25,13 +26,15 @@ static struct emit_axes step_axes(const struct spmd_step *s)
 }
 
 /* attributes that say who takes part; returns how many */
-static uint32_t participants(struct emit *e, const struct emit_axes *axes, bool global_ids, struct ir_attr *out)
+static uint32_t participants(struct emit *e, const struct emit_axes *axes, bool global_ids,
+                             struct ir_attr *out)
 {
     uint32_t n = 0;
     out[n++] = emit_replica_groups(e, axes);
     if (e->form == SPMD_MANUAL) {
         char text[80];
-        snprintf(text, sizeof text, "#stablehlo.channel_handle<handle = %lld, type = 1>", (long long)++e->channel);
+        snprintf(text, sizeof text, "#stablehlo.channel_handle<handle = %lld, type = 1>",
+                 (long long)++e->channel);
         out[n++] = ir_build_named(e->b, "channel_handle", ir_build_text(e->b, text));
         if (global_ids)
             out[n++] = ir_build_named(e->b, "use_global_device_ids", ir_build_unit(e->b));
@@ -55,8 +58,11 @@ static void build(struct emit *e, const char *name, struct emit_tensor *xs, uint
         values[i] = xs[i].value;
         types[i] = emit_type(e, xs[i].element, xs[i].rank, dims[i]);
     }
-    struct ir_op_spec spec = {name, values, count, types, count, attrs, attr_count, o->line, o->column,
-                              o->location == IR_NONE ? NULL : ir_string(e->program, o->location)};
+    struct ir_op_spec spec = {name,       values,
+                              count,      types,
+                              count,      attrs,
+                              attr_count, o->line,
+                              o->column,  o->location == IR_NONE ? NULL : ir_string(e->program, o->location)};
     uint32_t op = ir_build_begin(e->b, &spec);
     if (reducer != NDA_REDUCE_NONE)
         emit_reducer_region(e, reducer, xs[0].element);
@@ -69,8 +75,8 @@ static void build(struct emit *e, const char *name, struct emit_tensor *xs, uint
 }
 
 /* ---------------------------------------------------------------- one array, one dim */
-/* The dim along which the atom can be moved as it stands, or -1: outermost in its dim but for atoms of which each
- * device holds one element. */
+/* The dim along which the atom can be moved as it stands, or -1: outermost in its dim but for atoms of which
+ * each device holds one element. */
 static int direct_dim(const struct emit *e, const struct move *m, uint8_t atom)
 {
     const struct nda_atom *atoms = nda_atoms(e->nda, m->origin);
@@ -82,8 +88,10 @@ static int direct_dim(const struct emit *e, const struct move *m, uint8_t atom)
     return atoms[atom].dim;
 }
 
-/* Works out the view: x becomes an array in which `atom` (and `to_atom`) are moved along *dim (and *to_dim). */
-static void view(struct emit *e, struct move *m, uint8_t atom, uint8_t to_atom, uint32_t *dim, uint32_t *to_dim)
+/* Works out the view: x becomes an array in which `atom` (and `to_atom`) are moved along *dim (and *to_dim).
+ */
+static void view(struct emit *e, struct move *m, uint8_t atom, uint8_t to_atom, uint32_t *dim,
+                 uint32_t *to_dim)
 {
     int d = atom == 255 ? 0 : direct_dim(e, m, atom), t = to_atom == 255 ? 0 : direct_dim(e, m, to_atom);
     bool both = atom != 255 && to_atom != 255;
@@ -110,8 +118,8 @@ static void single(struct emit *e, struct move *m)
     struct ir_attr attrs[8];
     uint32_t dim = 0, to_dim = 0, n = participants(e, &axes, s->kind != SPMD_ALL_TO_ALL, attrs);
     if (s->kind != SPMD_ALL_REDUCE)
-        view(e, m, s->kind == SPMD_REDUCE_SCATTER ? 255 : s->atom, s->kind == SPMD_ALL_GATHER ? 255 : s->to_atom, &dim,
-             &to_dim);
+        view(e, m, s->kind == SPMD_REDUCE_SCATTER ? 255 : s->atom,
+             s->kind == SPMD_ALL_GATHER ? 255 : s->to_atom, &dim, &to_dim);
     memcpy(dims[0], m->x.dims, sizeof dims[0]);
     if (s->kind == SPMD_ALL_GATHER) {
         dims[0][dim] *= devices;
@@ -214,9 +222,10 @@ static int64_t result_rows(uint8_t kind, int64_t devices)
     return kind == SPMD_REDUCE_SCATTER || kind == SPMD_ALL_REDUCE ? 1 : devices;
 }
 
-/* Several arrays in one op. all_reduce and all_gather take several operands, but not inside a manual_computation:
- * Shardy gives their results one tuple of shardings, which XLA refuses ("Sharding is tuple-shaped but validation shape
- * is not"). There, and where an op takes one operand only, the rows of all stand in one array. */
+/* Several arrays in one op. all_reduce and all_gather take several operands, but not inside a
+ * manual_computation: Shardy gives their results one tuple of shardings, which XLA refuses ("Sharding is
+ * tuple-shaped but validation shape is not"). There, and where an op takes one operand only, the rows of all
+ * stand in one array. */
 static void together(struct emit *e, struct move *moves, uint32_t count)
 {
     const struct spmd_step *s = moves[0].step;
@@ -260,8 +269,9 @@ static void together(struct emit *e, struct move *moves, uint32_t count)
 }
 
 /* ---------------------------------------------------------------- permutation of blocks */
-/* Which device holds, under `from`, the block that device `to_device` has under `to`. Axes that shard nothing in
- * either form keep their coordinate; an axis that stops sharding stands for one that starts, in mesh order. */
+/* Which device holds, under `from`, the block that device `to_device` has under `to`. Axes that shard nothing
+ * in either form keep their coordinate; an axis that stops sharding stands for one that starts, in mesh
+ * order. */
 static int64_t block_source(const struct emit *e, const struct move *m, int64_t to_device)
 {
     int64_t have[MESH_MAX_AXES], want[MESH_MAX_AXES], freed = 0;
@@ -269,7 +279,8 @@ static int64_t block_source(const struct emit *e, const struct move *m, int64_t 
     for (uint32_t a = axes; a-- > 0; to_device /= e->mesh->axes[a].size)
         want[a] = have[a] = to_device % e->mesh->axes[a].size;
     for (uint32_t i = 0; i < count; i++) {
-        struct emit_axes now = emit_atom_axes(e, m->to, (uint8_t)i), before = emit_atom_axes(e, m->from, (uint8_t)i);
+        struct emit_axes now = emit_atom_axes(e, m->to, (uint8_t)i),
+                         before = emit_atom_axes(e, m->from, (uint8_t)i);
         int64_t block = 0;
         for (uint8_t k = 0; k < now.count; k++)
             block = block * e->mesh->axes[now.at[k]].size + want[now.at[k]];
@@ -294,9 +305,11 @@ static enum error_code permute(struct emit *e, struct move *m, struct error *err
 {
     const struct nda_atom *atoms = nda_atoms(e->nda, m->origin);
     for (uint32_t i = 0; i < nda_atom_count(e->nda, m->origin); i++) {
-        struct emit_axes from = emit_atom_axes(e, m->from, (uint8_t)i), to = emit_atom_axes(e, m->to, (uint8_t)i);
+        struct emit_axes from = emit_atom_axes(e, m->from, (uint8_t)i),
+                         to = emit_atom_axes(e, m->to, (uint8_t)i);
         if (emit_shards(e, &from) != emit_shards(e, &to))
-            return emit_reject(e, error, "a permutation of blocks would change the local size of dimension %d",
+            return emit_reject(e, error,
+                               "a permutation of blocks would change the local size of dimension %d",
                                atoms[i].dim);
     }
     int64_t devices = mesh_devices(e->mesh), *pairs = mem_alloc((size_t)devices * 2 * sizeof *pairs);

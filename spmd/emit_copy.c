@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Annotations of the input speak of another partitioning (any mhlo.sharding turns Shardy off); torch_xla's note of
- * the result's shape would be wrong on a part. */
+/* Annotations of the input speak of another partitioning (any mhlo.sharding turns Shardy off); torch_xla's
+ * note of the result's shape would be wrong on a part. */
 static bool is_annotation(const char *name)
 {
-    return strcmp(name, "mhlo.sharding") == 0 || strncmp(name, "sdy.", 4) == 0 || strcmp(name, "xla_shape") == 0;
+    return strcmp(name, "mhlo.sharding") == 0 || strncmp(name, "sdy.", 4) == 0 ||
+           strcmp(name, "xla_shape") == 0;
 }
 
-enum error_code emit_attrs(struct emit *e, uint32_t op, struct ir_attr *out, uint32_t *count, struct error *error)
+enum error_code emit_attrs(struct emit *e, uint32_t op, struct ir_attr *out, uint32_t *count,
+                           struct error *error)
 {
     const struct ir_op *o = &e->program->ops[op];
     *count = 0;
@@ -26,7 +28,8 @@ enum error_code emit_attrs(struct emit *e, uint32_t op, struct ir_attr *out, uin
     return ERROR_OK;
 }
 
-void emit_attr_set(struct emit *e, struct ir_attr *attrs, uint32_t *count, const char *name, struct ir_attr attr)
+void emit_attr_set(struct emit *e, struct ir_attr *attrs, uint32_t *count, const char *name,
+                   struct ir_attr attr)
 {
     struct ir_attr named = ir_build_named(e->b, name, attr);
     for (uint32_t i = 0; i < *count; i++)
@@ -80,22 +83,24 @@ static enum error_code copy_op(struct emit *e, uint32_t op, struct error *error)
     const struct ir_program *p = e->program;
     const struct ir_op *o = &p->ops[op];
     struct ir_attr attrs[EMIT_MAX_ATTRS];
-    uint32_t attr_count, outer = e->op, *values = mem_alloc((o->operand_count + o->result_count + 1) * sizeof *values);
+    uint32_t attr_count, outer = e->op,
+                         *values = mem_alloc((o->operand_count + o->result_count + 1) * sizeof *values);
     uint32_t *types = values + o->operand_count;
     enum error_code code = ERROR_OK;
     e->op = op;
     for (uint32_t i = 0; i < o->operand_count && !code; i++) {
         values[i] = e->copied[ir_operand(p, op, i)];
         if (values[i] == IR_NONE)
-            code = emit_reject(e, error, "a region uses a value of the program around it; only control flow may");
+            code = emit_reject(e, error,
+                               "a region uses a value of the program around it; only control flow may");
     }
     if (!code)
         code = emit_attrs(e, op, attrs, &attr_count, error);
     if (!code) {
         for (uint32_t i = 0; i < o->result_count; i++)
             types[i] = ir_build_copy_type(e->b, p, p->values[o->results + i].type);
-        struct ir_op_spec spec = {ir_op_name(p, op), values, o->operand_count, types, o->result_count, attrs,
-                                  attr_count, o->line, o->column, NULL};
+        struct ir_op_spec spec = {ir_op_name(p, op), values,  o->operand_count, types, o->result_count, attrs,
+                                  attr_count,        o->line, o->column,        NULL};
         uint32_t built = ir_build_begin(e->b, &spec);
         code = emit_regions(e, op, error);
         if (!code)

@@ -1,7 +1,8 @@
 /* Where this device stands: coordinates on the mesh, blocks of atoms, offsets, replica groups.
  *
- * Devices are numbered row-major over the axes, the last axis innermost. `manual` is partition style and `local`
- * replica style: each has its own op that gives the device's number, and the other one's is silently 0. */
+ * Devices are numbered row-major over the axes, the last axis innermost. `manual` is partition style and
+ * `local` replica style: each has its own op that gives the device's number, and the other one's is silently
+ * 0. */
 #include "spmd/emit_build.h"
 
 #include <stdlib.h>
@@ -179,7 +180,8 @@ struct emit_tensor emit_layout_offset(struct emit *e, const struct emit_layout *
     for (uint32_t i = 0; i < l->count; i++) {
         if (!l->at[i].axes.count)
             continue;
-        struct emit_tensor x = scaled(e, emit_block_index(e, &l->at[i].axes), l->at[i].local * l->at[i].stride);
+        struct emit_tensor x =
+            scaled(e, emit_block_index(e, &l->at[i].axes), l->at[i].local * l->at[i].stride);
         sum = sum.value == IR_NONE ? x : emit_binary(e, "stablehlo.add", sum, x);
     }
     return sum.value == IR_NONE ? number(e, 0) : sum;
@@ -205,8 +207,8 @@ static struct emit_tensor within(struct emit *e, struct emit_tensor x, struct em
     return emit_binary(e, "stablehlo.and", emit_compare(e, "GE", x, low), emit_compare(e, "LT", x, high));
 }
 
-void emit_localize(struct emit *e, const struct emit_layout *l, struct emit_tensor x, struct emit_tensor *local,
-                   struct emit_tensor *inside)
+void emit_localize(struct emit *e, const struct emit_layout *l, struct emit_tensor x,
+                   struct emit_tensor *local, struct emit_tensor *inside)
 {
     if (l->contiguous) {
         *inside = within(e, x, emit_layout_offset(e, l), l->local, local);

@@ -48,9 +48,9 @@ static struct emit_tensor tensor(enum ir_element element, uint32_t rank, const i
     return t;
 }
 
-struct emit_tensor emit_one(struct emit *e, const char *name, const struct emit_tensor *operands, uint32_t count,
-                            enum ir_element element, uint32_t rank, const int64_t *dims, const struct ir_attr *attrs,
-                            uint32_t attr_count)
+struct emit_tensor emit_one(struct emit *e, const char *name, const struct emit_tensor *operands,
+                            uint32_t count, enum ir_element element, uint32_t rank, const int64_t *dims,
+                            const struct ir_attr *attrs, uint32_t attr_count)
 {
     struct emit_tensor out = tensor(element, rank, dims);
     uint32_t *values = mem_alloc((count + 1) * sizeof *values);
@@ -74,7 +74,8 @@ struct emit_tensor emit_binary(struct emit *e, const char *name, struct emit_ten
     return emit_one(e, name, operands, 2, x.element, x.rank, x.dims, NULL, 0);
 }
 
-struct emit_tensor emit_compare(struct emit *e, const char *direction, struct emit_tensor x, struct emit_tensor y)
+struct emit_tensor emit_compare(struct emit *e, const char *direction, struct emit_tensor x,
+                                struct emit_tensor y)
 {
     struct emit_tensor operands[2] = {x, y};
     char text[64];
@@ -83,7 +84,8 @@ struct emit_tensor emit_compare(struct emit *e, const char *direction, struct em
     return emit_one(e, "stablehlo.compare", operands, 2, IR_I1, x.rank, x.dims, &attr, 1);
 }
 
-struct emit_tensor emit_select(struct emit *e, struct emit_tensor p, struct emit_tensor x, struct emit_tensor y)
+struct emit_tensor emit_select(struct emit *e, struct emit_tensor p, struct emit_tensor x,
+                               struct emit_tensor y)
 {
     struct emit_tensor operands[3] = {p, x, y};
     return emit_one(e, "stablehlo.select", operands, 3, x.element, x.rank, x.dims, NULL, 0);
@@ -136,7 +138,8 @@ struct emit_tensor emit_spread(struct emit *e, struct emit_tensor scalar, uint32
     return emit_broadcast(e, scalar, rank, dims, NULL);
 }
 
-struct emit_tensor emit_slice(struct emit *e, struct emit_tensor x, uint32_t dim, int64_t start, int64_t limit)
+struct emit_tensor emit_slice(struct emit *e, struct emit_tensor x, uint32_t dim, int64_t start,
+                              int64_t limit)
 {
     int64_t starts[EMIT_MAX_RANK] = {0}, limits[EMIT_MAX_RANK], strides[EMIT_MAX_RANK], dims[EMIT_MAX_RANK];
     for (uint32_t d = 0; d < x.rank; d++) {
@@ -156,7 +159,8 @@ struct emit_tensor emit_slice(struct emit *e, struct emit_tensor x, uint32_t dim
     return emit_one(e, "stablehlo.slice", &x, 1, x.element, x.rank, dims, attrs, 3);
 }
 
-struct emit_tensor emit_concatenate(struct emit *e, const struct emit_tensor *parts, uint32_t count, uint32_t dim)
+struct emit_tensor emit_concatenate(struct emit *e, const struct emit_tensor *parts, uint32_t count,
+                                    uint32_t dim)
 {
     struct emit_tensor out = parts[0];
     if (count == 1)
@@ -183,12 +187,15 @@ struct emit_tensor emit_dynamic_update(struct emit *e, struct emit_tensor x, str
     struct emit_tensor operands[EMIT_MAX_RANK + 2] = {x, update};
     for (uint32_t d = 0; d < x.rank; d++)
         operands[d + 2] = starts[d];
-    return emit_one(e, "stablehlo.dynamic_update_slice", operands, x.rank + 2, x.element, x.rank, x.dims, NULL, 0);
+    return emit_one(e, "stablehlo.dynamic_update_slice", operands, x.rank + 2, x.element, x.rank, x.dims,
+                    NULL, 0);
 }
 
-struct emit_tensor emit_pad_zeros(struct emit *e, struct emit_tensor x, uint32_t dim, int64_t low, int64_t high)
+struct emit_tensor emit_pad_zeros(struct emit *e, struct emit_tensor x, uint32_t dim, int64_t low,
+                                  int64_t high)
 {
-    int64_t lows[EMIT_MAX_RANK] = {0}, highs[EMIT_MAX_RANK] = {0}, none[EMIT_MAX_RANK] = {0}, dims[EMIT_MAX_RANK];
+    int64_t lows[EMIT_MAX_RANK] = {0}, highs[EMIT_MAX_RANK] = {0}, none[EMIT_MAX_RANK] = {0},
+            dims[EMIT_MAX_RANK];
     memcpy(dims, x.dims, sizeof dims);
     lows[dim] = low;
     highs[dim] = high;
@@ -238,7 +245,8 @@ struct emit_tensor emit_zeros(struct emit *e, enum ir_element element, uint32_t 
     return splat(e, element, zeros, rank, dims);
 }
 
-/* bit patterns of one and infinity, by the formats' definitions (IEEE 754; bfloat16 is float32's upper half) */
+/* bit patterns of one and infinity, by the formats' definitions (IEEE 754; bfloat16 is float32's upper half)
+ */
 static bool float_bits(enum ir_element element, uint64_t *one, uint64_t *infinity, uint64_t *sign)
 {
     if (element == IR_BF16)
@@ -257,8 +265,10 @@ static bool float_bits(enum ir_element element, uint64_t *one, uint64_t *infinit
 /* lowest and highest integer of the element type, as two's complement bits; i1 is 0 and 1 */
 static void integer_range(enum ir_element element, uint64_t *lowest, uint64_t *highest)
 {
-    unsigned bits = element == IR_I1 ? 1 : element == IR_I2 || element == IR_UI2 ? 2
-                  : element == IR_I4 || element == IR_UI4 ? 4 : ir_element_bits(element);
+    unsigned bits = element == IR_I1                        ? 1
+                    : element == IR_I2 || element == IR_UI2 ? 2
+                    : element == IR_I4 || element == IR_UI4 ? 4
+                                                            : ir_element_bits(element);
     uint64_t all = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
     bool is_unsigned = element == IR_I1 || (element >= IR_UI2 && element <= IR_UI64);
     *lowest = is_unsigned ? 0 : (uint64_t)1 << (bits - 1);
@@ -309,7 +319,8 @@ bool emit_identity(struct emit *e, enum nda_reducer reducer, enum ir_element ele
     return true;
 }
 
-struct emit_tensor emit_reduce_op(struct emit *e, enum nda_reducer reducer, struct emit_tensor x, struct emit_tensor y)
+struct emit_tensor emit_reduce_op(struct emit *e, enum nda_reducer reducer, struct emit_tensor x,
+                                  struct emit_tensor y)
 {
     return emit_binary(e, reducer_op[reducer], x, y);
 }

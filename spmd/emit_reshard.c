@@ -7,7 +7,8 @@ struct emit_tensor emit_local_tensor(const struct emit *e, uint32_t spmd_value)
 {
     const struct spmd_value *v = &e->local->values[spmd_value];
     const struct ir_type *t = ir_value_type(e->program, v->origin);
-    struct emit_tensor x = {.value = e->value_of[spmd_value], .element = (enum ir_element)t->element, .rank = t->rank};
+    struct emit_tensor x = {
+        .value = e->value_of[spmd_value], .element = (enum ir_element)t->element, .rank = t->rank};
     if (e->form == SPMD_ANNOTATED && t->kind == IR_TYPE_TENSOR && t->rank)
         memcpy(x.dims, ir_type_dims(e->program, t), t->rank * sizeof *x.dims);
     else if (t->kind == IR_TYPE_TENSOR)
@@ -35,23 +36,26 @@ static uint32_t atom_dims(const struct emit *e, uint32_t origin, const struct sp
     return count;
 }
 
-struct emit_tensor emit_to_atoms(struct emit *e, struct emit_tensor x, uint32_t origin, const struct spmd_form *f)
+struct emit_tensor emit_to_atoms(struct emit *e, struct emit_tensor x, uint32_t origin,
+                                 const struct spmd_form *f)
 {
     int64_t dims[EMIT_MAX_RANK];
     uint32_t count = atom_dims(e, origin, f, dims);
     return emit_reshape(e, x, count, dims);
 }
 
-struct emit_tensor emit_from_atoms(struct emit *e, struct emit_tensor x, uint32_t origin, const struct spmd_form *f)
+struct emit_tensor emit_from_atoms(struct emit *e, struct emit_tensor x, uint32_t origin,
+                                   const struct spmd_form *f)
 {
     int64_t dims[EMIT_MAX_RANK];
     spmd_local_dims(e->nda, e->mesh, origin, f, dims);
     return emit_reshape(e, x, ir_value_type(e->program, origin)->rank, dims);
 }
 
-/* The axes that `to` adds to an atom after those of `from`; false when `to` is not `from` with minor axes added. */
-static bool added_axes(const struct emit *e, const struct spmd_form *from, const struct spmd_form *to, uint8_t atom,
-                       struct emit_axes *added)
+/* The axes that `to` adds to an atom after those of `from`; false when `to` is not `from` with minor axes
+ * added. */
+static bool added_axes(const struct emit *e, const struct spmd_form *from, const struct spmd_form *to,
+                       uint8_t atom, struct emit_axes *added)
 {
     struct emit_axes have = emit_atom_axes(e, from, atom), want = emit_atom_axes(e, to, atom);
     if (want.count < have.count || memcmp(have.at, want.at, have.count) != 0)
@@ -61,8 +65,9 @@ static bool added_axes(const struct emit *e, const struct spmd_form *from, const
     return true;
 }
 
-enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t origin, const struct spmd_form *from,
-                                const struct spmd_form *to, struct emit_tensor *out, struct error *error)
+enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t origin,
+                                const struct spmd_form *from, const struct spmd_form *to,
+                                struct emit_tensor *out, struct error *error)
 {
     uint32_t count = nda_atom_count(e->nda, origin);
     struct emit_tensor starts[EMIT_MAX_RANK], zero = emit_integer(e, IR_I32, 0, 0, NULL);
@@ -80,7 +85,8 @@ enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t o
             continue;
         starts[i] = emit_block_index(e, &added);
         if (sizes[i] > 1)
-            starts[i] = emit_binary(e, "stablehlo.multiply", starts[i], emit_integer(e, IR_I32, sizes[i], 0, NULL));
+            starts[i] =
+                emit_binary(e, "stablehlo.multiply", starts[i], emit_integer(e, IR_I32, sizes[i], 0, NULL));
     }
     x = emit_dynamic_slice(e, x, starts, sizes);
     *out = emit_from_atoms(e, x, origin, to);

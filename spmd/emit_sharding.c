@@ -29,7 +29,8 @@ bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd
     return exact;
 }
 
-void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *f, struct text *out)
+void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *f,
+                             struct text *out)
 {
     uint32_t count = nda_atom_count(e->nda, origin);
     text_add(out, "<@mesh, [");
@@ -48,7 +49,8 @@ struct ir_attr emit_mesh_attr(struct emit *e)
     struct text t = {0};
     text_add(&t, "#sdy.mesh<[");
     for (uint32_t a = 0; a < e->mesh->axis_count; a++)
-        text_printf(&t, "%s\"%s\"=%lld", a ? ", " : "", e->mesh->axes[a].name, (long long)e->mesh->axes[a].size);
+        text_printf(&t, "%s\"%s\"=%lld", a ? ", " : "", e->mesh->axes[a].name,
+                    (long long)e->mesh->axes[a].size);
     text_add(&t, "]>");
     struct ir_attr attr = ir_build_named(e->b, "mesh", ir_build_text(e->b, t.at));
     text_release(&t);

@@ -1,12 +1,12 @@
-/* The steps of a local program in order. Loops and branches open an op with regions; a stack of open ones says where
- * the steps in between go. Scalars computed in a region are forgotten when it closes. */
+/* The steps of a local program in order. Loops and branches open an op with regions; a stack of open ones
+ * says where the steps in between go. Scalars computed in a region are forgotten when it closes. */
 #include "spmd/lower.h"
 
 #include <stdlib.h>
 
 struct open_op {
-    uint32_t built;                /* builder's op */
-    const struct spmd_step *step;  /* LOOP or BRANCH */
+    uint32_t built;               /* builder's op */
+    const struct spmd_step *step; /* LOOP or BRANCH */
     struct emit_scope outer;
     size_t mark;
 };
@@ -78,8 +78,16 @@ static enum error_code open_op(struct walk *w, const struct spmd_step *s, struct
     uint32_t *values = uses(e, s), *types = mem_alloc((end->result_count + 1) * sizeof *types);
     for (uint32_t i = 0; i < end->result_count; i++)
         types[i] = emit_value_type(e, end->results + i);
-    struct ir_op_spec spec = {ir_op_name(e->program, s->op), values, s->operand_count, types, end->result_count, attrs,
-                              attr_count, p->line, p->column, NULL};
+    struct ir_op_spec spec = {ir_op_name(e->program, s->op),
+                              values,
+                              s->operand_count,
+                              types,
+                              end->result_count,
+                              attrs,
+                              attr_count,
+                              p->line,
+                              p->column,
+                              NULL};
     o.built = ir_build_begin(e->b, &spec);
     free(values);
     free(types);

@@ -24,7 +24,8 @@ struct emit_layout lower_out_layout(const struct emit *e, const struct lower_op 
 enum error_code lower_as_is(struct emit *e, struct lower_op *o, struct error *error)
 {
     const struct ir_op *p = &e->program->ops[o->op];
-    uint32_t *values = mem_alloc((o->in_count + o->out_count + 1) * sizeof *values), *types = values + o->in_count;
+    uint32_t *values = mem_alloc((o->in_count + o->out_count + 1) * sizeof *values),
+             *types = values + o->in_count;
     for (uint32_t i = 0; i < o->in_count; i++)
         values[i] = o->in[i].value;
     for (uint32_t i = 0; i < o->out_count; i++) {
@@ -95,7 +96,8 @@ bool lower_is_identity(const struct emit *e, const struct lower_op *o, uint32_t 
     unsigned char bytes[16];
     if (op != IR_NONE && p->ops[op].code == IR_BROADCAST_IN_DIM)
         op = p->values[ir_operand(p, op, 0)].op;
-    const struct ir_attr *a = op != IR_NONE && p->ops[op].code == IR_CONSTANT ? ir_attr_find(p, op, "value") : NULL;
+    const struct ir_attr *a =
+        op != IR_NONE && p->ops[op].code == IR_CONSTANT ? ir_attr_find(p, op, "value") : NULL;
     if (!a || a->kind != IR_ATTR_DENSE || !emit_identity_bytes(reducer, element, bytes))
         return false;
     const struct ir_constant *c = &p->constants[a->first];
@@ -109,7 +111,8 @@ enum error_code lower_mask_initial(struct emit *e, struct lower_op *o, uint32_t 
     enum nda_reducer reducer = lower_contracting_reducer(e, o);
     struct emit_tensor identity;
     if (!axes.count)
-        return emit_reject(e, error, "initial values are to count once, but no contracting factor is sharded");
+        return emit_reject(e, error,
+                           "initial values are to count once, but no contracting factor is sharded");
     if (lower_is_identity(e, o, i, reducer))
         return ERROR_OK;
     if (!emit_identity(e, reducer, o->in[i].element, o->in[i].rank, o->in[i].dims, &identity))
@@ -119,13 +122,39 @@ enum error_code lower_mask_initial(struct emit *e, struct lower_op *o, uint32_t 
     return ERROR_OK;
 }
 
+static bool call_target_is(const struct emit *e, uint32_t op, const char *target)
+{
+    const struct ir_attr *a = ir_attr_find(e->program, op, "call_target_name");
+    return a && a->kind == IR_ATTR_STRING && strcmp(ir_string(e->program, a->first), target) == 0;
+}
+
+bool lower_passes_value(const struct emit *e, uint32_t op)
+{
+    enum ir_family family = ir_opcode_family((enum ir_opcode)e->program->ops[op].code);
+    return family == IR_FAMILY_SHARDY ||
+           (family == IR_FAMILY_CUSTOM_CALL && call_target_is(e, op, "Sharding"));
+}
+
+static enum error_code lower_custom_call(struct emit *e, struct lower_op *o, struct error *error)
+{
+    const struct ir_attr *called = ir_attr_find(e->program, o->op, "called_computations");
+    if (called && called->count)
+        return emit_reject(e, error, "calls functions of the module by name, which are inlined and gone");
+    if (call_target_is(e, o->op, "SPMDFullToShardShape") || call_target_is(e, o->op, "SPMDShardToFullShape"))
+        return emit_reject(e, error, "the module is partitioned by hand already");
+    return lower_as_is(e, o, error);
+}
+
 /* sharding_constraint and the like: the plan has them as pins; the value passes */
 static enum error_code lower_pass(struct emit *e, struct lower_op *o, struct error *error)
 {
     if (o->in_count < o->out_count)
         return emit_reject(e, error, "cannot stand inside a module that is partitioned again");
-    for (uint32_t i = 0; i < o->out_count; i++)
+    for (uint32_t i = 0; i < o->out_count; i++) {
+        if (memcmp(o->in[i].dims, o->out[i].dims, o->out[i].rank * sizeof *o->in[i].dims) != 0)
+            return emit_reject(e, error, "operand and result lie differently on the devices");
         o->out[i].value = o->in[i].value;
+    }
     return ERROR_OK;
 }
 
@@ -138,66 +167,59 @@ static enum error_code lower_unknown(struct emit *e, struct lower_op *o, struct 
     return lower_as_is(e, o, error);
 }
 
-static enum error_code by_family(struct emit *e, struct lower_op *o, struct error *error)
+/* what every lowering looks like */
+typedef enum error_code lower_fn(struct emit *e, struct lower_op *o, struct error *error);
+
+static enum error_code lower_collective(struct emit *e, struct lower_op *o, struct error *error)
 {
-    enum ir_opcode code = (enum ir_opcode)e->program->ops[o->op].code;
-    switch (ir_opcode_family(code)) {
+    (void)o;
+    return emit_reject(e, error, "a module with collectives of its own is partitioned already");
+}
+
+/* NULL: has no place as a step */
+static lower_fn *lowering_of(enum ir_family family)
+{
+    switch (family) {
     case IR_FAMILY_ELEMENTWISE:
     case IR_FAMILY_TRANSPOSE:
-    case IR_FAMILY_CUSTOM_CALL:
-    case IR_FAMILY_BARRIER:
-        return lower_as_is(e, o, error);
+    case IR_FAMILY_BARRIER: return lower_as_is;
+    case IR_FAMILY_CUSTOM_CALL: return lower_custom_call;
     case IR_FAMILY_REVERSE:
     case IR_FAMILY_SORT:
     case IR_FAMILY_LINALG:
-    case IR_FAMILY_BITCAST:
-        return lower_whole_dims(e, o, error);
-    case IR_FAMILY_CONSTANT:
-        return lower_constant(e, o, error);
-    case IR_FAMILY_IOTA:
-        return lower_iota(e, o, error);
-    case IR_FAMILY_BROADCAST:
-        return lower_broadcast(e, o, error);
-    case IR_FAMILY_RESHAPE:
-        return lower_reshape(e, o, error);
-    case IR_FAMILY_DOT:
-        return lower_dot(e, o, error);
-    case IR_FAMILY_CONVOLUTION:
-        return lower_convolution(e, o, error);
-    case IR_FAMILY_REDUCE:
-        return lower_reduce(e, o, error);
-    case IR_FAMILY_REDUCE_WINDOW:
-        return lower_reduce_window(e, o, error);
-    case IR_FAMILY_BATCH_NORM:
-        return lower_batch_norm(e, o, error);
-    case IR_FAMILY_GATHER:
-        return lower_gather(e, o, error);
-    case IR_FAMILY_SCATTER:
-        return lower_scatter(e, o, error);
-    case IR_FAMILY_SLICE:
-        return lower_slice(e, o, error);
-    case IR_FAMILY_PAD:
-        return lower_pad(e, o, error);
-    case IR_FAMILY_CONCATENATE:
-        return lower_concatenate(e, o, error);
-    case IR_FAMILY_DYNAMIC_SLICE:
-        return lower_dynamic_slice(e, o, error);
-    case IR_FAMILY_DYNAMIC_UPDATE:
-        return lower_dynamic_update(e, o, error);
-    case IR_FAMILY_RNG:
-        return lower_rng(e, o, error);
-    case IR_FAMILY_SHARDY:
-        return lower_pass(e, o, error);
-    case IR_FAMILY_UNKNOWN:
-        return lower_unknown(e, o, error);
-    case IR_FAMILY_COLLECTIVE:
-        return emit_reject(e, error, "a module with collectives of its own is partitioned already");
+    case IR_FAMILY_BITCAST: return lower_whole_dims;
+    case IR_FAMILY_CONSTANT: return lower_constant;
+    case IR_FAMILY_IOTA: return lower_iota;
+    case IR_FAMILY_BROADCAST: return lower_broadcast;
+    case IR_FAMILY_RESHAPE: return lower_reshape;
+    case IR_FAMILY_DOT: return lower_dot;
+    case IR_FAMILY_CONVOLUTION: return lower_convolution;
+    case IR_FAMILY_REDUCE: return lower_reduce;
+    case IR_FAMILY_REDUCE_WINDOW: return lower_reduce_window;
+    case IR_FAMILY_BATCH_NORM: return lower_batch_norm;
+    case IR_FAMILY_GATHER: return lower_gather;
+    case IR_FAMILY_SCATTER: return lower_scatter;
+    case IR_FAMILY_SLICE: return lower_slice;
+    case IR_FAMILY_PAD: return lower_pad;
+    case IR_FAMILY_CONCATENATE: return lower_concatenate;
+    case IR_FAMILY_DYNAMIC_SLICE: return lower_dynamic_slice;
+    case IR_FAMILY_DYNAMIC_UPDATE: return lower_dynamic_update;
+    case IR_FAMILY_RNG: return lower_rng;
+    case IR_FAMILY_SHARDY: return lower_pass;
+    case IR_FAMILY_UNKNOWN: return lower_unknown;
+    case IR_FAMILY_COLLECTIVE: return lower_collective;
     case IR_FAMILY_STRUCTURE:
     case IR_FAMILY_CONTROL:
-    case IR_FAMILIES:
-        break;
+    case IR_FAMILIES: break;
     }
-    return emit_reject(e, error, "has no place as a step of a local program");
+    return NULL;
+}
+
+static enum error_code by_family(struct emit *e, struct lower_op *o, struct error *error)
+{
+    enum ir_opcode code = (enum ir_opcode)e->program->ops[o->op].code;
+    lower_fn *lowering = lower_passes_value(e, o->op) ? lower_pass : lowering_of(ir_opcode_family(code));
+    return lowering ? lowering(e, o, error) : emit_reject(e, error, "has no place as a step of a local program");
 }
 
 enum error_code lower_step(struct emit *e, const struct spmd_step *s, struct error *error)

@@ -1,7 +1,8 @@
 /* One program op at local shapes as StableHLO ops: one lower_<family>.c a group of families.
  *
- * A lowering gets the local operands, the sizes its results must have, and the op's attributes already copied; it sets
- * the results' values. What it cannot do exactly it refuses with the op's position: never a guess. */
+ * A lowering gets the local operands, the sizes its results must have, and the op's attributes already
+ * copied; it sets the results' values. What it cannot do exactly it refuses with the op's position: never a
+ * guess. */
 #ifndef TOAST_SPMD_LOWER_H
 #define TOAST_SPMD_LOWER_H
 
@@ -22,9 +23,13 @@ enum error_code lower_step(struct emit *e, const struct spmd_step *s, struct err
 /* how operand i's (result i's) dim lies on the devices */
 struct emit_layout lower_in_layout(const struct emit *e, const struct lower_op *o, uint32_t i, uint32_t dim);
 struct emit_layout lower_out_layout(const struct emit *e, const struct lower_op *o, uint32_t i, uint32_t dim);
+/* Does the op only say how its operand is to lie (sharding_constraint, GSPMD's @Sharding)? The plan decides
+ * that. */
+bool lower_passes_value(const struct emit *e, uint32_t op);
 /* the same op with o->in, o->attrs, its regions, and results of o->out's sizes */
 enum error_code lower_as_is(struct emit *e, struct lower_op *o, struct error *error) BASE_CHECKED;
-void lower_set_ints(struct emit *e, struct lower_op *o, const char *name, const int64_t *ints, uint32_t count);
+void lower_set_ints(struct emit *e, struct lower_op *o, const char *name, const int64_t *ints,
+                    uint32_t count);
 void lower_set_int(struct emit *e, struct lower_op *o, const char *name, int64_t value);
 /* axes in force on the op's contracting factors: the group whose first device keeps initial values */
 struct emit_axes lower_contracting_axes(const struct emit *e, const struct lower_op *o);
@@ -33,7 +38,8 @@ enum nda_reducer lower_contracting_reducer(const struct emit *e, const struct lo
 /* Is operand i a constant (perhaps broadcast) that changes nothing under the reducer? */
 bool lower_is_identity(const struct emit *e, const struct lower_op *o, uint32_t i, enum nda_reducer reducer);
 /* in[i] = on the group's first device in[i], elsewhere the identity of the step's reducer */
-enum error_code lower_mask_initial(struct emit *e, struct lower_op *o, uint32_t i, struct error *error) BASE_CHECKED;
+enum error_code lower_mask_initial(struct emit *e, struct lower_op *o, uint32_t i,
+                                   struct error *error) BASE_CHECKED;
 
 /* lower_shape.c: values of one shape, constants, iota, movement without computation */
 enum error_code lower_constant(struct emit *e, struct lower_op *o, struct error *error) BASE_CHECKED;

@@ -1,5 +1,5 @@
-/* Dot, convolution, reductions, batch normalisation: the same op on local blocks; a sharded contraction gives a partial
- * result, which the walk completes by later steps. */
+/* Dot, convolution, reductions, batch normalisation: the same op on local blocks; a sharded contraction gives
+ * a partial result, which the walk completes by later steps. */
 #include "spmd/lower.h"
 
 enum error_code lower_dot(struct emit *e, struct lower_op *o, struct error *error)
@@ -27,9 +27,11 @@ enum error_code lower_convolution(struct emit *e, struct lower_op *o, struct err
     if (feature_groups * inputs != features || batch_groups * results != batch ||
         o->in[1].dims[c.kernel_output] % (feature_groups * batch_groups) != 0 ||
         o->in[1].dims[c.kernel_output] != o->out[0].dims[c.output_feature])
-        return emit_reject(e, error, "features or batch are sharded across the groups of a grouped convolution");
+        return emit_reject(e, error,
+                           "features or batch are sharded across the groups of a grouped convolution");
     for (uint32_t i = 0; i < c.input_spatial.count; i++) {
-        const struct ir_window *w = &c.window;   /* one element, everywhere: the dimension goes through as it is */
+        const struct ir_window *w =
+            &c.window; /* one element, everywhere: the dimension goes through as it is */
         bool plain = w->size.at[i] == 1 && w->stride.at[i] == 1 && w->low.at[i] == 0 && w->high.at[i] == 0 &&
                      w->base_dilation.at[i] == 1;
         if (!plain && (lower_in_layout(e, o, 0, (uint32_t)c.input_spatial.at[i]).sharded ||
@@ -48,7 +50,8 @@ enum error_code lower_reduce(struct emit *e, struct lower_op *o, struct error *e
         if (code)
             return code;
     }
-    /* One element left to reduce on each device: XLA takes such a reduce for a reshape and forgets the initial value. */
+    /* One element left to reduce on each device: XLA takes such a reduce for a reshape and forgets the
+     * initial value. */
     enum nda_reducer reducer = lower_contracting_reducer(e, o);
     struct ir_dims dims;
     int64_t count = 1;
@@ -63,12 +66,14 @@ enum error_code lower_reduce(struct emit *e, struct lower_op *o, struct error *e
     return ERROR_OK;
 }
 
-/* reduce_window and select_and_scatter: dims with a window of one element without padding pass; others whole */
+/* reduce_window and select_and_scatter: dims with a window of one element without padding pass; others whole
+ */
 enum error_code lower_reduce_window(struct emit *e, struct lower_op *o, struct error *error)
 {
     struct ir_window w;
     bool scatter = e->program->ops[o->op].code == IR_SELECT_AND_SCATTER;
-    if ((scatter ? ir_select_and_scatter(e->program, o->op, &w) : ir_reduce_window(e->program, o->op, &w)) != 0)
+    if ((scatter ? ir_select_and_scatter(e->program, o->op, &w) : ir_reduce_window(e->program, o->op, &w)) !=
+        0)
         return emit_reject(e, error, "its window cannot be read");
     for (uint32_t d = 0; d < w.size.count && d < o->in[0].rank; d++) {
         bool plain = w.size.at[d] == 1 && (!w.stride.count || w.stride.at[d] == 1) &&
@@ -88,7 +93,8 @@ enum error_code lower_batch_norm(struct emit *e, struct lower_op *o, struct erro
     bool inference = e->program->ops[o->op].code == IR_BATCH_NORM_INFERENCE;
     for (uint32_t d = 0; d < o->in[0].rank && !inference; d++)
         if ((int64_t)d != feature && lower_in_layout(e, o, 0, d).sharded)
-            return emit_reject(e, error,
-                               "dimension %u is sharded, but its mean and variance need all of it on each device", d);
+            return emit_reject(
+                e, error, "dimension %u is sharded, but its mean and variance need all of it on each device",
+                d);
     return lower_as_is(e, o, error);
 }

@@ -1,9 +1,9 @@
 /* Gather, scatter, dynamic slice and update along sharded dims.
  *
- * Reading (gather, dynamic_slice): a position is clamped to the global bound first, as the op itself would, then made
- * local; where it lies on another device the result is 0, *selected*, never multiplied (0 x NaN). The walk adds the
- * devices' results. Writing (scatter): a position that is not on this device, and so any that is out of range, becomes
- * the local size, which the op drops. */
+ * Reading (gather, dynamic_slice): a position is clamped to the global bound first, as the op itself would,
+ * then made local; where it lies on another device the result is 0, *selected*, never multiplied (0 x NaN).
+ * The walk adds the devices' results. Writing (scatter): a position that is not on this device, and so any
+ * that is out of range, becomes the local size, which the op drops. */
 #include "spmd/lower.h"
 
 #include <string.h>
@@ -31,7 +31,8 @@ static bool contains(const struct ir_dims *list, int64_t dim)
 
 /* ---------------------------------------------------------------- index vectors of gather and scatter */
 /* component c of the index vectors, the vector dim kept as size 1 (or absent when vectors are implicit) */
-static struct emit_tensor component(struct emit *e, struct emit_tensor indices, int64_t vector_dim, uint32_t c)
+static struct emit_tensor component(struct emit *e, struct emit_tensor indices, int64_t vector_dim,
+                                    uint32_t c)
 {
     return vector_dim < indices.rank ? emit_slice(e, indices, (uint32_t)vector_dim, c, c + 1) : indices;
 }
@@ -48,15 +49,16 @@ static struct emit_tensor drop_dim(struct emit *e, struct emit_tensor x, int64_t
     return emit_reshape(e, x, rank, dims);
 }
 
-struct lookup {   /* rewriting of the components whose operand dim is sharded */
-    const struct ir_dims *map;       /* component -> operand dim */
+struct lookup {                /* rewriting of the components whose operand dim is sharded */
+    const struct ir_dims *map; /* component -> operand dim */
     int64_t vector_dim;
     bool reads;
-    bool any;                        /* out: some component was rewritten */
-    struct emit_tensor inside;       /* out: i1 of the index batch dims: all of them lie here */
+    bool any;                  /* out: some component was rewritten */
+    struct emit_tensor inside; /* out: i1 of the index batch dims: all of them lie here */
 };
 
-/* Rewrites in[at] so that the components of sharded dims are local positions. in[0] is the indexed operand. */
+/* Rewrites in[at] so that the components of sharded dims are local positions. in[0] is the indexed operand.
+ */
 static enum error_code localize_indices(struct emit *e, struct lower_op *o, uint32_t at, struct lookup *k,
                                         const bool *whole, struct error *error)
 {
@@ -72,15 +74,17 @@ static enum error_code localize_indices(struct emit *e, struct lower_op *o, uint
             return emit_reject(e, error, "dimension %u is sharded and has more than 2^31 elements", dim);
         struct emit_tensor inside, local, x = k->reads ? clamped(e, parts[c], l.size - 1) : parts[c];
         emit_localize(e, &l, x, &local, &inside);
-        parts[c] = k->reads ? local
-                            : emit_select(e, inside, local, emit_integer(e, x.element, l.local, x.rank, x.dims));
+        parts[c] = k->reads
+                       ? local
+                       : emit_select(e, inside, local, emit_integer(e, x.element, l.local, x.rank, x.dims));
         inside = drop_dim(e, inside, k->vector_dim);
         k->inside = k->any ? emit_binary(e, "stablehlo.and", k->inside, inside) : inside;
         k->any = true;
     }
     if (k->any)
-        o->in[at] = k->vector_dim < indices.rank ? emit_concatenate(e, parts, k->map->count, (uint32_t)k->vector_dim)
-                                                 : parts[0];
+        o->in[at] = k->vector_dim < indices.rank
+                        ? emit_concatenate(e, parts, k->map->count, (uint32_t)k->vector_dim)
+                        : parts[0];
     return ERROR_OK;
 }
 
@@ -120,10 +124,10 @@ enum error_code lower_gather(struct emit *e, struct lower_op *o, struct error *e
     return ERROR_OK;
 }
 
-/* Windows over a sharded dim are either the whole of it (local here too: they fit at position 0 only, there as here) or
- * one element. */
-static enum error_code scatter_windows(struct emit *e, struct lower_op *o, const struct ir_scatter *s, bool *whole,
-                                       struct error *error)
+/* Windows over a sharded dim are either the whole of it (local here too: they fit at position 0 only, there
+ * as here) or one element. */
+static enum error_code scatter_windows(struct emit *e, struct lower_op *o, const struct ir_scatter *s,
+                                       bool *whole, struct error *error)
 {
     uint32_t window = 0, updates = s->input_count + 1;
     const struct ir_type *t = ir_value_type(e->program, ir_operand(e->program, o->op, updates));
@@ -139,7 +143,8 @@ static enum error_code scatter_windows(struct emit *e, struct lower_op *o, const
             continue;
         whole[d] = size == l.size && local == l.local;
         if (!whole[d] && size != 1)
-            return emit_reject(e, error, "dimension %u is sharded and written in windows of %lld", d, (long long)size);
+            return emit_reject(e, error, "dimension %u is sharded and written in windows of %lld", d,
+                               (long long)size);
         if (!whole[d] && !contains(&s->dims_to_operand, d))
             return emit_reject(e, error, "dimension %u is sharded, but only its first element is written", d);
     }
@@ -156,7 +161,7 @@ enum error_code lower_scatter(struct emit *e, struct lower_op *o, struct error *
     struct lookup k = {.map = &s.dims_to_operand, .vector_dim = s.index_vector_dim};
     if (!code)
         code = localize_indices(e, o, s.input_count, &k, whole, error);
-    if (!code && k.any) {   /* all positions of other devices are now the same one, which is dropped */
+    if (!code && k.any) { /* all positions of other devices are now the same one, which is dropped */
         emit_attr_set(e, o->attrs, &o->attr_count, "indices_are_sorted", ir_build_bool(e->b, false));
         emit_attr_set(e, o->attrs, &o->attr_count, "unique_indices", ir_build_bool(e->b, false));
     }
@@ -176,7 +181,7 @@ enum error_code lower_dynamic_slice(struct emit *e, struct lower_op *o, struct e
         struct emit_layout l = lower_in_layout(e, o, 0, d);
         if (!l.sharded)
             continue;
-        if (sizes.at[d] == l.size) {   /* the op clamps its start to 0, globally and here */
+        if (sizes.at[d] == l.size) { /* the op clamps its start to 0, globally and here */
             sizes.at[d] = l.local;
             continue;
         }
@@ -198,24 +203,25 @@ enum error_code lower_dynamic_slice(struct emit *e, struct lower_op *o, struct e
     return code;
 }
 
-/* Updates of one element along every sharded touched dim: where the position is not here, what stands at some position
- * here is written back. The operand stays updatable in place. */
+/* Updates of one element along every sharded touched dim: where the position is not here, what stands at some
+ * position here is written back. The operand stays updatable in place. */
 static struct emit_tensor update_element(struct emit *e, const struct lower_op *o, struct emit_tensor inside)
 {
     struct emit_tensor old = emit_dynamic_slice(e, o->in[0], o->in + 2, o->in[1].dims);
     return emit_dynamic_update(e, o->in[0], emit_select(e, inside, o->in[1], old), o->in + 2);
 }
 
-/* A block of several elements may lie across devices: written into the local part widened by the block's size on both
- * sides, of which the middle is kept. Positions further out clamp into the margins. */
-static enum error_code update_block(struct emit *e, struct lower_op *o, uint32_t dim, const struct emit_layout *l,
-                                    struct error *error)
+/* A block of several elements may lie across devices: written into the local part widened by the block's size
+ * on both sides, of which the middle is kept. Positions further out clamp into the margins. */
+static enum error_code update_block(struct emit *e, struct lower_op *o, uint32_t dim,
+                                    const struct emit_layout *l, struct error *error)
 {
     int64_t width = o->in[1].dims[dim];
     struct emit_tensor x = emit_pad_zeros(e, o->in[0], dim, width, width);
     struct emit_tensor start = clamped(e, o->in[dim + 2], l->size - width);
     if (!l->contiguous)
-        return emit_reject(e, error, "a block of dimension %u is written whose elements do not lie together", dim);
+        return emit_reject(e, error, "a block of dimension %u is written whose elements do not lie together",
+                           dim);
     start = emit_convert(e, start, IR_I32);
     start = emit_binary(e, "stablehlo.subtract", start, emit_layout_offset(e, l));
     start = emit_binary(e, "stablehlo.add", start, emit_integer(e, IR_I32, width, 0, NULL));

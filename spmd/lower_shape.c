@@ -12,8 +12,8 @@ static bool same_sizes(const struct emit_tensor *x, const struct emit_tensor *y)
 }
 
 /* o->out[i] written whole on every device, then cut to this device's block */
-static enum error_code keep_own_block(struct emit *e, struct lower_op *o, uint32_t i, struct emit_tensor whole,
-                                      struct error *error)
+static enum error_code keep_own_block(struct emit *e, struct lower_op *o, uint32_t i,
+                                      struct emit_tensor whole, struct error *error)
 {
     const struct spmd_value *v = &e->local->values[o->step->results + i];
     if (same_sizes(&whole, &o->out[i])) {
@@ -40,10 +40,12 @@ enum error_code lower_constant(struct emit *e, struct lower_op *o, struct error 
         uint32_t type = emit_type(e, out->element, out->rank, out->dims);
         emit_attr_set(e, o->attrs, &o->attr_count, "value",
                       ir_build_dense(e->b, type, e->program->bytes + c->offset, c->size, true));
-        *out = emit_one(e, "stablehlo.constant", NULL, 0, out->element, out->rank, out->dims, o->attrs, o->attr_count);
+        *out = emit_one(e, "stablehlo.constant", NULL, 0, out->element, out->rank, out->dims, o->attrs,
+                        o->attr_count);
         return ERROR_OK;
     }
-    whole = emit_one(e, "stablehlo.constant", NULL, 0, whole.element, whole.rank, whole.dims, o->attrs, o->attr_count);
+    whole = emit_one(e, "stablehlo.constant", NULL, 0, whole.element, whole.rank, whole.dims, o->attrs,
+                     o->attr_count);
     return keep_own_block(e, o, 0, whole, error);
 }
 
@@ -53,7 +55,8 @@ static struct emit_tensor global_index(struct emit *e, const struct emit_tensor 
 {
     struct ir_attr attr = ir_build_named(e->b, "iota_dimension", ir_build_int(e->b, 0, "i64"));
     int64_t n = l->local;
-    struct emit_tensor rest = emit_one(e, "stablehlo.iota", NULL, 0, IR_I32, 1, &n, &attr, 1), sum = {.value = IR_NONE};
+    struct emit_tensor rest = emit_one(e, "stablehlo.iota", NULL, 0, IR_I32, 1, &n, &attr, 1),
+                       sum = {.value = IR_NONE};
     for (uint32_t i = l->count; i-- > 0;) {
         struct emit_tensor size = emit_integer(e, IR_I32, l->at[i].local, 1, &n), digit = rest;
         if (i > 0) {
@@ -62,7 +65,8 @@ static struct emit_tensor global_index(struct emit *e, const struct emit_tensor 
         }
         if (l->at[i].axes.count) {
             struct emit_tensor block = emit_block_index(e, &l->at[i].axes);
-            block = emit_binary(e, "stablehlo.multiply", block, emit_integer(e, IR_I32, l->at[i].local, 0, NULL));
+            block =
+                emit_binary(e, "stablehlo.multiply", block, emit_integer(e, IR_I32, l->at[i].local, 0, NULL));
             digit = emit_binary(e, "stablehlo.add", digit, emit_spread(e, block, 1, &n));
         }
         digit = emit_binary(e, "stablehlo.multiply", digit, emit_integer(e, IR_I32, l->at[i].stride, 1, &n));
@@ -107,7 +111,8 @@ enum error_code lower_broadcast(struct emit *e, struct lower_op *o, struct error
     }
     for (uint32_t d = 0; d < map.count; d++)
         if (in->dims[d] != 1 && in->dims[d] != out->dims[map.at[d]])
-            return emit_reject(e, error, "dimension %u has local size %lld in the operand and %lld in the result", d,
+            return emit_reject(e, error,
+                               "dimension %u has local size %lld in the operand and %lld in the result", d,
                                (long long)in->dims[d], (long long)out->dims[map.at[d]]);
     return lower_as_is(e, o, error);
 }
@@ -125,8 +130,8 @@ enum error_code lower_reshape(struct emit *e, struct lower_op *o, struct error *
 }
 
 /* ---------------------------------------------------------------- positions along sharded dims */
-/* Positions of a dim in which only inner factors are sharded move in whole pieces: *piece elements of the global dim
- * are *local elements here. An unsharded dim has pieces of 1. */
+/* Positions of a dim in which only inner factors are sharded move in whole pieces: *piece elements of the
+ * global dim are *local elements here. An unsharded dim has pieces of 1. */
 static void piece_of(const struct emit_layout *l, int64_t *piece, int64_t *local)
 {
     bool started = false;
@@ -154,13 +159,14 @@ static bool localize_position(const struct emit_layout *l, int64_t *position)
 enum error_code lower_slice(struct emit *e, struct lower_op *o, struct error *error)
 {
     struct ir_dims start, limit, stride;
-    if (ir_dims(e->program, o->op, "start_indices", &start) || ir_dims(e->program, o->op, "limit_indices", &limit) ||
-        ir_dims(e->program, o->op, "strides", &stride))
+    if (ir_dims(e->program, o->op, "start_indices", &start) ||
+        ir_dims(e->program, o->op, "limit_indices", &limit) || ir_dims(e->program, o->op, "strides", &stride))
         return emit_reject(e, error, "its limits cannot be read");
     for (uint32_t d = 0; d < start.count; d++) {
         struct emit_layout l = lower_in_layout(e, o, 0, d);
-        if (l.sharded && (stride.at[d] != 1 || !localize_position(&l, &start.at[d]) ||
-                          !localize_position(&l, &limit.at[d]) || limit.at[d] - start.at[d] != o->out[0].dims[d]))
+        if (l.sharded &&
+            (stride.at[d] != 1 || !localize_position(&l, &start.at[d]) ||
+             !localize_position(&l, &limit.at[d]) || limit.at[d] - start.at[d] != o->out[0].dims[d]))
             return emit_reject(e, error, "dimension %u is sharded in pieces that the slice cuts", d);
     }
     lower_set_ints(e, o, "start_indices", start.at, start.count);
@@ -171,7 +177,8 @@ enum error_code lower_slice(struct emit *e, struct lower_op *o, struct error *er
 enum error_code lower_pad(struct emit *e, struct lower_op *o, struct error *error)
 {
     struct ir_dims low, high, interior;
-    if (ir_dims(e->program, o->op, "edge_padding_low", &low) || ir_dims(e->program, o->op, "edge_padding_high", &high) ||
+    if (ir_dims(e->program, o->op, "edge_padding_low", &low) ||
+        ir_dims(e->program, o->op, "edge_padding_high", &high) ||
         ir_dims(e->program, o->op, "interior_padding", &interior))
         return emit_reject(e, error, "its padding cannot be read");
     for (uint32_t d = 0; d < low.count; d++) {
@@ -196,7 +203,8 @@ enum error_code lower_concatenate(struct emit *e, struct lower_op *o, struct err
         struct emit_layout part = lower_in_layout(e, o, i, dim);
         int64_t position = part.size;
         if (l.sharded != part.sharded || !localize_position(&l, &position) || position != o->in[i].dims[dim])
-            return emit_reject(e, error, "dimension %u is sharded in pieces that operand %u does not fill", dim, i);
+            return emit_reject(e, error, "dimension %u is sharded in pieces that operand %u does not fill",
+                               dim, i);
         sum += o->in[i].dims[dim];
         size += part.size;
     }
@@ -228,7 +236,7 @@ enum error_code lower_whole_dims(struct emit *e, struct lower_op *o, struct erro
         worked.at[worked.count++] = rank - 1;
         worked.at[worked.count++] = rank - 2;
     } else if (code == IR_CHLO_TOP_K || o->out[0].rank < rank) {
-        worked.at[worked.count++] = rank - 1;   /* top_k; a bitcast that joins the last dim's elements */
+        worked.at[worked.count++] = rank - 1; /* top_k; a bitcast that joins the last dim's elements */
     }
     for (uint32_t i = 0; i < worked.count; i++)
         for (uint32_t k = 0; k < o->in_count; k++)
@@ -243,6 +251,9 @@ enum error_code lower_rng(struct emit *e, struct lower_op *o, struct error *erro
     struct emit_tensor wanted[2];
     if (o->out_count > 2)
         return emit_reject(e, error, "more than two results");
+    if (e->program->ops[o->op].code == IR_RNG)
+        return emit_reject(
+            e, error, "draws other numbers on every device; use rng_bit_generator, or the annotated form");
     for (uint32_t i = 0; i < o->out_count; i++) {
         wanted[i] = o->out[i];
         o->out[i] = whole_size(e, ir_result(e->program, o->op, i));

@@ -1,5 +1,6 @@
-/* Emitted modules: well-formed, re-readable, of the stated style, with the collectives of the local program; what each
- * family's lowering must contain, on programs of a few ops. That they compute the same is the proof's and XLA's affair. */
+/* Emitted modules: well-formed, re-readable, of the stated style, with the collectives of the local program;
+ * what each family's lowering must contain, on programs of a few ops. That they compute the same is the
+ * proof's and XLA's affair. */
 /* timeout: 120 */
 #include "support.h"
 
@@ -53,7 +54,8 @@ static void close_setup(struct setup *s)
 }
 
 /* the factor of the space of the first op with this code that holds dim of its operand (or result) */
-static void shard(struct setup *s, enum ir_opcode code, bool result, uint32_t which, uint32_t dim, uint32_t axis)
+static void shard(struct setup *s, enum ir_opcode code, bool result, uint32_t which, uint32_t dim,
+                  uint32_t axis)
 {
     const struct nda *n = s->nda;
     for (uint32_t i = 0; i < n->space_count; i++) {
@@ -66,7 +68,8 @@ static void shard(struct setup *s, enum ir_opcode code, bool result, uint32_t wh
                 continue;
             for (uint32_t a = 0; a < nda_atom_count(n, slot->value); a++)
                 if (nda_atoms(n, slot->value)[a].dim == dim && n->factor_of[slot->map + a] != NDA_NO_FACTOR) {
-                    assert_int_equal(plan_apply_factor(s->context, &s->plan, i, n->factor_of[slot->map + a], axis), 1);
+                    assert_int_equal(
+                        plan_apply_factor(s->context, &s->plan, i, n->factor_of[slot->map + a], axis), 1);
                     return;
                 }
         }
@@ -94,7 +97,8 @@ static uint32_t occurrences(const char *text, const char *what)
     return n;
 }
 
-/* the text reads back as as many ops and values, and what that prints reads back as itself (attributes get sorted) */
+/* the text reads back as as many ops and values, and what that prints reads back as itself (attributes get
+ * sorted) */
 static void expect_rereads(const char *text)
 {
     struct error e = {0};
@@ -127,7 +131,8 @@ static uint32_t steps_of(const struct spmd_local *l, enum spmd_step_kind kind)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < l->step_count; i++)
-        if (l->steps[i].kind == kind && (!l->steps[i].combined || i == 0 || l->steps[i - 1].combined != l->steps[i].combined))
+        if (l->steps[i].kind == kind &&
+            (!l->steps[i].combined || i == 0 || l->steps[i - 1].combined != l->steps[i].combined))
             n++;
     return n;
 }
@@ -142,7 +147,8 @@ static void expect_style(const struct setup *s, const char *text, enum spmd_outp
         total += n;
     }
     assert_int_equal(occurrences(text, "channel_handle"), form == SPMD_MANUAL ? 2 * total : 0);
-    assert_int_equal(occurrences(text, "use_global_device_ids"), form == SPMD_MANUAL ? total - permutes - exchanges : 0);
+    assert_int_equal(occurrences(text, "use_global_device_ids"),
+                     form == SPMD_MANUAL ? total - permutes - exchanges : 0);
     assert_int_equal(occurrences(text, "mhlo.sharding"), 0);
     assert_int_equal(occurrences(text, "sdy.manual_computation"), form == SPMD_MANUAL);
     if (form != SPMD_LOCAL)
@@ -152,7 +158,8 @@ static void expect_style(const struct setup *s, const char *text, enum spmd_outp
     if (form == SPMD_LOCAL)
         assert_int_equal(occurrences(text, "sdy."), 0);
     char devices[64];
-    snprintf(devices, sizeof devices, "%s = %lld : i32", form == SPMD_LOCAL ? "mhlo.num_replicas" : "mhlo.num_partitions",
+    snprintf(devices, sizeof devices, "%s = %lld : i32",
+             form == SPMD_LOCAL ? "mhlo.num_replicas" : "mhlo.num_partitions",
              (long long)mesh_devices(&s->mesh));
     assert_int_equal(occurrences(text, devices), 1);
 }
@@ -171,9 +178,14 @@ static void expect_all_forms(struct setup *s)
 /* ---------------------------------------------------------------- every small model, random plans */
 static void test_models(void **state)
 {
-    static const char *const models[] = {"mlp.mlir",           "paper_attention.mlir", "small/itx.mlir",
-                                         "small/gpt_torch.mlir", "small/t2b_scan.mlir",  "small/t2b_flat.mlir",
-                                         "small/gns.mlir",       "small/unet.mlir"};
+    static const char *const models[] = {"mlp.mlir",
+                                         "paper_attention.mlir",
+                                         "small/itx.mlir",
+                                         "small/gpt_torch.mlir",
+                                         "small/t2b_scan.mlir",
+                                         "small/t2b_flat.mlir",
+                                         "small/gns.mlir",
+                                         "small/unet.mlir"};
     static const char *const meshes[] = {"data=8", "data=4,model=2", "a=2,b=2,c=2"};
     uint64_t seed = support_seed(20);
     (void)state;
@@ -201,17 +213,18 @@ static void test_iota_adds_offset(void **state)
 {
     struct setup s;
     (void)state;
-    open_text(&s, MAIN("%x: tensor<16x3xi32>", "tensor<16x3xi32>",
-                       "%0 = stablehlo.iota dim = 0 : tensor<16x3xi32>\n"
-                       "%1 = stablehlo.add %0, %x : tensor<16x3xi32>\n return %1 : tensor<16x3xi32>"),
+    open_text(&s,
+              MAIN("%x: tensor<16x3xi32>", "tensor<16x3xi32>",
+                   "%0 = stablehlo.iota dim = 0 : tensor<16x3xi32>\n"
+                   "%1 = stablehlo.add %0, %x : tensor<16x3xi32>\n return %1 : tensor<16x3xi32>"),
               "a=4,b=2");
     shard(&s, IR_ADD, true, 0, 0, 0);
     shard(&s, IR_IOTA, true, 0, 0, 0);
     walk(&s);
     char *text = emit_text(&s, SPMD_LOCAL);
     assert_int_equal(occurrences(text, "stablehlo.replica_id"), 1);
-    assert_true(occurrences(text, "dense<2> : tensor<i32>") >= 1);   /* devices between neighbours along a */
-    assert_true(occurrences(text, "dense<4> : tensor<i32>") >= 1);   /* 16 / 4 rows a block */
+    assert_true(occurrences(text, "dense<2> : tensor<i32>") >= 1); /* devices between neighbours along a */
+    assert_true(occurrences(text, "dense<4> : tensor<i32>") >= 1); /* 16 / 4 rows a block */
     assert_int_equal(occurrences(text, "iota_dimension = 0 : i64} : () -> tensor<4x3xi32>"), 1);
     free(text);
     close_setup(&s);
@@ -220,7 +233,8 @@ static void test_iota_adds_offset(void **state)
 static const char lookup[] =
     MAIN("%x: tensor<32x4xf32>, %i: tensor<6x1xi32>", "tensor<6x4xf32>",
          "%0 = \"stablehlo.gather\"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], "
-         "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>, "
+         "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: "
+         "1, 4>, "
          "indices_are_sorted = true} : (tensor<32x4xf32>, tensor<6x1xi32>) -> tensor<6x4xf32>\n"
          "return %0 : tensor<6x4xf32>");
 
@@ -233,29 +247,32 @@ static void test_gather_selects(void **state)
     walk(&s);
     char *text = emit_text(&s, SPMD_MANUAL);
     assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 1);
-    assert_int_equal(occurrences(text, "dense<31> : tensor<i32>"), 1);   /* the global bound */
+    assert_int_equal(occurrences(text, "dense<31> : tensor<i32>"), 1); /* the global bound */
     assert_int_equal(occurrences(text, "indices_are_sorted = false"), 1);
     assert_int_equal(occurrences(text, "\"stablehlo.select\""), 1);
     assert_int_equal(occurrences(text, "\"stablehlo.all_reduce\""), 1);
-    const char *clamp = strstr(text, "\"stablehlo.clamp\""), *subtract = strstr(text, "\"stablehlo.subtract\"");
+    const char *clamp = strstr(text, "\"stablehlo.clamp\""),
+               *subtract = strstr(text, "\"stablehlo.subtract\"");
     assert_true(clamp < subtract && subtract < strstr(text, "\"stablehlo.gather\""));
     free(text);
     close_setup(&s);
 }
 
-static const char scatter_add[] =
-    MAIN("%x: tensor<32x4xf32>, %i: tensor<8x1xi32>, %u: tensor<8x4xf32>", "tensor<32x4xf32>",
-         "%0 = \"stablehlo.scatter\"(%x, %i, %u) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-         "%1 = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %1 : tensor<f32>\n}) {scatter_dimension_numbers = "
-         "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
-         "index_vector_dim = 1>, unique_indices = true} : (tensor<32x4xf32>, tensor<8x1xi32>, tensor<8x4xf32>) -> "
-         "tensor<32x4xf32>\nreturn %0 : tensor<32x4xf32>");
+static const char scatter_add[] = MAIN(
+    "%x: tensor<32x4xf32>, %i: tensor<8x1xi32>, %u: tensor<8x4xf32>", "tensor<32x4xf32>",
+    "%0 = \"stablehlo.scatter\"(%x, %i, %u) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+    "%1 = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %1 : tensor<f32>\n}) "
+    "{scatter_dimension_numbers = "
+    "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = "
+    "[0], "
+    "index_vector_dim = 1>, unique_indices = true} : (tensor<32x4xf32>, tensor<8x1xi32>, tensor<8x4xf32>) -> "
+    "tensor<32x4xf32>\nreturn %0 : tensor<32x4xf32>");
 
 static void test_scatter(void **state)
 {
     struct setup s;
     (void)state;
-    open_text(&s, scatter_add, "a=4");   /* looked up: positions elsewhere become the local size, which drops */
+    open_text(&s, scatter_add, "a=4"); /* looked up: positions elsewhere become the local size, which drops */
     shard(&s, IR_SCATTER, false, 0, 0, 0);
     walk(&s);
     char *text = emit_text(&s, SPMD_LOCAL);
@@ -265,7 +282,7 @@ static void test_scatter(void **state)
     assert_int_equal(occurrences(text, "\"stablehlo.all_reduce\""), 0);
     free(text);
     close_setup(&s);
-    open_text(&s, scatter_add, "a=4");   /* contracted: the operand counts on one device */
+    open_text(&s, scatter_add, "a=4"); /* contracted: the operand counts on one device */
     shard(&s, IR_SCATTER, false, 2, 0, 0);
     walk(&s);
     text = emit_text(&s, SPMD_LOCAL);
@@ -278,16 +295,20 @@ static void test_scatter(void **state)
 
 static char *reduce_program(const char *initial)
 {
-    return mem_printf(MAIN("%%x: tensor<16x4xf32>", "tensor<4xf32>",
-                           "%%c = stablehlo.constant dense<%s> : tensor<f32>\n"
-                           "%%0 = stablehlo.reduce(%%x init: %%c) applies stablehlo.add across dimensions = [0] : "
-                           "(tensor<16x4xf32>, tensor<f32>) -> tensor<4xf32>\nreturn %%0 : tensor<4xf32>"),
-                      initial);
+    return mem_printf(
+        MAIN("%%x: tensor<16x4xf32>", "tensor<4xf32>",
+             "%%c = stablehlo.constant dense<%s> : tensor<f32>\n"
+             "%%0 = stablehlo.reduce(%%x init: %%c) applies stablehlo.add across dimensions = [0] : "
+             "(tensor<16x4xf32>, tensor<f32>) -> tensor<4xf32>\nreturn %%0 : tensor<4xf32>"),
+        initial);
 }
 
 static void test_initial_value_counts_once(void **state)
 {
-    static const struct { const char *initial; uint32_t selects, added; } cases[] = {{"0.0", 0, 0}, {"1.5", 1, 1}};
+    static const struct {
+        const char *initial;
+        uint32_t selects, added;
+    } cases[] = {{"0.0", 0, 0}, {"1.5", 1, 1}};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct setup s;
@@ -308,8 +329,10 @@ static void test_initial_value_counts_once(void **state)
 static void test_signature(void **state)
 {
     static const char text[] =
-        "func.func public @main(%x: tensor<8x4xf32> {tf.aliasing_output = 1 : i32, mhlo.sharding = \"{replicated}\"}, "
-        "%y: tensor<8x4xf32> {jax.buffer_donor = true}) -> (tensor<8x4xf32> {jax.result_info = \"a\"}, tensor<8x4xf32>) {\n"
+        "func.func public @main(%x: tensor<8x4xf32> {tf.aliasing_output = 1 : i32, mhlo.sharding = "
+        "\"{replicated}\"}, "
+        "%y: tensor<8x4xf32> {jax.buffer_donor = true}) -> (tensor<8x4xf32> {jax.result_info = \"a\"}, "
+        "tensor<8x4xf32>) {\n"
         "%0 = stablehlo.add %x, %y : tensor<8x4xf32>\n%1 = stablehlo.multiply %x, %y : tensor<8x4xf32>\n"
         "return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>\n}\n";
     struct setup s;
@@ -320,7 +343,8 @@ static void test_signature(void **state)
     for (int form = SPMD_ANNOTATED; form <= SPMD_LOCAL; form++) {
         char *out = emit_text(&s, (enum spmd_output)form);
         assert_int_equal(occurrences(out, "jax.result_info = \"a\""), 1);
-        assert_int_equal(occurrences(out, "tf.aliasing_output = 1") + occurrences(out, "jax.buffer_donor"), 2);
+        assert_int_equal(occurrences(out, "tf.aliasing_output = 1") + occurrences(out, "jax.buffer_donor"),
+                         2);
         assert_int_equal(occurrences(out, "mhlo.sharding"), 0);
         free(out);
     }
@@ -338,7 +362,8 @@ static void test_refusals(void **state)
     (void)state;
     open_text(&s, text, "a=2");
     walk(&s);
-    assert_int_equal(spmd_emit(s.context, &s.plan, &s.local, SPMD_LOCAL, &module, &e), ERROR_UNSUPPORTED_MODULE);
+    assert_int_equal(spmd_emit(s.context, &s.plan, &s.local, SPMD_LOCAL, &module, &e),
+                     ERROR_UNSUPPORTED_MODULE);
     assert_int_equal(e.line, 2);
     assert_non_null(strstr(e.message, "partition_id"));
     struct spmd_local empty = {.nda = s.nda, .mesh = &s.mesh};
