@@ -28,7 +28,7 @@ static const struct {
 } bad[] = {
     {"", ERROR_INVALID_JSON, ""},
     {"{", ERROR_INVALID_JSON, ""},
-    {"3", ERROR_INVALID_REQUEST, ""},
+    {"3", ERROR_INVALID_JSON, ""},
     {"[]", ERROR_INVALID_REQUEST, ""},
     {"{} x", ERROR_INVALID_JSON, ""},
     {"{\"seed\": 1, \"seed\": 2}", ERROR_INVALID_JSON, ""},

@@ -11,7 +11,8 @@ below = {
     'cfn': 'base', 'report': 'mcts verify', 'api': 'report', 'queue': 'base', 'http': 'base', 'store': 'http',
     'workers': 'api queue store http', 'server': 'api queue store', 'cli': 'api http cfn server workers queue store',
 }
-owner = {'jansson.h': 'api', 'microhttpd.h': 'server', 'curl/curl.h': 'http', 'hiredis/hiredis.h': 'queue',
+owner = {'jansson.h': 'api cli',  # cli: the client's replies
+         'microhttpd.h': 'server', 'curl/curl.h': 'http', 'hiredis/hiredis.h': 'queue',
          'zlib.h': 'base', 'openssl/': 'base', 'mlir-c/': 'ir', 'seccomp.h': 'ir'}
 
 
@@ -40,7 +41,7 @@ for layer in below:
             if folder in below and folder not in allowed:
                 problems.append(f'{path.relative_to(root)}:{number}: {layer}/ must not include {name}')
             for library, folder in owner.items():
-                if name.startswith(library) and layer != folder:
+                if name.startswith(library) and layer not in folder.split():
                     problems.append(f'{path.relative_to(root)}:{number}: only {folder}/ may include {name}')
 
 tracked = subprocess.run(['git', 'ls-files'], cwd=root, capture_output=True, text=True).stdout.split('\n')
