@@ -25,6 +25,20 @@ static bool is_json(const char *type)
            (type[16] == 0 || type[16] == ';' || type[16] == ' ');
 }
 
+/* a file without a name; -1 and errno */
+static int open_spool(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    char *path = mem_printf("%s/XXXXXX", folder);   /* a file system that cannot do this by itself */
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    free(path);
+    return fd;
+}
+
 static enum error_code begin_submit(struct exchange *x, struct error *e)
 {
     struct body *b = &x->body;
@@ -42,7 +56,7 @@ static enum error_code begin_submit(struct exchange *x, struct error *e)
     if (x->gzip)
         return error_set(e, ERROR_MEDIA_TYPE, "compress the module part, not the multipart body");
     b->limit = (size_t)LIMIT_MODULE + LIMIT_JSON + (16 << 10);
-    b->fd = open(x->server->spool, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    b->fd = open_spool(x->server->spool);
     return b->fd >= 0 ? ERROR_OK
                       : error_set(e, ERROR_IO, "no temporary file can be made: %s", strerror(errno));
 }

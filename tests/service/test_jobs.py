@@ -206,7 +206,8 @@ def test_bad_modules():
         "not StableHLO": "hello, world\n",
         "undefined value": "module { func.func public @main() -> tensor<f32> { return %x : tensor<f32> } }",
         "dynamic dimension": "module { func.func public @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> } }",
-        "nesting": "module { func.func public @main() { return } }" + "(" * 100000,
+        "nested types": "module { func.func public @main(%a: " + "tuple<" * 100000 + ">" * 100000 + ") { return } }",
+        "nested regions": "module { func.func public @main() { " + '"x.y"() ({ ' * 100000 + "}) : () -> () " * 100000 + "} }",
         "10 MB identifier": "module @" + "a" * 10_000_000 + " { func.func public @main() { return } }",
         "no main": "module { func.func public @other() { return } }",
     }
@@ -214,6 +215,8 @@ def test_bad_modules():
     try:
         jobs = {name: submit(service, REQUEST, module.encode("latin-1")) for name, module in bad.items()}
         pin = submit(service, dict(REQUEST, constraints=[{"argument": "no/such/*", "dims": [["model"]]}]))
+        odd = submit(service, dict(REQUEST, mesh={"axes": [{"name": "three", "size": 3}]},
+                                   constraints=[{"argument": "params/final", "dims": [["three"]]}]))
         small = submit(service, dict(REQUEST, memory_limit_bytes=1000))
         good = submit(service, REQUEST)
         for name, job in jobs.items():
@@ -223,6 +226,9 @@ def test_bad_modules():
             assert error["message"] and (error.get("line") or name == "no main"), (name, error)
             print(f"     {name}: {error['code']} {error.get('line')}:{error.get('column')} {error['message'][:80]}")
         assert service.wait(pin)["error"]["pointer"].startswith("/constraints/0")
+        error = service.wait(odd)["error"]
+        assert error["code"] == "invalid_constraint" and error["pointer"].startswith("/constraints/0"), error
+        print(f"     indivisible: {error['message'][:100]}")
         assert service.wait(small)["error"]["code"] == "memory_limit_too_small"
         assert service.wait(good)["state"] == "succeeded"
     finally:
