@@ -53,11 +53,14 @@ static inline void redis_server_start(struct redis_server *s)
     free(output);
     struct sockaddr_un where = {.sun_family = AF_UNIX};
     snprintf(where.sun_path, sizeof where.sun_path, "%s", s->socket);
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 3000; i++) {
+        char answer[8] = ""; /* "-LOADING" while it reads its log back */
         int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-        int connected = connect(fd, (struct sockaddr *)&where, sizeof where);
+        bool ready = connect(fd, (struct sockaddr *)&where, sizeof where) == 0 &&
+                     send(fd, "PING\r\n", 6, MSG_NOSIGNAL) == 6 &&
+                     recv(fd, answer, sizeof answer - 1, 0) > 0 && strncmp(answer, "+PONG", 5) == 0;
         close(fd);
-        if (connected == 0)
+        if (ready)
             return;
         usleep(10000);
     }
