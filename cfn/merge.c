@@ -1,0 +1,81 @@
+#include "cfn/merge.h"
+
+#include <stdlib.h>
+
+/* the one finite b of each value of keep's */
+static int32_t *function_of(const struct cfn_view *v, int32_t size)
+{
+    int32_t *f = mem_alloc((size_t)size * sizeof *f);
+    for (int32_t a = 0; a < size; a++)
+        for (int32_t b = 0; b < v->size; b++)
+            if (!cfn_infinite(v->at[(size_t)a * v->own + (size_t)b * v->step]))
+                f[a] = b;
+    return f;
+}
+
+static void move_links(struct cfn_network *n, int32_t keep, int32_t gone, const int32_t *f)
+{
+    int32_t size = n->nodes[keep].size;
+    while (n->nodes[gone].links.count) {
+        int32_t link = n->nodes[gone].links.at[n->nodes[gone].links.count - 1];
+        struct cfn_view v = cfn_network_view(n, gone, link);
+        int64_t *entry = mem_alloc((size_t)size * (size_t)v.size * sizeof *entry);
+        for (int32_t a = 0; a < size; a++)
+            for (int32_t c = 0; c < v.size; c++)
+                entry[a * v.size + c] = v.at[(size_t)f[a] * v.own + (size_t)c * v.step];
+        struct cfn_table *t = cfn_table_intern(&n->tables, size, v.size, entry);
+        free(entry);
+        cfn_network_cut(n, link);
+        cfn_network_connect(n, keep, v.other, t);
+    }
+}
+
+static void move_items(struct cfn_network *n, int32_t keep, int32_t gone, const int32_t *f)
+{
+    int32_t size = n->nodes[keep].size;
+    for (size_t k = 0; k < n->nodes[gone].items.count; k++) {
+        const struct cfn_item *old = &n->nodes[gone].items.at[k];
+        struct cfn_item item = {old->left, old->right, mem_alloc((size_t)size * sizeof *item.use)};
+        for (int32_t a = 0; a < size; a++)
+            item.use[a] = old->use[f[a]];
+        cfn_network_add_item(n, keep, item);
+        n->changed_usage = true; /* together they may exceed what neither does alone */
+    }
+}
+
+static void merge(struct cfn_network *n, int32_t keep, int32_t gone, int32_t link)
+{
+    struct cfn_super *s = &n->nodes[keep];
+    struct cfn_view v = cfn_network_view(n, keep, link);
+    int32_t *f = function_of(&v, s->size);
+    int32_t *map = cfn_undo_push(
+        &n->undo, (struct cfn_undo_step){.kind = CFN_UNDO_MERGE, .node = gone, .one = keep}, (size_t)s->size);
+    for (int32_t a = 0; a < s->size; a++) {
+        map[a] = f[a];
+        s->unary[a] = cfn_add(s->unary[a], cfn_add(n->nodes[gone].unary[f[a]],
+                                                   v.at[(size_t)a * v.own + (size_t)f[a] * v.step]));
+    }
+    cfn_network_cut(n, link);
+    move_items(n, keep, gone, f);
+    move_links(n, keep, gone, f);
+    cfn_network_remove(n, gone);
+    cfn_network_push(n, keep);
+    free(f);
+}
+
+bool cfn_merge_link(struct cfn_network *n, int32_t node, int32_t link)
+{
+    struct cfn_view v = cfn_network_view(n, node, link);
+    bool forth = v.turned ? v.table->cols_functional : v.table->rows_functional;
+    bool back = v.turned ? v.table->rows_functional : v.table->cols_functional;
+    const struct cfn_super *a = &n->nodes[node], *b = &n->nodes[v.other];
+    if (!forth && !back)
+        return false;
+    if (forth && back)
+        forth = a->links.count + a->items.count >= b->links.count + b->items.count;
+    if (forth)
+        merge(n, node, v.other, link);
+    else
+        merge(n, v.other, node, link);
+    return true;
+}

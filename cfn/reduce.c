@@ -1,0 +1,149 @@
+#include "cfn/reduce.h"
+
+#include "cfn/dominate.h"
+#include "cfn/eliminate.h"
+#include "cfn/merge.h"
+#include "cfn/timeline.h"
+
+#include <stdlib.h>
+
+static bool row_supported(const struct cfn_view *v, int32_t a)
+{
+    for (int32_t b = 0; b < v->size; b++)
+        if (!cfn_infinite(v->at[(size_t)a * v->own + (size_t)b * v->step]))
+            return true;
+    return false;
+}
+
+static bool make_consistent(struct cfn_network *n, int32_t node)
+{
+    struct cfn_super *s = &n->nodes[node];
+    int32_t *kept = mem_alloc((size_t)s->size * sizeof *kept), count = 0;
+    bool *gone = mem_zalloc((size_t)s->size, sizeof *gone), dropped;
+    for (size_t i = 0; i < s->links.count; i++) {
+        struct cfn_view v = cfn_network_view(n, node, s->links.at[i]);
+        if (v.turned ? v.table->cols_supported : v.table->rows_supported)
+            continue;
+        for (int32_t a = 0; a < s->size; a++)
+            gone[a] = gone[a] || !row_supported(&v, a);
+    }
+    for (int32_t a = 0; a < s->size; a++)
+        if (!gone[a] && !cfn_infinite(s->unary[a]))
+            kept[count++] = a;
+    dropped = count < s->size;
+    if (dropped)
+        cfn_network_keep(n, node, kept, count);
+    free(kept);
+    free(gone);
+    return dropped;
+}
+
+/* a node with one value: its rows become unary costs */
+static void assign(struct cfn_network *n, int32_t node)
+{
+    struct cfn_super *s = &n->nodes[node];
+    while (s->links.count) {
+        int32_t link = s->links.at[s->links.count - 1];
+        struct cfn_view v = cfn_network_view(n, node, link);
+        for (int32_t b = 0; b < v.size; b++)
+            n->nodes[v.other].unary[b] = cfn_add(n->nodes[v.other].unary[b], v.at[(size_t)b * v.step]);
+        cfn_network_cut(n, link);
+    }
+    n->wiped = n->wiped || cfn_infinite(s->unary[0]);
+    n->constant += cfn_infinite(s->unary[0]) ? 0 : s->unary[0];
+    cfn_undo_push(&n->undo, (struct cfn_undo_step){.kind = CFN_UNDO_ELIMINATE, .node = node, .one = -1, .other = -1,
+                                                   .width = 1}, 1)[0] = 0;
+    cfn_network_remove(n, node);
+}
+
+static bool separate(struct cfn_network *n, int32_t node, int32_t link)
+{
+    struct cfn_view v = cfn_network_view(n, node, link);
+    if (!v.table->separable)
+        return false;
+    for (int32_t a = 0; a < n->nodes[node].size; a++)
+        n->nodes[node].unary[a] = cfn_add(n->nodes[node].unary[a], v.at[(size_t)a * v.own]);
+    for (int32_t b = 0; b < v.size; b++)
+        n->nodes[v.other].unary[b] = cfn_add(n->nodes[v.other].unary[b], v.at[(size_t)b * v.step] - v.at[0]);
+    cfn_network_cut(n, link);
+    return true;
+}
+
+/* one visit; true when the node changed and is in the worklist again, or is gone */
+static bool visit(struct cfn_network *n, int32_t node, unsigned rules)
+{
+    struct cfn_super *s = &n->nodes[node];
+    if ((rules & CFN_RULE_CONSISTENCY) && make_consistent(n, node))
+        return true;
+    if ((rules & CFN_RULE_ASSIGN) && s->size == 1) {
+        assign(n, node);
+        return true;
+    }
+    for (size_t i = 0; i < s->links.count; i++) {
+        int32_t link = s->links.at[i];
+        if ((rules & CFN_RULE_SEPARATE) && separate(n, node, link))
+            return true;
+        if ((rules & CFN_RULE_MERGE) && cfn_merge_link(n, node, link))
+            return true;
+    }
+    return (rules & CFN_RULE_ELIMINATE) && cfn_eliminate_node(n, node);
+}
+
+static void drain(struct cfn_network *n, unsigned rules, bool (*stop)(void *), void *user)
+{
+    while (n->queue_head < n->queue.count && !n->wiped) {
+        int32_t node = n->queue.at[n->queue_head++];
+        n->nodes[node].queued = false;
+        if (n->nodes[node].size)
+            visit(n, node, rules);
+        if ((n->queue_head & 1023) == 0 && stop && stop(user))
+            return;
+        if (n->queue_head == n->queue.count)
+            n->queue_head = n->queue.count = 0;
+    }
+}
+
+/* dominance where something changed; true when a value went */
+static bool dominate_stale(struct cfn_network *n, bool (*stop)(void *), void *user)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < n->problem->node_count; i++) {
+        if (!n->nodes[i].size || !n->nodes[i].stale)
+            continue;
+        n->nodes[i].stale = false;
+        any = cfn_dominate_node(n, (int32_t)i) || any;
+        if ((i & 255) == 0 && stop && stop(user))
+            return false;
+    }
+    return any;
+}
+
+void cfn_reduce(struct cfn_network *n, unsigned rules, bool (*stop)(void *user), void *user)
+{
+    bool again = true;
+    while (again && !n->wiped && !(stop && stop(user))) {
+        again = false;
+        if ((rules & CFN_RULE_MEMORY) && n->changed_usage) {
+            cfn_timeline_prune(n);
+            cfn_timeline_shrink(n);
+        }
+        drain(n, rules, stop, user);
+        if (!n->wiped && (rules & CFN_RULE_DOMINATE))
+            again = dominate_stale(n, stop, user);
+        again = again || ((rules & CFN_RULE_MEMORY) && n->changed_usage) || n->queue_head < n->queue.count;
+    }
+}
+
+struct cfn_size cfn_reduce_size(const struct cfn_network *n)
+{
+    struct cfn_size size = {.times = (uint32_t)n->time_count};
+    for (uint32_t i = 0; i < n->problem->node_count; i++) {
+        const struct cfn_super *s = &n->nodes[i];
+        size.nodes += s->size > 0;
+        size.values += (uint64_t)s->size;
+        size.items += s->items.count;
+        size.links += (uint32_t)s->links.count;
+    }
+    size.links /= 2;
+    return size;
+}
