@@ -412,9 +412,11 @@ local function reap()
     local now = now_ms()
     local last = tonumber(call('HGET', P .. 'n', 'reaped') or '0')
     call('HSET', P .. 'n', 'reaped', int(now))
-    if now - last > GAP_MS then   -- nobody could beat either: an outage is not a crash
-        for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now + LEASE_MS))) do
-            call('ZADD', P .. 'lease', 'XX', int(now + LEASE_MS), member)
+    if last > 0 and now - last > GAP_MS then   -- nobody could beat either: an outage is not a crash
+        local leases = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now + LEASE_MS), 'WITHSCORES')
+        for i = 1, #leases, 2 do   -- what was left of a lease is left of it still
+            local ends = math.min(tonumber(leases[i + 1]) + now - last, now + LEASE_MS)
+            call('ZADD', P .. 'lease', 'XX', int(ends), leases[i])
         end
     end
     local expired = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now), 'LIMIT', 0, 200)

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,7 @@ static enum error_code connect_now(struct redis *r, struct error *e)
         drop(r);
         return ERROR_UNAVAILABLE;
     }
+    fcntl(r->context->fd, F_SETFD, FD_CLOEXEC); /* not for the children of a worker */
     redisSetTimeout(r->context, reply_limit);
     if (r->password) {
         redisReply *reply = redisCommand(r->context, "AUTH %s", r->password);

@@ -121,7 +121,8 @@ struct fixture {
     struct redis_server redis;
     char *store;
     struct queue *q;
-    pid_t workers[8];
+    pid_t workers[32]; /* all that were started, so that a failed test leaves none */
+    int worker_count;
 };
 
 static pid_t start_worker(struct fixture *f, const char *threads)
@@ -129,6 +130,8 @@ static pid_t start_worker(struct fixture *f, const char *threads)
     char *argv[] = {"test", "--worker", f->redis.address, f->store, (char *)threads, NULL};
     pid_t pid;
     assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ), 0);
+    assert_true(f->worker_count < 32);
+    f->workers[f->worker_count++] = pid;
     return pid;
 }
 
@@ -154,6 +157,11 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
+    for (int i = 0; i < f->worker_count; i++)
+        if (waitpid(f->workers[i], NULL, WNOHANG) == 0) { /* else it was waited for, or is nobody's child */
+            kill(f->workers[i], SIGKILL);
+            waitpid(f->workers[i], NULL, 0);
+        }
     queue_destroy(f->q);
     redis_server_destroy(&f->redis);
     free(f->store);
