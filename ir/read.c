@@ -154,7 +154,8 @@ static enum error_code died(const struct child *c, struct error *e)
     int signal = WIFSIGNALED(c->status) ? WTERMSIG(c->status) : 0;
     if (signal == SIGXCPU || (signal == SIGKILL && c->cpu_seconds))
         return error_set(e, ERROR_RESOURCE, "reading this module takes more than %u s of processor time", c->cpu_seconds);
-    if (strstr(tail, "out of memory") || strstr(tail, "bad_alloc") || strstr(tail, "Cannot allocate") || signal == SIGXFSZ)
+    bool no_memory = WIFEXITED(c->status) && WEXITSTATUS(c->status) == READER_NO_MEMORY;
+    if (no_memory || strstr(tail, "out of memory") || strstr(tail, "bad_alloc") || strstr(tail, "Cannot allocate") || signal == SIGXFSZ)
         return error_set(e, ERROR_RESOURCE, "reading this module takes more than %zu MiB of memory", c->memory >> 20);
     if (signal == SIGSYS)
         return error_set(e, ERROR_INTERNAL, "the reader tried what its sandbox forbids and was ended");

@@ -3,6 +3,7 @@
 #include "ir/reader/protocol.h"
 
 #include <seccomp.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -48,6 +49,28 @@ static int filter(void)
 }
 #endif
 
+/* Out of address space shows as an exception, an abort, or a fault where the stack could not grow. Told apart from a
+ * bug by asking for a little more. */
+static void out_of_memory(int signal_number)
+{
+    void *more = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (more == MAP_FAILED)
+        _exit(READER_NO_MEMORY);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static int watch_memory(void)
+{
+    static char stack[64 << 10];
+    stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_handler = out_of_memory, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    if (SANITIZED)
+        return 0;
+    return sigaltstack(&own, NULL) || sigaction(SIGSEGV, &action, NULL) || sigaction(SIGBUS, &action, NULL) ||
+           sigaction(SIGABRT, &action, NULL);
+}
+
 int sandbox_enter(size_t memory_bytes, unsigned cpu_seconds)
 {
     if (close_range(READER_ANSWER_FD + 1, ~0u, 0) != 0)
@@ -59,6 +82,8 @@ int sandbox_enter(size_t memory_bytes, unsigned cpu_seconds)
     if (memory_bytes && limit(RLIMIT_FSIZE, memory_bytes) != 0)
         return -1;
     if (!SANITIZED && limit(RLIMIT_NOFILE, READER_ANSWER_FD + 1) != 0)
+        return -1;
+    if (watch_memory() != 0)
         return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return -1;
