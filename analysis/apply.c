@@ -78,6 +78,16 @@ uint32_t plan_propagate(const struct plan_context *c, struct plan *p)
     return changed;
 }
 
+void plan_context_complete(struct plan_context *c)
+{
+    struct plan completed;
+    plan_init(&completed, c->n, &c->mesh);
+    plan_copy(&completed, &c->start);
+    plan_propagate(c, &completed);
+    plan_copy(&c->start, &completed);
+    plan_release(&completed);
+}
+
 void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p)
 {
     uint32_t kept = 0;

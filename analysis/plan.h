@@ -78,6 +78,8 @@ void plan_replay(const struct plan_context *c, struct plan_decision *list, uint3
 /* Completes the pins: every pinned axis goes to all names of its color that rules a to e allow, pins in program order.
  * p starts as a copy of plan_context_start. Returns how many names changed. (planner `propagate`) */
 uint32_t plan_propagate(const struct plan_context *c, struct plan *p);
+/* makes the completed pins what every replay starts from; before the context is shared */
+void plan_context_complete(struct plan_context *c);
 /* One factor of one space: plan.json's `factors`, random plans of the proof. Returns 1 if applied, 0 if not allowed
  * (axis used, does not divide, not shardable). Loop ties and donation ties are kept by applying to all tied names. */
 uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor, uint32_t axis);

@@ -100,6 +100,8 @@ json_t *encode_plan(const struct report *r, const json_t *pins)
     json_object_set_new(plan, "arguments", encode_arguments(r->arguments, r->argument_count, m));
     json_object_set_new(plan, "results", encode_arguments(r->results, r->result_count, m));
     json_object_set_new(plan, "pins", pins ? json_deep_copy(pins) : json_array());
+    if (r->pins_completed)
+        json_object_set_new(plan, "pins_completed", json_true());
     json_object_set_new(plan, "decisions", encode_decisions(r));
     json_object_set_new(plan, "factors", json_array());
     json_object_set_new(plan, "walk", encode_walk(evaluator_options(r->evaluator), m));

@@ -84,6 +84,8 @@ static enum error_code make_context(struct api_job *j, struct error *e)
     TRY(pins_create(r->constraints, r->constraint_count, j->nda, &r->mesh, &pins, &count, e));
     enum error_code code = plan_context_create(j->nda, &r->mesh, pins, count, &j->context, e);
     free(pins);
+    if (code == ERROR_OK && r->planner == API_PLANNER_PROPAGATE)
+        plan_context_complete(j->context);
     return code;
 }
 
@@ -229,6 +231,7 @@ static enum error_code make_report(const struct api_job *j, const struct search_
     snprintf((*out)->module_digest, sizeof (*out)->module_digest, "%s", j->module_digest);
     (*out)->seed = j->request->seed;
     (*out)->reproducible = reproducible;
+    (*out)->pins_completed = j->request->planner == API_PLANNER_PROPAGATE;
     return ERROR_OK;
 }
 

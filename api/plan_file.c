@@ -20,7 +20,7 @@ struct api_plan_file {
     struct spmd_options walk;
     int64_t memory_limit_bytes;
     char device[64];
-    bool has_hash;
+    bool has_hash, pins_completed;
     struct hash128 hash;
     struct api_decision *decisions;
     struct api_factor *factors;
@@ -152,7 +152,7 @@ static enum error_code read_factors(struct api_plan_file *f, const struct json_a
 static enum error_code read_plan(struct api_plan_file *f, struct error *e)
 {
     struct json_at root = {f->root, ""};
-    static const char *const known[] = {"format", "mesh", "module", "arguments", "results", "pins", "decisions", "factors", "walk",
+    static const char *const known[] = {"format", "mesh", "module", "arguments", "results", "pins", "pins_completed", "decisions", "factors", "walk",
                                         "machine", "memory_limit_bytes", "hash", "found_by", "reproducible", "build", NULL};
     int64_t format = 1;
     const char *hash = NULL;
@@ -161,6 +161,7 @@ static enum error_code read_plan(struct api_plan_file *f, struct error *e)
     TRY(read_request_part(f, &root, e));
     TRY(read_walk(f, &root, e));
     TRY(json_int(json_member(&root, "memory_limit_bytes"), 1, INT64_MAX / 4, &f->memory_limit_bytes, e));
+    TRY(json_bool(json_member(&root, "pins_completed"), &f->pins_completed, e));
     TRY(read_decisions(f, &root, e));
     TRY(read_factors(f, &root, e));
     TRY(json_text(json_member(&root, "hash"), 64, &hash, e));
@@ -250,6 +251,8 @@ enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *
     free(pins);
     if (code != ERROR_OK)
         return code;
+    if (f->pins_completed)
+        plan_context_complete(c);
     plan_init(plan, n, &f->request->mesh);
     code = replay(f, c, plan, e);
     if (code != ERROR_OK) {

@@ -60,6 +60,7 @@ struct report {
     char module_digest[65];
     uint64_t seed;
     bool reproducible;
+    bool pins_completed;                        /* planner `propagate`: replays start from the completed pins */
     struct arena *arena;                        /* owns everything above that is not borrowed */
 };
 

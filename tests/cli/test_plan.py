@@ -71,5 +71,16 @@ with tempfile.TemporaryDirectory() as scratch:
     pinned = json.loads(pathlib.Path(f'{scratch}/pinned/plan.json').read_text())
     embeds = [a for a in pinned['arguments'] if a['name'].endswith('/embed')]
     check(embeds and all(a['dims'] == [['data'], []] for a in embeds), f'pins are respected: {[a["dims"] for a in embeds]}')
+
+    # planner propagate: only completes the pins, and its plan file reaches its hash again
+    status = plan('small/t2b.mlir', f'{scratch}/completed', '--mesh', 'data=4', '--device', 'a100-40', '--planner', 'propagate',
+                  '--pin', '*/layer_00/gate=-,data')
+    completed = json.loads(pathlib.Path(f'{scratch}/completed/plan.json').read_text())
+    dims = {a['name']: a['dims'] for a in completed['arguments']}
+    check(completed['decisions'] == [] and dims['params/layer_00/down'] == [['data'], []], f'pins are completed: {dims}')
+    run = subprocess.run([toast, 'lower', str(models / 'small/t2b.mlir'), '--plan', f'{scratch}/completed/plan.json', '--form',
+                          'manual', '-o', f'{scratch}/c.mlir'], capture_output=True, text=True)
+    check(run.returncode == 0 and pathlib.Path(f'{scratch}/c.mlir').read_bytes() ==
+          pathlib.Path(f'{scratch}/completed/manual.mlir').read_bytes(), f'the completed plan is replayed: {run.stderr}')
 print('failures:', len(failures))
 sys.exit(1 if failures else 0)
