@@ -13,7 +13,7 @@ typedef double vector __attribute__((vector_size(4 * sizeof(double)), aligned(8)
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                \
     !defined(__clang__)
-__attribute__((target_clones("arch=haswell", "default"), optimize("fp-contract=fast")))
+__attribute__((target_clones("fma", "default"), optimize("fp-contract=fast")))
 #endif
 static void
 block(int64_t depth, const double *a, const double *b, double *out, int64_t stride)
