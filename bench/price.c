@@ -1,8 +1,9 @@
-/* bench_price [--plans N] [MODEL ..]: how long a plan's evaluation takes. Random decision lists of 1 to 8 decisions on
- * mesh data=4,model=4, a100-40; each plan once (nothing is remembered between them). Columns: ops after preparation,
- * mean steps of the local programs, processor milliseconds of apply (the list), walk and price, evaluations a second. */
-#include "base/file.h"
+/* bench_price [--plans N] [MODEL ..]: how long a plan's evaluation takes. Random decision lists of 1 to 8
+ * decisions on mesh data=4,model=4, a100-40; each plan once (nothing is remembered between them). Columns:
+ * ops after preparation, mean steps of the local programs, processor milliseconds of apply (the list), walk
+ * and price, evaluations a second. */
 #include "cost/price.h"
+#include "base/file.h"
 #include "ir/prepare.h"
 #include "ir/read.h"
 
@@ -47,8 +48,8 @@ static void random_plan(const struct plan_context *c, struct rng *r, struct plan
         plan_apply(c, p, decisions[rng_below(r, offered)]);
 }
 
-static enum error_code measure(const struct plan_context *c, const struct cost_machine *machine, uint32_t plans,
-                               struct totals *out, struct error *e)
+static enum error_code measure(const struct plan_context *c, const struct cost_machine *machine,
+                               uint32_t plans, struct totals *out, struct error *e)
 {
     const struct mesh *m = plan_context_mesh(c);
     struct spmd_options walk = spmd_default_options(m);
@@ -60,7 +61,7 @@ static enum error_code measure(const struct plan_context *c, const struct cost_m
     cost_axis_order(machine, m, walk.axis_order);
     plan_init(&p, plan_context_nda(c), m);
     *out = (struct totals){0};
-    for (uint32_t i = 0; i <= plans && !code; i++) {   /* the first, in which arrays grow, is not counted */
+    for (uint32_t i = 0; i <= plans && !code; i++) { /* the first, in which arrays grow, is not counted */
         struct price price;
         double t0 = seconds();
         random_plan(c, &r, &p);
@@ -118,8 +119,8 @@ static enum error_code bench(const char *path, uint32_t plans, struct error *e)
 int main(int argc, char **argv)
 {
     static const char *const standard[] = {
-        "mlp.mlir",         "paper_attention.mlir", "t2b.mlir.gz",  "t2b_16k.mlir.gz", "t2b_remat.mlir.gz",
-        "t2b_scan.mlir.gz", "t2b_flat.mlir.gz",     "t7b.mlir.gz",  "gpt.mlir.gz",     "gpt_torch.mlir.gz",
+        "mlp.mlir",         "paper_attention.mlir", "t2b.mlir.gz", "t2b_16k.mlir.gz", "t2b_remat.mlir.gz",
+        "t2b_scan.mlir.gz", "t2b_flat.mlir.gz",     "t7b.mlir.gz", "gpt.mlir.gz",     "gpt_torch.mlir.gz",
         "gns.mlir.gz",      "unet.mlir.gz",         "itx.mlir.gz"};
     int known = (int)(sizeof standard / sizeof *standard), first = 1;
     uint32_t plans = 50;

@@ -29,7 +29,8 @@ const char **cli_choice_option(struct cli_choice *c, const char *name)
     return NULL;
 }
 
-enum error_code cli_decision_parse(const struct plan_context *c, char *text, struct plan_decision *out, struct error *e)
+enum error_code cli_decision_parse(const struct plan_context *c, char *text, struct plan_decision *out,
+                                   struct error *e)
 {
     char *at = strrchr(text, '@');
     if (!at || at == text)
@@ -49,7 +50,8 @@ enum error_code cli_decision_parse(const struct plan_context *c, char *text, str
     return plan_decision_find(c, group, at + 1, bits, scope, out, e);
 }
 
-static enum error_code apply_decisions(const struct plan_context *c, const char *list, struct plan *p, struct error *e)
+static enum error_code apply_decisions(const struct plan_context *c, const char *list, struct plan *p,
+                                       struct error *e)
 {
     char *copy = mem_strdup(list), *rest = copy, *item;
     enum error_code code = ERROR_OK;

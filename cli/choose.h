@@ -6,14 +6,14 @@
 #include "spmd/local.h"
 
 struct cli_choice {
-    const char *plan, *mesh, *decisions, *baseline, *seed;   /* option values; NULL when not given */
+    const char *plan, *mesh, *decisions, *baseline, *seed; /* option values; NULL when not given */
     const char *device, *memory_limit, *devices_per_host;
-    struct mesh axes;          /* the mesh of --mesh; the context refers to it */
-    struct nda *nda;           /* the rest: owned, filled by cli_choose */
+    struct mesh axes; /* the mesh of --mesh; the context refers to it */
+    struct nda *nda;  /* the rest: owned, filled by cli_choose */
     struct plan_context *context;
     struct plan chosen;
-    struct spmd_options walk;  /* without --plan: the default, axes ordered by the device's links */
-    char device_name[64];      /* of --device or the file; "" when neither names one */
+    struct spmd_options walk; /* without --plan: the default, axes ordered by the device's links */
+    char device_name[64];     /* of --device or the file; "" when neither names one */
     int64_t memory_limit_bytes;
 };
 
@@ -22,9 +22,10 @@ const char **cli_choice_option(struct cli_choice *c, const char *name);
 /* a decision as `toast` prints it: "update:seq[10]@model". ERROR_INVALID_PLAN. text is overwritten. */
 enum error_code cli_decision_parse(const struct plan_context *c, char *text, struct plan_decision *out,
                                    struct error *e) BASE_CHECKED;
-/* Analyses a prepared program (borrowed; must outlive *c) and makes the plan. ERROR_USAGE when the options contradict
- * each other; else what the parts give. cli_choice_release in any case. */
-enum error_code cli_choose(struct cli_choice *c, const struct ir_program *prepared, struct error *e) BASE_CHECKED;
+/* Analyses a prepared program (borrowed; must outlive *c) and makes the plan. ERROR_USAGE when the options
+ * contradict each other; else what the parts give. cli_choice_release in any case. */
+enum error_code cli_choose(struct cli_choice *c, const struct ir_program *prepared,
+                           struct error *e) BASE_CHECKED;
 void cli_choice_release(struct cli_choice *c);
 
 #endif

@@ -14,7 +14,8 @@ static const char usage[] =
     "       toast price MODULE --mesh AXES --device NAME --baselines\n\n"
     "  --mesh AXES           mesh axes, outermost first\n"
     "  --device NAME         of the catalogue: a100-40, h100, tpu-v5e ..\n"
-    "  --decisions LIST      e.g. \"batch@data,ffn@model,seq[1]@model,update:embed@data\", in order of priority\n"
+    "  --decisions LIST      e.g. \"batch@data,ffn@model,seq[1]@model,update:embed@data\", in order of "
+    "priority\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh and device)\n"
@@ -44,8 +45,11 @@ static enum error_code parse(struct command *c, int argc, char **argv, struct er
     const struct {
         const char *name;
         bool *at;
-    } switches[] = {{"--json", &c->json},           {"--baselines", &c->baselines}, {"--matmuls-only", &c->matmuls_only},
-                    {"--timeline", &c->timeline}, {"--live", &c->live}};
+    } switches[] = {{"--json", &c->json},
+                    {"--baselines", &c->baselines},
+                    {"--matmuls-only", &c->matmuls_only},
+                    {"--timeline", &c->timeline},
+                    {"--live", &c->live}};
     for (int i = 1; i < argc; i++) {
         const char **value = cli_choice_option(&c->choice, argv[i]);
         size_t s = 0;
@@ -58,9 +62,11 @@ static enum error_code parse(struct command *c, int argc, char **argv, struct er
         } else if (s < sizeof switches / sizeof *switches) {
             *switches[s].at = true;
         } else if (argv[i][0] == '-' && argv[i][1]) {
-            return error_set(e, ERROR_USAGE, "there is no option %.60s; toast price --help lists them", argv[i]);
+            return error_set(e, ERROR_USAGE, "there is no option %.60s; toast price --help lists them",
+                             argv[i]);
         } else if (c->module) {
-            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", c->module, argv[i]);
+            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", c->module,
+                             argv[i]);
         } else {
             c->module = argv[i];
         }
@@ -112,7 +118,7 @@ static void print_bytes(const char *label, int64_t bytes)
 struct sum {
     uint8_t kind, axis_count, axes[MESH_MAX_AXES];
     int64_t count, bytes, ps;
-    const char *algorithm;   /* of the largest */
+    const char *algorithm; /* of the largest */
     int64_t largest;
 };
 
@@ -142,7 +148,8 @@ static struct sum *sum_collectives(const struct command *c, uint32_t *count)
         if (times[i] >= sum->largest) {
             sum->largest = times[i];
             sum->algorithm = cost_collective_price(&c->machine, l->mesh, s->kind, s->axes, s->axis_count,
-                                                   l->values[l->operands[s->operands]].bytes).algorithm;
+                                                   l->values[l->operands[s->operands]].bytes)
+                                 .algorithm;
         }
     }
     free(times);
@@ -161,14 +168,15 @@ static void print_collectives(const struct command *c)
     uint32_t count;
     struct sum *sums = sum_collectives(c, &count);
     if (count)
-        printf("\n%-16s %-16s %7s %14s %14s  %s\n", "collective", "axes", "count", "bytes", "time", "largest by");
+        printf("\n%-16s %-16s %7s %14s %14s  %s\n", "collective", "axes", "count", "bytes", "time",
+               "largest by");
     for (uint32_t i = 0; i < count; i++) {
         struct text axes = {0};
         axes_text(c->local.mesh, sums[i].axes, sums[i].axis_count, &axes);
         char bytes[32], time[32];
-        printf("%-16s %-16s %7" PRId64 " %14s %14s  %s\n", spmd_step_kind_name((enum spmd_step_kind)sums[i].kind),
-               axes.at ? axes.at : "", sums[i].count, bytes_text(bytes, sums[i].bytes), seconds_text(time, sums[i].ps),
-               sums[i].algorithm);
+        printf("%-16s %-16s %7" PRId64 " %14s %14s  %s\n",
+               spmd_step_kind_name((enum spmd_step_kind)sums[i].kind), axes.at ? axes.at : "", sums[i].count,
+               bytes_text(bytes, sums[i].bytes), seconds_text(time, sums[i].ps), sums[i].algorithm);
         text_release(&axes);
     }
     free(sums);
@@ -191,7 +199,8 @@ static void print_table(const struct command *c)
     print_bytes("arguments", p->argument_bytes);
     print_bytes("results", p->output_bytes);
     print_bytes("of them in arguments", p->alias_bytes);
-    print_bytes("temporary at the peak", p->peak_bytes - p->argument_bytes - p->output_bytes + p->alias_bytes);
+    print_bytes("temporary at the peak",
+                p->peak_bytes - p->argument_bytes - p->output_bytes + p->alias_bytes);
     print_bytes("limit", limit);
     print_bytes("unsharded", u->peak_bytes);
     printf("  %s\n", p->peak_bytes <= limit ? "fits" : "does not fit");
@@ -204,13 +213,14 @@ static void price_json(const struct price *p, struct cost cost, int64_t limit, s
 {
     text_printf(out,
                 "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
-                ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64 ", \"critical_path_ps\": %" PRId64
-                ", \"peak_bytes\": %" PRId64 ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64
-                ", \"output_bytes\": %" PRId64 ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64
-                ", \"fits\": %s, \"cost\": %.9f",
-                p->step_ps, p->compute_ps, p->matmul_ps, p->communication_ps, p->exposed_ps, p->critical_path_ps,
-                p->peak_bytes, p->peak_step, p->argument_bytes, p->output_bytes, p->alias_bytes, limit,
-                p->peak_bytes <= limit ? "true" : "false", (double)cost.c / 4294967296.0);
+                ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64
+                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64 ", \"peak_step\": %" PRIu32
+                ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64 ", \"alias_bytes\": %" PRId64
+                ", \"memory_limit_bytes\": %" PRId64 ", \"fits\": %s, \"cost\": %.9f",
+                p->step_ps, p->compute_ps, p->matmul_ps, p->communication_ps, p->exposed_ps,
+                p->critical_path_ps, p->peak_bytes, p->peak_step, p->argument_bytes, p->output_bytes,
+                p->alias_bytes, limit, p->peak_bytes <= limit ? "true" : "false",
+                (double)cost.c / 4294967296.0);
 }
 
 static void print_json(const struct command *c)
@@ -226,8 +236,10 @@ static void print_json(const struct command *c)
                     spmd_step_kind_name((enum spmd_step_kind)sums[i].kind));
         for (uint32_t a = 0; a < sums[i].axis_count; a++)
             text_printf(&t, "%s\"%s\"", a ? ", " : "", c->local.mesh->axes[sums[i].axes[a]].name);
-        text_printf(&t, "], \"count\": %" PRId64 ", \"bytes\": %" PRId64 ", \"time_ps\": %" PRId64
-                    ", \"algorithm\": \"%s\"}", sums[i].count, sums[i].bytes, sums[i].ps, sums[i].algorithm);
+        text_printf(&t,
+                    "], \"count\": %" PRId64 ", \"bytes\": %" PRId64 ", \"time_ps\": %" PRId64
+                    ", \"algorithm\": \"%s\"}",
+                    sums[i].count, sums[i].bytes, sums[i].ps, sums[i].algorithm);
     }
     text_add(&t, "]}\n");
     fputs(t.at, stdout);
@@ -247,7 +259,8 @@ static enum error_code print_baselines(struct command *c, struct error *e)
     enum error_code code = ERROR_OK;
     plan_init(&p, c->choice.nda, plan_context_mesh(context));
     if (!c->json)
-        printf("%-44s %11s %11s %11s %11s %11s %10s\n", "plan", "step", "matmul", "other", "collectives", "peak", "C");
+        printf("%-44s %11s %11s %11s %11s %11s %10s\n", "plan", "step", "matmul", "other", "collectives",
+               "peak", "C");
     for (uint32_t i = 0; i < count && !code; i++) {
         struct price r;
         struct cost cost;
@@ -289,7 +302,9 @@ static void print_timeline(const struct command *c)
 static int larger(const void *a, const void *b)
 {
     const struct price_live *x = a, *y = b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->value < y->value ? -1 : x->value > y->value;
+    return x->bytes != y->bytes  ? (x->bytes < y->bytes ? 1 : -1)
+           : x->value < y->value ? -1
+                                 : x->value > y->value;
 }
 
 static void print_live(const struct command *c)
@@ -319,7 +334,8 @@ static enum error_code run(struct command *c, const struct ir_program *prepared,
     if (!code && !choice->device_name[0])
         code = error_set(e, ERROR_USAGE, "the plan names no device; give --device");
     if (!code)
-        code = cost_machine_create(&choice->axes, choice->device_name, choice->memory_limit_bytes, &c->machine, e);
+        code = cost_machine_create(&choice->axes, choice->device_name, choice->memory_limit_bytes,
+                                   &c->machine, e);
     if (code)
         return code;
     if (c->matmuls_only)
@@ -362,7 +378,8 @@ int cmd_price(int argc, char **argv)
     if (!code)
         code = run(&c, &prepared, &e);
     int status = code ? cli_fail("price", code == ERROR_USAGE ? NULL : c.module, &e)
-                      : c.price.peak_bytes > c.machine.memory_limit_bytes ? 3 : 0;
+                 : c.price.peak_bytes > c.machine.memory_limit_bytes ? 3
+                                                                     : 0;
     spmd_local_release(&c.local);
     evaluator_destroy(c.evaluator);
     cli_choice_release(&c.choice);

@@ -1,24 +1,25 @@
-/* Alpha-beta prices of collectives: for p devices, n bytes, latency a and bandwidth B of a link (per direction)
+/* Alpha-beta prices of collectives: p devices, n bytes, latency a and bandwidth B of a link (per direction)
  *
- *   kind            ring                          bidirectional ring              recursive            tree
- *   all_gather      (p-1) a + (p-1)/p n/B         floor(p/2) a + half the bytes   L a + (p-1)/p n/B    L a + (p-1)/p n/B
- *   reduce_scatter  the same                      the same                        the same             the same
- *   all_reduce      twice                         twice                           twice                2 L a + 2 n/B
- *   all_to_all      (p-1) a + (p-1)/2 n/B         floor(p/2) a + p/8 n/B          L a + L/2 n/B        -
+ *                   ring                      bidirectional ring        recursive             tree
+ *   all_gather      (p-1) a + (p-1)/p n/B     p/2 a + (p-1)/p n/2B      L a + (p-1)/p n/B     L a + (p-1)/p n/B
+ *   reduce_scatter  as all_gather             as all_gather             as all_gather         as all_gather
+ *   all_reduce      twice that                twice that                twice that            2 L a + 2 n/B
+ *   all_to_all      (p-1) a + (p-1)/2 n/B     p/2 a + p/8 n/B           L a + L/2 n/B         -
  *   permute         a + n/B (direct)
  *
- * with L = ceil(log2 p). (Thakur, Rabenseifner, Gropp 2005, 'Optimization of collective communication operations in MPICH';
- * all_to_all by Bruck et al. 1997; pipelined trees as in Sanders, Speck, Traeff 2009.) On a switch, all_to_all is also
- * pairwise: (p-1) a + (p-1)/p n/B. Rings and tori allow the two rings, switches in a host ring, recursive and pairwise,
- * switches between hosts ring, tree and pairwise. Groups that are no power of two are charged ceil(log2 p) rounds, which
- * keeps every row monotone in p. A group over several axes is flat (one ring or tree at its slowest link) or
- * hierarchical: one axis after another, so that the slowest link carries the smallest piece. */
+ * with L = ceil(log2 p). (Thakur, Rabenseifner, Gropp 2005, 'Optimization of collective communication
+ * operations in MPICH'; all_to_all by Bruck et al. 1997; pipelined trees as in Sanders, Speck, Traeff 2009.)
+ * On a switch, all_to_all is also pairwise: (p-1) a + (p-1)/p n/B. Rings and tori allow the two rings,
+ * switches in a host ring, recursive and pairwise, switches between hosts ring, tree and pairwise. Groups
+ * that are no power of two are charged ceil(log2 p) rounds, which keeps every row monotone in p. A group over
+ * several axes is flat (one ring or tree at its slowest link) or hierarchical: one axis after another, so
+ * that the slowest link carries the smallest piece. */
 #include "cost/machine.h"
 #include "spmd/local.h"
 
 struct group {
     int64_t devices;
-    double ps_per_byte;   /* of its link, one direction */
+    double ps_per_byte; /* of its link, one direction */
     double latency_ps;
     uint8_t topology, spans_hosts;
 };
@@ -26,8 +27,8 @@ struct group {
 static struct group axis_group(const struct cost_machine *machine, const struct mesh *m, uint32_t axis)
 {
     const struct cost_link *link = &machine->links[axis];
-    return (struct group){m->axes[axis].size, 1e12 / link->bytes_per_s, (double)link->latency_ps, link->topology,
-                          link->spans_hosts};
+    return (struct group){m->axes[axis].size, 1e12 / link->bytes_per_s, (double)link->latency_ps,
+                          link->topology, link->spans_hosts};
 }
 
 static double log2_ceil(int64_t p)
@@ -59,7 +60,9 @@ static struct offer price_gather(const struct group *g, double n, int passes, bo
         consider(&best, passes * ((double)(g->devices / 2) * g->latency_ps + wire / 2), "bidirectional_ring");
     } else if (!g->spans_hosts) {
         consider(&best, passes * (rounds * g->latency_ps + wire),
-                 passes == 2 ? "halving_doubling" : reduce ? "recursive_halving" : "recursive_doubling");
+                 passes == 2 ? "halving_doubling"
+                 : reduce    ? "recursive_halving"
+                             : "recursive_doubling");
     } else {
         double tree_wire = passes == 2 ? n * g->ps_per_byte : wire;
         consider(&best, passes * (rounds * g->latency_ps + tree_wire), "tree");
@@ -72,7 +75,8 @@ static struct offer price_exchange(const struct group *g, double n)
     struct offer best = {0};
     double p = (double)g->devices, byte = n * g->ps_per_byte, rounds = log2_ceil(g->devices);
     if (g->topology != COST_SWITCH) {
-        /* every block travels its distance: sum of 1 .. p-1, or of the shorter way on both rings, over p blocks */
+        /* every block travels its distance: sum of 1 .. p-1, or of the shorter way on both rings, over p
+         * blocks */
         consider(&best, (p - 1) * g->latency_ps + byte * (p - 1) / 2, "ring");
         double both = (double)(g->devices * g->devices / 4) / p / 2;
         consider(&best, (double)(g->devices / 2) * g->latency_ps + byte * both, "bidirectional_ring");
@@ -129,7 +133,8 @@ static struct group flat_group(const struct group *groups, uint32_t count)
     return flat;
 }
 
-/* Groups are sorted fastest first. A scatter goes down the list with ever smaller pieces, a gather comes back up. */
+/* Groups are sorted fastest first. A scatter goes down the list with ever smaller pieces, a gather comes back
+ * up. */
 static double price_hierarchy(const struct group *groups, uint32_t count, uint8_t kind, double n)
 {
     double ps = 0;
@@ -140,7 +145,8 @@ static double price_hierarchy(const struct group *groups, uint32_t count, uint8_
             continue;
         }
         if (kind == SPMD_ALL_REDUCE && !last)
-            ps += price_group(&groups[i], SPMD_REDUCE_SCATTER, n).ps + price_group(&groups[i], SPMD_ALL_GATHER, n).ps;
+            ps += price_group(&groups[i], SPMD_REDUCE_SCATTER, n).ps +
+                  price_group(&groups[i], SPMD_ALL_GATHER, n).ps;
         else
             ps += price_group(&groups[i], kind, n).ps;
         n /= (double)groups[i].devices;
@@ -148,8 +154,9 @@ static double price_hierarchy(const struct group *groups, uint32_t count, uint8_
     return ps;
 }
 
-struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m, uint8_t kind,
-                                             const uint8_t *axes, uint32_t axis_count, int64_t bytes)
+struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m,
+                                             uint8_t kind, const uint8_t *axes, uint32_t axis_count,
+                                             int64_t bytes)
 {
     struct group groups[MESH_MAX_AXES];
     uint32_t count = 0;

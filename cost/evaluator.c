@@ -1,8 +1,8 @@
-/* Walk + price with everything that can be shared shared: the program's facts by all threads, working memory and
- * prices already known by all evaluations of a session.
+/* Walk + price with everything that can be shared shared: the program's facts by all threads, working memory
+ * and prices already known by all evaluations of a session.
  *
- * Prices are remembered by plan hash in a table of fixed size: a slot per hash, the newest wins. What is remembered is
- * exact, so results do not depend on what was evaluated before. */
+ * Prices are remembered by plan hash in a table of fixed size: a slot per hash, the newest wins. What is
+ * remembered is exact, so results do not depend on what was evaluated before. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 enum { MEMO_BITS = 14 };
 
 struct evaluator {
-    const struct plan_context *context;   /* borrowed */
+    const struct plan_context *context; /* borrowed */
     struct cost_machine machine;
     struct spmd_options options;
     struct price_program *program;
@@ -108,8 +108,8 @@ void evaluator_session_destroy(struct evaluator_session *s)
     free(s);
 }
 
-enum error_code evaluator_price(struct evaluator_session *s, const struct plan *p, struct price *out, struct cost *cost,
-                                struct error *e)
+enum error_code evaluator_price(struct evaluator_session *s, const struct plan *p, struct price *out,
+                                struct cost *cost, struct error *e)
 {
     const struct evaluator *v = s->evaluator;
     struct memo *m = &s->memo[p->hash.lo & (((uint64_t)1 << MEMO_BITS) - 1)];

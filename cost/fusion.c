@@ -1,23 +1,25 @@
 /* What fuses, and which buffers every kernel reads.
  *
- * A simple model of a compiler's loop fusion. Broadcasts, converts, compares, slices and the like are computed inside
- * whatever uses them. An elementwise op is when all its uses end in one kernel; a cheap one that reads a single array also
- * when they end in several, unless that would go on upwards: of a chain every second value is stored. Nothing fuses into a dot, a
- * convolution, a collective, a sort, a loop's carried values or the function's results: what these use is in memory.
- * A reshape is another name of its operand's buffer.
+ * A simple model of a compiler's loop fusion. Broadcasts, converts, compares, slices and the like are
+ * computed inside whatever uses them. An elementwise op is when all its uses end in one kernel; a cheap one
+ * that reads a single array also when they end in several, unless that would go on upwards: of a chain every
+ * second value is stored. Nothing fuses into a dot, a convolution, a collective, a sort, a loop's carried
+ * values or the function's results: what these use is in memory. A reshape is another name of its operand's
+ * buffer.
  *
- * The *roots* of a fused value are the buffers that a kernel computing it reads; they live until the last such kernel. */
+ * The *roots* of a fused value are the buffers that a kernel computing it reads; they live until the last
+ * such kernel. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW(array, room, need)                                                                               \
-    do {                                                                                                      \
-        if ((room) < (size_t)(need)) {                                                                        \
-            (room) = (size_t)(need) + (size_t)(need) / 4 + 64;                                                \
-            (array) = mem_realloc((array), (room), sizeof *(array));                                          \
-        }                                                                                                     \
+#define GROW(array, room, need)                                                                              \
+    do {                                                                                                     \
+        if ((room) < (size_t)(need)) {                                                                       \
+            (room) = (size_t)(need) + (size_t)(need) / 4 + 64;                                               \
+            (array) = mem_realloc((array), (room), sizeof *(array));                                         \
+        }                                                                                                    \
     } while (0)
 
 struct price_scratch *price_scratch_create(struct price_program *shared)
@@ -99,7 +101,8 @@ static inline enum step_fate op_fate(const struct value_use *result, const struc
     case OP_ELEMENTWISE:
         if (result->hard || result->kernel == 0)
             return FATE_KERNEL;
-        return result->kernel != KERNEL_SEVERAL || (info->repeatable && !result->kept) ? FATE_FUSED : FATE_KERNEL;
+        return result->kernel != KERNEL_SEVERAL || (info->repeatable && !result->kept) ? FATE_FUSED
+                                                                                       : FATE_KERNEL;
     case OP_NOTHING:
     case OP_REDUCE:
     case OP_GATHER:
@@ -118,8 +121,8 @@ static inline const struct op_info *info_of(const struct price_scratch *s, const
     return t->kind == SPMD_OP ? step_info(s, t) : t->kind == SPMD_SLICE ? &slice_info : &mark_info;
 }
 
-/* loop_end of a region's first step is its last, and the other way round; *open is the innermost region open below step,
- * and the chain of those around it stands in loop_end itself */
+/* loop_end of a region's first step is its last, and the other way round; *open is the innermost region open
+ * below step, and the chain of those around it stands in loop_end itself */
 static void match_region(struct price_scratch *s, uint8_t kind, uint32_t step, uint32_t *open)
 {
     if (kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END) {
@@ -142,7 +145,8 @@ static void find_uses(struct price_scratch *s, const struct spmd_local *l)
         const struct op_info *info = info_of(s, t);
         const uint32_t *operands = l->operands + t->operands;
         const struct value_use *result = &s->uses[t->results];
-        enum step_fate fate = t->result_count == 1 || info->class == OP_ALIAS ? op_fate(result, info) : FATE_KERNEL;
+        enum step_fate fate =
+            t->result_count == 1 || info->class == OP_ALIAS ? op_fate(result, info) : FATE_KERNEL;
         s->fates[i] = (uint8_t)fate;
         if (fate == FATE_FREE)
             continue;
@@ -185,7 +189,8 @@ static inline void push_root(struct price_scratch *s, uint32_t value, int64_t by
     s->pool[s->pool_count++] = (struct root){value, bytes};
 }
 
-static inline void push_value(struct price_scratch *s, const struct spmd_local *l, uint32_t value, int64_t cut)
+static inline void push_value(struct price_scratch *s, const struct spmd_local *l, uint32_t value,
+                              int64_t cut)
 {
     const struct value_work *v = &s->values[value];
     if (v->state == VALUE_BUFFER) {
@@ -199,12 +204,12 @@ static inline void push_value(struct price_scratch *s, const struct spmd_local *
 
 struct open_loops {
     uint32_t count;
-    uint32_t at[64];   /* LOOP steps, outermost first; deeper ones only lose the extension of live ranges */
+    uint32_t at[64]; /* LOOP steps, outermost first; deeper ones only lose the extension of live ranges */
 };
 
 /* A buffer from outside a loop that the loop reads lives until the loop ends. */
-static inline void use_root(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
-                            uint32_t root, uint32_t step)
+static inline void use_root(struct price_scratch *s, const struct spmd_local *l,
+                            const struct open_loops *loops, uint32_t root, uint32_t step)
 {
     uint32_t until = step;
     for (uint32_t i = 0; i < loops->count; i++) {
@@ -238,7 +243,7 @@ static void add_kernel(struct price_scratch *s, const struct spmd_local *l, cons
 {
     uint32_t reads_at = step, combined = l->steps[step].combined;
     while (combined && reads_at > 0 && l->steps[reads_at - 1].combined == combined)
-        reads_at--;   /* the first member's step packs the operands of all */
+        reads_at--; /* the first member's step packs the operands of all */
     s->kernels[s->kernel_count++] =
         (struct kernel){.step = step, .roots = first, .root_count = (uint32_t)s->pool_count - first};
     for (size_t i = first; i < s->pool_count; i++)
@@ -298,8 +303,10 @@ static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, cons
     }
 }
 
-/* Block arguments: the cond's are the body's; a carried value that the body returns as it came is its init. */
-static void open_loop(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops, uint32_t step)
+/* Block arguments: the cond's are the body's; a carried value that the body returns as it came is its init.
+ */
+static void open_loop(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops,
+                      uint32_t step)
 {
     const struct spmd_step *t = &l->steps[step], *end = &l->steps[s->loop_end[step]];
     use_operands(s, l, loops, step);
@@ -315,7 +322,8 @@ static void open_loop(struct price_scratch *s, const struct spmd_local *l, struc
     }
 }
 
-static void close_region(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops, uint32_t step)
+static void close_region(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops,
+                         uint32_t step)
 {
     const struct spmd_step *t = &l->steps[step];
     uint32_t open = s->loop_end[step];
@@ -339,7 +347,8 @@ static inline void begin_value(struct value_work *v, uint32_t step)
     v->last = step;
 }
 
-static void fuse_mark(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops, uint32_t step)
+static void fuse_mark(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops,
+                      uint32_t step)
 {
     uint8_t kind = l->steps[step].kind;
     if (kind == SPMD_LOOP)

@@ -1,9 +1,9 @@
 /* What the parts of the price share: facts of the program's ops, and the working memory of one pricing.
  *
- * A pricing is three passes over the steps of the local program, none of which allocates once the arrays have grown:
- *   fusion.c    backward: how each value is used, hence what fuses; forward: the buffers every value reads from
- *   roofline.c  time of each step from the bytes and FLOPs that remain
- *   memory.c    live ranges of the buffers, and where results, loop carries and donated arguments share one */
+ * A pricing is three passes over the steps of the local program, none of which allocates once the arrays have
+ * grown: fusion.c    backward: how each value is used, hence what fuses; forward: the buffers every value
+ * reads from roofline.c  time of each step from the bytes and FLOPs that remain memory.c    live ranges of
+ * the buffers, and where results, loop carries and donated arguments share one */
 #ifndef TOAST_COST_INTERNAL_H
 #define TOAST_COST_INTERNAL_H
 
@@ -11,108 +11,128 @@
 
 /* What an op costs, by how it treats its operands. */
 enum op_class {
-    OP_NOTHING,       /* structure: not priced */
-    OP_FREE,          /* constant, iota: no buffer, nothing read */
-    OP_ALIAS,         /* reshape, barrier: the result is its operand's buffer */
-    OP_TRANSPOSE,     /* dots and fused kernels read through it: an alias, unless something else wants it in memory */
-    OP_CHEAP,         /* broadcast, convert, compare, ..: fuses into any number of uses */
-    OP_CUT,           /* slice: cheap, and reads no more than its result */
-    OP_ELEMENTWISE,   /* fuses when all its uses end in one kernel, or when it is repeatable */
-    OP_REDUCE,        /* operands fuse into it; its result is a buffer */
-    OP_GATHER,        /* reads as much of operand 0 as it writes */
-    OP_UPDATE,        /* dynamic_update_slice, scatter: writes part of operand 0, in place on its last use */
-    OP_MATMUL,        /* dot, convolution */
-    OP_OTHER          /* reads its operands, writes its results */
+    OP_NOTHING,     /* structure: not priced */
+    OP_FREE,        /* constant, iota: no buffer, nothing read */
+    OP_ALIAS,       /* reshape, barrier: the result is its operand's buffer */
+    OP_TRANSPOSE,   /* dots and fused kernels read through it: an alias, unless something else wants it in
+                       memory */
+    OP_CHEAP,       /* broadcast, convert, compare, ..: fuses into any number of uses */
+    OP_CUT,         /* slice: cheap, and reads no more than its result */
+    OP_ELEMENTWISE, /* fuses when all its uses end in one kernel, or when it is repeatable */
+    OP_REDUCE,      /* operands fuse into it; its result is a buffer */
+    OP_GATHER,      /* reads as much of operand 0 as it writes */
+    OP_UPDATE,      /* dynamic_update_slice, scatter: writes part of operand 0, in place on its last use */
+    OP_MATMUL,      /* dot, convolution */
+    OP_OTHER        /* reads its operands, writes its results */
 };
 
 struct op_info {
-    uint8_t class;    /* enum op_class */
-    uint8_t rate;     /* enum cost_rate, of matmuls */
-    uint8_t repeatable;   /* elementwise, cheap and of one array: rather computed again than stored */
-    uint8_t in_place; /* may write its result over an operand that it reads */
-    uint8_t update;   /* OP_UPDATE: the operand that is written into operand 0 */
-    double flops;     /* matmuls: of the whole op, on one device */
+    uint8_t class;      /* enum op_class */
+    uint8_t rate;       /* enum cost_rate, of matmuls */
+    uint8_t repeatable; /* elementwise, cheap and of one array: rather computed again than stored */
+    uint8_t in_place;   /* may write its result over an operand that it reads */
+    uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
+    double flops;       /* matmuls: of the whole op, on one device */
 };
 
 /* An immutable table for one program; shared by threads. */
 struct price_program {
-    const struct nda *nda;         /* borrowed */
+    const struct nda *nda; /* borrowed */
     struct op_info *ops;
-    uint32_t *alias_result;        /* per argument: the result that takes its buffer, or NDA_NONE */
-    uint32_t *alias_argument;      /* per result: the argument whose buffer it takes, or NDA_NONE */
-    uint8_t *donated;              /* per argument: aliased, or a donor without a fixed result */
+    uint32_t *alias_result;   /* per argument: the result that takes its buffer, or NDA_NONE */
+    uint32_t *alias_argument; /* per result: the argument whose buffer it takes, or NDA_NONE */
+    uint8_t *donated;         /* per argument: aliased, or a donor without a fixed result */
 };
 struct price_program *price_program_create(const struct nda *n);
 void price_program_destroy(struct price_program *p);
 
 enum value_state {
-    VALUE_BUFFER,     /* has memory of its own; its only root is itself */
-    VALUE_ALIAS,      /* another name of one buffer: one root */
-    VALUE_FUSED       /* computed inside its consumers' kernels: any number of roots */
+    VALUE_BUFFER, /* has memory of its own; its only root is itself */
+    VALUE_ALIAS,  /* another name of one buffer: one root */
+    VALUE_FUSED   /* computed inside its consumers' kernels: any number of roots */
 };
 
-struct root { uint32_t value; int64_t bytes; };   /* bytes a kernel reads of it */
+struct root {
+    uint32_t value;
+    int64_t bytes;
+}; /* bytes a kernel reads of it */
 
 enum { HARD_MATMUL = 1, HARD_OTHER = 2 };
 /* How a value is used, found backward. */
 struct value_use {
-    uint32_t uses;         /* by steps */
-    uint32_t kernel;       /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
-    uint8_t hard;          /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
-    uint8_t kept;          /* something repeated is computed from it: not repeated itself */
+    uint32_t uses;   /* by steps */
+    uint32_t kernel; /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
+    uint8_t hard;    /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
+    uint8_t kept;    /* something repeated is computed from it: not repeated itself */
     uint8_t pad[2];
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
-    uint32_t roots;        /* in the pool; of a buffer none: it is its own */
-    uint32_t mark, slot;   /* last union it was put into, and its place there */
-    uint32_t last;         /* last step that needs the buffer */
-    uint32_t home_free;    /* homed: first step that does not need what the place held before */
-    uint8_t root_count;    /* at most ROOTS_MAX */
-    uint8_t state;         /* enum value_state */
-    uint8_t homed;         /* its buffer is part of an output, a carry or a branch's result */
+    uint32_t roots;      /* in the pool; of a buffer none: it is its own */
+    uint32_t mark, slot; /* last union it was put into, and its place there */
+    uint32_t last;       /* last step that needs the buffer */
+    uint32_t home_free;  /* homed: first step that does not need what the place held before */
+    uint8_t root_count;  /* at most ROOTS_MAX */
+    uint8_t state;       /* enum value_state */
+    uint8_t homed;       /* its buffer is part of an output, a carry or a branch's result */
     uint8_t pad;
 };
-enum { ROOTS_MAX = 64 };   /* GPU compilers bound a kernel's parameters; beyond this a fused value goes to memory */
+enum {
+    ROOTS_MAX = 64
+}; /* GPU compilers bound a kernel's parameters; beyond this a fused value goes to memory */
 
 /* When a buffer is there: on the streams, and along the longest chain of dependencies. */
-struct value_times { int64_t ready_ps, path_ps; };
+struct value_times {
+    int64_t ready_ps, path_ps;
+};
 
 enum step_fate {
-    FATE_FREE,        /* nothing to do: constants */
-    FATE_ALIAS,       /* another name of its operand, if that is a buffer */
-    FATE_FUSED,       /* computed in the kernels that use it */
-    FATE_KERNEL,      /* a kernel or a collective */
-    FATE_MARK         /* opens, parts or closes a region, or ends the program */
+    FATE_FREE,   /* nothing to do: constants */
+    FATE_ALIAS,  /* another name of its operand, if that is a buffer */
+    FATE_FUSED,  /* computed in the kernels that use it */
+    FATE_KERNEL, /* a kernel or a collective */
+    FATE_MARK    /* opens, parts or closes a region, or ends the program */
 };
 
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
 struct kernel {
     uint32_t step;
-    uint32_t roots, root_count;   /* the buffers it reads, in the pool */
-    int64_t ps;                   /* once, not x trips; 0 for marks */
+    uint32_t roots, root_count; /* the buffers it reads, in the pool */
+    int64_t ps;                 /* once, not x trips; 0 for marks */
 };
 
 /* Where a buffer takes memory: during steps from .. until - 1. */
-struct live_range { uint32_t from, until; };
+struct live_range {
+    uint32_t from, until;
+};
 
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
-    struct value_use *uses;        size_t use_room;     /* per value */
-    struct value_work *values;     size_t value_room;
-    struct value_times *times;     size_t time_room;    /* per value; of buffers */
-    uint8_t *fates;                size_t fate_room;    /* per step: enum step_fate */
-    struct live_range *ranges;     size_t range_room;   /* per value; from == until: takes none */
-    int64_t *deltas;               size_t delta_room;   /* per step + 2 */
-    struct kernel *kernels;        size_t kernel_count, kernel_room;
-    struct root *pool;             size_t pool_count, pool_room;
-    uint32_t *loop_end;            size_t loop_room;    /* per step: the step that closes the region it opens */
-    uint32_t mark;                 /* of the union being built */
+    struct value_use *uses;
+    size_t use_room; /* per value */
+    struct value_work *values;
+    size_t value_room;
+    struct value_times *times;
+    size_t time_room; /* per value; of buffers */
+    uint8_t *fates;
+    size_t fate_room; /* per step: enum step_fate */
+    struct live_range *ranges;
+    size_t range_room; /* per value; from == until: takes none */
+    int64_t *deltas;
+    size_t delta_room; /* per step + 2 */
+    struct kernel *kernels;
+    size_t kernel_count, kernel_room;
+    struct root *pool;
+    size_t pool_count, pool_room;
+    uint32_t *loop_end;
+    size_t loop_room; /* per step: the step that closes the region it opens */
+    uint32_t mark;    /* of the union being built */
 };
-struct price_scratch *price_scratch_create(struct price_program *shared);   /* NULL: makes its own at first use */
+struct price_scratch *
+price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
 
 /* grows the arrays for l, finds its ops' facts and clears what a pricing accumulates */
 void price_prepare(struct price_scratch *s, const struct spmd_local *l);

@@ -1,10 +1,11 @@
 /* From a mesh and a device to the links of its axes.
  *
- * Devices are numbered with the last axis innermost, and consecutive numbers fill a host. An axis whose groups lie within
- * one host each has the host's link; any other has the network's, also when only some neighbours are on other hosts.
- * Rates of the catalogue are per device, so groups that run at the same time through a switch do not share them. On a
- * torus every axis has rings of its own while there are dimensions left; further axes share the first dimension, and
- * the rings of an axis then lie side by side, as many as the axes inside it have members. */
+ * Devices are numbered with the last axis innermost, and consecutive numbers fill a host. An axis whose
+ * groups lie within one host each has the host's link; any other has the network's, also when only some
+ * neighbours are on other hosts. Rates of the catalogue are per device, so groups that run at the same time
+ * through a switch do not share them. On a torus every axis has rings of its own while there are dimensions
+ * left; further axes share the first dimension, and the rings of an axis then lie side by side, as many as
+ * the axes inside it have members. */
 #include "cost/machine.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 
 static bool positive(double x)
 {
-    return x > 0 && x < 1e30;   /* false for NaN */
+    return x > 0 && x < 1e30; /* false for NaN */
 }
 
 static bool share(double x)
@@ -24,15 +25,16 @@ static enum error_code check_device(const struct cost_device *d, struct error *e
 {
     bool good = d->memory_bytes > 0 && positive(d->memory_bytes_per_s) && share(d->flops_fraction) &&
                 share(d->memory_fraction) && share(d->link_fraction) && d->devices_per_host > 0 &&
-                positive(d->host_link_bytes_per_s) && positive(d->network_bytes_per_s) && d->host_latency_ps >= 0 &&
-                d->network_latency_ps >= 0 && d->launch_ps >= 0;
+                positive(d->host_link_bytes_per_s) && positive(d->network_bytes_per_s) &&
+                d->host_latency_ps >= 0 && d->network_latency_ps >= 0 && d->launch_ps >= 0;
     for (int r = 0; r < COST_RATES; r++)
         good = good && positive(d->rate_flops[r]);
     if (!good)
-        return error_set(e, ERROR_INVALID_REQUEST,
-                         "device '%.64s': every rate, size and bandwidth must be above 0, latencies at least 0, and "
-                         "achievable shares in (0, 1]",
-                         d->name ? d->name : "");
+        return error_set(
+            e, ERROR_INVALID_REQUEST,
+            "device '%.64s': every rate, size and bandwidth must be above 0, latencies at least 0, and "
+            "achievable shares in (0, 1]",
+            d->name ? d->name : "");
     return ERROR_OK;
 }
 
@@ -47,7 +49,7 @@ static int64_t rings_per_link(const struct mesh *m, uint32_t axis, uint32_t dime
         }
     if (wide <= dimensions)
         return 1;
-    uint32_t shared = wide - dimensions + 1;   /* the outermost axes, all on the first dimension */
+    uint32_t shared = wide - dimensions + 1; /* the outermost axes, all on the first dimension */
     if (before >= shared)
         return 1;
     int64_t rings = 1;
@@ -66,7 +68,8 @@ static struct cost_link derive_link(const struct mesh *m, const struct cost_devi
     int64_t stride = 1;
     for (uint32_t a = axis + 1; a < m->axis_count; a++)
         stride *= m->axes[a].size;
-    /* the groups' devices lie in aligned runs of stride x size numbers; all in one host only if a host holds whole runs */
+    /* the groups' devices lie in aligned runs of stride x size numbers; all in one host only if a host holds
+     * whole runs */
     int64_t run = stride * m->axes[axis].size;
     struct cost_link link = {.spans_hosts = m->axes[axis].size > 1 && (run > host || host % run != 0)};
     if (mesh_devices(m) <= host)
@@ -85,7 +88,8 @@ static struct cost_link derive_link(const struct mesh *m, const struct cost_devi
 }
 
 enum error_code cost_machine_create_device(const struct mesh *m, const struct cost_device *device,
-                                           int64_t memory_limit_bytes, struct cost_machine *out, struct error *e)
+                                           int64_t memory_limit_bytes, struct cost_machine *out,
+                                           struct error *e)
 {
     enum error_code code = check_device(device, e);
     if (code == ERROR_OK)
@@ -93,8 +97,8 @@ enum error_code cost_machine_create_device(const struct mesh *m, const struct co
     if (code != ERROR_OK)
         return code;
     if (memory_limit_bytes < 0)
-        return error_set(e, ERROR_INVALID_REQUEST, "the memory limit is %" PRId64 " bytes; it must be above 0",
-                         memory_limit_bytes);
+        return error_set(e, ERROR_INVALID_REQUEST,
+                         "the memory limit is %" PRId64 " bytes; it must be above 0", memory_limit_bytes);
     memset(out, 0, sizeof *out);
     out->device = *device;
     for (uint32_t a = 0; a < m->axis_count; a++)

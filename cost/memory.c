@@ -1,12 +1,14 @@
 /* Live ranges: where every buffer takes memory, and the peak.
  *
- * As XLA counts it: arguments and results take memory throughout (a result that takes a donated argument's buffer once),
- * everything else from the kernel that writes it to the last that reads it. A buffer can have a *home*, memory that is
- * counted elsewhere: a result is written where the caller gets it, the body's new value of a loop where the old one was,
- * a branch's result where the op's result will be. It takes memory of its own only while its home still holds
- * something that is needed. Members of a combined collective are packed into one array, and their results are parts of
- * one: operands die at the first member's step, results live from the last member's on, as long as any of them. Elementwise kernels and updates take over an operand's buffer on its last use; collectives
- * hold operand and result, except that an all_reduce into a home is done in place. */
+ * As XLA counts it: arguments and results take memory throughout (a result that takes a donated argument's
+ * buffer once), everything else from the kernel that writes it to the last that reads it. A buffer can have a
+ * *home*, memory that is counted elsewhere: a result is written where the caller gets it, the body's new
+ * value of a loop where the old one was, a branch's result where the op's result will be. It takes memory of
+ * its own only while its home still holds something that is needed. Members of a combined collective are
+ * packed into one array, and their results are parts of one: operands die at the first member's step, results
+ * live from the last member's on, as long as any of them. Elementwise kernels and updates take over an
+ * operand's buffer on its last use; collectives hold operand and result, except that an all_reduce into a
+ * home is done in place. */
 #include "cost/internal.h"
 
 static inline bool is_buffer(const struct price_scratch *s, uint32_t value)
@@ -34,7 +36,8 @@ static void home_results(struct price_scratch *s, const struct spmd_local *l, co
         if (buffer == NDA_NONE || buffer < l->argument_count || s->values[buffer].homed)
             continue;
         uint32_t argument = s->program->alias_argument[r];
-        if (argument != NDA_NONE && l->values[argument].bytes != l->values[l->operands[t->operands + r]].bytes)
+        if (argument != NDA_NONE &&
+            l->values[argument].bytes != l->values[l->operands[t->operands + r]].bytes)
             argument = NDA_NONE;
         bool taken = argument != NDA_NONE && s->uses[argument].uses > 0;
         give_home(s, buffer, taken ? s->values[argument].last + 1 : 0);
@@ -56,7 +59,7 @@ static void home_loop(struct price_scratch *s, const struct spmd_local *l, uint3
             give_home(s, value, s->uses[carry].uses ? s->values[carry].last + 1 : 0);
         if (is_buffer(s, result) && s->values[result].homed)
             give_home(s, carry, s->values[result].home_free);
-        s->values[carry].last = step;   /* the buffer stays until the loop ends, whatever it holds */
+        s->values[carry].last = step; /* the buffer stays until the loop ends, whatever it holds */
     }
 }
 
@@ -65,7 +68,8 @@ static void home_branch(struct price_scratch *s, const struct spmd_local *l, uin
     const struct spmd_step *t = &l->steps[step];
     for (uint32_t r = 0; r < t->operand_count; r++) {
         uint32_t value = buffer_of(s, l->operands[t->operands + r]);
-        if (value != NDA_NONE && value >= l->argument_count && !s->values[value].homed && l->values[value].step > open)
+        if (value != NDA_NONE && value >= l->argument_count && !s->values[value].homed &&
+            l->values[value].step > open)
             give_home(s, value, 0);
     }
 }
@@ -75,15 +79,15 @@ static void home_operand(struct price_scratch *s, const struct spmd_local *l, ui
                          uint32_t successor)
 {
     uint32_t value = buffer_of(s, operand);
-    if (!s->values[successor].homed || value == NDA_NONE || value < l->argument_count || s->values[value].homed ||
-        s->values[value].last != step)
+    if (!s->values[successor].homed || value == NDA_NONE || value < l->argument_count ||
+        s->values[value].homed || s->values[value].last != step)
         return;
     give_home(s, value, s->values[successor].home_free);
 }
 
 static void find_homes(struct price_scratch *s, const struct spmd_local *l)
 {
-    uint32_t branch_at = NDA_NONE;   /* BRANCH whose END was met last (reverse order) */
+    uint32_t branch_at = NDA_NONE; /* BRANCH whose END was met last (reverse order) */
     for (size_t k = s->kernel_count; k-- > 0;) {
         uint32_t i = s->kernels[k].step;
         const struct spmd_step *t = &l->steps[i];
@@ -128,8 +132,9 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
 /* may the step's result lie where an operand lies that it reads? */
 static inline bool writes_in_place(const struct price_scratch *s, const struct spmd_step *t)
 {
-    return t->kind == SPMD_OP ? step_info(s, t)->in_place
-                              : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END || t->kind == SPMD_ALL_REDUCE;
+    return t->kind == SPMD_OP
+               ? step_info(s, t)->in_place
+               : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END || t->kind == SPMD_ALL_REDUCE;
 }
 
 /* memory of a value's own during [from, until) */
@@ -149,12 +154,14 @@ static struct live_range range_of(const struct price_scratch *s, const struct sp
 }
 
 /* A buffer that dies in this step and can be written over: the new one begins where it ends. */
-static bool take_over(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t donor, uint32_t value)
+static bool take_over(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t donor,
+                      uint32_t value)
 {
     struct live_range *r = &s->ranges[donor];
     if (s->ranges[value].from >= s->ranges[value].until || s->ranges[value].from != step)
         return false;
-    if (r->from >= r->until || r->until != step + 1 || r->from == step || l->values[donor].bytes < l->values[value].bytes)
+    if (r->from >= r->until || r->until != step + 1 || r->from == step ||
+        l->values[donor].bytes < l->values[value].bytes)
         return false;
     r->until = step;
     s->deltas[step + 1] += l->values[donor].bytes;
@@ -274,7 +281,7 @@ void price_memory(struct price_scratch *s, const struct spmd_local *l, struct pr
     out->peak_step = 0;
     for (uint32_t i = 0; i < l->step_count; i++) {
         alive += s->deltas[i];
-        s->deltas[i] = alive;   /* from now on: bytes alive in each step */
+        s->deltas[i] = alive; /* from now on: bytes alive in each step */
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
             out->peak_step = i;

@@ -1,21 +1,21 @@
 /* Step time, and what the pricing passes give put together.
  *
- * Makespan: steps run in program order on one compute stream and one stream per mesh axis. A collective starts when its
- * operands are there and the streams of its axes are free, and blocks compute for (1 - overlap) of its time; compute
- * waits for the collectives whose results it uses. In a loop every step counts trips times. Of the regions of a branch
- * the slowest counts. */
+ * Makespan: steps run in program order on one compute stream and one stream per mesh axis. A collective
+ * starts when its operands are there and the streams of its axes are free, and blocks compute for (1 -
+ * overlap) of its time; compute waits for the collectives whose results it uses. In a loop every step counts
+ * trips times. Of the regions of a branch the slowest counts. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct clock {
-    int64_t compute_ps;              /* when the compute stream is free */
+    int64_t compute_ps; /* when the compute stream is free */
     int64_t link_ps[MESH_MAX_AXES];
     int64_t other_ps, matmul_ps, communication_ps;
 };
 
-enum { BRANCH_DEPTH = 32 };          /* deeper branches are priced as if all their regions ran */
+enum { BRANCH_DEPTH = 32 }; /* deeper branches are priced as if all their regions ran */
 struct branch {
     struct clock before, slowest;
 };
@@ -33,7 +33,8 @@ static inline int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void run_collective(struct clock *c, const struct spmd_step *t, int64_t ps, int64_t *ready, double overlap)
+static void run_collective(struct clock *c, const struct spmd_step *t, int64_t ps, int64_t *ready,
+                           double overlap)
 {
     int64_t hidden = overlap > 0 ? (int64_t)((double)ps * overlap) : 0;
     int64_t start = later(c->compute_ps, *ready);
@@ -46,8 +47,8 @@ static void run_collective(struct clock *c, const struct spmd_step *t, int64_t p
     *ready = start + ps;
 }
 
-static int64_t run_kernel(struct price_scratch *s, const struct spmd_local *l, const struct kernel *k, struct clock *c,
-                          double overlap)
+static int64_t run_kernel(struct price_scratch *s, const struct spmd_local *l, const struct kernel *k,
+                          struct clock *c, double overlap)
 {
     const struct spmd_step *t = &l->steps[k->step];
     const struct root *roots = s->pool + k->roots;
@@ -135,8 +136,8 @@ static struct price_scratch *analyse(const struct spmd_local *l, const struct co
     return *scratch;
 }
 
-void price_local(const struct spmd_local *l, const struct cost_machine *machine, struct price_scratch **scratch,
-                 struct price *out)
+void price_local(const struct spmd_local *l, const struct cost_machine *machine,
+                 struct price_scratch **scratch, struct price *out)
 {
     struct price_scratch *s = analyse(l, machine, scratch, out);
     run(s, l, machine, out);
@@ -162,18 +163,21 @@ int64_t price_step(const struct spmd_local *l, const struct cost_machine *machin
         *algorithm = "none";
     if (step_is_collective(t->kind) && !t->combined) {
         int64_t bytes = l->values[t->kind == SPMD_ALL_GATHER ? t->results : l->operands[t->operands]].bytes;
-        struct cost_collective c = cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, bytes);
+        struct cost_collective c =
+            cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, bytes);
         if (algorithm)
             *algorithm = c.algorithm;
         return c.time_ps;
     }
-    if (step_is_collective(t->kind) && algorithm) {   /* the algorithm of the whole tuple */
+    if (step_is_collective(t->kind) && algorithm) { /* the algorithm of the whole tuple */
         int64_t bytes = 0;
         for (uint32_t i = 0; i < l->step_count; i++)
             if (l->steps[i].combined == t->combined)
                 bytes += l->values[t->kind == SPMD_ALL_GATHER ? l->steps[i].results
-                                                              : l->operands[l->steps[i].operands]].bytes;
-        *algorithm = cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, bytes).algorithm;
+                                                              : l->operands[l->steps[i].operands]]
+                             .bytes;
+        *algorithm =
+            cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, bytes).algorithm;
     }
     int64_t *times = price_step_times(l, machine), ps = times[step];
     free(times);
@@ -200,17 +204,19 @@ static bool packed(const struct spmd_local *l, uint32_t step)
            (step + 1 < l->step_count && l->steps[step + 1].combined == id);
 }
 
-struct price_live *price_live_at(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step,
-                                 uint32_t *count)
+struct price_live *price_live_at(const struct spmd_local *l, const struct cost_machine *machine,
+                                 uint32_t step, uint32_t *count)
 {
     struct price_scratch *s = NULL;
     struct price p;
     VEC(struct price_live) out = {0};
     analyse(l, machine, &s, &p);
     for (uint32_t v = 0; v < l->value_count; v++)
-        if (v < l->argument_count || (s->values[v].state == VALUE_BUFFER && s->ranges[v].from <= step && step < s->ranges[v].until))
+        if (v < l->argument_count ||
+            (s->values[v].state == VALUE_BUFFER && s->ranges[v].from <= step && step < s->ranges[v].until))
             VEC_PUSH(&out, ((struct price_live){v, l->values[v].bytes}));
-    for (uint32_t i = 0; i < l->step_count; i++)   /* operands packed for the combined collective of this step */
+    for (uint32_t i = 0; i < l->step_count;
+         i++) /* operands packed for the combined collective of this step */
         if (l->steps[i].combined && l->steps[i].combined == l->steps[step].combined && packed(l, i))
             VEC_PUSH(&out, ((struct price_live){l->operands[l->steps[i].operands],
                                                 l->values[l->operands[l->steps[i].operands]].bytes}));
@@ -228,7 +234,7 @@ struct price_live *price_live_at(const struct spmd_local *l, const struct cost_m
 /* ---------------------------------------------------------------- C(s) */
 struct cost price_cost(const struct price *p, const struct price *unsharded, int64_t memory_limit_bytes)
 {
-    const double one = 4294967296.0;   /* 2^32 */
+    const double one = 4294967296.0; /* 2^32 */
     double initial = unsharded->step_ps > 0 ? (double)unsharded->step_ps : 1;
     double c = (double)p->step_ps / initial;
     struct cost cost = {0, 0};

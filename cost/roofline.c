@@ -1,8 +1,8 @@
 /* Facts of ops (once a program) and the time of every step.
  *
- * A dot or convolution takes max(FLOPs / rate, bytes / bandwidth); every other kernel its bytes / bandwidth; both plus
- * the launch of a kernel. FLOPs on a device are the whole op's divided by the size of every axis that shards one of its
- * factors: an iteration space is the product of its factors. */
+ * A dot or convolution takes max(FLOPs / rate, bytes / bandwidth); every other kernel its bytes / bandwidth;
+ * both plus the launch of a kernel. FLOPs on a device are the whole op's divided by the size of every axis
+ * that shards one of its factors: an iteration space is the product of its factors. */
 #include "cost/internal.h"
 #include "ir/attrs.h"
 
@@ -22,7 +22,8 @@ static double dot_flops(const struct ir_program *p, uint32_t op)
     return flops;
 }
 
-/* two FLOPs for every output element and kernel element of its output feature; zeros of a dilated input are skipped */
+/* two FLOPs for every output element and kernel element of its output feature; zeros of a dilated input are
+ * skipped */
 static double convolution_flops(const struct ir_program *p, uint32_t op)
 {
     struct ir_conv conv;
@@ -75,24 +76,43 @@ static enum cost_rate matmul_rate(const struct ir_program *p, uint32_t op)
 
 static bool costly_elementwise(uint16_t code)
 {
-    static const uint16_t cheap[] = {IR_ABS, IR_ADD, IR_AND, IR_CEIL, IR_CLAMP, IR_FLOOR, IR_MAXIMUM, IR_MINIMUM,
-                                     IR_MULTIPLY, IR_NEGATE, IR_NOT, IR_OR, IR_SELECT, IR_SIGN, IR_SUBTRACT, IR_XOR,
-                                     IR_SHIFT_LEFT, IR_SHIFT_RIGHT_ARITHMETIC, IR_SHIFT_RIGHT_LOGICAL, IR_CHLO_SQUARE};
+    static const uint16_t cheap[] = {IR_ABS,
+                                     IR_ADD,
+                                     IR_AND,
+                                     IR_CEIL,
+                                     IR_CLAMP,
+                                     IR_FLOOR,
+                                     IR_MAXIMUM,
+                                     IR_MINIMUM,
+                                     IR_MULTIPLY,
+                                     IR_NEGATE,
+                                     IR_NOT,
+                                     IR_OR,
+                                     IR_SELECT,
+                                     IR_SIGN,
+                                     IR_SUBTRACT,
+                                     IR_XOR,
+                                     IR_SHIFT_LEFT,
+                                     IR_SHIFT_RIGHT_ARITHMETIC,
+                                     IR_SHIFT_RIGHT_LOGICAL,
+                                     IR_CHLO_SQUARE};
     for (size_t i = 0; i < sizeof cheap / sizeof cheap[0]; i++)
         if (cheap[i] == code)
             return false;
     return true;
 }
 
-/* Does it read at most one array of its own size, broadcasts and constants apart? Then computing it again in every
- * kernel that uses it reads no more than reading the result would. */
+/* Does it read at most one array of its own size, broadcasts and constants apart? Then computing it again in
+ * every kernel that uses it reads no more than reading the result would. */
 static bool reads_one_array(const struct ir_program *p, uint32_t op)
 {
     uint32_t seen = IR_NONE;
     for (uint32_t i = 0; i < p->ops[op].operand_count; i++) {
         uint32_t value = ir_operand(p, op, i), by = p->values[value].op;
-        enum ir_family family = by == IR_NONE ? IR_FAMILY_UNKNOWN : ir_opcode_family((enum ir_opcode)p->ops[by].code);
-        if (family == IR_FAMILY_BROADCAST || family == IR_FAMILY_CONSTANT || family == IR_FAMILY_IOTA || value == seen)
+        enum ir_family family =
+            by == IR_NONE ? IR_FAMILY_UNKNOWN : ir_opcode_family((enum ir_opcode)p->ops[by].code);
+        if (family == IR_FAMILY_BROADCAST || family == IR_FAMILY_CONSTANT || family == IR_FAMILY_IOTA ||
+            value == seen)
             continue;
         if (seen != IR_NONE)
             return false;
@@ -103,7 +123,8 @@ static bool reads_one_array(const struct ir_program *p, uint32_t op)
 
 static enum op_class elementwise_class(uint16_t code)
 {
-    return code == IR_CONVERT || code == IR_COMPARE || code == IR_REAL || code == IR_IMAG ? OP_CHEAP : OP_ELEMENTWISE;
+    return code == IR_CONVERT || code == IR_COMPARE || code == IR_REAL || code == IR_IMAG ? OP_CHEAP
+                                                                                          : OP_ELEMENTWISE;
 }
 
 static enum op_class family_class(enum ir_family family, uint16_t code)
@@ -178,14 +199,15 @@ static struct op_info describe_op(const struct ir_program *p, uint32_t op)
     return info;
 }
 
-/* Donation, as XLA takes it: tf.aliasing_output names the result; a jax.buffer_donor goes to the first free result of
- * its type. */
+/* Donation, as XLA takes it: tf.aliasing_output names the result; a jax.buffer_donor goes to the first free
+ * result of its type. */
 static void find_donations(struct price_program *out)
 {
     const struct nda *n = out->nda;
     const struct ir_program *p = n->program;
     const struct ir_block *body = &p->blocks[n->block];
-    uint32_t back = ir_block_terminator(p, n->block), results = back == IR_NONE ? 0 : p->ops[back].operand_count;
+    uint32_t back = ir_block_terminator(p, n->block),
+             results = back == IR_NONE ? 0 : p->ops[back].operand_count;
     out->alias_result = mem_alloc(((size_t)body->arg_count + 1) * sizeof *out->alias_result);
     out->alias_argument = mem_alloc(((size_t)results + 1) * sizeof *out->alias_argument);
     out->donated = mem_zalloc((size_t)body->arg_count + 1, 1);
@@ -272,7 +294,8 @@ static double kernel_bytes(const struct price_scratch *s, const struct spmd_loca
     for (uint32_t i = 0; i < t->result_count; i++)
         write += l->values[t->results + i].bytes;
     if (info && info->class == OP_UPDATE) {
-        /* the block is read and written; the rest only when the operand is still needed and has to be copied */
+        /* the block is read and written; the rest only when the operand is still needed and has to be copied
+         */
         int64_t block = l->values[l->operands[t->operands + info->update]].bytes;
         bool in_place = s->uses[l->operands[t->operands]].uses <= 1;
         return 2.0 * (double)block + (in_place ? 0 : 2.0 * (double)write);
@@ -302,7 +325,7 @@ static int64_t collective_bytes(const struct spmd_local *l, const struct spmd_st
     return bytes;
 }
 
-struct tuple {   /* what the members of the tuple op so far move and take */
+struct tuple { /* what the members of the tuple op so far move and take */
     int64_t bytes, ps;
 };
 
@@ -314,7 +337,8 @@ static int64_t collective_time(const struct spmd_local *l, const struct cost_mac
     if (!t->combined || step == 0 || l->steps[step - 1].combined != t->combined)
         *so_far = (struct tuple){0, 0};
     so_far->bytes += collective_bytes(l, t);
-    int64_t ps = cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, so_far->bytes).time_ps;
+    int64_t ps =
+        cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, so_far->bytes).time_ps;
     int64_t added = ps - so_far->ps;
     so_far->ps = ps;
     return added;

@@ -16,7 +16,8 @@ static struct cost_machine machine_of(struct mesh *m, int64_t p, uint8_t topolog
     return machine;
 }
 
-static struct cost_collective price(int64_t p, uint8_t topology, uint8_t spans_hosts, uint8_t kind, int64_t bytes)
+static struct cost_collective price(int64_t p, uint8_t topology, uint8_t spans_hosts, uint8_t kind,
+                                    int64_t bytes)
 {
     struct mesh m;
     struct cost_machine machine = machine_of(&m, p, topology, spans_hosts);
@@ -30,14 +31,17 @@ static void expect(struct cost_collective c, int64_t ps, const char *algorithm)
     assert_int_equal(c.time_ps, ps);
 }
 
-enum { US = 1000000, BYTE = 1000 };   /* ps */
+enum { US = 1000000, BYTE = 1000 }; /* ps */
 
 static void switch_in_a_host(void **state)
 {
     /* log2 8 = 3 rounds, 7/8 of the bytes */
-    expect(price(8, COST_SWITCH, 0, SPMD_ALL_GATHER, 8000000), 30 * US + 7000000LL * BYTE, "recursive_doubling");
-    expect(price(8, COST_SWITCH, 0, SPMD_REDUCE_SCATTER, 8000000), 30 * US + 7000000LL * BYTE, "recursive_halving");
-    expect(price(8, COST_SWITCH, 0, SPMD_ALL_REDUCE, 8000000), 60 * US + 14000000LL * BYTE, "halving_doubling");
+    expect(price(8, COST_SWITCH, 0, SPMD_ALL_GATHER, 8000000), 30 * US + 7000000LL * BYTE,
+           "recursive_doubling");
+    expect(price(8, COST_SWITCH, 0, SPMD_REDUCE_SCATTER, 8000000), 30 * US + 7000000LL * BYTE,
+           "recursive_halving");
+    expect(price(8, COST_SWITCH, 0, SPMD_ALL_REDUCE, 8000000), 60 * US + 14000000LL * BYTE,
+           "halving_doubling");
     /* large blocks pairwise: 7 rounds, 7/8 of the bytes; small ones by Bruck: 3 rounds, 3/2 of the bytes */
     expect(price(8, COST_SWITCH, 0, SPMD_ALL_TO_ALL, 8000000), 70 * US + 7000000LL * BYTE, "pairwise");
     expect(price(8, COST_SWITCH, 0, SPMD_ALL_TO_ALL, 8), 30 * US + 12 * BYTE, "bruck");
@@ -55,10 +59,13 @@ static void switch_between_hosts(void **state)
 static void rings(void **state)
 {
     for (uint8_t topology = COST_RING; topology <= COST_TORUS; topology++) {
-        expect(price(8, topology, 0, SPMD_ALL_GATHER, 8000000), 40 * US + 3500000LL * BYTE, "bidirectional_ring");
-        expect(price(8, topology, 0, SPMD_ALL_REDUCE, 8000000), 80 * US + 7000000LL * BYTE, "bidirectional_ring");
+        expect(price(8, topology, 0, SPMD_ALL_GATHER, 8000000), 40 * US + 3500000LL * BYTE,
+               "bidirectional_ring");
+        expect(price(8, topology, 0, SPMD_ALL_REDUCE, 8000000), 80 * US + 7000000LL * BYTE,
+               "bidirectional_ring");
         /* blocks of n/8 travel 1+2+3+4+3+2+1 = 16 hops on two rings: n */
-        expect(price(8, topology, 0, SPMD_ALL_TO_ALL, 8000000), 40 * US + 8000000LL * BYTE, "bidirectional_ring");
+        expect(price(8, topology, 0, SPMD_ALL_TO_ALL, 8000000), 40 * US + 8000000LL * BYTE,
+               "bidirectional_ring");
         /* two neighbours: one hop either way */
         expect(price(2, topology, 0, SPMD_ALL_GATHER, 1000), 10 * US + 250 * BYTE, "bidirectional_ring");
     }
@@ -71,7 +78,8 @@ static void nothing_costs_nothing(void **state)
     expect(price(8, COST_SWITCH, 0, SPMD_SLICE, 1000), 0, "none");
 }
 
-/* 16 devices, 4 in a host (10 GB/s) and 4 hosts (1 GB/s): scatter inside, reduce a quarter across, gather inside */
+/* 16 devices, 4 in a host (10 GB/s) and 4 hosts (1 GB/s): scatter inside, reduce a quarter across, gather
+ * inside */
 static void hierarchy_carries_the_small_piece_across(void **state)
 {
     struct mesh m = {.axis_count = 2, .axes = {{.name = "hosts", .size = 4}, {.name = "inside", .size = 4}}};
@@ -82,7 +90,8 @@ static void hierarchy_carries_the_small_piece_across(void **state)
     int64_t inside = 2 * US + n * 3 / 4 * 100, across = 2 * (3 * 10 * US + n / 4 * 3 / 4 * BYTE);
     for (int swap = 0; swap < 2; swap++) {
         uint8_t axes[2] = {(uint8_t)swap, (uint8_t)!swap};
-        expect(cost_collective_price(&machine, &m, SPMD_ALL_REDUCE, axes, 2, n), 2 * inside + across, "hierarchical");
+        expect(cost_collective_price(&machine, &m, SPMD_ALL_REDUCE, axes, 2, n), 2 * inside + across,
+               "hierarchical");
         expect(cost_collective_price(&machine, &m, SPMD_ALL_GATHER, axes, 2, n),
                inside + 20 * US + n / 4 * 3 / 4 * BYTE, "hierarchical");
     }
@@ -113,7 +122,8 @@ static void monotone_over_several_axes(void **state)
             for (int64_t p = 1; p <= 16; p *= 2) {
                 int64_t before = 0;
                 for (int64_t bytes = 1; bytes < INT64_C(1) << 36; bytes *= 3) {
-                    struct mesh m = {.axis_count = 2, .axes = {{.name = "x", .size = p}, {.name = "y", .size = 4}}};
+                    struct mesh m = {.axis_count = 2,
+                                     .axes = {{.name = "x", .size = p}, {.name = "y", .size = 4}}};
                     struct mesh wider = m;
                     struct cost_machine a, b;
                     struct error e;

@@ -1,6 +1,6 @@
 /* timeout: 120 */
-/* Evaluations of real modules: what is remembered equals what is computed afresh, in any order; the order of prices;
- * donation and baselines at the sizes the models have. */
+/* Evaluations of real modules: what is remembered equals what is computed afresh, in any order; the order of
+ * prices; donation and baselines at the sizes the models have. */
 #include "support.h"
 
 #include "cost/price.h"
@@ -62,10 +62,11 @@ static struct price price_afresh(const struct fixture *f, const struct plan *p)
     return out;
 }
 
-static const char *const models[] = {"small/t2b.mlir", "small/gns.mlir", "small/t2b_scan.mlir", "small/itx.mlir",
-                                     "small/unet.mlir", "small/gpt_torch.mlir"};
+static const char *const models[] = {"small/t2b.mlir", "small/gns.mlir",  "small/t2b_scan.mlir",
+                                     "small/itx.mlir", "small/unet.mlir", "small/gpt_torch.mlir"};
 
-/* A random walk: decisions are added until the plan is full, then it starts again; every price afresh and remembered. */
+/* A random walk: decisions are added until the plan is full, then it starts again; every price afresh and
+ * remembered. */
 static void session_equals_full_recomputation(void **state)
 {
     struct rng r = {.state = support_seed(7)};
@@ -93,10 +94,11 @@ static void session_equals_full_recomputation(void **state)
             ASSERT_OK(evaluator_price(one, &p, &again, NULL, &e), &e);
             assert_memory_equal(&fresh, &first, sizeof fresh);
             assert_memory_equal(&fresh, &again, sizeof fresh);
-            struct cost expected = price_cost(&fresh, evaluator_unsharded(f.evaluator), f.machine.memory_limit_bytes);
+            struct cost expected =
+                price_cost(&fresh, evaluator_unsharded(f.evaluator), f.machine.memory_limit_bytes);
             assert_true(c.c == expected.c && c.over_steps == expected.over_steps);
             assert_true(fresh.step_ps == fresh.compute_ps + fresh.exposed_ps);
-            assert_true(fresh.exposed_ps == fresh.communication_ps);   /* overlap 0 */
+            assert_true(fresh.exposed_ps == fresh.communication_ps); /* overlap 0 */
             assert_true(fresh.critical_path_ps <= fresh.step_ps && fresh.matmul_ps <= fresh.compute_ps);
             assert_true(fresh.peak_bytes >= fresh.argument_bytes + fresh.output_bytes - fresh.alias_bytes);
         }
@@ -106,7 +108,8 @@ static void session_equals_full_recomputation(void **state)
     }
 }
 
-/* Batch over both axes divides what the arguments hold of data, leaves parameters whole, and is faster than nothing. */
+/* Batch over both axes divides what the arguments hold of data, leaves parameters whole, and is faster than
+ * nothing. */
 static void replicated_is_the_unsharded_module(void **state)
 {
     struct fixture f;
@@ -135,7 +138,8 @@ static void replicated_is_the_unsharded_module(void **state)
     close_model(&f);
 }
 
-/* the scanned model's steps are counted once an iteration: its matmuls take as long as the rematerialised one's */
+/* the scanned model's steps are counted once an iteration: its matmuls take as long as the rematerialised
+ * one's */
 static void loops_multiply_time(void **state)
 {
     struct fixture scan, remat;

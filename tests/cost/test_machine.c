@@ -23,8 +23,9 @@ static struct cost_machine machine_of(const struct mesh *m, const char *device)
 
 static void catalogue_is_sorted_and_complete(void **state)
 {
-    static const char *const wanted[] = {"p100",   "v100",   "a100-40", "a100-80", "h100",    "h200",   "b200",
-                                         "tpu-v2", "tpu-v3", "tpu-v4",  "tpu-v5e", "tpu-v5p", "tpu-v6e"};
+    static const char *const wanted[] = {"p100",    "v100",    "a100-40", "a100-80", "h100",
+                                         "h200",    "b200",    "tpu-v2",  "tpu-v3",  "tpu-v4",
+                                         "tpu-v5e", "tpu-v5p", "tpu-v6e"};
     uint32_t count;
     const struct cost_device *all = cost_devices(&count);
     assert_int_equal(count, 13);
@@ -72,10 +73,10 @@ static void axes_inside_a_host_are_fast(void **state)
     struct cost_machine machine = machine_of(&m, "a100-40");
     assert_true(machine.links[0].bytes_per_s == 25e9 * 0.9 && machine.links[0].spans_hosts);
     assert_true(machine.links[1].bytes_per_s == 300e9 * 0.9 && !machine.links[1].spans_hosts);
-    m = mesh_of("b=2,m=4");   /* one host: both inside */
+    m = mesh_of("b=2,m=4"); /* one host: both inside */
     machine = machine_of(&m, "a100-40");
     assert_true(!machine.links[0].spans_hosts && !machine.links[1].spans_hosts);
-    m = mesh_of("b=4,m=6");   /* runs of 6 in hosts of 8: the second run lies in two hosts */
+    m = mesh_of("b=4,m=6"); /* runs of 6 in hosts of 8: the second run lies in two hosts */
     machine = machine_of(&m, "a100-40");
     assert_true(machine.links[0].spans_hosts && machine.links[1].spans_hosts);
     m = mesh_of("b=4,m=4");
@@ -94,7 +95,8 @@ static void explicit_links_win(void **state)
     assert_int_equal(machine.links[0].latency_ps, 7000000);
 }
 
-/* Two dimensions for three axes: the outer two share the first, and the rings of a lie b's size side by side. */
+/* Two dimensions for three axes: the outer two share the first, and the rings of a lie b's size side by side.
+ */
 static void axes_beyond_the_torus_share_links(void **state)
 {
     struct mesh m = mesh_of("a=4,b=2,c=8");
@@ -104,7 +106,7 @@ static void axes_beyond_the_torus_share_links(void **state)
     assert_true(machine.links[2].bytes_per_s == 50e9 * 0.9);
     machine = machine_of(&m, "tpu-v5p");
     assert_true(machine.links[0].bytes_per_s == 100e9 * 0.9);
-    m = mesh_of("a=4,one=1,c=8");   /* an axis of one device needs no dimension */
+    m = mesh_of("a=4,one=1,c=8"); /* an axis of one device needs no dimension */
     machine = machine_of(&m, "tpu-v5e");
     assert_true(machine.links[0].bytes_per_s == 50e9 * 0.9);
 }
@@ -140,10 +142,14 @@ static void overrides_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(catalogue_is_sorted_and_complete), cmocka_unit_test(unknown_device_names_the_known),
-        cmocka_unit_test(memory_limit_defaults_to_nine_tenths), cmocka_unit_test(axes_inside_a_host_are_fast),
-        cmocka_unit_test(explicit_links_win), cmocka_unit_test(axes_beyond_the_torus_share_links),
-        cmocka_unit_test(slowest_axis_comes_first), cmocka_unit_test(overrides_are_checked),
+        cmocka_unit_test(catalogue_is_sorted_and_complete),
+        cmocka_unit_test(unknown_device_names_the_known),
+        cmocka_unit_test(memory_limit_defaults_to_nine_tenths),
+        cmocka_unit_test(axes_inside_a_host_are_fast),
+        cmocka_unit_test(explicit_links_win),
+        cmocka_unit_test(axes_beyond_the_torus_share_links),
+        cmocka_unit_test(slowest_axis_comes_first),
+        cmocka_unit_test(overrides_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,8 @@ static void expect_peak(struct toy *t, int64_t bytes)
     toy_release(t);
 }
 
-/* x and w live throughout; h = dot(x, w) is written over by its own square root; the result is the caller's */
+/* x and w live throughout; h = dot(x, w) is written over by its own square root; the result is the caller's
+ */
 static void elementwise_works_in_place(void **state)
 {
     struct toy t;
@@ -142,7 +143,7 @@ static void collective_holds_operand_and_result(void **state)
 static void loop_carries_once(void **state)
 {
     static const char *const ops[] = {"stablehlo.sort", "stablehlo.add", "stablehlo.sort"};
-    for (int way = 0; way < 3; way++) {   /* n reads the old value: not at all, in place, out of place */
+    for (int way = 0; way < 3; way++) { /* n reads the old value: not at all, in place, out of place */
         struct toy t;
         toy_begin(&t, 1, (int64_t[]){K}, NULL);
         uint32_t init = TOY_OP(&t, "sort", 8 * K, 0);
@@ -159,7 +160,8 @@ static void loop_carries_once(void **state)
         uint32_t y = TOY_OP(&t, "sort", K, result);
         (void)c;
         TOY_END(&t, y);
-        /* argument, result, carry, outer (to the loop's end), a, and the unused c or n until the old value was read */
+        /* argument, result, carry, outer (to the loop's end), a, and the unused c or n until the old value
+         * was read */
         expect_peak(&t, (1 + 1 + 8 + 2 + 4 + (way == 2 ? 8 : 1)) * KB);
     }
 }
@@ -177,10 +179,18 @@ static void matmul_roofline(void **state)
                                   ir_build_tensor_type(t.builder, IR_BF16, 2, out)};
     uint32_t values[2];
     for (int i = 0; i < 2; i++)
-        values[i] = ir_builder_result(t.builder, ir_build_op(t.builder, &(struct ir_op_spec){
-            .name = "stablehlo.sort", .operands = &zero, .operand_count = 1, .result_types = &types[i], .result_count = 1}), 0);
-    uint32_t op = ir_build_op(t.builder, &(struct ir_op_spec){.name = "stablehlo.dot", .operands = values,
-        .operand_count = 2, .result_types = &types[2], .result_count = 1});
+        values[i] = ir_builder_result(t.builder,
+                                      ir_build_op(t.builder, &(struct ir_op_spec){.name = "stablehlo.sort",
+                                                                                  .operands = &zero,
+                                                                                  .operand_count = 1,
+                                                                                  .result_types = &types[i],
+                                                                                  .result_count = 1}),
+                                      0);
+    uint32_t op = ir_build_op(t.builder, &(struct ir_op_spec){.name = "stablehlo.dot",
+                                                              .operands = values,
+                                                              .operand_count = 2,
+                                                              .result_types = &types[2],
+                                                              .result_count = 1});
     uint32_t y = toy_step(&t, SPMD_OP, op, (uint32_t[]){0, 1}, 2, 1, 64);
     t.local.steps[0].cells = 0;
     t.local.cells[0] = (struct plan_cell){1, 0};
@@ -213,7 +223,8 @@ static void only_matmuls_with_weight_zero(void **state)
     toy_release(&t);
 }
 
-/* Two collectives of different axes and a sort that needs neither: they run beside each other as far as overlap allows. */
+/* Two collectives of different axes and a sort that needs neither: they run beside each other as far as
+ * overlap allows. */
 static void overlap_hides_collectives(void **state)
 {
     struct toy t;
@@ -299,10 +310,11 @@ static void branch_counts_its_slowest_region(void **state)
 static void cost_orders_by_memory_first(void **state)
 {
     struct price unsharded = {.step_ps = 1000, .peak_bytes = 5000};
-    struct price fast_big = {.step_ps = 100, .peak_bytes = 1001}, slow_small = {.step_ps = 999, .peak_bytes = 1000};
+    struct price fast_big = {.step_ps = 100, .peak_bytes = 1001},
+                 slow_small = {.step_ps = 999, .peak_bytes = 1000};
     struct cost a = price_cost(&fast_big, &unsharded, 1000), b = price_cost(&slow_small, &unsharded, 1000);
     struct hash128 zero = {0, 0}, one = {0, 1};
-    assert_int_equal(a.over_steps, 1);   /* one byte over counts as 1 % */
+    assert_int_equal(a.over_steps, 1); /* one byte over counts as 1 % */
     assert_int_equal(b.over_steps, 0);
     assert_true(cost_compare(b, zero, a, zero) < 0);
     /* C = RT + 10 (peak - limit) / limit */

@@ -35,7 +35,8 @@ static inline void toy_begin(struct toy *t, uint32_t arguments, const int64_t *f
                                               ir_build_int(t->builder, alias ? alias[a] : 0, "i32"));
         dictionaries[a] = ir_build_dictionary(t->builder, &entry, alias && alias[a] >= 0 ? 1 : 0);
     }
-    struct ir_attr attr = ir_build_named(t->builder, "arg_attrs", ir_build_array(t->builder, dictionaries, arguments));
+    struct ir_attr attr =
+        ir_build_named(t->builder, "arg_attrs", ir_build_array(t->builder, dictionaries, arguments));
     ir_build_begin(t->builder, &(struct ir_op_spec){.name = "builtin.module"});
     ir_build_region(t->builder);
     ir_build_block(t->builder, NULL, 0);
@@ -48,18 +49,25 @@ static inline void toy_begin(struct toy *t, uint32_t arguments, const int64_t *f
     t->local.operands = mem_zalloc(256, sizeof *t->local.operands);
     t->local.cells = mem_zalloc(128, sizeof *t->local.cells);
     for (uint32_t a = 0; a < arguments; a++)
-        t->local.values[t->local.value_count++] = (struct spmd_value){.origin = a, .step = SPMD_NONE, .bytes = 4 * floats[a]};
+        t->local.values[t->local.value_count++] =
+            (struct spmd_value){.origin = a, .step = SPMD_NONE, .bytes = 4 * floats[a]};
     t->local.argument_count = arguments;
 }
 
 /* A step with results of the given numbers of floats; returns its first result. */
-static inline uint32_t toy_step(struct toy *t, uint8_t kind, uint32_t op, const uint32_t *operands, uint32_t count,
-                                uint32_t results, int64_t floats)
+static inline uint32_t toy_step(struct toy *t, uint8_t kind, uint32_t op, const uint32_t *operands,
+                                uint32_t count, uint32_t results, int64_t floats)
 {
     struct spmd_local *l = &t->local;
     struct spmd_step *s = &l->steps[l->step_count];
-    *s = (struct spmd_step){.kind = kind, .op = op, .cells = SPMD_NONE, .operands = l->operand_count,
-                            .operand_count = count, .results = l->value_count, .result_count = results, .trips = 1};
+    *s = (struct spmd_step){.kind = kind,
+                            .op = op,
+                            .cells = SPMD_NONE,
+                            .operands = l->operand_count,
+                            .operand_count = count,
+                            .results = l->value_count,
+                            .result_count = results,
+                            .trips = 1};
     for (uint32_t o = 0; o < count; o++)
         l->operands[l->operand_count++] = operands[o];
     for (uint32_t r = 0; r < results; r++)
@@ -68,24 +76,31 @@ static inline uint32_t toy_step(struct toy *t, uint8_t kind, uint32_t op, const 
     return s->results;
 }
 
-/* An op of the program with one result, and its step. Operands are values of the local program; in the program itself
- * all ops read argument 0, which the price does not look at. */
-static inline uint32_t toy_op(struct toy *t, const char *name, const uint32_t *operands, uint32_t count, int64_t floats)
+/* An op of the program with one result, and its step. Operands are values of the local program; in the
+ * program itself all ops read argument 0, which the price does not look at. */
+static inline uint32_t toy_op(struct toy *t, const char *name, const uint32_t *operands, uint32_t count,
+                              int64_t floats)
 {
     uint32_t type = ir_build_tensor_type(t->builder, IR_F32, 1, &floats), zeros[8] = {0};
-    uint32_t op = ir_build_op(t->builder, &(struct ir_op_spec){.name = name, .operands = zeros, .operand_count = count,
-                                                              .result_types = &type, .result_count = 1});
+    uint32_t op = ir_build_op(t->builder, &(struct ir_op_spec){.name = name,
+                                                               .operands = zeros,
+                                                               .operand_count = count,
+                                                               .result_types = &type,
+                                                               .result_count = 1});
     return toy_step(t, SPMD_OP, op, operands, count, 1, floats);
 }
-#define TOY_OP(t, name, floats, ...)                                                                          \
-    toy_op(t, "stablehlo." name, (uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), floats)
-#define TOY_STEP(t, kind, results, floats, ...)                                                               \
-    toy_step(t, kind, 0, (uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), results, floats)
+#define TOY_OP(t, name, floats, ...)                                                                         \
+    toy_op(t, "stablehlo." name, (uint32_t[]){__VA_ARGS__},                                                  \
+           sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), floats)
+#define TOY_STEP(t, kind, results, floats, ...)                                                              \
+    toy_step(t, kind, 0, (uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t),    \
+             results, floats)
 
 static inline void toy_end(struct toy *t, const uint32_t *returns, uint32_t count)
 {
     uint32_t zeros[16] = {0};
-    ir_build_op(t->builder, &(struct ir_op_spec){.name = "func.return", .operands = zeros, .operand_count = count});
+    ir_build_op(t->builder,
+                &(struct ir_op_spec){.name = "func.return", .operands = zeros, .operand_count = count});
     ir_build_end_block(t->builder);
     ir_build_end_region(t->builder);
     ir_build_end(t->builder);
@@ -99,7 +114,8 @@ static inline void toy_end(struct toy *t, const uint32_t *returns, uint32_t coun
     t->local.nda = &t->nda;
     toy_step(t, SPMD_RESULT, 0, returns, count, 0, 0);
 }
-#define TOY_END(t, ...) toy_end(t, (uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+#define TOY_END(t, ...)                                                                                      \
+    toy_end(t, (uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
 static inline struct price toy_price(struct toy *t)
 {
