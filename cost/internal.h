@@ -1,9 +1,13 @@
 /* What the parts of the price share: facts of the program's ops, and the working memory of one pricing.
  *
- * A pricing is three passes over the steps of the local program, none of which allocates once the arrays have
- * grown: fusion.c    backward: how each value is used, hence what fuses; forward: the buffers every value
- * reads from roofline.c  time of each step from the bytes and FLOPs that remain memory.c    live ranges of
- * the buffers, and where results, loop carries and donated arguments share one */
+ * A pricing is three passes, none of which allocates once the arrays have grown.
+ *
+ * fusion.c: backward over the steps, how each value is used, hence what fuses; forward, the buffers that every
+ * kernel reads.
+ *
+ * roofline.c: the time of each kernel from the bytes and FLOPs that remain.
+ *
+ * memory.c: live ranges of the buffers, and where results, loop carries and donated arguments share one. */
 #ifndef TOAST_COST_INTERNAL_H
 #define TOAST_COST_INTERNAL_H
 
