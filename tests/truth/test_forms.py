@@ -4,7 +4,7 @@
 """Random plans and one expert plan of every small model in all three forms, run by XLA on eight CPU devices against the unsharded run.
 
 Few plans a model (bench/truth.py runs many), seeded, on meshes 8, 4x2 and 2x2x2 in turn; one plan with devices in
-another order, one with out-of-range indices where the model has any. $TOAST_TRUTH_SECONDS bounds the time (900): models
+another order, one with out-of-range indices where the model has any. $TOAST_TRUTH_SECONDS bounds the time (480): models
 that it leaves out are named and fail the test only if nothing ran.
 """
 import os
@@ -21,7 +21,7 @@ PLANS = {"mlp": 6, "paper_attention": 6, "itx": 3, "gpt_torch": 3, "t2b_flat": 1
 
 
 def main():
-    limit = float(os.environ.get("TOAST_TRUTH_SECONDS", "900"))
+    limit = float(os.environ.get("TOAST_TRUTH_SECONDS", "480"))
     seed = int(os.environ.get("TOAST_SEED", "1"))
     names = sys.argv[1:]
     start, bad, ran, left_out = time.time(), [], 0, []

@@ -16,7 +16,7 @@ import programs  # noqa: E402
 
 
 def main():
-    seed, plans = int(os.environ.get("TOAST_SEED", "1")), int(os.environ.get("TOAST_TRUTH_PLANS", "6"))
+    seed, plans = int(os.environ.get("TOAST_SEED", "1")), int(os.environ.get("TOAST_TRUTH_PLANS", "3"))
     names, bad, ran, start = sys.argv[1:], [], 0, time.time()
     print(f"seed {seed}, {plans} plans a program", flush=True)
     with tempfile.TemporaryDirectory() as folder:
