@@ -2,14 +2,14 @@
  *
  *   bench_read [--small] [MODEL...]        from the root of the repository; --small leaves the 100 MB out
  *
- * Two kinds are generated: `ops`, a chain of the ops of a train step, some 110 bytes each, and `constants`, hex
- * constants of 256 KiB. Times are processor time of the reader with its start (this machine may be shared) and the
- * wall's; memory is the peak of the reader and of this process with text, image and view. The bound is 96 MiB + 12 x
- * text for both together. With mlir-opt-19 installed its time for parsing and printing the generic form stands
- * beside ours for reading the same text. */
+ * Two kinds are generated: `ops`, a chain of the ops of a train step, some 110 bytes each, and `constants`,
+ * hex constants of 256 KiB. Times are processor time of the reader with its start (this machine may be
+ * shared) and the wall's; memory is the peak of the reader and of this process with text, image and view. The
+ * bound is 96 MiB + 12 x text for both together. With mlir-opt-19 installed its time for parsing and printing
+ * the generic form stands beside ours for reading the same text. */
+#include "ir/read.h"
 #include "base/file.h"
 #include "ir/print.h"
-#include "ir/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 struct row {
     char name[48];
     size_t text, image, ops;
-    double wall_s, cpu_s, mlir_opt_s;   /* mlir_opt_s 0: not installed */
+    double wall_s, cpu_s, mlir_opt_s; /* mlir_opt_s 0: not installed */
     long reader_kib, self_kib;
 };
 
@@ -37,27 +37,43 @@ static double children_cpu(void)
 {
     struct rusage u;
     getrusage(RUSAGE_CHILDREN, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
 }
 
 static void generate_ops(struct text *t, size_t bytes)
 {
     unsigned k = 0, previous = 0;
-    text_add(t, "module @big {\n  func.func public @main(%arg0: tensor<64x2048xf32>, %arg1: tensor<2048x2048xbf16>) -> "
+    text_add(t, "module @big {\n  func.func public @main(%arg0: tensor<64x2048xf32>, %arg1: "
+                "tensor<2048x2048xbf16>) -> "
                 "tensor<64x2048xf32> {\n    %0 = stablehlo.abs %arg0 : tensor<64x2048xf32>\n");
     for (k = 1; t->size < bytes; k += 8) {
         text_printf(t, "    %%cst_%u = stablehlo.constant dense<%u.5> : tensor<f32>\n", k, k % 1000);
-        text_printf(t, "    %%%u = stablehlo.broadcast_in_dim %%cst_%u, dims = [] : (tensor<f32>) -> tensor<64x2048xf32>\n", k, k);
-        text_printf(t, "    %%%u = stablehlo.multiply %%%u, %%%u : tensor<64x2048xf32>\n", k + 1, previous, k);
-        text_printf(t, "    %%%u = stablehlo.convert %%%u : (tensor<64x2048xf32>) -> tensor<64x2048xbf16>\n", k + 2, k + 1);
-        text_printf(t, "    %%%u = stablehlo.dot_general %%%u, %%arg1, contracting_dims = [1] x [0], precision = [DEFAULT, "
-                       "DEFAULT] : (tensor<64x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<64x2048xf32>\n", k + 3, k + 2);
+        text_printf(t,
+                    "    %%%u = stablehlo.broadcast_in_dim %%cst_%u, dims = [] : (tensor<f32>) -> "
+                    "tensor<64x2048xf32>\n",
+                    k, k);
+        text_printf(t, "    %%%u = stablehlo.multiply %%%u, %%%u : tensor<64x2048xf32>\n", k + 1, previous,
+                    k);
+        text_printf(t, "    %%%u = stablehlo.convert %%%u : (tensor<64x2048xf32>) -> tensor<64x2048xbf16>\n",
+                    k + 2, k + 1);
+        text_printf(t,
+                    "    %%%u = stablehlo.dot_general %%%u, %%arg1, contracting_dims = [1] x [0], precision "
+                    "= [DEFAULT, "
+                    "DEFAULT] : (tensor<64x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<64x2048xf32>\n",
+                    k + 3, k + 2);
         text_printf(t, "    %%%u = stablehlo.add %%%u, %%%u : tensor<64x2048xf32>\n", k + 4, k + 3, k + 1);
-        text_printf(t, "    %%%u = stablehlo.reduce(%%%u init: %%cst_%u) applies stablehlo.add across dimensions = [1] : "
-                       "(tensor<64x2048xf32>, tensor<f32>) -> tensor<64xf32>\n", k + 5, k + 4, k);
-        text_printf(t, "    %%%u = stablehlo.broadcast_in_dim %%%u, dims = [0] : (tensor<64xf32>) -> tensor<64x2048xf32>\n",
+        text_printf(t,
+                    "    %%%u = stablehlo.reduce(%%%u init: %%cst_%u) applies stablehlo.add across "
+                    "dimensions = [1] : "
+                    "(tensor<64x2048xf32>, tensor<f32>) -> tensor<64xf32>\n",
+                    k + 5, k + 4, k);
+        text_printf(t,
+                    "    %%%u = stablehlo.broadcast_in_dim %%%u, dims = [0] : (tensor<64xf32>) -> "
+                    "tensor<64x2048xf32>\n",
                     k + 6, k + 5);
-        text_printf(t, "    %%%u = stablehlo.subtract %%%u, %%%u : tensor<64x2048xf32>\n", k + 7, k + 4, k + 6);
+        text_printf(t, "    %%%u = stablehlo.subtract %%%u, %%%u : tensor<64x2048xf32>\n", k + 7, k + 4,
+                    k + 6);
         previous = k + 7;
     }
     text_printf(t, "    return %%%u : tensor<64x2048xf32>\n  }\n}\n", previous);
@@ -66,15 +82,18 @@ static void generate_ops(struct text *t, size_t bytes)
 static void generate_constants(struct text *t, size_t bytes)
 {
     unsigned k = 0;
-    text_add(t, "module @big {\n  func.func public @main(%arg0: tensor<256x256xf32>) -> tensor<256x256xf32> {\n"
-                "    %0 = stablehlo.abs %arg0 : tensor<256x256xf32>\n");
+    text_add(t,
+             "module @big {\n  func.func public @main(%arg0: tensor<256x256xf32>) -> tensor<256x256xf32> {\n"
+             "    %0 = stablehlo.abs %arg0 : tensor<256x256xf32>\n");
     for (; t->size < bytes; k++) {
         char digits[9];
         snprintf(digits, sizeof digits, "%08X", k * 2654435761u);
         text_printf(t, "    %%c%u = stablehlo.constant dense<\"0x", k);
         for (int i = 0; i < 256 * 256; i++)
             text_add_n(t, digits, 8);
-        text_printf(t, "\"> : tensor<256x256xf32>\n    %%%u = stablehlo.add %%%u, %%c%u : tensor<256x256xf32>\n", k + 1, k, k);
+        text_printf(t,
+                    "\"> : tensor<256x256xf32>\n    %%%u = stablehlo.add %%%u, %%c%u : tensor<256x256xf32>\n",
+                    k + 1, k, k);
     }
     text_printf(t, "    return %%%u : tensor<256x256xf32>\n  }\n}\n", k);
 }
@@ -86,7 +105,8 @@ static double mlir_opt(const char *text, size_t size)
     int fd = mkstemp(path);
     double before = children_cpu();
     bool written = fd >= 0 && write(fd, text, size) == (ssize_t)size;
-    char *command = mem_printf("mlir-opt-19 --allow-unregistered-dialect --mlir-print-op-generic %s -o /dev/null 2>/dev/null", path);
+    char *command = mem_printf(
+        "mlir-opt-19 --allow-unregistered-dialect --mlir-print-op-generic %s -o /dev/null 2>/dev/null", path);
     int status = written ? system(command) : -1;
     double taken = children_cpu() - before;
     free(command);
@@ -188,8 +208,8 @@ static bool run(const char *what, bool generic, struct row *r)
 static void print_row(const struct row *r)
 {
     double mb = (double)r->text / 1e6, bound = 96 * 1024 + 12 * (double)r->text / 1024;
-    printf("| %-26s | %7.2f | %8zu | %6.3f | %6.3f | %6.1f | %7.1f | %6.1f | %5.2f |", r->name, mb, r->ops, r->wall_s, r->cpu_s,
-           mb / r->cpu_s, (double)r->reader_kib / 1024, (double)r->self_kib / 1024,
+    printf("| %-26s | %7.2f | %8zu | %6.3f | %6.3f | %6.1f | %7.1f | %6.1f | %5.2f |", r->name, mb, r->ops,
+           r->wall_s, r->cpu_s, mb / r->cpu_s, (double)r->reader_kib / 1024, (double)r->self_kib / 1024,
            (double)(r->reader_kib + r->self_kib) / bound);
     if (r->mlir_opt_s > 0)
         printf(" %6.1f |\n", mb / r->mlir_opt_s);
@@ -200,13 +220,15 @@ static void print_row(const struct row *r)
 
 int main(int argc, char **argv)
 {
-    static const char *const standard[] = {"tests/models/mlp.mlir", "tests/models/t2b.mlir.gz", "tests/models/t7b.mlir.gz",
-                                           "tests/models/gpt.mlir.gz"};
-    static const char *const generated[] = {"ops 1", "ops 10", "ops 100", "constants 1", "constants 10", "constants 100"};
+    static const char *const standard[] = {"tests/models/mlp.mlir", "tests/models/t2b.mlir.gz",
+                                           "tests/models/t7b.mlir.gz", "tests/models/gpt.mlir.gz"};
+    static const char *const generated[] = {"ops 1",       "ops 10",       "ops 100",
+                                            "constants 1", "constants 10", "constants 100"};
     bool small = argc > 1 && strcmp(argv[1], "--small") == 0;
     char **given = argv + 1 + small;
     int count = argc - 1 - small, failed = 0;
-    printf("| module                     |      MB |      ops | wall s |  cpu s |   MB/s | reader MiB | here MiB | of bound | mlir-opt-19 MB/s |\n"
+    printf("| module                     |      MB |      ops | wall s |  cpu s |   MB/s | reader MiB | here "
+           "MiB | of bound | mlir-opt-19 MB/s |\n"
            "|---|---|---|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < (count ? count : 4); i++)
         for (int generic = 0; generic < 2; generic++) {

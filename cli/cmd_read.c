@@ -7,16 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: toast read FILE... [--generic] [-o DIR]\n\n"
-    "Reads StableHLO text (pretty or generic, gzip too, - is standard input) and prints the module as it was\n"
-    "understood, in MLIR's generic form. A file that is refused gets a message FILE:LINE:COLUMN: on stderr; the\n"
-    "others are still read, and the exit status is 6.\n\n"
-    "  --generic             generic form (the only one, and the default)\n"
-    "  -o DIR                write DIR/NAME.mlir for each file, made when absent; standard output when absent\n\n"
-    "examples:\n"
-    "  toast read model.mlir --generic\n"
-    "  toast read models/*.mlir.gz --generic -o understood/\n";
+static const char usage[] = "usage: toast read FILE... [--generic] [-o DIR]\n\n"
+                            "Reads StableHLO text (pretty or generic, gzip too, - is standard input) and "
+                            "prints the module as it was\n"
+                            "understood, in MLIR's generic form. A file that is refused gets a message "
+                            "FILE:LINE:COLUMN: on stderr; the\n"
+                            "others are still read, and the exit status is 6.\n\n"
+                            "  --generic             generic form (the only one, and the default)\n"
+                            "  -o DIR                write DIR/NAME.mlir for each file, made when absent; "
+                            "standard output when absent\n\n"
+                            "examples:\n"
+                            "  toast read model.mlir --generic\n"
+                            "  toast read models/*.mlir.gz --generic -o understood/\n";
 
 /* DIR/NAME without the folder and without .gz; owned */
 static char *output_path(const char *directory, const char *file)

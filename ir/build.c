@@ -1,62 +1,18 @@
 /* The builder: growing arrays, interned strings and types, a stack of what is open.
  *
- * In a program the ops of a block, the blocks of a region and the regions of an op are consecutive, but they nest
- * while they are built. So the children of whatever is open wait on three stacks (ops, blocks, regions) and move to
- * the program when their parent closes; only then are `block` and `region` of the children known and filled in.
- * Ops, values, attributes and types never move. */
-#include "ir/build.h"
+ * In a program the ops of a block, the blocks of a region and the regions of an op are consecutive, but they
+ * nest while they are built. So the children of whatever is open wait on three stacks (ops, blocks, regions)
+ * and move to the program when their parent closes; only then are `block` and `region` of the children known
+ * and filled in. Ops, values, attributes and types never move. */
+#include "ir/builder.h"
 
 #include "base/hash.h"
-#include "ir/image.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum frame_kind { FRAME_OP, FRAME_REGION, FRAME_BLOCK };
-
-struct frame {
-    enum frame_kind kind;
-    uint32_t op;               /* FRAME_OP */
-    size_t base;               /* where its children begin on their stack */
-    uint32_t args, arg_count;  /* FRAME_BLOCK */
-};
-
-/* What has been copied from another program already: its index there -> index here + 1. */
-struct copies {
-    const void *image;
-    VEC(uint32_t) types;
-    VEC(uint32_t) constants;
-};
-
-struct ir_builder {
-    VEC(struct ir_string) strings;
-    VEC(struct ir_type) types;
-    VEC(struct ir_value) values;
-    VEC(struct ir_op) ops;
-    VEC(struct ir_region) regions;
-    VEC(struct ir_block) blocks;
-    VEC(struct ir_attr) attrs;
-    VEC(struct ir_constant) constants;
-    VEC(uint32_t) operands;
-    VEC(uint32_t) block_ops;
-    VEC(int64_t) ints;
-    VEC(struct ir_value_location) value_locations;
-    VEC(char) characters;
-    VEC(unsigned char) bytes;
-
-    VEC(uint32_t) slots;            /* hash table of strings: index + 1 */
-    VEC(uint32_t) type_of_string;   /* index + 1, by string */
-    VEC(uint16_t) code_of_string;   /* opcode + 1, by string */
-
-    VEC(struct frame) frames;
-    VEC(uint32_t) open_ops;
-    VEC(struct ir_block) open_blocks;
-    VEC(struct ir_region) open_regions;
-    struct copies copies;
-};
 
 struct ir_builder *ir_builder_create(void)
 {
@@ -135,7 +91,8 @@ static enum ir_element element_named(const char *name, size_t size)
     return IR_ELEMENT_OTHER;
 }
 
-/* `2x?x3xf32`: sizes are pushed to ints; returns where the element type begins, NULL when it is not so spelt */
+/* `2x?x3xf32`: sizes are pushed to ints; returns where the element type begins, NULL when it is not so spelt
+ */
 static const char *parse_sizes(struct ir_builder *b, const char *at, const char *end, struct ir_type *t)
 {
     if (end - at > 2 && at[0] == '*' && at[1] == 'x') {
@@ -187,7 +144,8 @@ static void decode_type(struct ir_builder *b, const char *text, size_t size, str
             return;
         }
         for (int depth = 0; stop < end && (*stop != ',' || depth); stop++)
-            depth += (*stop == '<' || *stop == '(' || *stop == '[') - (*stop == '>' || *stop == ')' || *stop == ']');
+            depth += (*stop == '<' || *stop == '(' || *stop == '[') -
+                     (*stop == '>' || *stop == ')' || *stop == ']');
         if (stop < end)
             t->flags |= IR_TYPE_ENCODED;
         t->kind = IR_TYPE_TENSOR;
@@ -209,7 +167,8 @@ uint32_t ir_build_type(struct ir_builder *b, const char *text, size_t size)
     return (uint32_t)b->types.count - 1;
 }
 
-uint32_t ir_build_tensor_type(struct ir_builder *b, enum ir_element element, uint32_t rank, const int64_t *dims)
+uint32_t ir_build_tensor_type(struct ir_builder *b, enum ir_element element, uint32_t rank,
+                              const int64_t *dims)
 {
     char small[512];
     size_t n = 7;
@@ -219,231 +178,6 @@ uint32_t ir_build_tensor_type(struct ir_builder *b, enum ir_element element, uin
         n += (size_t)snprintf(small + n, sizeof small - n, "%lldx", (long long)dims[i]);
     n += (size_t)snprintf(small + n, sizeof small - n, "%s>", ir_element_name(element));
     return ir_build_type(b, small, n);
-}
-
-/* ---------------------------------------------------------------- attributes */
-static const struct ir_attr no_attr = {.name = IR_NONE, .type = IR_NONE};
-
-struct ir_attr ir_build_unit(struct ir_builder *b)
-{
-    struct ir_attr a = no_attr;
-    a.kind = IR_ATTR_UNIT;
-    return a;
-}
-
-struct ir_attr ir_build_bool(struct ir_builder *b, bool value)
-{
-    struct ir_attr a = no_attr;
-    a.kind = IR_ATTR_BOOL;
-    a.value = value;
-    return a;
-}
-
-struct ir_attr ir_build_int(struct ir_builder *b, int64_t value, const char *type)
-{
-    struct ir_attr a = no_attr;
-    a.kind = IR_ATTR_INT;
-    a.value = value;
-    a.type = ir_build_type(b, type, strlen(type));
-    return a;
-}
-
-static struct ir_attr of_string(enum ir_attr_kind kind, uint32_t string)
-{
-    struct ir_attr a = no_attr;
-    a.kind = kind;
-    a.first = string;
-    return a;
-}
-
-struct ir_attr ir_build_str(struct ir_builder *b, const char *text)
-{
-    return of_string(IR_ATTR_STRING, ir_build_cstring(b, text));
-}
-
-struct ir_attr ir_build_symbol(struct ir_builder *b, const char *symbol)
-{
-    return of_string(IR_ATTR_SYMBOL, ir_build_cstring(b, symbol));
-}
-
-struct ir_attr ir_build_text(struct ir_builder *b, const char *text)
-{
-    return of_string(IR_ATTR_TEXT, ir_build_cstring(b, text));
-}
-
-static struct ir_attr of_ints(struct ir_builder *b, enum ir_attr_kind kind, const int64_t *ints, uint32_t count,
-                              const char *type)
-{
-    struct ir_attr a = no_attr;
-    a.kind = kind;
-    a.type = ir_build_type(b, type, strlen(type));
-    a.first = (uint32_t)b->ints.count;
-    a.count = count;
-    for (uint32_t i = 0; i < count; i++)
-        VEC_PUSH(&b->ints, ints[i]);
-    return a;
-}
-
-struct ir_attr ir_build_ints(struct ir_builder *b, const int64_t *ints, uint32_t count)
-{
-    return of_ints(b, IR_ATTR_INTS, ints, count, "i64");
-}
-
-struct ir_attr ir_build_bools(struct ir_builder *b, const int64_t *bits, uint32_t count)
-{
-    return of_ints(b, IR_ATTR_BOOLS, bits, count, "i1");
-}
-
-struct ir_attr ir_build_type_attr(struct ir_builder *b, uint32_t type)
-{
-    struct ir_attr a = no_attr;
-    a.kind = IR_ATTR_TYPE;
-    a.type = type;
-    return a;
-}
-
-struct ir_attr ir_build_dense_room(struct ir_builder *b, uint32_t type, size_t size, bool splat, unsigned char **bytes)
-{
-    size_t offset = (b->bytes.count + 7) & ~(size_t)7;
-    VEC_RESERVE(&b->bytes, offset + size);
-    if (offset > b->bytes.count)
-        memset(b->bytes.at + b->bytes.count, 0, offset - b->bytes.count);
-    b->bytes.count = offset + size;
-    struct ir_constant k = {.offset = offset, .size = size, .splat = splat};
-    k.element_bytes = ir_element_storage((enum ir_element)b->types.at[type].element);
-    VEC_PUSH(&b->constants, k);
-    *bytes = b->bytes.at + offset;
-    struct ir_attr a = no_attr;
-    a.kind = IR_ATTR_DENSE;
-    a.type = type;
-    a.first = (uint32_t)b->constants.count - 1;
-    return a;
-}
-
-struct ir_attr ir_build_dense(struct ir_builder *b, uint32_t type, const void *bytes, size_t size, bool splat)
-{
-    unsigned char *room;
-    struct ir_attr a = ir_build_dense_room(b, type, size, splat, &room);
-    if (size)
-        memcpy(room, bytes, size);
-    return a;
-}
-
-static struct ir_attr of_attrs(struct ir_builder *b, enum ir_attr_kind kind, const struct ir_attr *items, uint32_t count)
-{
-    struct ir_attr a = no_attr;
-    a.kind = kind;
-    a.first = (uint32_t)b->attrs.count;
-    a.count = count;
-    for (uint32_t i = 0; i < count; i++)
-        VEC_PUSH(&b->attrs, items[i]);
-    return a;
-}
-
-struct ir_attr ir_build_array(struct ir_builder *b, const struct ir_attr *items, uint32_t count)
-{
-    struct ir_attr a = of_attrs(b, IR_ATTR_ARRAY, items, count);
-    for (uint32_t i = 0; i < count; i++)
-        b->attrs.at[a.first + i].name = IR_NONE;
-    return a;
-}
-
-struct ir_attr ir_build_dictionary(struct ir_builder *b, const struct ir_attr *entries, uint32_t count)
-{
-    return of_attrs(b, IR_ATTR_DICTIONARY, entries, count);
-}
-
-struct ir_attr ir_build_named(struct ir_builder *b, const char *name, struct ir_attr attr)
-{
-    attr.name = ir_build_cstring(b, name);
-    return attr;
-}
-
-/* ---------------------------------------------------------------- copies from another program */
-static void copies_from(struct ir_builder *b, const struct ir_program *from)
-{
-    struct copies *c = &b->copies;
-    if (c->image == from->image && c->types.count == from->type_count && c->image)
-        return;
-    c->image = from->image;
-    VEC_RESERVE(&c->types, from->type_count);
-    VEC_RESERVE(&c->constants, from->constant_count);
-    c->types.count = from->type_count;
-    c->constants.count = from->constant_count;
-    if (from->type_count)
-        memset(c->types.at, 0, from->type_count * sizeof *c->types.at);
-    if (from->constant_count)
-        memset(c->constants.at, 0, from->constant_count * sizeof *c->constants.at);
-}
-
-uint32_t ir_build_copy_type(struct ir_builder *b, const struct ir_program *from, uint32_t type)
-{
-    copies_from(b, from);
-    if (!b->copies.types.at[type]) {
-        const struct ir_string *s = &from->strings[from->types[type].text];
-        uint32_t made = ir_build_type(b, from->characters + s->offset, s->size);
-        b->copies.types.at[type] = made + 1;
-    }
-    return b->copies.types.at[type] - 1;
-}
-
-static uint32_t copy_string(struct ir_builder *b, const struct ir_program *from, uint32_t string)
-{
-    if (string == IR_NONE)
-        return IR_NONE;
-    const struct ir_string *s = &from->strings[string];
-    return ir_build_string(b, from->characters + s->offset, s->size);
-}
-
-static uint32_t copy_constant(struct ir_builder *b, const struct ir_program *from, uint32_t constant, uint32_t type)
-{
-    if (!b->copies.constants.at[constant]) {
-        const struct ir_constant *k = &from->constants[constant];
-        struct ir_attr made = ir_build_dense(b, type, from->bytes + k->offset, (size_t)k->size, k->splat);
-        b->copies.constants.at[constant] = made.first + 1;
-    }
-    return b->copies.constants.at[constant] - 1;
-}
-
-struct ir_attr ir_build_copy_attr(struct ir_builder *b, const struct ir_program *from, const struct ir_attr *attr)
-{
-    struct ir_attr a = *attr;
-    a.name = copy_string(b, from, attr->name);
-    if (attr->type != IR_NONE)
-        a.type = ir_build_copy_type(b, from, attr->type);
-    switch ((enum ir_attr_kind)attr->kind) {
-    case IR_ATTR_UNIT:
-    case IR_ATTR_BOOL:
-    case IR_ATTR_INT:
-    case IR_ATTR_TYPE:
-        break;
-    case IR_ATTR_FLOAT:
-    case IR_ATTR_STRING:
-    case IR_ATTR_SYMBOL:
-    case IR_ATTR_TEXT:
-        a.first = copy_string(b, from, attr->first);
-        break;
-    case IR_ATTR_INTS:
-    case IR_ATTR_BOOLS:
-        a.first = (uint32_t)b->ints.count;
-        for (uint32_t i = 0; i < attr->count; i++)
-            VEC_PUSH(&b->ints, from->ints[attr->first + i]);
-        break;
-    case IR_ATTR_DENSE:
-        copies_from(b, from);
-        a.first = copy_constant(b, from, attr->first, a.type);
-        break;
-    case IR_ATTR_ARRAY:
-    case IR_ATTR_DICTIONARY: {
-        struct ir_attr *items = mem_zalloc(attr->count, sizeof *items);
-        for (uint32_t i = 0; i < attr->count; i++)
-            items[i] = ir_build_copy_attr(b, from, &from->attrs[attr->first + i]);
-        a.first = of_attrs(b, IR_ATTR_ARRAY, items, attr->count).first;
-        free(items);
-        break;
-    }
-    }
-    return a;
 }
 
 /* ---------------------------------------------------------------- ops, regions, blocks */
@@ -492,7 +226,7 @@ uint32_t ir_build_op(struct ir_builder *b, const struct ir_op_spec *s)
     o.result_count = s->result_count;
     for (uint32_t i = 0; i < s->result_count; i++)
         value_new(b, s->result_types[i], index, i);
-    o.attrs = of_attrs(b, IR_ATTR_DICTIONARY, s->attrs, s->attr_count).first;
+    o.attrs = builder_attrs(b, IR_ATTR_DICTIONARY, s->attrs, s->attr_count).first;
     o.attr_count = s->attr_count;
     o.regions = (uint32_t)b->regions.count;
     VEC_PUSH(&b->ops, o);
@@ -526,7 +260,8 @@ uint32_t ir_build_block(struct ir_builder *b, const uint32_t *arg_types, uint32_
 void ir_build_value_location(struct ir_builder *b, uint32_t value, const char *text, size_t size)
 {
     struct ir_value_location l = {value, ir_build_string(b, text, size)};
-    BASE_CHECK(!b->value_locations.count || b->value_locations.at[b->value_locations.count - 1].value < value);
+    BASE_CHECK(!b->value_locations.count ||
+               b->value_locations.at[b->value_locations.count - 1].value < value);
     VEC_PUSH(&b->value_locations, l);
 }
 
@@ -603,8 +338,8 @@ uint32_t ir_builder_value_type(const struct ir_builder *b, uint32_t value)
 struct ir_program ir_builder_view(const struct ir_builder *b)
 {
     struct ir_program p = {0};
-#define X(array, number, type)                                                                                \
-    p.array = b->array.at;                                                                                    \
+#define X(array, number, type)                                                                               \
+    p.array = b->array.at;                                                                                   \
     p.number = b->array.count;
     IR_IMAGE_SECTIONS(X)
 #undef X
@@ -613,8 +348,9 @@ struct ir_program ir_builder_view(const struct ir_builder *b)
 
 static void layout(const struct ir_builder *b, const uint8_t digest[32], struct ir_image_header *h)
 {
-    BASE_CHECK(b->frames.count == 0 && b->ops.count > 0 && b->ops.count < IR_NONE && b->values.count < IR_NONE &&
-               b->attrs.count < IR_NONE && b->operands.count < IR_NONE && b->ints.count < IR_NONE);
+    BASE_CHECK(b->frames.count == 0 && b->ops.count > 0 && b->ops.count < IR_NONE &&
+               b->values.count < IR_NONE && b->attrs.count < IR_NONE && b->operands.count < IR_NONE &&
+               b->ints.count < IR_NONE);
     memset(h, 0, sizeof *h);
     memcpy(h->magic, IR_IMAGE_MAGIC, sizeof h->magic);
     h->version = IR_IMAGE_VERSION;
@@ -622,10 +358,10 @@ static void layout(const struct ir_builder *b, const uint8_t digest[32], struct 
     if (digest)
         memcpy(h->digest, digest, sizeof h->digest);
     uint64_t offset = sizeof *h;
-#define X(array, number, type)                                                                                \
-    offset = (offset + 7) & ~(uint64_t)7;                                                                     \
-    h->section[IR_SECTION_##array].offset = offset;                                                           \
-    h->section[IR_SECTION_##array].count = b->array.count;                                                    \
+#define X(array, number, type)                                                                               \
+    offset = (offset + 7) & ~(uint64_t)7;                                                                    \
+    h->section[IR_SECTION_##array].offset = offset;                                                          \
+    h->section[IR_SECTION_##array].count = b->array.count;                                                   \
     offset += b->array.count * sizeof(type);
     IR_IMAGE_SECTIONS(X)
 #undef X
@@ -640,16 +376,16 @@ void ir_builder_finish(struct ir_builder *b, const uint8_t digest[32], struct ir
     memset(out, 0, sizeof *out);
     memcpy(image, &h, sizeof h);
     size_t end = sizeof h;
-#define X(array, number, type)                                                                                \
-    {                                                                                                         \
-        size_t at = (size_t)h.section[IR_SECTION_##array].offset, bytes = b->array.count * sizeof(type);      \
-        memset(image + end, 0, at - end);                                                                     \
-        if (bytes)                                                                                            \
-            memcpy(image + at, b->array.at, bytes);                                                           \
-        end = at + bytes;                                                                                     \
-        out->array = (const type *)(const void *)(image + at);                                                \
-        out->number = b->array.count;                                                                         \
-        VEC_FREE(&b->array);                                                                                  \
+#define X(array, number, type)                                                                               \
+    {                                                                                                        \
+        size_t at = (size_t)h.section[IR_SECTION_##array].offset, bytes = b->array.count * sizeof(type);     \
+        memset(image + end, 0, at - end);                                                                    \
+        if (bytes)                                                                                           \
+            memcpy(image + at, b->array.at, bytes);                                                          \
+        end = at + bytes;                                                                                    \
+        out->array = (const type *)(const void *)(image + at);                                               \
+        out->number = b->array.count;                                                                        \
+        VEC_FREE(&b->array);                                                                                 \
     }
     IR_IMAGE_SECTIONS(X)
 #undef X
@@ -681,9 +417,10 @@ int ir_builder_write(struct ir_builder *b, const uint8_t digest[32], int fd)
     struct ir_image_header h;
     layout(b, digest, &h);
     int failed = ftruncate(fd, (off_t)h.size) ? errno : 0;
-#define X(array, number, type)                                                                                \
-    if (!failed)                                                                                              \
-        failed = write_at(fd, h.section[IR_SECTION_##array].offset, b->array.at, b->array.count * sizeof(type)); \
+#define X(array, number, type)                                                                               \
+    if (!failed)                                                                                             \
+        failed =                                                                                             \
+            write_at(fd, h.section[IR_SECTION_##array].offset, b->array.at, b->array.count * sizeof(type));  \
     VEC_FREE(&b->array);
     IR_IMAGE_SECTIONS(X)
 #undef X

@@ -1,9 +1,11 @@
-/* Opening an untrusted program image: nothing of it is believed before every index, range and string was looked at.
+/* Opening an untrusted program image: nothing of it is believed before every index, range and string was
+ * looked at.
  *
- * What is established, in this order: the sections lie inside the block; strings end with NUL; types, constants
- * and attributes refer to what exists and attributes only to earlier ones (no cycle); each op stands in exactly one
- * block, each block in one region, each region in one op that comes before the ops inside it (a tree); every
- * operand is defined before its use in a block around it. Recursion over a checked image is bounded. */
+ * What is established, in this order: the sections lie inside the block; strings end with NUL; types,
+ * constants and attributes refer to what exists and attributes only to earlier ones (no cycle); each op
+ * stands in exactly one block, each block in one region, each region in one op that comes before the ops
+ * inside it (a tree); every operand is defined before its use in a block around it. Recursion over a checked
+ * image is bounded. */
 #include "ir/image.h"
 
 #include <stdlib.h>
@@ -13,12 +15,13 @@
 struct check {
     struct ir_program *p;
     struct error *e;
-    uint16_t *depth;   /* scratch: of attributes, then of blocks */
+    uint16_t *depth; /* scratch: of attributes, then of blocks */
 };
 
 static enum error_code damaged(struct check *c, const char *what, uint64_t index)
 {
-    return error_set(c->e, ERROR_INTERNAL, "the program image is damaged: %s %llu", what, (unsigned long long)index);
+    return error_set(c->e, ERROR_INTERNAL, "the program image is damaged: %s %llu", what,
+                     (unsigned long long)index);
 }
 
 static bool range_ok(uint64_t first, uint64_t count, uint64_t limit)
@@ -39,13 +42,13 @@ static enum error_code map_sections(struct check *c, const unsigned char *image,
                          (unsigned)h.version, (unsigned)IR_IMAGE_VERSION);
     if (h.size != size)
         return damaged(c, "header size", h.size);
-#define X(array, number, type)                                                                                \
-    {                                                                                                         \
+#define X(array, number, type)                                                                               \
+    {                                                                                                        \
         uint64_t offset = h.section[IR_SECTION_##array].offset, count = h.section[IR_SECTION_##array].count; \
         if (offset < sizeof h || (offset & 7) || offset > size || count > (size - offset) / sizeof(type))    \
-            return damaged(c, "section " #array, offset);                                                     \
+            return damaged(c, "section " #array, offset);                                                    \
         if (sizeof(type) > 1 && count > IR_NONE - 1u)                                                        \
-            return damaged(c, "count of " #array, count);                                                     \
+            return damaged(c, "count of " #array, count);                                                    \
         c->p->array = (const type *)(const void *)(image + offset);                                          \
         c->p->number = count;                                                                                \
     }
@@ -60,7 +63,8 @@ static enum error_code check_strings(struct check *c)
     const struct ir_program *p = c->p;
     for (uint32_t i = 0; i < p->string_count; i++) {
         const struct ir_string *s = &p->strings[i];
-        if (!range_ok(s->offset, (uint64_t)s->size + 1, p->character_count) || p->characters[s->offset + s->size])
+        if (!range_ok(s->offset, (uint64_t)s->size + 1, p->character_count) ||
+            p->characters[s->offset + s->size])
             return damaged(c, "string", i);
     }
     return ERROR_OK;
@@ -95,15 +99,16 @@ static bool dense_ok(const struct ir_program *p, const struct ir_attr *a)
     if (n < 0 || storage == 0 || k->element_bytes != storage || k->splat > 1)
         return false;
     uint64_t count = k->splat ? 1 : (uint64_t)n;
-    return count <= UINT64_MAX / storage && k->size == count * storage && range_ok(k->offset, k->size, p->byte_count);
+    return count <= UINT64_MAX / storage && k->size == count * storage &&
+           range_ok(k->offset, k->size, p->byte_count);
 }
 
 static enum error_code check_attr(struct check *c, uint32_t i)
 {
     const struct ir_program *p = c->p;
     const struct ir_attr *a = &p->attrs[i];
-    bool ok = (a->name == IR_NONE || a->name < p->string_count) && (a->type == IR_NONE || a->type < p->type_count) &&
-              a->kind <= IR_ATTR_TEXT;
+    bool ok = (a->name == IR_NONE || a->name < p->string_count) &&
+              (a->type == IR_NONE || a->type < p->type_count) && a->kind <= IR_ATTR_TEXT;
     c->depth[i] = 0;
     switch (ok ? (enum ir_attr_kind)a->kind : IR_ATTR_UNIT) {
     case IR_ATTR_UNIT:
@@ -137,7 +142,8 @@ static enum error_code check_attr(struct check *c, uint32_t i)
             uint32_t child = a->first + k;
             if (c->depth[i] <= c->depth[child])
                 c->depth[i] = (uint16_t)(c->depth[child] + 1);
-            ok = c->depth[i] < IR_IMAGE_DEPTH && (p->attrs[child].name != IR_NONE) == (a->kind == IR_ATTR_DICTIONARY);
+            ok = c->depth[i] < IR_IMAGE_DEPTH &&
+                 (p->attrs[child].name != IR_NONE) == (a->kind == IR_ATTR_DICTIONARY);
         }
         break;
     }
@@ -165,7 +171,8 @@ static enum error_code check_value(struct check *c, uint32_t i)
         if (v->op >= p->op_count || v->index >= p->ops[v->op].result_count ||
             (uint64_t)p->ops[v->op].results + v->index != i || p->ops[v->op].block != v->block)
             return damaged(c, "definition of value", i);
-    } else if (v->index >= p->blocks[v->block].arg_count || (uint64_t)p->blocks[v->block].args + v->index != i) {
+    } else if (v->index >= p->blocks[v->block].arg_count ||
+               (uint64_t)p->blocks[v->block].args + v->index != i) {
         return damaged(c, "block argument", i);
     }
     return ERROR_OK;
@@ -181,9 +188,11 @@ static enum error_code check_op(struct check *c, uint32_t i)
         !range_ok(o->results, o->result_count, p->value_count) ||
         !range_ok(o->regions, o->region_count, p->region_count) ||
         !range_ok(o->attrs, o->attr_count, p->attr_count) ||
-        (o->location != IR_NONE && o->location >= p->string_count) || o->line > INT32_MAX || o->column > INT32_MAX)
+        (o->location != IR_NONE && o->location >= p->string_count) || o->line > INT32_MAX ||
+        o->column > INT32_MAX)
         return damaged(c, "op", i);
-    if (i == 0 ? o->code != IR_MODULE || o->block != IR_NONE || o->result_count || o->operand_count : o->block >= p->block_count)
+    if (i == 0 ? o->code != IR_MODULE || o->block != IR_NONE || o->result_count || o->operand_count
+               : o->block >= p->block_count)
         return damaged(c, "block of op", i);
     for (uint32_t k = 0; k < o->result_count; k++)
         if (p->values[o->results + k].op != i || p->values[o->results + k].index != k)

@@ -1,5 +1,5 @@
-/* Generic printing: a walk over the image. Values get numbers in the order in which they are printed; an op with
- * several results takes one number (`%3:2`, `%3#1`). */
+/* Generic printing: a walk over the image. Values get numbers in the order in which they are printed; an op
+ * with several results takes one number (`%3:2`, `%3#1`). */
 #include "ir/print.h"
 
 #include "ir/image.h"
@@ -11,11 +11,11 @@
 struct printer {
     const struct ir_program *p;
     struct text *out;
-    uint32_t *numbers;   /* by value: number of its op or of the argument */
+    uint32_t *numbers; /* by value: number of its op or of the argument */
     uint32_t next, next_label;
 };
 
-enum { DENSE_LIST = 64 };   /* constants of more elements are printed as hex */
+enum { DENSE_LIST = 64 }; /* constants of more elements are printed as hex */
 
 static void string_literal(struct text *out, const char *s, size_t size)
 {
@@ -140,8 +140,8 @@ static void element(struct text *out, enum ir_element e, const unsigned char *at
     }
 }
 
-static const unsigned char *element_list(struct text *out, const struct ir_program *p, const struct ir_type *t,
-                                         unsigned dim, const unsigned char *at)
+static const unsigned char *element_list(struct text *out, const struct ir_program *p,
+                                         const struct ir_type *t, unsigned dim, const unsigned char *at)
 {
     enum ir_element e = (enum ir_element)t->element;
     if (dim == t->rank) {

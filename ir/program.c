@@ -201,7 +201,8 @@ uint32_t ir_function(const struct ir_program *p, const char *symbol)
     return IR_NONE;
 }
 
-static const struct ir_attr *find(const struct ir_program *p, uint32_t first, uint32_t count, const char *name)
+static const struct ir_attr *find(const struct ir_program *p, uint32_t first, uint32_t count,
+                                  const char *name)
 {
     for (uint32_t i = first; i < first + count; i++)
         if (p->attrs[i].name != IR_NONE && strcmp(ir_string(p, p->attrs[i].name), name) == 0)
@@ -214,14 +215,16 @@ const struct ir_attr *ir_attr_find(const struct ir_program *p, uint32_t op, cons
     return find(p, p->ops[op].attrs, p->ops[op].attr_count, name);
 }
 
-const struct ir_attr *ir_attr_entry(const struct ir_program *p, const struct ir_attr *dictionary, const char *name)
+const struct ir_attr *ir_attr_entry(const struct ir_program *p, const struct ir_attr *dictionary,
+                                    const char *name)
 {
     if (!dictionary || dictionary->kind != IR_ATTR_DICTIONARY)
         return NULL;
     return find(p, dictionary->first, dictionary->count, name);
 }
 
-static const struct ir_attr *dictionary_at(const struct ir_program *p, uint32_t func, const char *list, uint32_t i)
+static const struct ir_attr *dictionary_at(const struct ir_program *p, uint32_t func, const char *list,
+                                           uint32_t i)
 {
     const struct ir_attr *a = ir_attr_find(p, func, list);
     if (!a || a->kind != IR_ATTR_ARRAY || i >= a->count)
@@ -281,7 +284,8 @@ enum ir_opcode ir_region_reducer(const struct ir_program *p, uint32_t op, uint32
     uint32_t x = ir_operand(p, body, 0), y = ir_operand(p, body, 1);
     if (!((x == b->args && y == b->args + 1) || (y == b->args && x == b->args + 1)))
         return IR_UNKNOWN;
-    static const enum ir_opcode known[] = {IR_ADD, IR_MULTIPLY, IR_MAXIMUM, IR_MINIMUM, IR_AND, IR_OR, IR_XOR};
+    static const enum ir_opcode known[] = {IR_ADD, IR_MULTIPLY, IR_MAXIMUM, IR_MINIMUM,
+                                           IR_AND, IR_OR,       IR_XOR};
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (o->code == known[i])
             return known[i];

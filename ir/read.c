@@ -26,7 +26,7 @@ void ir_read_program(const char *path)
 }
 
 struct child {
-    int text, answer, messages;   /* memfds; -1 */
+    int text, answer, messages; /* memfds; -1 */
     size_t size, memory;
     unsigned cpu_seconds;
     int status;
@@ -80,8 +80,8 @@ static char *find_program(void)
     return path;
 }
 
-/* MLIR makes millions of small objects and hash tables of hundreds of megabytes: huge pages save a fifth of the time
- * on 100 MB of text. */
+/* MLIR makes millions of small objects and hash tables of hundreds of megabytes: huge pages save a fifth of
+ * the time on 100 MB of text. */
 #define ALLOCATION "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mxfast=0:glibc.malloc.top_pad=4194304"
 
 static enum error_code spawn(struct child *c, const char *program, pid_t *pid, struct error *e)
@@ -91,7 +91,8 @@ static enum error_code spawn(struct child *c, const char *program, pid_t *pid, s
     snprintf(numbers[1], sizeof numbers[1], "%zu", c->memory);
     snprintf(numbers[2], sizeof numbers[2], "%u", c->cpu_seconds);
     char name[] = "toast-read", locale[] = "LC_ALL=C", allocation[] = ALLOCATION;
-    char *argv[] = {name, numbers[0], numbers[1], numbers[2], NULL}, *environment[] = {locale, allocation, NULL};
+    char *argv[] = {name, numbers[0], numbers[1], numbers[2], NULL},
+         *environment[] = {locale, allocation, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -110,8 +111,9 @@ static enum error_code spawn(struct child *c, const char *program, pid_t *pid, s
     posix_spawn_file_actions_adddup2(&actions, messages, 2);
     posix_spawn_file_actions_adddup2(&actions, text, READER_TEXT_FD);
     posix_spawn_file_actions_adddup2(&actions, answer, READER_ANSWER_FD);
-    int failed = text < 0 || answer < 0 || messages < 0 ? errno
-                                                         : posix_spawn(pid, program, &actions, &attributes, argv, environment);
+    int failed = text < 0 || answer < 0 || messages < 0
+                     ? errno
+                     : posix_spawn(pid, program, &actions, &attributes, argv, environment);
     close(text);
     close(answer);
     close(messages);
@@ -149,14 +151,18 @@ static enum error_code died(const struct child *c, struct error *e)
 {
     char tail[4096];
     off_t end = lseek(c->messages, 0, SEEK_END);
-    ssize_t n = pread(c->messages, tail, sizeof tail - 1, end > (off_t)sizeof tail ? end - (off_t)sizeof tail + 1 : 0);
+    ssize_t n = pread(c->messages, tail, sizeof tail - 1,
+                      end > (off_t)sizeof tail ? end - (off_t)sizeof tail + 1 : 0);
     tail[n > 0 ? n : 0] = 0;
     int signal = WIFSIGNALED(c->status) ? WTERMSIG(c->status) : 0;
     if (signal == SIGXCPU || (signal == SIGKILL && c->cpu_seconds))
-        return error_set(e, ERROR_RESOURCE, "reading this module takes more than %u s of processor time", c->cpu_seconds);
+        return error_set(e, ERROR_RESOURCE, "reading this module takes more than %u s of processor time",
+                         c->cpu_seconds);
     bool no_memory = WIFEXITED(c->status) && WEXITSTATUS(c->status) == READER_NO_MEMORY;
-    if (no_memory || strstr(tail, "out of memory") || strstr(tail, "bad_alloc") || strstr(tail, "Cannot allocate") || signal == SIGXFSZ)
-        return error_set(e, ERROR_RESOURCE, "reading this module takes more than %zu MiB of memory", c->memory >> 20);
+    if (no_memory || strstr(tail, "out of memory") || strstr(tail, "bad_alloc") ||
+        strstr(tail, "Cannot allocate") || signal == SIGXFSZ)
+        return error_set(e, ERROR_RESOURCE, "reading this module takes more than %zu MiB of memory",
+                         c->memory >> 20);
     if (signal == SIGSYS)
         return error_set(e, ERROR_INTERNAL, "the reader tried what its sandbox forbids and was ended");
     if (signal)
@@ -167,8 +173,9 @@ static enum error_code died(const struct child *c, struct error *e)
 static enum error_code refused(const struct child *c, struct error *e)
 {
     struct reader_refusal r;
-    if (pread(c->answer, &r, sizeof r, 0) != (ssize_t)sizeof r || memcmp(r.magic, READER_REFUSAL_MAGIC, 8) != 0 ||
-        r.line < 0 || r.column < 0 || !memchr(r.message, 0, sizeof r.message))
+    if (pread(c->answer, &r, sizeof r, 0) != (ssize_t)sizeof r ||
+        memcmp(r.magic, READER_REFUSAL_MAGIC, 8) != 0 || r.line < 0 || r.column < 0 ||
+        !memchr(r.message, 0, sizeof r.message))
         return error_set(e, ERROR_INTERNAL, "the reader's answer is damaged");
     enum error_code code = r.code == ERROR_UNSUPPORTED_MODULE || r.code == ERROR_MODULE_TOO_LARGE
                                ? (enum error_code)r.code
@@ -186,15 +193,16 @@ static enum error_code map_image(const struct child *c, struct ir_program *out, 
         return error_set(e, ERROR_INTERNAL, "the reader left no program image");
     void *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, c->answer, 0);
     if (image == MAP_FAILED)
-        return error_set(e, ERROR_RESOURCE, "no memory to map a program image of %lld bytes", (long long)st.st_size);
+        return error_set(e, ERROR_RESOURCE, "no memory to map a program image of %lld bytes",
+                         (long long)st.st_size);
     enum error_code code = ir_image_open(image, (size_t)st.st_size, out, e);
     if (code != ERROR_OK)
         munmap(image, (size_t)st.st_size);
     return code;
 }
 
-enum error_code ir_read(const char *text, size_t size, const struct ir_read_limits *limits, struct ir_program *out,
-                        struct error *e)
+enum error_code ir_read(const char *text, size_t size, const struct ir_read_limits *limits,
+                        struct ir_program *out, struct error *e)
 {
     struct ir_read_limits l = limits ? *limits : (struct ir_read_limits){0};
     struct child c = {.text = -1, .answer = -1, .messages = -1, .size = size};
@@ -202,7 +210,8 @@ enum error_code ir_read(const char *text, size_t size, const struct ir_read_limi
     if (l.text_bytes == 0)
         l.text_bytes = (size_t)512 << 20;
     if (size > l.text_bytes || size >= UINT32_MAX)
-        return error_set(e, ERROR_MODULE_TOO_LARGE, "the module has %zu bytes of text; the limit is %zu", size, l.text_bytes);
+        return error_set(e, ERROR_MODULE_TOO_LARGE, "the module has %zu bytes of text; the limit is %zu",
+                         size, l.text_bytes);
     c.memory = l.memory_bytes ? l.memory_bytes : ((size_t)512 << 20) + 16 * size;
     c.cpu_seconds = l.cpu_seconds ? l.cpu_seconds : 60 + (unsigned)(size >> 20);
     enum error_code code = run(&c, text, e);

@@ -3,17 +3,16 @@
  * A format is a string of items; {a} names the attribute that an item becomes.
  *   x            one operand                        l            a list of operands, maybe none
  *   'word'       this word                          , = ( ) [ ]  this character
- *   A            attribute dictionary, optional     ?..;         optional part; told by its first `,` or 'word'
- *   I{a}         [1, 2] -> array<i64: 1, 2>         N{a} n{a}    integer -> i64, i32
- *   E{a|k}       WORD -> #stablehlo<k WORD>         B{a} S{a}    bool, string
- *   P            [HIGH, ..] -> precision_config     X            eXmY of reduce_precision
- *   Y{a} y{a}    @symbol -> symbol, string          v{a}         value; the op's result has its type
- *   G{a|p|s}     bracketed text -> p text s         D            direction of sdy.propagation_barrier
- *   d c z        dimension numbers of dot_general, of convolution, ranges of slice (lists.c)
- *   b            operands or `()`, `: T, ..` the results' types too
- *   :t one type for all or a function type          :f           function type
- *   :s of select          :c of complex             :m of tuple  :h `T, T -> T` without parentheses
- *   :r result only        :1 (T) -> T               :g (T) -> () :u operands' types, no result    :n nothing */
+ *   A            attribute dictionary, optional     ?..;         optional part; told by its first `,` or
+ * 'word' I{a}         [1, 2] -> array<i64: 1, 2>         N{a} n{a}    integer -> i64, i32 E{a|k}       WORD
+ * -> #stablehlo<k WORD>         B{a} S{a}    bool, string P            [HIGH, ..] -> precision_config     X
+ * eXmY of reduce_precision Y{a} y{a}    @symbol -> symbol, string          v{a}         value; the op's
+ * result has its type G{a|p|s}     bracketed text -> p text s         D            direction of
+ * sdy.propagation_barrier d c z        dimension numbers of dot_general, of convolution, ranges of slice
+ * (lists.c) b            operands or `()`, `: T, ..` the results' types too :t one type for all or a function
+ * type          :f           function type :s of select          :c of complex             :m of tuple  :h
+ * `T, T -> T` without parentheses :r result only        :1 (T) -> T               :g (T) -> () :u operands'
+ * types, no result    :n nothing */
 #include "ir/reader/rewrite.h"
 
 #include "base/hash.h"
@@ -25,7 +24,8 @@ static const struct {
     const char *dialect, *names, *format;
 } table[] = {
     {"stablehlo",
-     "abs cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one floor imag log log_plus_one "
+     "abs cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one floor imag log "
+     "log_plus_one "
      "logistic negate not popcnt real round_nearest_afz round_nearest_even rsqrt sign sine sqrt tan tanh "
      "uniform_quantize uniform_dequantize",
      "xA:t"},
@@ -47,8 +47,8 @@ static const struct {
     {"stablehlo", "dynamic_iota", "x,'dim'=N{iota_dimension}A:f"},
     {"stablehlo", "rng", "x,x,x,'distribution'=E{rng_distribution|rng_distribution}A:f"},
     {"stablehlo", "rng_bit_generator", "x,'algorithm'=E{rng_algorithm|rng_algorithm}A:f"},
-    {"stablehlo", "reshape bitcast_convert dynamic_update_slice dynamic_reshape real_dynamic_slice dynamic_pad",
-     "lA:f"},
+    {"stablehlo",
+     "reshape bitcast_convert dynamic_update_slice dynamic_reshape real_dynamic_slice dynamic_pad", "lA:f"},
     {"stablehlo", "broadcast", "x,'sizes'=I{broadcast_sizes}A:f"},
     {"stablehlo", "broadcast_in_dim", "x,'dims'=I{broadcast_dimensions}A:f"},
     {"stablehlo", "dynamic_broadcast_in_dim", "x,x,'dims'=I{broadcast_dimensions}A:f"},
@@ -56,14 +56,16 @@ static const struct {
     {"stablehlo", "reverse", "x,'dims'=I{dimensions}A:t"},
     {"stablehlo", "dynamic_slice", "l,'sizes'=I{slice_sizes}A:f"},
     {"stablehlo", "concatenate", "l,'dim'=N{dimension}A:f"},
-    {"stablehlo", "pad", "x,x,'low'=I{edge_padding_low},'high'=I{edge_padding_high},'interior'=I{interior_padding}A:f"},
+    {"stablehlo", "pad",
+     "x,x,'low'=I{edge_padding_low},'high'=I{edge_padding_high},'interior'=I{interior_padding}A:f"},
     {"stablehlo", "get_dimension_size", "x,'dim'=N{dimension}A:f"},
     {"stablehlo", "set_dimension_size", "x,x,'dim'=N{dimension}A:f"},
     {"stablehlo", "optimization_barrier", "Ab"},
     {"stablehlo", "tuple", "lA:m"},
     {"stablehlo", "get_tuple_element", "x[n{index}]A:f"},
     {"stablehlo", "dot", "x,x?,'precision'=P;A:f"},
-    {"stablehlo", "dot_general", "x,xd?,'precision'=P;?,'algorithm'=G{algorithm|#stablehlo.dot_algorithm|};A:f"},
+    {"stablehlo", "dot_general",
+     "x,xd?,'precision'=P;?,'algorithm'=G{algorithm|#stablehlo.dot_algorithm|};A:f"},
     {"stablehlo", "convolution", "(x,x)cA:f"},
     {"stablehlo", "slice", "xzA:f"},
     {"stablehlo", "fft", "x,'type'=E{fft_type|fft_type},'length'=I{fft_length}A:f"},
@@ -75,13 +77,15 @@ static const struct {
     {"func", "call", "Y{callee}(l)A:f"},
     {"func", "constant", "Y{value}A:r"},
     {"chlo",
-     "acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf is_neg_inf is_pos_inf "
+     "acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf is_neg_inf "
+     "is_pos_inf "
      "lgamma sinh square tan",
      "xA:h"},
     {"chlo", "mulhi next_after polygamma zeta", "x,xA:h"},
     {"chlo",
      "broadcast_add broadcast_and broadcast_atan2 broadcast_compare broadcast_complex broadcast_divide "
-     "broadcast_maximum broadcast_minimum broadcast_multiply broadcast_next_after broadcast_or broadcast_polygamma "
+     "broadcast_maximum broadcast_minimum broadcast_multiply broadcast_next_after broadcast_or "
+     "broadcast_polygamma "
      "broadcast_power broadcast_remainder broadcast_shift_left broadcast_shift_right_arithmetic "
      "broadcast_shift_right_logical broadcast_subtract broadcast_xor broadcast_zeta",
      "x,xA:f"},
@@ -130,7 +134,8 @@ static const char *find(const char *full, struct cached *cache)
         return c->format;
     const char *dot = strchr(full, '.'), *format = NULL;
     for (unsigned i = 0; dot && !format && i < sizeof table / sizeof *table; i++)
-        if (listed(table[i].dialect, full, (size_t)(dot - full)) && listed(table[i].names, dot + 1, strlen(dot + 1)))
+        if (listed(table[i].dialect, full, (size_t)(dot - full)) &&
+            listed(table[i].names, dot + 1, strlen(dot + 1)))
             format = table[i].format;
     if (strlen(full) < sizeof c->name) {
         strcpy(c->name, full);
@@ -192,7 +197,8 @@ static void select_type(struct scan *s)
 static void complex_type(struct scan *s, struct span type)
 {
     struct text t = {0};
-    char *at = strdup(expanded(s, type, &t)), *open = strstr(at, "complex<"), *close = open ? strchr(open, '>') : NULL;
+    char *at = strdup(expanded(s, type, &t)), *open = strstr(at, "complex<"),
+         *close = open ? strchr(open, '>') : NULL;
     if (!close)
         scan_fail(s, ERROR_INVALID_MODULE, type.at, "expected a tensor of complex numbers");
     t.size = 0;
@@ -266,7 +272,8 @@ static void write_type(struct scan *s, char kind)
     }
     type = scan_type(s);
     if (kind == 'f' && !is_function(s, type))
-        scan_fail(s, ERROR_INVALID_MODULE, type.at, "expected a function type like '(tensor<2xf32>) -> tensor<2xf32>'");
+        scan_fail(s, ERROR_INVALID_MODULE, type.at,
+                  "expected a function type like '(tensor<2xf32>) -> tensor<2xf32>'");
     if (kind == 'f' || (is_function(s, type) && (kind == 't' || kind == 'c'))) {
         scan_copy(s, &s->out, type);
     } else if (kind == 't' || kind == '1') {
@@ -473,7 +480,8 @@ static const char *keyword(const char *f, char word[32])
     return f;
 }
 
-/* At `?`: the item before the first one still to be read when the part is there, else the `;` that ends it. */
+/* At `?`: the item before the first one still to be read when the part is there, else the `;` that ends it.
+ */
 static const char *option(struct scan *s, const char *f)
 {
     char word[32];

@@ -1,7 +1,8 @@
 /* `loc(..)` -> what an op or an argument says of itself.
  *
- * loc("a.py":3:5) is "a.py:3"; loc("name"(X)) is X's file for an op and the name for an argument; loc(callsite(X at
- * Y)) is X; loc(fused<..>[X, ..]) the first that says something; `to 3:9` ranges keep their start. */
+ * loc("a.py":3:5) is "a.py:3"; loc("name"(X)) is X's file for an op and the name for an argument;
+ * loc(callsite(X at Y)) is X; loc(fused<..>[X, ..]) the first that says something; `to 3:9` ranges keep their
+ * start. */
 #include "ir/reader/walk.h"
 
 #include <stdlib.h>

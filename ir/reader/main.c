@@ -45,8 +45,10 @@ static int refuse(const struct error *e)
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "toast-read is started by toast, toast-server and toast-worker to read modules in a sandbox;\n"
-                        "use `toast read FILE` instead.\n");
+        fprintf(
+            stderr,
+            "toast-read is started by toast, toast-server and toast-worker to read modules in a sandbox;\n"
+            "use `toast read FILE` instead.\n");
         return 2;
     }
     size_t size = strtoull(argv[1], NULL, 10), memory = strtoull(argv[2], NULL, 10);

@@ -209,7 +209,8 @@ static void generic_regions(struct scan *s, bool is_module)
     scan_write(s, ")");
 }
 
-/* What stands behind the name in `"name"(operands) <{..}> ({..}) {..} : type`: properties join the attributes. */
+/* What stands behind the name in `"name"(operands) <{..}> ({..}) {..} : type`: properties join the
+ * attributes. */
 void rewrite_generic_rest(struct scan *s, bool is_module)
 {
     struct span properties = {0, 0};
@@ -219,8 +220,9 @@ void rewrite_generic_rest(struct scan *s, bool is_module)
     scan_expect(s, ")");
     write_operands(s);
     if (scan_peek(s) == '[')
-        scan_fail(s, ERROR_UNSUPPORTED_MODULE, s->at, "branches between blocks are not supported; use stablehlo's "
-                                                      "while, case and if");
+        scan_fail(s, ERROR_UNSUPPORTED_MODULE, s->at,
+                  "branches between blocks are not supported; use stablehlo's "
+                  "while, case and if");
     if (scan_accept(s, "<")) {
         properties = take_dictionary(s);
         scan_expect(s, ">");
@@ -281,11 +283,13 @@ void rewrite_statement(struct scan *s)
     } else {
         struct span name = scan_word(s);
         if (name.at == name.end)
-            scan_fail(s, ERROR_INVALID_MODULE, s->at, "expected an op, found %s", scan_quote(s, s->at, quoted));
+            scan_fail(s, ERROR_INVALID_MODULE, s->at, "expected an op, found %s",
+                      scan_quote(s, s->at, quoted));
         full_name(s, name, full);
         if (!form_rewrite(s, name, full) && !special_rewrite(s, name, full))
             scan_fail(s, strchr(full, '.') ? ERROR_UNSUPPORTED_MODULE : ERROR_INVALID_MODULE, name.at,
-                      "'%s' is not an op whose short form is known; write it in generic form: \"%s\"(..) : (..) -> ..",
+                      "'%s' is not an op whose short form is known; write it in generic form: \"%s\"(..) : "
+                      "(..) -> ..",
                       full, full);
     }
     s->ops.at[op].loc = scan_loc(s);
@@ -307,8 +311,9 @@ static void check_bytes(struct scan *s)
 {
     static const char bytecode[] = {'M', 'L', (char)0xef, 'R'};
     if (s->size >= 4 && memcmp(s->text, bytecode, 4) == 0)
-        scan_fail(s, ERROR_UNSUPPORTED_MODULE, 0, "this is MLIR bytecode; send the module as text (print it with "
-                                                  "str(module), or mlir-opt without --emit-bytecode)");
+        scan_fail(s, ERROR_UNSUPPORTED_MODULE, 0,
+                  "this is MLIR bytecode; send the module as text (print it with "
+                  "str(module), or mlir-opt without --emit-bytecode)");
     const char *nul = memchr(s->text, 0, s->size);
     if (nul)
         scan_fail(s, ERROR_INVALID_MODULE, (uint32_t)(nul - s->text), "a NUL byte: this is not text");
@@ -324,7 +329,8 @@ static bool at_module(struct scan *s)
     s->at = before;
     static const char quoted[] = "\"builtin.module\"";
     return scan_is(s, w, "module") || scan_is(s, w, "builtin.module") ||
-           (s->size - before >= sizeof quoted - 1 && memcmp(s->text + before, quoted, sizeof quoted - 1) == 0);
+           (s->size - before >= sizeof quoted - 1 &&
+            memcmp(s->text + before, quoted, sizeof quoted - 1) == 0);
 }
 
 void rewrite_text(struct scan *s)

@@ -28,10 +28,10 @@ enum { SANITIZED = 0 };
 static int filter(void)
 {
     static const int allowed[] = {
-        SCMP_SYS(write),      SCMP_SYS(pwrite64),     SCMP_SYS(ftruncate),      SCMP_SYS(brk),
-        SCMP_SYS(munmap),     SCMP_SYS(mremap),       SCMP_SYS(madvise),        SCMP_SYS(futex),
-        SCMP_SYS(exit),       SCMP_SYS(exit_group),   SCMP_SYS(getrandom),      SCMP_SYS(rt_sigprocmask),
-        SCMP_SYS(gettid),     SCMP_SYS(getpid),       SCMP_SYS(tgkill),         SCMP_SYS(rt_sigreturn),
+        SCMP_SYS(write),       SCMP_SYS(pwrite64),      SCMP_SYS(ftruncate),    SCMP_SYS(brk),
+        SCMP_SYS(munmap),      SCMP_SYS(mremap),        SCMP_SYS(madvise),      SCMP_SYS(futex),
+        SCMP_SYS(exit),        SCMP_SYS(exit_group),    SCMP_SYS(getrandom),    SCMP_SYS(rt_sigprocmask),
+        SCMP_SYS(gettid),      SCMP_SYS(getpid),        SCMP_SYS(tgkill),       SCMP_SYS(rt_sigreturn),
         SCMP_SYS(sched_yield), SCMP_SYS(clock_gettime), SCMP_SYS(rt_sigaction),
     };
     scmp_filter_ctx c = seccomp_init(SCMP_ACT_KILL_PROCESS);
@@ -39,9 +39,11 @@ static int filter(void)
     for (unsigned i = 0; !failed && i < sizeof allowed / sizeof *allowed; i++)
         failed = seccomp_rule_add(c, SCMP_ACT_ALLOW, allowed[i], 0);
     if (!failed)
-        failed = seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+        failed =
+            seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     if (!failed)
-        failed = seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+        failed = seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+                                  SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     if (!failed)
         failed = seccomp_load(c);
     seccomp_release(c);
@@ -49,8 +51,8 @@ static int filter(void)
 }
 #endif
 
-/* Out of address space shows as an exception, an abort, or a fault where the stack could not grow. Told apart from a
- * bug by asking for a little more. */
+/* Out of address space shows as an exception, an abort, or a fault where the stack could not grow. Told apart
+ * from a bug by asking for a little more. */
 static void out_of_memory(int signal_number)
 {
     void *more = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

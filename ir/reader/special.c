@@ -1,8 +1,8 @@
-/* Pretty forms with regions, and those that no format says: module, func.func, while, reduce, composite, scan,
- * manual_computation, named_computation.
+/* Pretty forms with regions, and those that no format says: module, func.func, while, reduce, composite,
+ * scan, manual_computation, named_computation.
  *
- * Generic form wants operands, regions, attributes, types in this order; what the pretty form says too early is
- * kept as spans until its turn comes. */
+ * Generic form wants operands, regions, attributes, types in this order; what the pretty form says too early
+ * is kept as spans until its turn comes. */
 #include "ir/reader/rewrite.h"
 
 #include <stdlib.h>
@@ -228,12 +228,14 @@ static char *scalar_type(struct scan *s, struct span fn)
 static void short_reducer(struct scan *s, struct span op, struct span fn)
 {
     char *scalar = scalar_type(s, fn);
-    text_printf(&s->out, "({\n^bb0(%%" READER_DIALECT ".x: %s, %%" READER_DIALECT ".y: %s):\n", scalar, scalar);
+    text_printf(&s->out, "({\n^bb0(%%" READER_DIALECT ".x: %s, %%" READER_DIALECT ".y: %s):\n", scalar,
+                scalar);
     s->arg_count += 2;
     op_begin(s, op.at);
     scan_write(s, "%" READER_DIALECT ".z = \"");
     scan_copy(s, &s->out, op);
-    text_printf(&s->out, "\"(%%" READER_DIALECT ".x, %%" READER_DIALECT ".y) : (%s, %s) -> %s\n", scalar, scalar, scalar);
+    text_printf(&s->out, "\"(%%" READER_DIALECT ".x, %%" READER_DIALECT ".y) : (%s, %s) -> %s\n", scalar,
+                scalar, scalar);
     op_begin(s, op.at);
     text_printf(&s->out, "\"stablehlo.return\"(%%" READER_DIALECT ".z) : (%s) -> ()\n})", scalar);
     free(scalar);
@@ -405,7 +407,8 @@ static struct span list_attr(struct scan *s, const char *word, char open)
     return scan_balanced(s);
 }
 
-static void wrapped_attr(struct scan *s, const char *name, const char *before, struct span v, const char *after)
+static void wrapped_attr(struct scan *s, const char *name, const char *before, struct span v,
+                         const char *after)
 {
     if (!v.end)
         return;
@@ -452,10 +455,9 @@ static void computation(struct scan *s, bool manual)
 
 bool special_rewrite(struct scan *s, struct span name, const char *full)
 {
-    static const char *const names[] = {"builtin.module",       "func.func",
-                                        "stablehlo.while",      "stablehlo.reduce",
-                                        "stablehlo.composite",  "chlo.scan",
-                                        "sdy.manual_computation", "sdy.named_computation"};
+    static const char *const names[] = {
+        "builtin.module",      "func.func", "stablehlo.while",        "stablehlo.reduce",
+        "stablehlo.composite", "chlo.scan", "sdy.manual_computation", "sdy.named_computation"};
     unsigned which = 0, count = sizeof names / sizeof *names;
     while (which < count && strcmp(full, names[which]) != 0)
         which++;

@@ -1,0 +1,54 @@
+/* The builder's insides, shared by build.c (strings, types, ops, the image) and build_attr.c (attributes, copies). */
+#ifndef TOAST_IR_BUILDER_H
+#define TOAST_IR_BUILDER_H
+
+#include "ir/build.h"
+#include "ir/image.h"
+
+enum frame_kind { FRAME_OP, FRAME_REGION, FRAME_BLOCK };
+
+struct frame {
+    enum frame_kind kind;
+    uint32_t op;               /* FRAME_OP */
+    size_t base;               /* where its children begin on their stack */
+    uint32_t args, arg_count;  /* FRAME_BLOCK */
+};
+
+/* What has been copied from another program already: its index there -> index here + 1. */
+struct copies {
+    const void *image;
+    VEC(uint32_t) types;
+    VEC(uint32_t) constants;
+};
+
+struct ir_builder {
+    VEC(struct ir_string) strings;
+    VEC(struct ir_type) types;
+    VEC(struct ir_value) values;
+    VEC(struct ir_op) ops;
+    VEC(struct ir_region) regions;
+    VEC(struct ir_block) blocks;
+    VEC(struct ir_attr) attrs;
+    VEC(struct ir_constant) constants;
+    VEC(uint32_t) operands;
+    VEC(uint32_t) block_ops;
+    VEC(int64_t) ints;
+    VEC(struct ir_value_location) value_locations;
+    VEC(char) characters;
+    VEC(unsigned char) bytes;
+
+    VEC(uint32_t) slots;            /* hash table of strings: index + 1 */
+    VEC(uint32_t) type_of_string;   /* index + 1, by string */
+    VEC(uint16_t) code_of_string;   /* opcode + 1, by string */
+
+    VEC(struct frame) frames;
+    VEC(uint32_t) open_ops;
+    VEC(struct ir_block) open_blocks;
+    VEC(struct ir_region) open_regions;
+    struct copies copies;
+};
+
+/* appends attributes one after another; a range of the program's attributes */
+struct ir_attr builder_attrs(struct ir_builder *b, enum ir_attr_kind kind, const struct ir_attr *items, uint32_t count);
+
+#endif

@@ -1,0 +1,39 @@
+/* Character classes and looks ahead, for the files of the scanner. */
+#ifndef TOAST_IR_READER_CHARACTERS_H
+#define TOAST_IR_READER_CHARACTERS_H
+
+#include "ir/reader/scan.h"
+
+#include <string.h>
+
+enum { BLANK = 1, LETTER = 2, DIGIT = 4, NAME = 8, OPEN = 16, CLOSE = 32, VALUE = 64 };
+static const unsigned char character_classes[256] = {
+    [' '] = BLANK, ['\t'] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK,
+    ['a' ... 'z'] = LETTER | NAME | VALUE, ['A' ... 'Z'] = LETTER | NAME | VALUE, ['_'] = LETTER | NAME | VALUE,
+    ['0' ... '9'] = DIGIT | NAME | VALUE, ['$'] = NAME | VALUE, ['.'] = NAME | VALUE, ['-'] = VALUE,
+    ['('] = OPEN, ['['] = OPEN, ['{'] = OPEN, ['<'] = OPEN,
+    [')'] = CLOSE, [']'] = CLOSE, ['}'] = CLOSE, ['>'] = CLOSE,
+};
+static inline bool is_a(char c, unsigned kind)
+{
+    return character_classes[(unsigned char)c] & kind;
+}
+
+static inline char look(const struct scan *s, uint32_t ahead)
+{
+    return s->at + ahead < s->size ? s->text[s->at + ahead] : 0;
+}
+
+static inline uint32_t comment_end(const struct scan *s, uint32_t at)
+{
+    const char *newline = memchr(s->text + at, '\n', s->size - at);
+    return newline ? (uint32_t)(newline - s->text) : s->size;
+}
+
+static inline void dotted_name(struct scan *s)
+{
+    while (s->at < s->size && is_a(s->text[s->at], NAME))
+        s->at++;
+}
+
+#endif
