@@ -20,7 +20,7 @@ static const struct bench_module {
     {"mlp.mlir", "data=4,model=2", "a100-40"},
     {"paper_attention.mlir", "data=4,model=2", "a100-40"},
     {"t2b.mlir.gz", "data=8,model=8", "a100-40"},
-    {"t2b_16k.mlir.gz", "data=8,model=8", "a100-40"},
+    {"t2b_16k.mlir.gz", "data=8,model=8", "a100-80"},
     {"t2b_remat.mlir.gz", "data=8,model=8", "a100-40"},
     {"t2b_scan.mlir.gz", "data=8,model=8", "a100-40"},
     {"t2b_flat.mlir.gz", "data=8,model=8", "a100-40"},
@@ -256,37 +256,53 @@ static void table_tiny(const struct problem *p, struct search_options o)
     fflush(stdout);
 }
 
+enum { PARTS = 13, SEEDS = 3 };
+
+static struct core_tuning without_part(uint32_t i)
+{
+    struct core_tuning t = core_tuning_default();
+    t.walkers = i == 1 ? 0 : i == 2 ? 8 : t.walkers;
+    t.playout = i == 3 ? 0 : t.playout;
+    t.explore = i == 4 ? t.explore / 2 : i == 5 ? t.explore * 2 : t.explore;
+    t.mean_only = i == 6;
+    t.uniform_prior = i == 7;
+    t.last_only = i == 8;
+    t.no_polish = i == 9;
+    t.apart = i == 10;
+    t.strangers = i == 11 ? 0 : t.strangers;
+    t.slacks = i == 12 ? 1 : t.slacks;
+    return t;
+}
+
 static void table_parts(const struct problem *p, struct search_options o)
 {
-    static const char *const names[] = {"as shipped", "no walkers", "walkers alone", "no playout", "explore x 1/2",
-                                        "explore x 2", "mean only", "uniform prior", "append only", "no polish",
-                                        "tasks apart"};
+    static const char *const names[PARTS] = {"as shipped", "no walkers", "walkers alone", "no playout", "explore x 1/2",
+                                             "explore x 2", "mean only", "uniform prior", "append only", "no polish",
+                                             "tasks apart", "walks from the best only", "walks uphill only"};
+    static struct outcome x[PARTS][SEEDS];
     o.no_baselines = 1;
-    struct search_plan reference = {.count = 0};
-    printf("| %s |", p->name);
-    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct core_tuning t = core_tuning_default();
-        t.walkers = i == 1 ? 0 : i == 2 ? 8 : t.walkers;
-        t.playout = i == 3 ? 0 : t.playout;
-        t.explore = i == 4 ? t.explore / 2 : i == 5 ? t.explore * 2 : t.explore;
-        t.mean_only = i == 6;
-        t.uniform_prior = i == 7;
-        t.last_only = i == 8;
-        t.no_polish = i == 9;
-        t.apart = i == 10;
-        double sum = 0, evaluations = 0;
-        for (uint64_t seed = 0; seed < 3; seed++) {
+    const struct search_plan *best = NULL;
+    for (uint32_t i = 0; i < PARTS; i++) {
+        struct core_tuning t = without_part(i);
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
             o.seed = seed;
-            struct outcome x = solve(p, o, &t, 2);
-            if (i == 0 && seed == 0)
-                reference = x.state.best;
-            sum += worse(&reference, &x.state.best) / 3;
-            evaluations += (double)x.state.evaluations / 3;
+            x[i][seed] = solve(p, o, &t, 2);
+            const struct search_plan *found = &x[i][seed].state.best;
+            if (!best || cost_compare(found->cost, found->hash, best->cost, best->hash) < 0)
+                best = found;
         }
-        printf(" %s %+.2f %% (%.0f) |", names[i], sum, evaluations);
-        fflush(stdout);
     }
-    printf("\n");
+    for (uint32_t i = 0; i < PARTS; i++) {
+        double sum = 0, most = 0, evaluations = 0;
+        for (uint32_t seed = 0; seed < SEEDS; seed++) {
+            double dearer = worse(best, &x[i][seed].state.best);
+            sum += dearer / SEEDS;
+            most = dearer > most ? dearer : most;
+            evaluations += (double)x[i][seed].state.evaluations / SEEDS;
+        }
+        printf("| %s | %s | %+.2f %% | %+.2f %% | %.0f |\n", p->name, names[i], sum, most, evaluations);
+    }
+    fflush(stdout);
 }
 
 static void table_action(const struct problem *p, struct search_options o)
@@ -308,7 +324,7 @@ static const struct {
     {"curve", "| module | best C by rollouts |\n|---|---|"},
     {"threads", "| module | rollouts | evaluations | 1 thread | | 2 threads | | speed-up | result |\n|---|---|---|---|---|---|---|---|---|"},
     {"tiny", "| module | plans | best of all | search |\n|---|---|---|---|"},
-    {"parts", "| module | how much dearer than as shipped, mean of 3 seeds, without baselines (evaluations) |\n|---|---|"},
+    {"parts", "| module | search | dearer than the best of all, mean of 3 seeds | worst | evaluations |\n|---|---|---|---|---|"},
     {"action", "| module | decisions by color: C | evaluations | time | by argument: C | evaluations | time |\n|---|---|---|---|---|---|---|"},
 };
 enum { TABLES = sizeof tables / sizeof *tables };

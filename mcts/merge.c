@@ -92,6 +92,10 @@ static void prune(struct core_snapshot *p)
 static void add_curve(struct core_snapshot *p)
 {
     const struct core_plan *best = &p->elites.at[0];
+    const struct core_curve *last = &p->curve[p->curve_count - (p->curve_count > 0)];
+    if (p->curve_count && last->rollouts == p->rollouts && last->cost.c == best->cost.c &&
+        last->cost.over_steps == best->cost.over_steps)
+        return;   /* a round of polish without a gain */
     if (p->curve_count == CORE_CURVE) {   /* full: every other point goes */
         for (uint32_t i = 0; i < CORE_CURVE / 2; i++)
             p->curve[i] = p->curve[i * 2];
