@@ -91,11 +91,10 @@ struct core_tuning {
     uint32_t walkers;         /* of 8 rollouts, how many are walkers' */
     uint32_t playout;         /* of 16: chance that a playout goes one action on */
     uint32_t explore;         /* weight of PUCT's second term, in quarters */
-    uint32_t press;           /* of 16: chance that a trajectory goes on past plans whose price is known */
+    uint32_t widen;           /* a node of n visits tries this, in quarters, x sqrt(n) actions */
     uint32_t strangers;       /* of 8 walks, how many begin at the root or a baseline, not at a best plan */
     uint32_t slacks;          /* 1 .. 4: how much worse a walker's step may be */
     uint32_t walk_length;     /* steps, mean */
-    uint32_t walk_tries;      /* changes drawn until one gives a plan without a price */
     uint8_t mean_only;        /* Q without the maximum */
     uint8_t uniform_prior;
     uint8_t last_only;        /* decisions are only appended */

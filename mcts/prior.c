@@ -57,7 +57,7 @@ void core_prior_fill(struct core_task *t)
             place = 0;
         if (t->s->tuning.uniform_prior)
             often = 1;
-        double weight = (0.05 + often) * (0.05 + often) * place * (0.5 + rng_unit(&t->rng));
+        double weight = (0.3 + often) * place * (0.5 + rng_unit(&t->rng));
         t->prior[a] = weight;
         sum += weight;
     }

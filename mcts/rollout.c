@@ -44,14 +44,21 @@ static double quality(const struct core_task *t, const struct tree_edge *d)
  * scale is that of the whole search, and the last percent is a thousandth of it. */
 struct range {
     double low, high, visits;
+    uint32_t tried;   /* actions with an effect, without stop */
 };
 
-static struct range range_of(const struct core_task *t, uint32_t node)
+/* marks the actions that have an edge */
+static struct range range_of(struct core_task *t, uint32_t node)
 {
     const struct tree *tree = &t->p->tree;
-    struct range r = {0, 0, 0};
+    struct range r = {0, 0, 0, 0};
+    t->stamp++;
     for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
         const struct tree_edge *d = &tree->edges.at[i];
+        if (d->action != TREE_STOP) {
+            t->mark[d->action] = t->stamp;
+            r.tried += d->child != tree->nodes.at[node].state;
+        }
         if (!d->n)
             continue;
         double q = quality(t, d);
@@ -64,45 +71,54 @@ static struct range range_of(const struct core_task *t, uint32_t node)
     return r;
 }
 
-/* The action of highest Q + U; of those never tried only the one of highest prior can win. False: none left.
- * The stop edge exists from the node's first pricing on and competes by its own record. */
-static bool select_action(struct core_task *t, uint32_t node, bool press, uint32_t *action, uint32_t *edge)
+static bool may_try(const struct core_task *t, uint32_t action)
+{
+    return t->mark[action] != t->stamp && !(t->s->tuning.last_only && action % 2 == TREE_FIRST);
+}
+
+/* An action without an edge: drawn by prior, else the first in order. False: all were tried. */
+static bool draw_untried(struct core_task *t, uint32_t *action)
+{
+    for (uint32_t i = 0; i < 8; i++) {
+        *action = core_prior_draw(t);
+        if (may_try(t, *action))
+            return true;
+    }
+    for (uint32_t i = 0; i < core_action_count(t->s); i++) {
+        *action = t->order[i];
+        if (may_try(t, *action))
+            return true;
+    }
+    return false;
+}
+
+/* A node widens with the square root of its visits; else the edge of highest Q + U is taken. The prior of U is relative
+ * to the mean over all actions, shared by the edges there are. The stop edge exists from the node's first pricing on and
+ * competes by its own record. False: nowhere to go. */
+static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, uint32_t *edge)
 {
     const struct tree *tree = &t->p->tree;
     struct range range = range_of(t, node);
-    double reach = __builtin_sqrt(range.visits + 1) * 0.25 * t->s->tuning.explore, best = -1;
-    bool found = false;
-    t->stamp++;
+    double root = __builtin_sqrt(range.visits + 1), best = -1;
+    *edge = TREE_NONE;
+    if (tree->nodes.at[node].list_count < SEARCH_MAX_DEPTH && range.tried < 0.25 * t->s->tuning.widen * root &&
+        draw_untried(t, action))
+        return true;
+    double reach = root * 0.25 * t->s->tuning.explore / (range.tried + 1);
     for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
         const struct tree_edge *d = &tree->edges.at[i];
-        if (d->action != TREE_STOP)
-            t->mark[d->action] = t->stamp;
-        if (d->child == tree->nodes.at[node].state && (press || d->action != TREE_STOP))
-            continue;
+        if (d->child == tree->nodes.at[node].state && d->action != TREE_STOP)
+            continue;   /* without effect */
         double q = d->n ? (quality(t, d) - range.low) / (range.high - range.low) : 0.5;
-        double prior = d->action == TREE_STOP ? 1.0 / core_action_count(t->s) : t->prior[d->action];
+        double prior = d->action == TREE_STOP ? 1 : t->prior[d->action] * core_action_count(t->s);
         double score = q + prior * reach / (1 + d->n);
-        if (!found || score > best || (score == best && d->action < *action)) {
-            found = true;
+        if (*edge == TREE_NONE || score > best || (score == best && d->action < *action)) {
             best = score;
             *action = d->action;
             *edge = i;
         }
     }
-    if (tree->nodes.at[node].list_count >= SEARCH_MAX_DEPTH)
-        return found;
-    for (uint32_t i = 0; i < core_action_count(t->s); i++) {
-        uint32_t a = t->order[i];
-        if (t->mark[a] == t->stamp || (t->s->tuning.last_only && a % 2 == TREE_FIRST))
-            continue;
-        if (!found || 0.5 + t->prior[a] * reach > best) {
-            found = true;
-            *action = a;
-            *edge = TREE_NONE;
-        }
-        break;
-    }
-    return found;
+    return *edge != TREE_NONE;
 }
 
 /* From a plan that nobody had seen: a few further actions by prior, then a price. */
@@ -151,10 +167,10 @@ static enum error_code expand(struct core_task *t, struct path *path, uint32_t *
 static enum error_code trajectory(struct core_task *t, uint32_t node, struct error *e)
 {
     struct path path = {.count = 0};
-    bool ended = false, press = rng_below(&t->rng, 16) < t->s->tuning.press;
+    bool ended = false;
     while (!ended && path.count < MAX_PATH - 1) {
-        uint32_t action, edge;
-        if (!select_action(t, node, press, &action, &edge) || action == TREE_STOP)
+        uint32_t action = TREE_STOP, edge;
+        if (!select_action(t, node, &action, &edge) || action == TREE_STOP)
             break;
         if (edge == TREE_NONE) {
             enum error_code code = expand(t, &path, &node, action, &ended, e);
@@ -240,19 +256,12 @@ static void walker_start(struct core_task *t, struct walker *w)
 static enum error_code walk(struct core_task *t, struct walker *w, struct error *e)
 {
     struct search_list list = w->list;
-    struct hash128 hash = {0, 0};
-    uint32_t node = TREE_NONE;
-    for (uint32_t i = 0; i < t->s->tuning.walk_tries; i++) {   /* prefer a plan that was not priced */
-        list = w->list;
-        uint32_t moved = 0;
-        do
-            moved += random_move(t, &list);
-        while (!moved || rng_below(&t->rng, 3) == 0);
-        t->s->domain->replay(t->session, &list, &hash);
-        node = tree_find(&t->p->tree, tree_state(hash));
-        if (node == TREE_NONE || t->p->tree.nodes.at[node].value == TREE_UNKNOWN)
-            break;
-    }
+    struct hash128 hash;
+    uint32_t node, moved = 0;
+    do
+        moved += random_move(t, &list);
+    while (!moved || rng_below(&t->rng, 3) == 0);
+    t->s->domain->replay(t->session, &list, &hash);
     enum error_code code = core_task_value(t, &list, hash, FOUND_MCTS, &node, e);
     if (code)
         return code;

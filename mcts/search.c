@@ -27,8 +27,8 @@ void core_plan_publish(const struct search *s, const struct core_plan *p, struct
 
 struct core_tuning core_tuning_default(void)
 {
-    return (struct core_tuning){.walkers = 3, .playout = 4, .explore = 8, .press = 0, .strangers = 4, .slacks = 4,
-                                .walk_length = 32, .walk_tries = 2};
+    return (struct core_tuning){.walkers = 3, .playout = 2, .explore = 4, .widen = 1, .strangers = 4, .slacks = 2,
+                                .walk_length = 100};
 }
 
 static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high)
@@ -102,7 +102,7 @@ static uint64_t identity(const struct search *s)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = hash_combine(h, words[i]);
     const struct core_tuning *t = &s->tuning;
-    const uint64_t tuned[] = {t->walkers, t->playout, t->explore, t->press, t->strangers, t->slacks, t->walk_length, t->walk_tries, t->mean_only, t->uniform_prior, t->last_only,
+    const uint64_t tuned[] = {t->walkers, t->playout, t->explore, t->widen, t->strangers, t->slacks, t->walk_length, t->mean_only, t->uniform_prior, t->last_only,
                               t->no_polish, t->apart};
     for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
         h = hash_combine(h, tuned[i]);
