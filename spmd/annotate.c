@@ -5,8 +5,8 @@
  * convolution, reduce, gather and scatter are constrained at their definition as well; a result that is
  * partial over one axis first in its own form, so that XLA sees reduction and slice and makes a
  * reduce_scatter of them; over several axes, or of a scatter, straight in the form its use wants. Forms whose
- * blocks are not ranges of a dim (an inner atom is sharded) are constrained as the array of atoms, between
- * two reshapes.
+ * blocks are not ranges of a dim (an inner atom is sharded) are constrained as the array of atoms; so that
+ * XLA need not join the pieces in between, whole chains of ops are written on atoms (annotate_atoms.c).
  *
  * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim, or never (jaxlib
  * 0.10.2: 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and
@@ -15,22 +15,34 @@
 
 #include <stdlib.h>
 
+enum { WHOLE, ATOMS, SHAPES }; /* a value as its own dims, or as an array of its atoms */
+
 struct annotate {
-    uint32_t *root;        /* spmd value -> the version that was defined */
-    uint32_t *constrained; /* spmd value -> builder value in its own form, IR_NONE */
-    VEC(uint32_t) made;    /* values constrained in the regions that are open */
+    uint32_t *root;                /* spmd value -> the version that was defined */
+    uint32_t *plain[SHAPES];       /* root -> builder value, IR_NONE; plain[WHOLE] is e->value_of */
+    uint32_t *constrained[SHAPES]; /* spmd value -> builder value in its own form, IR_NONE */
+    VEC(uint32_t *) made;          /* entries made in the regions that are open */
 };
+
+static uint32_t *nothing_yet(uint32_t count)
+{
+    uint32_t *at = mem_alloc((count + 1) * sizeof *at);
+    for (uint32_t i = 0; i < count; i++)
+        at[i] = IR_NONE;
+    return at;
+}
 
 struct annotate *annotate_create(const struct emit *e)
 {
     struct annotate *a = mem_zalloc(1, sizeof *a);
     uint32_t count = e->local->value_count;
     a->root = mem_alloc((count + 1) * sizeof *a->root);
-    a->constrained = mem_alloc((count + 1) * sizeof *a->constrained);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         a->root[i] = i;
-        a->constrained[i] = IR_NONE;
-    }
+    a->plain[WHOLE] = e->value_of;
+    a->plain[ATOMS] = nothing_yet(count);
+    a->constrained[WHOLE] = nothing_yet(count);
+    a->constrained[ATOMS] = nothing_yet(count);
     return a;
 }
 
@@ -39,7 +51,9 @@ void annotate_destroy(struct annotate *a)
     if (!a)
         return;
     free(a->root);
-    free(a->constrained);
+    free(a->plain[ATOMS]);
+    free(a->constrained[WHOLE]);
+    free(a->constrained[ATOMS]);
     VEC_FREE(&a->made);
     free(a);
 }
@@ -53,7 +67,14 @@ void annotate_region_close(struct emit *e, size_t mark)
 {
     struct annotate *a = e->annotate;
     while (a->made.count > mark)
-        a->constrained[a->made.at[--a->made.count]] = IR_NONE;
+        *a->made.at[--a->made.count] = IR_NONE;
+}
+
+static uint32_t keep(struct annotate *a, uint32_t *entry, uint32_t value)
+{
+    *entry = value;
+    VEC_PUSH(&a->made, entry);
+    return value;
 }
 
 static uint32_t partial_axes(const struct emit *e, const struct spmd_form *f)
@@ -74,30 +95,67 @@ static bool same_sharding(const struct emit *e, const struct spmd_form *f, const
     return true;
 }
 
-static uint32_t constrain(struct emit *e, struct emit_tensor x, uint32_t origin, const struct spmd_form *f)
+/* Are the blocks of every dim ranges of it? */
+static bool in_ranges(const struct emit *e, uint32_t v)
+{
+    const struct spmd_value *s = &e->local->values[v];
+    uint32_t rank = ir_value_type(e->program, s->origin)->rank;
+    for (uint32_t d = 0; d < rank; d++)
+        if (!emit_layout(e, s->origin, &s->form, d).contiguous)
+            return false;
+    return true;
+}
+
+static struct emit_tensor shaped(const struct emit *e, uint32_t v, int shape, uint32_t value)
+{
+    struct emit_tensor x = emit_local_tensor(e, v);
+    uint32_t origin = e->local->values[v].origin;
+    x.value = value;
+    if (shape == ATOMS) {
+        x.rank = nda_atom_count(e->nda, origin);
+        for (uint32_t i = 0; i < x.rank; i++)
+            x.dims[i] = nda_atoms(e->nda, origin)[i].size;
+    }
+    return x;
+}
+
+static uint32_t reshaped(struct emit *e, uint32_t v, int shape, uint32_t value)
+{
+    struct emit_tensor to = shaped(e, v, shape, IR_NONE);
+    return emit_reshape(e, shaped(e, v, shape == WHOLE ? ATOMS : WHOLE, value), to.rank, to.dims).value;
+}
+
+static uint32_t plain(struct emit *e, uint32_t root, int shape)
+{
+    struct annotate *a = e->annotate;
+    if (a->plain[shape][root] != IR_NONE)
+        return a->plain[shape][root];
+    return keep(a, &a->plain[shape][root], reshaped(e, root, shape, a->plain[1 - shape][root]));
+}
+
+/* x, in the given shape, constrained to v's form */
+static uint32_t constrain(struct emit *e, uint32_t v, int shape, uint32_t x)
 {
     struct text sharding = {0};
+    const struct spmd_value *s = &e->local->values[v];
     text_add(&sharding, "#sdy.sharding");
-    bool ranges = emit_sharding_text(e, origin, f, &sharding);
-    struct emit_tensor y = x;
-    uint32_t count = nda_atom_count(e->nda, origin);
-    if (!ranges && count > EMIT_MAX_RANK) { /* no array has that many dims: XLA chooses */
-        text_release(&sharding);
-        return x.value;
-    }
-    if (!ranges) {
-        int64_t dims[EMIT_MAX_RANK];
-        for (uint32_t i = 0; i < count; i++)
-            dims[i] = nda_atoms(e->nda, origin)[i].size;
-        y = emit_reshape(e, x, count, dims);
-        sharding.size = 0;
-        text_add(&sharding, "#sdy.sharding");
-        emit_atom_sharding_text(e, origin, f, &sharding);
-    }
+    if (shape == ATOMS)
+        emit_atom_sharding_text(e, s->origin, &s->form, &sharding);
+    else
+        (void)emit_sharding_text(e, s->origin, &s->form, &sharding);
     struct ir_attr attr = ir_build_named(e->b, "sharding", ir_build_text(e->b, sharding.at));
+    struct emit_tensor y = shaped(e, v, shape, x);
     y = emit_one(e, "sdy.sharding_constraint", &y, 1, y.element, y.rank, y.dims, &attr, 1);
     text_release(&sharding);
-    return emit_reshape(e, y, x.rank, x.dims).value;
+    return y.value;
+}
+
+/* the shape in which v's form can be said, WHOLE where possible; SHAPES when in none */
+static int shape_for(const struct emit *e, uint32_t v, int wanted)
+{
+    if (nda_atom_count(e->nda, e->local->values[v].origin) > EMIT_MAX_RANK)
+        return in_ranges(e, v) ? WHOLE : SHAPES;
+    return in_ranges(e, v) ? wanted : ATOMS;
 }
 
 /* constants and broadcasts cost nothing in any form */
@@ -113,25 +171,31 @@ static bool is_free(const struct emit *e, uint32_t origin)
     return family == IR_FAMILY_CONSTANT || family == IR_FAMILY_IOTA || family == IR_FAMILY_BROADCAST;
 }
 
-uint32_t annotate_use(struct emit *e, uint32_t v)
+static uint32_t read_as(struct emit *e, uint32_t v, int shape)
 {
     struct annotate *a = e->annotate;
     uint32_t root = a->root[v];
     const struct spmd_value *values = e->local->values;
-    if (a->constrained[v] != IR_NONE)
-        return a->constrained[v];
+    if (a->constrained[shape][v] != IR_NONE)
+        return a->constrained[shape][v];
+    if (a->constrained[1 - shape][v] != IR_NONE)
+        return keep(a, &a->constrained[shape][v], reshaped(e, v, shape, a->constrained[1 - shape][v]));
     bool reduced = partial_axes(e, &values[root].form) > partial_axes(e, &values[v].form);
-    if (is_free(e, values[v].origin) || (!reduced && same_sharding(e, &values[root].form, &values[v].form)))
-        return e->value_of[root];
-    struct emit_tensor x = emit_local_tensor(e, root);
-    uint32_t own = a->constrained[root];
-    if (own != IR_NONE)
-        x.value = own;
-    if (own != IR_NONE && same_sharding(e, &values[root].form, &values[v].form))
-        return own;
-    a->constrained[v] = constrain(e, x, values[v].origin, &values[v].form);
-    VEC_PUSH(&a->made, v);
-    return a->constrained[v];
+    bool same = same_sharding(e, &values[root].form, &values[v].form);
+    bool own = a->constrained[WHOLE][root] != IR_NONE || a->constrained[ATOMS][root] != IR_NONE;
+    int said = shape_for(e, v, shape);
+    if (is_free(e, values[v].origin) || (!reduced && same) || said == SHAPES)
+        return plain(e, root, shape);
+    if (own && same)
+        return read_as(e, root, shape);
+    uint32_t x = own ? read_as(e, root, said) : plain(e, root, said);
+    keep(a, &a->constrained[said][v], constrain(e, v, said, x));
+    return read_as(e, v, shape);
+}
+
+uint32_t annotate_use(struct emit *e, uint32_t v)
+{
+    return read_as(e, v, WHOLE);
 }
 
 /* Is the op's result constrained where it is defined? */
@@ -157,37 +221,69 @@ static bool starts_neutral(struct emit *e, struct lower_op *o, enum nda_reducer 
     return emit_identity(e, *reducer, initial->element, 0, NULL, &o->in[1]);
 }
 
+/* Some operand or result lies in pieces of a dim: the op is written on atoms where its family allows it. */
+static bool in_pieces(const struct emit *e, const struct lower_op *o)
+{
+    for (uint32_t i = 0; i < o->in_count; i++)
+        if (!in_ranges(e, e->local->operands[o->step->operands + i]))
+            return true;
+    for (uint32_t i = 0; i < o->out_count; i++)
+        if (!in_ranges(e, o->step->results + i))
+            return true;
+    return false;
+}
+
+static void read_operands(struct emit *e, struct lower_op *o, int shape)
+{
+    for (uint32_t i = 0; i < o->in_count; i++) {
+        uint32_t v = e->local->operands[o->step->operands + i];
+        o->in[i] = shaped(e, v, shape, IR_NONE);
+        o->in[i].value = read_as(e, v, shape);
+    }
+}
+
+/* results as read later, constrained now where definitions are */
+static void define(struct emit *e, struct lower_op *o, uint32_t i, int shape)
+{
+    uint32_t v = o->step->results + i;
+    struct emit_tensor as = shaped(e, v, shape, IR_NONE);
+    uint32_t x = emit_reshape(e, o->out[i], as.rank, as.dims).value; /* differs after a slice of one piece */
+    e->annotate->plain[shape][v] = x;
+    if (!constrains_definition(e, o->step, v) || !o->out[i].rank)
+        return;
+    int said = shape_for(e, v, shape);
+    if (said != SHAPES)
+        keep(e->annotate, &e->annotate->constrained[said][v], constrain(e, v, said, plain(e, v, said)));
+}
+
 static enum error_code annotate_op(struct emit *e, const struct spmd_step *s, struct error *error)
 {
     struct lower_op o = {.step = s, .op = s->op, .in_count = s->operand_count, .out_count = s->result_count};
-    bool shardy = lower_passes_value(e, s->op);
+    bool passes = lower_passes_value(e, s->op);
+    struct emit_tensor initial;
+    enum nda_reducer reducer;
     e->op = s->op;
     o.in = mem_zalloc(o.in_count + o.out_count + 1, sizeof *o.in);
     o.out = o.in + o.in_count;
-    for (uint32_t i = 0; i < o.in_count; i++)
-        o.in[i].value = annotate_use(e, e->local->operands[s->operands + i]);
     for (uint32_t i = 0; i < o.out_count; i++)
         o.out[i] = emit_local_tensor(e, s->results + i);
     enum error_code code = emit_attrs(e, s->op, o.attrs, &o.attr_count, error);
-    if (!code && shardy && o.in_count < o.out_count)
+    if (!code && passes && o.in_count < o.out_count)
         code = emit_reject(e, error, "cannot stand inside a module that is partitioned again");
-    struct emit_tensor initial;
-    enum nda_reducer reducer;
-    bool neutral = starts_neutral(e, &o, &reducer, &initial);
-    if (!code && !shardy)
+    int shape = !code && !passes && in_pieces(e, &o) && annotate_in_atoms(e, &o) ? ATOMS : WHOLE;
+    bool same = shape == ATOMS && e->program->ops[s->op].code == IR_RESHAPE; /* the same array of atoms */
+    if (!code)
+        read_operands(e, &o, shape);
+    bool neutral = !code && starts_neutral(e, &o, &reducer, &initial);
+    if (!code && !passes && !same)
         code = lower_as_is(e, &o, error);
     if (!code && neutral)
         o.out[0] =
             emit_reduce_op(e, reducer, o.out[0], emit_spread(e, initial, o.out[0].rank, o.out[0].dims));
     for (uint32_t i = 0; i < o.out_count && !code; i++) {
-        uint32_t v = s->results + i;
-        e->value_of[v] = shardy ? o.in[i].value : o.out[i].value;
-        if (!shardy && constrains_definition(e, s, v) && o.out[i].rank) {
-            struct emit_tensor x = emit_local_tensor(e, v);
-            e->annotate->constrained[v] =
-                constrain(e, x, e->local->values[v].origin, &e->local->values[v].form);
-            VEC_PUSH(&e->annotate->made, v);
-        }
+        if (passes || same)
+            o.out[i].value = o.in[i].value;
+        define(e, &o, i, shape);
     }
     free(o.in);
     return code;

@@ -41,6 +41,10 @@ bool lower_is_identity(const struct emit *e, const struct lower_op *o, uint32_t 
 enum error_code lower_mask_initial(struct emit *e, struct lower_op *o, uint32_t i,
                                    struct error *error) BASE_CHECKED;
 
+/* annotate_atoms.c: rewrites o->attrs and o->out's sizes so that the op works on arrays of atoms; false
+ * (nothing changed) where its family or its atoms do not allow it */
+bool annotate_in_atoms(struct emit *e, struct lower_op *o);
+
 /* lower_shape.c: values of one shape, constants, iota, movement without computation */
 enum error_code lower_constant(struct emit *e, struct lower_op *o, struct error *error) BASE_CHECKED;
 enum error_code lower_iota(struct emit *e, struct lower_op *o, struct error *error) BASE_CHECKED;
