@@ -1,0 +1,13 @@
+/* Partition crossover (Whitley, Hains and Howe 2009, for networks): where two points differ, the connected parts of the
+ * difference can be chosen one by one. */
+#ifndef TOAST_CFN_CROSSOVER_H
+#define TOAST_CFN_CROSSOVER_H
+
+#include "cfn/worker.h"
+
+/* x with the parts of the pool's point y that pay, in random order; repaired, polished and recorded */
+void cfn_crossover(struct cfn_worker *w, const struct cfn_point *x, const struct cfn_point *y);
+/* `count` crossovers of the worker's best with random elites */
+void cfn_crossover_pool(struct cfn_worker *w, int count);
+
+#endif

@@ -1,0 +1,175 @@
+#include "cfn/dual.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { START_PASSES = 60, START_MOVES = 30, SIGN_STEPS = 40, MAX_MOVES = 8 };
+static const double clip_up = 0.3, clip_down = -0.1; /* of violations relative to the limit */
+
+/* whole-network forest moves until few values change; x and its cost are brought up to date */
+static void improve_point(struct cfn_worker *w, int most)
+{
+    const struct cfn_model *m = w->m;
+    for (int k = 0; k < most; k++) {
+        int32_t changes = cfn_forest_move(&w->forest, &w->rng, w->all, m->node_count, w->unary, 0, w->x.value,
+                                          w->changed, NULL);
+        if (changes <= m->node_count / 200 && k)
+            break;
+    }
+    cfn_point_evaluate(m, &w->x, w->profile);
+    w->work += m->forest_work + (uint64_t)m->time_count * 2;
+    cfn_worker_spend(w);
+}
+
+static double pass(struct cfn_worker *w, int passes)
+{
+    double bound = 0;
+    for (int k = 0; k < passes; k++)
+        bound = cfn_trws_iterate(&w->trws);
+    w->work += (uint64_t)passes * (2 * w->m->table_work + w->m->forest_work);
+    return bound;
+}
+
+/* certifies the bound at the priced multipliers */
+static void certify(struct cfn_worker *w)
+{
+    int64_t bound = cfn_trws_certify(&w->trws);
+    w->bound = bound > w->bound ? bound : w->bound;
+    w->work += 12 * w->m->table_work;
+}
+
+void cfn_dual_start(struct cfn_worker *w)
+{
+    for (int k = 0; k < START_PASSES && !cfn_worker_done(w); k += 4)
+        w->best_estimate = pass(w, 4);
+    certify(w);
+    cfn_trws_round(&w->trws, w->x.value);
+    cfn_price_unary(w->m, w->trws.prices, 1, w->unary);
+    improve_point(w, START_MOVES);
+    cfn_worker_finish(w, &w->x);
+}
+
+/* The subgradient from the averaged usage, relative to the limit: the peak of every violated stretch, and every slack time
+ * that has a price. Returns its squared length. */
+static double subgradient(struct cfn_worker *w, double *g)
+{
+    const struct cfn_model *m = w->m;
+    double limit = m->limit > 0 ? (double)m->limit : 1, length = 0;
+    for (int32_t t = 0; t < m->time_count;) {
+        double over = (w->average[t] - (double)m->limit) / limit;
+        g[t] = 0;
+        if (over <= 0) {
+            if (w->lambda[t] > 0)
+                g[t] = over < clip_down ? clip_down : over;
+            length += g[t] * g[t];
+            t++;
+            continue;
+        }
+        int32_t peak = t;
+        for (; t < m->time_count && w->average[t] > (double)m->limit; t++) {
+            g[t] = 0;
+            peak = w->average[t] > w->average[peak] ? t : peak;
+        }
+        over = (w->average[peak] - (double)m->limit) / limit;
+        g[peak] = over > clip_up ? clip_up : over;
+        length += g[peak] * g[peak];
+    }
+    return length;
+}
+
+/* by sign, each time with a rate of its own: grows while the direction holds, shrinks when it turns */
+static void step_by_sign(struct cfn_worker *w, const double *g, double first_rate)
+{
+    double limit = w->m->limit > 0 ? (double)w->m->limit : 1;
+    for (int32_t t = 0; t < w->m->time_count; t++) {
+        int32_t way = g[t] > 0 ? 1 : g[t] < 0 ? -1 : 0, run = w->sign[t];
+        if (way == 0)
+            continue;
+        if (w->rate[t] <= 0)
+            w->rate[t] = first_rate;
+        bool same = (run > 0) == (way > 0) && run != 0;
+        if (run != 0 && !same)
+            w->rate[t] *= 0.7;
+        else if (run >= 2 && g[t] >= clip_up)
+            w->rate[t] *= 1.6; /* far beyond the limit: the price has its order of magnitude still to find */
+        else if (run >= 3 || run <= -3)
+            w->rate[t] *= 1.2;
+        w->sign[t] = same ? run + way : way;
+        w->lambda[t] += way * w->rate[t] / limit;
+        w->lambda[t] = w->lambda[t] > 0 ? w->lambda[t] : 0;
+    }
+}
+
+static void step_polyak(struct cfn_worker *w, const double *g, double length, double theta, double gap)
+{
+    double limit = w->m->limit > 0 ? (double)w->m->limit : 1, step = theta * gap / (length + 1e-5);
+    for (int32_t t = 0; t < w->m->time_count; t++) {
+        w->lambda[t] += step * g[t] / limit;
+        w->lambda[t] = w->lambda[t] > 0 ? w->lambda[t] : 0;
+    }
+}
+
+/* worth a repair: nothing forbidden, nearly within the limit, and not much dearer than the best */
+static bool promising(const struct cfn_worker *w)
+{
+    if (w->x.forbidden)
+        return false;
+    if (!w->has_best)
+        return (double)w->x.worst < 0.25 * (double)w->m->limit;
+    return (double)w->x.worst < 0.1 * (double)w->m->limit &&
+           (double)w->x.cost < (double)w->best.cost + 0.02 * fabs((double)w->best.cost);
+}
+
+static void one_step(struct cfn_worker *w, int passes, bool first)
+{
+    const struct cfn_model *m = w->m;
+    cfn_trws_price(&w->trws, w->lambda);
+    double bound = pass(w, passes), keep = first ? 0 : 0.7;
+    if (bound > w->best_estimate) {
+        w->best_estimate = bound;
+        memcpy(w->best_lambda, w->lambda, (size_t)m->time_count * sizeof *w->lambda);
+    }
+    cfn_trws_round(&w->trws, w->x.value);
+    cfn_price_unary(m, w->trws.prices, 1, w->unary);
+    w->work += m->value_count + m->first_item[m->node_count] * 16ull;
+    improve_point(w, MAX_MOVES);
+    for (int32_t t = 0; t < m->time_count; t++)
+        w->average[t] = keep * w->average[t] + (1 - keep) * (double)w->profile[t];
+    if (promising(w))
+        cfn_worker_finish(w, &w->x);
+}
+
+/* the scale of steps: what an answer will probably cost. The best so far may still be many times that. */
+static double likely_cost(const struct cfn_worker *w)
+{
+    double best = w->has_best ? (double)w->best.cost : (double)w->x.cost, most = 1.25 * w->best_estimate;
+    return w->best_estimate > 0 && best > most ? most : best;
+}
+
+void cfn_dual_phase(struct cfn_worker *w, int round)
+{
+    const struct cfn_model *m = w->m;
+    double *g = mem_zalloc((size_t)m->time_count + 1, sizeof *g), theta0 = 0.4;
+    uint64_t begin = w->work, length = w->phase_end > begin ? w->phase_end - begin : 1;
+    for (int k = 0; k < round; k++)
+        theta0 *= 0.75;
+    memcpy(w->lambda, w->best_lambda, (size_t)m->time_count * sizeof *w->lambda);
+    for (int step = 0; !cfn_worker_done(w); step++) {
+        one_step(w, (round + w->number) % 2 ? 4 : 1, step == 0);
+        double size = subgradient(w, g), share = (double)(w->work - begin) / (double)length;
+        double best = likely_cost(w);
+        double gap = best - w->best_estimate, most = 0.2 * fabs(best);
+        gap = gap > most ? most : gap < 1 ? 1 : gap;
+        if (size <= 0 && step > 0)
+            break; /* nothing to move: without usage limits in force */
+        if (round == 0 && step < SIGN_STEPS)
+            step_by_sign(w, g, 0.02 * fabs(best));
+        else
+            step_polyak(w, g, size, theta0 / (1 + 99 * share * share), gap);
+    }
+    cfn_trws_price(&w->trws, w->best_lambda);
+    pass(w, 20);
+    certify(w);
+    free(g);
+}

@@ -1,0 +1,71 @@
+/* The reduced network laid out for the search: dense node numbers in the problem's order, both orientations of each
+ * distinct table in float (rounded down) and padded rows, exact int64 tables beside them. Immutable; shared by workers.
+ *
+ * A point is an assignment of the model's nodes with its exact cost and its worst violation. */
+#ifndef TOAST_CFN_MODEL_H
+#define TOAST_CFN_MODEL_H
+
+#include "cfn/network.h"
+
+struct cfn_arc {
+    int32_t other;
+    uint32_t link;
+    int32_t row_width, column_width; /* padded sizes of other and of the node itself */
+    const float *rows;               /* by the node's value, over other's values */
+    const float *columns;            /* by other's value, over the node's values */
+    const int64_t *exact;            /* entry(a, b) = exact[a * own + b * step] */
+    size_t own, step;
+};
+
+struct cfn_model_item {
+    int32_t left, right;
+    const int64_t *use; /* of the network */
+};
+
+struct cfn_model {
+    const struct cfn_network *network; /* borrowed; must outlive the model */
+    int32_t node_count, link_count, time_count;
+    int32_t largest;                   /* greatest padded size */
+    int64_t constant, limit;
+    const int64_t *base;
+    int32_t *node;                     /* the network's number */
+    int32_t *size, *width;             /* values; padded */
+    size_t *offset;                    /* of the node's row in arrays over all values, in padded widths */
+    size_t value_count;                /* length of such arrays */
+    int64_t *unary;                    /* such an array; CFN_INFINITE in the padding */
+    uint32_t *first_arc, *first_item;  /* node_count + 1 */
+    struct cfn_arc *arcs;              /* by node, ascending other */
+    struct cfn_model_item *items;
+    size_t *message_offset;            /* by link: room for the wider end */
+    size_t message_count;
+    uint64_t table_work, forest_work;  /* entries one pass over all links, over all nodes touches */
+    float *rows;                       /* all tables */
+};
+
+void cfn_model_create(const struct cfn_network *n, struct cfn_model *out);
+void cfn_model_release(struct cfn_model *m);
+
+struct cfn_point {
+    int32_t *value;    /* by model node; owned */
+    int64_t cost;      /* constant included, infinite entries left out */
+    int32_t forbidden; /* number of infinite entries */
+    int64_t worst;     /* greatest usage minus limit over retained times; INT64_MIN without any */
+};
+
+void cfn_point_create(const struct cfn_model *m, struct cfn_point *p); /* all values 0; evaluate it */
+void cfn_point_release(struct cfn_point *p);
+void cfn_point_copy(const struct cfn_model *m, struct cfn_point *to, const struct cfn_point *from);
+/* cost, forbidden and worst from the values; profile (time_count + 1, may not be NULL) becomes the usage at each time */
+void cfn_point_evaluate(const struct cfn_model *m, struct cfn_point *p, int64_t *profile);
+static inline bool cfn_point_feasible(const struct cfn_point *p)
+{
+    return p->forbidden == 0 && p->worst <= 0;
+}
+
+/* cost change of giving node the value a; *forbidden changes with it */
+int64_t cfn_point_flip_cost(const struct cfn_model *m, const struct cfn_point *p, int32_t node, int32_t a,
+                            int32_t *forbidden);
+/* values of all of the problem's nodes */
+void cfn_point_expand(const struct cfn_model *m, const struct cfn_point *p, int32_t *values);
+
+#endif

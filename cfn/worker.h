@@ -1,0 +1,56 @@
+/* A logical worker: everything one thread of the search owns. Workers share the model (read only) and, between phases,
+ * the best answer, the pool of elites and the best multipliers; so an answer depends on the seed and the work, not on
+ * how many threads ran. Progress leaves through `found` as it happens. */
+#ifndef TOAST_CFN_WORKER_H
+#define TOAST_CFN_WORKER_H
+
+#include "cfn/forest.h"
+#include "cfn/state.h"
+#include "cfn/trws.h"
+
+enum { CFN_POOL = 24 };
+
+struct cfn_pool {
+    struct cfn_point at[CFN_POOL]; /* ascending cost, distinct costs */
+    int count;
+};
+
+struct cfn_worker {
+    const struct cfn_model *m; /* borrowed */
+    int number;
+    struct rng rng;
+    uint64_t work, phase_end; /* table entries */
+    bool (*stop)(void *user); /* deadline or interrupt; may be NULL */
+    void (*found)(void *user, int number, int64_t cost, const struct cfn_point *p); /* may be NULL; locks by itself */
+    void *user;
+    bool stopped;
+    unsigned asked;
+
+    struct cfn_trws trws;
+    struct cfn_forest forest;
+    struct cfn_state state;
+    struct cfn_point x, best;      /* best: feasible when has_best */
+    bool has_best;
+    struct cfn_pool pool;          /* elites as of the last exchange, and this phase's own */
+    double *lambda, *best_lambda, *rate, *average;
+    int32_t *sign;                 /* of the last steps of lambda, with their count */
+    double best_estimate;          /* bound at best_lambda, uncertified; -HUGE_VAL when none */
+    int64_t bound;                 /* certified; INT64_MIN when none */
+    double rho;                    /* price of a unit of violation in large-neighbourhood search */
+    float *unary;                  /* costs with penalties for moves */
+    int32_t *all, *ball, *changed, *old, *seen;
+    int32_t seen_now;
+    int64_t *profile;
+};
+
+void cfn_worker_create(const struct cfn_model *m, int number, uint64_t seed, struct cfn_worker *w);
+void cfn_worker_release(struct cfn_worker *w);
+void cfn_worker_spend(struct cfn_worker *w); /* collects the parts' work counters */
+bool cfn_worker_done(struct cfn_worker *w);  /* phase over, or stopped */
+/* keeps a feasible point as elite and, when better, as best */
+void cfn_worker_record(struct cfn_worker *w, const struct cfn_point *p);
+void cfn_pool_add(const struct cfn_model *m, struct cfn_pool *pool, const struct cfn_point *p);
+/* repairs and polishes a copy of p (in w->state), records it; true when it became feasible */
+bool cfn_worker_finish(struct cfn_worker *w, const struct cfn_point *p);
+
+#endif
