@@ -111,21 +111,21 @@ static void step_polyak(struct cfn_worker *w, const double *g, double length, do
 }
 
 /* worth a repair: nothing forbidden, nearly within the limit, and not much dearer than the best */
-static bool promising(const struct cfn_worker *w)
+static bool promising(const struct cfn_worker *w, int step)
 {
     if (w->x.forbidden)
         return false;
-    if (!w->has_best)
-        return (double)w->x.worst < 0.25 * (double)w->m->limit;
+    if (!w->has_best) /* repairs that fail take long */
+        return step % 4 == 0 && (double)w->x.worst < 0.25 * (double)w->m->limit;
     return (double)w->x.worst < 0.1 * (double)w->m->limit &&
            (double)w->x.cost < (double)w->best.cost + 0.02 * fabs((double)w->best.cost);
 }
 
-static void one_step(struct cfn_worker *w, int passes, bool first)
+static void one_step(struct cfn_worker *w, int passes, int step)
 {
     const struct cfn_model *m = w->m;
     cfn_trws_price(&w->trws, w->lambda);
-    double bound = pass(w, passes), keep = first ? 0 : 0.7;
+    double bound = pass(w, passes), keep = step == 0 ? 0 : 0.7;
     if (bound > w->best_estimate) {
         w->best_estimate = bound;
         memcpy(w->best_lambda, w->lambda, (size_t)m->time_count * sizeof *w->lambda);
@@ -136,7 +136,7 @@ static void one_step(struct cfn_worker *w, int passes, bool first)
     improve_point(w, MAX_MOVES);
     for (int32_t t = 0; t < m->time_count; t++)
         w->average[t] = keep * w->average[t] + (1 - keep) * (double)w->profile[t];
-    if (promising(w))
+    if (promising(w, step))
         cfn_worker_finish(w, &w->x);
 }
 
@@ -156,7 +156,7 @@ void cfn_dual_phase(struct cfn_worker *w, int round)
         theta0 *= 0.75;
     memcpy(w->lambda, w->best_lambda, (size_t)m->time_count * sizeof *w->lambda);
     for (int step = 0; !cfn_worker_done(w); step++) {
-        one_step(w, (round + w->number) % 2 ? 4 : 1, step == 0);
+        one_step(w, (round + w->number) % 2 ? 4 : 1, step);
         double size = subgradient(w, g), share = (double)(w->work - begin) / (double)length;
         double best = likely_cost(w);
         double gap = best - w->best_estimate, most = 0.2 * fabs(best);

@@ -41,6 +41,7 @@ static bool best_relief(struct cfn_state *s, int32_t t, int64_t excess, int32_t 
             int32_t forbidden;
             if (less <= 0)
                 continue;
+            s->work += 8 * (m->first_arc[i + 1] - m->first_arc[i]);
             double score = (double)cfn_point_flip_cost(m, &s->at, i, a, &forbidden) /
                            (double)(less < excess ? less : excess);
             if (forbidden > 0 || (found && score >= best))

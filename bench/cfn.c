@@ -1,0 +1,149 @@
+/* bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--threads N] [--seed N] [--ablation] [--scaling]
+ *
+ * One row a problem: seconds allowed, cost, certified bound, gap, cost over the published one, seconds to within 1 % and
+ * 0.1 % of the final cost, processor seconds, peak memory of the process so far. --ablation repeats each with one technique
+ * off at a time, --scaling with one thread too. */
+#include "cfn/solve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { IMPROVEMENTS = 4096 };
+
+struct run {
+    double start;
+    int count;
+    struct {
+        double seconds;
+        int64_t cost;
+    } at[IMPROVEMENTS];
+};
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double since_start(void *user)
+{
+    return seconds_of(CLOCK_MONOTONIC) - ((const struct run *)user)->start;
+}
+
+static void progress(void *user, int64_t cost, int64_t bound)
+{
+    struct run *r = user;
+    (void)bound;
+    if (r->count == IMPROVEMENTS)
+        return;
+    r->at[r->count].seconds = since_start(r);
+    r->at[r->count++].cost = cost;
+}
+
+static double time_to(const struct run *r, double cost)
+{
+    for (int i = 0; i < r->count; i++)
+        if ((double)r->at[i].cost <= cost)
+            return r->at[i].seconds;
+    return -1;
+}
+
+static int measure(const char *path, const char *label, double published, struct cfn_budget budget)
+{
+    struct run run = {.start = seconds_of(CLOCK_MONOTONIC)};
+    double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    struct cfn_problem p = {0};
+    struct cfn_answer a = {0};
+    struct error e;
+    struct rusage usage;
+    char cost[48], bound[48];
+    budget.clock = since_start;
+    budget.progress = progress;
+    budget.user = &run;
+    if (cfn_problem_open(path, &p, &e) != ERROR_OK || cfn_solve(&p, &budget, &a, &e) != ERROR_OK) {
+        fprintf(stderr, "%s: %s\n", path, e.message);
+        cfn_problem_release(&p);
+        return 1;
+    }
+    double final = (double)a.verdict.cost, gap = a.has_bound ? 100 * (final - (double)a.bound) / final : 100;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%-14.14s %-12s %7.1f %20s %20s %9.4f ", p.name[0] ? p.name + (strlen(p.name) > 14 ? strlen(p.name) - 14 : 0) : path,
+           label, budget.seconds, a.values ? cfn_format_wide(a.verdict.cost, cost) : "infeasible",
+           a.has_bound ? cfn_format_wide(a.bound, bound) : "-", gap);
+    if (published > 0)
+        printf("%9.5f ", final / published);
+    else
+        printf("%9s ", "-");
+    printf("%7.2f %7.2f %7.1f %7ld\n", time_to(&run, final * 1.01), time_to(&run, final * 1.001),
+           seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor, usage.ru_maxrss / 1024);
+    fflush(stdout);
+    cfn_answer_release(&a);
+    cfn_problem_release(&p);
+    return 0;
+}
+
+static int measure_all(char *argument, struct cfn_budget budget, int ablation, int scaling)
+{
+    static const struct {
+        const char *name;
+        unsigned without;
+    } parts[] = {{"- dual", CFN_WITHOUT_DUAL}, {"- lns", CFN_WITHOUT_LNS}, {"- crossover", CFN_WITHOUT_CROSSOVER},
+                 {"- reduction", CFN_WITHOUT_REDUCTION}};
+    double published = 0;
+    char *colon = strchr(argument, ':');
+    if (colon) {
+        *colon = 0;
+        budget.seconds = atof(colon + 1);
+        char *second = strchr(colon + 1, ':');
+        published = second ? atof(second + 1) : 0;
+    }
+    int failed = measure(argument, "all", published, budget);
+    for (size_t k = 0; ablation && k < sizeof parts / sizeof *parts; k++) {
+        struct cfn_budget less = budget;
+        less.without = parts[k].without;
+        failed |= measure(argument, parts[k].name, published, less);
+    }
+    if (scaling) {
+        budget.threads = 1;
+        failed |= measure(argument, "1 thread", published, budget);
+    }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    struct cfn_budget budget = {.seconds = 10, .threads = 2, .seed = 1};
+    int ablation = 0, scaling = 0, failed = 0, files = 0;
+    for (int i = 1; i < argc; i++) {
+        double x = i + 1 < argc ? atof(argv[i + 1]) : 0;
+        if (strcmp(argv[i], "--ablation") == 0)
+            ablation = 1;
+        else if (strcmp(argv[i], "--scaling") == 0)
+            scaling = 1;
+        else if (strcmp(argv[i], "--seconds") == 0 && x > 0)
+            budget.seconds = x, argv[i++] = NULL;
+        else if (strcmp(argv[i], "--threads") == 0 && (x == 1 || x == 2))
+            budget.threads = (int)x, argv[i++] = NULL;
+        else if (strcmp(argv[i], "--seed") == 0 && x >= 0)
+            budget.seed = (uint64_t)x, argv[i++] = NULL;
+        else if (argv[i][0] != '-') {
+            files++;
+            continue;
+        } else
+            return fprintf(stderr, "%s: what is it?\n", argv[i]), 2;
+        argv[i] = NULL;
+    }
+    if (!files)
+        return fprintf(stderr, "usage: bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--threads N] [--seed N] "
+                               "[--ablation] [--scaling]\n"), 2;
+    printf("%-14s %-12s %7s %20s %20s %9s %9s %7s %7s %7s %7s\n", "problem", "techniques", "limit s", "cost", "bound", "gap %",
+           "published", "to 1%", "to .1%", "cpu s", "MiB");
+    for (int i = 1; i < argc; i++)
+        if (argv[i])
+            failed |= measure_all(argv[i], budget, ablation, scaling);
+    return failed;
+}
