@@ -39,6 +39,17 @@ static void certify(struct cfn_worker *w)
     w->work += 12 * w->m->table_work;
 }
 
+/* worth a repair: nothing forbidden, nearly within the limit, and not much dearer than the best */
+static bool promising(const struct cfn_worker *w, int step)
+{
+    if (w->x.forbidden)
+        return false;
+    if (!w->has_best) /* repairs that fail take long */
+        return step % 4 == 0 && (double)w->x.worst < 0.25 * (double)w->m->limit;
+    return (double)w->x.worst < 0.1 * (double)w->m->limit &&
+           (double)w->x.cost < (double)w->best.cost + 0.02 * fabs((double)w->best.cost);
+}
+
 void cfn_dual_start(struct cfn_worker *w)
 {
     for (int k = 0; k < START_PASSES && !cfn_worker_done(w); k += 4)
@@ -47,7 +58,8 @@ void cfn_dual_start(struct cfn_worker *w)
     cfn_trws_round(&w->trws, w->x.value);
     cfn_price_unary(w->m, w->trws.prices, 1, w->unary);
     improve_point(w, START_MOVES);
-    cfn_worker_finish(w, &w->x);
+    if (promising(w, 0))
+        cfn_worker_finish(w, &w->x);
 }
 
 /* The subgradient from the averaged usage, relative to the limit: the peak of every violated stretch, and every slack time
@@ -108,17 +120,6 @@ static void step_polyak(struct cfn_worker *w, const double *g, double length, do
         w->lambda[t] += step * g[t] / limit;
         w->lambda[t] = w->lambda[t] > 0 ? w->lambda[t] : 0;
     }
-}
-
-/* worth a repair: nothing forbidden, nearly within the limit, and not much dearer than the best */
-static bool promising(const struct cfn_worker *w, int step)
-{
-    if (w->x.forbidden)
-        return false;
-    if (!w->has_best) /* repairs that fail take long */
-        return step % 4 == 0 && (double)w->x.worst < 0.25 * (double)w->m->limit;
-    return (double)w->x.worst < 0.1 * (double)w->m->limit &&
-           (double)w->x.cost < (double)w->best.cost + 0.02 * fabs((double)w->best.cost);
 }
 
 static void one_step(struct cfn_worker *w, int passes, int step)
