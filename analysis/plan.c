@@ -75,12 +75,15 @@ int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t 
     return shards;
 }
 
-/* Of a dim's axes, major first, keeps those that give contiguous blocks of whole atoms' pieces: each divides what is left
- * of the outermost atom that is not used up. The walk replicates the value over the others at the boundary. */
-static void keep_contiguous(const struct nda *n, const struct mesh *m, uint32_t value, struct plan_sharding *s,
+/* Orders a dim's axes: first those that give blocks of whole atoms' pieces, each dividing what is left of the outermost
+ * atom that is not used up (a use has them as they are, or nearly); behind them those that cut the dim across its atoms'
+ * borders. The latter are left out where the dim does not divide: the value is replicated over them at the boundary. */
+static void place_axes(const struct nda *n, const struct mesh *m, uint32_t value, struct plan_sharding *s,
                             uint32_t dim)
 {
-    uint32_t count = nda_atom_count(n, value), atom = 0, kept = 0;
+    uint32_t count = nda_atom_count(n, value), atom = 0, kept = 0, across_count = 0;
+    uint8_t across[MESH_MAX_AXES];
+    int64_t whole = ir_type_dims(n->program, ir_value_type(n->program, value))[dim];
     const struct nda_atom *atoms = nda_atoms(n, value);
     while (atom < count && atoms[atom].dim != dim)
         atom++;
@@ -89,10 +92,20 @@ static void keep_contiguous(const struct nda *n, const struct mesh *m, uint32_t 
         int64_t size = m->axes[s->dims[dim].axes[i]].size;
         while (left == 1 && atom + 1 < count && atoms[atom + 1].dim == dim)
             left = atoms[++atom].size;
-        if (left % size != 0)
+        if (left % size != 0) {
+            across[across_count++] = s->dims[dim].axes[i];
             continue;
+        }
         left /= size;
+        whole /= size;
         s->dims[dim].axes[kept++] = s->dims[dim].axes[i];
+    }
+    for (uint32_t i = 0; i < across_count; i++) {
+        int64_t size = m->axes[across[i]].size;
+        if (whole % size != 0)
+            continue;
+        whole /= size;
+        s->dims[dim].axes[kept++] = across[i];
     }
     s->dims[dim].count = (uint8_t)kept;
 }
@@ -114,7 +127,7 @@ void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, 
     }
     for (uint32_t d = 0; d < out->rank; d++)
         if (out->dims[d].count)
-            keep_contiguous(n, &c->mesh, value, out, d);
+            place_axes(n, &c->mesh, value, out, d);
 }
 
 enum error_code plan_context_create(const struct nda *n, const struct mesh *m, const struct plan_pin *pins,

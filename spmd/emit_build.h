@@ -126,7 +126,8 @@ struct emit_layout {
     struct {
         int64_t size, local, stride;
         struct emit_axes axes;
-    } at[EMIT_MAX_RANK]; /* stride: in global indices */
+    } at[EMIT_MAX_RANK];    /* stride: in global indices */
+    struct emit_axes whole; /* that cut the dim's one block across its atoms: arguments and results only */
 };
 struct emit_layout emit_layout(const struct emit *e, uint32_t origin, const struct spmd_form *f,
                                uint32_t dim);
@@ -153,6 +154,8 @@ struct emit_tensor emit_from_atoms(struct emit *e, struct emit_tensor x, uint32_
 enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t origin,
                                 const struct spmd_form *from, const struct spmd_form *to,
                                 struct emit_tensor *out, struct error *error) BASE_CHECKED;
+/* the same where `to` adds all axes on one whole dim */
+struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor x, const struct spmd_form *to, uint8_t whole);
 /* a reshard step, or all steps first .. first + count of one combined collective */
 enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count,
                                 struct error *error) BASE_CHECKED;

@@ -76,10 +76,12 @@ static void build(struct emit *e, const char *name, struct emit_tensor *xs, uint
 
 /* ---------------------------------------------------------------- one array, one dim */
 /* The dim along which the atom can be moved as it stands, or -1: outermost in its dim but for atoms of which
- * each device holds one element. */
+ * each device holds one element. A whole dim (boundary forms, always alone) is moved as it stands. */
 static int direct_dim(const struct emit *e, const struct move *m, uint8_t atom)
 {
     const struct nda_atom *atoms = nda_atoms(e->nda, m->origin);
+    if (spmd_is_whole(atom))
+        return atom - SPMD_WHOLE;
     for (uint8_t i = atom; i-- > 0 && atoms[i].dim == atoms[atom].dim;) {
         struct emit_axes axes = emit_atom_axes(e, m->from, i);
         if (atoms[i].size != emit_shards(e, &axes))
@@ -350,6 +352,8 @@ enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, 
     const struct spmd_step *s = &e->local->steps[first];
     if (code)
         ;
+    else if (s->kind == SPMD_SLICE && spmd_is_whole(s->to_atom))
+        moves->x = emit_keep_range(e, moves->x, moves->to, s->to_atom);
     else if (s->kind == SPMD_SLICE)
         code = emit_keep_block(e, moves->x, moves->origin, moves->from, moves->to, &moves->x, error);
     else if (s->kind == SPMD_PERMUTE)

@@ -163,6 +163,9 @@ struct emit_layout emit_layout(const struct emit *e, uint32_t origin, const stru
         l.size *= atoms[i].size;
         l.local *= local;
     }
+    l.whole = emit_atom_axes(e, f, (uint8_t)(SPMD_WHOLE + dim));
+    l.sharded |= l.whole.count != 0;
+    l.local /= emit_shards(e, &l.whole);
     int64_t stride = 1;
     for (uint32_t i = l.count; i-- > 0; stride *= l.at[i].size)
         l.at[i].stride = stride;

@@ -92,3 +92,19 @@ enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t o
     *out = emit_from_atoms(e, x, origin, to);
     return ERROR_OK;
 }
+
+struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor x, const struct spmd_form *to, uint8_t whole)
+{
+    struct emit_axes axes = emit_atom_axes(e, to, whole);
+    struct emit_tensor starts[EMIT_MAX_RANK], zero = emit_integer(e, IR_I32, 0, 0, NULL);
+    int64_t sizes[EMIT_MAX_RANK];
+    uint32_t dim = (uint32_t)(whole - SPMD_WHOLE);
+    for (uint32_t d = 0; d < x.rank; d++) {
+        starts[d] = zero;
+        sizes[d] = x.dims[d];
+    }
+    sizes[dim] /= emit_shards(e, &axes);
+    starts[dim] = emit_binary(e, "stablehlo.multiply", emit_block_index(e, &axes),
+                              emit_integer(e, IR_I32, sizes[dim], 0, NULL));
+    return emit_dynamic_slice(e, x, starts, sizes);
+}

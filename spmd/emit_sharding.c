@@ -22,6 +22,7 @@ bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd
         text_add(out, d ? ", {" : "{");
         for (uint32_t i = 0; i < l.count; i++)
             add_axes(e, &l.at[i].axes, &first, out);
+        add_axes(e, &l.whole, &first, out);
         text_add(out, "}");
         exact &= l.contiguous;
     }

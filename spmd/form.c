@@ -25,7 +25,7 @@ void spmd_local_dims(const struct nda *n, const struct mesh *m, uint32_t origin,
         dims[d] = sizes[d];
     for (uint32_t a = 0; a < m->axis_count; a++)
         if (f->at[a] < SPMD_PARTIAL)
-            dims[atoms[f->at[a]].dim] /= m->axes[a].size;
+            dims[spmd_is_whole(f->at[a]) ? f->at[a] - SPMD_WHOLE : atoms[f->at[a]].dim] /= m->axes[a].size;
 }
 
 int64_t spmd_local_bytes(const struct nda *n, const struct mesh *m, uint32_t origin, const struct spmd_form *f)
@@ -61,6 +61,15 @@ uint32_t walk_partial_mask(const struct spmd_form *f, uint32_t axes)
         if (f->at[a] >= SPMD_PARTIAL && f->at[a] != SPMD_REPLICATED)
             mask |= 1u << a;
     return mask;
+}
+
+void walk_form_unwhole(struct spmd_form *f, uint32_t axes)
+{
+    for (uint32_t a = 0; a < axes; a++)
+        if (spmd_is_whole(f->at[a])) {
+            f->at[a] = SPMD_REPLICATED;
+            f->position[a] = 0;
+        }
 }
 
 void walk_form_drop(struct spmd_form *f, uint32_t axes, uint32_t axis)
@@ -159,7 +168,7 @@ uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const 
         cells[a] = (struct plan_cell){NDA_NO_FACTOR, 0};
         if (f->at[a] == SPMD_REPLICATED)
             continue;
-        uint8_t factor = f->at[a] < SPMD_PARTIAL ? map[f->at[a]] : NDA_NO_FACTOR;
+        uint8_t factor = f->at[a] < SPMD_WHOLE ? map[f->at[a]] : NDA_NO_FACTOR;
         if (factor == NDA_NO_FACTOR || !w->t->name_ok[space->names + factor] ||
             w->nda->names[space->names + factor].kind != NDA_PARALLEL)
             missed |= 1u << a;
@@ -171,8 +180,8 @@ uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const 
 
 /* ------------------------------------------------------------------------------------------- the boundary */
 /* Axes of each dim, major first, are placed on the dim's atoms from the outermost: the next atom is only used when the
- * ones outside it are used up (else the blocks would not be contiguous). plan_boundary_sharding has left out the axes
- * that find no place so; the value is replicated over them. */
+ * ones outside it are used up (else the blocks would not be contiguous). From the first that finds no place so, they
+ * are placed on the whole dim. */
 void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint32_t space, struct spmd_form *out)
 {
     const struct nda *n = plan_context_nda(c);
@@ -196,17 +205,21 @@ void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint
             atom++;
         int64_t left = atom < count ? atoms[atom].size : 1;
         uint8_t position = 0;
+        bool whole = false;
         for (uint32_t i = 0; i < sharding.dims[d].count; i++) {
             uint8_t axis = sharding.dims[d].axes[i];
             int64_t size = m->axes[axis].size;
-            while (left == 1 && atom + 1 < count && atoms[atom + 1].dim == d) {
+            while (!whole && left == 1 && atom + 1 < count && atoms[atom + 1].dim == d) {
                 left = atoms[++atom].size;
                 position = 0;
             }
-            BASE_CHECK(left % size == 0);
-            out->at[axis] = (uint8_t)atom;
+            if (!whole && left % size != 0) {
+                whole = true;
+                position = 0;
+            }
+            out->at[axis] = (uint8_t)(whole ? SPMD_WHOLE + d : atom);
             out->position[axis] = position++;
-            left /= size;
+            left = whole ? left : left / size;
         }
     }
 }

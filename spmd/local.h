@@ -28,12 +28,17 @@
 #include "analysis/plan.h"
 
 /* Form of a value: per mesh axis, the atom it is sharded in, replicated, or partial with a reducer. Entries from
- * axis_count on are SPMD_REPLICATED, 0. */
-enum { SPMD_REPLICATED = 255, SPMD_PARTIAL = 240 };   /* at[a] = SPMD_PARTIAL + enum nda_reducer */
+ * axis_count on are SPMD_REPLICATED, 0.
+ * Whole dims: at[a] = SPMD_WHOLE + dim cuts what the axes on the dim's atoms leave (consecutive indices: the form is in
+ * blocks without it) into consecutive blocks, wherever the atoms' borders are. Only the function's arguments and
+ * results are stored so: an argument's whole-dim axes leave by ALL_GATHER before anything else reads it, a result's
+ * come last, by SLICE. */
+enum { SPMD_REPLICATED = 255, SPMD_PARTIAL = 240, SPMD_WHOLE = 192 };   /* at[a] = SPMD_PARTIAL + enum nda_reducer */
 struct spmd_form {
-    uint8_t at[MESH_MAX_AXES];         /* atom index, SPMD_REPLICATED or SPMD_PARTIAL + reducer */
-    uint8_t position[MESH_MAX_AXES];   /* among the axes on that atom, 0 = major; 0 elsewhere */
+    uint8_t at[MESH_MAX_AXES];         /* atom index, SPMD_WHOLE + dim, SPMD_PARTIAL + reducer or SPMD_REPLICATED */
+    uint8_t position[MESH_MAX_AXES];   /* among the axes on that atom or whole dim, 0 = major; 0 elsewhere */
 };
+static inline bool spmd_is_whole(uint8_t at) { return at >= SPMD_WHOLE && at < SPMD_PARTIAL; }
 
 /* A device-local value. `origin` is the program value it is a version of (its atoms and element type). */
 struct spmd_value {
@@ -67,7 +72,7 @@ struct spmd_step {
     uint8_t kind;                      /* enum spmd_step_kind */
     uint8_t reducer;                   /* enum nda_reducer, of reductions */
     uint8_t axis_count, axes[MESH_MAX_AXES];
-    uint8_t atom, to_atom;             /* of the operand's origin; 255 where the kind has none */
+    uint8_t atom, to_atom;             /* of the operand's origin, or SPMD_WHOLE + dim; 255 where the kind has none */
     uint8_t mask_initial;              /* SPMD_OP with a contracting factor: only the first device of the group (over the
                                           axes on such factors) keeps operand / init, the others the reducer's identity */
     uint8_t rematerialised;            /* a further version of `op` in another form */

@@ -76,7 +76,8 @@ static void atom_text(const struct spmd_local *l, const struct spmd_form *f, uin
             }
 }
 
-/* A dim of several atoms, some inner one sharded, prints them apart: {a|b}: a on the outer atom, b on the next. */
+/* A dim of several atoms, some inner one sharded, prints them apart: {a|b}: a on the outer atom, b on the next. Axes on
+ * the whole dim stand behind a slash: {a/b}. */
 void spmd_form_text(const struct spmd_local *l, uint32_t value, struct text *out)
 {
     const struct spmd_value *v = &l->values[value];
@@ -99,6 +100,11 @@ void spmd_form_text(const struct spmd_local *l, uint32_t value, struct text *out
                     text_add_char(out, '|');
             atom_text(l, &v->form, i, &first, out);
         }
+        bool first = true, whole = false;
+        for (uint32_t a = 0; a < l->mesh->axis_count; a++)
+            whole |= v->form.at[a] == SPMD_WHOLE + d;
+        text_add(out, whole ? "/" : "");
+        atom_text(l, &v->form, SPMD_WHOLE + d, &first, out);
         text_add_char(out, '}');
     }
     text_add_char(out, ']');

@@ -10,6 +10,7 @@
  *   5 gather    leaving axes, one step an atom
  *   6 slice     what had no room in 1, permute if the order still differs
  * Where an axis leaves an atom that another one enters, gathering first (5 before 1) can move less: both are priced.
+ * Axes on whole dims (the function's boundary) are gathered before all of this and sliced after it.
  * Axes on one atom go in one step (the price knows how a group over several links is best served). Steps of one phase
  * on different atoms go in the order of axis_order: a reduce_scatter takes the fast axes first, so that the slow link
  * gets the smaller piece, an all_gather the slow ones first. */
@@ -32,7 +33,7 @@ struct state {
 
 static bool is_atom(uint8_t at)
 {
-    return at < SPMD_PARTIAL;
+    return at < SPMD_WHOLE;
 }
 
 
@@ -359,6 +360,49 @@ static bool enters_where_another_leaves(struct state *s)
     return false;
 }
 
+static bool any_whole(const struct walk *w, const struct spmd_form *f)
+{
+    for (uint32_t a = 0; a < w->axes; a++)
+        if (spmd_is_whole(f->at[a]))
+            return true;
+    return false;
+}
+
+/* one step for every whole dim of form f: the axes on it leave (gather) or come */
+static void whole_dims(struct state *s, enum spmd_step_kind kind, const struct spmd_form *f)
+{
+    for (uint32_t dim = SPMD_WHOLE; dim < SPMD_PARTIAL; dim++) {
+        uint8_t count = axes_on(s, f, (uint8_t)dim), axes[MESH_MAX_AXES];
+        for (uint8_t i = 0; i < count; i++) {
+            axes[i] = (uint8_t)axis_at(s, f, (uint8_t)dim, i);
+            s->now.at[axes[i]] = kind == SPMD_SLICE ? (uint8_t)dim : SPMD_REPLICATED;
+            s->now.position[axes[i]] = kind == SPMD_SLICE ? i : 0;
+        }
+        if (count && kind == SPMD_SLICE)
+            add_step(s, kind, axes, count, SPMD_REPLICATED, (uint8_t)dim, NDA_REDUCE_NONE);
+        else if (count)
+            add_step(s, kind, axes, count, (uint8_t)dim, SPMD_REPLICATED, NDA_REDUCE_NONE);
+    }
+}
+
+static void through_atoms(struct state *s, const struct walk *w, uint32_t origin, const struct spmd_form *to)
+{
+    struct spmd_form target = *to;
+    struct reshard between;
+
+    walk_form_unwhole(&target, w->axes);
+    struct spmd_form leaving = s->now;
+    whole_dims(s, SPMD_ALL_GATHER, &leaving);
+    walk_reshard(w, origin, &s->now, &target, &between);
+    BASE_CHECK(s->out->count + between.count <= RESHARD_MAX_STEPS);
+    memcpy(s->out->steps + s->out->count, between.steps, between.count * sizeof *between.steps);
+    s->out->count += between.count;
+    s->out->price += between.price;
+    s->now = target;
+    s->bytes = walk_bytes(w, origin, &target);
+    whole_dims(s, SPMD_SLICE, to);
+}
+
 void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from, const struct spmd_form *to,
                   struct reshard *out)
 {
@@ -369,6 +413,10 @@ void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form 
     out->price = 0;
     if (spmd_form_equal(from, to))
         return;
+    if (any_whole(w, from) || any_whole(w, to)) {
+        through_atoms(&s, w, origin, to);
+        return;
+    }
     run(&s, false);
     s.now = *from;
     if (!enters_where_another_leaves(&s))

@@ -169,6 +169,7 @@ void walk_result_form(const struct walk *w, uint32_t op, uint32_t slot, const st
 uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const struct spmd_form *f,
                         struct plan_cell *cells);
 int64_t walk_bytes(const struct walk *w, uint32_t origin, const struct spmd_form *f);
+void walk_form_unwhole(struct spmd_form *f, uint32_t axes);    /* axes on whole dims become replicated */
 void walk_form_drop(struct spmd_form *f, uint32_t axes, uint32_t axis);   /* axis becomes replicated, positions close up */
 uint32_t walk_partial_mask(const struct spmd_form *f, uint32_t axes);
 

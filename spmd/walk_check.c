@@ -41,6 +41,34 @@ static bool partial_at(uint8_t at)
     return at >= SPMD_PARTIAL && at != SPMD_REPLICATED;
 }
 
+/* Axes on a whole dim: the dim divides, and what the axes on its atoms leave is one block. */
+static void check_whole(struct check *c, const struct spmd_value *v, uint32_t dim)
+{
+    const struct ir_type *type = ir_value_type(c->n->program, v->origin);
+    const struct nda_atom *atoms = nda_atoms(c->n, v->origin);
+    const struct mesh *m = c->l->mesh;
+    int64_t shards = 1, outer = 1;
+
+    if (type->kind != IR_TYPE_TENSOR || dim >= type->rank) {
+        fail(c, "whole dim out of range");
+        return;
+    }
+    for (uint32_t i = 0; i < nda_atom_count(c->n, v->origin); i++) {
+        int64_t here = 1;
+        for (uint32_t a = 0; a < m->axis_count; a++)
+            if (v->form.at[a] == i && atoms[i].dim == dim)
+                here *= m->axes[a].size;
+        if (atoms[i].dim != dim)
+            continue;
+        EXPECT(c, here == 1 || outer == 1, "a whole dim is cut that is not in one block");
+        outer *= atoms[i].size / here;
+        shards *= here;
+    }
+    for (uint32_t a = 0; a < m->axis_count; a++)
+        shards *= v->form.at[a] == SPMD_WHOLE + dim ? m->axes[a].size : 1;
+    EXPECT(c, ir_type_dims(c->n->program, type)[dim] % shards == 0, "whole dim does not divide");
+}
+
 static void check_form(struct check *c, const struct spmd_value *v)
 {
     const struct spmd_form *f = &v->form;
@@ -54,7 +82,7 @@ static void check_form(struct check *c, const struct spmd_value *v)
             EXPECT(c, f->at[a] != SPMD_PARTIAL, "partial without a reducer");
             continue;
         }
-        if (f->at[a] >= count) {
+        if (f->at[a] >= count && !spmd_is_whole(f->at[a])) {
             fail(c, "atom out of range");
             return;
         }
@@ -67,7 +95,10 @@ static void check_form(struct check *c, const struct spmd_value *v)
                 seen |= 1u << f->position[b];
             }
         EXPECT(c, seen == (1u << on) - 1, "positions on an atom are not 0 ..");
-        EXPECT(c, nda_atoms(c->n, v->origin)[f->at[a]].size % shards == 0, "atom does not divide");
+        if (spmd_is_whole(f->at[a]))
+            check_whole(c, v, f->at[a] - SPMD_WHOLE);
+        else
+            EXPECT(c, nda_atoms(c->n, v->origin)[f->at[a]].size % shards == 0, "atom does not divide");
     }
     EXPECT(c, v->bytes == spmd_local_bytes(c->n, c->l->mesh, v->origin, f), "bytes of a value");
 }
@@ -98,6 +129,9 @@ static void check_reshard(struct check *c, const struct spmd_step *s)
 
     EXPECT(c, from->origin == to->origin, "origin changes");
     EXPECT(c, s->axis_count > 0, "no axes");
+    for (uint32_t a = 0; a < axes; a++)   /* boundary forms leave by gathers and come by slices */
+        EXPECT(c, !spmd_is_whole(f.at[a]) || (s->kind == SPMD_ALL_GATHER && spmd_is_whole(s->atom)) ||
+                      (s->kind == SPMD_SLICE && spmd_is_whole(s->to_atom)), "a reshard of a whole dim's blocks");
     if (s->kind == SPMD_PERMUTE) {
         for (uint32_t atom = 0; atom < nda_atom_count(c->n, from->origin); atom++) {
             int64_t a = 1, b = 1;
@@ -107,6 +141,8 @@ static void check_reshard(struct check *c, const struct spmd_step *s)
             }
             EXPECT(c, a == b, "a permute changes local sizes");
         }
+        for (uint32_t i = 0; i < axes; i++)
+            EXPECT(c, !spmd_is_whole(f.at[i]) && !spmd_is_whole(to->form.at[i]), "a permute of whole dims");
         for (uint32_t i = 0; i < axes; i++)
             EXPECT(c, (f.at[i] < SPMD_PARTIAL) == (to->form.at[i] < SPMD_PARTIAL) &&
                           (f.at[i] < SPMD_PARTIAL || f.at[i] == to->form.at[i]),

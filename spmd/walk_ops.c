@@ -223,6 +223,7 @@ void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_f
         const struct nda_space *space = &w->nda->spaces[s];
         if (space->kind == NDA_SPACE_RESULT) {
             spmd_boundary_form(w->context, w->plan, s, f);
+            walk_form_unwhole(f, w->axes);   /* cut by the result itself, last */
         } else if (space->kind == NDA_SPACE_BARRIER) {
             walk_space_cells(w, s, cells);
             walk_slot_form(w, slot, cells, f);

@@ -58,6 +58,30 @@ static struct spmd_form random_form(struct rng *r, bool partial)
     return f;
 }
 
+/* Function boundary: some free axes go on the whole first dim, 16 x 8, when the atoms' axes leave one block of it. */
+static bool add_whole(struct rng *r, struct spmd_form *f)
+{
+    int64_t left = 16 * 8, outer = 16;
+    uint8_t here = 0;
+
+    for (uint32_t a = 0; a < 4; a++) {
+        left /= f->at[a] < 2 ? w.size[a] : 1;
+        outer /= f->at[a] == 0 ? w.size[a] : 1;
+        if (walk_partial_mask(f, 4))
+            return false;
+    }
+    for (uint32_t a = 0; a < 4; a++)
+        if (f->at[a] == 1 && outer > 1)
+            return false;
+    for (uint32_t a = 4; a-- > 0;)
+        if (f->at[a] == SPMD_REPLICATED && left % w.size[a] == 0 && rng_below(r, 2)) {
+            left /= w.size[a];
+            f->at[a] = SPMD_WHOLE;
+            f->position[a] = here++;
+        }
+    return here > 0;
+}
+
 static int64_t local_bytes(const struct spmd_form *f)
 {
     int64_t b = bytes;
@@ -156,6 +180,30 @@ static void test_random_forms(void **state)
         assert_true(kinds[k] > 100);
 }
 
+static void test_whole_dims(void **state)
+{
+    struct rng r = {support_seed(9)};
+    uint32_t both = 0, one = 0;
+
+    (void)state;
+    prepare();
+    for (int i = 0; i < 100000; i++) {
+        struct spmd_form from = random_form(&r, i % 4 == 0), to = random_form(&r, false), f = from;
+        struct reshard plan;
+        bool stored = add_whole(&r, &from), wanted = add_whole(&r, &to);
+        f = from;
+        walk_reshard(&w, 0, &from, &to, &plan);
+        for (uint32_t k = 0; k < plan.count; k++) {
+            apply(&f, &plan.steps[k]);
+            check_legal(&f);
+        }
+        assert_true(spmd_form_equal(&f, &to));
+        both += stored && wanted;
+        one += stored != wanted;
+    }
+    assert_true(both > 1000 && one > 1000);
+}
+
 static struct spmd_form form(const char *spec)   /* per axis: '-' or "01" atom and position, "+ " partial */
 {
     struct spmd_form f = spmd_form_none;
@@ -231,7 +279,7 @@ static void test_axis_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_forms),
+        cmocka_unit_test(test_random_forms), cmocka_unit_test(test_whole_dims),
         cmocka_unit_test(test_known_forms),
         cmocka_unit_test(test_axis_order),
     };

@@ -110,6 +110,17 @@ static const char inner[] =
     "  %3 = stablehlo.reshape %2 : (tensor<8x8x4xf32>) -> tensor<64x4xf32>\n"
     "  return %3, %1 : tensor<64x4xf32>, tensor<8x4xf32>\n}\n";
 
+/* fused projections: the axis divides the inner atom of 3 x 8 only; stored in blocks of 6 that cross its borders */
+static const char across[] =
+    "func.func @main(%x: tensor<24x4xf32>) -> (tensor<24x4xf32>, tensor<8x4xf32>) {\n"
+    "  %0 = stablehlo.reshape %x : (tensor<24x4xf32>) -> tensor<3x8x4xf32>\n"
+    "  %cst = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<3x8x4xf32>, "
+    "tensor<f32>) -> tensor<8x4xf32>\n"
+    "  %2 = stablehlo.tanh %0 : tensor<3x8x4xf32>\n"
+    "  %3 = stablehlo.reshape %2 : (tensor<3x8x4xf32>) -> tensor<24x4xf32>\n"
+    "  return %3, %1 : tensor<24x4xf32>, tensor<8x4xf32>\n}\n";
+
 static const char barrier[] =
     "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> (tensor<16x32xf32>, tensor<32x32xf32>) {\n"
     "  %0:2 = stablehlo.optimization_barrier %x, %w : tensor<16x32xf32>, tensor<32x32xf32>\n"
@@ -329,11 +340,36 @@ static void test_inner_atom(void **state)
     model_close(&m);
 }
 
+static void test_across_atoms(void **state)
+{
+    struct model m;
+    struct error e = {0};
+
+    (void)state;
+    open_small(&m, across, "a=4");
+    struct plan p = {0};
+    plan_init(&p, m.nda, &m.mesh);
+    uint32_t x = m.nda->arguments[0].space, out = m.nda->result_spaces[0];
+    assert_int_equal(plan_apply_factor(m.context, &p, x, 1, 0), 1);   /* 8 of 3 x 8 */
+    assert_int_equal(plan_apply_factor(m.context, &p, out, 1, 0), 1);
+    model_walk(&m, &p, NULL);
+    ASSERT_OK(spmd_local_check(&m.local, &e), &e);
+    const struct spmd_step *last = &m.local.steps[m.local.step_count - 1];
+    const struct spmd_value *result = &m.local.values[m.local.operands[last->operands]];
+    assert_int_equal(m.local.values[0].form.at[0], SPMD_WHOLE);
+    assert_int_equal(m.local.values[0].bytes, 24 * 4 * 4 / 4);
+    assert_int_equal(result->form.at[0], SPMD_WHOLE);
+    assert_int_equal(result->bytes, 24 * 4 * 4 / 4);
+    plan_release(&p);
+    model_close(&m);
+}
+
 static const struct {
     const char *name, *text;
 } programs[] = {{"residual", residual}, {"residual_used", residual_used}, {"maxima", maxima},
                 {"sum", sum_from_one},  {"scatter", scatter_add},         {"loop", loop},
                 {"branches", branches}, {"hoist", hoist},                 {"inner", inner},
+                                {"across", across},
                 {"barrier", barrier},   {"linear", linear}};
 
 static void prove_random(struct model *m, const struct verify_reference *ref, const char *name, uint64_t seed)
@@ -391,7 +427,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deferral),       cmocka_unit_test(test_linear), cmocka_unit_test(test_maxima),
         cmocka_unit_test(test_initial_values), cmocka_unit_test(test_loop),   cmocka_unit_test(test_hoist),
-        cmocka_unit_test(test_inner_atom),     cmocka_unit_test(test_proof),
+        cmocka_unit_test(test_inner_atom),     cmocka_unit_test(test_across_atoms),
+        cmocka_unit_test(test_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
