@@ -31,8 +31,8 @@
  * axis_count on are SPMD_REPLICATED, 0.
  * Whole dims: at[a] = SPMD_WHOLE + dim cuts what the axes on the dim's atoms leave (consecutive indices: the form is in
  * blocks without it) into consecutive blocks, wherever the atoms' borders are. Only the function's arguments and
- * results are stored so: an argument's whole-dim axes leave by ALL_GATHER before anything else reads it, a result's
- * come last, by SLICE. */
+ * results are stored so: an argument's whole-dim axes leave by ALL_GATHER (or ALL_TO_ALL to another dim) before anything
+ * else reads it, a result's come last, by SLICE (or ALL_TO_ALL). */
 enum { SPMD_REPLICATED = 255, SPMD_PARTIAL = 240, SPMD_WHOLE = 192 };   /* at[a] = SPMD_PARTIAL + enum nda_reducer */
 struct spmd_form {
     uint8_t at[MESH_MAX_AXES];         /* atom index, SPMD_WHOLE + dim, SPMD_PARTIAL + reducer or SPMD_REPLICATED */

@@ -10,7 +10,8 @@
  *   5 gather    leaving axes, one step an atom
  *   6 slice     what had no room in 1, permute if the order still differs
  * Where an axis leaves an atom that another one enters, gathering first (5 before 1) can move less: both are priced.
- * Axes on whole dims (the function's boundary) are gathered before all of this and sliced after it.
+ * Axes on whole dims (the function's boundary) are gathered before all of this and sliced after it, or exchanged with
+ * another dim that has room for them: two all_to_alls instead of a gather and a slice.
  * Axes on one atom go in one step (the price knows how a group over several links is best served). Steps of one phase
  * on different atoms go in the order of axis_order: a reduce_scatter takes the fast axes first, so that the slow link
  * gets the smaller piece, an all_gather the slow ones first. */
@@ -28,6 +29,7 @@ struct state {
     struct spmd_form now;
     const struct spmd_form *to;
     int64_t bytes;            /* per device, in form `now` */
+    struct spmd_form parked;  /* `to` without axes on whole dims */
     struct reshard *out;
 };
 
@@ -368,53 +370,129 @@ static bool any_whole(const struct walk *w, const struct spmd_form *f)
     return false;
 }
 
-/* one step for every whole dim of form f: the axes on it leave (gather) or come */
-static void whole_dims(struct state *s, enum spmd_step_kind kind, const struct spmd_form *f)
+/* The outermost atom of a dim without whole-dim axes where these axes have room, behind those that are there: what an
+ * all_to_all exchanges with the whole dim. SPMD_REPLICATED when there is none. */
+static uint8_t parking(const struct state *s, uint32_t whole, const uint8_t *axes, uint8_t count)
 {
-    for (uint32_t dim = SPMD_WHOLE; dim < SPMD_PARTIAL; dim++) {
-        uint8_t count = axes_on(s, f, (uint8_t)dim), axes[MESH_MAX_AXES];
+    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
+        uint32_t dim = s->atoms[atom].dim;
+        if (s->atoms[atom].level == 0 && SPMD_WHOLE + dim != whole && !axes_on(s, &s->now, (uint8_t)(SPMD_WHOLE + dim)) &&
+            local_size(s, atom) % group_size(s, axes, count) == 0)
+            return atom;
+    }
+    return SPMD_REPLICATED;
+}
+
+/* The axes on each whole dim leave: to another dim's atom (`park`, where one has room), or gathered. */
+static void leave_whole(struct state *s, bool park)
+{
+    for (uint32_t whole = SPMD_WHOLE; whole < SPMD_PARTIAL; whole++) {
+        uint8_t count = axes_on(s, &s->now, (uint8_t)whole), axes[MESH_MAX_AXES];
+        for (uint8_t i = 0; i < count; i++)
+            axes[i] = (uint8_t)axis_at(s, &s->now, (uint8_t)whole, i);
+        if (!count)
+            continue;
+        uint8_t to = park ? parking(s, whole, axes, count) : SPMD_REPLICATED;
         for (uint8_t i = 0; i < count; i++) {
-            axes[i] = (uint8_t)axis_at(s, f, (uint8_t)dim, i);
-            s->now.at[axes[i]] = kind == SPMD_SLICE ? (uint8_t)dim : SPMD_REPLICATED;
-            s->now.position[axes[i]] = kind == SPMD_SLICE ? i : 0;
+            s->now.at[axes[i]] = SPMD_REPLICATED;
+            s->now.position[axes[i]] = 0;
         }
-        if (count && kind == SPMD_SLICE)
-            add_step(s, kind, axes, count, SPMD_REPLICATED, (uint8_t)dim, NDA_REDUCE_NONE);
-        else if (count)
-            add_step(s, kind, axes, count, (uint8_t)dim, SPMD_REPLICATED, NDA_REDUCE_NONE);
+        for (uint8_t i = 0; to != SPMD_REPLICATED && i < count; i++)
+            append(s, axes[i], to);
+        add_step(s, to == SPMD_REPLICATED ? SPMD_ALL_GATHER : SPMD_ALL_TO_ALL, axes, count, (uint8_t)whole, to,
+                 NDA_REDUCE_NONE);
     }
 }
 
-static void through_atoms(struct state *s, const struct walk *w, uint32_t origin, const struct spmd_form *to)
+/* The last steps, from s->now without the whole dims to s->to: slices, or all_to_alls from where the axes are parked. */
+static void enter_whole(struct state *s)
 {
-    struct spmd_form target = *to;
+    for (uint32_t whole = SPMD_WHOLE; whole < SPMD_PARTIAL; whole++) {
+        uint8_t count = axes_on(s, s->to, (uint8_t)whole), axes[MESH_MAX_AXES], from = SPMD_REPLICATED;
+        for (uint8_t i = 0; i < count; i++)
+            axes[i] = (uint8_t)axis_at(s, s->to, (uint8_t)whole, i);
+        for (uint8_t i = 0; i < count; i++) {
+            from = s->now.at[axes[i]];
+            s->now.at[axes[i]] = (uint8_t)whole;
+            s->now.position[axes[i]] = i;
+        }
+        if (count)
+            add_step(s, from == SPMD_REPLICATED ? SPMD_SLICE : SPMD_ALL_TO_ALL, axes, count, from, (uint8_t)whole,
+                     NDA_REDUCE_NONE);
+    }
+}
+
+/* `to` with its whole-dim axes on other dims' atoms where they have room, in the order in which enter_whole takes them
+ * away again (last parked, first gone), else replicated */
+static void park_target(struct state *s, bool park)
+{
+    struct spmd_form now = s->now;
+
+    s->now = *s->to;
+    for (uint32_t whole = SPMD_PARTIAL; whole-- > SPMD_WHOLE;) {
+        uint8_t count = axes_on(s, s->to, (uint8_t)whole), axes[MESH_MAX_AXES];
+        for (uint8_t i = 0; i < count; i++)
+            axes[i] = (uint8_t)axis_at(s, s->to, (uint8_t)whole, i);
+        uint8_t at = count && park ? parking(s, whole, axes, count) : SPMD_REPLICATED;
+        for (uint8_t i = 0; i < count; i++) {
+            s->now.at[axes[i]] = SPMD_REPLICATED;
+            s->now.position[axes[i]] = 0;
+        }
+        for (uint8_t i = 0; at != SPMD_REPLICATED && i < count; i++)
+            append(s, axes[i], at);
+    }
+    struct spmd_form target = s->now;
+    s->now = now;
+    s->parked = target;
+}
+
+static void through_atoms(struct state *s, uint32_t origin, const struct spmd_form *to, bool park_from, bool park_to)
+{
     struct reshard between;
 
-    walk_form_unwhole(&target, w->axes);
-    struct spmd_form leaving = s->now;
-    whole_dims(s, SPMD_ALL_GATHER, &leaving);
-    walk_reshard(w, origin, &s->now, &target, &between);
+    s->out->count = 0;
+    s->out->price = 0;
+    leave_whole(s, park_from);
+    park_target(s, park_to);
+    walk_reshard(s->w, origin, &s->now, &s->parked, &between);
     BASE_CHECK(s->out->count + between.count <= RESHARD_MAX_STEPS);
     memcpy(s->out->steps + s->out->count, between.steps, between.count * sizeof *between.steps);
     s->out->count += between.count;
     s->out->price += between.price;
-    s->now = target;
-    s->bytes = walk_bytes(w, origin, &target);
-    whole_dims(s, SPMD_SLICE, to);
+    s->now = s->parked;
+    s->bytes = walk_bytes(s->w, origin, &s->parked);
+    enter_whole(s);
+    BASE_CHECK(spmd_form_equal(&s->now, to));
+}
+
+/* the cheapest of gathering and parking on either side */
+static void reshard_whole(const struct state *start, uint32_t origin, const struct spmd_form *from,
+                          const struct spmd_form *to)
+{
+    for (int way = 0; way < 4; way++) {
+        struct reshard other = {.count = 0, .price = 0};
+        struct state s = *start;
+        if (((way & 1) && !any_whole(s.w, from)) || ((way & 2) && !any_whole(s.w, to)))
+            continue;
+        s.out = way ? &other : start->out;
+        through_atoms(&s, origin, to, way & 1, way & 2);
+        if (way && other.price < start->out->price)
+            *start->out = other;
+    }
 }
 
 void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from, const struct spmd_form *to,
                   struct reshard *out)
 {
     struct state s = {w, nda_atoms(w->nda, origin), nda_atom_count(w->nda, origin), *from, to,
-                      walk_bytes(w, origin, from), out};
+                      walk_bytes(w, origin, from), spmd_form_none, out};
 
     out->count = 0;
     out->price = 0;
     if (spmd_form_equal(from, to))
         return;
     if (any_whole(w, from) || any_whole(w, to)) {
-        through_atoms(&s, w, origin, to);
+        reshard_whole(&s, origin, from, to);
         return;
     }
     run(&s, false);

@@ -129,9 +129,11 @@ static void check_reshard(struct check *c, const struct spmd_step *s)
 
     EXPECT(c, from->origin == to->origin, "origin changes");
     EXPECT(c, s->axis_count > 0, "no axes");
-    for (uint32_t a = 0; a < axes; a++)   /* boundary forms leave by gathers and come by slices */
-        EXPECT(c, !spmd_is_whole(f.at[a]) || (s->kind == SPMD_ALL_GATHER && spmd_is_whole(s->atom)) ||
-                      (s->kind == SPMD_SLICE && spmd_is_whole(s->to_atom)), "a reshard of a whole dim's blocks");
+    for (uint32_t a = 0; a < axes; a++)   /* boundary forms leave by gathers, come by slices; or exchanges */
+        EXPECT(c, !spmd_is_whole(f.at[a]) || ((s->kind == SPMD_ALL_GATHER || s->kind == SPMD_ALL_TO_ALL) &&
+                                              spmd_is_whole(s->atom)) ||
+                      ((s->kind == SPMD_SLICE || s->kind == SPMD_ALL_TO_ALL) && spmd_is_whole(s->to_atom)),
+               "a reshard of a whole dim's blocks");
     if (s->kind == SPMD_PERMUTE) {
         for (uint32_t atom = 0; atom < nda_atom_count(c->n, from->origin); atom++) {
             int64_t a = 1, b = 1;

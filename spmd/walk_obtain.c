@@ -240,6 +240,11 @@ static void make_first(struct walk *w, uint32_t op, uint32_t v, const struct spm
         return;
     }
     int64_t direct = remake_price(w, op, v, f, cells, 0);
+    bool whole = false;
+    for (uint32_t a = 0; a < w->axes; a++)
+        whole |= spmd_is_whole(f->at[a]);
+    if (whole && !(w->t->ops[op].flags & WALK_CHEAP))
+        walk_op_cells(w, op, cells);   /* no op gives this form: the plan's own, then resharded */
     if (direct > 0 && direct < OBTAIN_NEVER) {   /* the plan's own form may be cheaper, e.g. an all_to_all after instead of a gather before */
         walk_op_cells(w, op, planned);
         op_result_form(w, op, v, &own);

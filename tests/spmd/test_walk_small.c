@@ -110,16 +110,17 @@ static const char inner[] =
     "  %3 = stablehlo.reshape %2 : (tensor<8x8x4xf32>) -> tensor<64x4xf32>\n"
     "  return %3, %1 : tensor<64x4xf32>, tensor<8x4xf32>\n}\n";
 
-/* fused projections: the axis divides the inner atom of 3 x 8 only; stored in blocks of 6 that cross its borders */
+/* fused projections: the axis divides the inner atom of 3 x 8 only; stored in blocks of 6 that cross its borders.
+ * Large enough for an exchange with the other dim to beat gathering */
 static const char across[] =
-    "func.func @main(%x: tensor<24x4xf32>) -> (tensor<24x4xf32>, tensor<8x4xf32>) {\n"
-    "  %0 = stablehlo.reshape %x : (tensor<24x4xf32>) -> tensor<3x8x4xf32>\n"
+    "func.func @main(%x: tensor<24x2048xf32>) -> (tensor<24x2048xf32>, tensor<8x2048xf32>) {\n"
+    "  %0 = stablehlo.reshape %x : (tensor<24x2048xf32>) -> tensor<3x8x2048xf32>\n"
     "  %cst = stablehlo.constant dense<0.0> : tensor<f32>\n"
-    "  %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<3x8x4xf32>, "
-    "tensor<f32>) -> tensor<8x4xf32>\n"
-    "  %2 = stablehlo.tanh %0 : tensor<3x8x4xf32>\n"
-    "  %3 = stablehlo.reshape %2 : (tensor<3x8x4xf32>) -> tensor<24x4xf32>\n"
-    "  return %3, %1 : tensor<24x4xf32>, tensor<8x4xf32>\n}\n";
+    "  %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<3x8x2048xf32>, "
+    "tensor<f32>) -> tensor<8x2048xf32>\n"
+    "  %2 = stablehlo.tanh %0 : tensor<3x8x2048xf32>\n"
+    "  %3 = stablehlo.reshape %2 : (tensor<3x8x2048xf32>) -> tensor<24x2048xf32>\n"
+    "  return %3, %1 : tensor<24x2048xf32>, tensor<8x2048xf32>\n}\n";
 
 static const char barrier[] =
     "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> (tensor<16x32xf32>, tensor<32x32xf32>) {\n"
@@ -352,14 +353,19 @@ static void test_across_atoms(void **state)
     uint32_t x = m.nda->arguments[0].space, out = m.nda->result_spaces[0];
     assert_int_equal(plan_apply_factor(m.context, &p, x, 1, 0), 1);   /* 8 of 3 x 8 */
     assert_int_equal(plan_apply_factor(m.context, &p, out, 1, 0), 1);
+    for (uint32_t i = 0; i < m.nda->space_count; i++)
+        if (m.nda->spaces[i].kind == NDA_SPACE_OP && (m.nda->program->ops[m.nda->spaces[i].op].code == IR_TANH ||
+                                                      m.nda->program->ops[m.nda->spaces[i].op].code == IR_RESHAPE))
+            assert_int_equal(plan_apply_factor(m.context, &p, i, 1, 0), 1);
     model_walk(&m, &p, NULL);
     ASSERT_OK(spmd_local_check(&m.local, &e), &e);
+    assert_int_equal(count(&m, SPMD_ALL_TO_ALL), 4);   /* two in, two out: the other dim has room */
     const struct spmd_step *last = &m.local.steps[m.local.step_count - 1];
     const struct spmd_value *result = &m.local.values[m.local.operands[last->operands]];
     assert_int_equal(m.local.values[0].form.at[0], SPMD_WHOLE);
-    assert_int_equal(m.local.values[0].bytes, 24 * 4 * 4 / 4);
+    assert_int_equal(m.local.values[0].bytes, 24 * 2048 * 4 / 4);
     assert_int_equal(result->form.at[0], SPMD_WHOLE);
-    assert_int_equal(result->bytes, 24 * 4 * 4 / 4);
+    assert_int_equal(result->bytes, 24 * 2048 * 4 / 4);
     plan_release(&p);
     model_close(&m);
 }
