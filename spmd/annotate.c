@@ -153,6 +153,9 @@ static uint32_t constrain(struct emit *e, uint32_t v, int shape, uint32_t x)
 /* the shape in which v's form can be said, WHOLE where possible; SHAPES when in none */
 static int shape_for(const struct emit *e, uint32_t v, int wanted)
 {
+    for (uint32_t i = 0; i < e->mesh->axis_count; i++)
+        if (spmd_is_whole(e->local->values[v].form.at[i]))
+            return WHOLE; /* cut across atoms */
     if (nda_atom_count(e->nda, e->local->values[v].origin) > EMIT_MAX_RANK)
         return in_ranges(e, v) ? WHOLE : SHAPES;
     return in_ranges(e, v) ? wanted : ATOMS;
