@@ -102,19 +102,35 @@ class Service:
         return status, json.loads(data)
 
     def raw(self, data, timeout=5, wait=None):
-        """sends bytes as they are; -> everything that comes back until the server closes or is silent for `timeout`"""
+        """sends bytes as they are; -> everything that comes back until the server closes or is silent for `timeout`
+
+        A server that answers and closes before it has read everything resets the connection, which may lose its answer on
+        the way: then the same bytes are sent again, at most three times."""
+        for _ in range(3):
+            got, reset = self.raw_once(data, timeout, wait)
+            if got or not reset:
+                break
+        return got
+
+    def raw_once(self, data, timeout, wait):
+        """-> what came back, whether the connection was reset"""
+        got, reset = b"", False
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
-            for piece in data if isinstance(data, list) else [data]:
-                s.sendall(piece)
-                if wait:
-                    time.sleep(wait)
-            got = b""
+            try:
+                for piece in data if isinstance(data, list) else [data]:
+                    s.sendall(piece)
+                    if wait:
+                        time.sleep(wait)
+            except (BrokenPipeError, ConnectionResetError):
+                reset = True
             try:
                 while chunk := s.recv(65536):
                     got += chunk
-            except (TimeoutError, ConnectionResetError):
+            except TimeoutError:
                 pass
-            return got
+            except ConnectionResetError:
+                reset = True
+        return got, reset
 
     def wait(self, job, seconds=60):
         """-> the job's body once it has ended"""
