@@ -21,6 +21,16 @@ static struct emit_tensor clamped(struct emit *e, struct emit_tensor x, int64_t 
     return emit_one(e, "stablehlo.clamp", operands, 3, x.element, x.rank, x.dims, NULL, 0);
 }
 
+/* emit_localize for a position that is read: clamped here as well. The op would do it, but XLA merges slices
+ * of slices by adding their starts before it clamps (jaxlib 0.10.2), so a start out of range may read another
+ * block. */
+static void localize_read(struct emit *e, const struct emit_layout *l, struct emit_tensor x,
+                          struct emit_tensor *local, struct emit_tensor *inside)
+{
+    emit_localize(e, l, clamped(e, x, l->size - 1), local, inside);
+    *local = clamped(e, *local, l->local - 1);
+}
+
 static bool contains(const struct ir_dims *list, int64_t dim)
 {
     for (uint32_t i = 0; i < list->count; i++)
@@ -72,8 +82,11 @@ static enum error_code localize_indices(struct emit *e, struct lower_op *o, uint
             continue;
         if (l.size > INT32_MAX)
             return emit_reject(e, error, "dimension %u is sharded and has more than 2^31 elements", dim);
-        struct emit_tensor inside, local, x = k->reads ? clamped(e, parts[c], l.size - 1) : parts[c];
-        emit_localize(e, &l, x, &local, &inside);
+        struct emit_tensor inside, local, x = parts[c];
+        if (k->reads)
+            localize_read(e, &l, x, &local, &inside);
+        else
+            emit_localize(e, &l, x, &local, &inside);
         parts[c] = k->reads
                        ? local
                        : emit_select(e, inside, local, emit_integer(e, x.element, l.local, x.rank, x.dims));
@@ -183,13 +196,14 @@ enum error_code lower_dynamic_slice(struct emit *e, struct lower_op *o, struct e
             continue;
         if (sizes.at[d] == l.size) { /* the op clamps its start to 0, globally and here */
             sizes.at[d] = l.local;
+            o->in[d + 1] = emit_integer(e, o->in[d + 1].element, 0, 0, NULL);
             continue;
         }
         if (sizes.at[d] != 1 || l.size > INT32_MAX)
             return emit_reject(e, error, "dimension %u is sharded and read in slices of %lld", d,
                                (long long)sizes.at[d]);
-        struct emit_tensor here, x = clamped(e, widened(e, o->in[d + 1]), l.size - 1);
-        emit_localize(e, &l, x, &o->in[d + 1], &here);
+        struct emit_tensor here;
+        localize_read(e, &l, widened(e, o->in[d + 1]), &o->in[d + 1], &here);
         inside = inside.value == IR_NONE ? here : emit_binary(e, "stablehlo.and", inside, here);
     }
     /* positions are one type for all dims */
@@ -225,6 +239,7 @@ static enum error_code update_block(struct emit *e, struct lower_op *o, uint32_t
     start = emit_convert(e, start, IR_I32);
     start = emit_binary(e, "stablehlo.subtract", start, emit_layout_offset(e, l));
     start = emit_binary(e, "stablehlo.add", start, emit_integer(e, IR_I32, width, 0, NULL));
+    start = clamped(e, start, l->local + width);
     for (uint32_t d = 0; d < x.rank; d++)
         o->in[d + 2] = d == dim ? start : emit_convert(e, o->in[d + 2], IR_I32);
     x = emit_dynamic_update(e, x, o->in[1], o->in + 2);
@@ -242,6 +257,8 @@ enum error_code lower_dynamic_update(struct emit *e, struct lower_op *o, struct 
     for (uint32_t d = 0; d < o->in[0].rank; d++) {
         struct emit_layout l = lower_in_layout(e, o, 0, d);
         o->in[d + 2] = widened(e, o->in[d + 2]);
+        if (l.sharded && width[d] == l.size)
+            o->in[d + 2] = emit_integer(e, o->in[d + 2].element, 0, 0, NULL);
         if (!l.sharded || width[d] == l.size)
             continue;
         if (lower_in_layout(e, o, 1, d).sharded || l.size > INT32_MAX)
@@ -253,8 +270,8 @@ enum error_code lower_dynamic_update(struct emit *e, struct lower_op *o, struct 
             block_layout = l;
             continue;
         }
-        struct emit_tensor here, x = clamped(e, o->in[d + 2], l.size - 1);
-        emit_localize(e, &l, x, &o->in[d + 2], &here);
+        struct emit_tensor here;
+        localize_read(e, &l, o->in[d + 2], &o->in[d + 2], &here);
         inside = elements++ ? emit_binary(e, "stablehlo.and", inside, here) : here;
     }
     if (block != IR_NONE && elements)

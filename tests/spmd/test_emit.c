@@ -246,7 +246,7 @@ static void test_gather_selects(void **state)
     shard(&s, IR_GATHER, false, 0, 0, 0);
     walk(&s);
     char *text = emit_text(&s, SPMD_MANUAL);
-    assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 1);
+    assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 2); /* to the whole dim, to the part */
     assert_int_equal(occurrences(text, "dense<31> : tensor<i32>"), 1); /* the global bound */
     assert_int_equal(occurrences(text, "indices_are_sorted = false"), 1);
     assert_int_equal(occurrences(text, "\"stablehlo.select\""), 1);
