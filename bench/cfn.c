@@ -92,7 +92,7 @@ static int measure_all(char *argument, struct cfn_budget budget, int ablation, i
         const char *name;
         unsigned without;
     } parts[] = {{"- dual", CFN_WITHOUT_DUAL}, {"- lns", CFN_WITHOUT_LNS}, {"- crossover", CFN_WITHOUT_CROSSOVER},
-                 {"- reduction", CFN_WITHOUT_REDUCTION}};
+                 {"- reduction", CFN_WITHOUT_REDUCTION}, {"- branch", CFN_WITHOUT_BRANCH}};
     double published = 0;
     char *colon = strchr(argument, ':');
     if (colon) {

@@ -9,6 +9,7 @@ enum cfn_technique {
     CFN_WITHOUT_LNS = 2,
     CFN_WITHOUT_CROSSOVER = 4,
     CFN_WITHOUT_REDUCTION = 8, /* only consistency and memory pruning */
+    CFN_WITHOUT_BRANCH = 16,   /* no branch and bound on small remainders */
 };
 
 struct cfn_budget {

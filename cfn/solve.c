@@ -1,5 +1,7 @@
 #include "cfn/solve.h"
 
+#include "cfn/branch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,13 +74,35 @@ static bool interrupted(void *user)
     return (b->cancelled && b->cancelled(b->user)) || (b->seconds > 0 && b->clock(b->user) > 0.9 * b->seconds);
 }
 
+static const uint64_t branch_steps = 20000; /* of at most 4096 values each: under a tenth of a second */
+
+/* by branch and bound; true when that settled it */
+static bool settle_small(struct solving *s, const struct cfn_model *m, struct cfn_found *out)
+{
+    struct cfn_point best;
+    cfn_point_create(m, &best);
+    enum cfn_branch_result result =
+        s->budget->without & CFN_WITHOUT_BRANCH ? CFN_BRANCH_OPEN : cfn_branch(m, branch_steps, &best);
+    if (result == CFN_BRANCH_OPTIMAL) {
+        out->values = mem_zalloc((size_t)s->p->node_count + 1, sizeof *out->values);
+        cfn_point_expand(m, &best, out->values);
+        out->bound = best.cost;
+    }
+    if (result == CFN_BRANCH_EMPTY)
+        out->bound = INT64_MAX; /* attempt lowers it to what costs above CFN_LARGE leave possible */
+    cfn_point_release(&best);
+    return result != CFN_BRANCH_OPEN;
+}
+
 /* one reading of the costs: reduce, lay out, search, undo, referee */
 static enum error_code attempt(struct solving *s, bool use_infinite, __int128 large)
 {
     struct cfn_network *n = NULL;
     struct cfn_model m = {0};
     struct cfn_found found = {.bound = INT64_MIN};
-    unsigned rules = s->budget->without & CFN_WITHOUT_REDUCTION ? CFN_RULE_CONSISTENCY | CFN_RULE_MEMORY : CFN_RULE_ALL;
+    unsigned rules = CFN_RULE_ALL;
+    if (s->budget->without & CFN_WITHOUT_REDUCTION)
+        rules = CFN_RULE_CONSISTENCY | CFN_RULE_MEMORY;
     enum error_code code = cfn_network_create(s->p, use_infinite, &n, s->e);
     if (code != ERROR_OK)
         goto out;
@@ -94,7 +118,7 @@ static enum error_code attempt(struct solving *s, bool use_infinite, __int128 la
         found.values = mem_zalloc((size_t)s->p->node_count + 1, sizeof *found.values);
         cfn_undo_apply(&n->undo, found.values);
         found.bound = n->constant;
-    } else {
+    } else if (!settle_small(s, &m, &found)) {
         cfn_search(&m, s->budget, use_infinite ? patience : 1, &found);
         s->cut = s->cut || found.cut;
         s->answer->units += found.units;

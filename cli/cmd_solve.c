@@ -20,7 +20,7 @@ static const char usage[] =
     "  --seed N              of all random choices (1)\n"
     "  --threads N           1 or 2 (2); always two logical workers\n"
     "  --trace FILE          every improvement as CSV: seconds, cost, bound\n"
-    "  --without PARTS       for measurements: of dual, lns, crossover, reduction; comma-separated\n\n"
+    "  --without PARTS       for measurements: of dual, lns, crossover, reduction, branch; comma-separated\n\n"
     "examples:\n"
     "  toast solve problem.json.gz --seconds 60\n"
     "  toast solve problem.json --units 20000 --seed 7 --threads 1 > answer.txt\n";
@@ -100,12 +100,12 @@ static bool parse_number(const char *text, double most, double *out)
 
 static bool parse_without(const char *text, unsigned *out)
 {
-    static const char *const names[] = {"dual", "lns", "crossover", "reduction"};
+    static const char *const names[] = {"dual", "lns", "crossover", "reduction", "branch"};
     while (*text) {
         size_t size = strcspn(text, ","), k = 0;
-        while (k < 4 && !(strlen(names[k]) == size && memcmp(names[k], text, size) == 0))
+        while (k < 5 && !(strlen(names[k]) == size && memcmp(names[k], text, size) == 0))
             k++;
-        if (k == 4)
+        if (k == 5)
             return false;
         *out |= 1u << k;
         text += size + (text[size] == ',');
@@ -141,7 +141,7 @@ static int parse(int argc, char **argv, struct options *o)
             o->trace = argv[i];
         } else if (strcmp(name, "--without") == 0) {
             if (!parse_without(argv[i], &o->budget.without))
-                return 1 + cli_usage("solve", "--without takes dual, lns, crossover, reduction");
+                return 1 + cli_usage("solve", "--without takes dual, lns, crossover, reduction, branch");
         } else if (strcmp(name, "--seconds") == 0) {
             if (!parse_number(argv[i], 1e6, &o->budget.seconds))
                 return 1 + cli_usage("solve", "--seconds takes a number up to 1e6");

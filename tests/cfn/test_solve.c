@@ -14,7 +14,7 @@ static struct cfn_budget small_budget(uint64_t units, uint64_t seed)
 }
 
 struct tally {
-    int rounds, optimal, proved, infeasible;
+    int rounds, optimal, proved, infeasible, large; /* large: the optimum needs a cost of CFN_LARGE or above */
 };
 
 static void check_problem(const struct cfn_problem *p, uint64_t seed, unsigned without, struct tally *tally)
@@ -40,6 +40,7 @@ static void check_problem(const struct cfn_problem *p, uint64_t seed, unsigned w
         if (a.status == CFN_STATUS_OPTIMAL && v.cost != best)
             fail_msg("seed %llu: called optimal at %lld, optimum %lld", (unsigned long long)seed, (long long)v.cost,
                      (long long)best);
+        tally->large += best >= CFN_LARGE;
         tally->optimal += v.cost == best;
         tally->proved += a.status == CFN_STATUS_OPTIMAL;
     }
@@ -66,21 +67,31 @@ static const struct random_shape plain = {6, 4, 12, 0.1, 0.15, 0.2, 50, 1, 1};
 static const struct random_shape hard = {7, 3, 18, 0.02, 0.0, 0.0, 1000000, 0, 1};
 static const struct random_shape large = {5, 3, 8, 0.5, 0.0, 0.0, 1000000000, 0, 1};
 
+/* branch and bound alone: everything this small is settled */
+static void branching(void **state)
+{
+    struct tally t = check_many(&plain, 400, 0);
+    assert_int_equal(t.proved, t.rounds - t.infeasible - t.large);
+    t = check_many(&hard, 200, CFN_WITHOUT_REDUCTION);
+    assert_int_equal(t.proved, t.rounds - t.infeasible - t.large);
+    check_many(&large, 300, 0);
+}
+
 static void random_networks(void **state)
 {
-    struct tally t = check_many(&plain, 500, 0);
+    struct tally t = check_many(&plain, 500, CFN_WITHOUT_BRANCH);
     assert_true(t.optimal >= (t.rounds - t.infeasible) * 95 / 100);
     assert_true(t.infeasible > t.rounds / 50);
-    t = check_many(&hard, 300, 0);
+    t = check_many(&hard, 300, CFN_WITHOUT_BRANCH);
     assert_true(t.optimal >= (t.rounds - t.infeasible) * 95 / 100);
-    check_many(&large, 300, 0);
+    check_many(&large, 300, CFN_WITHOUT_BRANCH);
 }
 
 static void without_reductions(void **state)
 {
-    struct tally t = check_many(&hard, 200, CFN_WITHOUT_REDUCTION);
+    struct tally t = check_many(&hard, 200, CFN_WITHOUT_REDUCTION | CFN_WITHOUT_BRANCH);
     assert_true(t.optimal >= (t.rounds - t.infeasible) * 90 / 100);
-    check_many(&plain, 200, CFN_WITHOUT_REDUCTION);
+    check_many(&plain, 200, CFN_WITHOUT_REDUCTION | CFN_WITHOUT_BRANCH);
 }
 
 /* certified bounds of a network under arbitrary multipliers, before any convergence */
@@ -218,7 +229,7 @@ static void infeasible_is_exact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_networks), cmocka_unit_test(without_reductions),
+        cmocka_unit_test(branching), cmocka_unit_test(random_networks), cmocka_unit_test(without_reductions),
         cmocka_unit_test(bounds_under_any_multipliers), cmocka_unit_test(state_follows),
         cmocka_unit_test(same_with_one_thread_and_two), cmocka_unit_test(infeasible_is_exact),
     };
