@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { START_PASSES = 60, START_MOVES = 30, SIGN_STEPS = 40, MAX_MOVES = 8 };
+enum { START_PASSES = 60, START_MOVES = 30, SIGN_STEPS = 40, MAX_MOVES = 8, END_PASSES = 4 };
+static const double least_theta = 0.1; /* where phases are short there are many rounds */
 static const double clip_up = 0.3, clip_down = -0.1; /* of violations relative to the limit */
 
 /* whole-network forest moves until few values change; x and its cost are brought up to date */
@@ -153,7 +154,7 @@ void cfn_dual_phase(struct cfn_worker *w, int round)
     const struct cfn_model *m = w->m;
     double *g = mem_zalloc((size_t)m->time_count + 1, sizeof *g), theta0 = 0.4;
     uint64_t begin = w->work, length = w->phase_end > begin ? w->phase_end - begin : 1;
-    for (int k = 0; k < round; k++)
+    for (int k = 0; k < round && theta0 > least_theta; k++)
         theta0 *= 0.75;
     memcpy(w->lambda, w->best_lambda, (size_t)m->time_count * sizeof *w->lambda);
     for (int step = 0; !cfn_worker_done(w); step++) {
@@ -164,13 +165,15 @@ void cfn_dual_phase(struct cfn_worker *w, int round)
         gap = gap > most ? most : gap < 1 ? 1 : gap;
         if (size <= 0 && step > 0)
             break; /* nothing to move: without usage limits in force */
-        if (round == 0 && step < SIGN_STEPS)
+        if (w->sign_steps < SIGN_STEPS) {
+            w->sign_steps++;
             step_by_sign(w, g, 0.02 * fabs(best));
-        else
+        } else {
             step_polyak(w, g, size, theta0 / (1 + 99 * share * share), gap);
+        }
     }
     cfn_trws_price(&w->trws, w->best_lambda);
-    pass(w, 20);
+    pass(w, END_PASSES);
     certify(w);
     free(g);
 }

@@ -185,6 +185,12 @@ static double phase_units(const struct search *s)
     return d * s->rate;
 }
 
+/* While a dual phase lifts the bound by .1 %, multipliers are worth more than moves under the present ones. */
+static bool still_rising(const struct search *s, int64_t before)
+{
+    return before != INT64_MIN && (double)s->bound - (double)before > 0.001 * fabs((double)s->bound);
+}
+
 static void search_init(struct search *s, const struct cfn_model *m, const struct cfn_budget *b)
 {
     *s = (struct search){.m = m, .budget = b, .bound = INT64_MIN, .rate = nominal_units_per_s};
@@ -229,9 +235,10 @@ void cfn_search(const struct cfn_model *m, const struct cfn_budget *budget, doub
     run_phase(&s, 0.02 * s.total, start, 0);
     for (int round = 0; spent(&s) < last_stage && (lns || dual); round++) {
         double d = phase_units(&s);
+        int64_t before = s.bound;
         if (dual)
             run_phase(&s, d, cfn_dual_phase, round);
-        if (lns && spent(&s) < 1)
+        if (lns && spent(&s) < 1 && !still_rising(&s, before))
             run_phase(&s, d, lns_from_phase, round);
         if (crossover && spent(&s) < 1)
             run_phase(&s, d, cross, round);

@@ -34,6 +34,7 @@ struct cfn_worker {
     struct cfn_pool pool;          /* elites as of the last exchange, and this phase's own */
     double *lambda, *best_lambda, *rate, *average;
     int32_t *sign;                 /* of the last steps of lambda, with their count */
+    int sign_steps;                /* of the dual phases so far */
     double best_estimate;          /* bound at best_lambda, uncertified; -HUGE_VAL when none */
     int64_t bound;                 /* certified; INT64_MIN when none */
     double rho;                    /* price of a unit of violation in large-neighbourhood search */
