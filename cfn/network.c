@@ -107,7 +107,7 @@ static void narrow_link(struct cfn_network *n, int32_t node, int32_t link, const
 /* moves the least use of an item to base; false when nothing is left of it */
 static bool settle_item(struct cfn_network *n, struct cfn_item *item, int32_t size)
 {
-    int64_t least = INT64_MAX, most = 0;
+    int64_t least = size ? INT64_MAX : 0, most = 0;
     for (int32_t a = 0; a < size; a++)
         least = item->use[a] < least ? item->use[a] : least;
     for (int32_t a = 0; a < size; a++) {
