@@ -1,8 +1,8 @@
 /* bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--threads N] [--seed N] [--ablation] [--scaling]
  *
- * One row a problem: seconds allowed, cost, certified bound, gap, cost over the published one, seconds to within 1 % and
- * 0.1 % of the final cost, processor seconds, peak memory of the process so far. --ablation repeats each with one technique
- * off at a time, --scaling with one thread too. */
+ * One row a problem: seconds allowed, cost, certified bound, gap, cost over the published one, seconds to
+ * within 1 % and 0.1 % of the final cost, processor seconds, peak memory of the process so far. --ablation
+ * repeats each with one technique off at a time, --scaling with one thread too. */
 #include "cfn/solve.h"
 
 #include <stdio.h>
@@ -71,8 +71,9 @@ static int measure(const char *path, const char *label, double published, struct
     }
     double final = (double)a.verdict.cost, gap = a.has_bound ? 100 * (final - (double)a.bound) / final : 100;
     getrusage(RUSAGE_SELF, &usage);
-    printf("%-14.14s %-12s %7.1f %20s %20s %9.4f ", p.name[0] ? p.name + (strlen(p.name) > 14 ? strlen(p.name) - 14 : 0) : path,
-           label, budget.seconds, a.values ? cfn_format_wide(a.verdict.cost, cost) : "infeasible",
+    printf("%-14.14s %-12s %7.1f %20s %20s %9.4f ",
+           p.name[0] ? p.name + (strlen(p.name) > 14 ? strlen(p.name) - 14 : 0) : path, label, budget.seconds,
+           a.values ? cfn_format_wide(a.verdict.cost, cost) : "infeasible",
            a.has_bound ? cfn_format_wide(a.bound, bound) : "-", gap);
     if (published > 0)
         printf("%9.5f ", final / published);
@@ -91,8 +92,11 @@ static int measure_all(char *argument, struct cfn_budget budget, int ablation, i
     static const struct {
         const char *name;
         unsigned without;
-    } parts[] = {{"- dual", CFN_WITHOUT_DUAL}, {"- lns", CFN_WITHOUT_LNS}, {"- crossover", CFN_WITHOUT_CROSSOVER},
-                 {"- reduction", CFN_WITHOUT_REDUCTION}, {"- branch", CFN_WITHOUT_BRANCH}};
+    } parts[] = {{"- dual", CFN_WITHOUT_DUAL},
+                 {"- lns", CFN_WITHOUT_LNS},
+                 {"- crossover", CFN_WITHOUT_CROSSOVER},
+                 {"- reduction", CFN_WITHOUT_REDUCTION},
+                 {"- branch", CFN_WITHOUT_BRANCH}};
     double published = 0;
     char *colon = strchr(argument, ':');
     if (colon) {
@@ -138,10 +142,13 @@ int main(int argc, char **argv)
         argv[i] = NULL;
     }
     if (!files)
-        return fprintf(stderr, "usage: bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--threads N] [--seed N] "
-                               "[--ablation] [--scaling]\n"), 2;
-    printf("%-14s %-12s %7s %20s %20s %9s %9s %7s %7s %7s %7s\n", "problem", "techniques", "limit s", "cost", "bound", "gap %",
-           "published", "to 1%", "to .1%", "cpu s", "MiB");
+        return fprintf(
+                   stderr,
+                   "usage: bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--threads N] [--seed N] "
+                   "[--ablation] [--scaling]\n"),
+               2;
+    printf("%-14s %-12s %7s %20s %20s %9s %9s %7s %7s %7s %7s\n", "problem", "techniques", "limit s", "cost",
+           "bound", "gap %", "published", "to 1%", "to .1%", "cpu s", "MiB");
     for (int i = 1; i < argc; i++)
         if (argv[i])
             failed |= measure_all(argv[i], budget, ablation, scaling);

@@ -2,10 +2,11 @@
  *
  *   bench_cfn_generate [--nodes N] [--layers N] [--values N] [--crosscuts] [--tightness X] [--seed N]
  *
- * Layered chains with skip edges, as partitioned training steps have: each layer is a chain of nodes of a few kinds, each
- * kind with its table of resharding costs; every layer begins with a copy of the one before; forward nodes live until
- * their mirror image late in the sequence. --crosscuts forces equal values between copies of a node (10^18 elsewhere).
- * The limit is `tightness` (1.1) times the peak of the assignment of least usage. */
+ * Layered chains with skip edges, as partitioned training steps have: each layer is a chain of nodes of a few
+ * kinds, each kind with its table of resharding costs; every layer begins with a copy of the one before;
+ * forward nodes live until their mirror image late in the sequence. --crosscuts forces equal values between
+ * copies of a node (10^18 elsewhere). The limit is `tightness` (1.1) times the peak of the assignment of
+ * least usage. */
 #include "base/hash.h"
 #include "base/memory.h"
 
@@ -114,10 +115,14 @@ static void print_problem(const struct shape *s)
     printf("]},\"nodes\":{\"intervals\":[");
     for (int i = 0; i < n; i++)
         printf("%s[%d,%d]", i ? "," : "", lower[i], upper[i]);
-#define LISTS(field)                                                                                                  \
-    for (int i = 0; i < n; i++)                                                                                       \
-        for (int a = 0; a < kinds[kind[i]].values; a++)                                                               \
-            printf("%s%lld%s", a ? "," : i ? ",[" : "[", kinds[kind[i]].field[a], a + 1 == kinds[kind[i]].values ? "]" : "");
+#define LISTS(field)                                                                                         \
+    for (int i = 0; i < n; i++)                                                                              \
+        for (int a = 0; a < kinds[kind[i]].values; a++)                                                      \
+            printf("%s%lld%s",                                                                               \
+                   a   ? ","                                                                                 \
+                   : i ? ",["                                                                                \
+                       : "[",                                                                                \
+                   kinds[kind[i]].field[a], a + 1 == kinds[kind[i]].values ? "]" : "");
     printf("],\"costs\":[");
     LISTS(cost)
     printf("],\"usages\":[");
@@ -151,8 +156,10 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--seed") == 0 && x >= 0)
             s.seed = (uint64_t)x;
         else
-            return fprintf(stderr, "usage: bench_cfn_generate [--nodes N] [--layers N] [--values N] [--crosscuts] "
-                                   "[--tightness X] [--seed N]\n"), 2;
+            return fprintf(stderr,
+                           "usage: bench_cfn_generate [--nodes N] [--layers N] [--values N] [--crosscuts] "
+                           "[--tightness X] [--seed N]\n"),
+                   2;
         i++;
     }
     print_problem(&s);

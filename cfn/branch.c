@@ -41,8 +41,9 @@ static void choose_order(struct branching *s)
         int32_t next = -1;
         for (int32_t i = 0; i < m->node_count; i++) {
             uint32_t degree = m->first_arc[i + 1] - m->first_arc[i];
-            if (s->place[i] < 0 && (next < 0 || joined[i] > joined[next] ||
-                                    (joined[i] == joined[next] && degree > m->first_arc[next + 1] - m->first_arc[next])))
+            if (s->place[i] < 0 &&
+                (next < 0 || joined[i] > joined[next] ||
+                 (joined[i] == joined[next] && degree > m->first_arc[next + 1] - m->first_arc[next])))
                 next = i;
         }
         s->order[d] = next;

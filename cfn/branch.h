@@ -1,6 +1,6 @@
-/* Branch and bound for what reductions leave when it is small: depth first in a fixed order, each node's values by cost,
- * bounded by the least unary costs beside fixed neighbours plus the least entries of the links still open. All in
- * integers, so what it proves is exact. */
+/* Branch and bound for what reductions leave when it is small: depth first in a fixed order, each node's
+ * values by cost, bounded by the least unary costs beside fixed neighbours plus the least entries of the
+ * links still open. All in integers, so what it proves is exact. */
 #ifndef TOAST_CFN_BRANCH_H
 #define TOAST_CFN_BRANCH_H
 

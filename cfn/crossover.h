@@ -1,5 +1,5 @@
-/* Partition crossover (Whitley, Hains and Howe 2009, for networks): where two points differ, the connected parts of the
- * difference can be chosen one by one. */
+/* Partition crossover (Whitley, Hains and Howe 2009, for networks): where two points differ, the connected
+ * parts of the difference can be chosen one by one. */
 #ifndef TOAST_CFN_CROSSOVER_H
 #define TOAST_CFN_CROSSOVER_H
 

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-static const size_t max_work = (size_t)1 << 23; /* pairs times rows: beyond it the search gains more from the time */
+static const size_t max_work = (size_t)1
+                               << 23; /* pairs times rows: beyond it the search gains more from the time */
 
 static bool uses_no_more(const struct cfn_super *s, int32_t b, int32_t a)
 {

@@ -1,5 +1,5 @@
-/* Dominance: value a goes when some b is never worse, whatever the neighbours take (Goldstein 1994), and uses no more
- * at any retained time. */
+/* Dominance: value a goes when some b is never worse, whatever the neighbours take (Goldstein 1994), and uses
+ * no more at any retained time. */
 #ifndef TOAST_CFN_DOMINATE_H
 #define TOAST_CFN_DOMINATE_H
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { START_PASSES = 60, START_MOVES = 30, SIGN_STEPS = 40, MAX_MOVES = 8, END_PASSES = 4 };
-static const double least_theta = 0.1; /* where phases are short there are many rounds */
+static const double least_theta = 0.1;               /* where phases are short there are many rounds */
 static const double clip_up = 0.3, clip_down = -0.1; /* of violations relative to the limit */
 
 /* whole-network forest moves until few values change; x and its cost are brought up to date */
@@ -63,8 +63,8 @@ void cfn_dual_start(struct cfn_worker *w)
         cfn_worker_finish(w, &w->x);
 }
 
-/* The subgradient from the averaged usage, relative to the limit: the peak of every violated stretch, and every slack time
- * that has a price. Returns its squared length. */
+/* The subgradient from the averaged usage, relative to the limit: the peak of every violated stretch, and
+ * every slack time that has a price. Returns its squared length. */
 static double subgradient(struct cfn_worker *w, double *g)
 {
     const struct cfn_model *m = w->m;

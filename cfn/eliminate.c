@@ -20,8 +20,11 @@ bool cfn_eliminate_node(struct cfn_network *n, int32_t node)
     if (cells * (size_t)s->size > max_work)
         return false;
     int32_t *map = cfn_undo_push(&n->undo,
-                                 (struct cfn_undo_step){.kind = CFN_UNDO_ELIMINATE, .node = node, .one = one.other,
-                                                        .other = other.other, .width = other.size},
+                                 (struct cfn_undo_step){.kind = CFN_UNDO_ELIMINATE,
+                                                        .node = node,
+                                                        .one = one.other,
+                                                        .other = other.other,
+                                                        .width = other.size},
                                  cells);
     int64_t *entry = mem_alloc(cells * sizeof *entry);
     for (int32_t x = 0; x < one.size; x++)
@@ -29,8 +32,9 @@ bool cfn_eliminate_node(struct cfn_network *n, int32_t node)
             size_t cell = (size_t)x * (size_t)other.size + (size_t)y;
             entry[cell] = CFN_INFINITE;
             for (int32_t a = 0; a < s->size; a++) {
-                int64_t c = cfn_add(s->unary[a], cfn_add(one.at[(size_t)a * one.own + (size_t)x * one.step],
-                                                         other.at[(size_t)a * other.own + (size_t)y * other.step]));
+                int64_t c =
+                    cfn_add(s->unary[a], cfn_add(one.at[(size_t)a * one.own + (size_t)x * one.step],
+                                                 other.at[(size_t)a * other.own + (size_t)y * other.step]));
                 if (c < entry[cell]) {
                     entry[cell] = c;
                     map[cell] = a;
@@ -49,7 +53,8 @@ bool cfn_eliminate_node(struct cfn_network *n, int32_t node)
             left->unary[x] = cfn_add(left->unary[x], entry[x]);
         cfn_network_push(n, one.other);
     } else {
-        cfn_network_connect(n, one.other, other.other, cfn_table_intern(&n->tables, one.size, other.size, entry));
+        cfn_network_connect(n, one.other, other.other,
+                            cfn_table_intern(&n->tables, one.size, other.size, entry));
     }
     free(entry);
     return true;

@@ -1,5 +1,5 @@
-/* Exact elimination: a node without usage of its own and at most two neighbours leaves, its minimum over values
- * becoming a table of its neighbours (min-plus; Bertele and Brioschi 1972). */
+/* Exact elimination: a node without usage of its own and at most two neighbours leaves, its minimum over
+ * values becoming a table of its neighbours (min-plus; Bertele and Brioschi 1972). */
 #ifndef TOAST_CFN_ELIMINATE_H
 #define TOAST_CFN_ELIMINATE_H
 

@@ -75,8 +75,8 @@ enum error_code cfn_evaluate(const struct cfn_problem *p, const int32_t *values,
     return ERROR_OK;
 }
 
-enum error_code cfn_solution_read(const struct cfn_problem *p, const char *text, size_t size, int32_t **values,
-                                  struct error *e)
+enum error_code cfn_solution_read(const struct cfn_problem *p, const char *text, size_t size,
+                                  int32_t **values, struct error *e)
 {
     const char *at = text + size;
     *values = NULL;

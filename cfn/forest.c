@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
-enum { GUMBEL = 4096, BUSY = 7 }; /* samples; from this degree on a node is postponed with even odds or more */
+enum {
+    GUMBEL = 4096,
+    BUSY = 7
+}; /* samples; from this degree on a node is postponed with even odds or more */
 
 void cfn_forest_create(const struct cfn_model *m, struct cfn_forest *f)
 {
@@ -124,7 +127,8 @@ static void order_tree(struct cfn_forest *f, int32_t start, int32_t *count, cons
         for (uint32_t k = m->first_arc[node]; k < m->first_arc[node + 1]; k++) {
             const struct cfn_arc *arc = &m->arcs[k];
             if (f->root[arc->other] < 0) {
-                add_row(belief, arc->columns + (size_t)value[arc->other] * (size_t)arc->column_width, m->width[node]);
+                add_row(belief, arc->columns + (size_t)value[arc->other] * (size_t)arc->column_width,
+                        m->width[node]);
             } else if (f->stamp[arc->other] != f->now) {
                 f->stamp[arc->other] = f->now;
                 f->order[(*count)++] = arc->other;
@@ -136,7 +140,8 @@ static void order_tree(struct cfn_forest *f, int32_t start, int32_t *count, cons
     }
 }
 
-static void start_beliefs(struct cfn_forest *f, struct rng *r, int32_t count, const float *unary, double noise)
+static void start_beliefs(struct cfn_forest *f, struct rng *r, int32_t count, const float *unary,
+                          double noise)
 {
     const struct cfn_model *m = f->m;
     for (int32_t i = 0; i < count; i++) {
@@ -176,7 +181,8 @@ static int32_t distribute(struct cfn_forest *f, int32_t count, int32_t *value, i
         const struct cfn_arc *arc = f->up[node];
         float *belief = f->belief + m->offset[node];
         if (arc)
-            add_row(belief, arc->rows + (size_t)value[f->parent[node]] * (size_t)arc->row_width, m->width[node]);
+            add_row(belief, arc->rows + (size_t)value[f->parent[node]] * (size_t)arc->row_width,
+                    m->width[node]);
         for (int32_t a = 0; a < m->size[node]; a++)
             best = belief[a] < belief[best] ? a : best;
         if (best == value[node])
@@ -189,8 +195,8 @@ static int32_t distribute(struct cfn_forest *f, int32_t count, int32_t *value, i
     return changes;
 }
 
-int32_t cfn_forest_move(struct cfn_forest *f, struct rng *r, int32_t *nodes, int32_t count, const float *unary,
-                        double noise, int32_t *value, int32_t *changed, int32_t *old)
+int32_t cfn_forest_move(struct cfn_forest *f, struct rng *r, int32_t *nodes, int32_t count,
+                        const float *unary, double noise, int32_t *value, int32_t *changed, int32_t *old)
 {
     int32_t chosen = choose_forest(f, r, nodes, count), ordered = 0;
     start_beliefs(f, r, chosen, unary, noise);

@@ -61,7 +61,8 @@ void cfn_json_expect(struct cfn_json *j, char c)
 static bool enter(struct cfn_json *j, char open, char close)
 {
     if (!cfn_json_take(j, open)) {
-        cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "%s is expected here", open == '[' ? "a list" : "an object");
+        cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "%s is expected here",
+                        open == '[' ? "a list" : "an object");
         return false;
     }
     if (cfn_json_take(j, close))
@@ -180,7 +181,8 @@ int64_t cfn_json_integer(struct cfn_json *j)
     while (p < j->end && *p >= '0' && *p <= '9' && p - digits < 19)
         value = value * 10 + (uint64_t)(*p++ - '0');
     if (p == digits) {
-        cfn_json_reject(j, ERROR_INVALID_REQUEST, from, "an integer is expected here (NaN and infinity are refused)");
+        cfn_json_reject(j, ERROR_INVALID_REQUEST, from,
+                        "an integer is expected here (NaN and infinity are refused)");
         return 0;
     }
     if (p < j->end && ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E'))

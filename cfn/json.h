@@ -1,7 +1,7 @@
 /* A cursor over JSON text for readers of large numeric documents: no tree, no copies; errors say where.
  *
- * The reader keeps the path of keys and indices it is in; the first error freezes the cursor, so that loops only test
- * cfn_json_failed. Internal to cfn/. */
+ * The reader keeps the path of keys and indices it is in; the first error freezes the cursor, so that loops
+ * only test cfn_json_failed. Internal to cfn/. */
 #ifndef TOAST_CFN_JSON_H
 #define TOAST_CFN_JSON_H
 
@@ -38,8 +38,8 @@ void cfn_json_reject(struct cfn_json *j, enum error_code code, const char *at, c
 
 /* next significant byte, 0 at the end; does not consume it */
 char cfn_json_peek(struct cfn_json *j);
-bool cfn_json_take(struct cfn_json *j, char c);                 /* consumes c when it is next */
-void cfn_json_expect(struct cfn_json *j, char c);               /* consumes c or rejects */
+bool cfn_json_take(struct cfn_json *j, char c);   /* consumes c when it is next */
+void cfn_json_expect(struct cfn_json *j, char c); /* consumes c or rejects */
 
 /* `for (more = begin; more; more = next)`: enters '[' or '{', steps the path, leaves at the closing bracket.
  * Object steps have consumed the key and the colon; path[depth - 1] names it. */
@@ -51,9 +51,9 @@ bool cfn_json_key_is(const struct cfn_json *j, const char *key);
 
 /* an integer that fits 64 bits; fractions and exponents only when the value is integral */
 int64_t cfn_json_integer(struct cfn_json *j);
-bool cfn_json_null(struct cfn_json *j);                          /* consumes null when it is next */
+bool cfn_json_null(struct cfn_json *j); /* consumes null when it is next */
 /* a string without escapes is needed; returns its bytes in the text */
 const char *cfn_json_string(struct cfn_json *j, size_t *size);
-void cfn_json_skip(struct cfn_json *j);                          /* any value */
+void cfn_json_skip(struct cfn_json *j); /* any value */
 
 #endif

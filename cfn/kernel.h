@@ -1,5 +1,5 @@
-/* What inner loops share: aligned rows padded to whole vectors, loops compiled for several instruction sets (addition and
- * minimum only, lane by lane: every set gives the same bits), and a logarithm without libm. */
+/* What inner loops share: aligned rows padded to whole vectors, loops compiled for several instruction sets
+ * (addition and minimum only, lane by lane: every set gives the same bits), and a logarithm without libm. */
 #ifndef TOAST_CFN_KERNEL_H
 #define TOAST_CFN_KERNEL_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&     \
     !defined(__SANITIZE_THREAD__)
 #define CFN_KERNEL __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
 #else

@@ -49,8 +49,8 @@ static void one_trial(struct cfn_worker *w, double unit, double threshold, int *
     double noise = rng_below(&w->rng, 2) ? unit * cfn_log_uniform(&w->rng, 1e-3, 3) : 0;
     double before = price_of(w, s->at.cost, s->at.worst);
     int32_t count = grow_ball(w, size);
-    int32_t changes =
-        cfn_forest_move(&w->forest, &w->rng, w->ball, count, w->unary, noise, s->at.value, w->changed, w->old);
+    int32_t changes = cfn_forest_move(&w->forest, &w->rng, w->ball, count, w->unary, noise, s->at.value,
+                                      w->changed, w->old);
     if (changes) {
         cfn_state_commit(s, w->changed, w->old, changes);
         bool worse = s->at.forbidden > s->before.forbidden ||

@@ -1,5 +1,5 @@
-/* Large-neighbourhood search: a ball of the network is re-optimised by a forest move under scaled penalties, half the
- * time with noise; accepted on exact cost plus the price of the worst violation. */
+/* Large-neighbourhood search: a ball of the network is re-optimised by a forest move under scaled penalties,
+ * half the time with noise; accepted on exact cost plus the price of the worst violation. */
 #ifndef TOAST_CFN_LNS_H
 #define TOAST_CFN_LNS_H
 

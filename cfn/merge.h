@@ -4,8 +4,8 @@
 
 #include "cfn/network.h"
 
-/* If this link of node is functional in a direction, merges one end into the other (the larger stays where both are);
- * true when it did. */
+/* If this link of node is functional in a direction, merges one end into the other (the larger stays where
+ * both are); true when it did. */
 bool cfn_merge_link(struct cfn_network *n, int32_t node, int32_t link);
 
 #endif

@@ -11,7 +11,10 @@ static float round_down(int64_t c)
         return CFN_HUGE;
     float f = (float)c;
     if ((double)f > (double)c || ((double)f == (double)c && (int64_t)(double)f > c)) {
-        union { float f; uint32_t bits; } u = {.f = f};
+        union {
+            float f;
+            uint32_t bits;
+        } u = {.f = f};
         u.bits += f > 0 ? (uint32_t)-1 : 1;
         f = u.f;
     }
@@ -128,8 +131,12 @@ void cfn_model_create(const struct cfn_network *n, struct cfn_model *m)
     size_t total = place_tables(n, &layout), next_message = 0;
     int32_t *dense = mem_zalloc((size_t)n->problem->node_count + 1, sizeof *dense);
     uint32_t *link_number = mem_zalloc(n->links.count + 1, sizeof *link_number), link = 0;
-    *m = (struct cfn_model){.network = n, .time_count = n->time_count, .limit = n->limit, .base = n->base,
-                            .constant = n->constant, .largest = 8};
+    *m = (struct cfn_model){.network = n,
+                            .time_count = n->time_count,
+                            .limit = n->limit,
+                            .base = n->base,
+                            .constant = n->constant,
+                            .largest = 8};
     m->rows = mem_alloc((total + 16) * sizeof *m->rows);
     for (size_t i = 0; i < total; i++)
         m->rows[i] = CFN_HUGE;
@@ -200,7 +207,8 @@ void cfn_point_evaluate(const struct cfn_model *m, struct cfn_point *p, int64_t 
         p->forbidden += cfn_infinite(c);
         p->cost += cfn_infinite(c) ? 0 : c;
         for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1] && m->arcs[k].other < i; k++) {
-            c = m->arcs[k].exact[(size_t)a * m->arcs[k].own + (size_t)p->value[m->arcs[k].other] * m->arcs[k].step];
+            c = m->arcs[k]
+                    .exact[(size_t)a * m->arcs[k].own + (size_t)p->value[m->arcs[k].other] * m->arcs[k].step];
             p->forbidden += cfn_infinite(c);
             p->cost += cfn_infinite(c) ? 0 : c;
         }

@@ -1,5 +1,6 @@
-/* The reduced network laid out for the search: dense node numbers in the problem's order, both orientations of each
- * distinct table in float (rounded down) and padded rows, exact int64 tables beside them. Immutable; shared by workers.
+/* The reduced network laid out for the search: dense node numbers in the problem's order, both orientations
+ * of each distinct table in float (rounded down) and padded rows, exact int64 tables beside them. Immutable;
+ * shared by workers.
  *
  * A point is an assignment of the model's nodes with its exact cost and its worst violation. */
 #ifndef TOAST_CFN_MODEL_H
@@ -25,21 +26,21 @@ struct cfn_model_item {
 struct cfn_model {
     const struct cfn_network *network; /* borrowed; must outlive the model */
     int32_t node_count, link_count, time_count;
-    int32_t largest;                   /* greatest padded size */
+    int32_t largest; /* greatest padded size */
     int64_t constant, limit;
     const int64_t *base;
-    int32_t *node;                     /* the network's number */
-    int32_t *size, *width;             /* values; padded */
-    size_t *offset;                    /* of the node's row in arrays over all values, in padded widths */
-    size_t value_count;                /* length of such arrays */
-    int64_t *unary;                    /* such an array; CFN_INFINITE in the padding */
-    uint32_t *first_arc, *first_item;  /* node_count + 1 */
-    struct cfn_arc *arcs;              /* by node, ascending other */
+    int32_t *node;                    /* the network's number */
+    int32_t *size, *width;            /* values; padded */
+    size_t *offset;                   /* of the node's row in arrays over all values, in padded widths */
+    size_t value_count;               /* length of such arrays */
+    int64_t *unary;                   /* such an array; CFN_INFINITE in the padding */
+    uint32_t *first_arc, *first_item; /* node_count + 1 */
+    struct cfn_arc *arcs;             /* by node, ascending other */
     struct cfn_model_item *items;
-    size_t *message_offset;            /* by link: room for the wider end */
+    size_t *message_offset; /* by link: room for the wider end */
     size_t message_count;
-    uint64_t table_work, forest_work;  /* entries one pass over all links, over all nodes touches */
-    float *rows;                       /* all tables */
+    uint64_t table_work, forest_work; /* entries one pass over all links, over all nodes touches */
+    float *rows;                      /* all tables */
 };
 
 void cfn_model_create(const struct cfn_network *n, struct cfn_model *out);
@@ -55,7 +56,8 @@ struct cfn_point {
 void cfn_point_create(const struct cfn_model *m, struct cfn_point *p); /* all values 0; evaluate it */
 void cfn_point_release(struct cfn_point *p);
 void cfn_point_copy(const struct cfn_model *m, struct cfn_point *to, const struct cfn_point *from);
-/* cost, forbidden and worst from the values; profile (time_count + 1, may not be NULL) becomes the usage at each time */
+/* cost, forbidden and worst from the values; profile (time_count + 1, may not be NULL) becomes the usage at
+ * each time */
 void cfn_point_evaluate(const struct cfn_model *m, struct cfn_point *p, int64_t *profile);
 static inline bool cfn_point_feasible(const struct cfn_point *p)
 {

@@ -96,7 +96,8 @@ static void narrow_link(struct cfn_network *n, int32_t node, int32_t link, const
     int64_t *entry = mem_alloc((size_t)rows * (size_t)cols * sizeof *entry);
     for (int32_t a = 0; a < count; a++)
         for (int32_t b = 0; b < v.size; b++)
-            entry[v.turned ? b * count + a : a * v.size + b] = v.at[(size_t)kept[a] * v.own + (size_t)b * v.step];
+            entry[v.turned ? b * count + a : a * v.size + b] =
+                v.at[(size_t)kept[a] * v.own + (size_t)b * v.step];
     struct cfn_table *made = cfn_table_intern(&n->tables, rows, cols, entry);
     free(entry);
     cfn_table_drop(&n->tables, l->table);
@@ -124,7 +125,8 @@ void cfn_network_keep(struct cfn_network *n, int32_t node, const int32_t *kept, 
 {
     struct cfn_super *s = &n->nodes[node];
     size_t left = 0;
-    int32_t *map = cfn_undo_push(&n->undo, (struct cfn_undo_step){.kind = CFN_UNDO_DROP, .node = node}, (size_t)count);
+    int32_t *map =
+        cfn_undo_push(&n->undo, (struct cfn_undo_step){.kind = CFN_UNDO_DROP, .node = node}, (size_t)count);
     for (int32_t a = 0; a < count; a++) {
         map[a] = kept[a];
         s->unary[a] = s->unary[kept[a]];
@@ -196,12 +198,12 @@ static int64_t choose_cap(const struct cfn_problem *p, bool use_infinite, bool *
     int64_t *most = mem_zalloc((size_t)functions + 1, sizeof *most);
     int64_t *matrix_most = mem_zalloc((size_t)p->matrix_count + 1, sizeof *most);
     __int128 below = 0;
-#define SCAN(from, count, into)                                                                                       \
-    for (uint64_t k = 0; k < (count); k++) {                                                                          \
-        int64_t c = (from)[k], size = c < 0 ? -c : c;                                                                 \
-        below += c < 0 ? -(__int128)c : 0;                                                                            \
-        if (!(use_infinite && c >= CFN_LARGE) && size > (into))                                                       \
-            (into) = size;                                                                                            \
+#define SCAN(from, count, into)                                                                              \
+    for (uint64_t k = 0; k < (count); k++) {                                                                 \
+        int64_t c = (from)[k], size = c < 0 ? -c : c;                                                        \
+        below += c < 0 ? -(__int128)c : 0;                                                                   \
+        if (!(use_infinite && c >= CFN_LARGE) && size > (into))                                              \
+            (into) = size;                                                                                   \
     }
     for (uint32_t m = 0; m < p->matrix_count; m++)
         SCAN(p->entries + p->matrices[m].start, p->matrices[m].count, matrix_most[m])

@@ -3,9 +3,9 @@
  *     cost  = constant + SUM unary(u, value) + SUM link table(value, value)
  *     usage at retained time t = base[t] + SUM over items with left <= t < right of use[value]
  *
- * A super-node keeps the number of the problem's node it grew from; what was merged into it is known to the undo
- * stack only. Every rule in reduce.h keeps the optimum, or sets `wiped` when no answer without infinite costs
- * exists. */
+ * A super-node keeps the number of the problem's node it grew from; what was merged into it is known to the
+ * undo stack only. Every rule in reduce.h keeps the optimum, or sets `wiped` when no answer without infinite
+ * costs exists. */
 #ifndef TOAST_CFN_NETWORK_H
 #define TOAST_CFN_NETWORK_H
 
@@ -25,9 +25,9 @@ struct cfn_item {
 };
 
 struct cfn_super {
-    int32_t size;        /* values; 0: not alive */
-    bool queued, stale;  /* in the worklist; to be looked at for dominance */
-    int64_t *unary;      /* owned */
+    int32_t size;       /* values; 0: not alive */
+    bool queued, stale; /* in the worklist; to be looked at for dominance */
+    int64_t *unary;     /* owned */
     VEC(int32_t) links;
     VEC(struct cfn_item) items; /* ascending (left, right), no two equal */
 };
@@ -52,8 +52,9 @@ struct cfn_network {
 /* Below this, costs are finite to every rule; at or above it infinite, when `use_infinite`. */
 #define CFN_LARGE ((int64_t)400000000000000000)
 
-/* use_infinite: costs of CFN_LARGE and above become infinite: right when an answer below CFN_LARGE exists. Otherwise
- * all are finite, and capped (`lowered`) when their sum could pass 64 bits. ERROR_RESOURCE: usages too large. */
+/* use_infinite: costs of CFN_LARGE and above become infinite: right when an answer below CFN_LARGE exists.
+ * Otherwise all are finite, and capped (`lowered`) when their sum could pass 64 bits. ERROR_RESOURCE: usages
+ * too large. */
 enum error_code cfn_network_create(const struct cfn_problem *p, bool use_infinite, struct cfn_network **out,
                                    struct error *e) BASE_CHECKED;
 void cfn_network_destroy(struct cfn_network *n);
@@ -75,7 +76,7 @@ struct cfn_view {
     size_t own, step;
     const int64_t *at;
     const struct cfn_table *table;
-    bool turned;  /* own values are the table's columns */
+    bool turned; /* own values are the table's columns */
 };
 struct cfn_view cfn_network_view(const struct cfn_network *n, int32_t node, int32_t link);
 

@@ -1,5 +1,6 @@
 /* Reading the contest's JSON. The text is mapped and walked once; a cost matrix whose text was seen before is
- * recognised by its hash before any number of it is parsed (files of 1.3 GB hold only thousands of distinct ones). */
+ * recognised by its hash before any number of it is parsed (files of 1.3 GB hold only thousands of distinct
+ * ones). */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -64,17 +65,18 @@ static void read_intervals(struct reader *r)
 }
 
 /* a list of lists of integers: all numbers in turn, and the lengths */
-#define READ_LISTS(r, values, counts, check)                                                                          \
-    for (bool more = cfn_json_array_begin(&(r)->j); more; more = cfn_json_array_next(&(r)->j)) {                      \
-        uint32_t count = 0;                                                                                           \
-        for (bool next = cfn_json_array_begin(&(r)->j); next; next = cfn_json_array_next(&(r)->j), count++) {         \
-            int64_t v = cfn_json_integer(&(r)->j);                                                                    \
-            check;                                                                                                    \
-            VEC_PUSH(values, v);                                                                                      \
-        }                                                                                                             \
-        if (count == 0)                                                                                               \
-            cfn_json_reject(&(r)->j, ERROR_INVALID_REQUEST, NULL, "a node needs a value");                            \
-        VEC_PUSH(counts, count);                                                                                      \
+#define READ_LISTS(r, values, counts, check)                                                                 \
+    for (bool more = cfn_json_array_begin(&(r)->j); more; more = cfn_json_array_next(&(r)->j)) {             \
+        uint32_t count = 0;                                                                                  \
+        for (bool next = cfn_json_array_begin(&(r)->j); next;                                                \
+             next = cfn_json_array_next(&(r)->j), count++) {                                                 \
+            int64_t v = cfn_json_integer(&(r)->j);                                                           \
+            check;                                                                                           \
+            VEC_PUSH(values, v);                                                                             \
+        }                                                                                                    \
+        if (count == 0)                                                                                      \
+            cfn_json_reject(&(r)->j, ERROR_INVALID_REQUEST, NULL, "a node needs a value");                   \
+        VEC_PUSH(counts, count);                                                                             \
     }
 
 static void read_costs(struct reader *r)
@@ -102,7 +104,8 @@ static void read_edge_nodes(struct reader *r)
         for (bool next = cfn_json_array_begin(j); next; next = cfn_json_array_next(j), count++) {
             int64_t v = cfn_json_integer(j);
             if (count == 2)
-                cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "edges over three nodes or more are not supported");
+                cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL,
+                                "edges over three nodes or more are not supported");
             else if (v < 0 || v >= INT32_MAX)
                 cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "there is no such node");
             else
@@ -242,16 +245,21 @@ static void check_nodes(struct reader *r)
     size_t n = r->nodes.count;
     if (!r->intervals_read || !r->costs_read || !r->usages_read)
         cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "the problem has no list of %s",
-                        !r->intervals_read ? "intervals" : !r->costs_read ? "costs" : "usages");
+                        !r->intervals_read ? "intervals"
+                        : !r->costs_read   ? "costs"
+                                           : "usages");
     if (r->cost_counts.count != n || r->usage_counts.count != n)
-        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%zu intervals, %zu lists of costs, %zu of usages", n,
-                        r->cost_counts.count, r->usage_counts.count);
+        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL,
+                        "%zu intervals, %zu lists of costs, %zu of usages", n, r->cost_counts.count,
+                        r->usage_counts.count);
     if (n >= INT32_MAX)
         cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "too many nodes");
     for (size_t i = 0; i < n && !cfn_json_failed(&r->j); i++) {
         if (r->cost_counts.at[i] != r->usage_counts.at[i] || r->cost_counts.at[i] > 1u << 20)
-            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "node %zu has %u costs and %u usages (both lists need "
-                            "the same length, at most %u)", i, r->cost_counts.at[i], r->usage_counts.at[i], 1u << 20);
+            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL,
+                            "node %zu has %u costs and %u usages (both lists need "
+                            "the same length, at most %u)",
+                            i, r->cost_counts.at[i], r->usage_counts.at[i], 1u << 20);
         r->nodes.at[i].domain = (int32_t)r->cost_counts.at[i];
         r->nodes.at[i].first_value = values;
         values += r->cost_counts.at[i];
@@ -261,8 +269,8 @@ static void check_nodes(struct reader *r)
 static void check_edges(struct reader *r)
 {
     if (r->edges.count != r->edge_matrices.count || r->edges.count >= UINT32_MAX)
-        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%zu edges with %zu lists of costs", r->edges.count,
-                        r->edge_matrices.count);
+        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%zu edges with %zu lists of costs",
+                        r->edges.count, r->edge_matrices.count);
     for (size_t i = 0; i < r->edges.count && !cfn_json_failed(&r->j); i++) {
         struct cfn_edge *edge = &r->edges.at[i];
         r->j.depth = 3; /* the place to name: /edges/costs/i */
@@ -270,7 +278,8 @@ static void check_edges(struct reader *r)
         r->j.path[1] = (struct cfn_json_step){.key = "nodes", .size = 5};
         r->j.path[2] = (struct cfn_json_step){.index = i};
         const char *at = r->j.start + r->matrix_offsets.at[i];
-        if ((size_t)edge->first >= r->nodes.count || (edge->second >= 0 && (size_t)edge->second >= r->nodes.count)) {
+        if ((size_t)edge->first >= r->nodes.count ||
+            (edge->second >= 0 && (size_t)edge->second >= r->nodes.count)) {
             cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, at, "edge %zu joins a node that does not exist", i);
             return;
         }
@@ -280,7 +289,8 @@ static void check_edges(struct reader *r)
             want *= (uint64_t)r->nodes.at[edge->second].domain;
         r->j.path[1].key = "costs";
         if (r->matrices.at[edge->matrix].count != want)
-            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, at, "edge %zu has %llu costs where its nodes need %llu", i,
+            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, at,
+                            "edge %zu has %llu costs where its nodes need %llu", i,
                             (unsigned long long)r->matrices.at[edge->matrix].count, (unsigned long long)want);
     }
 }

@@ -51,8 +51,10 @@ static void assign(struct cfn_network *n, int32_t node)
     }
     n->wiped = n->wiped || cfn_infinite(s->unary[0]);
     n->constant += cfn_infinite(s->unary[0]) ? 0 : s->unary[0];
-    cfn_undo_push(&n->undo, (struct cfn_undo_step){.kind = CFN_UNDO_ELIMINATE, .node = node, .one = -1, .other = -1,
-                                                   .width = 1}, 1)[0] = 0;
+    cfn_undo_push(
+        &n->undo,
+        (struct cfn_undo_step){.kind = CFN_UNDO_ELIMINATE, .node = node, .one = -1, .other = -1, .width = 1},
+        1)[0] = 0;
     cfn_network_remove(n, node);
 }
 

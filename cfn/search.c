@@ -12,7 +12,8 @@
 
 enum { WORKERS = 2, CROSSOVERS = 6 };
 static const double unit_work = 1048576;
-static const double nominal_units_per_s = 1000; /* turns units into the schedule's seconds when no clock is given */
+static const double nominal_units_per_s =
+    1000; /* turns units into the schedule's seconds when no clock is given */
 static const double last_stage = 0.85, most_units = 1e12;
 
 struct search {
@@ -33,7 +34,8 @@ static bool stop(void *user)
 {
     const struct search *s = user;
     const struct cfn_budget *b = s->budget;
-    return (b->cancelled && b->cancelled(b->user)) || (b->seconds > 0 && b->clock(b->user) >= b->seconds - s->reserve_s);
+    return (b->cancelled && b->cancelled(b->user)) ||
+           (b->seconds > 0 && b->clock(b->user) >= b->seconds - s->reserve_s);
 }
 
 static void found(void *user, int number, int64_t cost, const struct cfn_point *p)
@@ -185,7 +187,8 @@ static double phase_units(const struct search *s)
     return d * s->rate;
 }
 
-/* While a dual phase lifts the bound by .1 %, multipliers are worth more than moves under the present ones. */
+/* While a dual phase lifts the bound by .1 %, multipliers are worth more than moves under the present ones.
+ */
 static bool still_rising(const struct search *s, int64_t before)
 {
     return before != INT64_MIN && (double)s->bound - (double)before > 0.001 * fabs((double)s->bound);

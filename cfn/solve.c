@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double patience = 0.5; /* of the budget, before costs of CFN_LARGE and above are taken as finite */
+static const double patience =
+    0.5; /* of the budget, before costs of CFN_LARGE and above are taken as finite */
 
 struct solving {
     const struct cfn_problem *p;
@@ -50,7 +51,8 @@ static void raise_bound(struct cfn_answer *a, __int128 bound)
     a->has_bound = true;
 }
 
-/* No assignment that uses a cost of CFN_LARGE or above costs less than this: the rest at its most negative. */
+/* No assignment that uses a cost of CFN_LARGE or above costs less than this: the rest at its most negative.
+ */
 static __int128 least_with_large(const struct cfn_problem *p)
 {
     __int128 sum = CFN_LARGE;
@@ -71,7 +73,8 @@ static __int128 least_with_large(const struct cfn_problem *p)
 static bool interrupted(void *user)
 {
     const struct cfn_budget *b = user;
-    return (b->cancelled && b->cancelled(b->user)) || (b->seconds > 0 && b->clock(b->user) > 0.9 * b->seconds);
+    return (b->cancelled && b->cancelled(b->user)) ||
+           (b->seconds > 0 && b->clock(b->user) > 0.9 * b->seconds);
 }
 
 static const uint64_t branch_steps = 20000; /* of at most 4096 values each: under a tenth of a second */
@@ -133,8 +136,8 @@ out:
     return code;
 }
 
-enum error_code cfn_solve(const struct cfn_problem *p, const struct cfn_budget *budget, struct cfn_answer *out,
-                          struct error *e)
+enum error_code cfn_solve(const struct cfn_problem *p, const struct cfn_budget *budget,
+                          struct cfn_answer *out, struct error *e)
 {
     struct solving s = {p, budget, out, e, false};
     *out = (struct cfn_answer){.status = CFN_STATUS_FEASIBLE};

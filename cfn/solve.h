@@ -14,21 +14,22 @@ enum cfn_status {
 
 struct cfn_answer {
     enum cfn_status status;
-    int32_t *values;             /* owned; NULL when infeasible */
-    struct cfn_verdict verdict;  /* the referee's; when infeasible: of the assignment of least usage, which reaches
-                                  * the least possible usage at every time, so violated_usage is exact */
+    int32_t *values; /* owned; NULL when infeasible */
+    struct cfn_verdict
+        verdict; /* the referee's; when infeasible: of the assignment of least usage, which reaches
+                  * the least possible usage at every time, so violated_usage is exact */
     bool has_bound;
-    __int128 bound;              /* no feasible assignment costs less */
-    bool reproducible;           /* the same seed and units give the same answer, whatever the threads */
+    __int128 bound;    /* no feasible assignment costs less */
+    bool reproducible; /* the same seed and units give the same answer, whatever the threads */
     uint64_t units;
-    struct cfn_size reduced;     /* the network that was left to the search */
+    struct cfn_size reduced; /* the network that was left to the search */
 };
 
-/* Always ends with an answer or a proof that there is none: each node has one interval and one usage per value, so taking
- * every node's least usage decides feasibility. ERROR_RESOURCE: numbers beyond 64-bit sums. cfn_answer_release in any
- * case. */
-enum error_code cfn_solve(const struct cfn_problem *p, const struct cfn_budget *budget, struct cfn_answer *out,
-                          struct error *e) BASE_CHECKED;
+/* Always ends with an answer or a proof that there is none: each node has one interval and one usage per
+ * value, so taking every node's least usage decides feasibility. ERROR_RESOURCE: numbers beyond 64-bit sums.
+ * cfn_answer_release in any case. */
+enum error_code cfn_solve(const struct cfn_problem *p, const struct cfn_budget *budget,
+                          struct cfn_answer *out, struct error *e) BASE_CHECKED;
 void cfn_answer_release(struct cfn_answer *a);
 
 #endif

@@ -41,14 +41,14 @@ static void price_node(struct cfn_state *s, int32_t i)
 {
     const struct cfn_model *m = s->m;
     int32_t new = s->at.value[i], old = s->former[i];
-    add(&s->at, m->unary[m->offset[i] + (size_t)new], m->unary[m->offset[i] + (size_t)old]);
+    add(&s->at, m->unary[m->offset[i] + (size_t) new], m->unary[m->offset[i] + (size_t)old]);
     for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++) {
         const struct cfn_arc *arc = &m->arcs[k];
         bool moved = s->stamp[arc->other] == s->now;
         int32_t there = s->at.value[arc->other], was = moved ? s->former[arc->other] : there;
         if (moved && arc->other > i)
             continue; /* counted from the other end */
-        add(&s->at, arc->exact[(size_t)new * arc->own + (size_t)there * arc->step],
+        add(&s->at, arc->exact[(size_t) new * arc->own + (size_t)there * arc->step],
             arc->exact[(size_t)old * arc->own + (size_t)was * arc->step]);
     }
     s->work += (m->first_arc[i + 1] - m->first_arc[i]) * 4;

@@ -1,7 +1,7 @@
 /* Cost tables of the reduced network: immutable, equal ones stored once, counted references.
  *
- * Costs are int64. CFN_INFINITE stands for "no optimum uses this"; anything at or above half of it is infinite, and
- * sums saturate. Finite values stay below 10^18 in magnitude: cfn_network_create sees to it. */
+ * Costs are int64. CFN_INFINITE stands for "no optimum uses this"; anything at or above half of it is
+ * infinite, and sums saturate. Finite values stay below 10^18 in magnitude: cfn_network_create sees to it. */
 #ifndef TOAST_CFN_TABLE_H
 #define TOAST_CFN_TABLE_H
 
@@ -24,16 +24,16 @@ static inline int64_t cfn_add(int64_t a, int64_t b)
 struct cfn_table {
     int32_t rows, cols;
     uint32_t refs;
-    uint32_t mark;            /* scratch of whoever numbers tables */
+    uint32_t mark; /* scratch of whoever numbers tables */
     uint64_t hash;
-    struct cfn_table *next;   /* in its bucket */
-    bool finite;              /* no infinite entry */
-    bool separable;           /* finite, and entry(a, b) = entry(a, 0) + entry(0, b) - entry(0, 0) */
-    bool rows_functional;     /* every row has exactly one finite entry */
+    struct cfn_table *next; /* in its bucket */
+    bool finite;            /* no infinite entry */
+    bool separable;         /* finite, and entry(a, b) = entry(a, 0) + entry(0, b) - entry(0, 0) */
+    bool rows_functional;   /* every row has exactly one finite entry */
     bool cols_functional;
-    bool rows_supported;      /* every row has a finite entry */
+    bool rows_supported; /* every row has a finite entry */
     bool cols_supported;
-    int64_t entry[];          /* row-major */
+    int64_t entry[]; /* row-major */
 };
 
 struct cfn_tables {

@@ -122,7 +122,8 @@ void cfn_timeline_shrink(struct cfn_network *n)
             continue;
         memset(&s->items, 0, sizeof s->items);
         for (size_t k = 0; k < count; k++)
-            cfn_network_add_item(n, (int32_t)i, (struct cfn_item){moved[old[k].left], moved[old[k].right], old[k].use});
+            cfn_network_add_item(n, (int32_t)i,
+                                 (struct cfn_item){moved[old[k].left], moved[old[k].right], old[k].use});
         free(old);
         cfn_network_push(n, (int32_t)i); /* fewer items: more may dominate, or be eliminated */
     }
@@ -165,8 +166,8 @@ static int time_order(const void *a, const void *b)
 }
 
 /* Does value a keep within the limit with everything else at its least? cuts: the items' ends, ascending. */
-static bool value_fits(const struct cfn_network *n, const struct cfn_super *s, int32_t a, const struct range_max *r,
-                       const int32_t *cuts, size_t cut_count, int64_t *change)
+static bool value_fits(const struct cfn_network *n, const struct cfn_super *s, int32_t a,
+                       const struct range_max *r, const int32_t *cuts, size_t cut_count, int64_t *change)
 {
     int64_t usage = 0;
     memset(change, 0, cut_count * sizeof *change);

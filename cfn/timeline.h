@@ -1,14 +1,15 @@
 /* Time compression and memory pruning.
  *
- * Usage only matters between a start and the next end (elsewhere the nodes alive are a subset of a neighbour's), and
- * only where the greatest usage that choices could reach is above the limit. Those are the retained times. A value
- * that alone lifts base usage above the limit is dropped. */
+ * Usage only matters between a start and the next end (elsewhere the nodes alive are a subset of a
+ * neighbour's), and only where the greatest usage that choices could reach is above the limit. Those are the
+ * retained times. A value that alone lifts base usage above the limit is dropped. */
 #ifndef TOAST_CFN_TIMELINE_H
 #define TOAST_CFN_TIMELINE_H
 
 #include "cfn/network.h"
 
-/* Sets the network's times, base and items (nodes have their sizes). ERROR_RESOURCE: usages sum beyond 64 bits. */
+/* Sets the network's times, base and items (nodes have their sizes). ERROR_RESOURCE: usages sum beyond 64
+ * bits. */
 enum error_code cfn_timeline_load(struct cfn_network *n, struct error *e) BASE_CHECKED;
 /* forgets times that cannot be violated any more */
 void cfn_timeline_shrink(struct cfn_network *n);

@@ -179,7 +179,8 @@ static long double careful_gather(struct cfn_trws *t, struct careful *c, int32_t
     }
     most += magnitude(c->belief, size);
     for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++) {
-        long double price = (long double)t->prices[m->items[k].right] - (long double)t->prices[m->items[k].left];
+        long double price =
+            (long double)t->prices[m->items[k].right] - (long double)t->prices[m->items[k].left];
         for (int32_t a = 0; a < size; a++)
             c->belief[a] += price * (long double)m->items[k].use[a];
         x = magnitude(c->belief, size);
@@ -256,7 +257,8 @@ int64_t cfn_trws_certify(struct cfn_trws *t)
             c.rounded += part < 0 ? -part : part;
         }
     }
-    /* each sum of p parts errs by at most p epsilon times their magnitudes; running totals have node + link parts */
+    /* each sum of p parts errs by at most p epsilon times their magnitudes; running totals have node + link
+     * parts */
     long double parts = (long double)(m->node_count + m->link_count + m->time_count + 16);
     long double size = c.bound < 0 ? -c.bound : c.bound;
     long double bound = c.bound - 2 * LDBL_EPSILON * (c.rounded * 4 + parts * (size + c.rounded / parts + 1));

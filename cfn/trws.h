@@ -1,5 +1,5 @@
-/* Sequential tree-reweighted message passing (TRW-S; Kolmogorov, PAMI 2006) over unary costs that may carry usage
- * penalties: a lower bound, and messages for rounding. Messages survive changes of the penalties. */
+/* Sequential tree-reweighted message passing (TRW-S; Kolmogorov, PAMI 2006) over unary costs that may carry
+ * usage penalties: a lower bound, and messages for rounding. Messages survive changes of the penalties. */
 #ifndef TOAST_CFN_TRWS_H
 #define TOAST_CFN_TRWS_H
 
@@ -19,8 +19,8 @@ void cfn_trws_release(struct cfn_trws *t);
 void cfn_trws_price(struct cfn_trws *t, const double *lambda);
 /* a forward and a backward pass; the bound as computed, without certificate, of the whole problem */
 double cfn_trws_iterate(struct cfn_trws *t);
-/* A pass whose bound is never above the optimum: long double, exact tables, minus a bound on all rounding errors. The
- * result is a cost: rounded up to an integer where that is safe. */
+/* A pass whose bound is never above the optimum: long double, exact tables, minus a bound on all rounding
+ * errors. The result is a cost: rounded up to an integer where that is safe. */
 int64_t cfn_trws_certify(struct cfn_trws *t);
 /* values node by node: unary, rows of earlier neighbours as they were fixed, messages of later ones */
 void cfn_trws_round(struct cfn_trws *t, int32_t *value);

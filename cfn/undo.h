@@ -1,5 +1,5 @@
-/* What the reductions did, on one stack; undone in reverse it turns an answer of the reduced network into one of the
- * problem. */
+/* What the reductions did, on one stack; undone in reverse it turns an answer of the reduced network into one
+ * of the problem. */
 #ifndef TOAST_CFN_UNDO_H
 #define TOAST_CFN_UNDO_H
 
@@ -10,7 +10,8 @@
 enum cfn_undo_kind {
     CFN_UNDO_DROP,      /* node's value v was map[v] before */
     CFN_UNDO_MERGE,     /* node's value is map[value of one] */
-    CFN_UNDO_ELIMINATE, /* node's value is map[value of one * width + value of other]; -1: no such neighbour */
+    CFN_UNDO_ELIMINATE, /* node's value is map[value of one * width + value of other]; -1: no such neighbour
+                         */
 };
 
 struct cfn_undo_step {

@@ -1,6 +1,6 @@
-/* A logical worker: everything one thread of the search owns. Workers share the model (read only) and, between phases,
- * the best answer, the pool of elites and the best multipliers; so an answer depends on the seed and the work, not on
- * how many threads ran. Progress leaves through `found` as it happens. */
+/* A logical worker: everything one thread of the search owns. Workers share the model (read only) and,
+ * between phases, the best answer, the pool of elites and the best multipliers; so an answer depends on the
+ * seed and the work, not on how many threads ran. Progress leaves through `found` as it happens. */
 #ifndef TOAST_CFN_WORKER_H
 #define TOAST_CFN_WORKER_H
 
@@ -21,7 +21,8 @@ struct cfn_worker {
     struct rng rng;
     uint64_t work, phase_end; /* table entries */
     bool (*stop)(void *user); /* deadline or interrupt; may be NULL */
-    void (*found)(void *user, int number, int64_t cost, const struct cfn_point *p); /* may be NULL; locks by itself */
+    void (*found)(void *user, int number, int64_t cost,
+                  const struct cfn_point *p); /* may be NULL; locks by itself */
     void *user;
     bool stopped;
     unsigned asked;
@@ -29,16 +30,16 @@ struct cfn_worker {
     struct cfn_trws trws;
     struct cfn_forest forest;
     struct cfn_state state;
-    struct cfn_point x, best;      /* best: feasible when has_best */
+    struct cfn_point x, best; /* best: feasible when has_best */
     bool has_best;
-    struct cfn_pool pool;          /* elites as of the last exchange, and this phase's own */
+    struct cfn_pool pool; /* elites as of the last exchange, and this phase's own */
     double *lambda, *best_lambda, *rate, *average;
-    int32_t *sign;                 /* of the last steps of lambda, with their count */
-    int sign_steps;                /* of the dual phases so far */
-    double best_estimate;          /* bound at best_lambda, uncertified; -HUGE_VAL when none */
-    int64_t bound;                 /* certified; INT64_MIN when none */
-    double rho;                    /* price of a unit of violation in large-neighbourhood search */
-    float *unary;                  /* costs with penalties for moves */
+    int32_t *sign;        /* of the last steps of lambda, with their count */
+    int sign_steps;       /* of the dual phases so far */
+    double best_estimate; /* bound at best_lambda, uncertified; -HUGE_VAL when none */
+    int64_t bound;        /* certified; INT64_MIN when none */
+    double rho;           /* price of a unit of violation in large-neighbourhood search */
+    float *unary;         /* costs with penalties for moves */
     int32_t *all, *ball, *changed, *old, *seen;
     int32_t seen_now;
     int64_t *profile;

@@ -9,8 +9,10 @@
 
 static const char usage[] =
     "usage: toast evaluate PROBLEM --solution FILE\n\n"
-    "Prints what a solution of a contest problem (JSON, gzip too) costs and uses, in exact arithmetic. The solution is\n"
-    "the last line of FILE that begins with '[': one value index per node. Exit status 4 when it is not feasible.\n\n"
+    "Prints what a solution of a contest problem (JSON, gzip too) costs and uses, in exact arithmetic. The "
+    "solution is\n"
+    "the last line of FILE that begins with '[': one value index per node. Exit status 4 when it is not "
+    "feasible.\n\n"
     "  --solution FILE       the solution; - is standard input\n\n"
     "examples:\n"
     "  toast evaluate example.json --solution answer.txt\n"

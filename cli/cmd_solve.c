@@ -11,16 +11,20 @@
 
 static const char usage[] =
     "usage: toast solve PROBLEM [--seconds S] [--units N] [--seed N] [--threads N] [--trace FILE]\n\n"
-    "Solves a contest problem (JSON, gzip too): one value per node, least total cost, summed usage within the limit at\n"
-    "every time. Prints cost, lower bound and gap, and the answer as the last line. Ctrl-C ends early with the best so\n"
+    "Solves a contest problem (JSON, gzip too): one value per node, least total cost, summed usage within "
+    "the limit at\n"
+    "every time. Prints cost, lower bound and gap, and the answer as the last line. Ctrl-C ends early with "
+    "the best so\n"
     "far. Exit status 4 when no assignment keeps the limit.\n\n"
     "  --seconds S           ends after S seconds from the start of the program, reading included (60)\n"
-    "  --units N             ends after N units of work (about a millisecond each); the same seed and units give the\n"
+    "  --units N             ends after N units of work (about a millisecond each); the same seed and units "
+    "give the\n"
     "                        same answer with 1 or 2 threads, unless --seconds cuts it\n"
     "  --seed N              of all random choices (1)\n"
     "  --threads N           1 or 2 (2); always two logical workers\n"
     "  --trace FILE          every improvement as CSV: seconds, cost, bound\n"
-    "  --without PARTS       for measurements: of dual, lns, crossover, reduction, branch; comma-separated\n\n"
+    "  --without PARTS       for measurements: of dual, lns, crossover, reduction, branch; "
+    "comma-separated\n\n"
     "examples:\n"
     "  toast solve problem.json.gz --seconds 60\n"
     "  toast solve problem.json --units 20000 --seed 7 --threads 1 > answer.txt\n";
@@ -61,8 +65,8 @@ static void progress(void *user, int64_t cost, int64_t bound)
     if (bound == INT64_MIN)
         fprintf(stderr, "%8.2f s  best %lld\n", seconds, (long long)cost);
     else
-        fprintf(stderr, "%8.2f s  best %lld  bound %lld  gap %.4f %%\n", seconds, (long long)cost, (long long)bound,
-                gap_percent((double)cost, (double)bound));
+        fprintf(stderr, "%8.2f s  best %lld  bound %lld  gap %.4f %%\n", seconds, (long long)cost,
+                (long long)bound, gap_percent((double)cost, (double)bound));
     if (r->trace && bound == INT64_MIN)
         fprintf(r->trace, "%.3f,%lld,\n", seconds, (long long)cost);
     else if (r->trace)
@@ -83,8 +87,10 @@ static void print_answer(const struct cfn_problem *p, const struct cfn_answer *a
     if (a->has_bound)
         printf("bound %s\ngap %.6f %%\n", cfn_format_wide(a->bound, bound),
                a->status == CFN_STATUS_OPTIMAL ? 0 : gap_percent((double)a->verdict.cost, (double)a->bound));
-    printf("peak usage %s at time %lld\n", cfn_format_wide(a->verdict.peak, used), (long long)a->verdict.peak_time);
-    printf("reproducible: %s (%llu units)\n", a->reproducible ? "true" : "false", (unsigned long long)a->units);
+    printf("peak usage %s at time %lld\n", cfn_format_wide(a->verdict.peak, used),
+           (long long)a->verdict.peak_time);
+    printf("reproducible: %s (%llu units)\n", a->reproducible ? "true" : "false",
+           (unsigned long long)a->units);
     putchar('[');
     for (uint32_t i = 0; i < p->node_count; i++)
         printf(i ? ", %d" : "%d", a->values[i]);
@@ -168,8 +174,12 @@ static int parse(int argc, char **argv, struct options *o)
 int cmd_solve(int argc, char **argv)
 {
     struct run run = {.start = cli_seconds()};
-    struct options o = {.budget = {.threads = 2, .seed = 1, .clock = since_start, .cancelled = cancelled,
-                                   .progress = progress, .user = &run}};
+    struct options o = {.budget = {.threads = 2,
+                                   .seed = 1,
+                                   .clock = since_start,
+                                   .cancelled = cancelled,
+                                   .progress = progress,
+                                   .user = &run}};
     int status = parse(argc, argv, &o);
     if (status)
         return status - 1;
@@ -190,7 +200,9 @@ int cmd_solve(int argc, char **argv)
         print_answer(&p, &answer);
     if (run.trace && fclose(run.trace) != 0 && code == ERROR_OK)
         code = error_set(&e, ERROR_IO, "%s: it could not be written", o.trace);
-    status = code != ERROR_OK ? cli_fail("solve", o.path, &e) : answer.status == CFN_STATUS_INFEASIBLE ? 4 : 0;
+    status = code != ERROR_OK                         ? cli_fail("solve", o.path, &e)
+             : answer.status == CFN_STATUS_INFEASIBLE ? 4
+                                                      : 0;
     cfn_answer_release(&answer);
     cfn_problem_release(&p);
     return status;

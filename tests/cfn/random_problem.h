@@ -14,7 +14,7 @@ struct random_shape {
     double infinite;          /* share of entries at 10^18 */
     double equal;             /* share of edges that force equal (or permuted) values */
     double separable;
-    int64_t cost;             /* entries below it; negative ones too when `negative` */
+    int64_t cost; /* entries below it; negative ones too when `negative` */
     int negative, limit;
 };
 
@@ -39,7 +39,8 @@ static inline void random_matrix(struct rng *r, const struct random_shape *s, in
         for (int b = 0; b < cols; b++) {
             int64_t c = random_cost(r, s);
             if (kind < s->equal)
-                c = (a + (int)shift) % cols == b ? (int64_t)rng_below(r, (uint64_t)s->cost) : 1000000000000000000;
+                c = (a + (int)shift) % cols == b ? (int64_t)rng_below(r, (uint64_t)s->cost)
+                                                 : 1000000000000000000;
             else if (kind < s->equal + s->separable)
                 c = row[a] + col[b];
             m[a * cols + b] = c;
@@ -72,7 +73,8 @@ static inline void random_problem(struct rng *r, const struct random_shape *s, s
     for (uint32_t i = 0; i < p->edge_count; i++) {
         struct cfn_edge *edge = &p->edges[i];
         int32_t cols = 1;
-        *edge = (struct cfn_edge){(int32_t)rng_below(r, p->node_count), (int32_t)rng_below(r, p->node_count), i};
+        *edge =
+            (struct cfn_edge){(int32_t)rng_below(r, p->node_count), (int32_t)rng_below(r, p->node_count), i};
         if (rng_unit(r) < 0.05)
             edge->second = CFN_NO_NODE;
         else
@@ -101,7 +103,8 @@ static inline int next_assignment(const int32_t *sizes, uint32_t count, int32_t 
 /* 1 when a feasible assignment exists: *best is its least cost */
 static inline int brute_force(const struct cfn_problem *p, __int128 *best)
 {
-    int32_t *values = mem_zalloc(p->node_count, sizeof *values), *sizes = mem_zalloc(p->node_count, sizeof *sizes);
+    int32_t *values = mem_zalloc(p->node_count, sizeof *values),
+            *sizes = mem_zalloc(p->node_count, sizeof *sizes);
     int found = 0;
     struct error e;
     struct cfn_verdict v;

@@ -46,11 +46,13 @@ static void check_example(const char *text)
 
 static void example_in_any_order(void **state)
 {
-    check_example("{\"problem\":{\"name\":\"example\",\"nodes\":{" INTERVALS "," COSTS "," USAGES "},\"edges\":{" EDGE_NODES
-                  "," EDGE_COSTS "},\"usage_limit\":50}}");
-    check_example("{\"problem\":{\"usage_limit\":5e1,\"edges\":{" EDGE_COSTS ",\n" EDGE_NODES "},\"extra\":[{\"a\":null}],"
+    check_example("{\"problem\":{\"name\":\"example\",\"nodes\":{" INTERVALS "," COSTS "," USAGES
+                  "},\"edges\":{" EDGE_NODES "," EDGE_COSTS "},\"usage_limit\":50}}");
+    check_example("{\"problem\":{\"usage_limit\":5e1,\"edges\":{" EDGE_COSTS ",\n" EDGE_NODES
+                  "},\"extra\":[{\"a\":null}],"
                   "\"nodes\":{" USAGES " , " COSTS "," INTERVALS "}},\"more\":\"\\\"\"}");
-    check_example("{" INTERVALS "," COSTS "," USAGES ",\"edges\":{" EDGE_NODES "," EDGE_COSTS "},\"usage_limit\":50.0}");
+    check_example("{" INTERVALS "," COSTS "," USAGES ",\"edges\":{" EDGE_NODES "," EDGE_COSTS
+                  "},\"usage_limit\":50.0}");
 }
 
 static void refuse(const char *text, const char *pointer, const char *part)
@@ -77,12 +79,15 @@ static void damage_is_named(void **state)
     refuse("{\"edges\":{\"nodes\":[[0,-1]]}}", "/edges/nodes/0/1", "no such node");
     refuse("{\"usage_limit\":-1}", "/usage_limit", "below 0");
     refuse("{\"intervals\":[[0,1]],\"costs\":[[1,2]],\"usages\":[[1]]}", "", "same length");
-    refuse("{\"intervals\":[[0,1]],\"costs\":[[1,2]],\"usages\":[[1,1]],\"edges\":{\"nodes\":[[0,0]],\"costs\":[[1,2]]}}",
+    refuse("{\"intervals\":[[0,1]],\"costs\":[[1,2]],\"usages\":[[1,1]],\"edges\":{\"nodes\":[[0,0]],"
+           "\"costs\":[[1,2]]}}",
            "/edges/costs/0", "need 4");
-    refuse("{\"intervals\":[[0,1]],\"costs\":[[1,2]],\"usages\":[[1,1]],\"edges\":{\"nodes\":[[0,7]],\"costs\":[[1,2]]}}",
+    refuse("{\"intervals\":[[0,1]],\"costs\":[[1,2]],\"usages\":[[1,1]],\"edges\":{\"nodes\":[[0,7]],"
+           "\"costs\":[[1,2]]}}",
            "/edges/nodes/0", "does not exist");
     refuse("{\"usage_limit\":1} x", "", "text after");
-    refuse("{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "/a", "nested");
+    refuse("{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "/a",
+           "nested");
 }
 
 static void no_limit_and_odd_edges(void **state)
@@ -90,10 +95,13 @@ static void no_limit_and_odd_edges(void **state)
     struct cfn_problem p;
     struct error e;
     struct cfn_verdict v;
-    ASSERT_OK(read_text("{\"intervals\":[[0,9],[3,3]],\"costs\":[[1,2],[0,1000000000000000000]],"
-                        "\"usages\":[[9223372036854775807,0],[9223372036854775807,1]],\"usage_limit\":null,\"edges\":{"
-                        "\"nodes\":[[0,0],[1,0],[1,0],[1]],\"costs\":[[1,2,3,4],[0,1,2,3],[0,1,2,3],[5,-6]]}}",
-                        &p, &e), &e);
+    ASSERT_OK(
+        read_text(
+            "{\"intervals\":[[0,9],[3,3]],\"costs\":[[1,2],[0,1000000000000000000]],"
+            "\"usages\":[[9223372036854775807,0],[9223372036854775807,1]],\"usage_limit\":null,\"edges\":{"
+            "\"nodes\":[[0,0],[1,0],[1,0],[1]],\"costs\":[[1,2,3,4],[0,1,2,3],[0,1,2,3],[5,-6]]}}",
+            &p, &e),
+        &e);
     assert_false(p.has_limit);
     assert_int_equal(p.matrix_count, 3); /* the parallel edges share theirs */
     const int32_t x[] = {0, 1};
@@ -107,8 +115,9 @@ static void no_limit_and_odd_edges(void **state)
 /* every prefix and thousands of random edits end in a verdict, never in a crash */
 static void random_damage(void **state)
 {
-    static const char text[] = "{\"problem\":{\"edges\":{" EDGE_COSTS "," EDGE_NODES "},\"name\":\"e\\n\",\"nodes\":{" USAGES
-                               "," COSTS "," INTERVALS "},\"usage_limit\":50}}";
+    static const char text[] =
+        "{\"problem\":{\"edges\":{" EDGE_COSTS "," EDGE_NODES "},\"name\":\"e\\n\",\"nodes\":{" USAGES
+        "," COSTS "," INTERVALS "},\"usage_limit\":50}}";
     struct rng r = {support_seed(1)};
     struct cfn_problem p;
     struct error e;
@@ -140,7 +149,9 @@ static void solutions(void **state)
     struct cfn_problem p;
     struct error e;
     int32_t *values;
-    ASSERT_OK(read_text("{\"intervals\":[[0,9],[3,3]],\"costs\":[[1,2],[0,1]],\"usages\":[[1,1],[1,1]]}", &p, &e), &e);
+    ASSERT_OK(
+        read_text("{\"intervals\":[[0,9],[3,3]],\"costs\":[[1,2],[0,1]],\"usages\":[[1,1],[1,1]]}", &p, &e),
+        &e);
     const char good[] = "cost 3\n[1, 1]\nnoise\n[0, 1]\n";
     ASSERT_OK(cfn_solution_read(&p, good, strlen(good), &values, &e), &e);
     assert_int_equal(values[0], 0);
@@ -155,8 +166,11 @@ static void solutions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(example_in_any_order), cmocka_unit_test(damage_is_named), cmocka_unit_test(no_limit_and_odd_edges),
-        cmocka_unit_test(random_damage),        cmocka_unit_test(solutions),
+        cmocka_unit_test(example_in_any_order),
+        cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(no_limit_and_odd_edges),
+        cmocka_unit_test(random_damage),
+        cmocka_unit_test(solutions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* links: cfn */
-/* Every reduction alone and all together, on thousands of random networks: the reduced network's optimum is the
- * problem's, and its answer, undone, is an optimal answer of the problem. */
+/* Every reduction alone and all together, on thousands of random networks: the reduced network's optimum is
+ * the problem's, and its answer, undone, is an optimal answer of the problem. */
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/reduce.h"
@@ -50,8 +50,8 @@ static void check_answer(const struct cfn_network *n, int32_t *values, __int128 
     cfn_undo_apply(&n->undo, values);
     ASSERT_OK(cfn_evaluate(n->problem, values, &v, &e), &e);
     if (!v.feasible || v.cost != want)
-        fail_msg("seed %llu: the answer costs %lld, feasible %d; the optimum is %lld", (unsigned long long)seed,
-                 (long long)v.cost, v.feasible, (long long)want);
+        fail_msg("seed %llu: the answer costs %lld, feasible %d; the optimum is %lld",
+                 (unsigned long long)seed, (long long)v.cost, v.feasible, (long long)want);
 }
 
 /* 1 when the rules changed something */
@@ -69,12 +69,13 @@ static int check_one(const struct cfn_problem *p, bool infinite, unsigned rules,
     if (infinite && exists && want >= CFN_LARGE)
         exists = 0; /* what the infinite reading does not see */
     if (found != exists)
-        fail_msg("seed %llu rules %u: an answer exists %d, found %d", (unsigned long long)seed, rules, exists, found);
+        fail_msg("seed %llu rules %u: an answer exists %d, found %d", (unsigned long long)seed, rules, exists,
+                 found);
     if (found && n->lowered)
         assert_true(best <= want);
     else if (found && best != want)
-        fail_msg("seed %llu rules %u: optimum %lld, reduced %lld", (unsigned long long)seed, rules, (long long)want,
-                 (long long)best);
+        fail_msg("seed %llu rules %u: optimum %lld, reduced %lld", (unsigned long long)seed, rules,
+                 (long long)want, (long long)best);
     else if (found)
         check_answer(n, values, want, seed);
     int changed = n->undo.steps.count > 0 || n->constant != 0;
@@ -103,11 +104,11 @@ static void check_rules(unsigned rules, const struct random_shape *shape, bool i
 static const struct random_shape plain = {5, 4, 8, 0.15, 0.3, 0.2, 50, 1, 1};
 static const struct random_shape dense = {6, 3, 12, 0.3, 0.3, 0.0, 10, 0, 1};
 
-#define TEST_RULE(name, rules)                                                                                        \
-    static void name(void **state)                                                                                    \
-    {                                                                                                                 \
-        check_rules(rules, &plain, true, 1500);                                                                       \
-        check_rules(rules, &dense, true, 700);                                                                        \
+#define TEST_RULE(name, rules)                                                                               \
+    static void name(void **state)                                                                           \
+    {                                                                                                        \
+        check_rules(rules, &plain, true, 1500);                                                              \
+        check_rules(rules, &dense, true, 700);                                                               \
     }
 TEST_RULE(consistency, CFN_RULE_CONSISTENCY)
 TEST_RULE(assignment, CFN_RULE_ASSIGN)

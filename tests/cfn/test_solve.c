@@ -1,6 +1,6 @@
 /* links: cfn */
-/* The solver on small random networks against brute force: bounds never above the optimum, answers what the referee says;
- * the same bytes with one thread and two; verdicts on infeasible problems. */
+/* The solver on small random networks against brute force: bounds never above the optimum, answers what the
+ * referee says; the same bytes with one thread and two; verdicts on infeasible problems. */
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/crossover.h"
@@ -14,7 +14,8 @@ static struct cfn_budget small_budget(uint64_t units, uint64_t seed)
 }
 
 struct tally {
-    int rounds, optimal, proved, infeasible, large; /* large: the optimum needs a cost of CFN_LARGE or above */
+    int rounds, optimal, proved, infeasible,
+        large; /* large: the optimum needs a cost of CFN_LARGE or above */
 };
 
 static void check_problem(const struct cfn_problem *p, uint64_t seed, unsigned without, struct tally *tally)
@@ -28,18 +29,19 @@ static void check_problem(const struct cfn_problem *p, uint64_t seed, unsigned w
     ASSERT_OK(cfn_solve(p, &budget, &a, &e), &e);
     tally->rounds++;
     if ((a.status == CFN_STATUS_INFEASIBLE) == exists)
-        fail_msg("seed %llu: status %d, but an assignment exists: %d", (unsigned long long)seed, a.status, exists);
+        fail_msg("seed %llu: status %d, but an assignment exists: %d", (unsigned long long)seed, a.status,
+                 exists);
     tally->infeasible += !exists;
     if (exists) {
         struct cfn_verdict v;
         ASSERT_OK(cfn_evaluate(p, a.values, &v, &e), &e);
         assert_true(v.feasible && v.cost == a.verdict.cost);
         if (a.has_bound && a.bound > best)
-            fail_msg("seed %llu: bound %lld above the optimum %lld", (unsigned long long)seed, (long long)a.bound,
-                     (long long)best);
+            fail_msg("seed %llu: bound %lld above the optimum %lld", (unsigned long long)seed,
+                     (long long)a.bound, (long long)best);
         if (a.status == CFN_STATUS_OPTIMAL && v.cost != best)
-            fail_msg("seed %llu: called optimal at %lld, optimum %lld", (unsigned long long)seed, (long long)v.cost,
-                     (long long)best);
+            fail_msg("seed %llu: called optimal at %lld, optimum %lld", (unsigned long long)seed,
+                     (long long)v.cost, (long long)best);
         tally->large += best >= CFN_LARGE;
         tally->optimal += v.cost == best;
         tally->proved += a.status == CFN_STATUS_OPTIMAL;
@@ -58,8 +60,8 @@ static struct tally check_many(const struct random_shape *shape, int rounds, uns
         check_problem(&p, start + (uint64_t)round, without, &tally);
         cfn_problem_release(&p);
     }
-    print_message("%d problems: %d infeasible, %d optimal, %d proved\n", tally.rounds, tally.infeasible, tally.optimal,
-                  tally.proved);
+    print_message("%d problems: %d infeasible, %d optimal, %d proved\n", tally.rounds, tally.infeasible,
+                  tally.optimal, tally.proved);
     return tally;
 }
 
@@ -121,8 +123,8 @@ static void bounds_under_any_multipliers(void **state)
                 double estimate = cfn_trws_iterate(&t);
                 int64_t bound = cfn_trws_certify(&t);
                 if (bound > best || estimate > (double)best + 1e-6 * (1 + (double)(best < 0 ? -best : best)))
-                    fail_msg("seed %llu: bound %lld, estimate %f, optimum %lld", (unsigned long long)start + round,
-                             (long long)bound, estimate, (long long)best);
+                    fail_msg("seed %llu: bound %lld, estimate %f, optimum %lld",
+                             (unsigned long long)start + round, (long long)bound, estimate, (long long)best);
                 checked++;
             }
             free(lambda);
@@ -168,7 +170,8 @@ static void state_follows(void **state)
                 cfn_state_revert(&s, nodes, old, count);
             cfn_point_copy(&m, &check, &s.at);
             cfn_point_evaluate(&m, &check, profile);
-            assert_true(check.cost == s.at.cost && check.forbidden == s.at.forbidden && check.worst == s.at.worst);
+            assert_true(check.cost == s.at.cost && check.forbidden == s.at.forbidden &&
+                        check.worst == s.at.worst);
         }
         free(profile);
         cfn_point_release(&check);
@@ -229,9 +232,10 @@ static void infeasible_is_exact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(branching), cmocka_unit_test(random_networks), cmocka_unit_test(without_reductions),
-        cmocka_unit_test(bounds_under_any_multipliers), cmocka_unit_test(state_follows),
-        cmocka_unit_test(same_with_one_thread_and_two), cmocka_unit_test(infeasible_is_exact),
+        cmocka_unit_test(branching),           cmocka_unit_test(random_networks),
+        cmocka_unit_test(without_reductions),  cmocka_unit_test(bounds_under_any_multipliers),
+        cmocka_unit_test(state_follows),       cmocka_unit_test(same_with_one_thread_and_two),
+        cmocka_unit_test(infeasible_is_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
