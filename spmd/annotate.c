@@ -236,10 +236,33 @@ static bool in_pieces(const struct emit *e, const struct lower_op *o)
     return false;
 }
 
+/* Windows slide over dims that the plan keeps whole. Left alone, XLA may shard them by what stands near, and
+ * its partitioner then computes some gradients of convolutions wrongly (jaxlib 0.10.2, found on a U-Net by
+ * the truth tests), so operands of windowed ops are constrained even where definition and use agree. */
+static bool slides(const struct emit *e, uint32_t op)
+{
+    enum ir_family family = ir_opcode_family((enum ir_opcode)e->program->ops[op].code);
+    return family == IR_FAMILY_CONVOLUTION || family == IR_FAMILY_REDUCE_WINDOW;
+}
+
+static void constrain_own(struct emit *e, uint32_t v)
+{
+    struct annotate *a = e->annotate;
+    int said = shape_for(e, v, WHOLE);
+    if (a->constrained[WHOLE][v] != IR_NONE || a->constrained[ATOMS][v] != IR_NONE || said == SHAPES ||
+        is_free(e, e->local->values[v].origin))
+        return;
+    uint32_t x = read_as(e, v, said);
+    if (a->constrained[said][v] == IR_NONE)
+        keep(a, &a->constrained[said][v], constrain(e, v, said, x));
+}
+
 static void read_operands(struct emit *e, struct lower_op *o, int shape)
 {
     for (uint32_t i = 0; i < o->in_count; i++) {
         uint32_t v = e->local->operands[o->step->operands + i];
+        if (slides(e, o->op))
+            constrain_own(e, v);
         o->in[i] = shaped(e, v, shape, IR_NONE);
         o->in[i].value = read_as(e, v, shape);
     }
