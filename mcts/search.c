@@ -114,7 +114,7 @@ static uint64_t identity(const struct search *s)
 void core_tune(struct search *s, struct core_tuning tuning)
 {
     s->tuning = tuning;
-    s->polish_budget = tuning.no_polish ? 0 : clamp(s->options.rollouts / 16, 32, 1024);
+    s->polish_budget = tuning.no_polish ? 0 : clamp(s->options.rollouts / 8, 32, 2048);
     s->id = identity(s);
 }
 
