@@ -1,5 +1,5 @@
 -- The job queue inside Redis: one library of functions, loaded by queue/redis.c, which puts before this text the
--- line that names the library and `local V = '<version>'`. Functions carry the version in their names, so that two
+-- line that names the library and `local V = '<version>'`. queue/library_*.lua follow it in the same chunk. Functions carry the version in their names, so that two
 -- builds can stand side by side.
 --
 -- The job hash {t}:j:<id> is the truth; the stream {t}:q only rings. A job is a chain of *steps*: step number

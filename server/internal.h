@@ -69,6 +69,7 @@ struct exchange {
     char method[16], path[1024], params[2][256], request_id[33];
     const char *query;             /* in uri, after '?'; "" when none */
     char *content_type, *boundary; /* owned */
+    char tenant[64]; /* whose jobs, modules and limits these are */
     bool begun, replied, close, gzip;
     struct body body;
     struct timespec began;

@@ -9,8 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char *const tenant = "default"; /* until there are keys */
-
 static void problem(struct exchange *x, enum error_code code, struct error *e)
 {
     e->code = code;
@@ -128,7 +126,7 @@ static enum error_code submit(struct exchange *x, const struct submission *s, ch
         {"digest", digest},      {"labels", r->labels ? r->labels : ""},
         {"seconds_ms", seconds}, {"on_deadline", r->deadline_fail ? "fail" : "best"}};
     struct queue_submission q = {.id = id,
-                                 .tenant = tenant,
+                                 .tenant = x->tenant,
                                  .first_kind = QUEUE_FIRST_KIND,
                                  .deadline_ms = (long long)(r->deadline_s * 1000),
                                  .open_limit = LIMIT_OPEN_JOBS,
@@ -263,7 +261,7 @@ void handle_job_list(struct exchange *x)
     request_query(x, "state", wanted, sizeof wanted);
     struct queue *q = pool_take(x->server);
     if (code == ERROR_OK)
-        code = queue_list(q, tenant, before_ms, before, size, &page, &e);
+        code = queue_list(q, x->tenant, before_ms, before, size, &page, &e);
     text_add(&t, "{\"jobs\":[");
     for (size_t i = 0; code == ERROR_OK && i < page.count; i++) {
         struct queue_fields job;

@@ -45,6 +45,7 @@ static void *on_uri(void *user, const char *uri, struct MHD_Connection *c)
     x->watched = info ? info->socket_context : NULL;
     if (getrandom(random, sizeof random, 0) != sizeof random)
         memset(random, 0, sizeof random);
+    snprintf(x->tenant, sizeof x->tenant, "default");
     snprintf(x->request_id, sizeof x->request_id, "%016llx%016llx", (unsigned long long)random[0],
              (unsigned long long)random[1]);
     clock_gettime(CLOCK_MONOTONIC, &x->began);
