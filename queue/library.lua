@@ -55,7 +55,9 @@ end
 local function event(job, name, data)
     job.ver = int(call('HINCRBY', P .. 'j:' .. job.id, 'ver', 1))
     call('HSET', P .. 'j:' .. job.id, 'updated', int(now_ms()))
-    call('XADD', P .. 'ev:' .. job.id, 'MAXLEN', '~', EVENTS, '*', 'event', name, 'ver', job.ver, 'data', data or '')
+    local fence = job.committing and {'fence', job.committing} or {}   -- of the claim that brought this about
+    call('XADD', P .. 'ev:' .. job.id, 'MAXLEN', '~', EVENTS, '*', 'event', name, 'ver', job.ver, 'data', data or '',
+         unpack(fence))
 end
 
 local function set_state(job, state)
@@ -298,6 +300,7 @@ local function task_done(keys, args)
     local done = call('HINCRBY', P .. 'j:' .. id, 'done', 1)
     call('HINCRBY', P .. 'j:' .. id, 'tasks_done', 1)
     call('HINCRBY', P .. 'j:' .. id, 'ver', 1)
+    call('HINCRBY', P .. 'j:' .. id, 'silent', 1)   -- visible changes without an event
     if done < tonumber(job.tasks) then return {'more'} end
     start_step(job, tonumber(epoch) + 1, job.join, 1, '', job.wrap)
     return {'next', take(job, next_token)}
@@ -315,6 +318,7 @@ local function epoch_commit(keys, args)
         return {'fenced'}
     end
     local key, kind, tasks = P .. 'j:' .. job.id, args[4], tonumber(args[5])
+    job.committing = job.fence
     for i = 11, #args, 2 do
         if args[i + 1] == '' then call('HDEL', key, args[i]) else call('HSET', key, args[i], args[i + 1]) end
     end
@@ -350,6 +354,7 @@ local function finish(keys, args)
         return 'fenced'
     end
     local key, state = P .. 'j:' .. job.id, args[3]
+    job.committing = job.fence
     for i = 6, #args, 2 do call('HSET', key, args[i], args[i + 1]) end
     if args[5] ~= '' then call('HSET', key, 'progress', args[5]) end
     call('HSET', key, 'last', args[2])

@@ -1,0 +1,191 @@
+/* toast fsck: do the service's invariants hold, in Redis and in the store? */
+#include "base/file.h"
+#include "cli/output.h"
+#include "queue/audit.h"
+#include "store/store.h"
+
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXPECT_MAX_BYTES = 64 << 20, SHOWN = 100 };
+
+static const char usage[] =
+    "usage: toast fsck [--redis ADDRESS] [--store ADDRESS] [--expect FILE] [--json]\n\n"
+    "Checks the service's seven invariants: no job is lost or stuck, each ended once, fences, blobs, "
+    "versions,\n"
+    "expiry, counters. It may run while the service works, and changes nothing but that a damaged blob is "
+    "moved\n"
+    "aside.\n\n"
+    "  --redis   unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, redis://127.0.0.1:6379)\n"
+    "  --store   dir:PATH or http://HOST:PORT                 (TOAST_STORE, dir:toast-data)\n"
+    "  --expect  FILE of job ids, one a line, that were acknowledged and must exist\n"
+    "  --json    the result as JSON\n\n"
+    "Exit status: 0 all hold, 1 some do not, 5 Redis or the store cannot be reached.\n\n"
+    "example:\n  toast fsck --redis unix:toast-data/redis/redis.sock --store dir:toast-data\n";
+
+struct fsck {
+    const char *redis, *store;
+    char *expected_text;
+    VEC(const char *) expected; /* into expected_text */
+    bool json;
+};
+
+static enum error_code take_expected(struct fsck *f, const char *path, struct error *e)
+{
+    size_t size;
+    enum error_code code = file_read(path, EXPECT_MAX_BYTES, &f->expected_text, &size, e);
+    if (code != ERROR_OK)
+        return code;
+    for (char *save = NULL, *line = strtok_r(f->expected_text, "\r\n", &save); line;
+         line = strtok_r(NULL, "\r\n", &save))
+        VEC_PUSH(&f->expected, line);
+    return ERROR_OK;
+}
+
+static int by_digest(const void *a, const void *b)
+{
+    const struct queue_audit_blob *x = a, *y = b;
+    int order = strcmp(x->digest, y->digest);
+    return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* each blob is read once, however many jobs name it */
+static enum error_code check_blobs(struct fsck *f, struct queue_audit *a, struct error *e)
+{
+    struct store *store;
+    struct store_options options = {.token = getenv("TOAST_WORKER_TOKEN")};
+    enum error_code code = store_create(f->store, &options, &store, e);
+    if (code != ERROR_OK)
+        return code;
+    if (a->blobs.count)
+        qsort(a->blobs.at, a->blobs.count, sizeof *a->blobs.at, by_digest);
+    struct error why = {0};
+    enum error_code last = ERROR_OK;
+    long long size = -1;
+    for (size_t i = 0; i < a->blobs.count; i++) {
+        const struct queue_audit_blob *b = &a->blobs.at[i];
+        if (i == 0 || strcmp(a->blobs.at[i - 1].digest, b->digest) != 0) {
+            struct store_view view = {0};
+            last = store_get(store, b->digest, &view, &why);
+            size = (long long)view.size;
+            store_view_release(&view);
+        }
+        if (last == ERROR_UNAVAILABLE) {
+            *e = why;
+            code = last;
+            break;
+        }
+        char *text = last != ERROR_OK ? mem_printf("%s: %s", b->name, why.message)
+                     : b->size >= 0 && b->size != size
+                         ? mem_printf("%s: %lld bytes are stated, the blob has %lld", b->name, b->size, size)
+                         : NULL;
+        if (text)
+            queue_audit_add(a, 4, b->job, text);
+        free(text);
+    }
+    store_destroy(store);
+    return code;
+}
+
+static size_t violated(const struct queue_audit *a, int invariant)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->violations.count; i++)
+        n += a->violations.at[i].invariant == invariant;
+    return n;
+}
+
+static void print_table(const struct fsck *f, const struct queue_audit *a)
+{
+    printf("%zu jobs, %zu keys of theirs, %zu blobs named, %zu jobs expected\n\n", a->jobs, a->keys,
+           a->blobs.count, f->expected.count);
+    printf("invariant                                                                   violations\n");
+    for (int i = 1; i <= QUEUE_INVARIANTS; i++)
+        printf("%d %-73s %10zu\n", i, queue_invariant_text(i), violated(a, i));
+    if (a->violations.count)
+        putchar('\n');
+    for (size_t i = 0; i < a->violations.count && i < SHOWN; i++)
+        printf("%d %s %s\n", a->violations.at[i].invariant, a->violations.at[i].subject,
+               a->violations.at[i].text);
+    if (a->violations.count > SHOWN)
+        printf("and %zu more (--json shows all)\n", a->violations.count - SHOWN);
+}
+
+static void print_json(const struct fsck *f, const struct queue_audit *a)
+{
+    json_t *invariants = json_array(), *list = json_array();
+    for (int i = 1; i <= QUEUE_INVARIANTS; i++)
+        json_array_append_new(invariants,
+                              json_pack("{s:i, s:s, s:I}", "invariant", i, "text", queue_invariant_text(i),
+                                        "violations", (json_int_t)violated(a, i)));
+    for (size_t i = 0; i < a->violations.count; i++) {
+        const struct queue_violation *v = &a->violations.at[i];
+        json_array_append_new(list, json_pack("{s:i, s:s, s:s}", "invariant", v->invariant, "subject",
+                                              v->subject, "text", v->text));
+    }
+    json_t *all =
+        json_pack("{s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "holds", a->violations.count == 0, "jobs",
+                  (json_int_t)a->jobs, "keys", (json_int_t)a->keys, "blobs", (json_int_t)a->blobs.count,
+                  "expected", (json_int_t)f->expected.count, "invariants", invariants, "violations", list);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(all);
+}
+
+/* -1: go on, else the exit status */
+static int take_options(struct fsck *f, int argc, char **argv)
+{
+    static const struct option options[] = {{"redis", 1, NULL, 'r'},  {"store", 1, NULL, 's'},
+                                            {"expect", 1, NULL, 'e'}, {"json", 0, NULL, 'j'},
+                                            {"help", 0, NULL, 'h'},   {NULL, 0, NULL, 0}};
+    const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE");
+    struct error e = {0};
+    f->redis = redis ? redis : "redis://127.0.0.1:6379";
+    f->store = store ? store : "dir:toast-data";
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
+        if (c == 'h') {
+            fputs(usage, stdout);
+            return 0;
+        } else if (c == 'r') {
+            f->redis = optarg;
+        } else if (c == 's') {
+            f->store = optarg;
+        } else if (c == 'j') {
+            f->json = true;
+        } else if (c != 'e') {
+            return cli_usage("fsck", "unknown option");
+        } else if (take_expected(f, optarg, &e) != ERROR_OK) {
+            return cli_fail("fsck", optarg, &e);
+        }
+    return optind < argc ? cli_usage("fsck", "it takes no arguments") : -1;
+}
+
+int cmd_fsck(int argc, char **argv)
+{
+    struct fsck f = {0};
+    struct queue_audit audit = {0};
+    struct queue *q = NULL;
+    struct error e = {0};
+    int status = take_options(&f, argc, argv);
+    if (status < 0) {
+        enum error_code code = queue_create(f.redis, &q, &e);
+        if (code == ERROR_OK)
+            code = queue_audit_run(q, f.expected.at, f.expected.count, &audit, &e);
+        if (code == ERROR_OK)
+            code = check_blobs(&f, &audit, &e);
+        if (code != ERROR_OK)
+            status = cli_fail("fsck", NULL, &e);
+        else
+            (f.json ? print_json : print_table)(&f, &audit);
+        if (code == ERROR_OK)
+            status = audit.violations.count ? 1 : 0;
+    }
+    queue_audit_release(&audit);
+    queue_destroy(q);
+    VEC_FREE(&f.expected);
+    free(f.expected_text);
+    return status;
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# label: service
+# timeout: 120
+"""The invariant checker finds what it is for: each violation is planted by hand, found, and taken back."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import faults
+import harness
+
+
+def planted(service, jobs, invariant, about, plant, restore):
+    """`plant` and `restore`: lists of redis commands"""
+    for command in plant:
+        service.redis_cli(*command)
+    found = faults.check(service, jobs, holds=False)["violations"]
+    assert any(v["invariant"] == invariant and about in v["text"] for v in found), (invariant, about, found)
+    for command in restore:
+        service.redis_cli(*command)
+    faults.check(service, jobs)
+
+
+def blob(service, digest):
+    return service.folder / "data" / "blobs" / digest[:2] / digest[2:4] / digest
+
+
+def test_every_violation_is_found():
+    service = harness.Service(workers=1)
+    try:
+        ended = [faults.submit(service, *faults.request(n)) for n in range(3)]
+        for job in ended:
+            assert faults.wait(service, job)["state"] == "succeeded"
+        service.workers[0].terminate()
+        service.workers[0].wait()
+        waiting = [faults.submit(service, *faults.request(n)) for n in range(3, 5)]
+        jobs = ended + waiting
+        result = faults.check(service, jobs)
+        assert result["jobs"] == 5 and result["expected"] == 5 and result["blobs"] > 20
+        a, w = "{t}:j:" + ended[0], "{t}:j:" + waiting[0]
+        cli = service.redis_cli
+
+        # 1: lost, stuck, unwatched
+        found = faults.check(service, jobs + ["j_" + 26 * "0"], holds=False)["violations"]
+        assert [v["invariant"] for v in found] == [1], found
+        cli("RENAME", w, "kept")
+        found = faults.check(service, jobs, holds=False)["violations"]
+        assert any(v["invariant"] == 1 and "unknown" in v["text"] for v in found), found
+        assert any(v["invariant"] == 1 and "is in run but the job is gone" in v["text"] for v in found), found
+        cli("RENAME", "kept", w)
+        p = "{t}:p:" + waiting[0]
+        planted(service, jobs, 1, "not done, not leased and not claimable", [("RENAME", p, "kept")], [("RENAME", "kept", p)])
+        created = cli("HGET", w, "created")
+        planted(service, jobs, 1, "not in run", [("ZREM", "{t}:run", waiting[0])], [("ZADD", "{t}:run", created, waiting[0])])
+        member = waiting[0] + "/read/0/0"
+        planted(service, jobs, 1, "2 places", [("ZADD", "{t}:lease", "9999999999999", member)], [("ZREM", "{t}:lease", member)])
+        planted(service, jobs, 1, "no task of a present step", [("ZADD", "{t}:lease", "1", ended[0] + "/read/0/0")],
+                [("ZREM", "{t}:lease", ended[0] + "/read/0/0")])
+        planted(service, jobs, 1, "will expire", [("EXPIRE", w, "1000")], [("PERSIST", w)])
+
+        # 2: once and only once
+        events = "{t}:ev:" + ended[0]
+        ver = int(cli("HGET", a, "ver"))
+        last = cli("XREVRANGE", events, "+", "-", "COUNT", "1").split("\n")[0]
+        again = f"{int(last.split('-')[0]) + 1}-0"
+        planted(service, jobs, 2, "ended twice",
+                [("XADD", events, again, "event", "state", "ver", str(ver + 1), "data", "succeeded"), ("HSET", a, "ver", str(ver + 1))],
+                [("XDEL", events, again)])
+        ver += 1
+        planted(service, jobs, 2, "is failed", [("HSET", a, "state", "failed"), ("HINCRBY", "{t}:n", "jobs:failed", "1"),
+                                                ("HINCRBY", "{t}:n", "jobs:succeeded", "-1")],
+                [("HSET", a, "state", "succeeded"), ("HINCRBY", "{t}:n", "jobs:failed", "-1"),
+                 ("HINCRBY", "{t}:n", "jobs:succeeded", "1")])
+        planted(service, jobs, 2, "events are gone", [("RENAME", events, "kept")], [("RENAME", "kept", events)])
+
+        # 3: a commit under an older fence, one that was never given out
+        fence = int(cli("HGET", a, "fence"))
+        for bad, text in ((fence, "has fence"), (fence + 7, "the job only")):
+            ver += 1
+            at = f"{int(last.split('-')[0]) + 2 + bad}-0"
+            planted(service, jobs, 3, text,
+                    [("XADD", events, at, "event", "step", "ver", str(ver), "data", "emit", "fence", str(bad)),
+                     ("HSET", a, "ver", str(ver))], [("XDEL", events, at)])
+
+        # 4: bytes that are missing, damaged, or of another size
+        digest = cli("HGET", a, "a:report.json").split(":")[0]
+        path = blob(service, digest)
+        good = path.read_bytes()
+        path.unlink()
+        found = faults.check(service, jobs, holds=False)["violations"]
+        assert [v["invariant"] for v in found] == [4] and "no blob" in found[0]["text"], found
+        path.write_bytes(good[:-1] + b"?")
+        found = faults.check(service, jobs, holds=False)["violations"]
+        assert [v["invariant"] for v in found] == [4] and "damaged" in found[0]["text"], found
+        path.write_bytes(good)
+        value = cli("HGET", a, "a:report.json")
+        planted(service, jobs, 4, "bytes are stated", [("HSET", a, "a:report.json", f"{digest}:1:application/json")],
+                [("HSET", a, "a:report.json", value)])
+
+        # 5: a version that skips, or goes back
+        planted(service, jobs, 5, "visible changes", [("HINCRBY", a, "ver", "1")], [("HINCRBY", a, "ver", "-1")])
+        now = f"{int(last.split('-')[0]) + 10 ** 6}-0"
+        planted(service, jobs, 5, "has version 1 after", [("XADD", events, now, "event", "step", "ver", "1", "data", "x")],
+                [("XDEL", events, now), ("HINCRBY", a, "ver", "1")])
+
+        # 6: leftovers
+        planted(service, jobs, 6, "never expires", [("PERSIST", a)], [("EXPIRE", a, "604800")])
+        planted(service, jobs, 6, "belongs to no job", [("SET", "{t}:d:j_" + 26 * "0" + ":3", "x")],
+                [("DEL", "{t}:d:j_" + 26 * "0" + ":3")])
+        planted(service, jobs, 6, "left p:", [("ZADD", "{t}:p:" + ended[0], "0", "0")], [("DEL", "{t}:p:" + ended[0])])
+        planted(service, jobs, 6, "belongs to no step", [("HSET", f"{{t}}:k:{waiting[0]}:7", "o:0", "x")],
+                [("DEL", f"{{t}}:k:{waiting[0]}:7")])
+        planted(service, jobs, 6, "has ended but is in run", [("ZADD", "{t}:run", "1", ended[0])], [("ZREM", "{t}:run", ended[0])])
+
+        # 7: counters
+        planted(service, jobs, 7, "jobs in this state are 2", [("HINCRBY", "{t}:n", "jobs:queued", "1"), ("HINCRBY", "{t}:n", "submitted", "1")],
+                [("HINCRBY", "{t}:n", "jobs:queued", "-1"), ("HINCRBY", "{t}:n", "submitted", "-1")])
+        planted(service, jobs, 7, "submitted were", [("HINCRBY", "{t}:n", "submitted", "1")], [("HINCRBY", "{t}:n", "submitted", "-1")])
+        planted(service, jobs, 7, "counted as open", [("SADD", "{t}:open:default", ended[0])], [("SREM", "{t}:open:default", ended[0])])
+        planted(service, jobs, 7, "not counted as open", [("SREM", "{t}:open:default", waiting[0])], [("SADD", "{t}:open:default", waiting[0])])
+        planted(service, jobs, 7, "results are 0", [("HSET", w, "done", "1")], [("HSET", w, "done", "0")])
+
+        # and the jobs that waited end well
+        service.start_worker()
+        for job in waiting:
+            assert faults.wait(service, job)["state"] == "succeeded"
+        faults.check(service, jobs)
+    finally:
+        service.close()
+
+
+def test_table_and_exit_status():
+    service = harness.Service()
+    try:
+        run = lambda *more: harness.subprocess.run(
+            [harness.BIN / "toast", "fsck", "--redis", service.redis_address, "--store", service.store, *more],
+            capture_output=True, text=True)
+        done = run()
+        assert done.returncode == 0 and done.stdout.count("\n") >= 9, done
+        service.redis_cli("SET", "{t}:k:nobody:0", "x")
+        done = run()
+        assert done.returncode == 1 and "6 {t}:k:nobody:0 belongs to no job" in done.stdout, done
+        assert run("--nonsense").returncode == 2
+        service.redis.kill()
+        service.redis.wait()
+        assert run().returncode == 5
+    finally:
+        service.close()
+
+
+if __name__ == "__main__":
+    harness.main([test_every_violation_is_found, test_table_and_exit_status])
