@@ -111,3 +111,27 @@ def check(service, jobs=(), holds=True):
 def counters(service):
     lines = service.redis_cli("HGETALL", "{t}:n").split("\n")
     return {name: int(float(value)) for name, value in zip(lines[::2], lines[1::2])}
+
+
+def retried(what, seconds=60):
+    """-> what() once the service answers it"""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return what()
+        except (OSError, ValueError, AssertionError, harness.http.client.HTTPException):
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+def wait_idle(service, seconds=60):
+    """until no job is open: submissions whose answer was lost are jobs too"""
+    until = time.monotonic() + seconds
+    while True:
+        open_jobs = [int(n) for name, n in counters(service).items()
+                     if name.startswith("jobs:") and name[5:] not in ENDED]
+        if sum(open_jobs) == 0:
+            return
+        assert time.monotonic() < until, f"{sum(open_jobs)} jobs do not end"
+        time.sleep(0.1)
