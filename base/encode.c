@@ -30,3 +30,8 @@ bool encode_equal_secret(const char *a, const char *b)
     size_t n = strlen(a);
     return n == strlen(b) && CRYPTO_memcmp(a, b, n) == 0;
 }
+
+bool encode_equal_bytes(const void *a, const void *b, size_t size)
+{
+    return CRYPTO_memcmp(a, b, size) == 0;
+}

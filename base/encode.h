@@ -11,5 +11,7 @@ void encode_base64(const void *bytes, size_t size, char *out);
 bool encode_from_hex(const char *hex, unsigned char *out, size_t size);
 /* equality in time that depends on the lengths only */
 bool encode_equal_secret(const char *a, const char *b);
+/* equality of size bytes in time that depends on size only */
+bool encode_equal_bytes(const void *a, const void *b, size_t size);
 
 #endif

@@ -46,7 +46,11 @@
     X(HEADERS_TOO_LARGE, "headers_too_large", 431, 2)                                                         \
     X(NOT_IMPLEMENTED, "not_implemented", 501, 2)                                                             \
     X(HTTP_VERSION, "http_version", 505, 2)                                                                   \
-    X(NO_SPACE, "no_space", 507, 5)
+    X(NO_SPACE, "no_space", 507, 5)                                                                           \
+    X(UNAUTHORIZED, "unauthorized", 401, 5)                                                                   \
+    X(FORBIDDEN, "forbidden", 403, 5)                                                                         \
+    X(TOO_FAST, "too_many_requests", 429, 5)                                                                  \
+    X(QUOTA, "quota_exceeded", 507, 5)
 
 enum error_code {
 #define X(name, text, http, exit) ERROR_##name,

@@ -34,21 +34,22 @@ struct serve {
     long workers, threads;
     const char *listen;
     char *data, *programs, *socket;
-    bool insecure, stopping;
+    bool insecure, require_keys, stopping;
     struct process processes[PROCESSES_MAX]; /* [0] redis, [1] server, then workers */
     int count;
 };
 
 static const char usage[] =
     "usage: toast serve [--workers N] [--threads N] [--data DIR] [--listen ADDRESS:PORT] "
-    "[--insecure-listen]\n\n"
+    "[--require-keys]\n                   [--insecure-listen]\n\n"
     "Runs the whole service on this machine: a private Redis on a unix socket, the server and workers.\n\n"
     "  --workers          N             worker processes (1)\n"
     "  --threads          N             tasks at a time in each (number of processors / workers)\n"
     "  --data             DIR           everything that must survive a restart (toast-data)\n"
     "  --listen           ADDRESS:PORT  (127.0.0.1:8080); TOAST_LISTEN\n"
-    "  --insecure-listen                allow an address other than loopback although there are no keys "
-    "yet\n\n"
+    "  --require-keys                   let nobody in without a key, even while there is none\n"
+    "  --insecure-listen                allow an address other than loopback although there are no keys\n\n"
+    "Keys: toast keys add --data DIR. While there are none, a loopback address is open.\n"
     "Logs: one line of JSON per event on stderr; Redis' own in DIR/redis.log. Stop with ^C or SIGTERM.\n\n"
     "example:\n  toast serve --workers 2 --data /var/lib/toast\n";
 
@@ -174,10 +175,15 @@ static void add_ours(struct serve *s)
          *worker = mem_printf("%s/toast-worker", s->programs);
     char *ready = mem_printf("%s/port", s->data), threads[16];
     snprintf(threads, sizeof threads, "%ld", s->threads);
-    const char *const server_arguments[] = {
+    const char *server_arguments[] = {
         server,     "--redis", redis,          "--store", store,
-        "--listen", s->listen, "--ready-file", ready,     s->insecure ? "--insecure-listen" : NULL,
-        NULL};
+        "--listen", s->listen, "--ready-file", ready,     NULL,
+        NULL,       NULL};
+    const char **more = server_arguments + 9;
+    if (s->require_keys)
+        *more++ = "--require-keys";
+    if (s->insecure)
+        *more++ = "--insecure-listen";
     const char *const worker_arguments[] = {worker, "--redis",   redis,   "--store",
                                             store,  "--threads", threads, NULL};
     add_process(s, "server", server_arguments);
@@ -220,6 +226,8 @@ static int take_options(struct serve *s, int argc, char **argv)
         }
         if (strcmp(argv[i], "--insecure-listen") == 0)
             s->insecure = true;
+        else if (strcmp(argv[i], "--require-keys") == 0)
+            s->require_keys = true;
         else if (strcmp(argv[i], "--workers") == 0 && more)
             s->workers = strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--threads") == 0 && more)

@@ -7,6 +7,7 @@
 
 #include "base/inflate.h"
 #include "base/memory.h"
+#include "queue/keys.h"
 #include "queue/queue.h"
 #include "store/store.h"
 
@@ -32,11 +33,21 @@ enum body_kind {
     BODY_SUBMIT  /* JSON in memory, or multipart/form-data in an unlinked file */
 };
 
+/* Who may use a route. A key's role is one of the first four; each may also do what the one before may. */
+enum access {
+    ACCESS_PUBLIC = QUEUE_ROLE_NONE, /* everybody, also without a key */
+    ACCESS_READ = QUEUE_ROLE_READ,
+    ACCESS_SUBMIT = QUEUE_ROLE_SUBMIT,
+    ACCESS_ADMIN = QUEUE_ROLE_ADMIN,
+    ACCESS_WORKER, /* the holder of the worker token; for others the path does not exist */
+};
+
 struct exchange;
 struct route {
     const char *method, *pattern; /* '*' stands for one or more characters other than '/' */
     void (*handle)(struct exchange *x);
     enum body_kind body;
+    enum access access;
 };
 /* the route for method and path; NULL with *known true: another method is allowed (named in allow) */
 const struct route *route_find(const char *method, const char *path, char params[2][256],
@@ -69,7 +80,9 @@ struct exchange {
     char method[16], path[1024], params[2][256], request_id[33];
     const char *query;             /* in uri, after '?'; "" when none */
     char *content_type, *boundary; /* owned */
-    char tenant[64]; /* whose jobs, modules and limits these are */
+    char tenant[QUEUE_TENANT_SIZE]; /* whose jobs, modules and limits these are; "" when nobody is known */
+    enum queue_role role;           /* what the caller may do; QUEUE_ROLE_NONE on public routes without a key */
+    char key_id[QUEUE_KEY_ID_SIZE]; /* "" when no key was used */
     bool begun, replied, close, gzip;
     struct body body;
     struct timespec began;
@@ -87,6 +100,7 @@ struct server {
     atomic_int under_way;
     struct metrics *metrics;
     struct watch *watch;
+    struct auth *auth;
 };
 
 /* ---- pool.c ---- */
@@ -102,6 +116,20 @@ enum error_code request_check(struct exchange *x, const char *method, const char
 /* value of a query parameter into out; false: absent. Damaged percent signs give an empty value. */
 bool request_query(const struct exchange *x, const char *name, char *out, size_t room);
 const char *request_header(const struct exchange *x, const char *name); /* NULL: absent */
+
+/* ---- auth.c: keys, read from Redis when they change, never per request ---- */
+struct auth *auth_create(bool closed); /* closed: nobody is let in without a key even while there is none */
+void auth_destroy(struct auth *a);
+/* once a second: keys that were added, revoked */
+enum error_code auth_refresh(struct auth *a, struct queue *q, struct error *e) BASE_CHECKED;
+bool auth_any(struct auth *a);      /* there are keys, as far as is known */
+bool auth_required(struct auth *a); /* there are, or nobody is let in without */
+/* Fills tenant, role and key_id of x, or says why x may not use its route: ERROR_UNAUTHORIZED, ERROR_FORBIDDEN,
+ * ERROR_NOT_FOUND (worker routes), ERROR_UNAVAILABLE (keys could not be read from Redis yet, or not for long). */
+enum error_code auth_check(struct exchange *x, struct error *e) BASE_CHECKED;
+/* the valid key with this text (or with this id and digest); false: none */
+bool auth_find(struct auth *a, const char *text, struct queue_key *out);
+bool auth_find_digest(struct auth *a, const char *id, const unsigned char digest[32], struct queue_key *out);
 
 /* ---- body.c ---- */
 enum error_code body_begin(struct exchange *x, struct error *e) BASE_CHECKED;
@@ -159,7 +187,7 @@ void metrics_request(struct metrics *m, const struct route *route, const char *m
 void metrics_write(struct metrics *m, struct text *out);
 
 /* ---- handlers, named in routes.def ---- */
-#define SERVER_ROUTE(method, pattern, handler, body) void handle_##handler(struct exchange *x);
+#define SERVER_ROUTE(method, pattern, handler, body, access) void handle_##handler(struct exchange *x);
 #include "server/routes.def"
 #undef SERVER_ROUTE
 

@@ -146,6 +146,10 @@ static enum error_code load_job(struct exchange *x, const char *id, struct queue
     struct queue *q = pool_take(x->server);
     enum error_code code = queue_job(q, id, job, e);
     pool_give(x->server, q);
+    if (code == ERROR_OK && strcmp(queue_field(job, "tenant"), x->tenant) != 0) {
+        queue_fields_release(job);
+        code = error_set(e, ERROR_NOT_FOUND, "there is no job %s", id); /* as for one that does not exist */
+    }
     return code;
 }
 
@@ -207,10 +211,10 @@ void handle_job_cancel(struct exchange *x)
     bool ended;
     const char *id = x->params[0];
     request_query(x, "discard", discard, sizeof discard);
-    enum error_code code = ERROR_NOT_FOUND;
-    if (!queue_id_valid(id)) {
-        error_set(&e, code, "there is no such job");
-    } else {
+    struct queue_fields job = {0};
+    enum error_code code = load_job(x, id, &job, &e); /* the caller's own? */
+    queue_fields_release(&job);
+    if (code == ERROR_OK) {
         struct queue *q = pool_take(x->server);
         code = queue_cancel(q, id, strcmp(discard, "true") == 0, state, &ended, &e);
         pool_give(x->server, q);

@@ -4,20 +4,25 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void help(FILE *out)
 {
     fprintf(
         out,
         "usage: toast-server [--redis ADDRESS] [--store dir:PATH] [--listen ADDRESS:PORT] "
-        "[--insecure-listen]\n"
-        "                    [--ready-file FILE]\n\n"
+        "[--require-keys]\n"
+        "                    [--insecure-listen] [--ready-file FILE]\n\n"
         "  --redis            unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "  --store            dir:PATH                                     (TOAST_STORE, dir:toast-data)\n"
         "  --listen           a numeric address and a port; 0: any port    (TOAST_LISTEN, 127.0.0.1:8080)\n"
-        "  --insecure-listen  allow an address that other hosts reach, although there are no keys yet\n"
+        "  --require-keys     let nobody in without a key, even while there is none (TOAST_REQUIRE_KEYS=1)\n"
+        "  --insecure-listen  allow an address that other hosts reach although there are no keys\n"
         "  --ready-file       a file that gets the port's number once the server listens\n\n"
+        "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
+        "who\n"
+        "reaches it, and another one is refused.\n"
         "TOAST_WORKER_TOKEN opens /internal to workers on other hosts that send it.\n"
         "SIGTERM: ends what is under way within 5 seconds.\n\n"
         "example:\n  toast-server --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast\n");
@@ -27,18 +32,16 @@ int server_main(int argc, char **argv)
 {
     const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE"),
                *where = getenv("TOAST_LISTEN");
-    const char *token = getenv("TOAST_WORKER_TOKEN");
+    const char *token = getenv("TOAST_WORKER_TOKEN"), *required = getenv("TOAST_REQUIRE_KEYS");
     struct server_options o = {.redis = redis ? redis : "redis://127.0.0.1:6379",
                                .store = store ? store : "dir:toast-data",
                                .listen = where ? where : "127.0.0.1:8080",
-                               .worker_token = token && *token ? token : NULL};
-    static const struct option options[] = {{"redis", 1, NULL, 'r'},
-                                            {"store", 1, NULL, 's'},
-                                            {"listen", 1, NULL, 'l'},
-                                            {"insecure-listen", 0, NULL, 'i'},
-                                            {"ready-file", 1, NULL, 'f'},
-                                            {"help", 0, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+                               .worker_token = token && *token ? token : NULL,
+                               .require_keys = required && strcmp(required, "1") == 0};
+    static const struct option options[] = {{"redis", 1, NULL, 'r'},        {"store", 1, NULL, 's'},
+                                            {"listen", 1, NULL, 'l'},       {"insecure-listen", 0, NULL, 'i'},
+                                            {"require-keys", 0, NULL, 'k'}, {"ready-file", 1, NULL, 'f'},
+                                            {"help", 0, NULL, 'h'},         {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
         case 'r':
@@ -52,6 +55,9 @@ int server_main(int argc, char **argv)
             break;
         case 'i':
             o.insecure_listen = true;
+            break;
+        case 'k':
+            o.require_keys = true;
             break;
         case 'f':
             o.ready_file = optarg;

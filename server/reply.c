@@ -52,7 +52,7 @@ void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, 
 void reply_problem(struct exchange *x, const struct error *e)
 {
     int status = error_code_http_status(e->code);
-    struct header extra[2];
+    struct header extra[3];
     char allow[64];
     size_t count = 0;
     if (status == 503 || status == 429)
@@ -61,6 +61,10 @@ void reply_problem(struct exchange *x, const struct error *e)
         route_allow(x->route, allow, sizeof allow);
         extra[count++] = (struct header){"Allow", allow};
     }
+    if (status == 401)
+        extra[count++] = (struct header){"WWW-Authenticate", request_header(x, "Authorization")
+                                                                 ? "Bearer realm=\"toast\", error=\"invalid_token\""
+                                                                 : "Bearer realm=\"toast\""};
     char *json = api_problem_json(e, status, x->path[0] ? x->path : NULL, x->request_id);
     struct MHD_Response *r = MHD_create_response_from_buffer(strlen(json), json, MHD_RESPMEM_MUST_FREE);
     send_response(x, status, r, "application/problem+json", extra, count);

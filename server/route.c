@@ -1,7 +1,7 @@
 #include "server/internal.h"
 
 static const struct route routes[] = {
-#define SERVER_ROUTE(method, pattern, handler, body) {method, pattern, handle_##handler, body},
+#define SERVER_ROUTE(method, pattern, handler, body, access) {method, pattern, handle_##handler, body, access},
 #include "server/routes.def"
 #undef SERVER_ROUTE
 };

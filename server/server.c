@@ -45,7 +45,6 @@ static void *on_uri(void *user, const char *uri, struct MHD_Connection *c)
     x->watched = info ? info->socket_context : NULL;
     if (getrandom(random, sizeof random, 0) != sizeof random)
         memset(random, 0, sizeof random);
-    snprintf(x->tenant, sizeof x->tenant, "default");
     snprintf(x->request_id, sizeof x->request_id, "%016llx%016llx", (unsigned long long)random[0],
              (unsigned long long)random[1]);
     clock_gettime(CLOCK_MONOTONIC, &x->began);
@@ -82,6 +81,8 @@ static enum MHD_Result begin(struct exchange *x, const char *method, const char 
     x->begun = true;
     atomic_fetch_add(&x->server->under_way, 1);
     enum error_code code = request_check(x, method, version, &e);
+    if (code == ERROR_OK)
+        code = auth_check(x, &e);
     if (code == ERROR_OK)
         code = body_begin(x, &e);
     watch_body(x->watched, 0);
@@ -156,20 +157,15 @@ static enum error_code parse_listen(const char *text, struct sockaddr_storage *o
                      "the address to listen on must be numeric, for example 127.0.0.1:8080 or [::1]:8080");
 }
 
-static enum error_code open_socket(const struct server_options *o, int *fd, int *port, struct error *e)
+static enum error_code open_socket(const struct server_options *o, int *fd, int *port, bool *loopback,
+                                   struct error *e)
 {
     struct sockaddr_storage a;
     socklen_t size = 0;
-    bool loopback = false;
     int one = 1;
-    enum error_code code = parse_listen(o->listen, &a, &size, &loopback, e);
+    enum error_code code = parse_listen(o->listen, &a, &size, loopback, e);
     if (code != ERROR_OK)
         return code;
-    if (!loopback && !o->insecure_listen)
-        return error_set(e, ERROR_USAGE,
-                         "%s is not a loopback address and this build has no API keys: anyone could use the "
-                         "service. Put a proxy that authenticates in front, or say --insecure-listen",
-                         o->listen);
     *fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
         bind(*fd, (struct sockaddr *)&a, size) != 0 || listen(*fd, 1024) != 0 ||
@@ -196,6 +192,8 @@ static void *keep_house(void *user)
             atomic_store(&s->memory_short, h.limit_bytes > 0 && h.used_bytes > h.limit_bytes / 5 * 4);
             code = queue_reap(q, &e);
         }
+        if (code == ERROR_OK)
+            code = auth_refresh(s->auth, q, &e);
         if ((code == ERROR_OK) != reached)
             log_event(code == ERROR_OK ? "redis_reached" : "redis_unavailable", "reason",
                       code == ERROR_OK ? "" : e.message, NULL);
@@ -223,7 +221,28 @@ static void drain(struct server *s)
     MHD_stop_daemon(s->daemon);
 }
 
-static enum error_code prepare(struct server *s, struct error *e)
+/* Keys are read before the first request. On an address that other hosts reach nobody is ever let in without one, also
+ * when the last is revoked later; without any the server does not start, so that this is noticed. */
+static enum error_code start_auth(struct server *s, bool loopback, struct error *e)
+{
+    const struct server_options *o = s->options;
+    struct error reason;
+    bool reachable = !loopback && !o->insecure_listen;
+    s->auth = auth_create(o->require_keys || reachable);
+    struct queue *q = pool_take(s);
+    bool reached = auth_refresh(s->auth, q, &reason) == ERROR_OK;
+    pool_give(s, q);
+    if (reachable && !o->require_keys && reached && !auth_any(s->auth))
+        return error_set(e, ERROR_USAGE,
+                         "%s is not a loopback address and there are no keys: anyone could use the service. Make one with "
+                         "toast keys add, say --require-keys to start without, or --insecure-listen to let everybody in",
+                         o->listen);
+    if (!loopback && o->insecure_listen && reached && !auth_required(s->auth))
+        log_event("open_to_everybody", "listen", o->listen, NULL);
+    return ERROR_OK;
+}
+
+static enum error_code prepare(struct server *s, bool loopback, struct error *e)
 {
     struct queue *q;
     if (strncmp(s->options->store, "dir:", 4) != 0)
@@ -233,9 +252,10 @@ static enum error_code prepare(struct server *s, struct error *e)
         return code;
     s->spool = mem_printf("%s/tmp", s->options->store + 4);
     code = queue_create(s->options->redis, &q, e);
-    if (code == ERROR_OK)
-        pool_give(s, q);
-    return code;
+    if (code != ERROR_OK)
+        return code;
+    pool_give(s, q);
+    return start_auth(s, loopback, e);
 }
 
 static enum error_code start(struct server *s, int fd, struct error *e)
@@ -258,6 +278,7 @@ static void release(struct server *s)
         queue_destroy(s->pool.at[i]);
     VEC_FREE(&s->pool);
     store_destroy(s->store);
+    auth_destroy(s->auth);
     free(s->spool);
 }
 
@@ -276,15 +297,16 @@ int server_run(const struct server_options *o)
     sigset_t ends;
     pthread_t keeper;
     int fd = -1, port = 0, got;
+    bool loopback = false;
     pthread_mutex_init(&s.pool_lock, NULL);
     signal(SIGPIPE, SIG_IGN);
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
-    enum error_code code = open_socket(o, &fd, &port, &e);
+    enum error_code code = open_socket(o, &fd, &port, &loopback, &e);
     if (code == ERROR_OK)
-        code = prepare(&s, &e);
+        code = prepare(&s, loopback, &e);
     if (code != ERROR_OK) {
         fprintf(stderr, "toast-server: %s\n", e.message);
         release(&s);

@@ -10,7 +10,8 @@ struct server_options {
     const char *listen;        /* ADDRESS:PORT or [ADDRESS]:PORT */
     const char *worker_token;  /* lets workers use /internal; NULL: closed */
     const char *ready_file;    /* written with the port once the server listens; NULL: none */
-    bool insecure_listen;      /* allow an address other than loopback although there are no keys yet */
+    bool insecure_listen;      /* allow an address other than loopback although there are no keys */
+    bool require_keys;         /* nobody is let in without a key, even while there is none */
 };
 
 /* Runs until SIGTERM or SIGINT, then ends what is under way within 5 s. Returns an exit status. */

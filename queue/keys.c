@@ -1,0 +1,170 @@
+/* See keys.h. */
+#include "queue/keys.h"
+
+#include "base/encode.h"
+#include "base/hash.h"
+#include "queue/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's base 32 */
+static const char *const role_texts[] = {
+#define X(name, text) text,
+    QUEUE_ROLES(X)
+#undef X
+};
+enum { ROLES = sizeof role_texts / sizeof *role_texts };
+
+const char *queue_role_text(enum queue_role role)
+{
+    return (unsigned)role < ROLES ? role_texts[role] : "none";
+}
+
+enum queue_role queue_role_from_text(const char *text)
+{
+    for (int i = 0; i < ROLES; i++)
+        if (strcmp(text, role_texts[i]) == 0)
+            return (enum queue_role)i;
+    return QUEUE_ROLE_NONE;
+}
+
+bool queue_tenant_valid(const char *tenant)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t n = strlen(tenant);
+    return n > 0 && n < QUEUE_TENANT_SIZE && strchr(letters, tenant[0]) &&
+           strspn(tenant, "abcdefghijklmnopqrstuvwxyz0123456789._-") == n;
+}
+
+bool queue_key_id(const char *text, char id[QUEUE_KEY_ID_SIZE])
+{
+    enum { ID = QUEUE_KEY_ID_SIZE - 1 };
+    if (strncmp(text, "tk_", 3) != 0 || strspn(text + 3, digits) != ID || text[3 + ID] != '_')
+        return false;
+    memcpy(id, text + 3, ID);
+    id[ID] = 0;
+    return true;
+}
+
+void queue_keys_release(struct queue_keys *k)
+{
+    free(k->at);
+    *k = (struct queue_keys){0};
+}
+
+static bool parse_record(const char *id, const char *record, struct queue_key *out)
+{
+    char digest[65], role[16];
+    int used = 0;
+    *out = (struct queue_key){0};
+    if (strlen(id) != QUEUE_KEY_ID_SIZE - 1 ||
+        sscanf(record, "%64s %63s %15s %lld %lld %n", digest, out->tenant, role, &out->created_ms,
+               &out->expires_ms, &used) != 5)
+        return false;
+    memcpy(out->id, id, sizeof out->id);
+    out->role = queue_role_from_text(role);
+    snprintf(out->note, sizeof out->note, "%s", record + used);
+    return out->role != QUEUE_ROLE_NONE && queue_tenant_valid(out->tenant) &&
+           encode_from_hex(digest, out->digest, sizeof out->digest);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct queue_key *)a)->id, ((const struct queue_key *)b)->id);
+}
+
+enum error_code queue_keys_version(struct queue *q, long long *out, struct error *e)
+{
+    redisReply *r = NULL;
+    const char *argv[] = {"GET", "{t}:keysv"};
+    enum error_code code = call_read(q, 2, argv, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    *out = strtoll(reply_text(r, 0), NULL, 10);
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
+enum error_code queue_keys_list(struct queue *q, struct queue_keys *out, struct error *e)
+{
+    redisReply *r = NULL;
+    struct queue_fields f;
+    const char *argv[] = {"HGETALL", "{t}:keys"};
+    *out = (struct queue_keys){0};
+    enum error_code code = call_read(q, 2, argv, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    reply_fields(r, &f);
+    freeReplyObject(r);
+    out->at = mem_zalloc(f.count + 1, sizeof *out->at);
+    for (size_t i = 0; i < f.count; i++)
+        out->count += parse_record(f.at[i].name, f.at[i].value, &out->at[out->count]);
+    qsort(out->at, out->count, sizeof *out->at, by_id);
+    queue_fields_release(&f);
+    return ERROR_OK;
+}
+
+static void random_digits(char *out, size_t n)
+{
+    unsigned char bytes[32];
+    BASE_CHECK(n <= sizeof bytes);
+    for (size_t have = 0; have < n;) {
+        ssize_t got = getrandom(bytes + have, n - have, 0);
+        have += got > 0 ? (size_t)got : 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = digits[bytes[i] & 31];
+    out[n] = 0;
+}
+
+enum error_code queue_key_add(struct queue *q, struct queue_key *key, char text[QUEUE_KEY_TEXT_SIZE],
+                              struct error *e)
+{
+    struct timespec now;
+    struct call a = {0};
+    redisReply *r = NULL;
+    char secret[33], hex[65];
+    clock_gettime(CLOCK_REALTIME, &now);
+    random_digits(key->id, QUEUE_KEY_ID_SIZE - 1);
+    random_digits(secret, sizeof secret - 1);
+    snprintf(text, QUEUE_KEY_TEXT_SIZE, "tk_%s_%s", key->id, secret);
+    sha256_bytes(text, strlen(text), key->digest);
+    sha256_format(key->digest, hex);
+    key->created_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+    char *record = mem_printf("%s %s %s %lld %lld %s", hex, key->tenant, queue_role_text(key->role),
+                              key->created_ms, key->expires_ms, key->note);
+    call_add(&a, key->id);
+    call_add(&a, record);
+    enum error_code code = call_function(q, "key_add", &a, &r, e);
+    free(record);
+    if (code != ERROR_OK)
+        return code;
+    if (strcmp(reply_text(r, 0), "ok") != 0)
+        code = error_set(e, ERROR_CONFLICT, "a key with this id exists already; try again");
+    freeReplyObject(r);
+    return code;
+}
+
+enum error_code queue_key_revoke(struct queue *q, const char *id, bool last, struct error *e)
+{
+    struct call a = {0};
+    redisReply *r = NULL;
+    call_add(&a, id);
+    call_add(&a, last ? "1" : "0");
+    enum error_code code = call_function(q, "key_revoke", &a, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    if (strcmp(reply_text(r, 0), "missing") == 0)
+        code = error_set(e, ERROR_NOT_FOUND, "there is no key with this id");
+    else if (strcmp(reply_text(r, 0), "last") == 0)
+        code = error_set(e, ERROR_CONFLICT,
+                         "this is the last key: without one, a server on a loopback address lets everybody "
+                         "in. Add another "
+                         "first, or say --last");
+    freeReplyObject(r);
+    return code;
+}

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# label: service
+# timeout: 120
+"""Who may do what: keys with tenant, role and expiry; nothing of another tenant is seen or changed."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness
+
+MODEL = (harness.SOURCE / "tests" / "models" / "mlp.mlir").read_bytes()
+REQUEST = {"mesh": {"axes": [{"name": "data", "size": 2}]}, "device": "a100-40", "budget": {"rollouts": 100}}
+TOAST = harness.BIN / "toast"
+
+
+def keys(service, *arguments, good=True):
+    """toast keys .. -> its standard output"""
+    done = subprocess.run([TOAST, "keys", *arguments, "--redis", service.redis_address], capture_output=True, text=True)
+    assert (done.returncode == 0) == good, done
+    return done.stdout.strip()
+
+
+def bearer(key):
+    return {"Authorization": f"Bearer {key}"}
+
+
+def status(service, method, path, key, body=None):
+    return service.request(method, path, body, bearer(key) if key else {})[0]
+
+
+def until(condition, seconds=10):
+    """-> seconds that it took"""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def settled(service, *valid):
+    """waits until the server knows these keys"""
+    until(lambda: status(service, "GET", "/v1/jobs", None) == 401
+          and all(status(service, "GET", "/v1/jobs", key) == 200 for key in valid))
+
+
+def submit(service, key, **more):
+    body, headers = harness.multipart({"request": json.dumps(dict(REQUEST, **more)).encode(), "module": MODEL})
+    answer, _, data = service.request("POST", "/v1/jobs", body, dict(headers, **bearer(key)))
+    assert answer == 202, (answer, data)
+    return json.loads(data)["id"]
+
+
+def test_credentials():
+    service = harness.Service()
+    try:
+        assert status(service, "GET", "/v1/jobs", None) == 200      # no keys, loopback: open
+        assert status(service, "GET", "/v1/jobs", "anything") == 200
+        good = keys(service, "add", "--role", "read")
+        stored = service.redis_cli("HGETALL", "{t}:keys")
+        assert good not in stored and good.split("_")[2] not in stored   # only a digest is kept
+        settled(service, good)
+        for bad in ("", "x", good[:-1], good + "0", good[:-1] + ("0" if good[-1] != "0" else "1"), good[:12], "tk_", good.upper(),
+                    "tk_00000000_" + good[12:], "a" * 15000):
+            answer, headers, data = service.request("GET", "/v1/jobs", None, bearer(bad))
+            assert answer == 401, (bad[:60], answer)
+            assert headers["www-authenticate"].startswith("Bearer"), headers
+            assert json.loads(data)["code"] == "unauthorized"
+        assert b" 401 " in service.raw(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer \xff\xfe\x80tk_"
+                                       + good.encode() + b"\r\n\r\n")
+        for scheme in (f"Basic {good}", good, f"Bearer{good}", "Bearer"):
+            assert service.request("GET", "/v1/jobs", None, {"Authorization": scheme})[0] == 401, scheme
+        assert service.request("GET", "/v1/jobs", None, {"Authorization": f"bearer   {good}"})[0] == 200
+        assert service.request("GET", "/v1/jobs", None, bearer("a" * 1000000))[0] in (401, 431)
+        for path in ("/livez", "/readyz", "/openapi.json"):
+            assert status(service, "GET", path, None) == 200, path
+        for path in ("/metrics", "/v1/devices", "/v1/limits", "/v1/jobs/j_" + "0" * 26):
+            assert status(service, "GET", path, None) == 401, path
+        # a body is not read before the key was checked
+        head = service.raw(b"POST /v1/modules HTTP/1.1\r\nHost: x\r\nContent-Length: 500000000\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 401 "), head
+    finally:
+        service.close()
+
+
+def test_roles():
+    service = harness.Service()
+    try:
+        by_role = {role: keys(service, "add", "--role", role) for role in ("read", "submit", "admin")}
+        settled(service, *by_role.values())
+        job = submit(service, by_role["submit"])
+        answer, headers, data = service.request("POST", "/v1/modules", MODEL, bearer(by_role["read"]))
+        assert answer == 403 and json.loads(data)["code"] == "forbidden", data
+        for method, path, body in (("PUT", "/v1/modules/" + "0" * 64, MODEL), ("POST", "/v1/jobs", "{}"),
+                                   ("POST", f"/v1/jobs/{job}:cancel", b"")):
+            assert status(service, method, path, by_role["read"], body) == 403, path
+        for role, key in by_role.items():
+            assert status(service, "GET", f"/v1/jobs/{job}", key) == 200, role
+            assert status(service, "GET", "/metrics", key) == 200, role
+        assert status(service, "POST", f"/v1/jobs/{job}:cancel", by_role["admin"], b"") in (200, 202)
+    finally:
+        service.close()
+
+
+def test_rotation_and_expiry():
+    service = harness.Service()
+    try:
+        first = keys(service, "add", "--note", "first")
+        assert "is the last" in subprocess.run([TOAST, "keys", "revoke", first[3:11], "--redis", service.redis_address],
+                                               capture_output=True, text=True).stderr
+        second = keys(service, "add", "--note", "second")
+        settled(service, first, second)
+        keys(service, "revoke", first[3:11])
+        took = until(lambda: status(service, "GET", "/v1/jobs", first) == 401)
+        assert took < 5, took
+        assert status(service, "GET", "/v1/jobs", second) == 200
+        listed = json.loads(keys(service, "list", "--json"))
+        assert [(k["id"], k["note"], k["role"], k["tenant"]) for k in listed] == [(second[3:11], "second", "submit", "default")]
+        assert second[3:11] in keys(service, "list")
+        keys(service, "revoke", first[3:11], good=False)
+        # a key whose time has come, as the clock would bring it there: the record says so, the server follows
+        record = service.redis_cli("HGET", "{t}:keys", second[3:11]).split(" ")
+        record[4] = str(int(time.time() * 1000) + 2500)
+        service.redis_cli("HSET", "{t}:keys", second[3:11], " ".join(record))
+        service.redis_cli("INCR", "{t}:keysv")
+        until(lambda: status(service, "GET", "/v1/jobs", second) == 401)
+        assert status(service, "GET", "/v1/jobs", None) == 401   # an expired key is still one: the service stays closed
+        keys(service, "revoke", second[3:11], "--last")
+        until(lambda: status(service, "GET", "/v1/jobs", None) == 200)
+    finally:
+        service.close()
+
+
+def test_tenants_apart():
+    service = harness.Service(workers=1)
+    try:
+        a, b = (keys(service, "add", "--tenant", name) for name in ("apples", "bananas"))
+        b_admin = keys(service, "add", "--tenant", "bananas", "--role", "admin")
+        settled(service, a, b, b_admin)
+        job = submit(service, a)
+        until(lambda: json.loads(service.request("GET", f"/v1/jobs/{job}", None, bearer(a))[2])["state"] == "succeeded", 60)
+        paths = [f"/v1/jobs/{job}", f"/v1/jobs/{job}/plan", f"/v1/jobs/{job}/artifacts", f"/v1/jobs/{job}/artifacts/plan.json"]
+        for path in paths:
+            assert status(service, "GET", path, a) == 200, path
+            for other in (b, b_admin):
+                answer, _, data = service.request("GET", path, None, bearer(other))
+                assert answer == 404 and json.loads(data)["code"] == "not_found", path
+        assert status(service, "POST", f"/v1/jobs/{job}:cancel", b, b"") == 404
+        assert json.loads(service.request("GET", "/v1/jobs", None, bearer(b))[2])["jobs"] == []
+        assert [j["id"] for j in json.loads(service.request("GET", "/v1/jobs", None, bearer(a))[2])["jobs"]] == [job]
+        # the command line with TOAST_KEY
+        for key, good in ((a, True), (b, False)):
+            environment = dict(os.environ, TOAST_URL=f"http://127.0.0.1:{service.port}", TOAST_KEY=key)
+            done = subprocess.run([TOAST, "status", job], env=environment, capture_output=True, text=True)
+            assert (done.returncode == 0) == good, done
+    finally:
+        service.close()
+
+
+def test_start():
+    service = harness.Service()
+    try:
+        def start(*options, environment=None):
+            ready = service.folder / "second"
+            ready.unlink(missing_ok=True)
+            server = subprocess.Popen([harness.BIN / "toast-server", "--redis", service.redis_address, "--store", service.store,
+                                       "--ready-file", str(ready), *options], stderr=subprocess.PIPE, text=True,
+                                      env=dict(os.environ, **(environment or {})))
+            began = time.monotonic()
+            while server.poll() is None and not ready.exists() and time.monotonic() - began < 20:
+                time.sleep(0.02)
+            return server, int(ready.read_text()) if ready.exists() else 0
+
+        def stop(server):
+            server.terminate()
+            server.communicate(timeout=20)
+
+        server, port = start("--listen", "0.0.0.0:0")
+        assert port == 0 and server.wait(10) == 2
+        assert "toast keys add" in server.communicate()[1]
+        first_port = service.port
+        for options, environment, expected in ((["--listen", "0.0.0.0:0", "--require-keys"], {}, 401),
+                                               (["--listen", "0.0.0.0:0", "--insecure-listen"], {}, 200),
+                                               (["--listen", "127.0.0.1:0"], {"TOAST_REQUIRE_KEYS": "1"}, 401)):
+            server, service.port = start(*options, environment=environment)
+            assert service.port, options
+            assert status(service, "GET", "/v1/jobs", None) == expected, options
+            stop(server)
+        service.port = first_port
+        key = keys(service, "add")
+        server, service.port = start("--listen", "0.0.0.0:0")
+        assert status(service, "GET", "/v1/jobs", None) == 401
+        assert status(service, "GET", "/v1/jobs", key) == 200
+        keys(service, "revoke", key[3:11], "--last")
+        until(lambda: status(service, "GET", "/v1/jobs", key) == 401)
+        time.sleep(1.2)
+        assert status(service, "GET", "/v1/jobs", None) == 401   # never open on an address that others reach
+        stop(server)
+    finally:
+        service.close()
+
+
+if __name__ == "__main__":
+    harness.main([test_credentials, test_roles, test_rotation_and_expiry, test_tenants_apart, test_start])
