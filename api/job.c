@@ -258,6 +258,9 @@ static void add_reports(const struct api_job *j, const struct report *r, struct 
     struct text t = {0};
     report_text(r, &t);
     add_artifact(out, "report.txt", "text/plain; charset=utf-8", t.at, t.size);
+    t = (struct text){0};
+    report_html(r, &t);
+    add_artifact(out, "report.html", "text/html; charset=utf-8", t.at, t.size);
 }
 
 enum error_code api_job_finish(const struct api_job *j, const struct search_state *state, bool reproducible,

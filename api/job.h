@@ -24,7 +24,7 @@ const struct plan_context *api_job_context(const struct api_job *j);
 const struct nda *api_job_nda(const struct api_job *j);
 
 struct api_artifact {
-    const char *name;              /* "plan.json", "report.json", "report.txt", "annotated.mlir", .. */
+    const char *name;              /* "plan.json", "report.json", "report.html", "annotated.mlir", .. */
     const char *media_type;
     char *bytes; size_t size;      /* owned */
 };

@@ -24,7 +24,7 @@ static int help(void)
     struct text t = {0};
     text_add(&t, "usage: toast plan MODULE --mesh AXES --device NAME [options] [-o DIR]\n\n"
                  "Plans a StableHLO module (text or gzip; - reads standard input) and writes plan.json, report.json,\n"
-                 "report.txt, timing.json, annotated.mlir, manual.mlir, local.mlir into DIR (default: toast-plan).\n\n");
+                 "report.html, report.txt, timing.json, annotated.mlir, manual.mlir, local.mlir into DIR (default: toast-plan).\n\n");
     api_flags_help(&t);
     text_add(&t, "  --request          FILE   a job request (JSON, as posted to the service); flags override it\n"
                  "  --threads          N      threads of the search; default: one a core\n"

@@ -70,6 +70,8 @@ enum error_code report_create(const struct evaluator *v, const struct search *s,
 void report_destroy(struct report *r);
 /* report.txt: fits a terminal of 110 columns */
 void report_text(const struct report *r, struct text *out);
+/* report.html: one file, under 2 MB, that needs nothing else (report/html.h) */
+void report_html(const struct report *r, struct text *out);
 
 /* shared by text, JSON and the command line */
 const char *report_kind_name(uint8_t kind);                          /* "all_gather" */

@@ -133,6 +133,10 @@ static void content_digest(const char *hex, char out[80])
     snprintf(out, 80, "sha-256=:%s:", base64);
 }
 
+#define REPORT_POLICY                                                                                        \
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "    \
+    "frame-ancestors 'self'; sandbox allow-downloads"
+
 void reply_blob(struct exchange *x, const char *digest, const char *media_type, const char *name)
 {
     struct error e;
@@ -163,10 +167,13 @@ void reply_blob(struct exchange *x, const char *digest, const char *media_type, 
                               {"Cache-Control", "private, max-age=31536000, immutable"}};
     size_t count = 3;
     if (name) {
-        snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", name);
+        bool page = strncmp(media_type, "text/html", 9) == 0;
+        snprintf(disposition, sizeof disposition, "%s; filename=\"%s\"", page ? "inline" : "attachment", name);
         extra[1] = (struct header){"Accept-Ranges", "bytes"};
         extra[2] = (struct header){"Cache-Control", "no-cache"};
         extra[count++] = (struct header){"Content-Disposition", disposition};
+        if (page) /* names in it are the client's: whatever slips through cannot run or call out */
+            extra[count++] = (struct header){"Content-Security-Policy", REPORT_POLICY};
     }
     if (partial) {
         snprintf(range, sizeof range, "bytes %zu-%zu/%zu", from, from + length - 1, size);

@@ -32,7 +32,8 @@ with tempfile.TemporaryDirectory() as scratch:
         status = plan('small/t2b.mlir', f'{scratch}/t{threads}', *common, '--threads', threads, '--proof')
         check(status == 0, f'small/t2b with {threads} threads ends with 0, not {status}')
     one, two = contents(f'{scratch}/t1'), contents(f'{scratch}/t2')
-    check(set(one) == {'annotated.mlir', 'local.mlir', 'manual.mlir', 'plan.json', 'proof.json', 'report.json', 'report.txt'},
+    check(set(one) == {'annotated.mlir', 'local.mlir', 'manual.mlir', 'plan.json', 'proof.json', 'report.html', 'report.json',
+                       'report.txt'},
           f'the files are the promised ones: {sorted(one)}')
     for name in one:
         check(one[name] == two.get(name), f'{name} is the same with 1 and 2 threads')

@@ -40,7 +40,10 @@ def artifacts(service, job):
         status, headers, data = service.request("GET", artifact["href"])
         assert status == 200 and len(data) == artifact["size_bytes"], (artifact, headers)
         assert artifact["digest"] == "sha256:" + hashlib.sha256(data).hexdigest()
-        assert headers["x-content-type-options"] == "nosniff" and "attachment" in headers["content-disposition"]
+        assert headers["x-content-type-options"] == "nosniff"
+        page = artifact["name"] == "report.html"
+        assert ("inline" if page else "attachment") in headers["content-disposition"]
+        assert not page or "default-src 'none'" in headers["content-security-policy"]
         files[artifact["name"]] = data
     return files
 

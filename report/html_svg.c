@@ -1,0 +1,194 @@
+/* See html.h: plots and bars as SVG. Coordinates are written with one decimal: enough for the eye, short, and
+ * the same everywhere. */
+#include "report/html.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LEFT = 64, RIGHT = 12, TOP = 10, BOTTOM = 40, HEIGHT = 260, ROW = 36, KEY = 20 };
+
+static void begin(struct text *t, const char *title, int height)
+{
+    html_add(t,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"picture\" viewBox=\"0 0 %d %d\" role=\"img\" "
+             "aria-label=\"%s\">",
+             HTML_WIDTH, height, title);
+}
+
+/* 1, 2 or 5 times a power of ten: at most `most` steps over the range */
+static double nice_step(double range, int most)
+{
+    static const double factors[] = {1, 2, 5, 10};
+    double power = 1;
+    while (power * most > range)
+        power /= 10;
+    while (power * 10 * most < range)
+        power *= 10;
+    for (int i = 0; i < 4; i++)
+        if (factors[i] * power * most >= range)
+            return factors[i] * power;
+    return 10 * power;
+}
+
+struct frame {
+    const struct html_plot *p;
+    double x_scale, y_scale;
+};
+
+static double place_x(const struct frame *f, double x)
+{
+    return LEFT + (x - f->p->x_low) * f->x_scale;
+}
+
+static double place_y(const struct frame *f, double y)
+{
+    double at = HEIGHT - BOTTOM - (y - f->p->y_low) * f->y_scale;
+    return at < TOP ? TOP : at > HEIGHT - BOTTOM ? HEIGHT - BOTTOM : at;
+}
+
+static void draw_axes(struct text *t, const struct frame *f)
+{
+    const struct html_plot *p = f->p;
+    char label[32];
+    double step = nice_step(p->y_high - p->y_low, 5);
+    for (double y = (double)(long long)(p->y_low / step) * step; y <= p->y_high + step / 1e6; y += step) {
+        if (y < p->y_low - step / 1e6)
+            continue;
+        p->y_format(y, label);
+        html_add(t, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT,
+                 HTML_WIDTH - RIGHT, place_y(f, y), place_y(f, y));
+        html_add(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>", LEFT - 6, place_y(f, y) + 4,
+                 label);
+    }
+    step = nice_step(p->x_high - p->x_low, 6);
+    for (double x = (double)(long long)(p->x_low / step) * step; x <= p->x_high + step / 1e6; x += step) {
+        if (x < p->x_low - step / 1e6)
+            continue;
+        p->x_format(x, label);
+        html_add(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>", place_x(f, x),
+                 HEIGHT - BOTTOM + 16, place_x(f, x) > HTML_WIDTH - 40 ? "end" : "middle", label);
+    }
+    html_add(t, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>", LEFT, HTML_WIDTH - RIGHT,
+             HEIGHT - BOTTOM, HEIGHT - BOTTOM);
+    html_add(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>", (LEFT + HTML_WIDTH - RIGHT) / 2,
+             HEIGHT - 6, p->x_name);
+}
+
+static void draw_path(struct text *t, const struct frame *f, const struct html_line *l, bool area)
+{
+    html_add(t, "<path class=\"%s%d\" d=\"", area ? "area a" : "line l", l->color);
+    for (uint32_t i = 0; i < l->count; i++) {
+        double x = place_x(f, l->x[i]), y = place_y(f, l->y[i]);
+        if (i && l->stepped)
+            html_add(t, "H%.1f", x);
+        html_add(t, "%c%.1f %.1f", i ? 'L' : 'M', x, y);
+    }
+    if (area)
+        html_add(t, "V%d H%.1f Z", HEIGHT - BOTTOM, place_x(f, l->x[0]));
+    text_add(t, "\"/>");
+}
+
+void html_plot(struct text *t, const struct html_plot *p)
+{
+    double width = p->x_high > p->x_low ? p->x_high - p->x_low : 1,
+           height = p->y_high > p->y_low ? p->y_high - p->y_low : 1;
+    struct frame f = {p, (HTML_WIDTH - LEFT - RIGHT) / width, (HEIGHT - BOTTOM - TOP) / height};
+    begin(t, p->title, HEIGHT);
+    draw_axes(t, &f);
+    for (uint32_t i = 0; i < p->line_count; i++) {
+        if (p->lines[i].filled && p->lines[i].count)
+            draw_path(t, &f, &p->lines[i], true);
+        if (p->lines[i].count)
+            draw_path(t, &f, &p->lines[i], false);
+    }
+    double above = -100;
+    for (uint32_t i = 0; i < p->rule_count; i++) { /* in falling order: names that would touch move down */
+        const struct html_rule *r = &p->rules[i];
+        double y = place_y(&f, r->y), name = y - 4 < TOP + 8 ? y + 13 : y - 4;
+        if (name < above + 13)
+            name = above + 13;
+        above = name;
+        html_add(t, "<line class=\"rule%s l%d\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
+                 r->strong ? " strong" : "", r->color, LEFT, HTML_WIDTH - RIGHT, y, y);
+        html_add(t, "<text class=\"halo\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+                 HTML_WIDTH - RIGHT - 4, name, r->name);
+    }
+    if (p->mark) {
+        double x = place_x(&f, p->mark_x), y = place_y(&f, p->mark_y);
+        bool right = x > HTML_WIDTH * 0.6;
+        html_add(t, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>", x, y);
+        html_add(t, "<text class=\"halo strong\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
+                 right ? x - 8 : x + 8, y + 18 > HEIGHT - BOTTOM ? y - 8 : y + 16, right ? "end" : "start",
+                 p->mark);
+    }
+    text_add(t, "</svg>");
+}
+
+/* widths of letters are not known here: 6.8 units each at this size, names are kept short */
+static int draw_keys(struct text *t, const struct html_bars *b)
+{
+    double x = 0;
+    int rows = 0;
+    for (uint32_t i = 0; i < b->key_count; i++) {
+        double wide = 32 + 6.8 * (double)strlen(b->keys[i].name);
+        if (i == 0 || x + wide > HTML_WIDTH) {
+            x = 0;
+            rows++;
+        }
+        html_add(t, "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" rx=\"2\"/>",
+                 b->keys[i].pale ? "pale " : "", b->keys[i].color, x, (rows - 1) * KEY + 2);
+        html_add(t, "<text x=\"%.1f\" y=\"%d\">%s</text>", x + 17, (rows - 1) * KEY + 12, b->keys[i].name);
+        x += wide;
+    }
+    return rows * KEY + (rows ? 8 : 0);
+}
+
+static int key_rows(const struct html_bars *b)
+{
+    double x = 0;
+    int rows = 0;
+    for (uint32_t i = 0; i < b->key_count; i++) {
+        double wide = 32 + 6.8 * (double)strlen(b->keys[i].name);
+        if (i == 0 || x + wide > HTML_WIDTH) {
+            x = 0;
+            rows++;
+        }
+        x += wide;
+    }
+    return rows * KEY + (rows ? 8 : 0);
+}
+
+static void draw_bar(struct text *t, const struct html_bar *bar, double y, double scale)
+{
+    html_add(t, "<text class=\"%s\" x=\"0\" y=\"%.1f\">%s</text>", bar->strong ? "strong" : "name", y + 11,
+             bar->name);
+    html_add(t, "<text class=\"%s\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+             bar->strong ? "strong" : "name", HTML_WIDTH, y + 11, bar->note);
+    html_add(t, "<rect class=\"trough\" x=\"0\" y=\"%.1f\" width=\"%d\" height=\"12\" rx=\"2\"/>", y + 16,
+             HTML_WIDTH);
+    double x = 0;
+    for (uint32_t s = 0; s < bar->count; s++) {
+        double wide = bar->segments[s].value * scale;
+        if (wide <= 0)
+            continue;
+        if (x + wide > HTML_WIDTH)
+            wide = HTML_WIDTH - x;
+        html_add(t, "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>",
+                 bar->segments[s].pale ? "pale " : "", bar->segments[s].color, x, y + 16, wide);
+        x += wide;
+    }
+}
+
+void html_bars(struct text *t, const struct html_bars *b)
+{
+    int top = key_rows(b);
+    begin(t, b->title, top + (int)b->count * ROW + 2);
+    draw_keys(t, b);
+    double scale = b->high > 0 ? HTML_WIDTH / b->high : 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        draw_bar(t, &b->bars[i], top + (double)i * ROW, scale);
+    if (b->limit > 0 && b->limit * scale <= HTML_WIDTH)
+        html_add(t, "<line class=\"rule strong l3\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>",
+                 b->limit * scale, b->limit * scale, top, top + (int)b->count * ROW);
+    text_add(t, "</svg>");
+}

@@ -1,0 +1,31 @@
+/* Inside report/: the parts of report.html. */
+#ifndef TOAST_REPORT_REPORT_HTML_H
+#define TOAST_REPORT_REPORT_HTML_H
+
+#include "report/html.h"
+#include "report/report.h"
+
+/* report_html.c cuts tables at so many bytes of page: the whole stays under 2 MB whatever the module is */
+enum { REPORT_HTML_ROOM = 1500000 };
+
+double report_html_cost(struct cost c);
+/* baselines in the order of plans, best first; owned */
+struct report_baseline *report_html_baselines(const struct report *r);
+bool report_html_fits(const struct report *r, const struct price *p);
+
+/* report_html_time.c */
+void report_html_time(const struct report *r, struct text *t);    /* where a step's time goes */
+void report_html_against(const struct report *r, struct text *t); /* this plan and the experts' */
+void report_html_search(const struct report *r, struct text *t);
+void report_html_decisions(const struct report *r, struct text *t);
+void report_html_communication(const struct report *r, struct text *t);
+/* report_html_memory.c */
+void report_html_memory(const struct report *r, struct text *t);
+void report_html_peak(const struct report *r, struct text *t);
+/* report_html_mesh.c: bytes that a device sends over each mesh axis */
+void report_html_mesh(const struct report *r, struct text *t);
+/* report_html_shards.c: which dimension of which tensor over which axis */
+void report_html_shards(const struct report *r, struct text *t);
+void report_html_boundary(const struct report *r, struct text *t); /* every argument and result */
+
+#endif

@@ -1,0 +1,111 @@
+/* report.html: memory of one device over the program, and what is alive where it is highest. */
+#include "report/report_html.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_ROWS = 64 };
+
+void report_html_memory(const struct report *r, struct text *t)
+{
+    uint32_t n = r->timeline_count;
+    char peak[48], bytes[32];
+    if (n == 0)
+        return;
+    double *x = mem_zalloc(n + 1u, sizeof *x), *y = mem_zalloc(n + 1u, sizeof *y);
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        x[i] = (double)i * r->timeline_steps / n;
+        y[i] = (double)r->timeline[i];
+        top = r->timeline[i] > r->timeline[top] ? i : top;
+    }
+    report_bytes(r->price.peak_bytes, bytes);
+    snprintf(peak, sizeof peak, "peak %s", bytes);
+    double limit = (double)r->memory_limit_bytes, high = (limit > y[top] ? limit : y[top]) * 1.06;
+    bool far = limit > 8 * y[top]; /* a limit far above would make the curve a line at the bottom */
+    struct html_rule rule = {"limit", limit, 3, true};
+    struct html_line line = {"alive", x, y, n, 0, true, true};
+    struct html_plot p = {.title = "Memory of one device over the program's steps, with the limit",
+                          .x_name = "steps, in program order",
+                          .x_format = html_format_count,
+                          .y_format = html_format_bytes,
+                          .x_high = r->timeline_steps ? r->timeline_steps : 1,
+                          .y_high = far ? y[top] * 1.15 + 1 : high,
+                          .lines = &line,
+                          .line_count = 1,
+                          .rules = &rule,
+                          .rule_count = !far,
+                          .mark_x = x[top],
+                          .mark_y = y[top],
+                          .mark = peak};
+    struct text svg = {0};
+    html_plot(&svg, &p);
+    report_bytes(r->memory_limit_bytes, bytes);
+    char note[160];
+    snprintf(note, sizeof note, "Bytes alive on one device in each step. The limit is %s%s.", bytes,
+             far ? ", far above what is drawn" : "");
+    html_figure(t, "memory", "Memory over the program", note, &svg);
+    uint32_t rows = n < TABLE_ROWS ? n : TABLE_ROWS;
+    html_details(t, "Numbers", rows);
+    text_add(t, "<table><thead><tr><th class=\"num\">Steps from</th><th class=\"num\">Highest</th><th "
+                "class=\"num\">Of the limit</th></tr>"
+                "</thead><tbody>");
+    for (uint32_t row = 0; row < rows; row++) {
+        int64_t most = 0;
+        for (uint32_t i = row * n / rows; i < (row + 1) * n / rows; i++)
+            most = r->timeline[i] > most ? r->timeline[i] : most;
+        report_bytes(most, bytes);
+        html_add(
+            t, "<tr><td class=\"num\">%.0f</td><td class=\"num\">%s</td><td class=\"num\">%.1f %%</td></tr>",
+            x[row * n / rows], bytes, 100 * (double)most / limit);
+    }
+    text_add(t, "</tbody></table>");
+    html_details_end(t);
+    html_figure_end(t);
+    text_release(&svg);
+    free(x);
+    free(y);
+}
+
+void report_html_peak(const struct report *r, struct text *t)
+{
+    struct html_bar bars[32];
+    struct html_segment segments[32];
+    char names[32][200], notes[32][32];
+    struct html_bars b = {.title = "The largest tensors alive at the peak", .bars = bars};
+    if (r->at_peak_count == 0)
+        return;
+    for (; b.count < r->at_peak_count && b.count < 10; b.count++) {
+        const struct report_tensor *a = &r->at_peak[b.count];
+        snprintf(names[b.count], sizeof names[0], "%.44s  %.30s", a->name, a->type);
+        report_bytes(a->bytes, notes[b.count]);
+        segments[b.count] = (struct html_segment){(double)a->bytes, 4, false};
+        bars[b.count] = (struct html_bar){names[b.count], notes[b.count], &segments[b.count], 1, false};
+        b.high = (double)a->bytes > b.high ? (double)a->bytes : b.high;
+    }
+    struct text svg = {0};
+    char note[120];
+    html_bars(&svg, &b);
+    snprintf(note, sizeof note,
+             "At step %u of %u: what a smaller peak has to begin with. Types are those of the whole tensor.",
+             r->price.peak_step, r->timeline_steps);
+    html_figure(t, "peak", "Alive at the peak", note, &svg);
+    html_details(t, "Numbers and source lines", r->at_peak_count);
+    text_add(t, "<table><thead><tr><th "
+                "class=\"num\">Bytes</th><th>What</th><th>Type</th><th>Where</th></tr></thead><tbody>");
+    for (uint32_t i = 0; i < r->at_peak_count; i++) {
+        const struct report_tensor *a = &r->at_peak[i];
+        char bytes[32];
+        report_bytes(a->bytes, bytes);
+        html_add(t,
+                 "<tr><td class=\"num\">%s</td><td class=\"long\">%s</td><td "
+                 "class=\"long\"><code>%s</code></td><td class=\"long\">"
+                 "<code>%s</code></td></tr>",
+                 bytes, a->name, a->type, a->location);
+    }
+    text_add(t, "</tbody></table>");
+    html_details_end(t);
+    html_figure_end(t);
+    text_release(&svg);
+}

@@ -1,0 +1,161 @@
+/* report.html: the sharding grid. Arguments and results that are named alike up to numbers, of one type and
+ * one sharding, are one row; the rows that hold most bytes come first; the full list follows in a table of
+ * its own. */
+#include "report/report_html.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_ROWS = 28 };
+
+struct kind {
+    const struct report_argument *first;
+    char pattern[120];
+    uint32_t count, order;
+    int64_t bytes;
+};
+
+/* "params/layer_07/wq" -> "params/layer_*\/wq" */
+static void pattern_of(const char *name, char out[120])
+{
+    size_t n = 0;
+    while (*name && n < 118) {
+        if (isdigit((unsigned char)*name)) {
+            out[n++] = '*';
+            while (isdigit((unsigned char)*name))
+                name++;
+        } else {
+            out[n++] = *name++;
+        }
+    }
+    out[n] = 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct kind *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+static struct kind *collect(const struct report *r, uint32_t *count)
+{
+    struct kind *kinds = mem_zalloc(r->argument_count + 1u, sizeof *kinds);
+    *count = 0;
+    for (uint32_t i = 0; i < r->argument_count; i++) {
+        const struct report_argument *a = &r->arguments[i];
+        char pattern[120];
+        uint32_t k = 0;
+        pattern_of(a->name, pattern);
+        while (k < *count &&
+               (kinds[k].first->role != a->role || strcmp(kinds[k].pattern, pattern) != 0 ||
+                strcmp(kinds[k].first->type, a->type) != 0 || strcmp(kinds[k].first->spec, a->spec) != 0))
+            k++;
+        if (k == *count) {
+            kinds[k].first = a;
+            kinds[k].order = k;
+            memcpy(kinds[k].pattern, pattern, sizeof pattern);
+            ++*count;
+        }
+        kinds[k].count++;
+        kinds[k].bytes += a->bytes_per_device;
+    }
+    qsort(kinds, *count, sizeof *kinds, by_bytes);
+    return kinds;
+}
+
+static void write_dim(const struct report *r, const struct report_argument *a, uint32_t d, int64_t size,
+                      struct text *t)
+{
+    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
+    bool cut = d < a->sharding.rank && a->sharding.dims[d].count;
+    html_add(t, "<td class=\"dim%s\"><span class=\"size\">%lld</span>", cut ? " cut" : "", (long long)size);
+    for (uint32_t k = 0; cut && k < a->sharding.dims[d].count; k++)
+        html_add(t, "<span class=\"axis-chip x%d\">%s</span>", a->sharding.dims[d].axes[k],
+                 m->axes[a->sharding.dims[d].axes[k]].name);
+    text_add(t, "</td>");
+}
+
+static void write_kind(const struct report *r, const struct kind *k, uint32_t rank, struct text *t)
+{
+    const struct nda *n = plan_context_nda(evaluator_context(r->evaluator));
+    const struct ir_type *type = ir_value_type(n->program, n->arguments[k->first->index].value);
+    char bytes[32];
+    report_bytes(k->bytes, bytes);
+    html_add(t, "<tr><td class=\"long\">%s", k->count > 1 ? k->pattern : k->first->name);
+    if (k->count > 1)
+        html_add(t, " <span class=\"count\">× %u</span>", k->count);
+    html_add(t, "</td><td>%s</td>", report_role_name(k->first->role));
+    for (uint32_t d = 0; d < rank; d++) {
+        if (type->kind == IR_TYPE_TENSOR && d < type->rank)
+            write_dim(r, k->first, d, ir_type_dims(n->program, type)[d], t);
+        else
+            text_add(t, "<td class=\"dim\"></td>");
+    }
+    html_add(t, "<td class=\"num\">%s</td></tr>", bytes);
+}
+
+void report_html_shards(const struct report *r, struct text *t)
+{
+    const struct nda *n = plan_context_nda(evaluator_context(r->evaluator));
+    uint32_t count, rank = 0;
+    struct kind *kinds = collect(r, &count);
+    for (uint32_t i = 0; i < count && i < SHOWN_ROWS; i++) {
+        const struct ir_type *type = ir_value_type(n->program, n->arguments[kinds[i].first->index].value);
+        if (type->kind == IR_TYPE_TENSOR && type->rank > rank)
+            rank = type->rank;
+    }
+    text_add(t, "<section class=\"card wide\" id=\"shards\"><h2>Sharding</h2><p class=\"muted\">Which "
+                "dimension of which argument is cut over "
+                "which mesh axis. Largest on a device first; numbers in names stand as *.</p><div "
+                "class=\"scroll\" tabindex=\"0\" "
+                "role=\"group\" aria-label=\"Sharding grid\"><table "
+                "class=\"shards\"><thead><tr><th>Arguments</th><th>Role</th>");
+    for (uint32_t d = 0; d < rank; d++)
+        html_add(t, "<th>dim %u</th>", d);
+    text_add(t, "<th class=\"num\">Bytes a device</th></tr></thead><tbody>");
+    for (uint32_t i = 0; i < count && i < SHOWN_ROWS; i++)
+        write_kind(r, &kinds[i], rank, t);
+    text_add(t, "</tbody></table></div>");
+    if (count > SHOWN_ROWS)
+        html_add(t,
+                 "<p class=\"muted\">and %u smaller rows; every argument stands in the table at the end</p>",
+                 count - SHOWN_ROWS);
+    text_add(t, "</section>\n");
+    free(kinds);
+}
+
+static void boundary_table(const char *title, const struct report_argument *list, uint32_t count,
+                           struct text *t)
+{
+    uint32_t i = 0;
+    html_details(t, title, count);
+    text_add(t, "<table><thead><tr><th "
+                "class=\"num\">Nr</th><th>Name</th><th>Role</th><th>Type</th><th>PartitionSpec</th><th "
+                "class=\"num\">Bytes a device</th></tr></thead><tbody>");
+    for (; i < count && t->size < REPORT_HTML_ROOM; i++) {
+        char bytes[32];
+        report_bytes(list[i].bytes_per_device, bytes);
+        html_add(t,
+                 "<tr><td class=\"num\">%u</td><td class=\"long\">%s</td><td>%s</td><td "
+                 "class=\"long\"><code>%s</code></td>",
+                 i, list[i].name, report_role_name(list[i].role), list[i].type);
+        html_add(t, "<td class=\"long\"><code>%s</code></td><td class=\"num\">%s</td></tr>", list[i].spec,
+                 bytes);
+    }
+    text_add(t, "</tbody></table>");
+    if (i < count)
+        html_add(t, "<p class=\"muted\">and %u more in plan.json</p>", count - i);
+    html_details_end(t);
+}
+
+void report_html_boundary(const struct report *r, struct text *t)
+{
+    text_add(t, "<section class=\"card wide\" id=\"boundary\"><h2>Every argument and result</h2>");
+    boundary_table("Arguments", r->arguments, r->argument_count, t);
+    boundary_table("Results", r->results, r->result_count, t);
+    text_add(t, "</section>\n");
+}
