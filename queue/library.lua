@@ -52,12 +52,20 @@ local function count(what, by)
     call('HINCRBY', P .. 'n', what, by or 1)
 end
 
-local function event(job, name, data)
+-- progress: the worker's JSON text as of this event, or nil
+local function event(job, name, data, progress)
     job.ver = int(call('HINCRBY', P .. 'j:' .. job.id, 'ver', 1))
     call('HSET', P .. 'j:' .. job.id, 'updated', int(now_ms()))
-    local fence = job.committing and {'fence', job.committing} or {}   -- of the claim that brought this about
-    call('XADD', P .. 'ev:' .. job.id, 'MAXLEN', '~', EVENTS, '*', 'event', name, 'ver', job.ver, 'data', data or '',
-         unpack(fence))
+    local entry = {'event', name, 'ver', job.ver, 'data', data or ''}
+    if progress and progress ~= '' then
+        entry[#entry + 1] = 'progress'
+        entry[#entry + 1] = progress
+    end
+    if job.committing then   -- fence of the claim that brought this about
+        entry[#entry + 1] = 'fence'
+        entry[#entry + 1] = job.committing
+    end
+    call('XADD', P .. 'ev:' .. job.id, 'MAXLEN', '~', EVENTS, '*', unpack(entry))
 end
 
 local function set_state(job, state)
@@ -341,7 +349,7 @@ local function epoch_commit(keys, args)
     end
     if job.state ~= 'cancelling' then set_state(job, state) end
     start_step(job, tonumber(job.epoch) + 1, kind, tasks, join, wrap)
-    event(job, 'step', kind)
+    event(job, 'step', kind, args[9])
     return {'next', take(job, next_token)}
 end
 

@@ -1,4 +1,5 @@
 /* What the service says about itself: liveness, readiness, metrics, limits, devices, its description. */
+#include "server/follow.h"
 #include "server/internal.h"
 
 #include "api/job.h"
@@ -83,6 +84,7 @@ void handle_metrics(struct exchange *x)
     pool_give(x->server, q);
     metrics_write(x->server->metrics, &t);
     text_printf(&t, "# TYPE toast_redis_up gauge\ntoast_redis_up %d\n", reached);
+    text_printf(&t, "# TYPE toast_event_streams gauge\ntoast_event_streams %zu\n", follow_streams(x->server->follow));
     text_add(&t, "# TYPE toast_jobs gauge\n");
     for (size_t i = 0; i < n.count; i++)
         if (strncmp(n.at[i].name, "jobs:", 5) == 0)

@@ -84,6 +84,12 @@ struct exchange {
     enum queue_role role;           /* what the caller may do; QUEUE_ROLE_NONE on public routes without a key */
     char key_id[QUEUE_KEY_ID_SIZE]; /* "" when no key was used */
     bool begun, replied, close, gzip;
+    bool streaming;                       /* the reply lasts as long as its job */
+    bool waiting;                         /* suspended; again() follows */
+    void (*again)(struct exchange *x);
+    char wait_id[QUEUE_ID_SIZE];          /* what again() shows, with which status */
+    int wait_s, wait_status;              /* wait_s: of Prefer: wait, once it was applied */
+    bool wait_conditional;
     struct body body;
     struct timespec began;
     int status;
@@ -101,6 +107,7 @@ struct server {
     struct metrics *metrics;
     struct watch *watch;
     struct auth *auth;
+    struct follow *follow;
 };
 
 /* ---- pool.c ---- */
@@ -155,6 +162,17 @@ enum error_code multipart_parse(const char *body, size_t size, const char *bound
 /* the boundary of a Content-Type (owned); NULL: none or not valid */
 char *multipart_boundary(const char *content_type);
 
+/* ---- jobs.c ---- */
+/* a job of the exchange's tenant (owned fields). ERROR_NOT_FOUND also for other tenants' jobs. */
+enum error_code job_load(struct exchange *x, const char *id, struct queue_fields *job,
+                         struct error *e) BASE_CHECKED;
+
+/* ---- events.c ---- */
+/* WAIT_BEGUN: the client prefers to wait for the job's end; the exchange is suspended and again(x) answers it. WAIT_OVER: the
+ * job has ended meanwhile: look again. WAIT_NONE: answer now. */
+enum wait_result { WAIT_NONE, WAIT_BEGUN, WAIT_OVER };
+enum wait_result wait_begin(struct exchange *x, const char *id, void (*again)(struct exchange *x));
+
 /* ---- reply.c: exactly one of these per exchange ---- */
 struct header {
     const char *name, *value;
@@ -162,6 +180,9 @@ struct header {
 void reply_json(struct exchange *x, int status, struct text *json, const struct header *extra,
                 size_t count); /* takes json */
 void reply_empty(struct exchange *x, int status, const struct header *extra, size_t count);
+/* any response of the library (taken) */
+void reply_response(struct exchange *x, int status, struct MHD_Response *r, const char *media_type,
+                    const struct header *extra, size_t count);
 void reply_problem(struct exchange *x, const struct error *e);
 /* bytes of a blob with ETag, Range, Content-Digest; name: for Content-Disposition, NULL none */
 void reply_blob(struct exchange *x, const char *digest, const char *media_type, const char *name);

@@ -91,10 +91,10 @@ void job_body(const char *id, const struct queue_fields *job, struct text *out)
     add_progress(out, job);
     add_json(out, "error", queue_field(job, "error"));
     text_printf(out,
-                ",\"links\":{\"self\":\"/v1/jobs/%s\",\"plan\":\"/v1/jobs/%s/plan\",\"artifacts\":\"/v1/jobs/"
+                ",\"links\":{\"self\":\"/v1/jobs/%s\",\"plan\":\"/v1/jobs/%s/plan\",\"events\":\"/v1/jobs/%s/events\",\"artifacts\":\"/v1/jobs/"
                 "%s/artifacts\","
                 "\"cancel\":\"/v1/jobs/%s:cancel\"}}",
-                id, id, id, id);
+                id, id, id, id, id);
 }
 
 static int by_name(const void *a, const void *b)

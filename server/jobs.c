@@ -139,7 +139,7 @@ static enum error_code submit(struct exchange *x, const struct submission *s, ch
     return code == ERROR_CONFLICT ? (e->code = ERROR_TOO_MANY) : code;
 }
 
-static enum error_code load_job(struct exchange *x, const char *id, struct queue_fields *job, struct error *e)
+enum error_code job_load(struct exchange *x, const char *id, struct queue_fields *job, struct error *e)
 {
     if (!queue_id_valid(id))
         return error_set(e, ERROR_NOT_FOUND, "there is no such job");
@@ -153,16 +153,32 @@ static enum error_code load_job(struct exchange *x, const char *id, struct queue
     return code;
 }
 
-/* the job as it is now, with `status` (200, 202) */
+static void show(struct exchange *x, const char *id, int status, bool conditional);
+
+static void show_again(struct exchange *x)
+{
+    show(x, x->wait_id, x->wait_status, x->wait_conditional);
+}
+
+/* the job as it is now, or as it is when the client's Prefer: wait is over, with `status` (200; 202 and not ended) */
 static void show(struct exchange *x, const char *id, int status, bool conditional)
 {
     struct queue_fields job;
     struct error e;
     struct text t = {0};
-    char etag[32], location[64];
-    enum error_code code = load_job(x, id, &job, &e);
+    char etag[32], location[64], waited[16];
+    enum error_code code = job_load(x, id, &job, &e);
     if (code != ERROR_OK) {
         problem(x, code, &e);
+        return;
+    }
+    x->wait_status = status;
+    x->wait_conditional = conditional;
+    enum wait_result wait = job_ended(&job) ? WAIT_NONE : wait_begin(x, id, show_again);
+    if (wait != WAIT_NONE) {
+        queue_fields_release(&job);
+        if (wait == WAIT_OVER)
+            show(x, id, status, conditional);
         return;
     }
     snprintf(etag, sizeof etag, "\"v%lld\"", queue_number(&job, "ver"));
@@ -171,12 +187,17 @@ static void show(struct exchange *x, const char *id, int status, bool conditiona
         return;
     }
     snprintf(location, sizeof location, "/v1/jobs/%s", id);
-    struct header extra[4] = {{"ETag", etag}, {"Cache-Control", "no-cache"}};
+    struct header extra[5] = {{"ETag", etag}, {"Cache-Control", "no-cache"}};
     size_t count = 2;
     if (!job_ended(&job))
         extra[count++] = (struct header){"Retry-After", "1"};
     if (status == 202)
         extra[count++] = (struct header){"Location", location};
+    if (x->wait_s) {
+        snprintf(waited, sizeof waited, "wait=%d", x->wait_s);
+        extra[count++] = (struct header){"Preference-Applied", waited};
+        status = job_ended(&job) ? 200 : status;
+    }
     job_body(id, &job, &t);
     queue_fields_release(&job);
     reply_json(x, status, &t, extra, count);
@@ -212,7 +233,7 @@ void handle_job_cancel(struct exchange *x)
     const char *id = x->params[0];
     request_query(x, "discard", discard, sizeof discard);
     struct queue_fields job = {0};
-    enum error_code code = load_job(x, id, &job, &e); /* the caller's own? */
+    enum error_code code = job_load(x, id, &job, &e); /* the caller's own? */
     queue_fields_release(&job);
     if (code == ERROR_OK) {
         struct queue *q = pool_take(x->server);
@@ -303,7 +324,7 @@ void handle_job_plan(struct exchange *x)
     struct queue_fields job;
     struct error e;
     struct job_artifact a;
-    enum error_code code = load_job(x, x->params[0], &job, &e);
+    enum error_code code = job_load(x, x->params[0], &job, &e);
     if (code == ERROR_OK && !job_artifact(&job, "plan.json", &a))
         code =
             error_set(&e, ERROR_NO_PLAN_YET, "the job has no plan yet; it is %s", queue_field(&job, "state"));
@@ -319,7 +340,7 @@ void handle_artifact_list(struct exchange *x)
     struct queue_fields job;
     struct error e;
     struct text t = {0};
-    enum error_code code = load_job(x, x->params[0], &job, &e);
+    enum error_code code = job_load(x, x->params[0], &job, &e);
     if (code != ERROR_OK) {
         problem(x, code, &e);
         return;
@@ -334,7 +355,7 @@ void handle_artifact_get(struct exchange *x)
     struct queue_fields job = {0};
     struct error e;
     struct job_artifact a;
-    enum error_code code = load_job(x, x->params[0], &job, &e);
+    enum error_code code = job_load(x, x->params[0], &job, &e);
     if (code == ERROR_OK && !job_artifact(&job, x->params[1], &a))
         code = job_ended(&job)
                    ? error_set(&e, ERROR_NOT_FOUND,

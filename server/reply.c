@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-static void send_response(struct exchange *x, int status, struct MHD_Response *r, const char *media_type,
+void reply_response(struct exchange *x, int status, struct MHD_Response *r, const char *media_type,
                           const struct header *extra, size_t count)
 {
     if (media_type)
@@ -32,19 +32,19 @@ void reply_json(struct exchange *x, int status, struct text *json, const struct 
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(json->size, json->at, MHD_RESPMEM_MUST_FREE);
     *json = (struct text){0};
-    send_response(x, status, r, "application/json", extra, count);
+    reply_response(x, status, r, "application/json", extra, count);
 }
 
 void reply_empty(struct exchange *x, int status, const struct header *extra, size_t count)
 {
-    send_response(x, status, MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT), NULL, extra,
+    reply_response(x, status, MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT), NULL, extra,
                   count);
 }
 
 void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size)
 {
     struct header cache = {"Cache-Control", "max-age=300"};
-    send_response(x, 200,
+    reply_response(x, 200,
                   MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY),
                   media_type, &cache, 1);
 }
@@ -67,7 +67,7 @@ void reply_problem(struct exchange *x, const struct error *e)
                                                                  : "Bearer realm=\"toast\""};
     char *json = api_problem_json(e, status, x->path[0] ? x->path : NULL, x->request_id);
     struct MHD_Response *r = MHD_create_response_from_buffer(strlen(json), json, MHD_RESPMEM_MUST_FREE);
-    send_response(x, status, r, "application/problem+json", extra, count);
+    reply_response(x, status, r, "application/problem+json", extra, count);
 }
 
 /* whether a list of entity tags (RFC 9110, weak comparison) names this one */
@@ -182,5 +182,5 @@ void reply_blob(struct exchange *x, const char *digest, const char *media_type, 
         extra[count++] = (struct header){"Content-Digest", content};
     }
     struct MHD_Response *r = MHD_create_response_from_fd_at_offset64(length, fd, from); /* owns fd */
-    send_response(x, partial ? 206 : 200, r, media_type, extra, count);
+    reply_response(x, partial ? 206 : 200, r, media_type, extra, count);
 }

@@ -1,4 +1,5 @@
 /* The daemon: connections to exchanges to handlers; a thread that keeps house once a second. See server.h. */
+#include "server/follow.h"
 #include "server/internal.h"
 
 #include "base/file.h"
@@ -110,11 +111,14 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
         return cut ? MHD_NO : MHD_YES;
     }
     watch_reply(x->watched);
-    if (x->body.error.code != ERROR_OK)
+    if (x->waiting) {
+        x->waiting = false;
+        x->again(x);
+    } else if (x->body.error.code != ERROR_OK)
         reply_problem(x, &x->body.error);
     else
         x->route->handle(x);
-    return x->replied ? MHD_YES : MHD_NO;
+    return x->replied || x->waiting ? MHD_YES : MHD_NO;
 }
 
 /* ---- the address ---- */
@@ -214,6 +218,7 @@ static void drain(struct server *s)
     int listening = MHD_quiesce_daemon(s->daemon);
     if (listening >= 0)
         close(listening);
+    follow_end(s->follow);
     for (int waited = 0; waited < DRAIN_MS && atomic_load(&s->under_way) > 0; waited += 20) {
         struct timespec pause = {0, 20000000};
         nanosleep(&pause, NULL);
@@ -314,6 +319,7 @@ int server_run(const struct server_options *o)
     }
     s.metrics = metrics_create();
     s.watch = watch_create();
+    s.follow = follow_create(&s);
     BASE_CHECK(pthread_create(&keeper, NULL, keep_house, &s) == 0);
     code = start(&s, fd, &e);
     if (code == ERROR_OK)
@@ -326,6 +332,7 @@ int server_run(const struct server_options *o)
         drain(&s);
     atomic_store(&s.stopped, true);
     pthread_join(keeper, NULL);
+    follow_destroy(s.follow);
     watch_destroy(s.watch);
     metrics_destroy(s.metrics);
     release(&s);
