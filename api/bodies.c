@@ -107,3 +107,22 @@ char *api_limits_json(void)
                             API_MAX_JSON_BYTES, "mesh_axes", MESH_MAX_AXES, "devices", MESH_MAX_DEVICES, "constraints",
                             API_MAX_CONSTRAINTS, "header_bytes", 16 << 10, "url_bytes", 8 << 10, "nesting", 256));
 }
+
+enum error_code api_key_parse(const char *json, size_t size, char **key, struct error *e)
+{
+    static const char *const known[] = {"key", NULL};
+    const char *text = NULL;
+    struct json_at root = {0};
+    enum error_code code = json_parse(json, size, 4, &root.value, e);
+    if (code != ERROR_OK)
+        return code;
+    code = json_only(&root, known, e);
+    if (code == ERROR_OK)
+        code = json_text(json_member(&root, "key"), size, &text, e);
+    if (code == ERROR_OK && !text)
+        code = error_set_pointer(e, ERROR_INVALID_REQUEST, "/key", "the key is missing");
+    if (code == ERROR_OK)
+        *key = mem_strdup(text);
+    json_decref(root.value);
+    return code;
+}

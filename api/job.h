@@ -54,6 +54,8 @@ char *api_progress_json(const struct api_job *j, const char *stage, const struct
 char *api_problem_json(const struct error *e, int http_status, const char *instance, const char *request_id);
 /* {"code", "message", "line", "column", "pointer"}: job.error (owned text) */
 char *api_error_json(const struct error *e);
+/* {"key": "..."} -> the key (owned); ERROR_INVALID_JSON, ERROR_INVALID_REQUEST */
+enum error_code api_key_parse(const char *json, size_t size, char **key, struct error *e) BASE_CHECKED;
 /* /v1/devices and /v1/limits bodies (owned text) */
 char *api_devices_json(void);
 char *api_limits_json(void);

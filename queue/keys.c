@@ -108,7 +108,7 @@ enum error_code queue_keys_list(struct queue *q, struct queue_keys *out, struct 
     return ERROR_OK;
 }
 
-static void random_digits(char *out, size_t n)
+void queue_random_digits(char *out, size_t n)
 {
     unsigned char bytes[32];
     BASE_CHECK(n <= sizeof bytes);
@@ -129,8 +129,8 @@ enum error_code queue_key_add(struct queue *q, struct queue_key *key, char text[
     redisReply *r = NULL;
     char secret[33], hex[65];
     clock_gettime(CLOCK_REALTIME, &now);
-    random_digits(key->id, QUEUE_KEY_ID_SIZE - 1);
-    random_digits(secret, sizeof secret - 1);
+    queue_random_digits(key->id, QUEUE_KEY_ID_SIZE - 1);
+    queue_random_digits(secret, sizeof secret - 1);
     snprintf(text, QUEUE_KEY_TEXT_SIZE, "tk_%s_%s", key->id, secret);
     sha256_bytes(text, strlen(text), key->digest);
     sha256_format(key->digest, hex);

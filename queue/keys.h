@@ -22,6 +22,9 @@ enum queue_role queue_role_from_text(const char *text); /* QUEUE_ROLE_NONE: no r
 /* 1 to 63 of a-z 0-9 . _ -, the first a letter or digit */
 bool queue_tenant_valid(const char *tenant);
 
+/* n random base-32 digits (at most 32) and NUL */
+void queue_random_digits(char *out, size_t n);
+
 struct queue_key {
     char id[QUEUE_KEY_ID_SIZE];
     unsigned char digest[32]; /* SHA-256 of the key's text */

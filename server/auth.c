@@ -145,12 +145,26 @@ static void identify(struct exchange *x)
     struct auth *a = x->server->auth;
     const char *given = bearer(x);
     struct queue_key key;
-    if (given && auth_find(a, given, &key)) {
+    if (given ? auth_find(a, given, &key) : session_identify(x, &key)) {
         be(x, &key);
     } else if (!auth_required(a)) {
         snprintf(x->tenant, sizeof x->tenant, "default");
         x->role = QUEUE_ROLE_ADMIN;
     }
+}
+
+/* Who is let in without a key in the request itself (a cookie; no keys at all) might be a browser that obeys
+ * another site's page. */
+static enum error_code check_browser(struct exchange *x, struct error *e)
+{
+    bool writes = strcmp(x->method, "GET") != 0 && strcmp(x->method, "HEAD") != 0;
+    bool ambient = x->csrf[0] || !x->key_id[0];
+    if (writes && ambient && session_from_elsewhere(x))
+        return error_set(e, ERROR_FORBIDDEN, "another site's page may not change anything here");
+    if (writes && x->csrf[0] && !session_csrf_good(x))
+        return error_set(e, ERROR_FORBIDDEN,
+                         "the session's CSRF token is missing (X-CSRF-Token, or csrf= in the query)");
+    return ERROR_OK;
 }
 
 static bool usable(struct auth *a)
@@ -170,7 +184,7 @@ enum error_code auth_check(struct exchange *x, struct error *e)
     if (known)
         identify(x);
     if ((unsigned)x->role >= (unsigned)wanted)
-        return ERROR_OK;
+        return wanted == ACCESS_PUBLIC ? ERROR_OK : check_browser(x, e);
     if (!known)
         return error_set(e, ERROR_UNAVAILABLE, "Redis cannot be reached, so nobody's key can be checked");
     if (x->role != QUEUE_ROLE_NONE)

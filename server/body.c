@@ -85,6 +85,9 @@ enum error_code body_begin(struct exchange *x, struct error *e)
     case BODY_SUBMIT:
         code = begin_submit(x, e);
         break;
+    case BODY_SMALL:
+        b->limit = LIMIT_JSON;
+        break;
     }
     if (code == ERROR_OK && (announced < 0 || (size_t)announced > b->limit))
         return error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", b->limit);

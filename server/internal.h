@@ -30,7 +30,8 @@ enum body_kind {
     BODY_NONE,   /* a body is refused */
     BODY_MODULE, /* streamed into the store, gunzipped on the way */
     BODY_BLOB,   /* the same without a look at the bytes (workers) */
-    BODY_SUBMIT  /* JSON in memory, or multipart/form-data in an unlinked file */
+    BODY_SUBMIT, /* JSON in memory, or multipart/form-data in an unlinked file */
+    BODY_SMALL   /* in memory, any type: forms, small JSON */
 };
 
 /* Who may use a route. A key's role is one of the first four; each may also do what the one before may. */
@@ -83,6 +84,7 @@ struct exchange {
     char tenant[QUEUE_TENANT_SIZE]; /* whose jobs, modules and limits these are; "" when nobody is known */
     enum queue_role role;           /* what the caller may do; QUEUE_ROLE_NONE on public routes without a key */
     char key_id[QUEUE_KEY_ID_SIZE]; /* "" when no key was used */
+    char csrf[65];                  /* the caller is a browser's session: what its writes must carry; else "" */
     bool begun, replied, close, gzip;
     bool streaming;                       /* the reply lasts as long as its job */
     bool waiting;                         /* suspended; again() follows */
@@ -137,6 +139,13 @@ enum error_code auth_check(struct exchange *x, struct error *e) BASE_CHECKED;
 /* the valid key with this text (or with this id and digest); false: none */
 bool auth_find(struct auth *a, const char *text, struct queue_key *out);
 bool auth_find_digest(struct auth *a, const char *id, const unsigned char digest[32], struct queue_key *out);
+
+/* ---- session.c: browsers ---- */
+enum { SESSION_CSRF_SIZE = 65 };
+/* the valid key that the cookie stands for; fills x->csrf */
+bool session_identify(struct exchange *x, struct queue_key *out);
+bool session_csrf_good(struct exchange *x);
+bool session_from_elsewhere(struct exchange *x); /* a browser says that another site's page made this request */
 
 /* ---- body.c ---- */
 enum error_code body_begin(struct exchange *x, struct error *e) BASE_CHECKED;

@@ -202,5 +202,87 @@ def test_start():
         service.close()
 
 
+def test_sessions():
+    service = harness.Service()
+    try:
+        key, other = keys(service, "add", "--tenant", "apples"), keys(service, "add", "--tenant", "bananas")
+        settled(service, key, other)
+        as_json, as_form = {"Content-Type": "application/json"}, {"Content-Type": "application/x-www-form-urlencoded"}
+        for wrong in ("", "x", "a" * 1000000, key[:-1], "\u00e9" * 40):
+            answer, headers, _ = service.request("POST", "/ui/session", json.dumps({"key": wrong}), as_json)
+            assert answer == 401 and "set-cookie" not in headers, wrong[:20]
+        assert service.request("POST", "/ui/session", b"", {})[0] == 401
+        assert service.request("POST", "/ui/session", '{"key": 1}', as_json)[0] == 422
+        assert service.request("POST", "/ui/session", '{"key"', as_json)[0] == 400
+        answer, headers, _ = service.request("POST", "/ui/session", "key=nonsense", as_form)
+        assert answer == 303 and "failed" in headers["location"] and "set-cookie" not in headers
+        answer, headers, _ = service.request("POST", "/ui/session", f"a=b&key={key.replace('_', '%5F')}", as_form)
+        assert answer == 303 and headers["location"] == "/ui", headers
+        answer, headers, _ = service.request("POST", "/ui/session", json.dumps({"key": key}),
+                                             dict(as_json, Origin="https://elsewhere.example"))
+        assert answer == 403
+        answer, headers, _ = service.request("POST", "/ui/session", json.dumps({"key": key}), as_json)
+        assert answer == 204
+        cookie, *attributes = headers["set-cookie"].split("; ")
+        assert {"HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=28800"} == set(attributes), attributes
+        csrf = headers["x-csrf-token"]
+        name, value = cookie.split("=")
+        stored = service.redis_cli("KEYS", "{t}:session:*")
+        assert stored and value not in stored
+        assert 0 < int(service.redis_cli("TTL", stored.split("\n")[0])) <= 28800
+        with_cookie = {"Cookie": cookie}
+        answer, _, data = service.request("GET", "/ui/session", None, with_cookie)
+        assert json.loads(data) == {"tenant": "apples", "role": "submit", "key_id": key[3:11], "csrf": csrf}
+        assert service.request("GET", "/v1/jobs", None, with_cookie)[0] == 200
+        assert service.request("GET", "/v1/jobs", None, {"Cookie": f"{name}={value[:-1]}0"})[0] in (401, 200 if value[-1] == "0" else 401)
+        body, kind = harness.multipart({"request": json.dumps(REQUEST).encode(), "module": MODEL})
+
+        def post(path="/v1/jobs", **more):
+            headers = dict(kind, **with_cookie, **{k.replace("_", "-"): v for k, v in more.items()})
+            return service.request("POST", path, body, headers)[0]
+
+        assert post() == 403
+        assert post(X_CSRF_Token="x") == 403
+        assert post(X_CSRF_Token=csrf, Sec_Fetch_Site="cross-site") == 403
+        assert post(X_CSRF_Token=csrf, Origin="http://elsewhere.example") == 403
+        assert post(X_CSRF_Token=csrf, Origin="null") == 403
+        assert post(X_CSRF_Token=csrf, Origin=f"http://127.0.0.1:{service.port}", Sec_Fetch_Site="same-origin") == 202
+        assert post(f"/v1/jobs?csrf={csrf}") == 202
+        # a key that is given counts, not the cookie beside it
+        answer, _, data = service.request("GET", "/ui/session", None, dict(with_cookie, **bearer(other)))
+        assert json.loads(data)["tenant"] == "bananas"
+        assert service.request("GET", "/v1/jobs", None, dict(with_cookie, **bearer("x")))[0] == 401
+        assert service.request("DELETE", "/ui/session", None, with_cookie)[0] == 403
+        answer, headers, _ = service.request("DELETE", "/ui/session", None, dict(with_cookie, **{"X-CSRF-Token": csrf}))
+        assert answer == 204 and "Max-Age=0" in headers["set-cookie"]
+        assert service.request("GET", "/v1/jobs", None, with_cookie)[0] == 401
+        # a session is no more than its key
+        _, headers, _ = service.request("POST", "/ui/session", None, bearer(other))
+        with_cookie = {"Cookie": headers["set-cookie"].split("; ")[0]}
+        assert service.request("GET", "/v1/jobs", None, with_cookie)[0] == 200
+        keys(service, "revoke", other[3:11])
+        until(lambda: service.request("GET", "/v1/jobs", None, with_cookie)[0] == 401)
+        _, headers, _ = service.request("POST", "/ui/session", None, bearer(key))
+        with_cookie = {"Cookie": headers["set-cookie"].split("; ")[0]}
+        answer, headers, _ = service.request("POST", f"/ui/session/end?csrf={headers['x-csrf-token']}", b"", with_cookie)
+        assert answer == 303 and headers["location"] == "/ui/login"
+        assert service.request("GET", "/v1/jobs", None, with_cookie)[0] == 401
+    finally:
+        service.close()
+
+
+def test_open_and_browsers():
+    """without keys, another site's page in this machine's browser may not change anything"""
+    service = harness.Service()
+    try:
+        body, kind = harness.multipart({"request": json.dumps(REQUEST).encode(), "module": MODEL})
+        for more, expected in (({}, 202), ({"Origin": "http://evil.example"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403),
+                               ({"Origin": f"http://127.0.0.1:{service.port}"}, 202), ({"Sec-Fetch-Site": "none"}, 202)):
+            assert service.request("POST", "/v1/jobs", body, dict(kind, **more))[0] == expected, more
+    finally:
+        service.close()
+
+
 if __name__ == "__main__":
-    harness.main([test_credentials, test_roles, test_rotation_and_expiry, test_tenants_apart, test_start])
+    harness.main([test_credentials, test_roles, test_rotation_and_expiry, test_tenants_apart, test_start, test_sessions,
+                  test_open_and_browsers])
