@@ -1,167 +1,309 @@
 /* bench_cfn_generate: a contest problem to tune and test on, as JSON on standard output.
  *
- *   bench_cfn_generate [--nodes N] [--layers N] [--values N] [--crosscuts] [--tightness X] [--seed N]
+ *   bench_cfn_generate [--nodes N] [--layers N] [--values N] [--kinds N] [--shape
+ * chain|tree|hubs|random|grid]
+ *                      [--crosscuts] [--forbid X] [--node-forbid X] [--tightness X] [--seed N]
  *
- * Layered chains with skip edges, as partitioned training steps have: each layer is a chain of nodes of a few
- * kinds, each kind with its table of resharding costs; every layer begins with a copy of the one before;
- * forward nodes live until their mirror image late in the sequence. --crosscuts forces equal values between
- * copies of a node (10^18 elsewhere). The limit is `tightness` (1.1) times the peak of the assignment of
- * least usage. */
+ * What partitioned training steps look like, in several shapes:
+ *
+ *     chain    layers of nodes in a row with short skips (the contest's kind)
+ *     tree     every node joined to one before it: reductions do the rest
+ *     hubs     a chain, and a few nodes (weights used everywhere) joined to hundreds
+ *     random   three edges for two nodes anywhere: wide, nothing eliminates
+ *     grid     layers side by side, each node joined to its like in the next
+ *
+ * Nodes are of a few kinds, each pair of kinds with its table of resharding costs; every layer is a copy of
+ * the one before; a quarter of the nodes live until their mirror image late in the sequence. --crosscuts
+ * forces equal values between copies of a node (10^18 elsewhere), --forbid puts 10^18 into that share of the
+ * tables' entries and --node-forbid of the nodes' (never where values are equal, nor at the value of least
+ * usage). The limit is `tightness` (1.1) times the peak of the assignment of least usage; 0: none. */
 #include "base/hash.h"
 #include "base/memory.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_KINDS = 64, MAX_VALUES = 200, HUBS = 8 };
+enum form { CHAIN, TREE, HUB, RANDOM, GRID, FORMS };
+static const char *const form_names[] = {"chain", "tree", "hubs", "random", "grid"};
+static const long long forbidden = 1000000000000000000;
+
 struct shape {
-    int nodes, layers, values;
-    double tightness;
+    int nodes, layers, values, kinds;
+    double tightness, forbid, node_forbid;
     int crosscuts;
+    enum form form;
     uint64_t seed;
 };
-
-enum { KINDS = 12, MAX_VALUES = 64 };
-static const long long forbidden = 1000000000000000000;
 
 struct kind {
     int values;
     long long cost[MAX_VALUES], usage[MAX_VALUES];
+    int least; /* the value of least usage */
 };
-
-static struct kind make_kind(struct rng *r, int values)
-{
-    struct kind k = {.values = 1 + (int)rng_below(r, (uint64_t)values)};
-    long long bytes = 1ll << (10 + rng_below(r, 14));
-    for (int a = 0; a < k.values; a++) {
-        long long parts = 1ll << rng_below(r, 5); /* split into 1 to 16: less usage, more cost to gather */
-        k.usage[a] = bytes / parts;
-        k.cost[a] = rng_below(r, 3) ? 0 : bytes * (parts - 1) / 16;
-    }
-    return k;
-}
-
-/* changing the layout moves bytes; the same layout is free */
-static void print_edge(struct rng *r, const struct kind *a, const struct kind *b, uint64_t salt)
-{
-    for (int x = 0; x < a->values; x++)
-        for (int y = 0; y < b->values; y++) {
-            uint64_t h = hash_combine(hash_combine(salt, (uint64_t)x), (uint64_t)y);
-            long long bytes = a->usage[x] > b->usage[y] ? a->usage[x] : b->usage[y];
-            long long cost = h % 3 == 0 ? 0 : bytes * (long long)(1 + h % 7);
-            printf("%s%lld", x || y ? "," : "", cost);
-        }
-    (void)r;
-}
-
-static void print_equal(const struct kind *a)
-{
-    for (int x = 0; x < a->values; x++)
-        for (int y = 0; y < a->values; y++)
-            printf("%s%lld", x || y ? "," : "", x == y ? 0 : forbidden);
-}
 
 struct edge {
     int first, second, equal;
 };
 
-static void print_problem(const struct shape *s)
+struct made {
+    const struct shape *shape;
+    struct rng r;
+    int n, width;
+    int *kind, *lower, *upper;
+    struct kind kinds[MAX_KINDS];
+    VEC(struct edge) edges;
+    struct {
+        char *text; /* of the table between two kinds, or (equal) between a kind and itself */
+        size_t size;
+    } tables[2][MAX_KINDS][MAX_KINDS];
+};
+
+/* ---- what it is made of ---- */
+
+static void make_kind(struct made *m, struct kind *k)
 {
-    struct rng r = {s->seed};
-    int width = s->nodes / s->layers > 2 ? s->nodes / s->layers : 2, n = width * s->layers;
-    struct kind kinds[KINDS];
-    int *kind = mem_zalloc((size_t)n, sizeof *kind), *lower = mem_zalloc((size_t)n, sizeof *lower);
-    int *upper = mem_zalloc((size_t)n, sizeof *upper);
-    long long *change = mem_zalloc((size_t)n * 2 + 2, sizeof *change), peak = 0, usage = 0;
-    VEC(struct edge) edges = {0};
-    for (int k = 0; k < KINDS; k++)
-        kinds[k] = make_kind(&r, s->values);
-    for (int i = 0; i < n; i++) {
-        int in_layer = i % width, mirror = 2 * n - 1 - i;
-        kind[i] = i < width ? (int)rng_below(&r, KINDS) : kind[i - width];
-        lower[i] = i;
-        upper[i] = rng_below(&r, 4) == 0 && i < n ? mirror : i + 1 + (int)rng_below(&r, 8);
-        upper[i] = upper[i] < 2 * n ? upper[i] : 2 * n;
-        if (i > 0)
-            VEC_PUSH(&edges, ((struct edge){i - 1, i, 0}));
-        if (in_layer > 4 && rng_below(&r, 3) == 0)
-            VEC_PUSH(&edges, ((struct edge){i - 2 - (int)rng_below(&r, 3), i, 0}));
-        if (i >= width && s->crosscuts && rng_below(&r, 4))
-            VEC_PUSH(&edges, ((struct edge){i - width, i, 1}));
-        long long least = kinds[kind[i]].usage[0];
-        for (int a = 1; a < kinds[kind[i]].values; a++)
-            least = kinds[kind[i]].usage[a] < least ? kinds[kind[i]].usage[a] : least;
-        change[lower[i]] += least;
-        change[upper[i]] -= least;
+    const struct shape *s = m->shape;
+    k->values = 1 + (int)rng_below(&m->r, (uint64_t)s->values);
+    long long bytes = 1ll << (10 + rng_below(&m->r, 14));
+    k->least = 0;
+    for (int a = 0; a < k->values; a++) {
+        long long parts = 1ll << rng_below(&m->r, 5); /* split into 1 to 16: less usage, dearer to gather */
+        k->usage[a] = bytes / parts;
+        k->cost[a] = rng_below(&m->r, 3) ? 0 : bytes * (parts - 1) / 16;
+        k->least = k->usage[a] < k->usage[k->least] ? a : k->least;
     }
-    for (int t = 0; t <= 2 * n; t++) {
+    for (int a = 0; a < k->values; a++)
+        if (a != k->least && rng_unit(&m->r) < s->node_forbid)
+            k->cost[a] = forbidden;
+}
+
+static void make_nodes(struct made *m)
+{
+    const struct shape *s = m->shape;
+    m->width = s->nodes / s->layers > 2 ? s->nodes / s->layers : 2;
+    m->n = m->width * s->layers;
+    m->kind = mem_zalloc((size_t)m->n, sizeof *m->kind);
+    m->lower = mem_zalloc((size_t)m->n, sizeof *m->lower);
+    m->upper = mem_zalloc((size_t)m->n, sizeof *m->upper);
+    for (int k = 0; k < s->kinds; k++)
+        make_kind(m, &m->kinds[k]);
+    for (int i = 0; i < m->n; i++) {
+        int mirror = 2 * m->n - 1 - i, end = i + 1 + (int)rng_below(&m->r, 8);
+        m->kind[i] = i < m->width ? (int)rng_below(&m->r, (uint64_t)s->kinds) : m->kind[i - m->width];
+        m->lower[i] = i;
+        m->upper[i] = rng_below(&m->r, 4) == 0 ? mirror : end < 2 * m->n ? end : 2 * m->n;
+    }
+}
+
+static void join(struct made *m, int first, int second, int equal)
+{
+    if (first != second)
+        VEC_PUSH(&m->edges, ((struct edge){first, second, equal}));
+}
+
+static void join_node(struct made *m, int i)
+{
+    int in_layer = i % m->width;
+    switch (m->shape->form) {
+    case TREE:
+        join(m, (int)rng_below(&m->r, (uint64_t)i), i, 0);
+        return;
+    case RANDOM:
+        for (int k = 0; k < 1 + (i & 1); k++)
+            join(m, (int)rng_below(&m->r, (uint64_t)i), i, 0);
+        return;
+    case GRID:
+        if (in_layer > 0)
+            join(m, i - 1, i, 0);
+        if (i >= m->width)
+            join(m, i - m->width, i, 0);
+        return;
+    case HUB:
+        if (i >= HUBS && rng_below(&m->r, 4) == 0)
+            join(m, (int)rng_below(&m->r, HUBS), i, 0);
+        break;
+    case CHAIN:
+    case FORMS:
+        break;
+    }
+    join(m, i - 1, i, 0);
+    if (in_layer > 4 && rng_below(&m->r, 3) == 0)
+        join(m, i - 2 - (int)rng_below(&m->r, 3), i, 0);
+}
+
+static void make_edges(struct made *m)
+{
+    for (int i = 1; i < m->n; i++) {
+        join_node(m, i);
+        if (i >= m->width && m->shape->crosscuts && rng_below(&m->r, 4))
+            join(m, i - m->width, i, 1);
+    }
+}
+
+/* the peak of least usages */
+static long long least_peak(const struct made *m)
+{
+    long long *change = mem_zalloc((size_t)m->n * 2 + 2, sizeof *change), peak = 0, usage = 0;
+    for (int i = 0; i < m->n; i++) {
+        const struct kind *k = &m->kinds[m->kind[i]];
+        change[m->lower[i]] += k->usage[k->least];
+        change[m->upper[i]] -= k->usage[k->least];
+    }
+    for (int t = 0; t <= 2 * m->n; t++) {
         usage += change[t];
         peak = usage > peak ? usage : peak;
     }
-    printf("{\"problem\":{\"name\":\"generated-%llu\",\"edges\":{\"nodes\":[", (unsigned long long)s->seed);
-    for (size_t e = 0; e < edges.count; e++)
-        printf("%s[%d,%d]", e ? "," : "", edges.at[e].first, edges.at[e].second);
+    free(change);
+    return peak;
+}
+
+/* ---- as JSON ---- */
+
+/* changing the layout moves bytes; every third change is free */
+static long long table_entry(const struct made *m, const struct kind *a, const struct kind *b, int x, int y,
+                             uint64_t salt)
+{
+    uint64_t h = hash_combine(hash_combine(salt, (uint64_t)x), (uint64_t)y);
+    long long bytes = a->usage[x] > b->usage[y] ? a->usage[x] : b->usage[y];
+    bool allowed = (x == a->least && y == b->least) || x == y;
+    if (!allowed && (double)(h >> 40) < m->shape->forbid * (double)(1 << 24))
+        return forbidden;
+    return h % 3 == 0 ? 0 : bytes * (long long)(1 + h % 7);
+}
+
+static void print_table(struct made *m, const struct edge *e)
+{
+    int a = m->kind[e->first], b = m->kind[e->second];
+    if (!m->tables[e->equal][a][b].text) {
+        FILE *f = open_memstream(&m->tables[e->equal][a][b].text, &m->tables[e->equal][a][b].size);
+        for (int x = 0; x < m->kinds[a].values; x++)
+            for (int y = 0; y < m->kinds[b].values; y++)
+                fprintf(f, "%s%lld", x || y ? "," : "",
+                        e->equal ? (x == y ? 0 : forbidden)
+                                 : table_entry(m, &m->kinds[a], &m->kinds[b], x, y,
+                                               hash_combine((uint64_t)a, (uint64_t)b)));
+        fclose(f);
+    }
+    fwrite(m->tables[e->equal][a][b].text, 1, m->tables[e->equal][a][b].size, stdout);
+}
+
+static void print_edges(struct made *m)
+{
+    printf("{\"problem\":{\"name\":\"generated-%s-%llu\",\"edges\":{\"nodes\":[", form_names[m->shape->form],
+           (unsigned long long)m->shape->seed);
+    for (size_t e = 0; e < m->edges.count; e++)
+        printf("%s[%d,%d]", e ? "," : "", m->edges.at[e].first, m->edges.at[e].second);
     printf("],\"costs\":[");
-    for (size_t e = 0; e < edges.count; e++) {
-        const struct edge *at = &edges.at[e];
+    for (size_t e = 0; e < m->edges.count; e++) {
         printf(e ? ",[" : "[");
-        if (at->equal)
-            print_equal(&kinds[kind[at->first]]);
-        else
-            print_edge(&r, &kinds[kind[at->first]], &kinds[kind[at->second]],
-                       hash_combine((uint64_t)kind[at->first], (uint64_t)kind[at->second]));
+        print_table(m, &m->edges.at[e]);
         printf("]");
     }
-    printf("]},\"nodes\":{\"intervals\":[");
-    for (int i = 0; i < n; i++)
-        printf("%s[%d,%d]", i ? "," : "", lower[i], upper[i]);
-#define LISTS(field)                                                                                         \
-    for (int i = 0; i < n; i++)                                                                              \
-        for (int a = 0; a < kinds[kind[i]].values; a++)                                                      \
-            printf("%s%lld%s",                                                                               \
-                   a   ? ","                                                                                 \
-                   : i ? ",["                                                                                \
-                       : "[",                                                                                \
-                   kinds[kind[i]].field[a], a + 1 == kinds[kind[i]].values ? "]" : "");
-    printf("],\"costs\":[");
-    LISTS(cost)
-    printf("],\"usages\":[");
-    LISTS(usage)
-#undef LISTS
-    printf("]},\"usage_limit\":%lld}}\n", (long long)(s->tightness * (double)peak));
-    VEC_FREE(&edges);
-    free(kind);
-    free(lower);
-    free(upper);
-    free(change);
+    printf("]},");
+}
+
+static void print_lists(const struct made *m, const char *name, bool usage)
+{
+    printf("\"%s\":[", name);
+    for (int i = 0; i < m->n; i++) {
+        const struct kind *k = &m->kinds[m->kind[i]];
+        printf(i ? ",[" : "[");
+        for (int a = 0; a < k->values; a++)
+            printf(a ? ",%lld" : "%lld", usage ? k->usage[a] : k->cost[a]);
+        printf("]");
+    }
+    printf("]");
+}
+
+static void print_problem(const struct shape *s)
+{
+    struct made *m = mem_zalloc(1, sizeof *m);
+    m->shape = s;
+    m->r = (struct rng){s->seed};
+    make_nodes(m);
+    make_edges(m);
+    print_edges(m);
+    printf("\"nodes\":{\"intervals\":[");
+    for (int i = 0; i < m->n; i++)
+        printf("%s[%d,%d]", i ? "," : "", m->lower[i], m->upper[i]);
+    printf("],");
+    print_lists(m, "costs", false);
+    printf(",");
+    print_lists(m, "usages", true);
+    printf("}");
+    if (s->tightness > 0)
+        printf(",\"usage_limit\":%lld", (long long)(s->tightness * (double)least_peak(m)));
+    printf("}}\n");
+    for (int k = 0; k < 2 * MAX_KINDS * MAX_KINDS; k++)
+        free((&m->tables[0][0][0])[k].text);
+    VEC_FREE(&m->edges);
+    free(m->kind);
+    free(m->lower);
+    free(m->upper);
+    free(m);
+}
+
+/* ---- the command line ---- */
+
+static int parse_shape(const char *name, struct shape *s)
+{
+    for (int f = 0; f < FORMS; f++)
+        if (strcmp(name, form_names[f]) == 0) {
+            s->form = (enum form)f;
+            return 1;
+        }
+    return 0;
+}
+
+static int parse_option(const char *name, double x, struct shape *s)
+{
+    const struct {
+        const char *name;
+        double least, most;
+        int *whole;
+        double *real;
+    } options[] = {
+        {"--nodes", 2, 1e6, &s->nodes, NULL},           {"--layers", 1, 1e5, &s->layers, NULL},
+        {"--values", 1, MAX_VALUES, &s->values, NULL},  {"--kinds", 1, MAX_KINDS, &s->kinds, NULL},
+        {"--tightness", 0, 100, NULL, &s->tightness},   {"--forbid", 0, 1, NULL, &s->forbid},
+        {"--node-forbid", 0, 1, NULL, &s->node_forbid},
+    };
+    for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+        if (strcmp(name, options[k].name) || !(x >= options[k].least && x <= options[k].most))
+            continue;
+        if (options[k].whole)
+            *options[k].whole = (int)x;
+        else
+            *options[k].real = x;
+        return 1;
+    }
+    if (strcmp(name, "--seed") || x < 0)
+        return 0;
+    s->seed = (uint64_t)x;
+    return 1;
 }
 
 int main(int argc, char **argv)
 {
-    struct shape s = {.nodes = 2000, .layers = 20, .values = 10, .tightness = 1.1, .seed = 1};
+    struct shape s = {.nodes = 2000, .layers = 20, .values = 10, .kinds = 12, .tightness = 1.1, .seed = 1};
     for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--crosscuts") == 0) {
             s.crosscuts = 1;
             continue;
         }
-        double x = i + 1 < argc ? atof(argv[i + 1]) : -1;
-        if (strcmp(argv[i], "--nodes") == 0 && x >= 2 && x <= 1e6)
-            s.nodes = (int)x;
-        else if (strcmp(argv[i], "--layers") == 0 && x >= 1 && x <= 1e5)
-            s.layers = (int)x;
-        else if (strcmp(argv[i], "--values") == 0 && x >= 1 && x <= MAX_VALUES)
-            s.values = (int)x;
-        else if (strcmp(argv[i], "--tightness") == 0 && x >= 1 && x < 100)
-            s.tightness = x;
-        else if (strcmp(argv[i], "--seed") == 0 && x >= 0)
-            s.seed = (uint64_t)x;
-        else
+        if (!(strcmp(argv[i], "--shape") == 0 ? parse_shape(value, &s)
+                                              : parse_option(argv[i], *value ? atof(value) : -1, &s)))
             return fprintf(stderr,
-                           "usage: bench_cfn_generate [--nodes N] [--layers N] [--values N] [--crosscuts] "
-                           "[--tightness X] [--seed N]\n"),
+                           "usage: bench_cfn_generate [--nodes N] [--layers N] [--values N] [--kinds N] "
+                           "[--shape chain|tree|hubs|random|grid] [--crosscuts] [--forbid X] "
+                           "[--node-forbid X] [--tightness X] [--seed N]\n"),
                    2;
         i++;
     }
     print_problem(&s);
-    return 0;
+    return ferror(stdout) != 0;
 }

@@ -54,7 +54,7 @@ void cfn_crossover(struct cfn_worker *w, const struct cfn_point *x, const struct
         if (w->seen[start] != w->seen_now)
             try_part(w, y, part_of(w, y, start));
     }
-    if (w->state.at.forbidden || !cfn_repair(&w->state, w->profile))
+    if (w->state.at.forbidden || !cfn_repair(&w->state))
         return;
     cfn_polish(&w->state);
     cfn_worker_record(w, &w->state.at);

@@ -3,7 +3,15 @@
 #include <stdlib.h>
 
 static const size_t max_work = (size_t)1
-                               << 23; /* pairs times rows: beyond it the search gains more from the time */
+                               << 26; /* pairs times rows; most pairs are turned down by their sums alone */
+
+/* Least entries of every row, by link and value, and each value's unary cost with all of them. That sum is a
+ * lower bound on what the value costs, and a difference of two bounds a loss from below: at the neighbour's
+ * value where a is cheapest, b costs at least its own least entry. */
+struct rows {
+    int64_t *least; /* [link * size + value] */
+    int64_t *sum;   /* by value */
+};
 
 static bool uses_no_more(const struct cfn_super *s, int32_t b, int32_t a)
 {
@@ -13,12 +21,51 @@ static bool uses_no_more(const struct cfn_super *s, int32_t b, int32_t a)
     return true;
 }
 
-/* the most that b can cost more than a over one link; CFN_INFINITE when b forbids what a allows */
-static int64_t worst_loss(const struct cfn_view *v, int32_t b, int32_t a)
+static int64_t least_of_row(const struct cfn_view *v, int32_t a)
+{
+    int64_t least = CFN_INFINITE;
+    for (int32_t y = 0; y < v->size; y++) {
+        int64_t c = v->at[(size_t)a * v->own + (size_t)y * v->step];
+        least = c < least ? c : least;
+    }
+    return least;
+}
+
+/* false when a value is infinite, or has a row without support: consistency first */
+static bool rows_init(const struct cfn_network *n, int32_t node, struct rows *r)
+{
+    const struct cfn_super *s = &n->nodes[node];
+    bool supported = true;
+    r->least = mem_alloc((s->links.count + 1) * (size_t)s->size * sizeof *r->least);
+    r->sum = mem_alloc((size_t)s->size * sizeof *r->sum);
+    for (int32_t a = 0; a < s->size; a++)
+        r->sum[a] = s->unary[a];
+    for (size_t i = 0; i < s->links.count; i++) {
+        struct cfn_view v = cfn_network_view(n, node, s->links.at[i]);
+        for (int32_t a = 0; a < s->size; a++) {
+            int64_t least = least_of_row(&v, a);
+            r->least[i * (size_t)s->size + (size_t)a] = least;
+            r->sum[a] = cfn_add(r->sum[a], least);
+        }
+    }
+    for (int32_t a = 0; a < s->size; a++)
+        supported = supported && !cfn_infinite(r->sum[a]);
+    return supported;
+}
+
+static void rows_release(struct rows *r)
+{
+    free(r->least);
+    free(r->sum);
+}
+
+/* the most that b can cost more than a over one link; more than `most` when b forbids what a allows, or as
+ * soon as that is certain */
+static int64_t worst_loss(const struct cfn_view *v, int32_t b, int32_t a, int64_t most)
 {
     int64_t worst = -CFN_INFINITE;
     const int64_t *row_a = v->at + (size_t)a * v->own, *row_b = v->at + (size_t)b * v->own;
-    for (int32_t y = 0; y < v->size; y++) {
+    for (int32_t y = 0; y < v->size && worst <= most; y++) {
         int64_t cost_a = row_a[(size_t)y * v->step], cost_b = row_b[(size_t)y * v->step];
         if (cfn_infinite(cost_a))
             continue;
@@ -29,18 +76,17 @@ static int64_t worst_loss(const struct cfn_view *v, int32_t b, int32_t a)
     return worst;
 }
 
-static bool never_worse(const struct cfn_network *n, int32_t node, int32_t b, int32_t a)
+static bool never_worse(const struct cfn_network *n, int32_t node, const struct rows *r, int32_t b, int32_t a)
 {
     const struct cfn_super *s = &n->nodes[node];
-    int64_t loss = s->unary[b] - s->unary[a];
-    if (!uses_no_more(s, b, a))
+    int64_t loss = r->sum[b] - r->sum[a]; /* links not yet looked at: by their least entries */
+    if (loss > 0 || !uses_no_more(s, b, a))
         return false;
-    for (size_t i = 0; i < s->links.count; i++) {
+    for (size_t i = 0; i < s->links.count && loss <= 0; i++) {
         struct cfn_view v = cfn_network_view(n, node, s->links.at[i]);
-        int64_t worst = worst_loss(&v, b, a);
-        if (worst == CFN_INFINITE || worst == -CFN_INFINITE)
-            return false; /* the latter: a has no support; consistency will drop it */
-        loss += worst;
+        const int64_t *least = r->least + i * (size_t)s->size;
+        loss -= least[b] - least[a];
+        loss = cfn_add(loss, worst_loss(&v, b, a, -loss));
     }
     return loss <= 0;
 }
@@ -53,23 +99,21 @@ bool cfn_dominate_node(struct cfn_network *n, int32_t node)
         work += (size_t)cfn_network_view(n, node, s->links.at[i]).size;
     if (s->size < 2 || work * (size_t)s->size * (size_t)s->size > max_work)
         return false;
+    struct rows rows;
     int32_t *kept = mem_alloc((size_t)s->size * sizeof *kept), count = 0;
     bool *gone = mem_zalloc((size_t)s->size, sizeof *gone);
-    for (int32_t a = 0; a < s->size; a++)
-        if (cfn_infinite(s->unary[a]))
-            goto out; /* consistency first */
-    for (int32_t a = s->size; a-- > 0;)
-        for (int32_t b = 0; b < s->size && !gone[a]; b++)
-            gone[a] = b != a && !gone[b] && never_worse(n, node, b, a);
+    if (rows_init(n, node, &rows))
+        for (int32_t a = s->size; a-- > 0;)
+            for (int32_t b = 0; b < s->size && !gone[a]; b++)
+                gone[a] = b != a && !gone[b] && never_worse(n, node, &rows, b, a);
     for (int32_t a = 0; a < s->size; a++)
         if (!gone[a])
             kept[count++] = a;
-    if (count < s->size)
+    bool dropped = count < s->size;
+    if (dropped)
         cfn_network_keep(n, node, kept, count);
-    else
-        count = 0;
-out:
+    rows_release(&rows);
     free(kept);
     free(gone);
-    return count > 0;
+    return dropped;
 }

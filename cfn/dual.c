@@ -4,24 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { START_PASSES = 60, START_MOVES = 30, SIGN_STEPS = 40, MAX_MOVES = 8, END_PASSES = 4 };
-static const double least_theta = 0.1;               /* where phases are short there are many rounds */
-static const double clip_up = 0.3, clip_down = -0.1; /* of violations relative to the limit */
-
-/* whole-network forest moves until few values change; x and its cost are brought up to date */
-static void improve_point(struct cfn_worker *w, int most)
-{
-    const struct cfn_model *m = w->m;
-    for (int k = 0; k < most; k++) {
-        int32_t changes = cfn_forest_move(&w->forest, &w->rng, w->all, m->node_count, w->unary, 0, w->x.value,
-                                          w->changed, NULL);
-        if (changes <= m->node_count / 200 && k)
-            break;
-    }
-    cfn_point_evaluate(m, &w->x, w->profile);
-    w->work += m->forest_work + (uint64_t)m->time_count * 2;
-    cfn_worker_spend(w);
-}
+enum {
+    START_PASSES = 60,
+    START_MOVES = 30,
+    SIGN_STEPS = 40,
+    MAX_MOVES = 8,
+    FEW_MOVES = 2,
+    ENOUGH_STEPS = 80,
+    LEVEL_STEPS = 6,
+    END_PASSES = 4
+};
+static const double first_level = 0.02, least_level = 0.02; /* of the answer's cost; of the gap */
+static const double clip_up = 0.3, clip_down = -0.1;        /* of violations relative to the limit */
 
 static double pass(struct cfn_worker *w, int passes)
 {
@@ -53,12 +47,12 @@ static bool promising(const struct cfn_worker *w, int step)
 
 void cfn_dual_start(struct cfn_worker *w)
 {
-    for (int k = 0; k < START_PASSES && !cfn_worker_done(w); k += 4)
-        w->best_estimate = pass(w, 4);
+    for (int k = 0; k < START_PASSES && (k == 0 || !cfn_worker_done(w)); k++)
+        w->best_estimate = pass(w, 1);
     certify(w);
     cfn_trws_round(&w->trws, w->x.value);
     cfn_price_unary(w->m, w->trws.prices, 1, w->unary);
-    improve_point(w, START_MOVES);
+    cfn_worker_improve(w, START_MOVES);
     if (promising(w, 0))
         cfn_worker_finish(w, &w->x);
 }
@@ -114,16 +108,23 @@ static void step_by_sign(struct cfn_worker *w, const double *g, double first_rat
     }
 }
 
-static void step_polyak(struct cfn_worker *w, const double *g, double length, double theta, double gap)
+/* from the best multipliers, not from the last ones: a step too far costs one step (Barahona and Anbil's
+ * volume algorithm) */
+static void step_from_best(struct cfn_worker *w, const double *g, double length, double level)
 {
-    double limit = w->m->limit > 0 ? (double)w->m->limit : 1, step = theta * gap / (length + 1e-5);
+    double limit = w->m->limit > 0 ? (double)w->m->limit : 1, step = level / (length + 1e-5);
     for (int32_t t = 0; t < w->m->time_count; t++) {
-        w->lambda[t] += step * g[t] / limit;
+        w->lambda[t] = w->best_lambda[t] + step * g[t] / limit;
         w->lambda[t] = w->lambda[t] > 0 ? w->lambda[t] : 0;
     }
 }
 
-static void one_step(struct cfn_worker *w, int passes, int step)
+double cfn_dual_step_work(const struct cfn_model *m)
+{
+    return 3.0 * (double)m->table_work + FEW_MOVES * (double)m->forest_work;
+}
+
+static void one_step(struct cfn_worker *w, int passes, int moves, int step)
 {
     const struct cfn_model *m = w->m;
     cfn_trws_price(&w->trws, w->lambda);
@@ -135,7 +136,7 @@ static void one_step(struct cfn_worker *w, int passes, int step)
     cfn_trws_round(&w->trws, w->x.value);
     cfn_price_unary(m, w->trws.prices, 1, w->unary);
     w->work += m->value_count + m->first_item[m->node_count] * 16ull;
-    improve_point(w, MAX_MOVES);
+    cfn_worker_improve(w, moves);
     for (int32_t t = 0; t < m->time_count; t++)
         w->average[t] = keep * w->average[t] + (1 - keep) * (double)w->profile[t];
     if (promising(w, step))
@@ -149,31 +150,48 @@ static double likely_cost(const struct cfn_worker *w)
     return w->best_estimate > 0 && best > most ? most : best;
 }
 
+/* How far above the best bound steps aim: further while the bound rises, nearer when it has not for a while,
+ * never beyond the best answer nor a fifth of it. */
+static double level(struct cfn_worker *w, double best)
+{
+    double gap = best - w->best_estimate, most = 0.2 * fabs(best);
+    gap = gap > most ? most : gap < 1 ? 1 : gap;
+    if (!(w->level > 0))
+        w->level = first_level * fabs(best);
+    if (w->best_estimate > w->level_estimate) {
+        w->level *= 1.2;
+        w->level_steps = 0;
+    } else if (++w->level_steps % LEVEL_STEPS == 0) {
+        w->level *= 0.6;
+    }
+    w->level_estimate = w->best_estimate;
+    w->level = w->level > gap ? gap : w->level < least_level * gap ? least_level * gap : w->level;
+    return w->level;
+}
+
 void cfn_dual_phase(struct cfn_worker *w, int round)
 {
     const struct cfn_model *m = w->m;
-    double *g = mem_zalloc((size_t)m->time_count + 1, sizeof *g), theta0 = 0.4;
-    uint64_t begin = w->work, length = w->phase_end > begin ? w->phase_end - begin : 1;
-    for (int k = 0; k < round && theta0 > least_theta; k++)
-        theta0 *= 0.75;
+    double *g = mem_zalloc((size_t)m->time_count + 1, sizeof *g);
+    uint64_t length = w->phase_end > w->work ? w->phase_end - w->work : 1;
+    bool cheap = (double)length < ENOUGH_STEPS * cfn_dual_step_work(m);
     memcpy(w->lambda, w->best_lambda, (size_t)m->time_count * sizeof *w->lambda);
     for (int step = 0; !cfn_worker_done(w); step++) {
-        one_step(w, (round + w->number) % 2 ? 4 : 1, step);
-        double size = subgradient(w, g), share = (double)(w->work - begin) / (double)length;
-        double best = likely_cost(w);
-        double gap = best - w->best_estimate, most = 0.2 * fabs(best);
-        gap = gap > most ? most : gap < 1 ? 1 : gap;
+        one_step(w, cheap || (round + w->number) % 2 == 0 ? 1 : 4, cheap ? FEW_MOVES : MAX_MOVES, step);
+        double size = subgradient(w, g), best = likely_cost(w);
         if (size <= 0 && step > 0)
             break; /* nothing to move: without usage limits in force */
         if (w->sign_steps < SIGN_STEPS) {
             w->sign_steps++;
             step_by_sign(w, g, 0.02 * fabs(best));
         } else {
-            step_polyak(w, g, size, theta0 / (1 + 99 * share * share), gap);
+            step_from_best(w, g, size, 0.5 * level(w, best));
         }
     }
-    cfn_trws_price(&w->trws, w->best_lambda);
-    pass(w, END_PASSES);
-    certify(w);
+    if (!w->stopped || w->bound == INT64_MIN) { /* otherwise there is no time for a little more bound */
+        cfn_trws_price(&w->trws, w->best_lambda);
+        pass(w, END_PASSES);
+        certify(w);
+    }
     free(g);
 }

@@ -10,8 +10,10 @@
 
 /* passes at lambda = 0, then forest moves: first bound, first point */
 void cfn_dual_start(struct cfn_worker *w);
-/* until the phase ends; a worker's first steps are by sign, rounds shrink the others. Starts from and leaves
- * w->best_lambda; certifies its bound. */
+/* until the phase ends; a worker's first steps are by sign, later ones go from the best multipliers. Starts
+ * from and leaves w->best_lambda; certifies its bound. */
 void cfn_dual_phase(struct cfn_worker *w, int round);
+/* table entries that a step of the cheap kind touches, with its share of the phase's end */
+double cfn_dual_step_work(const struct cfn_model *m);
 
 #endif

@@ -1,21 +1,20 @@
 #include "cfn/repair.h"
 
-enum { MAX_FLIPS = 400, MAX_PASSES = 4 };
+enum { LEAST_FLIPS = 400, MAX_PASSES = 4, BATCH = 48, ASK = 64 };
 
-static int64_t use_at(const struct cfn_model *m, int32_t i, int32_t a, int32_t t)
+struct flip {
+    int32_t node, value;
+    double score; /* cost per unit of usage taken off, where more than the excess does not count */
+};
+
+/* usage at time t that going from one value to another takes off */
+static int64_t relief(const struct cfn_model *m, int32_t i, int32_t from, int32_t to, int32_t t)
 {
-    int64_t use = 0;
+    int64_t less = 0;
     for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
         if (m->items[k].left <= t && t < m->items[k].right)
-            use += m->items[k].use[a];
-    return use;
-}
-
-static void flip(struct cfn_state *s, int32_t node, int32_t a)
-{
-    int32_t old = s->at.value[node];
-    s->at.value[node] = a;
-    cfn_state_commit(s, &node, &old, 1);
+            less += m->items[k].use[from] - m->items[k].use[to];
+    return less;
 }
 
 static bool covers(const struct cfn_model *m, int32_t i, int32_t t)
@@ -26,50 +25,78 @@ static bool covers(const struct cfn_model *m, int32_t i, int32_t t)
     return false;
 }
 
-/* the flip of least cost per unit taken off time t; false when there is none */
-static bool best_relief(struct cfn_state *s, int32_t t, int64_t excess, int32_t *node, int32_t *value)
+/* ---- repair ---- */
+
+/* false when the flip takes nothing off, or uses what is forbidden */
+static bool score_flip(struct cfn_state *s, int32_t t, int64_t excess, struct flip *f)
 {
     const struct cfn_model *m = s->m;
-    double best = 0;
-    bool found = false;
-    for (int32_t i = 0; i < m->node_count; i++) {
-        if (!covers(m, i, t))
-            continue;
-        int64_t now = use_at(m, i, s->at.value[i], t);
-        for (int32_t a = 0; a < m->size[i]; a++) {
-            int64_t less = now - use_at(m, i, a, t);
-            int32_t forbidden;
-            if (less <= 0)
-                continue;
-            s->work += 8 * (m->first_arc[i + 1] - m->first_arc[i]);
-            double score = (double)cfn_point_flip_cost(m, &s->at, i, a, &forbidden) /
-                           (double)(less < excess ? less : excess);
-            if (forbidden > 0 || (found && score >= best))
-                continue;
-            found = true;
-            best = score;
-            *node = i;
-            *value = a;
-        }
-    }
-    s->work += m->first_item[m->node_count];
-    return found;
+    int64_t less = relief(m, f->node, s->at.value[f->node], f->value, t);
+    int32_t forbidden;
+    if (less <= 0)
+        return false;
+    s->work += 8 * (m->first_arc[f->node + 1] - m->first_arc[f->node]);
+    f->score = (double)cfn_point_flip_cost(m, &s->at, f->node, f->value, &forbidden) /
+               (double)(less < excess ? less : excess);
+    return forbidden <= 0;
 }
 
-bool cfn_repair(struct cfn_state *s, int64_t *profile)
+/* the best flips at time t, one a node, ascending score */
+static int best_flips(struct cfn_state *s, int32_t t, int64_t excess, struct flip *out)
 {
     const struct cfn_model *m = s->m;
-    for (int flips = 0; s->at.worst > 0; flips++) {
-        int32_t t = 0, node = 0, value = 0;
-        cfn_state_profile(s, profile);
-        for (int32_t k = 1; k < m->time_count; k++)
-            t = profile[k] > profile[t] ? k : t;
-        if (flips == MAX_FLIPS || !best_relief(s, t, profile[t] - m->limit, &node, &value))
-            return false;
-        flip(s, node, value);
+    int count = 0;
+    for (int32_t i = 0; i < m->node_count; i++) {
+        struct flip best = {.node = -1};
+        if (!covers(m, i, t))
+            continue;
+        for (int32_t a = 0; a < m->size[i]; a++) {
+            struct flip f = {i, a, 0};
+            if (score_flip(s, t, excess, &f) && (best.node < 0 || f.score < best.score))
+                best = f;
+        }
+        if (best.node < 0 || (count == BATCH && out[count - 1].score <= best.score))
+            continue;
+        int at = count < BATCH ? count++ : BATCH - 1;
+        for (; at > 0 && out[at - 1].score > best.score; at--)
+            out[at] = out[at - 1];
+        out[at] = best;
     }
-    return true;
+    s->work += (uint64_t)m->node_count + 4ull * m->first_item[m->node_count];
+    return count;
 }
+
+/* flips at time t until it is within the limit or the batch is used up; returns how many */
+static int relieve(struct cfn_state *s, int32_t t)
+{
+    struct flip batch[BATCH];
+    int64_t limit = s->m->limit, usage = cfn_usage_at(&s->usage, t);
+    int count = best_flips(s, t, usage - limit, batch), flips = 0;
+    for (int k = 0; k < count && usage > limit; k++) {
+        struct flip now = batch[k]; /* earlier flips may have changed its worth */
+        if (!score_flip(s, t, usage - limit, &now) ||
+            (k > 0 && now.score > batch[count - 1].score && now.score > 0))
+            continue;
+        cfn_state_move(s, now.node, now.value);
+        usage = cfn_usage_at(&s->usage, t);
+        flips++;
+    }
+    return flips;
+}
+
+bool cfn_repair(struct cfn_state *s)
+{
+    int left = LEAST_FLIPS + s->m->node_count / 8, flips = 1;
+    if (s->at.worst > 0)
+        cfn_state_sync(s);
+    while (s->at.worst > 0 && left > 0 && flips > 0 && !(s->stop && s->stop(s->user))) {
+        flips = relieve(s, cfn_usage_worst_time(&s->usage));
+        left -= flips;
+    }
+    return s->at.worst <= 0;
+}
+
+/* ---- polish ---- */
 
 static bool improve_node(struct cfn_state *s, int32_t i)
 {
@@ -77,22 +104,18 @@ static bool improve_node(struct cfn_state *s, int32_t i)
     int64_t best = 0;
     int32_t value = -1;
     for (int32_t a = 0; a < m->size[i]; a++) {
-        int32_t forbidden, old = s->at.value[i];
-        if (a == old)
+        int32_t forbidden;
+        if (a == s->at.value[i])
             continue;
         int64_t change = cfn_point_flip_cost(m, &s->at, i, a, &forbidden);
-        if (change >= best || forbidden > 0)
+        if (change >= best || forbidden > 0 || !cfn_state_fits(s, i, a))
             continue;
-        flip(s, i, a); /* does it fit? */
-        if (s->at.worst <= 0) {
-            best = change;
-            value = a;
-        }
-        cfn_state_revert(s, &i, &old, 1);
+        best = change;
+        value = a;
     }
     s->work += (uint64_t)m->size[i] * (m->first_arc[i + 1] - m->first_arc[i]);
     if (value >= 0)
-        flip(s, i, value);
+        cfn_state_move(s, i, value);
     return value >= 0;
 }
 
@@ -101,7 +124,10 @@ void cfn_polish(struct cfn_state *s)
     bool any = true;
     for (int pass = 0; pass < MAX_PASSES && any; pass++) {
         any = false;
-        for (int32_t i = 0; i < s->m->node_count; i++)
+        for (int32_t i = 0; i < s->m->node_count; i++) {
+            if (i % ASK == 0 && s->stop && s->stop(s->user))
+                break;
             any = improve_node(s, i) || any;
+        }
     }
 }

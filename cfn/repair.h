@@ -4,10 +4,10 @@
 
 #include "cfn/state.h"
 
-/* While the limit is exceeded: at the worst time, the flip of least cost per usage taken off. false when it
- * gives up. profile: scratch, time_count + 1 */
-bool cfn_repair(struct cfn_state *s, int64_t *profile);
-/* Best improving flips that keep the point feasible, node by node, at most 4 passes. */
+/* While the limit is exceeded: at the worst time, the flips of least cost per usage taken off. false when it
+ * gives up, or s->stop says so. */
+bool cfn_repair(struct cfn_state *s);
+/* Best improving flips that keep a feasible point feasible, node by node, at most 4 passes. */
 void cfn_polish(struct cfn_state *s);
 
 #endif

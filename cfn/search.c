@@ -3,6 +3,7 @@
 
 #include "cfn/crossover.h"
 #include "cfn/dual.h"
+#include "cfn/first.h"
 #include "cfn/lns.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS = 2, CROSSOVERS = 6 };
+enum { WORKERS = 2, CROSSOVERS = 6, STEPS_A_PHASE = 40 };
 static const double unit_work = 1048576;
 static const double nominal_units_per_s =
     1000; /* turns units into the schedule's seconds when no clock is given */
@@ -128,6 +129,12 @@ static void start(struct cfn_worker *w, int round)
     cfn_dual_start(w);
 }
 
+static void first(struct cfn_worker *w, int round)
+{
+    (void)round;
+    cfn_first_points(w);
+}
+
 static void lns_from_phase(struct cfn_worker *w, int round)
 {
     (void)round;
@@ -175,7 +182,8 @@ static double spent(const struct search *s)
     return b->units ? (by_work > 1 ? 1 : by_work) : by_time;
 }
 
-/* the schedule's D, in units: .04 of the budget, 1.5 to 4 s of it but at most .12 */
+/* The schedule's D, in units: .04 of the budget, 1.5 to 4 s of it but at most .12; on large models enough for
+ * a dual phase of some steps, up to .25 */
 static double phase_units(const struct search *s)
 {
     const struct cfn_budget *b = s->budget;
@@ -184,7 +192,16 @@ static double phase_units(const struct search *s)
         return 4 * s->rate;
     d = d < 1.5 ? 1.5 : d > 4 ? 4 : d;
     d = d < 0.12 * seconds ? d : 0.12 * seconds;
-    return d * s->rate;
+    double steps = STEPS_A_PHASE * cfn_dual_step_work(s->m) / unit_work, most = 0.25 * seconds * s->rate;
+    steps = steps < most ? steps : most;
+    return d * s->rate > steps ? d * s->rate : steps;
+}
+
+/* .05 of the budget, for a start and for first points each; both end by themselves when that is plenty */
+static double start_units(const struct search *s)
+{
+    const struct cfn_budget *b = s->budget;
+    return 0.05 * (b->units ? (double)b->units : b->seconds > 0 ? b->seconds * s->rate : most_units);
 }
 
 /* While a dual phase lifts the bound by .1 %, multipliers are worth more than moves under the present ones.
@@ -206,6 +223,8 @@ static void search_init(struct search *s, const struct cfn_model *m, const struc
         w->stop = stop;
         w->found = found;
         w->user = s;
+        w->state.stop = stop;
+        w->state.user = s;
     }
 }
 
@@ -235,7 +254,8 @@ void cfn_search(const struct cfn_model *m, const struct cfn_budget *budget, doub
     bool dual = !(without & CFN_WITHOUT_DUAL), lns = !(without & CFN_WITHOUT_LNS);
     bool crossover = !(without & CFN_WITHOUT_CROSSOVER);
 
-    run_phase(&s, 0.02 * s.total, start, 0);
+    run_phase(&s, start_units(&s), start, 0);
+    run_phase(&s, start_units(&s), first, 0);
     for (int round = 0; spent(&s) < last_stage && (lns || dual); round++) {
         double d = phase_units(&s);
         int64_t before = s.bound;

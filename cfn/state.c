@@ -7,6 +7,7 @@ void cfn_state_create(const struct cfn_model *m, struct cfn_state *s)
 {
     *s = (struct cfn_state){.m = m};
     cfn_point_create(m, &s->at);
+    cfn_usage_create(&s->usage, m->time_count);
     s->step = mem_zalloc((size_t)m->time_count + 1, sizeof *s->step);
     s->former = mem_zalloc((size_t)m->node_count + 1, sizeof *s->former);
     s->stamp = mem_zalloc((size_t)m->node_count + 1, sizeof *s->stamp);
@@ -15,6 +16,7 @@ void cfn_state_create(const struct cfn_model *m, struct cfn_state *s)
 void cfn_state_release(struct cfn_state *s)
 {
     cfn_point_release(&s->at);
+    cfn_usage_release(&s->usage);
     free(s->step);
     free(s->former);
     free(s->stamp);
@@ -29,6 +31,15 @@ void cfn_state_load(struct cfn_state *s, const struct cfn_point *p)
         if (t + 1 < s->m->time_count)
             s->step[t + 1] -= s->step[t];
     }
+    cfn_usage_load(&s->usage, s->m->base, s->step);
+    s->swept = false;
+}
+
+void cfn_state_sync(struct cfn_state *s)
+{
+    if (s->swept)
+        cfn_usage_load(&s->usage, s->m->base, s->step);
+    s->swept = false;
 }
 
 static void add(struct cfn_point *p, int64_t after, int64_t before)
@@ -41,31 +52,37 @@ static void price_node(struct cfn_state *s, int32_t i)
 {
     const struct cfn_model *m = s->m;
     int32_t new = s->at.value[i], old = s->former[i];
-    add(&s->at, m->unary[m->offset[i] + (size_t) new], m->unary[m->offset[i] + (size_t)old]);
+    add(&s->at, m->unary[m->offset[i] + (size_t)new], m->unary[m->offset[i] + (size_t)old]);
     for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++) {
         const struct cfn_arc *arc = &m->arcs[k];
         bool moved = s->stamp[arc->other] == s->now;
         int32_t there = s->at.value[arc->other], was = moved ? s->former[arc->other] : there;
         if (moved && arc->other > i)
             continue; /* counted from the other end */
-        add(&s->at, arc->exact[(size_t) new * arc->own + (size_t)there * arc->step],
+        add(&s->at, arc->exact[(size_t)new * arc->own + (size_t)there * arc->step],
             arc->exact[(size_t)old * arc->own + (size_t)was * arc->step]);
     }
     s->work += (m->first_arc[i + 1] - m->first_arc[i]) * 4;
 }
 
-/* moves node i's items from one value to another; true when usage changed */
-static bool move_usage(struct cfn_state *s, int32_t i, int32_t from, int32_t to)
+/* node i's items from one value to another, in s->step and, when `tree`, in s->usage */
+static void move_usage(struct cfn_state *s, int32_t i, int32_t from, int32_t to, bool tree)
 {
     const struct cfn_model *m = s->m;
-    bool any = false;
     for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++) {
-        int64_t change = m->items[k].use[to] - m->items[k].use[from];
-        s->step[m->items[k].left] += change;
-        s->step[m->items[k].right] -= change;
-        any = any || change;
+        const struct cfn_model_item *item = &m->items[k];
+        int64_t change = item->use[to] - item->use[from];
+        s->step[item->left] += change;
+        s->step[item->right] -= change;
+        if (tree)
+            cfn_usage_add(&s->usage, item->left, item->right, change);
     }
-    return any;
+    s->work += (m->first_item[i + 1] - m->first_item[i]) * (tree ? 32u : 2u);
+}
+
+static int64_t excess(const struct cfn_state *s)
+{
+    return s->m->time_count ? cfn_usage_most(&s->usage) - s->m->limit : INT64_MIN;
 }
 
 static int64_t worst_of(const struct cfn_state *s)
@@ -79,9 +96,13 @@ static int64_t worst_of(const struct cfn_state *s)
     return s->m->time_count ? worst - s->m->limit : INT64_MIN;
 }
 
+/* An item costs the tree about as much as SWEEP times cost a sweep. */
+enum { SWEEP = 96 };
+
 void cfn_state_commit(struct cfn_state *s, const int32_t *nodes, const int32_t *old, int32_t count)
 {
-    bool moved = false;
+    const struct cfn_model *m = s->m;
+    uint32_t items = 0;
     s->before.cost = s->at.cost;
     s->before.worst = s->at.worst;
     s->before.forbidden = s->at.forbidden;
@@ -89,33 +110,53 @@ void cfn_state_commit(struct cfn_state *s, const int32_t *nodes, const int32_t *
     for (int32_t k = 0; k < count; k++) {
         s->stamp[nodes[k]] = s->now;
         s->former[nodes[k]] = old[k];
+        items += m->first_item[nodes[k] + 1] - m->first_item[nodes[k]];
     }
+    bool sweep = items > (uint32_t)m->time_count / SWEEP;
+    if (items)
+        cfn_state_sync(s);
     for (int32_t k = 0; k < count; k++) {
         price_node(s, nodes[k]);
-        moved = move_usage(s, nodes[k], old[k], s->at.value[nodes[k]]) || moved;
+        move_usage(s, nodes[k], old[k], s->at.value[nodes[k]], !sweep);
     }
-    if (moved) {
-        s->at.worst = worst_of(s);
-        s->work += (uint64_t)s->m->time_count;
-    }
+    if (!items)
+        return;
+    s->swept = sweep;
+    s->at.worst = sweep ? worst_of(s) : excess(s);
+    s->work += sweep ? (uint64_t)m->time_count : 0;
 }
 
 void cfn_state_revert(struct cfn_state *s, const int32_t *nodes, const int32_t *old, int32_t count)
 {
+    bool items = false;
     for (int32_t k = 0; k < count; k++) {
-        move_usage(s, nodes[k], s->at.value[nodes[k]], old[k]);
+        items = items || s->m->first_item[nodes[k] + 1] > s->m->first_item[nodes[k]];
+        move_usage(s, nodes[k], s->at.value[nodes[k]], old[k], !s->swept);
         s->at.value[nodes[k]] = old[k];
     }
+    s->swept = s->swept && !items; /* the tree was not touched by a swept commit */
     s->at.cost = s->before.cost;
     s->at.worst = s->before.worst;
     s->at.forbidden = s->before.forbidden;
 }
 
-void cfn_state_profile(const struct cfn_state *s, int64_t *out)
+void cfn_state_move(struct cfn_state *s, int32_t node, int32_t value)
 {
-    int64_t sum = 0;
-    for (int32_t t = 0; t < s->m->time_count; t++) {
-        sum += s->step[t];
-        out[t] = s->m->base[t] + sum;
-    }
+    int32_t old = s->at.value[node], forbidden;
+    cfn_state_sync(s);
+    s->at.cost += cfn_point_flip_cost(s->m, &s->at, node, value, &forbidden);
+    s->at.forbidden += forbidden;
+    s->at.value[node] = value;
+    move_usage(s, node, old, value, true);
+    s->at.worst = excess(s);
+}
+
+bool cfn_state_fits(struct cfn_state *s, int32_t node, int32_t value)
+{
+    int32_t old = s->at.value[node];
+    cfn_state_sync(s);
+    move_usage(s, node, old, value, true);
+    bool fits = !s->m->time_count || cfn_usage_most(&s->usage) <= s->m->limit;
+    move_usage(s, node, value, old, true);
+    return fits;
 }

@@ -1,14 +1,17 @@
-/* A point that changes by sets of nodes: its cost and usage follow in time proportional to the change (and
- * one sweep over the retained times when usage moved), and the last change can be taken back. */
+/* A point that changes by sets of nodes: its cost and usage follow in time proportional to the change, or in
+ * one sweep over the retained times when many nodes moved, and the last change can be taken back. */
 #ifndef TOAST_CFN_STATE_H
 #define TOAST_CFN_STATE_H
 
 #include "cfn/model.h"
+#include "cfn/usage.h"
 
 struct cfn_state {
     const struct cfn_model *m; /* borrowed */
     struct cfn_point at;       /* read it; values change through the functions below */
     int64_t *step; /* usage changes at each time, time_count + 1: usage is base plus their running sum */
+    struct cfn_usage usage; /* the same as a tree; behind by the last commit while `swept` */
+    bool swept;
     int32_t *former, *stamp; /* by node, of the change being priced */
     int32_t now;
     struct {
@@ -16,6 +19,8 @@ struct cfn_state {
         int32_t forbidden;
     } before;
     uint64_t work;
+    bool (*stop)(void *user); /* asked by long operations on the state; may be NULL */
+    void *user;
 };
 
 void cfn_state_create(const struct cfn_model *m, struct cfn_state *s);
@@ -26,7 +31,11 @@ void cfn_state_load(struct cfn_state *s, const struct cfn_point *p);
 void cfn_state_commit(struct cfn_state *s, const int32_t *nodes, const int32_t *old, int32_t count);
 /* undoes the last commit of the same arguments, values too */
 void cfn_state_revert(struct cfn_state *s, const int32_t *nodes, const int32_t *old, int32_t count);
-/* the usage at each time; out: time_count */
-void cfn_state_profile(const struct cfn_state *s, int64_t *out);
+/* Gives one node another value. Not undone by revert. */
+void cfn_state_move(struct cfn_state *s, int32_t node, int32_t value);
+/* whether one node could take another value within the limit, now that the point is */
+bool cfn_state_fits(struct cfn_state *s, int32_t node, int32_t value);
+/* brings s->usage up to date */
+void cfn_state_sync(struct cfn_state *s);
 
 #endif

@@ -106,9 +106,23 @@ bool cfn_worker_finish(struct cfn_worker *w, const struct cfn_point *p)
 {
     cfn_state_load(&w->state, p);
     w->work += w->m->forest_work;
-    if (p->forbidden || !cfn_repair(&w->state, w->profile))
+    if (p->forbidden || !cfn_repair(&w->state))
         return false;
     cfn_polish(&w->state);
     cfn_worker_record(w, &w->state.at);
     return true;
+}
+
+void cfn_worker_improve(struct cfn_worker *w, int most)
+{
+    const struct cfn_model *m = w->m;
+    for (int k = 0; k < most; k++) {
+        int32_t changes = cfn_forest_move(&w->forest, &w->rng, w->all, m->node_count, w->unary, 0, w->x.value,
+                                          w->changed, NULL);
+        if ((changes <= m->node_count / 200 && k) || cfn_worker_done(w))
+            break;
+    }
+    cfn_point_evaluate(m, &w->x, w->profile);
+    w->work += m->forest_work + (uint64_t)m->time_count * 2;
+    cfn_worker_spend(w);
 }

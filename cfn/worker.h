@@ -34,12 +34,14 @@ struct cfn_worker {
     bool has_best;
     struct cfn_pool pool; /* elites as of the last exchange, and this phase's own */
     double *lambda, *best_lambda, *rate, *average;
-    int32_t *sign;        /* of the last steps of lambda, with their count */
-    int sign_steps;       /* of the dual phases so far */
-    double best_estimate; /* bound at best_lambda, uncertified; -HUGE_VAL when none */
-    int64_t bound;        /* certified; INT64_MIN when none */
-    double rho;           /* price of a unit of violation in large-neighbourhood search */
-    float *unary;         /* costs with penalties for moves */
+    int32_t *sign;                /* of the last steps of lambda, with their count */
+    int sign_steps;               /* of the dual phases so far */
+    double best_estimate;         /* bound at best_lambda, uncertified; -HUGE_VAL when none */
+    double level, level_estimate; /* how far steps aim above best_estimate, and that estimate last time */
+    int level_steps;              /* without a better one */
+    int64_t bound;                /* certified; INT64_MIN when none */
+    double rho;                   /* price of a unit of violation in large-neighbourhood search */
+    float *unary;                 /* costs with penalties for moves */
     int32_t *all, *ball, *changed, *old, *seen;
     int32_t seen_now;
     int64_t *profile;
@@ -54,5 +56,7 @@ void cfn_worker_record(struct cfn_worker *w, const struct cfn_point *p);
 void cfn_pool_add(const struct cfn_model *m, struct cfn_pool *pool, const struct cfn_point *p);
 /* repairs and polishes a copy of p (in w->state), records it; true when it became feasible */
 bool cfn_worker_finish(struct cfn_worker *w, const struct cfn_point *p);
+/* w->x by at most `most` forest moves over all nodes under w->unary, until few values change; then priced */
+void cfn_worker_improve(struct cfn_worker *w, int most);
 
 #endif

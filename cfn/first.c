@@ -1,0 +1,96 @@
+#include "cfn/first.h"
+
+#include "cfn/kernel.h"
+
+#include <math.h>
+
+enum { STEPS = 10, MOVES = 3 };
+static const double least_scale = 1e-4, most_scale = 1e4; /* of the cost per unit of usage in all */
+static const double near_limit = 0.25;                    /* excess, of the limit, that repair may mend */
+
+/* usage of a value summed over the time it is held */
+static double volume(const struct cfn_model *m, int32_t i, int32_t a)
+{
+    double sum = 0;
+    for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
+        sum += (double)m->items[k].use[a] * (m->items[k].right - m->items[k].left);
+    return sum;
+}
+
+static void take_least(struct cfn_worker *w)
+{
+    const struct cfn_model *m = w->m;
+    for (int32_t i = 0; i < m->node_count; i++) {
+        const int64_t *cost = m->unary + m->offset[i];
+        double least = HUGE_VAL;
+        for (int32_t a = 0; a < m->size[i]; a++) {
+            double v = volume(m, i, a);
+            if (v > least || (v == least && cost[a] >= cost[w->x.value[i]]))
+                continue;
+            least = v;
+            w->x.value[i] = a;
+        }
+    }
+    w->work += m->value_count + m->first_item[m->node_count] * 16ull;
+    cfn_point_evaluate(m, &w->x, w->profile);
+    cfn_worker_finish(w, &w->x);
+}
+
+/* what usage could add up to if every node took its greatest */
+static double greatest_usage(const struct cfn_model *m)
+{
+    double sum = 1;
+    for (int32_t i = 0; i < m->node_count; i++) {
+        double most = 0;
+        for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
+            for (int32_t a = 0; a < m->size[i]; a++)
+                most = (double)m->items[k].use[a] > most ? (double)m->items[k].use[a] : most;
+        sum += most;
+    }
+    return sum;
+}
+
+static void price_evenly(struct cfn_worker *w, double price)
+{
+    const struct cfn_model *m = w->m;
+    for (int32_t i = 0; i < m->node_count; i++) {
+        float *c = w->unary + m->offset[i];
+        for (int32_t a = 0; a < m->width[i]; a++) {
+            int64_t exact = m->unary[m->offset[i] + (size_t)a];
+            c[a] = cfn_infinite(exact) ? CFN_HUGE : (float)exact;
+        }
+        for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
+            for (int32_t a = 0; a < m->size[i]; a++)
+                c[a] += (float)(price * (double)m->items[k].use[a]);
+    }
+    w->work += m->value_count + m->first_item[m->node_count] * 16ull;
+}
+
+/* by bisection of the price's logarithm: the least at which what comes out is within the limit */
+static void scan_prices(struct cfn_worker *w)
+{
+    const struct cfn_model *m = w->m;
+    double cost = fabs((double)w->x.cost) + 1, unit = cost / greatest_usage(m);
+    double low = cfn_log(least_scale), high = cfn_log(most_scale);
+    double part = w->number ? 0.6 : 0.4; /* workers bisect at different places */
+    for (int k = 0; k < STEPS && !cfn_worker_done(w); k++) {
+        double at = low + part * (high - low);
+        price_evenly(w, unit * cfn_exp(at));
+        cfn_worker_improve(w, MOVES);
+        if (w->x.worst > 0)
+            low = at;
+        else
+            high = at;
+        if (!w->x.forbidden && (double)w->x.worst < near_limit * (double)m->limit)
+            cfn_worker_finish(w, &w->x);
+    }
+}
+
+void cfn_first_points(struct cfn_worker *w)
+{
+    if (!w->m->time_count) /* no usage counts: any assignment is within the limit */
+        return;
+    scan_prices(w);
+    if (!w->has_best)
+        take_least(w);
+}

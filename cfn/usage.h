@@ -1,0 +1,25 @@
+/* Usage over the retained times as a tree of maxima: a change over a stretch of times and the greatest usage
+ * cost the logarithm of their number.
+ *
+ *     most[p] = add[p] + the greater most of the children 2p and 2p + 1     most[leaves + t]: time t's own
+ */
+#ifndef TOAST_CFN_USAGE_H
+#define TOAST_CFN_USAGE_H
+
+#include <stdint.h>
+
+struct cfn_usage {
+    int32_t count, leaves; /* times; the next power of two */
+    int64_t *most, *add;
+};
+
+void cfn_usage_create(struct cfn_usage *u, int32_t count);
+void cfn_usage_release(struct cfn_usage *u);
+/* sets every time: base[t] plus the running sum of step[0..t] */
+void cfn_usage_load(struct cfn_usage *u, const int64_t *base, const int64_t *step);
+void cfn_usage_add(struct cfn_usage *u, int32_t left, int32_t right, int64_t change); /* [left, right) */
+int64_t cfn_usage_most(const struct cfn_usage *u);       /* INT64_MIN without times */
+int32_t cfn_usage_worst_time(const struct cfn_usage *u); /* the first of the greatest usage */
+int64_t cfn_usage_at(const struct cfn_usage *u, int32_t t);
+
+#endif
