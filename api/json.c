@@ -5,21 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_t **out, struct error *e)
+/* A parsed value takes some hundred bytes: values are counted before any is made. */
+static enum error_code count_values(const char *text, size_t size, size_t max_keys, struct error *e)
 {
-    size_t keys = 0;
+    size_t keys = 0, values = 0, line_start = 0;
+    int line = 1;
     bool in_string = false;
     for (size_t i = 0; i < size; i++) {
-        if (in_string && text[i] == '\\')
+        char c = text[i];
+        if (in_string && c == '\\') {
             i++;
-        else if (text[i] == '"')
+        } else if (c == '"') {
             in_string = !in_string;
-        else
-            keys += !in_string && text[i] == ':';
+        } else if (c == '\n') {
+            line++;
+            line_start = i + 1;
+        } else if (!in_string) {
+            keys += c == ':';
+            values += c == ',' || c == '[' || c == '{';
+        }
+        if (keys > max_keys || values > max_keys * JSON_VALUES_A_KEY)
+            return error_set_at(e, ERROR_INVALID_JSON, line, (int)(i - line_start) + 1,
+                                "one JSON document may have at most %zu members and %zu values", max_keys,
+                                max_keys * JSON_VALUES_A_KEY);
     }
-    if (keys > max_keys)
-        return error_set(e, ERROR_INVALID_JSON, "more than %zu members in one JSON document", max_keys);
+    return ERROR_OK;
+}
+
+enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_t **out, struct error *e)
+{
     json_error_t failure;
+    enum error_code code = count_values(text, size, max_keys, e);
+    if (code != ERROR_OK)
+        return code;
     *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &failure);
     if (*out)
         return ERROR_OK;

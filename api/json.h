@@ -13,8 +13,10 @@ struct json_at {
     char pointer[160];
 };
 
+enum { JSON_VALUES_A_KEY = 10 };
+
 /* Text -> owned value. ERROR_INVALID_JSON with line and column; duplicate keys, trailing bytes, NUL and (by a count
- * before parsing) more than max_keys members are refused. */
+ * before parsing) more than max_keys members or ten times as many values are refused. */
 enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_t **out, struct error *e) BASE_CHECKED;
 
 /* Member of an object; value NULL when absent. */

@@ -154,7 +154,8 @@ static enum error_code absorb_all(const struct search *s, struct core_snapshot *
         if (code)
             return code;
     }
-    return ERROR_OK;
+    /* a later plan of a delta may have given the best one another list */
+    return core_best_check(s, &p->elites, e);
 }
 
 enum error_code search_merge(const struct search *s, const void *snapshot, size_t size, const struct search_blob *deltas,

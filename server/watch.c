@@ -1,8 +1,10 @@
 /* Deadlines of connections. The HTTP library's own timeout only counts silence, so that a client that sends a
- * byte a second holds a connection for ever. Once a second every connection is looked at:
+ * byte a second holds a connection for ever. Twice a second every connection is looked at:
  *   - the first request line must be here 10 s after the connection, headers 10 s after the request line;
  *   - a body must come at 8 KiB/s or better, after 10 s;
- *   - between requests a connection may idle for 60 s.
+ *   - between requests a connection may idle for 60 s;
+ *   - a client that has gone in the middle of a request is noticed within two seconds. (The library waits for
+ *     edges: an end that comes together with the last bytes is one that it does not see.)
  * Late ones get a 408 (where no reply was begun) and are shut down; the library then closes them. The
  * descriptor is valid under the lock, because the library says goodbye (watch_connection) before it closes.
  */
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 enum { HEADERS_S = 10, BODY_S = 10, BODY_BYTES_PER_S = 8 << 10, IDLE_S = 60 };
+enum { LOOKS_A_S = 2, GONE_LOOKS = 3 }; /* an end counts when it was seen so often: what was read may still be at work */
 enum phase { FRESH, HEADERS, BODY, REPLYING, IDLE };
 
 struct watched {
@@ -22,6 +25,7 @@ struct watched {
     enum phase phase;
     time_t since;
     size_t received;
+    int ended; /* looks in a row that found nothing but the end */
     bool shut;
 };
 
@@ -56,6 +60,16 @@ static bool late(const struct watched *w, time_t now)
     return false;
 }
 
+/* nothing more will come, and the request is not whole */
+static bool gone(struct watched *w)
+{
+    char byte;
+    bool waits = w->phase == FRESH || w->phase == HEADERS || w->phase == BODY;
+    bool end = waits && recv(w->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    w->ended = end ? w->ended + 1 : 0;
+    return w->ended >= GONE_LOOKS;
+}
+
 static void shut(struct watched *w)
 {
     static const char body[] =
@@ -66,7 +80,7 @@ static void shut(struct watched *w)
                         "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/problem+json\r\n"
                         "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
                         sizeof body - 1, body);
-    if (w->phase != IDLE) {
+    if (w->phase != IDLE && !w->ended) {
         ssize_t n = send(w->fd, reply, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
         (void)n; /* it was a courtesy */
     }
@@ -78,12 +92,12 @@ static void *run(void *user)
 {
     struct watch *watch = user;
     while (!atomic_load(&watch->stop)) {
-        struct timespec pause = {0, 500000000};
+        struct timespec pause = {0, 1000000000 / LOOKS_A_S};
         nanosleep(&pause, NULL);
         time_t now = now_s();
         pthread_mutex_lock(&watch->lock);
         for (struct watched *w = watch->list; w; w = w->next)
-            if (!w->shut && late(w, now))
+            if (!w->shut && (gone(w) || late(w, now)))
                 shut(w);
         pthread_mutex_unlock(&watch->lock);
     }
@@ -143,6 +157,7 @@ static void enter(struct watched *w, enum phase phase, size_t received)
         w->since = now_s();
     w->phase = phase;
     w->received = received;
+    w->ended = 0;
     pthread_mutex_unlock(&w->watch->lock);
 }
 

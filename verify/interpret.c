@@ -354,7 +354,7 @@ static enum error_code eval_while(struct verify_state *s, uint32_t op, uint32_t 
     enum error_code code = ERROR_OK;
     memcpy(out, in, all * sizeof *in); /* the carried values live in out */
     memset(in, 0, all * sizeof *in);
-    for (uint64_t trips = 0;; trips++) {
+    for (;;) {
         int64_t go = 0;
         share_all(out, args, all);
         code = verify_block(s, cond, devices, args, test, e);

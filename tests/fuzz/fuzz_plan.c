@@ -1,0 +1,45 @@
+/* plan.json: refused, or replayed on a module (tests/models/mlp.mlir). */
+#include "fuzz.h"
+
+#include "api/job.h"
+#include "ir/prepare.h"
+#include "ir/read.h"
+
+static struct ir_program read, prepared;
+static struct nda *nda;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    const char *reader = getenv("TOAST_READER");
+    struct error e = {0};
+    size_t size;
+    char *text = fuzz_read("tests/models/mlp.mlir", &size);
+    ir_read_program(reader ? reader : TOAST_BINARY_DIR "/toast-read");
+    FUZZ_CHECK(ir_read(text, size, NULL, &read, &e) == ERROR_OK);
+    FUZZ_CHECK(ir_prepare(&read, &prepared, &e) == ERROR_OK);
+    FUZZ_CHECK(nda_create(&prepared, NULL, &nda, &e) == ERROR_OK);
+    free(text);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct api_plan_file *f = NULL;
+    struct plan_context *context = NULL;
+    struct plan plan;
+    struct error e = {0};
+    enum error_code code = api_plan_parse((const char *)data, size, &f, &e);
+    fuzz_check_error(code, &e, data, size);
+    FUZZ_CHECK(code != ERROR_INTERNAL && (code == ERROR_OK) == (f != NULL));
+    if (code != ERROR_OK)
+        return 0;
+    code = api_plan_apply(f, nda, &context, &plan, &e);
+    FUZZ_CHECK(code == ERROR_OK || (e.code == code && e.message[0] && code != ERROR_INTERNAL));
+    if (code == ERROR_OK) {
+        plan_release(&plan);
+        plan_context_destroy(context);
+    }
+    api_plan_file_destroy(f);
+    return 0;
+}

@@ -1,0 +1,55 @@
+/* The reader's own front: StableHLO text -> generic text, in this process, without MLIR. */
+#include "fuzz.h"
+
+#include "ir/reader/rewrite.h"
+
+static void scan_free(struct scan *s)
+{
+    text_release(&s->out);
+    text_release(&s->attrs);
+    text_release(&s->aliases_text);
+    VEC_FREE(&s->traces);
+    VEC_FREE(&s->attr_traces);
+    VEC_FREE(&s->aliases);
+    VEC_FREE(&s->alias_slots);
+    VEC_FREE(&s->ops);
+    VEC_FREE(&s->args);
+    VEC_FREE(&s->hexes);
+    VEC_FREE(&s->operands);
+    free(s);
+}
+
+/* -> taken? The generic text is then s->out. */
+static bool rewrite(struct scan **out, const uint8_t *text, size_t size, bool tracing, struct error *e)
+{
+    struct scan *volatile s = mem_zalloc(1, sizeof *s);
+    s->text = (const char *)text;
+    s->size = (uint32_t)size;
+    s->error = e;
+    s->tracing = tracing;
+    *out = s;
+    if (setjmp(s->escape))
+        return false;
+    rewrite_text(s);
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct scan *plain, *traced;
+    struct error e = {0}, again = {0};
+    bool taken = rewrite(&plain, data, size, false, &e), second = rewrite(&traced, data, size, true, &again);
+    FUZZ_CHECK(taken == second && e.code == again.code && e.line == again.line && e.column == again.column);
+    if (taken) {
+        FUZZ_CHECK(plain->out.size == traced->out.size &&
+                   (!plain->out.size || memcmp(plain->out.at, traced->out.at, plain->out.size) == 0));
+        for (size_t at = 0; at < traced->out.size; at += 1 + at / 8)
+            FUZZ_CHECK(rewrite_origin(traced, at) <= size);
+    } else {
+        FUZZ_CHECK(e.line >= 1 && e.column >= 1);
+        fuzz_check_error(e.code, &e, data, size);
+    }
+    scan_free(plain);
+    scan_free(traced);
+    return 0;
+}
