@@ -83,6 +83,18 @@ void plan_context_complete(struct plan_context *c);
 /* One factor of one space: plan.json's `factors`, random plans of the proof. Returns 1 if applied, 0 if not allowed
  * (axis used, does not divide, not shardable). Loop ties and donation ties are kept by applying to all tied names. */
 uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor, uint32_t axis);
+/* The same on the axis_count cells of one space alone, which begin as plan_context_start's: for planners that choose a
+ * space's cells at once. The space it is tied to (plan_tied_name) then has the same. */
+uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells, uint32_t space, uint32_t factor,
+                           uint32_t axis);
+uint32_t plan_tied_name(const struct plan_context *c, uint32_t name);   /* NDA_NONE: free */
+
+/* What a plan has beyond the context's start, as single factors: applied in order to the start they give it again. */
+struct plan_factor { uint32_t space; uint8_t factor, axis; };
+struct plan_factors { struct plan_factor *at; uint32_t count; };   /* at: owned (free) */
+void plan_factors_list(const struct plan_context *c, const struct plan *p, struct plan_factors *out);
+/* appends the factors to *p; false when one of them has no effect (then *p is not the plan they were listed from) */
+bool plan_factors_apply(const struct plan_context *c, const struct plan_factor *at, uint32_t count, struct plan *p);
 /* a seeded random plan for the proof: a mix of decisions and single factors; changes at least one factor when possible */
 void plan_random(const struct plan_context *c, struct rng *r, struct plan *p);
 

@@ -87,6 +87,31 @@ static json_t *encode_decisions(const struct report *r)
     return out;
 }
 
+/* one entry a factor, its axes major first */
+static json_t *encode_factors(const struct report *r)
+{
+    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < r->plan.factor_count; i++) {
+        const struct plan_factor *f = &r->plan.factors[i];
+        json_t *axes = NULL;
+        for (size_t k = json_array_size(out); k > 0 && !axes; k--) { /* the entries of one space stand together */
+            json_t *entry = json_array_get(out, k - 1);
+            if (json_integer_value(json_object_get(entry, "op")) != f->space)
+                break;
+            if (json_integer_value(json_object_get(entry, "factor")) == f->factor)
+                axes = json_object_get(entry, "axes");
+        }
+        if (!axes) {
+            axes = json_array();
+            json_array_append_new(out, json_pack("{s:I, s:i, s:o}", "op", (json_int_t)f->space, "factor", (int)f->factor,
+                                                 "axes", axes));
+        }
+        json_array_append_new(axes, json_string(m->axes[f->axis].name));
+    }
+    return out;
+}
+
 json_t *encode_plan(const struct report *r, const json_t *pins)
 {
     const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
@@ -103,7 +128,7 @@ json_t *encode_plan(const struct report *r, const json_t *pins)
     if (r->pins_completed)
         json_object_set_new(plan, "pins_completed", json_true());
     json_object_set_new(plan, "decisions", encode_decisions(r));
-    json_object_set_new(plan, "factors", json_array());
+    json_object_set_new(plan, "factors", encode_factors(r));
     json_object_set_new(plan, "walk", encode_walk(evaluator_options(r->evaluator), m));
     json_object_set_new(plan, "machine", encode_machine(evaluator_machine(r->evaluator), m));
     json_object_set_new(plan, "memory_limit_bytes", json_integer(r->memory_limit_bytes));

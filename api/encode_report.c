@@ -124,6 +124,15 @@ static json_t *encode_nothing_fits(const struct report *r)
                      encode_tensors(r));
 }
 
+/* only where a network was solved: the bound, and how far above it the plan may be at most */
+static json_t *encode_bound(const struct report *r)
+{
+    if (!r->has_bound)
+        return json_null();
+    return json_pack("{s:I, s:f, s:s}", "value_ps", (json_int_t)r->bound_ps, "gap",
+                     1 - (double)r->bound_ps / (double)(r->price.step_ps > 0 ? r->price.step_ps : 1), "network", "admissible");
+}
+
 json_t *encode_report(const struct report *r)
 {
     const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
@@ -147,6 +156,7 @@ json_t *encode_report(const struct report *r)
     json_object_set_new(out, "decisions", decisions);
     json_object_set_new(out, "conflicts", encode_conflicts(r));
     json_object_set_new(out, "search", encode_search(r));
+    json_object_set_new(out, "bound", encode_bound(r));
     json_object_set_new(out, "warnings", warnings);
     json_object_set_new(out, "if_nothing_fits", encode_nothing_fits(r));
     json_object_set_new(out, "provenance",

@@ -6,6 +6,7 @@
 #include "api/proof.h"
 #include "ir/prepare.h"
 #include "ir/print.h"
+#include "network/network.h"
 #include "spmd/emit.h"
 
 #include <stdio.h>
@@ -30,12 +31,15 @@ struct api_job {
     struct evaluator *evaluator;
     struct search *search;
     json_t *pins;                        /* the request's constraints, as they stand in plan.json */
+    bool has_network;
+    struct network_answer network;       /* planner cfn */
 };
 
 void api_job_destroy(struct api_job *j)
 {
     if (!j)
         return;
+    network_answer_release(&j->network);
     search_destroy(j->search);
     evaluator_destroy(j->evaluator);
     plan_context_destroy(j->context);
@@ -151,6 +155,31 @@ const struct nda *api_job_nda(const struct api_job *j)
     return j->nda;
 }
 
+bool api_job_wants_network(const struct api_job *j)
+{
+    return j->request->planner == API_PLANNER_CFN;
+}
+
+enum error_code api_job_network(const struct api_job *j, int threads, bool (*cancelled)(void *user), void *user,
+                                struct search_blob *out, struct error *e)
+{
+    struct network_budget budget = {.seed = j->request->seed, .threads = threads, .cancelled = cancelled, .user = user};
+    struct network_answer answer;
+    enum error_code code = network_solve(j->evaluator, &budget, &answer, e);
+    if (code == ERROR_OK)
+        network_answer_write(&answer, &out->bytes, &out->size);
+    network_answer_release(&answer);
+    return code;
+}
+
+enum error_code api_job_take_network(struct api_job *j, const void *bytes, size_t size, struct error *e)
+{
+    network_answer_release(&j->network);
+    enum error_code code = network_answer_read(j->evaluator, bytes, size, &j->network, e);
+    j->has_network = code == ERROR_OK;
+    return code;
+}
+
 void api_artifacts_release(struct api_artifacts *a)
 {
     for (uint32_t i = 0; i < a->count; i++)
@@ -185,12 +214,20 @@ static enum error_code add_module(const struct api_job *j, const struct lowered 
 static enum error_code lower(const struct api_job *j, const struct report *r, struct lowered *l, struct error *e)
 {
     plan_init(&l->plan, j->nda, &j->request->mesh);
-    plan_copy(&l->plan, plan_context_start(j->context));
-    for (uint32_t i = 0; i < r->plan.count; i++)
-        plan_apply(j->context, &l->plan, r->plan.decisions[i]);
-    if (hash128_compare(l->plan.hash, r->plan.hash) != 0)
+    if (!search_plan_replay(j->context, &r->plan, &l->plan))
         return error_set(e, ERROR_INTERNAL, "the best plan's decisions do not replay to its hash");
     return spmd_walk(j->context, &l->plan, evaluator_options(j->evaluator), &l->local, e);
+}
+
+static enum error_code add_problem(const struct api_job *j, struct api_artifacts *out, struct error *e)
+{
+    struct network *n;
+    struct text t = {0};
+    TRY(network_create(j->evaluator, NETWORK_SHARED, &n, e));
+    network_write(n, j->module_digest, &t);
+    network_destroy(n);
+    add_artifact(out, "problem.json", "application/json", t.at, t.size);
+    return ERROR_OK;
 }
 
 static enum error_code add_modules(const struct api_job *j, struct report *r, struct api_artifacts *out, struct error *e)
@@ -204,6 +241,8 @@ static enum error_code add_modules(const struct api_job *j, struct report *r, st
                  {API_OUTPUT_LOCAL, SPMD_LOCAL, "local.mlir"}};
     struct lowered l = {0};
     enum error_code code = lower(j, r, &l, e);
+    if (code == ERROR_OK && j->request->outputs & API_OUTPUT_PROBLEM)
+        code = add_problem(j, out, e);
     for (size_t i = 0; code == ERROR_OK && i < sizeof forms / sizeof *forms; i++)
         if (j->request->outputs & forms[i].bit)
             code = add_module(j, &l, forms[i].form, forms[i].name, out, e);
@@ -227,7 +266,17 @@ static enum error_code add_modules(const struct api_job *j, struct report *r, st
 static enum error_code make_report(const struct api_job *j, const struct search_state *state, bool reproducible,
                                    struct report **out, struct error *e)
 {
-    TRY(report_create(j->evaluator, j->search, state, &state->best, out, e));
+    struct search_plan best = state->best;
+    if (j->has_network && cost_compare(j->network.cost, j->network.hash, best.cost, best.hash) < 0)
+        best = (struct search_plan){.hash = j->network.hash, .cost = j->network.cost, .price = j->network.price,
+                                    .found_by = "cfn", .factors = j->network.factors.at,
+                                    .factor_count = j->network.factors.count};
+    TRY(report_create(j->evaluator, j->search, state, &best, out, e));
+    if (j->has_network) {
+        report_add_baseline(*out, "cfn", &j->network.price, j->network.cost);
+        (*out)->has_bound = j->network.has_bound;
+        (*out)->bound_ps = j->network.bound_ps;
+    }
     snprintf((*out)->module_digest, sizeof (*out)->module_digest, "%s", j->module_digest);
     (*out)->seed = j->request->seed;
     (*out)->reproducible = reproducible;

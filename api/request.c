@@ -239,7 +239,7 @@ static enum error_code decode_outputs(struct api_request *r, struct json_at v, s
         const char *name;
         uint32_t bit;
     } outputs[] = {{"annotated", API_OUTPUT_ANNOTATED}, {"manual", API_OUTPUT_MANUAL}, {"local", API_OUTPUT_LOCAL},
-                   {"report", API_OUTPUT_REPORT},       {"plan", API_OUTPUT_PLAN}};
+                   {"report", API_OUTPUT_REPORT},       {"plan", API_OUTPUT_PLAN},     {"problem", API_OUTPUT_PROBLEM}};
     size_t count;
     TRY(json_list(v, 16, &count, e));
     if (!v.value)
@@ -253,11 +253,9 @@ static enum error_code decode_outputs(struct api_request *r, struct json_at v, s
         for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++)
             if (strcmp(outputs[k].name, name) == 0)
                 bit = outputs[k].bit;
-        if (strcmp(name, "problem") == 0)
-            return not_built(item, "the cost function network of a module", e);
         if (!bit)
             return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
-                                  "outputs are annotated, manual, local, report, plan");
+                                  "outputs are annotated, manual, local, report, plan, problem");
         r->outputs |= bit;
     }
     return ERROR_OK;
@@ -288,8 +286,8 @@ static enum error_code decode_choice(struct json_at v, const char *const *built,
 
 static enum error_code decode_rest(struct api_request *r, const struct json_at *root, struct error *e)
 {
-    static const char *const planners[] = {"auto", "mcts", "baselines", "propagate", NULL};
-    static const char *const planners_later[] = {"cfn", "segments", NULL};
+    static const char *const planners[] = {"auto", "mcts", "baselines", "propagate", "cfn", NULL};
+    static const char *const planners_later[] = {"segments", NULL};
     static const char *const objectives[] = {"step_time", NULL};
     static const char *const objectives_later[] = {"min_memory", "pareto", "min_devices", NULL};
     static const char *const deadlines[] = {"best", "fail", NULL};

@@ -7,8 +7,8 @@
 
 #include "cost/machine.h"
 
-enum api_planner { API_PLANNER_AUTO, API_PLANNER_MCTS, API_PLANNER_BASELINES, API_PLANNER_PROPAGATE };
-enum { API_OUTPUT_ANNOTATED = 1, API_OUTPUT_MANUAL = 2, API_OUTPUT_LOCAL = 4, API_OUTPUT_REPORT = 8, API_OUTPUT_PLAN = 16 };
+enum api_planner { API_PLANNER_AUTO, API_PLANNER_MCTS, API_PLANNER_BASELINES, API_PLANNER_PROPAGATE, API_PLANNER_CFN };
+enum { API_OUTPUT_ANNOTATED = 1, API_OUTPUT_MANUAL = 2, API_OUTPUT_LOCAL = 4, API_OUTPUT_REPORT = 8, API_OUTPUT_PLAN = 16, API_OUTPUT_PROBLEM = 32 };
 enum { API_MAX_CONSTRAINTS = 1000, API_MAX_JSON_BYTES = 1 << 20, API_MAX_JSON_KEYS = 20000 };
 
 struct api_constraint {            /* {"argument": "params/<star>/wq", "dims": [["model"], [], null]} */
@@ -41,7 +41,7 @@ struct api_request {
     double seconds;                /* 0: no limit */
     uint32_t parallelism;          /* 16 */
     uint64_t seed;                 /* 1 */
-    uint32_t outputs;              /* API_OUTPUT_*; default all */
+    uint32_t outputs;              /* API_OUTPUT_*; default all but the problem */
     bool proof, dry_run, no_baselines;
     bool deadline_fail;            /* on_deadline */
     double deadline_s;             /* 0: none */

@@ -128,6 +128,18 @@ static void print_result(const struct plan_command *p, const struct api_artifact
     printf(p->json ? "" : " timing.json\n");
 }
 
+static enum error_code solve_network(const struct plan_command *p, struct api_job *job, struct error *e)
+{
+    struct search_blob answer = {0};
+    if (!p->quiet)
+        fprintf(stderr, "%6.1f s  cost-function network\n", cli_seconds() - p->start);
+    enum error_code code = api_job_network(job, p->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
+    if (code == ERROR_OK)
+        code = api_job_take_network(job, answer.bytes, answer.size, e);
+    free(answer.bytes);
+    return code;
+}
+
 static enum error_code run_job(struct plan_command *p, const struct api_request *r, const struct ir_program *image,
                                int *status, struct error *e)
 {
@@ -145,6 +157,8 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
     code = search_run(api_job_search(job), (uint32_t)p->threads, r->seconds, show_progress, p, &state, &reproducible, e);
     p->search_s = cli_seconds() - t;
     t = cli_seconds();
+    if (code == ERROR_OK && api_job_wants_network(job))
+        code = solve_network(p, job, e);
     if (code == ERROR_OK)
         code = api_job_finish(job, &state, reproducible, &artifacts, &outcome, e);
     p->finish_s = cli_seconds() - t;

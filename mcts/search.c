@@ -216,6 +216,14 @@ enum error_code search_open(const struct search *s, const void *snapshot, size_t
     return code;
 }
 
+bool search_plan_replay(const struct plan_context *c, const struct search_plan *from, struct plan *out)
+{
+    plan_copy(out, plan_context_start(c));
+    for (uint32_t i = 0; i < from->count; i++)
+        plan_apply(c, out, from->decisions[i]);
+    return plan_factors_apply(c, from->factors, from->factor_count, out) && hash128_compare(out->hash, from->hash) == 0;
+}
+
 uint64_t search_budget(const struct search *s)
 {
     return s->options.rollouts;

@@ -33,7 +33,11 @@ struct search_plan {                   /* ordered decisions that replay to `hash
     struct cost cost;
     struct price price;
     char found_by[160];                /* "mcts", "polish", "baseline fsdp:data", "greedy" .. */
+    const struct plan_factor *factors; /* of other planners' plans: applied after the decisions; borrowed */
+    uint32_t factor_count;
 };
+/* pins + decisions + factors -> the plan, which must be initialised; false when it does not reach its hash */
+bool search_plan_replay(const struct plan_context *c, const struct search_plan *from, struct plan *out);
 
 /* What tasks run against; immutable, shared by threads. The evaluator must outlive it. Baselines are priced here
  * (or taken from a blob of search_baselines_pack). */

@@ -43,6 +43,8 @@ static void attribute_cells(struct maker *m)
             if (m->cell_decision[i] < 0 && m->plan.cells[i].factor != start->cells[i].factor)
                 m->cell_decision[i] = (int)d;
     }
+    if (!plan_factors_apply(m->c, m->r->plan.factors, m->r->plan.factor_count, &m->plan))
+        BASE_CHECK(!"factors of a planner's plan apply to the decisions they were made for");
     m->value_space = mem_alloc(((size_t)m->n->program->value_count + 1) * sizeof *m->value_space);
     for (uint32_t v = 0; v < m->n->program->value_count; v++)
         m->value_space[v] = NDA_NONE;
@@ -64,6 +66,10 @@ static enum error_code price_list(struct maker *m, const struct plan_decision *l
     plan_copy(&p, plan_context_start(m->c));
     for (uint32_t i = 0; i < count; i++)
         plan_apply(m->c, &p, list[i]);
+    for (uint32_t i = 0; i < m->r->plan.factor_count; i++) {
+        const struct plan_factor *f = &m->r->plan.factors[i];
+        plan_apply_factor(m->c, &p, f->space, f->factor, f->axis);
+    }
     enum error_code code = evaluator_price(m->session, &p, price, &cost, e);
     plan_release(&p);
     return code;
@@ -320,6 +326,11 @@ enum error_code report_create(const struct evaluator *v, const struct search *s,
     m.r->arena = arena;
     m.r->evaluator = v;
     m.r->plan = *plan;
+    if (plan->factor_count) {
+        struct plan_factor *factors = arena_alloc(arena, plan->factor_count * sizeof *factors);
+        memcpy(factors, plan->factors, plan->factor_count * sizeof *factors);
+        m.r->plan.factors = factors;
+    }
     if (state)
         m.r->search = *state;
     snprintf(m.r->proof_status, sizeof m.r->proof_status, "not_run");
@@ -339,6 +350,18 @@ enum error_code report_create(const struct evaluator *v, const struct search *s,
     }
     *out = m.r;
     return ERROR_OK;
+}
+
+void report_add_baseline(struct report *r, const char *name, const struct price *price, struct cost cost)
+{
+    struct report_baseline *more = arena_alloc(r->arena, (r->baseline_count + 1) * sizeof *more);
+    if (r->baseline_count)
+        memcpy(more, r->baselines, r->baseline_count * sizeof *more);
+    snprintf(more[r->baseline_count].name, sizeof more->name, "%s", name);
+    more[r->baseline_count].price = *price;
+    more[r->baseline_count].cost = cost;
+    r->baselines = more;
+    r->baseline_count++;
 }
 
 void report_destroy(struct report *r)

@@ -54,6 +54,8 @@ struct report {
     struct search_state search;
     uint32_t offered;                           /* decisions offered to the search */
     char **warnings;                            uint32_t warning_count;
+    bool has_bound;                             /* planner cfn, where no sharding was left out of the network */
+    int64_t bound_ps;                           /* no plan that fits takes less (network/network.h) */
     int64_t smallest_budget_bytes;              /* 0 when it fits */
     char proof_status[16], proof_reason[200];   /* "equal", "failed", "not_run" */
     double proof_max_error;
@@ -68,6 +70,8 @@ struct report {
 enum error_code report_create(const struct evaluator *v, const struct search *s, const struct search_state *state,
                               const struct search_plan *plan, struct report **out, struct error *e) BASE_CHECKED;
 void report_destroy(struct report *r);
+/* a further row among the baselines: another planner's plan */
+void report_add_baseline(struct report *r, const char *name, const struct price *price, struct cost cost);
 /* report.txt: fits a terminal of 110 columns */
 void report_text(const struct report *r, struct text *out);
 /* report.html: one file, under 2 MB, that needs nothing else (report/html.h) */

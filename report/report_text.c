@@ -210,12 +210,23 @@ static void write_search(const struct report *r, struct text *t)
     }
 }
 
+static void write_bound(const struct report *r, struct text *t)
+{
+    char bound[32];
+    if (!r->has_bound)
+        return;
+    report_time(r->bound_ps, bound);
+    text_printf(t, "No plan that fits takes less than %s (certified by the admissible network): this one is within a factor of %.3f.\n",
+                bound, (double)r->price.step_ps / (double)(r->bound_ps > 0 ? r->bound_ps : 1));
+}
+
 void report_text(const struct report *r, struct text *t)
 {
     write_summary(r, t);
     write_nothing_fits(r, t);
     write_decisions(r, t);
     write_baselines(r, t);
+    write_bound(r, t);
     write_time(r, t);
     write_collectives(r, t);
     write_memory(r, t);

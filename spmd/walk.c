@@ -169,15 +169,15 @@ void walk_block(struct walk *w, uint32_t block)
 }
 
 /* The options' order when it is a permutation of the axes, else the mesh's (its last axis is the innermost). */
-static void order_axes(struct walk *w)
+void walk_order_axes(struct walk *w, const struct spmd_options *options)
 {
     uint32_t seen = 0;
 
     for (uint32_t i = 0; i < w->axes; i++)
-        if (w->l->options.axis_order[i] < w->axes)
-            seen |= 1u << w->l->options.axis_order[i];
+        if (options->axis_order[i] < w->axes)
+            seen |= 1u << options->axis_order[i];
     for (uint32_t i = 0; i < w->axes; i++)
-        w->slow_first[i] = seen == (1u << w->axes) - 1 ? w->l->options.axis_order[i] : (uint8_t)i;
+        w->slow_first[i] = seen == (1u << w->axes) - 1 ? options->axis_order[i] : (uint8_t)i;
 }
 
 enum error_code spmd_walk(const struct plan_context *c, const struct plan *p, const struct spmd_options *options,
@@ -209,7 +209,7 @@ enum error_code spmd_walk(const struct plan_context *c, const struct plan *p, co
                      .combine_bytes = out->options.combine_bytes ? out->options.combine_bytes : WALK_COMBINE_BYTES};
     for (uint32_t a = 0; a < w.axes; a++)
         w.size[a] = out->mesh->axes[a].size;
-    order_axes(&w);
+    walk_order_axes(&w, &out->options);
     walk_defer(&w);
     add_arguments(&w);
     walk_block(&w, n->block);

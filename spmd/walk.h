@@ -224,6 +224,8 @@ enum { WALK_PENDING = UINT32_MAX - 1 };                  /* value.step of a pend
 void walk_while(struct walk *w, uint32_t op);
 void walk_branch(struct walk *w, uint32_t op);
 void walk_block(struct walk *w, uint32_t block);         /* walk.c: all ops but the terminator */
+/* ---- walk.c: slow_first from the options */
+void walk_order_axes(struct walk *w, const struct spmd_options *options);
 
 /* ---- schedule.c */
 void walk_remove_dead(struct walk *w);                   /* steps of suspects without uses, and what only they used */

@@ -141,14 +141,14 @@ static enum error_code follow(struct context *c, struct search_blob *snapshot, s
         tasks_output_add(out, "plan.json", "application/json", plan, strlen(plan), true);
         memcpy(c->best, hash, sizeof hash);
     }
-    bool done = state->phase == SEARCH_DONE;
+    bool done = state->phase == SEARCH_DONE, network = done && api_job_wants_network(c->job);
     const char *stage = done ? "emit" : state->phase == SEARCH_POLISH ? "polish" : "search";
-    out->kind = done ? "emit" : "rollouts";
+    out->kind = network ? "network" : done ? "emit" : "rollouts";
     out->tasks = done ? 1 : state->tasks;
     out->join = "merge";
     out->wrap = "emit";
-    out->state = done ? "finalizing" : "running";
-    out->progress = api_progress_json(c->job, stage, state);
+    out->state = done && !network ? "finalizing" : "running";
+    out->progress = api_progress_json(c->job, network ? "network" : stage, state);
     out->rollouts = state->rollouts;
     tasks_output_add(out, "snapshot", "", (char *)snapshot->bytes, snapshot->size, false);
     free(state);
@@ -174,6 +174,17 @@ static enum error_code run_merge(struct context *c, const struct tasks_task *t, 
     return code == ERROR_OK ? follow(c, &next, out, e) : code;
 }
 
+static enum error_code take_network(struct context *c, const struct tasks_task *t, struct error *e)
+{
+    struct store_view answer;
+    enum error_code code = tasks_blob(t, "network", &answer, e);
+    if (code != ERROR_OK)
+        return code;
+    code = api_job_take_network(c->job, answer.bytes, answer.size, e);
+    store_view_release(&answer);
+    return code;
+}
+
 static enum error_code run_emit(struct context *c, const struct tasks_task *t, struct tasks_result *out,
                                 struct error *e)
 {
@@ -181,7 +192,9 @@ static enum error_code run_emit(struct context *c, const struct tasks_task *t, s
     struct api_outcome outcome;
     struct search_state *state = mem_alloc(sizeof *state);
     bool whole = queue_field(t->fields, "stop")[0] == 0;
-    enum error_code code = search_open(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, state, e);
+    enum error_code code = queue_field(t->fields, "b:network")[0] ? take_network(c, t, e) : ERROR_OK;
+    if (code == ERROR_OK)
+        code = search_open(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, state, e);
     if (code == ERROR_OK)
         code = api_job_finish(c->job, state, whole, &artifacts, &outcome, e);
     if (code == ERROR_OK) {
@@ -205,6 +218,22 @@ static bool asked_to_stop(void *user)
 {
     const struct tasks_task *t = user;
     return t->stopping(t->user);
+}
+
+/* planner cfn: after the search, before the artifacts */
+static enum error_code run_network(struct context *c, const struct tasks_task *t, struct tasks_result *out,
+                                   struct error *e)
+{
+    struct search_blob answer = {0};
+    enum error_code code = api_job_network(c->job, 1, asked_to_stop, (void *)(uintptr_t)t, &answer, e);
+    if (code != ERROR_OK)
+        return code;
+    tasks_output_add(out, "network", "", (char *)answer.bytes, answer.size, false);
+    out->kind = "emit";
+    out->tasks = 1;
+    out->wrap = "emit";
+    out->state = "finalizing";
+    return ERROR_OK;
 }
 
 static enum error_code run_rollouts(struct context *c, const struct tasks_task *t, struct tasks_result *out,
@@ -249,6 +278,8 @@ static enum error_code run(void *context, const struct tasks_task *t, struct tas
         return run_rollouts(c, t, out, e);
     if (strcmp(t->kind, "merge") == 0)
         return run_merge(c, t, out, e);
+    if (strcmp(t->kind, "network") == 0)
+        return run_network(c, t, out, e);
     if (strcmp(t->kind, "emit") == 0)
         return run_emit(c, t, out, e);
     return error_set(e, ERROR_INTERNAL, "there is no task '%s'", t->kind);

@@ -73,6 +73,21 @@ def searching(body):
     return body["progress"].get("rollouts", 0) > 0 or body["state"] in ("succeeded", "failed")
 
 
+def test_planner_cfn():
+    """the search, then the network as a task of its own: the bytes of `toast plan`, the problem among them"""
+    request = dict(REQUEST, planner="cfn", budget={"rollouts": 200}, memory_limit_bytes=1500000,
+                   outputs=["plan", "report", "problem"])
+    expected = reference(request)
+    assert "problem.json" in expected
+    service = harness.Service(workers=2)
+    try:
+        body = service.wait(job := submit(service, request), 100)
+        assert body["state"] == "succeeded", body
+        assert artifacts(service, job) == expected
+    finally:
+        service.close()
+
+
 def test_ways_to_submit():
     """multipart, gzip, inline and by digest, one worker and four: one digest and the bytes of `toast plan`"""
     expected = reference(REQUEST)

@@ -1,0 +1,163 @@
+/* bench_network [--models FOLDER] [--units N] [--search] [FILE[:MESH[:DEVICE]] ..]
+ *
+ * Every module as a cost-function network: its size, seconds to build it and to solve, the price of the solver's plan by
+ * the walk over the best expert's and over the search's (with --search), and the certified bound under all plans over the
+ * best known price. */
+#include "base/file.h"
+#include "ir/prepare.h"
+#include "ir/read.h"
+#include "mcts/search.h"
+#include "network/network.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const defaults[] = {
+    "t2b.mlir.gz:data=8,model=8", "t2b_flat.mlir.gz:data=8,model=8", "t7b.mlir.gz:data=4,model=4",
+    "gpt.mlir.gz:data=8,model=8", "gpt_torch.mlir.gz:data=4,model=4", "gns.mlir.gz:data=4,model=4",
+    "unet.mlir.gz:data=4,model=4", "itx.mlir.gz:data=4,model=4", "mlp.mlir:data=4,model=2",
+    "paper_attention.mlir:data=4,model=2"};
+
+struct subject {
+    struct ir_program read, prepared;
+    struct nda *nda;
+    struct plan_context *context;
+    struct mesh mesh;
+    struct cost_machine machine;
+    struct evaluator *evaluator;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void must(enum error_code code, const struct error *e)
+{
+    if (code == ERROR_OK)
+        return;
+    fprintf(stderr, "bench_network: %s: %s (line %d)\n", error_code_text(code), e->message, e->line);
+    exit(1);
+}
+
+static void subject_open(struct subject *s, const char *path, const char *mesh, const char *device)
+{
+    struct error e;
+    char *text;
+    size_t size;
+    *s = (struct subject){0};
+    must(file_read(path, (size_t)1 << 30, &text, &size, &e), &e);
+    must(ir_read(text, size, NULL, &s->read, &e), &e);
+    free(text);
+    must(ir_prepare(&s->read, &s->prepared, &e), &e);
+    must(nda_create(&s->prepared, NULL, &s->nda, &e), &e);
+    must(mesh_parse(mesh, &s->mesh, &e), &e);
+    must(cost_machine_create(&s->mesh, device, 0, &s->machine, &e), &e);
+    must(plan_context_create(s->nda, &s->mesh, NULL, 0, &s->context, &e), &e);
+    struct spmd_options walk = spmd_default_options(&s->mesh);
+    cost_axis_order(&s->machine, &s->mesh, walk.axis_order);
+    must(evaluator_create(s->context, &s->machine, &walk, &s->evaluator, &e), &e);
+}
+
+static void subject_close(struct subject *s)
+{
+    evaluator_destroy(s->evaluator);
+    plan_context_destroy(s->context);
+    nda_destroy(s->nda);
+    ir_program_release(&s->prepared);
+    ir_program_release(&s->read);
+}
+
+/* the cost of the search's best plan with its default budget, or of the best expert's */
+static struct search_plan search_best(const struct subject *s, bool search)
+{
+    struct search *h;
+    struct error e;
+    struct search_state *state = mem_alloc(sizeof *state);
+    struct search_options options = {.seed = 1, .method = search ? SEARCH_MCTS : SEARCH_BASELINES};
+    must(search_create(s->evaluator, &options, &h, &e), &e);
+    must(search_run(h, 2, 0, NULL, NULL, state, NULL, &e), &e);
+    struct search_plan best = state->best;
+    search_destroy(h);
+    free(state);
+    return best;
+}
+
+static double ratio(int64_t a, int64_t b)
+{
+    return (double)a / (double)b;
+}
+
+static void measure(const char *name, const struct subject *s, uint64_t units, bool search)
+{
+    struct error e;
+    struct network *n;
+    struct network_answer a;
+    double start = now_s();
+    must(network_create(s->evaluator, NETWORK_SHARED, &n, &e), &e);
+    double built = now_s() - start;
+    const struct cfn_problem *p = network_problem(n);
+    printf("%-20s %7u %7u %6u %9llu %7.2f ", name, p->node_count, p->edge_count, p->matrix_count,
+           (unsigned long long)p->entry_count, built);
+    fflush(stdout);
+    network_destroy(n);
+    start = now_s();
+    struct network_budget budget = {.units = units, .seed = 1, .threads = 2};
+    must(network_solve(s->evaluator, &budget, &a, &e), &e);
+    double solved = now_s() - start;
+    struct search_plan expert = search_best(s, false), found = search ? search_best(s, true) : expert;
+    int64_t best = found.price.step_ps < a.price.step_ps || a.cost.over_steps ? found.price.step_ps : a.price.step_ps;
+    printf("%7.2f %6u %10.3f %4s %8.4f ", solved, a.rounds, (double)a.price.step_ps * 1e-9, a.cost.over_steps ? "no" : "yes",
+           ratio(a.price.step_ps, expert.price.step_ps));
+    if (search)
+        printf("%8.4f ", ratio(a.price.step_ps, found.price.step_ps));
+    else
+        printf("%8s ", "-");
+    if (a.has_bound)
+        printf("%8.4f\n", ratio(a.bound_ps, best));
+    else
+        printf("%8s\n", "-");
+    network_answer_release(&a);
+}
+
+int main(int argc, char **argv)
+{
+    const char *folder = "tests/models", *files[64];
+    uint64_t units = 0;
+    bool search = false;
+    size_t count = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--models") == 0 && i + 1 < argc)
+            folder = argv[++i];
+        else if (strcmp(argv[i], "--units") == 0 && i + 1 < argc)
+            units = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--search") == 0)
+            search = true;
+        else if (count < 64)
+            files[count++] = argv[i];
+    }
+    if (!count)
+        for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+            files[count++] = defaults[i];
+    printf("module                 nodes   edges matric.   entries build s solve s rounds    step ms fits  /expert  /search "
+           "bound/best\n");
+    for (size_t i = 0; i < count; i++) {
+        char name[256], path[1024];
+        snprintf(name, sizeof name, "%s", files[i]);
+        char *mesh = strchr(name, ':'), *device = mesh ? strchr(mesh + 1, ':') : NULL;
+        if (mesh)
+            *mesh++ = 0;
+        if (device)
+            *device++ = 0;
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        struct subject s;
+        subject_open(&s, path, mesh ? mesh : "data=4,model=2", device ? device : "a100-40");
+        measure(name, &s, units, search);
+        subject_close(&s);
+    }
+    return 0;
+}

@@ -1,0 +1,128 @@
+/* Rounds: solve a heuristic network, price its plan by the walk, lower the limit when it did not fit; then the bound. */
+#include "network/internal.h"
+
+#include <stdlib.h>
+
+enum { DEFAULT_UNITS = 2000, LIMIT_ROUNDS = 3 };
+
+struct rounds {
+    const struct evaluator *v;
+    const struct network_budget *budget;
+    struct evaluator_session *session;
+    struct network_answer *out;
+    struct plan plan, best;
+    bool found;
+};
+
+static struct cfn_budget solver_budget(const struct network_budget *b)
+{
+    return (struct cfn_budget){.units = b->units ? b->units : DEFAULT_UNITS,
+                               .threads = b->threads == 2 ? 2 : 1,
+                               .seed = b->seed,
+                               .cancelled = b->cancelled,
+                               .user = b->user};
+}
+
+static enum error_code check_cancelled(const struct network_budget *b, struct error *e)
+{
+    if (b->cancelled && b->cancelled(b->user))
+        return error_set(e, ERROR_CANCELLED, "cancelled");
+    return ERROR_OK;
+}
+
+/* one solution and its price; *fits false: the limit should be lower */
+static enum error_code one_round(struct rounds *r, struct network *n, bool *found, struct price *price, struct error *e)
+{
+    struct cfn_budget budget = solver_budget(r->budget);
+    struct cfn_answer answer = {0};
+    struct cost cost;
+    enum error_code code = cfn_solve(network_problem(n), &budget, &answer, e);
+    *found = code == ERROR_OK && answer.values != NULL;
+    if (*found) {
+        network_plan(n, answer.values, &r->plan);
+        code = evaluator_price(r->session, &r->plan, price, &cost, e);
+    }
+    cfn_answer_release(&answer);
+    if (code == ERROR_OK)
+        code = check_cancelled(r->budget, e);
+    if (code != ERROR_OK || !*found)
+        return code;
+    r->out->rounds++;
+    if (!r->found || cost_compare(cost, r->plan.hash, r->out->cost, r->best.hash) < 0) {
+        plan_copy(&r->best, &r->plan);
+        r->out->cost = cost;
+        r->out->price = *price;
+        r->found = true;
+    }
+    return ERROR_OK;
+}
+
+static enum error_code heuristic(struct rounds *r, enum network_kind kind, struct error *e)
+{
+    struct network *n = NULL;
+    int64_t limit = evaluator_machine(r->v)->memory_limit_bytes, now = limit;
+    enum error_code code = network_create(r->v, kind, &n, e);
+    for (int i = 0; i < LIMIT_ROUNDS && code == ERROR_OK; i++) {
+        struct price price;
+        bool found;
+        code = one_round(r, n, &found, &price, e);
+        if (code != ERROR_OK || !found || price.peak_bytes <= limit)
+            break;
+        now = (int64_t)((double)now * 0.97 * (double)limit / (double)price.peak_bytes);
+        network_set_limit(n, now);
+    }
+    network_destroy(n);
+    return code;
+}
+
+static enum error_code bound(struct rounds *r, struct error *e)
+{
+    struct network *n = NULL;
+    struct cfn_answer answer = {0};
+    struct cfn_budget budget = solver_budget(r->budget);
+    enum error_code code = network_create(r->v, NETWORK_ADMISSIBLE, &n, e);
+    if (code != ERROR_OK)
+        return code;
+    if (network_complete(n)) {
+        code = cfn_solve(network_problem(n), &budget, &answer, e);
+        r->out->has_bound = code == ERROR_OK && answer.has_bound && answer.bound > 0;
+        r->out->bound_ps = r->out->has_bound ? (int64_t)answer.bound : 0;
+    }
+    cfn_answer_release(&answer);
+    network_destroy(n);
+    return code == ERROR_OK ? check_cancelled(r->budget, e) : code;
+}
+
+enum error_code network_solve(const struct evaluator *v, const struct network_budget *budget, struct network_answer *out,
+                              struct error *e)
+{
+    const struct plan_context *c = evaluator_context(v);
+    struct rounds r = {.v = v, .budget = budget, .out = out};
+    *out = (struct network_answer){0};
+    r.session = evaluator_session_create(v);
+    plan_init(&r.plan, plan_context_nda(c), plan_context_mesh(c));
+    plan_init(&r.best, plan_context_nda(c), plan_context_mesh(c));
+    plan_copy(&r.best, plan_context_start(c));
+    enum error_code code = evaluator_price(r.session, &r.best, &out->price, &out->cost, e);
+    r.found = true; /* the pins alone: what there is when no network has an answer */
+    if (code == ERROR_OK)
+        code = heuristic(&r, NETWORK_SHARED, e);
+    if (code == ERROR_OK)
+        code = heuristic(&r, NETWORK_FULL, e);
+    if (code == ERROR_OK)
+        code = bound(&r, e);
+    if (code == ERROR_OK) {
+        out->hash = r.best.hash;
+        plan_factors_list(c, &r.best, &out->factors);
+    }
+    plan_release(&r.plan);
+    plan_release(&r.best);
+    evaluator_session_destroy(r.session);
+    return code;
+}
+
+void network_answer_release(struct network_answer *a)
+{
+    free(a->factors.at);
+    *a = (struct network_answer){0};
+}

@@ -1,0 +1,47 @@
+/* The network as the contest's JSON. */
+#include "network/internal.h"
+
+#include <stdio.h>
+
+static void add_numbers(struct text *out, const int64_t *at, uint64_t count)
+{
+    char digits[24];
+    text_add_char(out, '[');
+    for (uint64_t i = 0; i < count; i++) {
+        int size = snprintf(digits, sizeof digits, i ? ",%lld" : "%lld", (long long)at[i]);
+        text_add_n(out, digits, (size_t)size);
+    }
+    text_add_char(out, ']');
+}
+
+static void add_node_lists(struct text *out, const struct cfn_problem *p, const int64_t *values)
+{
+    text_add_char(out, '[');
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        text_add(out, i ? "," : "");
+        add_numbers(out, values + p->nodes[i].first_value, (uint64_t)p->nodes[i].domain);
+    }
+    text_add_char(out, ']');
+}
+
+void network_write(const struct network *n, const char *name, struct text *out)
+{
+    const struct cfn_problem *p = &n->problem;
+    text_printf(out, "{\"problem\":{\"name\":\"%s\",\"edges\":{\"nodes\":[", name);
+    for (uint32_t i = 0; i < p->edge_count; i++)
+        text_printf(out, i ? ",[%d,%d]" : "[%d,%d]", p->edges[i].first, p->edges[i].second);
+    text_add(out, "],\"costs\":[");
+    for (uint32_t i = 0; i < p->edge_count; i++) {
+        const struct cfn_matrix *m = &p->matrices[p->edges[i].matrix];
+        text_add(out, i ? "," : "");
+        add_numbers(out, p->entries + m->start, m->count);
+    }
+    text_add(out, "]},\"nodes\":{\"intervals\":[");
+    for (uint32_t i = 0; i < p->node_count; i++)
+        text_printf(out, i ? ",[%lld,%lld]" : "[%lld,%lld]", (long long)p->nodes[i].lower, (long long)p->nodes[i].upper);
+    text_add(out, "],\"costs\":");
+    add_node_lists(out, p, p->costs);
+    text_add(out, ",\"usages\":");
+    add_node_lists(out, p, p->usages);
+    text_printf(out, "},\"usage_limit\":%lld}}\n", (long long)p->limit);
+}

@@ -1,0 +1,341 @@
+/* label: proof */
+/* timeout: 300 */
+/* The admissible network's bound under every plan, the heuristic one's plan over the best, on tiny random programs whose
+ * plans are tried one and all; answers as bytes; the problem as contest JSON. Seeds are printed when something fails. */
+#include "support.h"
+
+#include "ir/prepare.h"
+#include "ir/read.h"
+#include "network/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRAMS = 1000, MAX_VALUES = 24, EXHAUSTIVE = 1500, SAMPLES = 60 };
+
+/* ---- tiny programs: matrices through dots, sums, transposes, elementwise ops ---- */
+struct writer {
+    struct text body;
+    struct rng rng;
+    int64_t rows[MAX_VALUES], columns[MAX_VALUES];
+    uint32_t count;
+};
+
+static uint32_t pick(struct writer *w, uint32_t n)
+{
+    return (uint32_t)rng_below(&w->rng, n);
+}
+
+static uint32_t add_value(struct writer *w, int64_t rows, int64_t columns)
+{
+    w->rows[w->count] = rows;
+    w->columns[w->count] = columns;
+    return w->count++;
+}
+
+static void type_text(const struct writer *w, uint32_t v, char out[48])
+{
+    snprintf(out, 48, "tensor<%lldx%lldxf32>", (long long)w->rows[v], (long long)w->columns[v]);
+}
+
+static bool write_dot(struct writer *w, uint32_t a, uint32_t b)
+{
+    char ta[48], tb[48], tr[48];
+    if (w->columns[a] != w->rows[b])
+        return false;
+    type_text(w, a, ta);
+    type_text(w, b, tb);
+    uint32_t r = add_value(w, w->rows[a], w->columns[b]);
+    type_text(w, r, tr);
+    text_printf(&w->body, "  %%v%u = stablehlo.dot_general %%v%u, %%v%u, contracting_dims = [1] x [0] : (%s, %s) -> %s\n", r,
+                a, b, ta, tb, tr);
+    return true;
+}
+
+static bool write_binary(struct writer *w, uint32_t a, uint32_t b)
+{
+    static const char *const names[] = {"add", "multiply", "subtract", "maximum"};
+    char t[48];
+    if (w->rows[a] != w->rows[b] || w->columns[a] != w->columns[b])
+        return false;
+    type_text(w, a, t);
+    uint32_t r = add_value(w, w->rows[a], w->columns[a]);
+    text_printf(&w->body, "  %%v%u = stablehlo.%s %%v%u, %%v%u : %s\n", r, names[pick(w, 4)], a, b, t);
+    return true;
+}
+
+static void write_unary(struct writer *w, uint32_t a)
+{
+    static const char *const names[] = {"tanh", "negate", "exponential"};
+    char t[48], tr[48];
+    type_text(w, a, t);
+    if (pick(w, 2)) {
+        uint32_t r = add_value(w, w->columns[a], w->rows[a]);
+        type_text(w, r, tr);
+        text_printf(&w->body, "  %%v%u = stablehlo.transpose %%v%u, dims = [1, 0] : (%s) -> %s\n", r, a, t, tr);
+        return;
+    }
+    uint32_t r = add_value(w, w->rows[a], w->columns[a]);
+    text_printf(&w->body, "  %%v%u = stablehlo.%s %%v%u : %s\n", r, names[pick(w, 3)], a, t);
+}
+
+/* a sum over one dimension, broadcast back */
+static void write_reduce(struct writer *w, uint32_t a)
+{
+    char t[48];
+    uint32_t dim = pick(w, 2);
+    long long kept = dim ? w->rows[a] : w->columns[a];
+    type_text(w, a, t);
+    uint32_t r = add_value(w, w->rows[a], w->columns[a]);
+    text_printf(&w->body,
+                "  %%z%u = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                "  %%s%u = stablehlo.reduce(%%v%u init: %%z%u) applies stablehlo.add across dimensions = [%u] : (%s, "
+                "tensor<f32>) -> tensor<%lldxf32>\n"
+                "  %%v%u = stablehlo.broadcast_in_dim %%s%u, dims = [%u] : (tensor<%lldxf32>) -> %s\n",
+                r, r, a, r, dim, t, kept, r, r, 1 - dim, kept, t);
+}
+
+static char *write_program(uint64_t seed)
+{
+    static const int64_t sizes[] = {4, 8, 16, 64};
+    struct writer w = {.rng = {seed}};
+    struct text out = {0};
+    char t[48], last[48];
+    uint32_t arguments = 2 + pick(&w, 2), ops = 2 + pick(&w, 4);
+    text_add(&out, "func.func @main(");
+    for (uint32_t i = 0; i < arguments; i++) {
+        int64_t rows = i ? w.columns[i - 1] : sizes[pick(&w, 4)];
+        add_value(&w, rows, sizes[pick(&w, 4)]);
+        type_text(&w, i, t);
+        text_printf(&out, "%s%%v%u: %s", i ? ", " : "", i, t);
+    }
+    for (uint32_t i = 0; i < ops && w.count < MAX_VALUES - 1; i++) {
+        uint32_t a = pick(&w, w.count), b = pick(&w, w.count), kind = pick(&w, 6);
+        if ((kind < 3 && write_dot(&w, a, b)) || (kind < 5 && write_binary(&w, a, b)))
+            continue;
+        if (kind == 5)
+            write_reduce(&w, a);
+        else
+            write_unary(&w, a);
+    }
+    type_text(&w, w.count - 1, last);
+    text_printf(&out, ") -> %s {\n%s  return %%v%u : %s\n}\n", last, w.body.at ? w.body.at : "", w.count - 1, last);
+    text_release(&w.body);
+    return out.at;
+}
+
+/* ---- one program against all its plans ---- */
+struct subject {
+    struct ir_program read, prepared;
+    struct nda *nda;
+    struct mesh mesh;
+    struct cost_machine machine;
+    struct plan_context *context;
+    struct evaluator *evaluator;
+};
+
+static void open_subject(struct subject *s, uint64_t seed)
+{
+    static const char *const meshes[] = {"x=2", "x=4", "x=2,y=2", "x=4,y=2"};
+    struct error e;
+    struct rng r = {seed ^ 0x6d657368};
+    char *text = write_program(seed);
+    *s = (struct subject){0};
+    if (ir_read(text, strlen(text), NULL, &s->read, &e) != ERROR_OK)
+        fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, e.message, text);
+    free(text);
+    ASSERT_OK(ir_prepare(&s->read, &s->prepared, &e), &e);
+    ASSERT_OK(nda_create(&s->prepared, NULL, &s->nda, &e), &e);
+    ASSERT_OK(mesh_parse(meshes[rng_below(&r, 4)], &s->mesh, &e), &e);
+    ASSERT_OK(cost_machine_create(&s->mesh, rng_below(&r, 2) ? "a100-40" : "h100", 0, &s->machine, &e), &e);
+    if (rng_below(&r, 3) == 0) /* so slow that FLOPs count, or so slow to talk to */
+        for (int i = 0; i < COST_RATES; i++)
+            s->machine.device.rate_flops[i] *= 1e-4;
+    if (rng_below(&r, 3) == 0)
+        for (uint32_t a = 0; a < s->mesh.axis_count; a++)
+            s->machine.links[a].bytes_per_s *= 1e-4;
+    if (rng_below(&r, 3) == 0)
+        s->machine.device.launch_ps = 1000;
+    ASSERT_OK(plan_context_create(s->nda, &s->mesh, NULL, 0, &s->context, &e), &e);
+    struct spmd_options walk = spmd_default_options(&s->mesh);
+    cost_axis_order(&s->machine, &s->mesh, walk.axis_order);
+    ASSERT_OK(evaluator_create(s->context, &s->machine, &walk, &s->evaluator, &e), &e);
+    if (rng_below(&r, 3) == 0) { /* memory that not every plan keeps */
+        s->machine.memory_limit_bytes = evaluator_unsharded(s->evaluator)->peak_bytes * (int64_t)(4 + rng_below(&r, 6)) / 10;
+        evaluator_destroy(s->evaluator);
+        ASSERT_OK(evaluator_create(s->context, &s->machine, &walk, &s->evaluator, &e), &e);
+    }
+}
+
+static void close_subject(struct subject *s)
+{
+    evaluator_destroy(s->evaluator);
+    plan_context_destroy(s->context);
+    nda_destroy(s->nda);
+    ir_program_release(&s->prepared);
+    ir_program_release(&s->read);
+}
+
+struct tally {
+    uint32_t exhausted, sampled, bounded, tight, optimal;
+    uint64_t plans;
+    double bound_over_optimum;
+};
+
+struct best {
+    struct cost cost;
+    struct hash128 hash;
+    struct price price;
+    bool any;
+};
+
+static void try_plan(const struct subject *s, struct evaluator_session *session, const struct plan *p,
+                     const struct network_answer *a, uint64_t seed, struct best *best)
+{
+    struct price price;
+    struct cost cost;
+    struct error e;
+    ASSERT_OK(evaluator_price(session, p, &price, &cost, &e), &e);
+    if (!cost.over_steps && a->has_bound && a->bound_ps > price.step_ps) {
+        struct text t = {0};
+        struct spmd_local l = {0};
+        ASSERT_OK(spmd_walk(s->context, p, evaluator_options(s->evaluator), &l, &e), &e);
+        spmd_local_text(&l, &t);
+        fail_msg("seed %llu: the bound %lld is above a plan's %lld\n%s%s", (unsigned long long)seed, (long long)a->bound_ps,
+                 (long long)price.step_ps, write_program(seed), t.at);
+    }
+    if (!best->any || cost_compare(cost, p->hash, best->cost, best->hash) < 0)
+        *best = (struct best){cost, p->hash, price, true};
+}
+
+/* every combination of options when they are few, else a sample and random plans */
+static void try_plans(const struct subject *s, const struct network *n, const struct network_answer *a, uint64_t seed,
+                      struct best *best, struct tally *t)
+{
+    uint32_t nodes = network_problem(n)->node_count;
+    uint64_t product = 1, tries;
+    int32_t *values = mem_zalloc(nodes + 1, sizeof *values);
+    struct evaluator_session *session = evaluator_session_create(s->evaluator);
+    struct rng r = {seed ^ 0x706c616e};
+    struct plan p;
+    plan_init(&p, s->nda, &s->mesh);
+    for (uint32_t i = 0; i < nodes && product <= EXHAUSTIVE; i++)
+        product *= network_domain(n, i);
+    bool all = product <= EXHAUSTIVE;
+    tries = all ? product : SAMPLES;
+    for (uint64_t k = 0; k < tries; k++) {
+        uint64_t rest = k;
+        for (uint32_t i = 0; i < nodes; i++) {
+            uint64_t domain = network_domain(n, i);
+            values[i] = (int32_t)(all ? rest % domain : rng_below(&r, domain));
+            rest /= domain;
+        }
+        network_plan(n, values, &p);
+        try_plan(s, session, &p, a, seed, best);
+    }
+    for (uint32_t k = 0; k < SAMPLES; k++) {
+        plan_random(s->context, &r, &p);
+        try_plan(s, session, &p, a, seed, best);
+    }
+    t->plans += tries + SAMPLES;
+    t->exhausted += all;
+    t->sampled += !all;
+    plan_release(&p);
+    evaluator_session_destroy(session);
+    free(values);
+}
+
+static void one_program(uint64_t seed, struct tally *t)
+{
+    struct subject s;
+    struct network *n;
+    struct network_answer a, again;
+    struct error e;
+    struct best best = {.any = false};
+    unsigned char *bytes;
+    size_t size;
+    open_subject(&s, seed);
+    struct network_budget budget = {.units = 20, .seed = seed, .threads = 1};
+    ASSERT_OK(network_solve(s.evaluator, &budget, &a, &e), &e);
+    ASSERT_OK(network_create(s.evaluator, NETWORK_SHARED, &n, &e), &e);
+    bool all = t->sampled == 0;
+    uint32_t sampled = t->sampled;
+    try_plans(&s, n, &a, seed, &best, t);
+    all = t->sampled == sampled;
+    /* nothing is better than the best of all plans */
+    if (all && cost_compare(a.cost, a.hash, best.cost, best.hash) < 0)
+        fail_msg("seed %llu: the answer is better than every plan", (unsigned long long)seed);
+    t->optimal += all && a.cost.c == best.cost.c && a.cost.over_steps == best.cost.over_steps;
+    t->bounded += a.has_bound;
+    if (all && a.has_bound && !best.cost.over_steps) {
+        t->bound_over_optimum += (double)a.bound_ps / (double)best.price.step_ps;
+        t->tight++;
+    }
+    network_answer_write(&a, &bytes, &size);
+    ASSERT_OK(network_answer_read(s.evaluator, bytes, size, &again, &e), &e);
+    assert_int_equal(again.price.step_ps, a.price.step_ps);
+    assert_int_equal(hash128_compare(again.hash, a.hash), 0);
+    assert_int_equal(again.bound_ps, a.bound_ps);
+    network_answer_release(&again);
+    if (size > 80) {
+        bytes[size - 8] ^= 1; /* a factor */
+        assert_int_not_equal(network_answer_read(s.evaluator, bytes, size, &again, &e), ERROR_OK);
+    }
+    free(bytes);
+    network_answer_release(&a);
+    network_destroy(n);
+    close_subject(&s);
+}
+
+static void test_bound_optimum_plan(void **state)
+{
+    (void)state;
+    struct tally t = {0};
+    for (uint64_t seed = 1; seed <= PROGRAMS; seed++)
+        one_program(seed, &t);
+    printf("%d programs, %llu plans; all plans of %u; bound given for %u, on average %.3f of the optimum (%u); the answer is "
+           "optimal on %u\n", PROGRAMS, (unsigned long long)t.plans, t.exhausted, t.bounded,
+           t.tight ? t.bound_over_optimum / t.tight : 0, t.tight, t.optimal);
+    assert_true(t.exhausted >= PROGRAMS / 10);
+    assert_true(t.bounded >= PROGRAMS / 5);
+    assert_true(t.bound_over_optimum > 0.05 * t.tight);   /* a bound of nothing would pass all else */
+    assert_true(t.optimal * 2 >= t.exhausted);
+}
+
+/* the exported text is the problem that the solver gets */
+static void test_export(void **state)
+{
+    (void)state;
+    struct subject s;
+    struct network *n;
+    struct error e;
+    struct text t = {0};
+    struct cfn_problem p;
+    struct cfn_verdict mine, its;
+    open_subject(&s, 7);
+    ASSERT_OK(network_create(s.evaluator, NETWORK_FULL, &n, &e), &e);
+    network_write(n, "seven", &t);
+    ASSERT_OK(cfn_problem_read(t.at, t.size, &p, &e), &e);
+    assert_string_equal(p.name, "seven");
+    int32_t *values = mem_zalloc(p.node_count + 1, sizeof *values);
+    struct rng r = {7};
+    for (int k = 0; k < 20; k++) {
+        for (uint32_t i = 0; i < p.node_count; i++)
+            values[i] = (int32_t)rng_below(&r, (uint64_t)p.nodes[i].domain);
+        ASSERT_OK(cfn_evaluate(network_problem(n), values, &mine, &e), &e);
+        ASSERT_OK(cfn_evaluate(&p, values, &its, &e), &e);
+        assert_true(mine.cost == its.cost && mine.peak == its.peak && mine.feasible == its.feasible);
+    }
+    free(values);
+    cfn_problem_release(&p);
+    text_release(&t);
+    network_destroy(n);
+    close_subject(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bound_optimum_plan), cmocka_unit_test(test_export)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
