@@ -31,6 +31,7 @@
     X(CANCELLED, "cancelled", 409, 4)                                                                         \
     X(DEADLINE, "deadline", 504, 4)                                                                           \
     X(RESOURCE, "resource_limit", 422, 6)                                                                     \
+    X(MEMORY_LIMIT, "memory_limit", 422, 6)                                                                   \
     X(IO, "io", 500, 1)                                                                                       \
     X(UNAVAILABLE, "unavailable", 503, 5)                                                                     \
     X(MALFORMED, "malformed_request", 400, 2)                                                                 \

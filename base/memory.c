@@ -4,8 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void (*exhausted)(size_t bytes);
+
+void mem_on_exhaustion(void (*handler)(size_t bytes))
+{
+    exhausted = handler;
+}
+
 static void *out_of_memory(size_t bytes)
 {
+    if (exhausted)
+        exhausted(bytes);
     fprintf(stderr, "out of memory: %zu bytes could not be allocated\n", bytes);
     abort();
 }

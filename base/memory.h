@@ -12,6 +12,8 @@
 void *mem_alloc(size_t bytes);                  /* uninitialised; owned by the caller; free() */
 void *mem_zalloc(size_t count, size_t bytes);   /* zeroed; overflow of the product ends the process */
 void *mem_realloc(void *old, size_t count, size_t bytes);
+/* called instead of abort() when an allocation fails; must not return. Before threads exist. */
+void mem_on_exhaustion(void (*handler)(size_t bytes));
 char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t size);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));

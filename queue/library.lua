@@ -8,7 +8,8 @@
 --
 --   {t}:j:<id>          hash: the job (b:<name> blobs of the running job, a:<name> artifacts)
 --   {t}:p:<id>          zset: task indices of the present step that nobody holds
---   {t}:k:<id>:<epoch>  hash: o:<i> who holds task i, r:<i> digest of its result, c:<i> deaths, done
+--   {t}:k:<id>:<epoch>  hash: o:<i> who holds task i, s:<i> since when (ms), x:<i> who does it a second time,
+--                       r:<i> digest of its result, c:<i> deaths, ms what the finished tasks took together
 --   {t}:d:<id>:<epoch>  hash: results of the step's tasks, in the bytes that the worker sent
 --   {t}:run             zset: jobs with tasks to claim, oldest first
 --   {t}:lease           zset: end of lease (ms) -> id/kind/epoch/index
@@ -23,7 +24,7 @@
 local P = '{t}:'
 local LEASE_MS, GAP_MS, BUILD_GONE_MS = 10000, 3000, 60000
 local KEEP_S, KEEP_DEAD_S, EVENTS = 7 * 86400, 30 * 86400, 1000
-local TASK_DEATHS = 3
+local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
 -- redis.call exists only while a function runs, not while the library is loaded
@@ -155,8 +156,9 @@ end
 
 local function lease(job, index, token)
     local k = P .. 'k:' .. job.id .. ':' .. job.epoch
-    call('HSET', k, 'o:' .. index, token)
-    call('ZADD', P .. 'lease', int(now_ms() + LEASE_MS), member_of(job, index))
+    local now = now_ms()
+    call('HSET', k, 'o:' .. index, token, 's:' .. index, int(now))
+    call('ZADD', P .. 'lease', int(now + LEASE_MS), member_of(job, index))
     if job.tasks == '1' then call('HINCRBY', P .. 'j:' .. job.id, 'fence', 1) end
     if call('ZCARD', P .. 'p:' .. job.id) == 0 then call('ZREM', P .. 'run', job.id) else ring() end
     return task_reply(job, index, token)
@@ -220,6 +222,7 @@ local function restart(job, build)
         end
     end
     call('HSET', P .. 'j:' .. job.id, 'build', build, 'progress', '', 'search_started', '')
+    call('HINCRBY', P .. 'j:' .. job.id, 'attempt', 1)
     start_step(job, tonumber(job.epoch) + 1, job.first, 1, '', '')
     event(job, 'restarted', build)
 end
@@ -254,7 +257,7 @@ local function claim(keys, args)
     return nil
 end
 
--- beat(worker, build, host, threads, member, token ...) -> {1 held | 0 lost ...}
+-- beat(worker, build, host, threads, member, token ...) -> {1 held | 0 lost ..., 1 drain | 0 go on}
 local function beat(keys, args)
     local now, held = now_ms(), {}
     call('HSET', P .. 'w:' .. args[1], 'build', args[2], 'host', args[3], 'threads', args[4], 'beat', int(now))
@@ -263,11 +266,12 @@ local function beat(keys, args)
     call('ZADD', P .. 'workers', int(now), args[1])
     for i = 5, #args, 2 do
         local id, _, epoch, index = parse_member(args[i])
-        local mine = id and call('HGET', P .. 'k:' .. id .. ':' .. epoch, 'o:' .. index) == args[i + 1]
-            and call('ZSCORE', P .. 'lease', args[i])
+        local who = id and call('HMGET', P .. 'k:' .. id .. ':' .. epoch, 'o:' .. index, 'x:' .. index) or {}
+        local mine = who[1] == args[i + 1] and call('ZSCORE', P .. 'lease', args[i])
         if mine then call('ZADD', P .. 'lease', int(now + LEASE_MS), args[i]) end
-        held[#held + 1] = mine and 1 or 0
+        held[#held + 1] = (mine or who[2] == args[i + 1]) and 1 or 0
     end
+    held[#held + 1] = call('SISMEMBER', P .. 'drain', args[1])
     return held
 end
 
@@ -289,6 +293,8 @@ local function task_done(keys, args)
     if not job or TERMINAL[job.state] or job.epoch ~= epoch or job.kind ~= kind then
         local again = resume(job, next_token)
         if again then return {'next', again} end
+        local kept = call('HGET', P .. 'k:' .. id .. ':' .. epoch, 'r:' .. index)   -- until the join is done
+        if kept and kept ~= digest then count('nondeterminism') end
         count('tasks:' .. kind .. ':stale')
         return {'stale'}
     end
@@ -299,8 +305,10 @@ local function task_done(keys, args)
         count('tasks:' .. kind .. ':duplicate')
         return {'duplicate'}
     end
+    local since = tonumber(call('HGET', k, 's:' .. index) or '')
+    if since then call('HINCRBY', k, 'ms', int(math.max(0, now_ms() - since))) end
     call('HSET', k, 'r:' .. index, digest)
-    call('HDEL', k, 'o:' .. index)
+    call('HDEL', k, 'o:' .. index, 'x:' .. index, 's:' .. index)
     call('HSET', P .. 'd:' .. id .. ':' .. epoch, index, payload)
     call('ZREM', P .. 'lease', member)
     call('ZREM', P .. 'p:' .. id, index)
@@ -381,7 +389,7 @@ local function requeue(member, lost)
     local k = P .. 'k:' .. id .. ':' .. epoch
     if call('HEXISTS', k, 'r:' .. index) == 1 then return end
     if lost and call('HEXISTS', k, 'o:' .. index) == 1 then count('lease_lost') end
-    call('HDEL', k, 'o:' .. index)
+    call('HDEL', k, 'o:' .. index, 's:' .. index)
     call('ZADD', P .. 'p:' .. id, index, index)
     call('ZADD', P .. 'run', job.created, id)
     ring()
@@ -389,24 +397,32 @@ end
 
 -- release(member, token): a worker that leaves gives its task back
 local function release(keys, args)
-    local job = held_job(args[1], args[2])
-    if not job then return 0 end
-    requeue(args[1], false)
-    return 1
+    local job, any = held_job(args[1], args[2])
+    if job then
+        requeue(args[1], false)
+        return 1
+    end
+    local id, _, epoch, index = parse_member(args[1])   -- perhaps it did the task a second time (assist)
+    local k = id and P .. 'k:' .. id .. ':' .. epoch
+    if any and call('HGET', k, 'x:' .. index) == args[2] then call('HDEL', k, 'x:' .. index) end
+    return 0
 end
 
--- died(member, token, error, backoff_ms) -> 'again' | 'dead' | 'stale': the task killed its process
+-- died(member, token, error, random) -> 'again' | 'dead' | 'stale': the task killed its process. `random`, 0 to 65535,
+-- chooses the pause before the next attempt: from 1 s to 4 s after the first death, 16 s after the second, at most 60 s.
 local function died(keys, args)
     local job, _, index = held_job(args[1], args[2])
     if not job then return 'stale' end
     local k = P .. 'k:' .. job.id .. ':' .. job.epoch
     count('tasks:' .. job.kind .. ':died')
-    if call('HINCRBY', k, 'c:' .. index, 1) >= TASK_DEATHS then
+    local deaths = call('HINCRBY', k, 'c:' .. index, 1)
+    if deaths >= TASK_DEATHS then
         terminal(job, job.stop == 'cancel' and 'cancelled' or 'dead', args[3])
         return 'dead'
     end
-    call('HDEL', k, 'o:' .. index)
-    call('ZADD', P .. 'lease', int(now_ms() + tonumber(args[4])), args[1])   -- reap takes it up after the backoff
+    local pause = 1000 + (math.min(BACKOFF_MAX_MS, 1000 * 4 ^ deaths) - 1000) * (tonumber(args[4]) % 65536) / 65536
+    call('HDEL', k, 'o:' .. index, 's:' .. index)
+    call('ZADD', P .. 'lease', int(now_ms() + pause), args[1])   -- reap takes it up after the pause
     event(job, 'retry', job.kind)
     return 'again'
 end
@@ -430,6 +446,15 @@ local function reap()
         for i = 1, #leases, 2 do   -- what was left of a lease is left of it still
             local ends = math.min(tonumber(leases[i + 1]) + now - last, now + LEASE_MS)
             call('ZADD', P .. 'lease', 'XX', int(ends), leases[i])
+        end
+    end
+    -- when Redis' clock was set back, leases and beats lie in the future: nobody would be missed for that long
+    for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'lease', '(' .. int(now + BACKOFF_MAX_MS), '+inf', 'LIMIT', 0, 200)) do
+        call('ZADD', P .. 'lease', int(now + LEASE_MS), member)
+    end
+    for _, set in ipairs({'builds', 'workers'}) do
+        for _, who in ipairs(call('ZRANGEBYSCORE', P .. set, '(' .. int(now + LEASE_MS), '+inf', 'LIMIT', 0, 200)) do
+            call('ZADD', P .. set, int(now), who)
         end
     end
     local expired = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now), 'LIMIT', 0, 200)

@@ -88,9 +88,18 @@ struct queue_lease {
     const char *member, *token;
     bool held;
 }; /* held: out */
+/* *drain: somebody asked this worker to take no more tasks */
 enum error_code queue_beat(struct queue *q, const char *worker, const char *build, const char *host,
-                           int threads, struct queue_lease *leases, size_t count,
+                           int threads, struct queue_lease *leases, size_t count, bool *drain,
                            struct error *e) BASE_CHECKED;
+/* For a worker that found nothing to claim: a task of a step that somebody has held for several times as long
+ * as the step's other tasks took, to do it a second time. The first result is kept, the other compared with
+ * it. */
+enum error_code queue_assist(struct queue *q, const char *token, const char *build, struct queue_task *out,
+                             bool *found, struct error *e) BASE_CHECKED;
+/* asks a worker (as {t}:workers names it) to take no more tasks, or takes that back; *known: it beats */
+enum error_code queue_drain(struct queue *q, const char *worker, bool drain, bool *known,
+                            struct error *e) BASE_CHECKED;
 
 /* One task of several. *found: the step is complete and its join is claimed for next_token. */
 enum error_code queue_task_done(struct queue *q, const struct queue_task *t, const char *digest,
@@ -114,9 +123,13 @@ enum error_code queue_finish(struct queue *q, const struct queue_task *t, const 
                              const char *error_json, const char *progress, const struct queue_pair *fields,
                              size_t field_count, bool *fenced, struct error *e) BASE_CHECKED;
 enum error_code queue_release(struct queue *q, const struct queue_task *t, struct error *e) BASE_CHECKED;
-/* the task killed its process; the third time ends the job as dead */
+/* The task killed its process; the third time ends the job as dead. random: any number, chooses the pause
+ * before the next attempt (1 s to 4^deaths s, at most 60 s). */
 enum error_code queue_died(struct queue *q, const struct queue_task *t, const char *error_json,
-                           int backoff_ms, struct error *e) BASE_CHECKED;
+                           uint32_t random, struct error *e) BASE_CHECKED;
+/* something that earlier steps left is gone: the job starts over, or is dead after five attempts */
+enum error_code queue_reset(struct queue *q, const struct queue_task *t, const char *error_json,
+                            struct error *e) BASE_CHECKED;
 enum error_code queue_reap(struct queue *q, struct error *e) BASE_CHECKED;
 
 /* counters of {t}:n, plus "run" (jobs with claimable tasks), "leases", "workers" and "queue_age_ms" (oldest

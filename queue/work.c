@@ -76,17 +76,43 @@ enum error_code queue_wait(struct queue *q, int wait_ms, struct error *e)
     return code;
 }
 
-enum error_code queue_claim(struct queue *q, const char *token, const char *build, struct queue_task *out,
-                            bool *found, struct error *e)
+static enum error_code take(struct queue *q, const char *function, const char *token, const char *build,
+                            struct queue_task *out, bool *found, struct error *e)
 {
     struct call a = {0};
     redisReply *r = NULL;
     call_add(&a, token);
     call_add(&a, build);
-    enum error_code code = call_function(q, "claim", &a, &r, e);
+    enum error_code code = call_function(q, function, &a, &r, e);
     if (code != ERROR_OK)
         return code;
     *found = read_task(r, out);
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
+enum error_code queue_claim(struct queue *q, const char *token, const char *build, struct queue_task *out,
+                            bool *found, struct error *e)
+{
+    return take(q, "claim", token, build, out, found, e);
+}
+
+enum error_code queue_assist(struct queue *q, const char *token, const char *build, struct queue_task *out,
+                             bool *found, struct error *e)
+{
+    return take(q, "assist", token, build, out, found, e);
+}
+
+enum error_code queue_drain(struct queue *q, const char *worker, bool drain, bool *known, struct error *e)
+{
+    struct call a = {0};
+    redisReply *r = NULL;
+    call_add(&a, worker);
+    call_add(&a, drain ? "1" : "0");
+    enum error_code code = call_function(q, "drain", &a, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    *known = r->integer == 1;
     freeReplyObject(r);
     return ERROR_OK;
 }
@@ -110,7 +136,8 @@ enum error_code queue_results(struct queue *q, const char *id, uint32_t epoch, s
 }
 
 enum error_code queue_beat(struct queue *q, const char *worker, const char *build, const char *host,
-                           int threads, struct queue_lease *leases, size_t count, struct error *e)
+                           int threads, struct queue_lease *leases, size_t count, bool *drain,
+                           struct error *e)
 {
     struct call a = {0};
     redisReply *r = NULL;
@@ -127,6 +154,7 @@ enum error_code queue_beat(struct queue *q, const char *worker, const char *buil
         return code;
     for (size_t i = 0; i < count; i++)
         leases[i].held = reply_number(r, i) == 1;
+    *drain = reply_number(r, count) == 1;
     freeReplyObject(r);
     return ERROR_OK;
 }
@@ -207,15 +235,29 @@ enum error_code queue_release(struct queue *q, const struct queue_task *t, struc
 }
 
 enum error_code queue_died(struct queue *q, const struct queue_task *t, const char *error_json,
-                           int backoff_ms, struct error *e)
+                           uint32_t random, struct error *e)
 {
     struct call a = {0};
     redisReply *r = NULL;
     call_add(&a, t->member);
     call_add(&a, t->token);
     call_add(&a, error_json);
-    call_add_number(&a, backoff_ms);
+    call_add_number(&a, random & 0xffff);
     enum error_code code = call_function(q, "died", &a, &r, e);
+    if (code == ERROR_OK)
+        freeReplyObject(r);
+    return code;
+}
+
+enum error_code queue_reset(struct queue *q, const struct queue_task *t, const char *error_json,
+                            struct error *e)
+{
+    struct call a = {0};
+    redisReply *r = NULL;
+    call_add(&a, t->member);
+    call_add(&a, t->token);
+    call_add(&a, error_json);
+    enum error_code code = call_function(q, "reset", &a, &r, e);
     if (code == ERROR_OK)
         freeReplyObject(r);
     return code;

@@ -19,6 +19,10 @@ struct store {
 };
 
 enum error_code store_directory_create(const char *folder, struct store **out, struct error *e) BASE_CHECKED;
+/* A directory back end of at most about limit_bytes: what was not used for longest leaves first. Several
+ * processes may share the folder. A blob may leave at any time; whoever mapped it keeps it. */
+enum error_code store_cache_create(const char *folder, long long limit_bytes, struct store **out,
+                                   struct error *e) BASE_CHECKED;
 enum error_code store_remote_create(const char *url, const struct store_options *options, struct store **out,
                                     struct error *e) BASE_CHECKED;
 

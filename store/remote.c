@@ -5,6 +5,7 @@
 #include "store/backend.h"
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "http/client.h"
 
@@ -51,6 +52,15 @@ static enum error_code exchange(struct remote *r, const char *method, const char
     return code;
 }
 
+/* a full disk of the cache costs time, not the task */
+static void keep(struct remote *r, const void *bytes, size_t size)
+{
+    char digest[STORE_DIGEST_SIZE];
+    struct error e;
+    if (store_put(r->cache, bytes, size, digest, &e) != ERROR_OK)
+        log_event("cache_not_written", "reason", e.message, NULL);
+}
+
 static enum error_code remote_put(struct store *s, const void *bytes, size_t size,
                                   char digest[STORE_DIGEST_SIZE], struct error *e)
 {
@@ -67,7 +77,7 @@ static enum error_code remote_put(struct store *s, const void *bytes, size_t siz
             error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a blob that was sent", reply.status);
     http_reply_release(&reply);
     if (code == ERROR_OK && r->cache)
-        code = store_put(r->cache, bytes, size, digest, e);
+        keep(r, bytes, size);
     return code;
 }
 
@@ -112,9 +122,8 @@ static enum error_code remote_get(struct store *s, const char *digest, struct st
             error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a request for a blob", reply.status);
     else
         code = view_of(&reply, digest, out, e);
-    char again[STORE_DIGEST_SIZE];
     if (code == ERROR_OK && r->cache)
-        code = store_put(r->cache, out->bytes, out->size, again, e);
+        keep(r, out->bytes, out->size);
     http_reply_release(&reply);
     return code;
 }
@@ -131,7 +140,7 @@ enum error_code store_remote_create(const char *url, const struct store_options 
     if (options && options->token)
         r->token = mem_strdup(options->token);
     if (options && options->cache_folder) {
-        enum error_code code = store_directory_create(options->cache_folder, &r->cache, e);
+        enum error_code code = store_cache_create(options->cache_folder, options->cache_bytes, &r->cache, e);
         if (code != ERROR_OK) {
             remote_destroy(&r->base);
             return code;

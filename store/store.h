@@ -18,6 +18,7 @@ enum { STORE_DIGEST_SIZE = 65 }; /* hex digits and NUL */
 struct store;
 struct store_options {
     const char *cache_folder; /* http: where blobs are kept; NULL: none (read each time) */
+    long long cache_bytes;    /* http: what the cache folder may hold, oldest use leaves first; 0: 2 GB */
     const char *token;        /* http: worker token sent as Bearer; NULL: none */
 };
 /* ERROR_USAGE (an address of neither form), ERROR_IO (folder cannot be made). options may be NULL. */

@@ -6,7 +6,9 @@
 #include "base/hash.h"
 #include "http/client.h"
 #include "workers/frame.h"
+#include "workers/internal.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -205,7 +207,11 @@ static void answer_error(const struct child *c, enum error_code code, const stru
 {
     frame_release(answer);
     bool again = code == ERROR_IO || code == ERROR_UNAVAILABLE;
-    frame_add_text(answer, "outcome", code == ERROR_CANCELLED ? "cancelled" : again ? "again" : "fail");
+    frame_add_text(answer, "outcome",
+                   code == ERROR_CANCELLED   ? "cancelled"
+                   : again                   ? "again"
+                   : code == ERROR_NOT_FOUND ? "reset" /* a blob of an earlier step is gone */
+                                             : "fail");
     char *json = c->table->error_json(e);
     frame_add_text(answer, "error", json);
     free(json);
@@ -243,24 +249,37 @@ static void handle(struct child *c, const struct frame *f)
     frame_release(&answer);
 }
 
+static void exhausted(size_t bytes)
+{
+    _exit(WORKER_EXIT_MEMORY); /* whichever thread it is: the supervisor says what became of the job */
+}
+
+/* RLIMIT_DATA counts private writable memory (Linux 4.7), not mapped blobs, stacks of others or address space
+ */
+static void limit_memory(long long bytes)
+{
+    struct rlimit limit = {.rlim_cur = (rlim_t)bytes, .rlim_max = (rlim_t)bytes};
+    mem_on_exhaustion(exhausted);
+    if (bytes && setrlimit(RLIMIT_DATA, &limit) != 0)
+        fprintf(stderr, "toast-worker: the memory limit cannot be set: %s\n", strerror(errno));
+}
+
 int worker_child_run(int argc, char **argv, const struct tasks_table *table)
 {
     struct child *c = mem_zalloc(1, sizeof *c);
     struct error e;
     pthread_t reader;
-    if (argc != 5)
+    if (argc != 6)
         return 2;
     signal(SIGPIPE, SIG_IGN);
     http_client_start();
-    struct rlimit limit = {.rlim_cur = (rlim_t)strtoll(argv[3], NULL, 10)};
-    limit.rlim_max = limit.rlim_cur;
-    if (limit.rlim_cur)
-        setrlimit(RLIMIT_AS, &limit);
+    limit_memory(strtoll(argv[3], NULL, 10));
     setpriority(PRIO_PROCESS, 0, atoi(argv[4]));
     c->table = table;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->arrived, NULL);
     struct store_options store = {.cache_folder = getenv("TOAST_CACHE"),
+                                  .cache_bytes = strtoll(argv[5], NULL, 10),
                                   .token = getenv("TOAST_WORKER_TOKEN")};
     if (store_create(argv[2], &store, &c->store, &e) != ERROR_OK) {
         fprintf(stderr, "toast-worker: %s\n", e.message);

@@ -13,14 +13,17 @@ static void help(FILE *out)
 {
     fprintf(
         out,
-        "usage: toast-worker [--redis ADDRESS] [--store ADDRESS] [--threads N] [--memory BYTES] [--nice "
-        "N]\n\n"
+        "usage: toast-worker [--redis ADDRESS] [--store ADDRESS] [--threads N] [--child-memory BYTES] "
+        "[--nice N]\n"
+        "       [--cache-limit BYTES]\n\n"
         "  --redis    unix:PATH or redis://[:PASSWORD@]HOST:PORT          (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "  --store    dir:PATH, or http://HOST:PORT of the server         (TOAST_STORE, dir:toast-data)\n"
         "  --threads  tasks at a time, each in a process of its own       (number of processors)\n"
-        "  --memory   address space of each of these processes, in bytes  (no limit)\n"
-        "  --nice     their priority                                      (19)\n\n"
+        "  --child-memory  bytes of memory of each of these processes; a job that needs more fails with\n"
+        "                  memory_limit                                   (no limit)\n"
+        "  --nice     their priority                                      (19)\n"
+        "  --cache-limit   bytes that TOAST_CACHE may hold                (2000000000)\n\n"
         "With an http store, TOAST_WORKER_TOKEN is what the server was given, and TOAST_CACHE a folder for "
         "what was read.\n"
         "SIGTERM: ends or gives back its tasks within 5 seconds. Any number of workers may come and go.\n\n"
@@ -47,9 +50,10 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
                                .threads =
                                    processors > 0 && processors <= WORKER_MAX_THREADS ? (int)processors : 1,
                                .nice = 19};
-    static const struct option options[] = {
-        {"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'}, {"threads", 1, NULL, 't'}, {"memory", 1, NULL, 'm'},
-        {"nice", 1, NULL, 'n'},  {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"redis", 1, NULL, 'r'},       {"store", 1, NULL, 's'},
+                                            {"threads", 1, NULL, 't'},     {"child-memory", 1, NULL, 'm'},
+                                            {"cache-limit", 1, NULL, 'c'}, {"nice", 1, NULL, 'n'},
+                                            {"help", 0, NULL, 'h'},        {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         long long value = 0;
         if (c == 'h') {
@@ -64,6 +68,8 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
             o.threads = (int)(value = number(optarg, 1, WORKER_MAX_THREADS));
         else if (c == 'm')
             o.memory_bytes = value = number(optarg, 0, INT64_MAX);
+        else if (c == 'c')
+            o.cache_bytes = value = number(optarg, 1, INT64_MAX);
         else if (c == 'n')
             o.nice = (int)(value = number(optarg, 0, 19));
         else

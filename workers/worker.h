@@ -9,7 +9,8 @@
 struct worker_options {
     const char *redis, *store; /* addresses */
     int threads;               /* 1 to 256 */
-    int64_t memory_bytes;      /* address space of a child; 0: no limit */
+    int64_t memory_bytes;      /* of a child's own (RLIMIT_DATA); 0: no limit */
+    int64_t cache_bytes;       /* what an http store may keep on disk; 0: the default, 2 GB */
     int nice;                  /* of children: 19, so that heartbeats and HTTP go first */
 };
 enum { WORKER_MAX_THREADS = 256 };
@@ -18,7 +19,7 @@ enum { WORKER_MAX_THREADS = 256 };
  * worker_child_run when its first argument is "--child" (children are the same program). Returns an exit
  * status. */
 int worker_run(const struct worker_options *o, const struct tasks_table *table);
-/* argv as worker_run made it: --child STORE MEMORY NICE; the socket is descriptor 3 */
+/* argv as worker_run made it: --child STORE MEMORY NICE CACHE; the socket is descriptor 3 */
 int worker_child_run(int argc, char **argv, const struct tasks_table *table);
 /* options of toast-worker, then one of the above */
 int worker_main(int argc, char **argv, const struct tasks_table *table);

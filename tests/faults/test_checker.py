@@ -54,7 +54,7 @@ def test_every_violation_is_found():
         planted(service, jobs, 1, "not in run", [("ZREM", "{t}:run", waiting[0])], [("ZADD", "{t}:run", created, waiting[0])])
         member = waiting[0] + "/read/0/0"
         planted(service, jobs, 1, "2 places", [("ZADD", "{t}:lease", "9999999999999", member)], [("ZREM", "{t}:lease", member)])
-        planted(service, jobs, 1, "no task of a present step", [("ZADD", "{t}:lease", "1", ended[0] + "/read/0/0")],
+        planted(service, jobs, 1, "no task of a present step", [("ZADD", "{t}:lease", "9999999999999", ended[0] + "/read/0/0")],
                 [("ZREM", "{t}:lease", ended[0] + "/read/0/0")])
         planted(service, jobs, 1, "will expire", [("EXPIRE", w, "1000")], [("PERSIST", w)])
 

@@ -179,8 +179,9 @@ static void test_late_results(void **state)
     assert_int_equal(counter(f->q, "nondeterminism"), 0);
     assert_false(done(f->q, &a, "y", "w1d", &next));
     assert_int_equal(counter(f->q, "nondeterminism"), 1);
+    bool drain;
     struct queue_lease lost[] = {{a.member, a.token, true}};
-    ASSERT_OK(queue_beat(f->q, "worker", "build1", "host", 1, lost, 1, &e), &e);
+    ASSERT_OK(queue_beat(f->q, "worker", "build1", "host", 1, lost, 1, &drain, &e), &e);
     assert_false(lost[0].held);
     queue_task_release(&t);
     queue_task_release(&a);
@@ -232,8 +233,9 @@ static void test_cancel(void **state)
     assert_true(commit(f->q, &t, "rollouts", 4, "w1b", &a));
     ASSERT_OK(queue_cancel(f->q, id, false, text, &terminal, &e), &e);
     assert_string_equal(text, "cancelling");
+    bool drain;
     struct queue_lease lost[] = {{a.member, a.token, true}};
-    ASSERT_OK(queue_beat(f->q, "worker", "build1", "host", 1, lost, 1, &e), &e);
+    ASSERT_OK(queue_beat(f->q, "worker", "build1", "host", 1, lost, 1, &drain, &e), &e);
     assert_false(lost[0].held);
     claim(f->q, "w2", &w, true);
     assert_string_equal(w.kind, "emit");

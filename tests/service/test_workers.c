@@ -253,7 +253,8 @@ static void test_killed_workers(void **state)
     a = start_worker(f, "2"); /* joins in mid-job */
     char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_string_equal(result, expected);
-    assert_true(counter(f, "lease_lost") >= 1);
+    assert_true(counter(f, "lease_lost") + counter(f, "assisted") >=
+                1); /* whoever is idle does not wait for the lease */
     assert_int_equal(counter(f, "nondeterminism"), 0);
     assert_int_equal(end_worker(a, SIGTERM), 0);
     assert_int_equal(end_worker(b, SIGTERM), 0);

@@ -2,7 +2,7 @@
 /* The directory back end: round trips, names, damage, refusals, streams. */
 #include "support.h"
 
-#include "store/store.h"
+#include "store/backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +99,37 @@ static void test_stream(void **state)
     free(folder);
 }
 
+/* what was used last stays, what was used longest ago leaves, and the folder stays near its limit */
+static void test_cache(void **state)
+{
+    enum { BLOBS = 64, SIZE = 64 << 10, LIMIT = 1 << 20 };
+    char *folder = support_scratch(), digests[BLOBS][STORE_DIGEST_SIZE], *bytes = mem_zalloc(1, SIZE);
+    struct error e;
+    struct store *s;
+    struct store_view v;
+    int there = 0;
+    ASSERT_OK(store_cache_create(folder, LIMIT, &s, &e), &e);
+    for (int i = 0; i < BLOBS; i++) {
+        bytes[0] = (char)i;
+        ASSERT_OK(store_put(s, bytes, SIZE, digests[i], &e), &e);
+        usleep(2000); /* uses are told apart by the clock of the file system */
+        ASSERT_OK(store_get(s, digests[0], &v, &e), &e);
+        store_view_release(&v);
+    }
+    for (int i = 0; i < BLOBS; i++)
+        if (store_get(s, digests[i], &v, NULL) == ERROR_OK) {
+            there++;
+            store_view_release(&v);
+        }
+    assert_in_range(there, LIMIT / SIZE / 2, LIMIT / SIZE + 2);
+    ASSERT_OK(store_get(s, digests[0], &v, &e), &e); /* used all along */
+    ASSERT_OK(store_get(s, digests[BLOBS - 1], &v, &e), &e);
+    assert_int_equal(store_get(s, digests[1], &v, NULL), ERROR_NOT_FOUND);
+    store_destroy(s);
+    free(bytes);
+    free(folder);
+}
+
 static void test_addresses(void **state)
 {
     struct store *s;
@@ -113,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_cache),
         cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,61 @@
+-- What workers may do beside claiming: a task a second time, starting a job over, leaving in peace.
+
+local STRAGGLER_MS, STRAGGLER_TIMES, STRAGGLER_LOOK = 1000, 4, 16
+
+-- how long task `index` of a step has run when it is a straggler: half of the step is done and this one takes several
+-- times what those took
+local function straggling(k, tasks, index, now)
+    local f = call('HMGET', k, 'o:' .. index, 's:' .. index, 'x:' .. index, 'ms')
+    local done = 0
+    if not f[1] or not f[2] or f[3] or not f[4] then return false end
+    for i = 0, tasks - 1 do done = done + call('HEXISTS', k, 'r:' .. int(i)) end
+    return done * 2 >= tasks and now - tonumber(f[2]) > math.max(STRAGGLER_MS, STRAGGLER_TIMES * tonumber(f[4]) / done)
+end
+
+-- assist(token, build) -> task or nil: for a worker with nothing to claim. The first result is kept, the other is compared
+-- with it; who holds the task keeps its lease. Leases that end soonest come first: their workers may be gone.
+local function assist(keys, args)
+    local now = now_ms()
+    for _, member in ipairs(call('ZRANGE', P .. 'lease', 0, STRAGGLER_LOOK - 1)) do
+        local id, kind, epoch, index = parse_member(member)
+        local j = call('HMGET', P .. 'j:' .. id, 'tasks', 'epoch', 'kind', 'build', 'stop')
+        local k = P .. 'k:' .. id .. ':' .. epoch
+        if j[1] and tonumber(j[1]) > 1 and j[2] == epoch and j[3] == kind and j[4] == args[2] and j[5] == ''
+            and straggling(k, tonumber(j[1]), index, now) then
+            call('HSET', k, 'x:' .. index, args[1])
+            count('assisted')
+            return task_reply(load(id), index, args[1])
+        end
+    end
+    return nil
+end
+
+-- reset(member, token, error) -> 'restarted' | 'dead' | 'fenced': something that the job's earlier steps left is gone
+local function reset(keys, args)
+    local job = held_job(args[1], args[2])
+    if not job then return 'fenced' end
+    count('resets')
+    if job.stop ~= '' then
+        terminal(job, job.stop == 'cancel' and 'cancelled' or 'failed', job.stop == 'cancel' and '' or args[3])
+        return 'dead'
+    end
+    if tonumber(job.attempt) >= JOB_ATTEMPTS then
+        terminal(job, 'dead', args[3])
+        return 'dead'
+    end
+    restart(job, job.build)
+    return 'restarted'
+end
+
+-- drain(worker, 1|0) -> 1 when such a worker beats: it takes no more tasks, or takes them again
+local function drain(keys, args)
+    if args[2] == '1' then call('SADD', P .. 'drain', args[1]) else call('SREM', P .. 'drain', args[1]) end
+    for _, worker in ipairs(call('SMEMBERS', P .. 'drain')) do
+        if worker ~= args[1] and not call('ZSCORE', P .. 'workers', worker) then call('SREM', P .. 'drain', worker) end
+    end
+    return call('ZSCORE', P .. 'workers', args[1]) and 1 or 0
+end
+
+register('assist', assist, {'allow-oom'})
+register('reset', reset, {'allow-oom'})
+register('drain', drain, {'allow-oom'})

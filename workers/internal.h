@@ -1,0 +1,82 @@
+/* Inside a worker's supervisor: supervisor.c (life, heartbeat), slot.c (one task after the other), process.c
+ * (the child that computes). */
+#ifndef TOAST_WORKERS_INTERNAL_H
+#define TOAST_WORKERS_INTERNAL_H
+
+#include "workers/worker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <time.h>
+
+enum {
+    WORKER_TICK_MS = 100,
+    WORKER_RETRY_MS = 200,
+    WORKER_EXIT_MEMORY = 86, /* exit status of a child that came to its memory limit */
+};
+
+/* ---- process.c ---- */
+
+struct process {
+    int fd; /* our end of the socket pair; -1: no child */
+    pid_t pid;
+    struct timespec started;
+    int short_lives; /* children in a row that ended within a second of their start */
+};
+enum process_verdict {
+    PROCESS_OUTSIDE, /* SIGKILL, SIGTERM, an exit: not the task's doing, counts for nothing */
+    PROCESS_FAULT,   /* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGXCPU: the task's own */
+    PROCESS_MEMORY,  /* came to its memory limit */
+};
+struct process_end {
+    enum process_verdict verdict;
+    int status; /* as waitpid gives it */
+    double cpu_s;
+    int64_t resident_bytes; /* at most */
+};
+/* p->fd stays -1 when there is no starting it (logged). A child that keeps ending at once is started more and
+ * more slowly; the pause ends early when *leaving is set. */
+void process_start(struct process *p, const struct worker_options *o, const atomic_bool *leaving);
+/* Ends the child (when it has not died by itself) and says how it ended. */
+struct process_end process_end(struct process *p, bool kill_it);
+/* "signal 11 (Segmentation fault) after 1.20 s of processor time and 35 MiB"; owned */
+char *process_end_text(const struct process_end *end);
+
+/* ---- supervisor.c ---- */
+
+struct supervisor;
+
+struct slot {
+    struct supervisor *s;
+    int index;
+    struct process child;
+    unsigned long tokens;
+    struct queue *queue;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards member, token, lost: read by the beat */
+    char *member, *token; /* NULL: no task */
+    bool lost;
+};
+
+struct supervisor {
+    const struct worker_options *options;
+    const struct tasks_table *table;
+    char name[96], host[64];
+    struct slot *slots;
+    atomic_bool stopping, stopped, draining;
+    struct timespec stop_at;
+};
+
+void worker_sleep_ms(int ms);
+/* SIGTERM came */
+bool worker_leaving(const struct supervisor *s);
+/* .. and the time to end tasks in is over */
+bool worker_must_leave(const struct supervisor *s);
+
+/* ---- slot.c ---- */
+
+/* a slot's thread, until the worker leaves */
+void *slot_run(void *slot);
+
+#endif

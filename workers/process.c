@@ -1,0 +1,137 @@
+/* See internal.h: the child of one slot, from start to verdict. */
+#include "workers/internal.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { SHORT_LIFE_MS = 1000, PAUSE_MAX_MS = 8000 };
+
+static long long age_ms(const struct process *p)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - p->started.tv_sec) * 1000LL + (now.tv_nsec - p->started.tv_nsec) / 1000000;
+}
+
+/* a child that ends at once (no store, no memory to start in) would otherwise be started hundreds of times a
+ * second */
+static void pause_before(const struct process *p, const atomic_bool *leaving)
+{
+    int left = p->short_lives < 2   ? 0
+               : p->short_lives > 6 ? PAUSE_MAX_MS
+                                    : WORKER_RETRY_MS << (p->short_lives - 1);
+    for (; left > 0 && !atomic_load(leaving); left -= WORKER_TICK_MS)
+        worker_sleep_ms(WORKER_TICK_MS);
+}
+
+static int spawn(struct process *p, const struct worker_options *o, int socket)
+{
+    char memory[24], niceness[16], cache[24], store[4096];
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    snprintf(memory, sizeof memory, "%lld", (long long)o->memory_bytes);
+    snprintf(niceness, sizeof niceness, "%d", o->nice);
+    snprintf(cache, sizeof cache, "%lld", (long long)o->cache_bytes);
+    snprintf(store, sizeof store, "%s", o->store);
+    char *argv[] = {"toast-worker", "--child", store, memory, niceness, cache, NULL};
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, socket, 3);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0); /* a terminal's ^C is for the supervisor */
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    int result = posix_spawn(&p->pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return result;
+}
+
+void process_start(struct process *p, const struct worker_options *o, const atomic_bool *leaving)
+{
+    int pair[2], result = 0;
+    pause_before(p, leaving);
+    p->fd = -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        result = errno;
+    } else {
+        result = spawn(p, o, pair[1]);
+        close(pair[1]);
+        if (result == 0)
+            p->fd = pair[0];
+        else
+            close(pair[0]);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &p->started);
+    if (result != 0) {
+        log_event("child_not_started", "reason", strerror(result), NULL);
+        p->short_lives++;
+    }
+}
+
+/* Only these ends are the task's own; an exit is one of ours (the store's address is wrong, the supervisor is
+ * gone). */
+static enum process_verdict judge(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status) == WORKER_EXIT_MEMORY ? PROCESS_MEMORY : PROCESS_OUTSIDE;
+    switch (WTERMSIG(status)) {
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+    case SIGABRT:
+    case SIGSYS:
+    case SIGXCPU:
+        return PROCESS_FAULT;
+    default:
+        return PROCESS_OUTSIDE;
+    }
+}
+
+struct process_end process_end(struct process *p, bool kill_it)
+{
+    struct process_end end = {0};
+    struct rusage used = {0};
+    if (p->fd < 0)
+        return end;
+    if (kill_it)
+        kill(p->pid, SIGKILL);
+    close(p->fd);
+    p->fd = -1;
+    while (wait4(p->pid, &end.status, 0, &used) < 0 && errno == EINTR)
+        ;
+    end.verdict = judge(end.status);
+    end.cpu_s = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
+                (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    end.resident_bytes = (int64_t)used.ru_maxrss * 1024;
+    p->short_lives = age_ms(p) > SHORT_LIFE_MS ? 0 : p->short_lives + 1;
+    return end;
+}
+
+char *process_end_text(const struct process_end *end)
+{
+    char *how = WIFSIGNALED(end->status)
+                    ? mem_printf("signal %d (%s)", WTERMSIG(end->status), strsignal(WTERMSIG(end->status)))
+                    : mem_printf("exit status %d", WEXITSTATUS(end->status));
+    char *text = mem_printf("%s after %.2f s of processor time and %lld MiB", how, end->cpu_s,
+                            (long long)(end->resident_bytes >> 20));
+    free(how);
+    return text;
+}

@@ -1,0 +1,324 @@
+/* See internal.h: one slot claims a task, hands it to its child, reports what came of it; calls to Redis are
+ * idempotent and repeated until Redis answers. */
+#include "workers/internal.h"
+
+#include "base/log.h"
+#include "workers/frame.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+    DEAF_MS =
+        2000, /* a child told to stop that does not answer for so long is killed: its task is another's now */
+};
+
+/* after a failed call to Redis: whether to try again */
+static bool again(const struct slot *slot, enum error_code code)
+{
+    if (code != ERROR_UNAVAILABLE || worker_must_leave(slot->s))
+        return false;
+    worker_sleep_ms(WORKER_RETRY_MS);
+    return true;
+}
+
+static char *new_token(struct slot *slot)
+{
+    return mem_printf("%s#%d.%lu", slot->s->name, slot->index, ++slot->tokens);
+}
+
+static void hold(struct slot *slot, const struct queue_task *t)
+{
+    pthread_mutex_lock(&slot->lock);
+    free(slot->member);
+    free(slot->token);
+    slot->member = t ? mem_strdup(t->member) : NULL;
+    slot->token = t ? mem_strdup(t->token) : NULL;
+    slot->lost = false;
+    pthread_mutex_unlock(&slot->lock);
+}
+
+static bool is_lost(struct slot *slot)
+{
+    pthread_mutex_lock(&slot->lock);
+    bool lost = slot->lost;
+    pthread_mutex_unlock(&slot->lock);
+    return lost;
+}
+
+static void give_back(struct slot *slot, const struct queue_task *t)
+{
+    struct error e;
+    while (again(slot, queue_release(slot->queue, t, &e)))
+        ;
+}
+
+static enum error_code send_task(struct slot *slot, const struct queue_task *t, struct error *e)
+{
+    struct frame f = {0};
+    struct queue_fields parts = {0};
+    enum error_code code;
+    /* a single task after a step of several is its join; there is nothing to see for others */
+    while (again(slot, code = queue_results(slot->queue, t->id, t->epoch, &parts, e)))
+        ;
+    if (code != ERROR_OK)
+        return code;
+    frame_add_text(&f, "op", "task");
+    frame_add_text(&f, "task-job", t->id);
+    frame_add_text(&f, "task-kind", t->kind);
+    frame_add_number(&f, "task-epoch", t->epoch);
+    frame_add_number(&f, "task-index", t->index);
+    frame_add_number(&f, "parts", parts.count);
+    for (size_t i = 0; i < parts.count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "d:%s", parts.at[i].name);
+        frame_add(&f, name, parts.at[i].value, parts.at[i].size);
+    }
+    for (size_t i = 0; i < t->job.count; i++)
+        frame_add(&f, t->job.at[i].name, t->job.at[i].value, t->job.at[i].size);
+    code = frame_write(slot->child.fd, &f, e);
+    frame_release(&f);
+    queue_fields_release(&parts);
+    return code;
+}
+
+enum waited { WAITED_ANSWER, WAITED_DEATH, WAITED_LEAVE, WAITED_DEAF };
+
+static void tell_stop(struct slot *slot)
+{
+    struct frame cancel = {0};
+    struct error e;
+    frame_add_text(&cancel, "op", "cancel");
+    if (frame_write(slot->child.fd, &cancel, &e) != ERROR_OK)
+        log_event("child_gone", "reason", e.message, NULL);
+    frame_release(&cancel);
+}
+
+/* until the child answers, dies, or we must leave; passes a lost lease on as a cancel */
+static enum waited wait_child(struct slot *slot, struct frame *answer)
+{
+    int told_ms = -1; /* since the child was told to stop */
+    for (;;) {
+        struct pollfd p = {.fd = slot->child.fd, .events = POLLIN};
+        int ready = poll(&p, 1, WORKER_TICK_MS);
+        if (ready > 0)
+            return frame_read(slot->child.fd, answer, NULL) == ERROR_OK ? WAITED_ANSWER : WAITED_DEATH;
+        if (worker_must_leave(slot->s))
+            return WAITED_LEAVE;
+        if (told_ms >= 0)
+            told_ms += WORKER_TICK_MS;
+        if (told_ms > DEAF_MS)
+            return WAITED_DEAF;
+        if (told_ms < 0 && is_lost(slot)) {
+            tell_stop(slot);
+            told_ms = 0;
+        }
+    }
+}
+
+static uint32_t random_number(void)
+{
+    uint32_t n = 0;
+    if (getrandom(&n, sizeof n, 0) != sizeof n)
+        n = (uint32_t)time(NULL);
+    return n;
+}
+
+/* the child died in the middle of a task: whose fault it was decides what becomes of the task */
+static void report_death(struct slot *slot, const struct queue_task *t, const struct process_end *end)
+{
+    static const char *const names[] = {
+        [PROCESS_OUTSIDE] = "outside", [PROCESS_FAULT] = "fault", [PROCESS_MEMORY] = "memory_limit"};
+    struct error e;
+    bool fenced;
+    char *how = process_end_text(end), *json = NULL;
+    log_event("child_died", "task", t->member, "how", how, "verdict", names[end->verdict], NULL);
+    switch (end->verdict) {
+    case PROCESS_OUTSIDE:
+        give_back(slot, t);
+        break;
+    case PROCESS_FAULT:
+        json = mem_printf(
+            "{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
+            t->kind, how);
+        while (again(slot, queue_died(slot->queue, t, json, random_number(), &e)))
+            ;
+        break;
+    case PROCESS_MEMORY:
+        json = mem_printf(
+            "{\"code\":\"%s\",\"message\":\"task %s needs more memory than the %lld MiB that this worker "
+            "allows (--child-memory)\"}",
+            error_code_text(ERROR_MEMORY_LIMIT), t->kind, (long long)(slot->s->options->memory_bytes >> 20));
+        while (again(slot, queue_finish(slot->queue, t, "failed", json, "", NULL, 0, &fenced, &e)))
+            ;
+        break;
+    }
+    free(json);
+    free(how);
+}
+
+static struct queue_pair *pairs_of(const struct frame *answer, size_t *count)
+{
+    struct queue_pair *pairs = mem_zalloc(answer->fields.count + 1, sizeof *pairs);
+    *count = 0;
+    for (size_t i = 0; i < answer->fields.count; i++) {
+        const struct queue_field *f = &answer->fields.at[i];
+        if ((f->name[0] == 'a' || f->name[0] == 'b') && f->name[1] == ':')
+            pairs[(*count)++] = (struct queue_pair){f->name, f->value};
+    }
+    return pairs;
+}
+
+/* what the child said -> Redis; *found: `next` is a task that came with the answer */
+static enum error_code report(struct slot *slot, const struct queue_task *t, const struct frame *answer,
+                              struct queue_task *next, bool *found, struct error *e)
+{
+    const struct queue_fields *f = &answer->fields;
+    const char *outcome = queue_field(f, "outcome");
+    size_t count;
+    bool fenced = false;
+    enum error_code code;
+    struct queue_pair *pairs = pairs_of(answer, &count);
+    char *token = new_token(slot);
+    *found = false;
+    do {
+        if (strcmp(outcome, "done") == 0) {
+            size_t size = 0;
+            for (size_t i = 0; i < f->count; i++)
+                if (strcmp(f->at[i].name, "payload") == 0)
+                    size = f->at[i].size;
+            code = queue_task_done(slot->queue, t, queue_field(f, "digest"), queue_field(f, "payload"), size,
+                                   token, next, found, e);
+        } else if (strcmp(outcome, "step") == 0) {
+            struct queue_step step = {.kind = queue_field(f, "kind"),
+                                      .join = queue_field(f, "join"),
+                                      .wrap = queue_field(f, "wrap"),
+                                      .tasks = (uint32_t)queue_number(f, "tasks"),
+                                      .state = queue_field(f, "state"),
+                                      .progress = queue_field(f, "progress"),
+                                      .rollouts = (uint64_t)queue_number(f, "rollouts"),
+                                      .fields = pairs,
+                                      .field_count = count};
+            code = queue_commit(slot->queue, t, &step, token, next, found, e);
+        } else if (strcmp(outcome, "finish") == 0) {
+            code = queue_finish(slot->queue, t, "succeeded", "", queue_field(f, "progress"), pairs, count,
+                                &fenced, e);
+        } else if (strcmp(outcome, "fail") == 0) {
+            code = queue_finish(slot->queue, t, "failed", queue_field(f, "error"), "", NULL, 0, &fenced, e);
+        } else if (strcmp(outcome, "reset") == 0) {
+            code = queue_reset(slot->queue, t, queue_field(f, "error"), e);
+        } else { /* cancelled, or the store did not answer: somebody does it again, where that still means
+                    something */
+            code = queue_release(slot->queue, t, e);
+        }
+    } while (again(slot, code));
+    if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
+        log_event("job_ended", "job", t->id, "outcome", fenced ? "too late" : outcome, "error",
+                  queue_field(f, "error"), NULL);
+    if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0)
+        log_event("task_again", "task", t->member, "outcome", outcome, "error", queue_field(f, "error"),
+                  NULL);
+    if (strcmp(outcome, "again") == 0)
+        worker_sleep_ms(WORKER_RETRY_MS);
+    free(token);
+    free(pairs);
+    return code;
+}
+
+/* one task from claim to report; consumes *t and leaves the next in it when one came with the answer */
+static bool work(struct slot *slot, struct queue_task *t)
+{
+    struct error e;
+    struct frame answer = {0};
+    struct queue_task next = {0};
+    struct process_end end;
+    bool found = false;
+    hold(slot, t);
+    if (slot->child.fd < 0)
+        process_start(&slot->child, slot->s->options, &slot->s->stopping);
+    if (slot->child.fd < 0 || send_task(slot, t, &e) != ERROR_OK) {
+        process_end(&slot->child, true);
+        give_back(slot, t);
+        hold(slot, NULL);
+        queue_task_release(t);
+        return false;
+    }
+    switch (wait_child(slot, &answer)) {
+    case WAITED_ANSWER:
+        if (report(slot, t, &answer, &next, &found, &e) != ERROR_OK)
+            log_event("not_reported", "task", t->member, "reason", e.message, NULL);
+        break;
+    case WAITED_DEATH:
+        end = process_end(&slot->child, false);
+        report_death(slot, t, &end);
+        break;
+    case WAITED_LEAVE:
+        give_back(slot, t);
+        break;
+    case WAITED_DEAF:
+        process_end(&slot->child, true);
+        break;
+    }
+    hold(slot, NULL);
+    frame_release(&answer);
+    queue_task_release(t);
+    *t = next;
+    return found;
+}
+
+/* no more tasks for now or for ever: the one that came with an answer goes back */
+static bool resting(const struct slot *slot)
+{
+    return worker_leaving(slot->s) || atomic_load(&slot->s->draining);
+}
+
+/* a task to claim, else, when there was none the last time either, one that another worker is slow with, else
+ * waits */
+static enum error_code find_task(struct slot *slot, int *idle, struct queue_task *t, bool *found,
+                                 struct error *e)
+{
+    const char *build = slot->s->table->build;
+    char *token = new_token(slot);
+    enum error_code code = queue_claim(slot->queue, token, build, t, found, e);
+    if (code == ERROR_OK && !*found && (*idle)++ > 0)
+        code = queue_assist(slot->queue, token, build, t, found, e);
+    free(token);
+    if (code == ERROR_OK && !*found)
+        return queue_wait(slot->queue, 500, e);
+    *idle = 0;
+    return code;
+}
+
+void *slot_run(void *user)
+{
+    struct slot *slot = user;
+    struct error e;
+    struct queue_task t = {0};
+    bool found = false, silent = false;
+    int idle = 0;
+    process_start(&slot->child, slot->s->options, &slot->s->stopping); /* ready before its first task */
+    while (!worker_leaving(slot->s) || found) {
+        if (found && resting(slot)) {
+            give_back(slot, &t);
+            queue_task_release(&t);
+            found = false;
+        } else if (found) {
+            found = work(slot, &t);
+        } else if (resting(slot)) {
+            worker_sleep_ms(WORKER_TICK_MS);
+        } else {
+            enum error_code code = find_task(slot, &idle, &t, &found, &e);
+            if (code != ERROR_OK) {
+                if (!silent)
+                    log_event("redis_unavailable", "reason", e.message, NULL);
+                worker_sleep_ms(WORKER_RETRY_MS);
+            }
+            silent = code != ERROR_OK;
+        }
+    }
+    process_end(&slot->child, true);
+    return NULL;
+}
