@@ -1,8 +1,10 @@
-/* bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--threads N] [--seed N] [--ablation] [--scaling]
+/* bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--units N] [--threads N] [--seed N] [--ablation]
+ *           [--scaling]
  *
  * One row a problem: seconds allowed, cost, certified bound, gap, cost over the published one, seconds to
  * within 1 % and 0.1 % of the final cost, processor seconds, peak memory of the process so far. --ablation
- * repeats each with one technique off at a time, --scaling with one thread too. */
+ * repeats each with one technique off at a time, and with the contest winner's method (ucr) when toulbar2 is
+ * installed; --scaling with one thread too. --units measures work instead of time, for loaded machines. */
 #include "cfn/solve.h"
 
 #include <stdio.h>
@@ -69,7 +71,8 @@ static int measure(const char *path, const char *label, double published, struct
         cfn_problem_release(&p);
         return 1;
     }
-    double final = (double)a.verdict.cost, gap = a.has_bound ? 100 * (final - (double)a.bound) / final : 100;
+    double final = (double)a.verdict.cost, size = final > 0 ? final : 1;
+    double gap = a.has_bound ? 100 * (final - (double)a.bound) / size : 100;
     getrusage(RUSAGE_SELF, &usage);
     printf("%-14.14s %-12s %7.1f %20s %20s %9.4f ",
            p.name[0] ? p.name + (strlen(p.name) > 14 ? strlen(p.name) - 14 : 0) : path, label, budget.seconds,
@@ -111,6 +114,11 @@ static int measure_all(char *argument, struct cfn_budget budget, int ablation, i
         less.without = parts[k].without;
         failed |= measure(argument, parts[k].name, published, less);
     }
+    if (ablation) {
+        struct cfn_budget other = budget;
+        other.method = CFN_METHOD_UCR;
+        failed |= measure(argument, "ucr", published, other);
+    }
     if (scaling) {
         budget.threads = 1;
         failed |= measure(argument, "1 thread", published, budget);
@@ -130,6 +138,8 @@ int main(int argc, char **argv)
             scaling = 1;
         else if (strcmp(argv[i], "--seconds") == 0 && x > 0)
             budget.seconds = x, argv[i++] = NULL;
+        else if (strcmp(argv[i], "--units") == 0 && x > 0)
+            budget.units = (uint64_t)x, budget.seconds = 0, argv[i++] = NULL;
         else if (strcmp(argv[i], "--threads") == 0 && (x == 1 || x == 2))
             budget.threads = (int)x, argv[i++] = NULL;
         else if (strcmp(argv[i], "--seed") == 0 && x >= 0)
@@ -142,10 +152,9 @@ int main(int argc, char **argv)
         argv[i] = NULL;
     }
     if (!files)
-        return fprintf(
-                   stderr,
-                   "usage: bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--threads N] [--seed N] "
-                   "[--ablation] [--scaling]\n"),
+        return fprintf(stderr, "usage: bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--units N] "
+                               "[--threads N] [--seed N] "
+                               "[--ablation] [--scaling]\n"),
                2;
     printf("%-14s %-12s %7s %20s %20s %9s %9s %7s %7s %7s %7s\n", "problem", "techniques", "limit s", "cost",
            "bound", "gap %", "published", "to 1%", "to .1%", "cpu s", "MiB");

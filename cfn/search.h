@@ -12,6 +12,11 @@ enum cfn_technique {
     CFN_WITHOUT_BRANCH = 16,   /* no branch and bound on small remainders */
 };
 
+enum cfn_method {
+    CFN_METHOD_SEARCH, /* this file */
+    CFN_METHOD_UCR,    /* ucr.h */
+};
+
 struct cfn_budget {
     uint64_t units; /* a unit is 2^20 table entries, per worker; 0: not limited */
     double seconds; /* by `clock`; 0: not limited. When units is 0 phases are measured out in time */
@@ -22,6 +27,7 @@ struct cfn_budget {
     void *user;
     int threads; /* 1 or 2 */
     uint64_t seed;
+    enum cfn_method method;
     unsigned without; /* a sum of enum cfn_technique */
 };
 

@@ -1,6 +1,7 @@
 #include "cfn/solve.h"
 
 #include "cfn/branch.h"
+#include "cfn/ucr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,10 @@ static enum error_code attempt(struct solving *s, bool use_infinite, __int128 la
         found.values = mem_zalloc((size_t)s->p->node_count + 1, sizeof *found.values);
         cfn_undo_apply(&n->undo, found.values);
         found.bound = n->constant;
+    } else if (s->budget->method == CFN_METHOD_UCR) {
+        code = cfn_ucr_search(&m, s->budget, &found, s->e);
+        s->cut = s->cut || found.cut;
+        s->answer->units += found.units;
     } else if (!settle_small(s, &m, &found)) {
         cfn_search(&m, s->budget, use_infinite ? patience : 1, &found);
         s->cut = s->cut || found.cut;
@@ -130,7 +135,7 @@ static enum error_code attempt(struct solving *s, bool use_infinite, __int128 la
     }
     if (found.bound != INT64_MIN)
         raise_bound(s->answer, use_infinite && found.bound > large ? large : found.bound);
-    if (found.values)
+    if (found.values && code == ERROR_OK)
         code = offer(s, found.values);
 out:
     cfn_model_release(&m);

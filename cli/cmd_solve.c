@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: toast solve PROBLEM [--seconds S] [--units N] [--seed N] [--threads N] [--trace FILE]\n\n"
+    "usage: toast solve PROBLEM [--seconds S] [--units N] [--seed N] [--threads N] [--trace FILE]\n"
+    "                           [--method search|ucr]\n\n"
     "Solves a contest problem (JSON, gzip too): one value per node, least total cost, summed usage within "
     "the limit at\n"
     "every time. Prints cost, lower bound and gap, and the answer as the last line. Ctrl-C ends early with "
@@ -23,6 +24,9 @@ static const char usage[] =
     "  --seed N              of all random choices (1)\n"
     "  --threads N           1 or 2 (2); always two logical workers\n"
     "  --trace FILE          every improvement as CSV: seconds, cost, bound\n"
+    "  --method NAME         search (the default), or ucr: the contest winner's usage-constrained relaxation, "
+    "which needs\n"
+    "                        Debian's package toulbar2, counts 250 units an iteration and gives no bound\n"
     "  --without PARTS       for measurements: of dual, lns, crossover, reduction, branch; "
     "comma-separated\n\n"
     "examples:\n"
@@ -156,6 +160,10 @@ static int parse(int argc, char **argv, struct options *o)
             if (!parse_number(argv[i], 1e12, &number) || number != floor(number))
                 return 1 + cli_usage("solve", "%s takes a whole number up to 1e12", name);
             *(strcmp(name, "--seed") == 0 ? &o->budget.seed : &o->budget.units) = (uint64_t)number;
+        } else if (strcmp(name, "--method") == 0) {
+            if (strcmp(argv[i], "search") && strcmp(argv[i], "ucr"))
+                return 1 + cli_usage("solve", "--method takes search or ucr");
+            o->budget.method = argv[i][0] == 'u' ? CFN_METHOD_UCR : CFN_METHOD_SEARCH;
         } else if (strcmp(name, "--threads") == 0) {
             if (!parse_number(argv[i], 2, &number) || (number != 1 && number != 2))
                 return 1 + cli_usage("solve", "--threads takes 1 or 2");
