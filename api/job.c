@@ -2,6 +2,7 @@
 #include "api/job.h"
 
 #include "api/encode.h"
+#include "api/machine.h"
 #include "api/pins.h"
 #include "api/proof.h"
 #include "ir/prepare.h"
@@ -49,20 +50,6 @@ void api_job_destroy(struct api_job *j)
     free(j);
 }
 
-static enum error_code make_machine(struct api_job *j, struct error *e)
-{
-    const struct api_request *r = j->request;
-    struct cost_device device = *cost_device_find(r->device);   /* known: the request was decoded */
-    if (r->overrides.memory_bytes)
-        device.memory_bytes = r->overrides.memory_bytes;
-    if (r->overrides.memory_bytes_per_s > 0)
-        device.memory_bytes_per_s = r->overrides.memory_bytes_per_s;
-    for (int i = 0; i < COST_RATES; i++)
-        if (r->overrides.rate_flops[i] > 0)
-            device.rate_flops[i] = r->overrides.rate_flops[i];
-    return cost_machine_create_device(&r->mesh, &device, r->memory_limit_bytes, &j->machine, e);
-}
-
 /* No plan can hold less than the arguments split over all devices. */
 static enum error_code check_memory(const struct api_job *j, struct error *e)
 {
@@ -100,7 +87,7 @@ static enum error_code make(struct api_job *j, struct error *e)
                                   .trip_counts = (const void *)r->trip_counts, .trip_count_count = r->trip_count_count};
     TRY(ir_prepare(j->image, &j->prepared, e));
     TRY(nda_create(&j->prepared, &options, &j->nda, e));
-    TRY(make_machine(j, e));
+    TRY(api_machine_create(r, &j->machine, e));
     TRY(check_memory(j, e));
     TRY(make_context(j, e));
     struct spmd_options walk = spmd_default_options(&r->mesh);

@@ -77,6 +77,10 @@ const struct mesh *api_plan_mesh(const struct api_plan_file *f);
 const char *api_plan_device(const struct api_plan_file *f);          /* "" when the file names none */
 const struct spmd_options *api_plan_walk(const struct api_plan_file *f);
 int64_t api_plan_memory_limit(const struct api_plan_file *f);
+/* the file's decisions as the context numbers them (at most room; ERROR_INVALID_PLAN beyond), and how many factors it has
+ * beside them */
+enum error_code api_plan_decisions(const struct api_plan_file *f, const struct plan_context *c, struct plan_decision *out,
+                                   uint32_t room, uint32_t *count, uint32_t *factors, struct error *e) BASE_CHECKED;
 /* the context (with the file's pins) and the plan it describes, for a prepared program's analysis */
 enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *n, struct plan_context **context,
                                struct plan *plan, struct error *e) BASE_CHECKED;

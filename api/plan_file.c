@@ -263,3 +263,17 @@ enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *
     *context = c;
     return ERROR_OK;
 }
+
+enum error_code api_plan_decisions(const struct api_plan_file *f, const struct plan_context *c, struct plan_decision *out,
+                                   uint32_t room, uint32_t *count, uint32_t *factors, struct error *e)
+{
+    *factors = f->factor_count;
+    *count = 0;
+    if (f->decision_count > room)
+        return error_set_pointer(e, ERROR_INVALID_PLAN, "/decisions", "a plan has at most %u decisions", room);
+    for (; *count < f->decision_count; (*count)++) {
+        const struct api_decision *d = &f->decisions[*count];
+        TRY(plan_decision_find(c, d->group, d->axis, d->bits, d->scope, &out[*count], e));
+    }
+    return ERROR_OK;
+}

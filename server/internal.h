@@ -92,6 +92,7 @@ struct exchange {
     char wait_id[QUEUE_ID_SIZE];          /* what again() shows, with which status */
     int wait_s, wait_status;              /* wait_s: of Prefer: wait, once it was applied */
     bool wait_conditional;
+    struct what_if_result *what_if;       /* owned; what again() answers */
     struct body body;
     struct timespec began;
     int status;
@@ -110,6 +111,7 @@ struct server {
     struct watch *watch;
     struct auth *auth;
     struct follow *follow;
+    struct what_if_pool *what_ifs;
 };
 
 /* ---- pool.c ---- */

@@ -1,5 +1,6 @@
 /* Options of toast-server. */
 #include "server/server.h"
+#include "server/what_if.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -30,6 +31,8 @@ static void help(FILE *out)
 
 int server_main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "--what-if") == 0) /* a child of the server itself */
+        return what_if_child(argc, argv);
     const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE"),
                *where = getenv("TOAST_LISTEN");
     const char *token = getenv("TOAST_WORKER_TOKEN"), *required = getenv("TOAST_REQUIRE_KEYS");

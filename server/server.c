@@ -1,6 +1,7 @@
 /* The daemon: connections to exchanges to handlers; a thread that keeps house once a second. See server.h. */
 #include "server/follow.h"
 #include "server/internal.h"
+#include "server/what_if.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -68,6 +69,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
     }
     watch_idle(x->watched);
     body_release(&x->body);
+    what_if_release(x->what_if);
     free(x->content_type);
     free(x->boundary);
     free(x->uri);
@@ -219,6 +221,7 @@ static void drain(struct server *s)
     if (listening >= 0)
         close(listening);
     follow_end(s->follow);
+    what_if_end(s->what_ifs);
     for (int waited = 0; waited < DRAIN_MS && atomic_load(&s->under_way) > 0; waited += 20) {
         struct timespec pause = {0, 20000000};
         nanosleep(&pause, NULL);
@@ -320,6 +323,7 @@ int server_run(const struct server_options *o)
     s.metrics = metrics_create();
     s.watch = watch_create();
     s.follow = follow_create(&s);
+    s.what_ifs = what_if_create(&s);
     BASE_CHECK(pthread_create(&keeper, NULL, keep_house, &s) == 0);
     code = start(&s, fd, &e);
     if (code == ERROR_OK)
@@ -333,6 +337,7 @@ int server_run(const struct server_options *o)
     atomic_store(&s.stopped, true);
     pthread_join(keeper, NULL);
     follow_destroy(s.follow);
+    what_if_destroy(s.what_ifs);
     watch_destroy(s.watch);
     metrics_destroy(s.metrics);
     release(&s);

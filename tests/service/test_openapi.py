@@ -112,6 +112,12 @@ def test_request_fields():
     assert set(re.findall(r'"(\w+)"', known)) == set(SPEC["components"]["schemas"]["JobRequest"]["properties"])
 
 
+def test_price_fields():
+    text = (harness.SOURCE / "api" / "what_if.c").read_text()
+    known = re.search(r'known\[\] = \{("module",[^}]*)NULL\}', text)[1]
+    assert set(re.findall(r'"(\w+)"', known)) == set(SPEC["components"]["schemas"]["PriceRequest"]["properties"])
+
+
 def test_replies():
     service = harness.Service(workers=1)
     model = (harness.SOURCE / "tests" / "models" / "mlp.mlir").read_bytes()
@@ -160,6 +166,10 @@ def test_replies():
         assert go("/v1/jobs/{id}/artifacts/{name}", "GET", at + "/artifacts/x")[0] == 404
         assert go("/v1/jobs/{id}:cancel", "POST", at + ":cancel", b"")[0] == 409
         assert go("/v1/jobs/{id}", "GET", at[:-3] + "000")[0] == 404
+        asked = {"module": digest, "mesh": request["mesh"], "device": "a100-40", "baseline": "batch:data"}
+        check(SPEC["components"]["schemas"]["PriceRequest"], asked, "request")
+        assert go("/v1/price", "POST", "/v1/price", json.dumps(asked), kind)[0] == 200
+        assert go("/v1/price", "POST", "/v1/price", json.dumps(dict(asked, mesh=1)), kind)[0] == 422
         service.redis.kill()
         service.redis.wait()
         assert go("/livez", "GET", "/livez")[0] == 200
@@ -171,4 +181,4 @@ def test_replies():
 
 
 if __name__ == "__main__":
-    harness.main([test_committed, test_routes, test_request_fields, test_replies])
+    harness.main([test_committed, test_routes, test_request_fields, test_price_fields, test_replies])

@@ -1,0 +1,42 @@
+#include "queue/images.h"
+
+#include "queue/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEEP_S "604800"
+
+static char *image_key(const char *module, const char *build)
+{
+    return mem_printf("{t}:img:%s:%s", module, build);
+}
+
+enum error_code queue_image_find(struct queue *q, const char *module, const char *build, char image[65],
+                                 struct error *e)
+{
+    redisReply *r = NULL;
+    char *key = image_key(module, build);
+    const char *argv[] = {"GETEX", key, "EX", KEEP_S};
+    enum error_code code = call_read(q, 4, argv, &r, e);
+    free(key);
+    if (code != ERROR_OK)
+        return code;
+    snprintf(image, 65, "%s", reply_text(r, 0));
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
+enum error_code queue_image_keep(struct queue *q, const char *module, const char *build, const char *image,
+                                 struct error *e)
+{
+    redisReply *r = NULL;
+    char *key = image_key(module, build);
+    const char *argv[] = {"SET", key, image, "EX", KEEP_S};
+    enum error_code code = call_read(q, 5, argv, &r, e); /* may be repeated: it is idempotent */
+    free(key);
+    if (code == ERROR_OK)
+        freeReplyObject(r);
+    return code;
+}

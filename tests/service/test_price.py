@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# label: service
+# timeout: 120
+"""POST /v1/price: plans, experts' plans and constraints priced without a search, in a process of their own each."""
+import gzip
+import json
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness
+
+MODELS = harness.SOURCE / "tests" / "models"
+MODEL = (MODELS / "mlp.mlir").read_text()
+MESH = {"axes": [{"name": "data", "size": 2}, {"name": "model", "size": 2}]}
+REQUEST = {"module": {"inline": MODEL}, "mesh": MESH, "device": "a100-40"}
+
+
+def price(service, request, status=200):
+    got, body = service.json("POST", "/v1/price", request)
+    assert got == status, (got, body)
+    return body
+
+
+def pointer(problem):
+    return problem.get("errors", [{"pointer": problem}])[0]["pointer"]
+
+
+def test_prices():
+    service = harness.Service(workers=1)
+    try:
+        job = service.json("POST", "/v1/jobs", dict(REQUEST, budget={"rollouts": 200}))[1]
+        assert service.wait(job["id"])["state"] == "succeeded"
+        plan = service.json("GET", f"/v1/jobs/{job['id']}/plan")[1]
+        report = service.json("GET", f"/v1/jobs/{job['id']}/artifacts/report.json")[1]
+        # a job's plan, posted back, has the price the job found for it, and the same decisions
+        whole = price(service, {"plan": plan})
+        assert whole["price"]["step_ps"] == report["summary"]["step_ps"] and whole["plan_hash"] == plan["hash"]
+        assert whole["price"]["peak_bytes"] == report["summary"]["peak_bytes"]
+        assert whole["plan"]["decisions"] == plan["decisions"] and whole["plan"]["arguments"] == plan["arguments"]
+        assert whole["report"]["collectives"] == report["collectives"]
+        assert price(service, {"plan": whole["plan"]}) == whole      # and what comes back may be posted again
+        short = price(service, {"plan": plan, "report": False})
+        assert short == {"price": whole["price"], "plan_hash": plan["hash"]}
+        # every expert's plan of the job's report has the same price here
+        assert len(report["baselines"]) > 3
+        for b in report["baselines"][:6]:
+            got = price(service, dict(REQUEST, baseline=b["name"], report=False))["price"]
+            assert (got["step_ps"], got["peak_bytes"]) == (b["step_ps"], b["peak_bytes"]), b
+        # edited and priced again: without its first decision it costs what that decision is worth
+        edited = dict(plan, decisions=plan["decisions"][1:])
+        del edited["hash"]
+        got = price(service, {"plan": edited})
+        assert got["price"]["step_ps"] - report["summary"]["step_ps"] == plan["decisions"][0]["worth_ps"], (got["price"], plan)
+        assert got["plan_hash"] != plan["hash"]
+        # nothing said is unsharded; another device and limit are the request's to say
+        alone = price(service, dict(REQUEST, module=job["module"]))
+        assert alone["price"]["step_ps"] == alone["price"]["unsharded_step_ps"] and alone["plan"]["decisions"] == []
+        faster = price(service, {"plan": plan, "device": "h100", "memory_limit_bytes": 1})["price"]
+        assert faster["step_ps"] < whole["price"]["step_ps"] and not faster["fits"]
+        # constraints, alone and completed
+        name = plan["arguments"][0]["name"]
+        rank = len(plan["arguments"][0]["dims"])
+        pins = [{"argument": name, "dims": [["model"]] + [None] * (rank - 1)}]
+        pinned = price(service, dict(REQUEST, constraints=pins))
+        assert pinned["plan"]["pins"] == pins and pinned["plan"]["arguments"][0]["dims"][0] == ["model"]
+        completed = price(service, dict(REQUEST, constraints=pins, planner="propagate"))
+        assert completed["plan"]["pins_completed"] and completed["plan_hash"] != pinned["plan_hash"]
+        assert price(service, {"plan": completed["plan"]})["price"] == completed["price"]
+        # as parts
+        body, headers = harness.multipart({"module": gzip.compress(MODEL.encode()), "plan": json.dumps(plan).encode()})
+        status, _, data = service.request("POST", "/v1/price", body, headers)
+        assert status == 200 and json.loads(data) == whole
+        body, headers = harness.multipart({"module": MODEL.encode(), "request": json.dumps(
+            {"mesh": MESH, "device": "a100-40", "baseline": report["baselines"][0]["name"]}).encode()})
+        status, _, data = service.request("POST", "/v1/price", body, headers)
+        assert status == 200 and json.loads(data)["report"]["summary"]["found_by"] == f"baseline {report['baselines'][0]['name']}"
+    finally:
+        service.close()
+
+
+def test_refusals():
+    service = harness.Service()
+    try:
+        plan = price(service, dict(REQUEST, baseline="batch:data"))["plan"]
+        for request, code, where in [
+                ({}, 422, "/module"),
+                (dict(REQUEST, mesh=None), 422, "/mesh"),
+                (dict(REQUEST, seed=1), 422, "/seed"),
+                (dict(REQUEST, planner="mcts"), 422, "/planner"),
+                (dict(REQUEST, baseline="nobody:data"), 422, "/baseline"),
+                (dict(REQUEST, baseline=1), 422, "/baseline"),
+                (dict(REQUEST, report="yes"), 422, "/report"),
+                (dict(REQUEST, module="sha256:" + "0" * 64), 422, "/module"),
+                (dict(REQUEST, constraints=[{"argument": "nothing*", "dims": []}]), 422, "/constraints/0"),
+                (dict(REQUEST, plan=plan), 422, "/mesh"),
+                ({"plan": plan, "baseline": "batch:data"}, 422, "/baseline"),
+                ({"plan": []}, 422, "/plan"),
+                ({"plan": dict(plan, decisions=7)}, 422, "/plan/decisions"),
+                ({"plan": dict(plan, mesh={"axes": [{"name": "data", "size": 0}]})}, 422, "/plan/mesh/axes"),
+                ({"plan": dict(plan, extra=1)}, 422, "/plan/extra")]:
+            problem = price(service, request, code)
+            assert pointer(problem) == where, (request, problem)
+        assert price(service, {"plan": dict(plan, hash="0" * 32)}, 422)["code"] == "invalid_plan"
+        # what is wrong in the module has its line and column
+        broken = MODEL.replace("stablehlo.", "stablehlo.no_such_", 1)
+        line = 1 + broken[:broken.index("no_such_")].count("\n")
+        problem = price(service, dict(REQUEST, module={"inline": broken}), 422)
+        assert (problem["code"], problem["line"]) in (("invalid_module", line), ("unsupported_module", line)), problem
+        assert problem["column"] > 0
+        for text in ("x", "module {", "\x01", MODEL[:len(MODEL) // 2], "(" * 100000, "module @m { " * 2000):
+            assert price(service, dict(REQUEST, module={"inline": text}), 422)["line"] > 0, text[:20]
+        assert service.request("POST", "/v1/price", "{", {"Content-Type": "application/json"})[0] == 400
+        assert service.request("POST", "/v1/price", "{}", {"Content-Type": "text/plain"})[0] == 415
+        for parts in ({"module": b"x"}, {"request": b"{}", "other": b""}):
+            body, headers = harness.multipart(parts)
+            assert service.request("POST", "/v1/price", body, headers)[0] == 422
+        assert service.request("GET", "/livez")[0] == 200
+    finally:
+        service.close()
+
+
+def children(pid):
+    """processes whose parent is pid"""
+    out = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            out.append(int(stat.parent.name))
+    return out
+
+
+def test_processes():
+    """many at once; a child that dies costs one request; a server that ends takes its children along; the second time needs no
+    reading"""
+    service = harness.Service()
+    try:
+        digest = json.loads(service.request("POST", "/v1/modules", gzip.decompress((MODELS / "t2b.mlir.gz").read_bytes()))[2])["module"]
+        request = {"module": digest, "mesh": {"axes": [{"name": "data", "size": 8}, {"name": "model", "size": 8}]},
+                   "device": "a100-40", "baseline": "fsdp:data"}
+        answers = []
+
+        def ask():
+            answers.append(service.json("POST", "/v1/price", request)[0])
+
+        def ask_and(action):
+            asks = threading.Thread(target=ask)
+            asks.start()
+            until = time.monotonic() + 20
+            while not (running := children(service.server.pid)) and time.monotonic() < until:
+                time.sleep(0.002)
+            action(running)
+            asks.join(30)
+
+        ask_and(lambda running: [os.kill(pid, signal.SIGKILL) for pid in running])
+        assert answers == [503] and service.request("GET", "/livez")[0] == 200
+        ask_and(lambda running: [os.kill(pid, signal.SIGSEGV) for pid in running])
+        assert answers == [503, 422], answers
+        ask()
+        images = service.redis_cli("KEYS", "{t}:img:*").split("\n")
+        assert answers[-1] == 200 and len(images) == 1, (answers, images)
+        # the image may be gone, or be something else: it is made again, never believed
+        for image in ("0" * 64, digest[7:]):
+            service.redis_cli("SET", images[0], image)
+            ask()
+            assert answers.pop() == 200
+            assert service.redis_cli("GET", images[0]) != image
+        threads = [threading.Thread(target=ask) for _ in range(12)]
+        for t in threads:
+            t.start()
+        assert service.request("GET", "/livez")[0] == 200
+        for t in threads:
+            t.join(60)
+        assert answers[3:] == [200] * 12, answers
+        ask_and(lambda running: service.server.terminate())
+        service.server.wait(10)
+        assert answers[-1] in (200, 503) and len(answers) == 16
+    finally:
+        service.close()
+
+
+if __name__ == "__main__":
+    harness.main([test_prices, test_refusals, test_processes])
