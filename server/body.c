@@ -19,10 +19,10 @@ static enum error_code sink(void *user, const void *bytes, size_t size, struct e
     return store_writer_add(b->writer, bytes, size, e);
 }
 
-static bool is_json(const char *type)
+static bool is_type(const char *type, const char *wanted)
 {
-    return strncasecmp(type, "application/json", 16) == 0 &&
-           (type[16] == 0 || type[16] == ';' || type[16] == ' ');
+    size_t n = strlen(wanted);
+    return strncasecmp(type, wanted, n) == 0 && (type[n] == 0 || type[n] == ';' || type[n] == ' ');
 }
 
 /* a file without a name; -1 and errno */
@@ -43,11 +43,11 @@ static enum error_code begin_submit(struct exchange *x, struct error *e)
 {
     struct body *b = &x->body;
     const char *type = x->content_type ? x->content_type : "";
-    if (is_json(type)) {
+    if (is_type(type, "application/json")) {
         b->limit = LIMIT_JSON;
         return ERROR_OK;
     }
-    if (strncasecmp(type, "multipart/form-data", 19) != 0)
+    if (!is_type(type, "multipart/form-data"))
         return error_set(e, ERROR_MEDIA_TYPE,
                          "send application/json, or multipart/form-data with the parts module and request");
     x->boundary = multipart_boundary(type);

@@ -1,5 +1,8 @@
 /* What the HTTP library lets through and we do not: it decodes paths up to a NUL, accepts Content-Length
- * beside Transfer-Encoding and repeated Content-Length, and waits for ever on codings it does not know. */
+ * beside Transfer-Encoding and repeated Content-Length, and waits for ever on codings it does not know.
+ * White space before a header's colon becomes part of its name, and a folded line is appended to the name of
+ * the line before: what a proxy in front may read as Content-Length is something else here (RFC 9112, 5.1 and
+ * 5.2: both are to be refused). */
 #include "server/internal.h"
 
 #include <ctype.h>
@@ -8,10 +11,33 @@
 struct headers {
     struct exchange *x;
     size_t bytes;
-    int hosts, lengths, codings, encodings, types;
-    bool chunked;
+    int hosts, lengths, codings, encodings, types, credentials;
+    bool chunked, malformed;
     char encoding[32];
 };
+
+/* a token (RFC 9110, 5.6.2) that a folded line did not make of a header of framing */
+static bool name_good(const char *name)
+{
+    static const char *const framing[] = {"Content-Length", "Transfer-Encoding"};
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("!#$%&'*+-.^_`|~", *c))
+            return false;
+    for (int i = 0; i < 2; i++) {
+        size_t n = strlen(framing[i]);
+        if (strncasecmp(name, framing[i], n) == 0 && name[n])
+            return false;
+    }
+    return name[0] != 0;
+}
+
+static bool value_good(const char *value)
+{
+    for (const unsigned char *c = (const unsigned char *)value; *c; c++)
+        if ((*c < 0x20 && *c != '\t') || *c == 0x7f)
+            return false;
+    return true;
+}
 
 static enum MHD_Result see_header(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {
@@ -19,8 +45,11 @@ static enum MHD_Result see_header(void *user, enum MHD_ValueKind kind, const cha
     (void)kind;
     value = value ? value : "";
     h->bytes += strlen(name) + strlen(value) + 4;
+    h->malformed |= !name_good(name) || !value_good(value);
     if (strcasecmp(name, "Host") == 0) {
         h->hosts++;
+    } else if (strcasecmp(name, "Authorization") == 0) {
+        h->credentials++;
     } else if (strcasecmp(name, "Content-Length") == 0) {
         h->lengths++;
     } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
@@ -94,11 +123,19 @@ static enum error_code check_framing(struct exchange *x, const struct headers *h
     if (h->bytes > LIMIT_HEADERS)
         return error_set(e, ERROR_HEADERS_TOO_LARGE, "the request's headers take more than %d bytes",
                          LIMIT_HEADERS);
+    if (h->malformed)
+        return error_set(e, ERROR_MALFORMED,
+                         "a header's name must be a token, directly before its colon; its value must be one "
+                         "line without control characters");
+    if (h->credentials > 1)
+        return error_set(e, ERROR_MALFORMED, "a request must not have more than one Authorization header");
     if (h->hosts > 1 || (http_1_1 && h->hosts == 0))
         return error_set(e, ERROR_MALFORMED, "a request must have exactly one Host header");
     if (h->lengths && h->codings)
         return error_set(e, ERROR_MALFORMED,
                          "a request must not have both Content-Length and Transfer-Encoding");
+    if (h->codings && !http_1_1)
+        return error_set(e, ERROR_MALFORMED, "HTTP/1.0 has no Transfer-Encoding");
     if (h->lengths > 1)
         return error_set(e, ERROR_MALFORMED, "a request must not have more than one Content-Length");
     if (h->codings && (h->codings > 1 || !h->chunked))
