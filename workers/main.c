@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { CHILD_MEMORY_MIN = 16 << 20 }; /* with less a child does not even start */
+
 static void help(FILE *out)
 {
     fprintf(
@@ -67,7 +69,7 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
         else if (c == 't')
             o.threads = (int)(value = number(optarg, 1, WORKER_MAX_THREADS));
         else if (c == 'm')
-            o.memory_bytes = value = number(optarg, 0, INT64_MAX);
+            o.memory_bytes = value = number(optarg, CHILD_MEMORY_MIN, INT64_MAX);
         else if (c == 'c')
             o.cache_bytes = value = number(optarg, 1, INT64_MAX);
         else if (c == 'n')

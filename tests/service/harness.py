@@ -20,9 +20,10 @@ SOURCE = pathlib.Path(os.environ.get("TOAST_SOURCE", "."))
 class Service:
     """redis + server + workers; close() ends them all and removes the folder."""
 
-    def __init__(self, workers=0, environment=None):
+    def __init__(self, workers=0, environment=None, redis_options=(), server_options=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="toast-service-"))
         self.environment = dict(os.environ, **(environment or {}))
+        self.redis_options, self.server_options = list(redis_options), list(server_options)
         self.redis_address = f"unix:{self.folder}/redis.sock"
         self.store = f"dir:{self.folder}/data"
         self.redis = self.server = None
@@ -42,7 +43,7 @@ class Service:
         self.redis = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", f"{self.folder}/redis.sock", "--dir", str(self.folder),
              "--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "256mb", "--maxmemory-policy", "noeviction",
-             "--save", ""], stdout=self.log, stderr=self.log)
+             "--save", "", *self.redis_options], stdout=self.log, stderr=self.log, env=self.environment)
         for _ in range(500):
             probe = socket.socket(socket.AF_UNIX)
             try:
@@ -63,7 +64,7 @@ class Service:
         listen = f"127.0.0.1:{self.port}"
         self.server = subprocess.Popen(
             [BIN / "toast-server", "--redis", self.redis_address, "--store", self.store, "--listen", listen,
-             "--ready-file", str(ready)], stdout=self.log, stderr=self.log, env=self.environment)
+             "--ready-file", str(ready), *self.server_options], stdout=self.log, stderr=self.log, env=self.environment)
         for _ in range(1000):
             if ready.exists():
                 self.port = int(ready.read_text())
@@ -73,9 +74,10 @@ class Service:
             time.sleep(0.01)
         raise RuntimeError("toast-server did not start: " + (self.folder / "log").read_text()[-2000:])
 
-    def start_worker(self, threads=1):
+    def start_worker(self, threads=1, program=BIN / "toast-worker", options=()):
+        """`options` come last, so that they may name another Redis or store"""
         worker = subprocess.Popen(
-            [BIN / "toast-worker", "--redis", self.redis_address, "--store", self.store, "--threads", str(threads)],
+            [program, "--redis", self.redis_address, "--store", self.store, "--threads", str(threads), *options],
             stdout=self.log, stderr=self.log, env=self.environment)
         self.workers.append(worker)
         return worker

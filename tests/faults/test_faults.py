@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# label: soak
+# timeout: 400
+"""One fault at a time, each at the moment where it hurts: a worker that stops for longer than its lease, Redis out of memory,
+a full disk, clocks that jump, a task over its memory limit, two builds at once. After each: every result byte for byte as
+without the fault, and the invariants."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import chaos
+import faults
+import harness
+
+T2B = harness.SOURCE / "tests" / "models" / "small" / "t2b.mlir"
+LONG = {"mesh": {"axes": [{"name": "data", "size": 4}, {"name": "model", "size": 2}]}, "device": "a100-40", "seed": 7,
+        "budget": {"rollouts": 1000000}, "parallelism": 64}
+
+
+def until(what, condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+    return value
+
+
+def finish(service, jobs, expected):
+    """all end well, with the bytes of `expected` (by request number), and nothing is broken"""
+    for number, job in jobs:
+        body = faults.wait(service, job)
+        assert body["state"] == "succeeded", body
+        assert not faults.retried(lambda: faults.differences(service, job, expected[number])), job
+    faults.check(service, [job for _, job in jobs])
+    assert faults.counters(service).get("nondeterminism", 0) == 0
+
+
+def searching(service, job):
+    return faults.look(service, job)["progress"].get("rollouts", 0) > 0
+
+
+def test_stopped_worker():
+    """SIGSTOP for longer than the lease, then SIGCONT: what it brings is refused and counted"""
+    expected = faults.references([0])
+    service = harness.Service(workers=1)
+    try:
+        late = service.workers[0]
+        child = until("no child", lambda: chaos.children(late.pid))[0]
+        os.kill(child, signal.SIGSTOP)   # so that the first task is surely in its hands when the worker stops
+        job = faults.submit(service, *faults.request(0))
+        until("not claimed", lambda: service.redis_cli("ZCARD", "{t}:lease") == "1")
+        late.send_signal(signal.SIGSTOP)
+        service.start_worker()
+        finish(service, [(0, job)], expected)
+        assert faults.counters(service)["lease_lost"] == 1 and not faults.counters(service).get("fenced")
+        before = service.redis_cli("HGETALL", "{t}:j:" + job)
+        os.kill(child, signal.SIGCONT)
+        time.sleep(2)   # it ends the task and leaves the answer in the socket
+        late.send_signal(signal.SIGCONT)
+        until("the late write was not counted", lambda: faults.counters(service).get("fenced") == 1, 20)
+        assert service.redis_cli("HGETALL", "{t}:j:" + job) == before
+        finish(service, [(0, job), (1, faults.submit(service, *faults.request(1)))], expected | faults.references([1]))
+    finally:
+        for pid in [late.pid, child]:
+            try:
+                os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                pass
+        service.close()
+
+
+def test_redis_out_of_memory():
+    """submissions are refused; what is under way ends, cancel works"""
+    expected = faults.references([0])
+    service = harness.Service(workers=1)
+    try:
+        long = faults.submit(service, T2B, LONG)
+        until("no rollouts", lambda: searching(service, long))
+        job = faults.submit(service, *faults.request(0))
+        service.redis_cli("CONFIG", "SET", "maxmemory", "1mb")
+        body, headers = harness.multipart({"module": faults.MODELS[0].read_bytes(), "request": json.dumps(faults.request(1)[1]).encode()})
+        status, headers, data = service.request("POST", "/v1/jobs", body, headers)
+        assert status == 503 and "retry-after" in headers, (status, data)
+        assert service.request("POST", f"/v1/jobs/{long}:cancel", b"")[0] in (200, 202)
+        body = faults.wait(service, long)
+        assert body["state"] == "cancelled", body
+        finish(service, [(0, job)], expected)
+        service.redis_cli("CONFIG", "SET", "maxmemory", "256mb")
+        until("still refused", lambda: service.request("GET", "/readyz")[0] == 200)
+        finish(service, [(0, faults.submit(service, *faults.request(0), seconds=15))], expected)
+    finally:
+        service.close()
+
+
+def test_full_disk():
+    """below a tenth free: 507, what is under way ends; full: Redis stops and nothing is lost"""
+    if os.geteuid() != 0:
+        print("SKIPPED test_full_disk: mounting a small tmpfs needs root")
+        return
+    expected = faults.references([0, 1])
+    mount = pathlib.Path(tempfile.mkdtemp(prefix="toast-disk-"))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "none", mount], check=True)
+    tempfile.tempdir = str(mount)
+    service = harness.Service(workers=1)
+    tempfile.tempdir = None
+    try:
+        first = faults.submit(service, *faults.request(0))
+        finish(service, [(0, first)], expected)
+        long = faults.submit(service, T2B, LONG)
+        until("no rollouts", lambda: searching(service, long))
+        ballast = mount / "ballast"
+        free = shutil.disk_usage(mount).free
+        ballast.write_bytes(b"x" * (free - (3 << 20)))   # 3 of 48 MiB are left
+        body, headers = harness.multipart({"module": faults.MODELS[0].read_bytes(), "request": json.dumps(faults.request(1)[1]).encode()})
+        until("not refused with 507", lambda: service.request("POST", "/v1/jobs", body, headers)[0] == 507)
+        assert service.request("POST", f"/v1/jobs/{long}:cancel", b"")[0] in (200, 202)
+        body = faults.wait(service, long)
+        assert body["state"] == "cancelled", body
+        try:
+            with open(mount / "rest", "wb", buffering=0) as rest:
+                while True:
+                    rest.write(b"x" * 4096)
+        except OSError:
+            pass
+        until("Redis goes on without a disk", lambda: service.redis.poll() is not None)
+        (mount / "rest").unlink(missing_ok=True)
+        ballast.unlink()
+        service.start_redis()
+        second = faults.submit(service, *faults.request(1), seconds=30)
+        finish(service, [(0, first), (1, second)], expected)
+        faults.check(service, [first, second, long])
+    finally:
+        service.close()
+        subprocess.run(["umount", "-l", mount], check=True)
+        mount.rmdir()
+
+
+def test_clocks():
+    """the clocks of server and workers are irrelevant; Redis' own may jump an hour forward and back"""
+    numbers = list(range(10))
+    expected = faults.references(numbers)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="toast-clock-"))
+    library, state = folder / "clock.so", folder / "clocks"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, pathlib.Path(__file__).with_name("clock.c"), "-ldl"], check=True)
+
+    def clocks(**offsets):
+        (folder / "new").write_text("".join(f"{name.replace('_', '-')} {seconds}\n" for name, seconds in offsets.items()))
+        (folder / "new").rename(state)
+
+    clocks(toast_server=3600, toast_worker=-7200)
+    service = harness.Service(workers=2, environment={"LD_PRELOAD": str(library), "FAULT_CLOCK": str(state)})
+    try:
+        jobs = [(n, faults.submit(service, *faults.request(n))) for n in numbers[:4]]
+        clocks(toast_server=-86400, toast_worker=86400)
+        jobs += [(n, faults.submit(service, *faults.request(n))) for n in numbers[4:6]]
+        finish(service, jobs, expected)
+        created = int(service.redis_cli("HGET", "{t}:j:" + jobs[0][1], "created"))
+        assert abs(created / 1000 - time.time()) < 120, "times of jobs are Redis' own"
+        for at, offset in ((6, 3600), (8, 0)):
+            jobs += [(n, faults.submit(service, *faults.request(n))) for n in numbers[at:at + 2]]
+            clocks(redis_server=offset)
+            until("the clock does not move", lambda: abs(int(service.redis_cli("TIME").split("\n")[0]) - time.time() - offset) < 5, 5)
+            # a worker dies just now: its leases, given by the other clock, must still end
+            service.workers.pop(0).kill()
+            service.start_worker()
+            finish(service, jobs, expected)
+    finally:
+        service.close()
+        shutil.rmtree(folder)
+
+
+def test_memory_limit():
+    """the job fails, the worker goes on"""
+    expected = faults.references([0, 1])
+    service = harness.Service()
+    try:
+        worker = service.start_worker(options=["--child-memory", str(16 << 20)])
+        first = faults.submit(service, *faults.request(0))
+        large = faults.submit(service, T2B, LONG)
+        second = faults.submit(service, *faults.request(1))
+        body = faults.wait(service, large)
+        assert body["state"] == "failed" and body["error"]["code"] == "memory_limit" and "16 MiB" in body["error"]["message"], body
+        finish(service, [(0, first), (1, second)], expected)
+        assert worker.poll() is None
+        assert not any(name.endswith(":died") for name in faults.counters(service))
+    finally:
+        service.close()
+
+
+def test_two_builds():
+    """a job stays with the build that began it; when that one is gone it starts again, and the result is that of one build"""
+    build = f"toast {subprocess.run([harness.BIN / 'toast', '--version'], capture_output=True, text=True).stdout.split()[1]}"
+    other = build[:-1] + chr(ord(build[-1]) + 1)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="toast-build-"))
+    for name in ("toast", "toast-worker", "toast-read"):   # another build: the same code under another name
+        program = (harness.BIN / name).read_bytes()
+        assert name == "toast-read" or build.encode() in program
+        (folder / name).write_bytes(program.replace(build.encode(), other.encode()))
+        (folder / name).chmod(0o755)
+    numbers = list(range(8))
+    here = harness.BIN
+    expected = {build: faults.references(numbers)}
+    faults.BIN = folder
+    expected[other] = faults.references(numbers)
+    faults.BIN = here
+    service = harness.Service()
+    try:
+        old = service.start_worker()
+        long = faults.submit(service, T2B, LONG)
+        until("no rollouts", lambda: searching(service, long))
+        new = service.start_worker(program=folder / "toast-worker")   # beside each other
+        jobs = [(n, faults.submit(service, *faults.request(n))) for n in numbers]
+        builds = set()
+        for n, job in jobs:
+            body = faults.wait(service, job)
+            assert body["state"] == "succeeded", body
+            mine = service.redis_cli("HGET", "{t}:j:" + job, "build")
+            builds.add(mine)
+            assert not faults.differences(service, job, expected[mine][n]), (mine, job)
+        assert other in builds, builds
+        assert service.redis_cli("HGET", "{t}:j:" + long, "build") == build
+        old.terminate()
+        old.wait()
+        time.sleep(1.5)
+        assert service.redis_cli("HGET", "{t}:j:" + long, "build") == build   # a build may come back within a minute
+        service.redis_cli("ZADD", "{t}:builds", str(int(time.time() * 1000) - 61000), build)   # the minute is over
+        until("not taken over", lambda: service.redis_cli("HGET", "{t}:j:" + long, "build") == other)
+        assert "restarted" in service.redis_cli("XRANGE", "{t}:ev:" + long, "-", "+")
+        until("does not go on", lambda: searching(service, long))
+        assert service.request("POST", f"/v1/jobs/{long}:cancel", b"")[0] in (200, 202)
+        assert faults.wait(service, long)["state"] == "cancelled"
+        assert new.poll() is None
+        faults.check(service, [long] + [job for _, job in jobs])
+    finally:
+        service.close()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    harness.main([test_stopped_worker, test_redis_out_of_memory, test_full_disk, test_clocks, test_memory_limit, test_two_builds])
