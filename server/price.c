@@ -102,7 +102,7 @@ static enum error_code find_module(struct exchange *x, const struct api_request 
     return ERROR_OK;
 }
 
-static void reply_priced(struct exchange *x)
+void what_if_reply(struct exchange *x)
 {
     struct what_if_result *r = x->what_if;
     if (r->error.code != ERROR_OK) {
@@ -123,7 +123,7 @@ void handle_price(struct exchange *x)
     if (code == ERROR_OK)
         code = find_module(x, api_what_if_request(w), module, &e);
     if (code == ERROR_OK)
-        code = what_if_begin(x, w, module, reply_priced, &e);
+        code = what_if_begin(x, w, module, what_if_reply, &e);
     api_what_if_destroy(w);
     if (code == ERROR_OK)
         return;

@@ -27,7 +27,9 @@ struct work {
     char *request, *plan;
     size_t plan_size;
     struct what_if_result *result;
-    pid_t child; /* 0: none */
+    pid_t child;                                                   /* 0: none */
+    void (*run)(struct server *, void *, struct what_if_result *); /* NULL: a child prices */
+    void *user;
 };
 
 struct what_if_pool {
@@ -281,13 +283,19 @@ static void price(struct what_if_pool *p, struct work *w, struct error *e)
 
 /* ---- the pool ---- */
 
+static void work_free(struct work *w)
+{
+    free(w->request);
+    free(w->plan);
+    free(w->user);
+    free(w);
+}
+
 static void finish(struct work *w)
 {
     struct exchange *x = w->x;
     x->what_if = w->result;
-    free(w->request);
-    free(w->plan);
-    free(w);
+    work_free(w);
     MHD_resume_connection(x->connection);
 }
 
@@ -312,9 +320,12 @@ static void *run(void *user)
         struct error e = {0};
         if (ended)
             error_set(&e, ERROR_UNAVAILABLE, "this server is going away; use another");
+        else if (w->run)
+            w->run(p->server, w->user, w->result);
         else
             price(p, w, &e);
-        w->result->error = e;
+        if (ended || !w->run)
+            w->result->error = e;
         pthread_mutex_lock(&p->lock);
         p->running[own] = NULL;
         pthread_mutex_unlock(&p->lock);
@@ -363,19 +374,15 @@ void what_if_destroy(struct what_if_pool *p)
     free(p);
 }
 
-enum error_code what_if_begin(struct exchange *x, const struct api_what_if *w, const char *module,
-                              void (*again)(struct exchange *), struct error *e)
+/* takes the work when there is room for it, and suspends the exchange */
+static enum error_code enqueue(struct exchange *x, struct work *work, void (*again)(struct exchange *),
+                               struct error *e)
 {
     struct what_if_pool *p = x->server->what_ifs;
-    struct work *work = mem_zalloc(1, sizeof *work);
-    const char *plan;
     int own = 0;
     work->x = x;
-    work->request = mem_strdup(api_what_if_forward(w, &plan, &work->plan_size));
-    work->plan = plan ? mem_strndup(plan, work->plan_size) : NULL;
     work->result = mem_zalloc(1, sizeof *work->result);
     snprintf(work->tenant, sizeof work->tenant, "%s", x->tenant);
-    snprintf(work->module, sizeof work->module, "%s", module);
     pthread_mutex_lock(&p->lock);
     for (const struct work *at = p->first; at; at = at->next)
         own += strcmp(at->tenant, x->tenant) == 0;
@@ -393,8 +400,28 @@ enum error_code what_if_begin(struct exchange *x, const struct api_what_if *w, c
     if (!full)
         return ERROR_OK;
     what_if_release(work->result);
-    free(work->request);
-    free(work->plan);
-    free(work);
-    return error_set(e, ERROR_UNAVAILABLE, "too many modules wait to be priced; try again");
+    work->user = NULL; /* stays the caller's */
+    work_free(work);
+    return error_set(e, ERROR_UNAVAILABLE, "too many requests wait to be computed; try again");
+}
+
+enum error_code what_if_begin(struct exchange *x, const struct api_what_if *w, const char *module,
+                              void (*again)(struct exchange *), struct error *e)
+{
+    struct work *work = mem_zalloc(1, sizeof *work);
+    const char *plan;
+    work->request = mem_strdup(api_what_if_forward(w, &plan, &work->plan_size));
+    work->plan = plan ? mem_strndup(plan, work->plan_size) : NULL;
+    snprintf(work->module, sizeof work->module, "%s", module);
+    return enqueue(x, work, again, e);
+}
+
+enum error_code what_if_begin_other(struct exchange *x,
+                                    void (*run)(struct server *, void *, struct what_if_result *), void *user,
+                                    struct error *e)
+{
+    struct work *work = mem_zalloc(1, sizeof *work);
+    work->run = run;
+    work->user = user;
+    return enqueue(x, work, what_if_reply, e);
 }

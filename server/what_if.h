@@ -22,6 +22,13 @@ struct what_if_result {
 struct api_what_if;
 enum error_code what_if_begin(struct exchange *x, const struct api_what_if *w, const char *module,
                               void (*again)(struct exchange *), struct error *e) BASE_CHECKED;
+/* the same threads for other work that takes longer than an HTTP thread may: run(server, user, result) on one
+ * of them, then user (malloc; taken on success) is freed and the result answered */
+enum error_code what_if_begin_other(struct exchange *x,
+                                    void (*run)(struct server *, void *, struct what_if_result *), void *user,
+                                    struct error *e) BASE_CHECKED;
+/* answers with x->what_if: its JSON or its error */
+void what_if_reply(struct exchange *x);
 void what_if_release(struct what_if_result *r); /* NULL is fine */
 
 /* main of the child: --what-if text|image MEMORY-BYTES MODULE-DIGEST, descriptors of what_if_child.h */

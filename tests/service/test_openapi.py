@@ -166,6 +166,10 @@ def test_replies():
         assert go("/v1/jobs/{id}/artifacts/{name}", "GET", at + "/artifacts/x")[0] == 404
         assert go("/v1/jobs/{id}:cancel", "POST", at + ":cancel", b"")[0] == 409
         assert go("/v1/jobs/{id}", "GET", at[:-3] + "000")[0] == 404
+        status, second = go("/v1/jobs", "POST", "/v1/jobs", json.dumps(dict(request, seed=5)), dict(kind, Prefer="wait=30"))
+        assert (status, second["state"]) == (200, "succeeded")
+        assert go("/v1/compare", "GET", f"/v1/compare?jobs={job['id']},{second['id']}")[0] == 200
+        assert go("/v1/compare", "GET", "/v1/compare?jobs=x")[0] == 400
         asked = {"module": digest, "mesh": request["mesh"], "device": "a100-40", "baseline": "batch:data"}
         check(SPEC["components"]["schemas"]["PriceRequest"], asked, "request")
         assert go("/v1/price", "POST", "/v1/price", json.dumps(asked), kind)[0] == 200
