@@ -21,6 +21,7 @@ struct http_request {
     const char *accept;     /* NULL: anything */
     size_t max_reply_bytes; /* 0: 64 MiB */
     long timeout_s;         /* 0: 60 */
+    long stall_s;           /* gives up after so long without a byte; 0: waits for timeout_s */
 };
 
 struct http_reply {

@@ -46,7 +46,8 @@ static enum error_code exchange(struct remote *r, const char *method, const char
                                    .body_size = size,
                                    .content_type = "application/octet-stream",
                                    .max_reply_bytes = BLOB_MAX_BYTES,
-                                   .timeout_s = 120};
+                                   .timeout_s = 120,
+                                   .stall_s = 20};
     enum error_code code = http_exchange(&request, reply, e);
     free(url);
     return code;
