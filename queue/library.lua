@@ -11,7 +11,7 @@
 --   {t}:k:<id>:<epoch>  hash: o:<i> who holds task i, s:<i> since when (ms), x:<i> who does it a second time,
 --                       r:<i> digest of its result, c:<i> deaths, ms what the finished tasks took together
 --   {t}:d:<id>:<epoch>  hash: results of the step's tasks, in the bytes that the worker sent
---   {t}:run             zset: jobs with tasks to claim, oldest first
+--   {t}:run             zset: jobs with tasks to claim, oldest first; by tenant in {t}:r:<tenant> (library_tenants.lua)
 --   {t}:lease           zset: end of lease (ms) -> id/kind/epoch/index
 --   {t}:dl              zset: deadline (ms) -> id
 --   {t}:q               stream, group w: doorbell. Read with NOACK and deleted by the reader: no pending list, so
@@ -25,6 +25,8 @@ local P = '{t}:'
 local LEASE_MS, GAP_MS, BUILD_GONE_MS = 10000, 3000, 60000
 local KEEP_S, KEEP_DEAD_S, EVENTS = 7 * 86400, 30 * 86400, 1000
 local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
+-- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
+local run_add, run_remove, run_claim, run_next, run_mend, task_begins, task_ends, step_ends
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
 -- redis.call exists only while a function runs, not while the library is loaded
@@ -91,9 +93,10 @@ end
 
 -- forgets who works on the present step: their leases end, and what they bring later is stale
 local function drop_step(job)
+    step_ends(job)
     for i = 0, tonumber(job.tasks) - 1 do call('ZREM', P .. 'lease', member_of(job, int(i))) end
     call('DEL', P .. 'p:' .. job.id, P .. 'k:' .. job.id .. ':' .. job.epoch)
-    call('ZREM', P .. 'run', job.id)
+    run_remove(job)
 end
 
 local function start_step(job, epoch, kind, tasks, join, wrap)
@@ -106,7 +109,7 @@ local function start_step(job, epoch, kind, tasks, join, wrap)
         pending[#pending + 1] = i
     end
     call('ZADD', P .. 'p:' .. job.id, unpack(pending))
-    call('ZADD', P .. 'run', job.created, job.id)
+    run_add(job)
     ring()
 end
 
@@ -158,16 +161,17 @@ local function lease(job, index, token)
     local k = P .. 'k:' .. job.id .. ':' .. job.epoch
     local now = now_ms()
     call('HSET', k, 'o:' .. index, token, 's:' .. index, int(now))
+    task_begins(job, index)
     call('ZADD', P .. 'lease', int(now + LEASE_MS), member_of(job, index))
     if job.tasks == '1' then call('HINCRBY', P .. 'j:' .. job.id, 'fence', 1) end
-    if call('ZCARD', P .. 'p:' .. job.id) == 0 then call('ZREM', P .. 'run', job.id) else ring() end
+    if call('ZCARD', P .. 'p:' .. job.id) == 0 then run_remove(job) else ring() end
     return task_reply(job, index, token)
 end
 
 local function take(job, token)
     local popped = call('ZPOPMIN', P .. 'p:' .. job.id)
     if not popped[1] then
-        call('ZREM', P .. 'run', job.id)
+        run_remove(job)
         return nil
     end
     return lease(job, popped[1], token)
@@ -227,34 +231,34 @@ local function restart(job, build)
     event(job, 'restarted', build)
 end
 
--- claim(token, build) -> task or nil
-local function claim(keys, args)
-    local token, build = args[1], args[2]
-    for _, id in ipairs(call('ZRANGE', P .. 'run', 0, 31)) do
-        local job = load(id)
-        if not job then
-            call('ZREM', P .. 'run', id)
-        else
-            if job.build ~= '' and job.build ~= build and job.stop == '' then
-                local seen = call('ZSCORE', P .. 'builds', job.build)
-                if not seen or tonumber(seen) < now_ms() - BUILD_GONE_MS then
-                    restart(job, build)
-                    job.build = build
-                end
-            end
-            if job.build == '' or job.build == build or job.stop ~= '' then
-                if job.build == '' then
-                    call('HSET', P .. 'j:' .. id, 'build', build, 'started', int(now_ms()))
-                    call('HINCRBY', P .. 'j:' .. id, 'attempt', 1)
-                    set_state(job, 'validating')
-                    event(job, 'state', 'validating')
-                end
-                local task = take(job, token)
-                if task then return task end
-            end
-        end
+-- a task of this job for this build; nil: none. A build that nobody has seen for a while gives its jobs up.
+local function claim_job(id, token, build)
+    local look = call('HMGET', P .. 'j:' .. id, 'build', 'stop')
+    local pinned, stopped = look[1] or '', (look[2] or '') ~= ''
+    local gone = false
+    if pinned ~= '' and pinned ~= build and not stopped then
+        local seen = call('ZSCORE', P .. 'builds', pinned)
+        gone = not seen or tonumber(seen) < now_ms() - BUILD_GONE_MS
+        if not gone then return nil end
     end
-    return nil
+    local job = load(id)
+    if not job then return nil, 'gone' end
+    if gone then
+        restart(job, build)
+        job.build = build
+    end
+    if job.build == '' then
+        call('HSET', P .. 'j:' .. id, 'build', build, 'started', int(now_ms()))
+        call('HINCRBY', P .. 'j:' .. id, 'attempt', 1)
+        set_state(job, 'validating')
+        event(job, 'state', 'validating')
+    end
+    return take(job, token)
+end
+
+-- claim(token, build, tenant of the last task or '') -> task or nil
+local function claim(keys, args)
+    return run_claim(args[1], args[2], args[3] or '', claim_job)
 end
 
 -- beat(worker, build, host, threads, member, token ...) -> {1 held | 0 lost ..., 1 drain | 0 go on}
@@ -305,6 +309,7 @@ local function task_done(keys, args)
         count('tasks:' .. kind .. ':duplicate')
         return {'duplicate'}
     end
+    task_ends(job, index)
     local since = tonumber(call('HGET', k, 's:' .. index) or '')
     if since then call('HINCRBY', k, 'ms', int(math.max(0, now_ms() - since))) end
     call('HSET', k, 'r:' .. index, digest)
@@ -319,7 +324,7 @@ local function task_done(keys, args)
     call('HINCRBY', P .. 'j:' .. id, 'silent', 1)   -- visible changes without an event
     if done < tonumber(job.tasks) then return {'more'} end
     start_step(job, tonumber(epoch) + 1, job.join, 1, '', job.wrap)
-    return {'next', take(job, next_token)}
+    return {'next', run_next(job, next_token, take)}
 end
 
 -- epoch_commit(member, token, next token, kind, tasks, join, wrap, state, progress, rollouts, field, value ...)
@@ -358,7 +363,7 @@ local function epoch_commit(keys, args)
     if job.state ~= 'cancelling' then set_state(job, state) end
     start_step(job, tonumber(job.epoch) + 1, kind, tasks, join, wrap)
     event(job, 'step', kind, args[9])
-    return {'next', take(job, next_token)}
+    return {'next', run_next(job, next_token, take)}
 end
 
 -- finish(member, token, state, error, progress, field, value ...) -> 'ok' | 'fenced': the terminal transition
@@ -389,9 +394,10 @@ local function requeue(member, lost)
     local k = P .. 'k:' .. id .. ':' .. epoch
     if call('HEXISTS', k, 'r:' .. index) == 1 then return end
     if lost and call('HEXISTS', k, 'o:' .. index) == 1 then count('lease_lost') end
+    task_ends(job, index)
     call('HDEL', k, 'o:' .. index, 's:' .. index)
     call('ZADD', P .. 'p:' .. id, index, index)
-    call('ZADD', P .. 'run', job.created, id)
+    run_add(job)
     ring()
 end
 
@@ -420,6 +426,7 @@ local function died(keys, args)
         terminal(job, job.stop == 'cancel' and 'cancelled' or 'dead', args[3])
         return 'dead'
     end
+    task_ends(job, index)
     local pause = 1000 + (math.min(BACKOFF_MAX_MS, 1000 * 4 ^ deaths) - 1000) * (tonumber(args[4]) % 65536) / 65536
     call('HDEL', k, 'o:' .. index, 's:' .. index)
     call('ZADD', P .. 'lease', int(now_ms() + pause), args[1])   -- reap takes it up after the pause
@@ -469,6 +476,7 @@ local function reap()
     end
     call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
     call('XTRIM', P .. 'q', 'MAXLEN', 0)
+    run_mend()
     if call('ZCARD', P .. 'run') > 0 then ring() end
     return #expired
 end

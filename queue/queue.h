@@ -78,9 +78,10 @@ void queue_task_release(struct queue_task *t);
 
 /* waits at most `wait_ms` (<= 1000) for the doorbell */
 enum error_code queue_wait(struct queue *q, int wait_ms, struct error *e) BASE_CHECKED;
-/* *found false: nothing to do for this build */
-enum error_code queue_claim(struct queue *q, const char *token, const char *build, struct queue_task *out,
-                            bool *found, struct error *e) BASE_CHECKED;
+/* last: tenant of the task that this worker did before, or "": it stays with it for a slice of time. *found false:
+ * nothing to do for this build */
+enum error_code queue_claim(struct queue *q, const char *token, const char *build, const char *last,
+                            struct queue_task *out, bool *found, struct error *e) BASE_CHECKED;
 /* What the tasks of step epoch - 1 left, by index: names are decimal indices. */
 enum error_code queue_results(struct queue *q, const char *id, uint32_t epoch, struct queue_fields *out,
                               struct error *e) BASE_CHECKED;

@@ -77,12 +77,14 @@ enum error_code queue_wait(struct queue *q, int wait_ms, struct error *e)
 }
 
 static enum error_code take(struct queue *q, const char *function, const char *token, const char *build,
-                            struct queue_task *out, bool *found, struct error *e)
+                            const char *last, struct queue_task *out, bool *found, struct error *e)
 {
     struct call a = {0};
     redisReply *r = NULL;
     call_add(&a, token);
     call_add(&a, build);
+    if (last)
+        call_add(&a, last);
     enum error_code code = call_function(q, function, &a, &r, e);
     if (code != ERROR_OK)
         return code;
@@ -91,16 +93,16 @@ static enum error_code take(struct queue *q, const char *function, const char *t
     return ERROR_OK;
 }
 
-enum error_code queue_claim(struct queue *q, const char *token, const char *build, struct queue_task *out,
-                            bool *found, struct error *e)
+enum error_code queue_claim(struct queue *q, const char *token, const char *build, const char *last,
+                            struct queue_task *out, bool *found, struct error *e)
 {
-    return take(q, "claim", token, build, out, found, e);
+    return take(q, "claim", token, build, last, out, found, e);
 }
 
 enum error_code queue_assist(struct queue *q, const char *token, const char *build, struct queue_task *out,
                              bool *found, struct error *e)
 {
-    return take(q, "assist", token, build, out, found, e);
+    return take(q, "assist", token, build, NULL, out, found, e);
 }
 
 enum error_code queue_drain(struct queue *q, const char *worker, bool drain, bool *known, struct error *e)

@@ -57,6 +57,7 @@ struct slot {
     pthread_mutex_t lock; /* guards member, token, lost: read by the beat */
     char *member, *token; /* NULL: no task */
     bool lost;
+    char tenant[64]; /* whose task was the last; "" at first */
 };
 
 struct supervisor {

@@ -236,6 +236,7 @@ static bool work(struct slot *slot, struct queue_task *t)
     struct queue_task next = {0};
     struct process_end end;
     bool found = false;
+    snprintf(slot->tenant, sizeof slot->tenant, "%s", queue_field(&t->job, "tenant"));
     hold(slot, t);
     if (slot->child.fd < 0)
         process_start(&slot->child, slot->s->options, &slot->s->stopping);
@@ -282,7 +283,7 @@ static enum error_code find_task(struct slot *slot, int *idle, struct queue_task
 {
     const char *build = slot->s->table->build;
     char *token = new_token(slot);
-    enum error_code code = queue_claim(slot->queue, token, build, t, found, e);
+    enum error_code code = queue_claim(slot->queue, token, build, slot->tenant, t, found, e);
     if (code == ERROR_OK && !*found && (*idle)++ > 0)
         code = queue_assist(slot->queue, token, build, t, found, e);
     free(token);

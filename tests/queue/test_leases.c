@@ -88,7 +88,7 @@ static void claim(struct fixture *f, const char *token, struct queue_task *t)
 {
     struct error e;
     bool found;
-    ASSERT_OK(queue_claim(f->q, token, "build1", t, &found, &e), &e);
+    ASSERT_OK(queue_claim(f->q, token, "build1", "", t, &found, &e), &e);
     assert_true(found);
 }
 

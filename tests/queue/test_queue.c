@@ -73,7 +73,7 @@ static void claim(struct queue *q, const char *token, struct queue_task *t, bool
 {
     struct error e;
     bool found;
-    ASSERT_OK(queue_claim(q, token, "build1", t, &found, &e), &e);
+    ASSERT_OK(queue_claim(q, token, "build1", "", t, &found, &e), &e);
     assert_int_equal(found, expected);
 }
 
@@ -273,7 +273,7 @@ static void test_redis_killed(void **state)
     claim(f->q, "w1", &t, true);
     redis_server_kill(&f->redis);
     bool found;
-    assert_int_equal(queue_claim(f->q, "w2", "build1", &next, &found, &e), ERROR_UNAVAILABLE);
+    assert_int_equal(queue_claim(f->q, "w2", "build1", "", &next, &found, &e), ERROR_UNAVAILABLE);
     redis_server_start(&f->redis);
     assert_true(
         commit(f->q, &t, "rollouts", 2, "w1b", &next)); /* the lease and the function library outlive it */
