@@ -1,4 +1,4 @@
-/* The roofline of roofline.c on single ops. */
+/* One pricing of the unsharded program, kept by op and value. */
 #include "cost/estimate.h"
 
 #include "cost/internal.h"
@@ -9,19 +9,75 @@ struct cost_estimate {
     struct price_program *program;
     double ps_per_flop[COST_RATES], ps_per_byte, weight;
     int64_t launch_ps;
+    int64_t *op_ps;          /* per op: its kernels, launches apart; NOT_A_KERNEL */
+    struct cost_life *lives; /* per program value */
+    uint32_t steps;
 };
+enum { NOT_A_KERNEL = -1 };
 
-struct cost_estimate *cost_estimate_create(const struct nda *n, const struct cost_machine *machine)
+static void take_kernels(struct cost_estimate *s, const struct price_scratch *scratch, const struct spmd_local *l,
+                         const struct ir_program *p)
 {
-    struct cost_estimate *s = mem_zalloc(1, sizeof *s);
+    int64_t launch = (int64_t)(s->weight * (double)s->launch_ps);
+    s->op_ps = mem_alloc(((size_t)p->op_count + 1) * sizeof *s->op_ps);
+    for (uint32_t op = 0; op < p->op_count; op++)
+        s->op_ps[op] = NOT_A_KERNEL;
+    for (size_t i = 0; i < scratch->kernel_count; i++) {
+        const struct spmd_step *t = &l->steps[scratch->kernels[i].step];
+        if (t->kind != SPMD_OP)
+            continue;
+        int64_t ps = scratch->kernels[i].ps - launch;
+        if (ps > s->op_ps[t->op])
+            s->op_ps[t->op] = ps > 0 ? ps : 0;
+    }
+}
+
+static void take_lives(struct cost_estimate *s, const struct price_scratch *scratch, const struct spmd_local *l,
+                       const struct ir_program *p)
+{
+    s->steps = l->step_count;
+    s->lives = mem_zalloc((size_t)p->value_count + 1, sizeof *s->lives);
+    for (uint32_t v = l->argument_count; v < l->value_count; v++) {
+        struct live_range r = scratch->ranges[v];
+        struct cost_life *life = &s->lives[l->values[v].origin];
+        if (scratch->values[v].state != VALUE_BUFFER || r.from >= r.until)
+            continue;
+        bool first = life->from == life->until;
+        life->from = first || r.from < life->from ? r.from : life->from;
+        life->until = first || r.until > life->until ? r.until : life->until;
+    }
+}
+
+enum error_code cost_estimate_create(const struct plan_context *c, const struct cost_machine *machine,
+                                     const struct spmd_options *options, struct cost_estimate **out, struct error *e)
+{
+    const struct nda *n = plan_context_nda(c);
     const struct cost_device *d = &machine->device;
+    struct spmd_local local = {0};
+    struct plan nothing;
+    plan_init(&nothing, n, plan_context_mesh(c));
+    enum error_code code = spmd_walk(c, &nothing, options, &local, e);
+    plan_release(&nothing);
+    if (code != ERROR_OK) {
+        spmd_local_release(&local);
+        return code;
+    }
+    struct cost_estimate *s = mem_zalloc(1, sizeof *s);
+    struct price price;
     s->program = price_program_create(n);
+    struct price_scratch *scratch = price_scratch_create(s->program);
     for (int i = 0; i < COST_RATES; i++)
         s->ps_per_flop[i] = 1e12 / (d->rate_flops[i] * d->flops_fraction);
     s->ps_per_byte = 1e12 / (d->memory_bytes_per_s * d->memory_fraction);
     s->weight = machine->fusion_weight;
     s->launch_ps = d->launch_ps;
-    return s;
+    price_local(&local, machine, &scratch, &price);
+    take_kernels(s, scratch, &local, n->program);
+    take_lives(s, scratch, &local, n->program);
+    price_scratch_destroy(scratch);
+    spmd_local_release(&local);
+    *out = s;
+    return ERROR_OK;
 }
 
 void cost_estimate_destroy(struct cost_estimate *s)
@@ -29,6 +85,8 @@ void cost_estimate_destroy(struct cost_estimate *s)
     if (!s)
         return;
     price_program_destroy(s->program);
+    free(s->op_ps);
+    free(s->lives);
     free(s);
 }
 
@@ -41,29 +99,14 @@ int64_t cost_estimate_op(const struct cost_estimate *s, uint32_t op, int64_t sha
                          int64_t result_bytes)
 {
     const struct op_info *info = &s->program->ops[op];
-    double moved = (double)operand_bytes + (double)result_bytes;
-    switch ((enum op_class)info->class) {
-    case OP_NOTHING:
-    case OP_FREE:
-    case OP_ALIAS:
-    case OP_TRANSPOSE:
-    case OP_CHEAP:
-    case OP_CUT:
+    if (s->op_ps[op] == NOT_A_KERNEL)
         return 0;
-    case OP_ELEMENTWISE: /* in a chain: what it reads was just computed, and every second result stays in registers */
-        return round_ps(s->weight * 0.5 * (double)result_bytes * s->ps_per_byte);
-    case OP_GATHER:
-    case OP_UPDATE:
-        return round_ps(s->weight * (2.0 * (double)result_bytes * s->ps_per_byte + (double)s->launch_ps));
-    case OP_MATMUL: {
-        double compute = info->flops / (double)shards * s->ps_per_flop[info->rate], memory = moved * s->ps_per_byte;
+    if (info->class == OP_MATMUL) {
+        double compute = info->flops / (double)shards * s->ps_per_flop[info->rate];
+        double memory = ((double)operand_bytes + (double)result_bytes) * s->ps_per_byte;
         return round_ps(compute > memory ? compute : memory) + s->launch_ps;
     }
-    case OP_REDUCE:
-    case OP_OTHER:
-        break;
-    }
-    return round_ps(s->weight * (moved * s->ps_per_byte + (double)s->launch_ps));
+    return round_ps((double)s->op_ps[op] / (double)shards + s->weight * (double)s->launch_ps);
 }
 
 int64_t cost_estimate_floor(const struct cost_estimate *s, uint32_t op, int64_t shards)
@@ -75,24 +118,17 @@ int64_t cost_estimate_floor(const struct cost_estimate *s, uint32_t op, int64_t 
     return (ps > 0 && ps < 4e17 ? (int64_t)ps : 0) + s->launch_ps;
 }
 
-enum cost_storage cost_estimate_storage(const struct cost_estimate *s, uint32_t op)
+int64_t cost_estimate_slice(const struct cost_estimate *s, int64_t bytes)
 {
-    switch ((enum op_class)s->program->ops[op].class) {
-    case OP_ALIAS:
-    case OP_TRANSPOSE:
-        return COST_ALIAS;
-    case OP_NOTHING:
-    case OP_FREE:
-    case OP_CHEAP:
-    case OP_CUT:
-        return COST_UNSTORED;
-    case OP_ELEMENTWISE:
-    case OP_REDUCE:
-    case OP_GATHER:
-    case OP_UPDATE:
-    case OP_MATMUL:
-    case OP_OTHER:
-        break;
-    }
-    return COST_STORED;
+    return round_ps(s->weight * (2.0 * (double)bytes * s->ps_per_byte + (double)s->launch_ps));
+}
+
+struct cost_life cost_estimate_life(const struct cost_estimate *s, uint32_t value)
+{
+    return s->lives[value];
+}
+
+uint32_t cost_estimate_steps(const struct cost_estimate *s)
+{
+    return s->steps;
 }

@@ -88,9 +88,10 @@ static int64_t moves_price(const struct network *n, uint32_t value, const struct
     uint32_t count = spmd_forms_moves(n->forms, value, from, to, moves);
     int64_t ps = 0;
     for (uint32_t i = 0; i < count; i++)
-        ps += cost_collective_price(n->machine, n->mesh, moves[i].kind, moves[i].axes, moves[i].axis_count,
-                                    moves[i].bytes)
-                  .time_ps;
+        ps += moves[i].kind == SPMD_SLICE ? (n->kind == NETWORK_MOVING ? 0 : cost_estimate_slice(n->estimate, moves[i].bytes))
+                                          : cost_collective_price(n->machine, n->mesh, moves[i].kind, moves[i].axes,
+                                                                  moves[i].axis_count, moves[i].bytes)
+                                                .time_ps;
     return ps;
 }
 

@@ -112,8 +112,9 @@ enum error_code network_create(const struct evaluator *v, enum network_kind kind
     n->machine = evaluator_machine(v);
     n->kind = kind;
     enum error_code code = spmd_forms_create(n->context, evaluator_options(v), &n->forms, e);
+    if (code == ERROR_OK)
+        code = cost_estimate_create(n->context, n->machine, evaluator_options(v), &n->estimate, e);
     if (code == ERROR_OK) {
-        n->estimate = cost_estimate_create(n->nda, n->machine);
         fill_tables(n);
         network_options(n);
         count_uses(n);

@@ -20,6 +20,7 @@
 
 enum network_kind {
     NETWORK_SHARED, /* heuristic: an edge costs its reshard divided by the uses of the value */
+    NETWORK_MOVING, /* the same without the time of local slices, which often fuse */
     NETWORK_FULL,   /* heuristic: every use pays for its reshard */
     NETWORK_ADMISSIBLE
 };

@@ -30,8 +30,10 @@ static enum error_code check_cancelled(const struct network_budget *b, struct er
     return ERROR_OK;
 }
 
-/* one solution and its price; *fits false: the limit should be lower */
-static enum error_code one_round(struct rounds *r, struct network *n, bool *found, struct price *price, struct error *e)
+/* One solution and its price. Not *found: *limit is raised to what is possible, as the walk may fit what the network
+ * thinks cannot. */
+static enum error_code one_round(struct rounds *r, struct network *n, int64_t *limit, bool *found, struct price *price,
+                                 struct error *e)
 {
     struct cfn_budget budget = solver_budget(r->budget);
     struct cfn_answer answer = {0};
@@ -42,6 +44,8 @@ static enum error_code one_round(struct rounds *r, struct network *n, bool *foun
         network_plan(n, answer.values, &r->plan);
         code = evaluator_price(r->session, &r->plan, price, &cost, e);
     }
+    if (code == ERROR_OK && !*found)
+        *limit = (int64_t)answer.verdict.peak / 100 * 110;
     cfn_answer_release(&answer);
     if (code == ERROR_OK)
         code = check_cancelled(r->budget, e);
@@ -65,10 +69,11 @@ static enum error_code heuristic(struct rounds *r, enum network_kind kind, struc
     for (int i = 0; i < LIMIT_ROUNDS && code == ERROR_OK; i++) {
         struct price price;
         bool found;
-        code = one_round(r, n, &found, &price, e);
-        if (code != ERROR_OK || !found || price.peak_bytes <= limit)
+        code = one_round(r, n, &now, &found, &price, e);
+        if (code != ERROR_OK || (found && price.peak_bytes <= limit))
             break;
-        now = (int64_t)((double)now * 0.97 * (double)limit / (double)price.peak_bytes);
+        if (found)
+            now = (int64_t)((double)now * 0.97 * (double)limit / (double)price.peak_bytes);
         network_set_limit(n, now);
     }
     network_destroy(n);
@@ -107,6 +112,8 @@ enum error_code network_solve(const struct evaluator *v, const struct network_bu
     r.found = true; /* the pins alone: what there is when no network has an answer */
     if (code == ERROR_OK)
         code = heuristic(&r, NETWORK_SHARED, e);
+    if (code == ERROR_OK)
+        code = heuristic(&r, NETWORK_MOVING, e);
     if (code == ERROR_OK)
         code = heuristic(&r, NETWORK_FULL, e);
     if (code == ERROR_OK)

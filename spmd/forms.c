@@ -78,12 +78,10 @@ uint32_t spmd_forms_moves(const struct spmd_forms *f, uint32_t value, const stru
     const struct spmd_form *before = from;
     for (uint32_t i = 0; i < r.count; before = &r.steps[i++].after) {
         const struct reshard_step *step = &r.steps[i];
-        if (step->kind == SPMD_SLICE)
-            continue;
         struct spmd_move *m = &out[count++];
         *m = (struct spmd_move){.kind = step->kind, .axis_count = step->axis_count};
         memcpy(m->axes, step->axes, step->axis_count);
-        m->bytes = walk_bytes(&f->walk, value, step->kind == SPMD_ALL_GATHER ? &step->after : before);
+        m->bytes = walk_bytes(&f->walk, value, step->kind == SPMD_ALL_GATHER || step->kind == SPMD_SLICE ? &step->after : before);
     }
     return count;
 }

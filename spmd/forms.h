@@ -24,10 +24,10 @@ enum spmd_freedom {
 enum spmd_freedom spmd_forms_freedom(const struct spmd_forms *f, uint32_t op);
 bool spmd_forms_passes_partials(const struct spmd_forms *f, uint32_t op);   /* a partial operand may stay so through it */
 
-/* One collective of a reshard; bytes as cost_collective_price wants them. */
+/* One step of a reshard; bytes as cost_collective_price wants them, of a SPMD_SLICE those of its result. */
 struct spmd_move { uint8_t kind, axis_count, axes[MESH_MAX_AXES]; int64_t bytes; };
 enum { SPMD_MAX_MOVES = 40 };
-/* the cheapest sequence known from one form of a value to another; local steps are left out */
+/* the cheapest sequence known from one form of a value to another */
 uint32_t spmd_forms_moves(const struct spmd_forms *f, uint32_t value, const struct spmd_form *from,
                           const struct spmd_form *to, struct spmd_move out[SPMD_MAX_MOVES]);
 
