@@ -21,6 +21,8 @@
             return code_;                                                                                     \
     } while (0)
 
+enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
+
 struct api_job {
     const struct api_request *request;   /* borrowed */
     struct ir_program prepared;
@@ -142,15 +144,17 @@ const struct nda *api_job_nda(const struct api_job *j)
     return j->nda;
 }
 
-bool api_job_wants_network(const struct api_job *j)
+bool api_job_wants_network(const struct api_job *j, bool whole)
 {
-    return j->request->planner == API_PLANNER_CFN;
+    return j->request->planner == API_PLANNER_CFN || (whole && j->request->planner == API_PLANNER_AUTO);
 }
 
 enum error_code api_job_network(const struct api_job *j, int threads, bool (*cancelled)(void *user), void *user,
                                 struct search_blob *out, struct error *e)
 {
-    struct network_budget budget = {.seed = j->request->seed, .threads = threads, .cancelled = cancelled, .user = user};
+    bool quick = j->request->planner == API_PLANNER_AUTO;
+    struct network_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES, .seed = j->request->seed,
+                                    .no_bound = quick, .threads = threads, .cancelled = cancelled, .user = user};
     struct network_answer answer;
     enum error_code code = network_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)
@@ -250,11 +254,19 @@ static enum error_code add_modules(const struct api_job *j, struct report *r, st
 }
 
 /* ------------------------------------------------------------------ results */
+static bool network_wins(const struct api_job *j, const struct search_plan *best)
+{
+    if (cost_compare(j->network.cost, j->network.hash, best->cost, best->hash) >= 0)
+        return false;
+    return j->request->planner == API_PLANNER_CFN || j->network.cost.over_steps < best->cost.over_steps ||
+           j->network.cost.c < best->cost.c - best->cost.c / 200;
+}
+
 static enum error_code make_report(const struct api_job *j, const struct search_state *state, bool reproducible,
                                    struct report **out, struct error *e)
 {
     struct search_plan best = state->best;
-    if (j->has_network && cost_compare(j->network.cost, j->network.hash, best.cost, best.hash) < 0)
+    if (j->has_network && network_wins(j, &best))
         best = (struct search_plan){.hash = j->network.hash, .cost = j->network.cost, .price = j->network.price,
                                     .found_by = "cfn", .factors = j->network.factors.at,
                                     .factor_count = j->network.factors.count};

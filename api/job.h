@@ -23,10 +23,13 @@ const struct evaluator *api_job_evaluator(const struct api_job *j);
 const struct plan_context *api_job_context(const struct api_job *j);
 const struct nda *api_job_nda(const struct api_job *j);
 
-/* Planner cfn: the module as cost-function networks, solved after the search (task `network`); *out is owned bytes that
- * api_job_take_network checks and keeps: api_job_finish then races its plan with the search's. threads and cancelled as
+/* Planners auto and cfn: the module as cost-function networks, solved after the search (task `network`); *out is owned
+ * bytes that api_job_take_network checks and keeps: api_job_finish then races its plan with the search's. Under cfn with
+ * ten times the work and a bound, and the better plan wins; under auto the network's has to be faster by 0.5 % or fit
+ * where the other does not, because a list of decisions says more to its reader. threads and cancelled as
  * in network_solve; the bytes do not depend on threads. */
-bool api_job_wants_network(const struct api_job *j);
+/* whole: the search was not cut short */
+bool api_job_wants_network(const struct api_job *j, bool whole);
 enum error_code api_job_network(const struct api_job *j, int threads, bool (*cancelled)(void *user), void *user,
                                 struct search_blob *out, struct error *e) BASE_CHECKED;
 enum error_code api_job_take_network(struct api_job *j, const void *bytes, size_t size, struct error *e) BASE_CHECKED;

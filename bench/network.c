@@ -1,4 +1,4 @@
-/* bench_network [--models FOLDER] [--units N] [--search] [FILE[:MESH[:DEVICE]] ..]
+/* bench_network [--models FOLDER] [--passes N] [--search] [FILE[:MESH[:DEVICE]] ..]
  *
  * Every module as a cost-function network: its size, seconds to build it and to solve, the price of the solver's plan by
  * the walk over the best expert's and over the search's (with --search), and the certified bound under all plans over the
@@ -92,7 +92,7 @@ static double ratio(int64_t a, int64_t b)
     return (double)a / (double)b;
 }
 
-static void measure(const char *name, const struct subject *s, uint64_t units, bool search)
+static void measure(const char *name, const struct subject *s, uint64_t passes, bool search)
 {
     struct error e;
     struct network *n;
@@ -106,7 +106,7 @@ static void measure(const char *name, const struct subject *s, uint64_t units, b
     fflush(stdout);
     network_destroy(n);
     start = now_s();
-    struct network_budget budget = {.units = units, .seed = 1, .threads = 2};
+    struct network_budget budget = {.passes = passes, .seed = 1, .threads = 2};
     must(network_solve(s->evaluator, &budget, &a, &e), &e);
     double solved = now_s() - start;
     struct search_plan expert = search_best(s, false), found = search ? search_best(s, true) : expert;
@@ -127,14 +127,14 @@ static void measure(const char *name, const struct subject *s, uint64_t units, b
 int main(int argc, char **argv)
 {
     const char *folder = "tests/models", *files[64];
-    uint64_t units = 0;
+    uint64_t passes = 0;
     bool search = false;
     size_t count = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--models") == 0 && i + 1 < argc)
             folder = argv[++i];
-        else if (strcmp(argv[i], "--units") == 0 && i + 1 < argc)
-            units = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--passes") == 0 && i + 1 < argc)
+            passes = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--search") == 0)
             search = true;
         else if (count < 64)
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s/%s", folder, name);
         struct subject s;
         subject_open(&s, path, mesh ? mesh : "data=4,model=2", device ? device : "a100-40");
-        measure(name, &s, units, search);
+        measure(name, &s, passes, search);
         subject_close(&s);
     }
     return 0;

@@ -157,7 +157,7 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
     code = search_run(api_job_search(job), (uint32_t)p->threads, r->seconds, show_progress, p, &state, &reproducible, e);
     p->search_s = cli_seconds() - t;
     t = cli_seconds();
-    if (code == ERROR_OK && api_job_wants_network(job))
+    if (code == ERROR_OK && api_job_wants_network(job, reproducible))
         code = solve_network(p, job, e);
     if (code == ERROR_OK)
         code = api_job_finish(job, &state, reproducible, &artifacts, &outcome, e);

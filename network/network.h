@@ -39,7 +39,9 @@ void network_plan(const struct network *n, const int32_t *values, struct plan *o
 void network_write(const struct network *n, const char *name, struct text *out);
 
 struct network_budget {
-    uint64_t units, seed;          /* of the solver, each round; 0 units: 2000 */
+    uint64_t passes, seed;         /* work of each round, in passes over all edges of the network (8 to 10,000 units of the
+                                      solver in all); 0: 2000 */
+    bool no_bound;                 /* only a plan */
     int threads;                   /* 1 or 2; the answer is the same */
     bool (*cancelled)(void *user); /* may be NULL */
     void *user;
@@ -54,7 +56,8 @@ struct network_answer {
     int64_t bound_ps;              /* no plan that fits takes less */
 };
 /* Solves the heuristic networks, prices each answer by the walk and lowers the memory limit of the next round where it
- * did not fit; keeps the best by cost_compare. Then the admissible network's bound. Equal inputs give equal answers.
+ * did not fit; keeps the best by cost_compare. Then the admissible network's bound, unless no_bound. Equal inputs give
+ * equal answers.
  * ERROR_CANCELLED. Release in any case. */
 enum error_code network_solve(const struct evaluator *v, const struct network_budget *budget,
                               struct network_answer *out, struct error *e) BASE_CHECKED;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { DEFAULT_UNITS = 2000, LIMIT_ROUNDS = 3 };
+enum { DEFAULT_PASSES = 2000, LEAST_UNITS = 8, MOST_UNITS = 10000, LIMIT_ROUNDS = 3 };
 
 struct rounds {
     const struct evaluator *v;
@@ -14,9 +14,16 @@ struct rounds {
     bool found;
 };
 
-static struct cfn_budget solver_budget(const struct network_budget *b)
+/* a unit is 2^20 matrix entries */
+static struct cfn_budget solver_budget(const struct network_budget *b, const struct cfn_problem *p)
 {
-    return (struct cfn_budget){.units = b->units ? b->units : DEFAULT_UNITS,
+    double entries = 0;
+    for (uint32_t i = 0; i < p->edge_count; i++)
+        entries += (double)p->matrices[p->edges[i].matrix].count;
+    double units = entries / 1048576.0 * (double)(b->passes ? b->passes : DEFAULT_PASSES);
+    return (struct cfn_budget){.units = units < LEAST_UNITS  ? LEAST_UNITS
+                                        : units > MOST_UNITS ? MOST_UNITS
+                                                             : (uint64_t)units,
                                .threads = b->threads == 2 ? 2 : 1,
                                .seed = b->seed,
                                .cancelled = b->cancelled,
@@ -35,7 +42,7 @@ static enum error_code check_cancelled(const struct network_budget *b, struct er
 static enum error_code one_round(struct rounds *r, struct network *n, int64_t *limit, bool *found, struct price *price,
                                  struct error *e)
 {
-    struct cfn_budget budget = solver_budget(r->budget);
+    struct cfn_budget budget = solver_budget(r->budget, network_problem(n));
     struct cfn_answer answer = {0};
     struct cost cost;
     enum error_code code = cfn_solve(network_problem(n), &budget, &answer, e);
@@ -84,11 +91,11 @@ static enum error_code bound(struct rounds *r, struct error *e)
 {
     struct network *n = NULL;
     struct cfn_answer answer = {0};
-    struct cfn_budget budget = solver_budget(r->budget);
     enum error_code code = network_create(r->v, NETWORK_ADMISSIBLE, &n, e);
     if (code != ERROR_OK)
         return code;
     if (network_complete(n)) {
+        struct cfn_budget budget = solver_budget(r->budget, network_problem(n));
         code = cfn_solve(network_problem(n), &budget, &answer, e);
         r->out->has_bound = code == ERROR_OK && answer.has_bound && answer.bound > 0;
         r->out->bound_ps = r->out->has_bound ? (int64_t)answer.bound : 0;
@@ -116,7 +123,7 @@ enum error_code network_solve(const struct evaluator *v, const struct network_bu
         code = heuristic(&r, NETWORK_MOVING, e);
     if (code == ERROR_OK)
         code = heuristic(&r, NETWORK_FULL, e);
-    if (code == ERROR_OK)
+    if (code == ERROR_OK && !budget->no_bound)
         code = bound(&r, e);
     if (code == ERROR_OK) {
         out->hash = r.best.hash;

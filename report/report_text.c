@@ -62,7 +62,10 @@ static void write_nothing_fits(const struct report *r, struct text *t)
 static void write_decisions(const struct report *r, struct text *t)
 {
     heading(t, "Decisions, in order, and what each is worth");
-    if (r->decision_count == 0)
+    if (r->plan.factor_count)
+        text_printf(t, "none: op by op, %u single shardings (\"factors\" in plan.json) of the cost-function network\n",
+                    r->plan.factor_count);
+    else if (r->decision_count == 0)
         text_add(t, "none: the module stays as it is (pins apart)\n");
     for (uint32_t i = 0; i < r->decision_count; i++) {
         char worth[32];

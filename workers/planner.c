@@ -141,7 +141,7 @@ static enum error_code follow(struct context *c, struct search_blob *snapshot, s
         tasks_output_add(out, "plan.json", "application/json", plan, strlen(plan), true);
         memcpy(c->best, hash, sizeof hash);
     }
-    bool done = state->phase == SEARCH_DONE, network = done && api_job_wants_network(c->job);
+    bool done = state->phase == SEARCH_DONE, network = done && api_job_wants_network(c->job, true);
     const char *stage = done ? "emit" : state->phase == SEARCH_POLISH ? "polish" : "search";
     out->kind = network ? "network" : done ? "emit" : "rollouts";
     out->tasks = done ? 1 : state->tasks;

@@ -256,7 +256,7 @@ static void one_program(uint64_t seed, struct tally *t)
     unsigned char *bytes;
     size_t size;
     open_subject(&s, seed);
-    struct network_budget budget = {.units = 20, .seed = seed, .threads = 1};
+    struct network_budget budget = {.passes = 100, .seed = seed, .threads = 1};
     ASSERT_OK(network_solve(s.evaluator, &budget, &a, &e), &e);
     ASSERT_OK(network_create(s.evaluator, NETWORK_SHARED, &n, &e), &e);
     bool all = t->sampled == 0;
