@@ -1,4 +1,4 @@
-/* The algorithm's table of contents is cfn_search at the end of this file. */
+/* The algorithm's table of contents is the schedule, near the end of this file. */
 #include "cfn/search.h"
 
 #include "cfn/crossover.h"
@@ -11,29 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS = 2, CROSSOVERS = 6, STEPS_A_PHASE = 40 };
+enum { CROSSOVERS = 6, STEPS_A_PHASE = 40 };
 static const double unit_work = 1048576;
 static const double nominal_units_per_s =
     1000; /* turns units into the schedule's seconds when no clock is given */
 static const double last_stage = 0.85, most_units = 1e12;
 
-struct search {
-    const struct cfn_model *m;
-    const struct cfn_budget *budget;
-    struct cfn_worker worker[WORKERS];
-    double position, total; /* in units of each worker */
-    double rate;            /* units a second */
-    double reserve_s;       /* kept for writing the answer */
-    int64_t bound, shown;   /* shown: best cost reported */
-    pthread_mutex_t lock;   /* of shown and the progress call */
-    bool any_shown;
-};
-
 /* ---- what workers call ---- */
 
 static bool stop(void *user)
 {
-    const struct search *s = user;
+    const struct cfn_search *s = user;
     const struct cfn_budget *b = s->budget;
     return (b->cancelled && b->cancelled(b->user)) ||
            (b->seconds > 0 && b->clock(b->user) >= b->seconds - s->reserve_s);
@@ -41,7 +29,7 @@ static bool stop(void *user)
 
 static void found(void *user, int number, int64_t cost, const struct cfn_point *p)
 {
-    struct search *s = user;
+    struct cfn_search *s = user;
     (void)number;
     (void)p;
     pthread_mutex_lock(&s->lock);
@@ -56,26 +44,13 @@ static void found(void *user, int number, int64_t cost, const struct cfn_point *
 
 /* ---- phases ---- */
 
-struct job {
-    struct cfn_worker *w;
-    void (*phase)(struct cfn_worker *w, int round);
-    int round;
-};
-
-static void *run_job(void *user)
-{
-    struct job *j = user;
-    j->phase(j->w, j->round);
-    return NULL;
-}
-
-static double elapsed(const struct search *s)
+static double elapsed(const struct cfn_search *s)
 {
     return s->budget->seconds > 0 ? s->budget->clock(s->budget->user) : 0;
 }
 
 /* gives both workers the best answer, the joint pool, and the best multipliers with their messages */
-static void exchange(struct search *s)
+static void exchange(struct cfn_search *s)
 {
     const struct cfn_model *m = s->m;
     struct cfn_worker *a = &s->worker[0], *b = &s->worker[1];
@@ -98,53 +73,14 @@ static void exchange(struct search *s)
         s->rate = s->position / elapsed(s);
 }
 
-static void run_phase(struct search *s, double units, void (*phase)(struct cfn_worker *, int), int round)
+static void lns_from_phase(struct cfn_worker *w)
 {
-    struct job jobs[WORKERS];
-    pthread_t thread;
-    double left = s->total - s->position;
-    units = units < left ? units : left;
-    for (int k = 0; k < WORKERS; k++) {
-        uint64_t begin = (uint64_t)(s->position * unit_work);
-        jobs[k] = (struct job){&s->worker[k], phase, round};
-        if (s->worker[k].work < begin)
-            s->worker[k].work = begin;
-        s->worker[k].phase_end = (uint64_t)((s->position + units) * unit_work);
-    }
-    bool second = s->budget->threads > 1 && pthread_create(&thread, NULL, run_job, &jobs[1]) == 0;
-    run_job(&jobs[0]);
-    if (second)
-        pthread_join(thread, NULL);
-    else
-        run_job(&jobs[1]);
-    for (int k = 0; k < WORKERS; k++) /* phases may end early, or pass their ends by a step */
-        if ((double)s->worker[k].work > s->position * unit_work)
-            s->position = (double)s->worker[k].work / unit_work;
-    exchange(s);
-}
-
-static void start(struct cfn_worker *w, int round)
-{
-    (void)round;
-    cfn_dual_start(w);
-}
-
-static void first(struct cfn_worker *w, int round)
-{
-    (void)round;
-    cfn_first_points(w);
-}
-
-static void lns_from_phase(struct cfn_worker *w, int round)
-{
-    (void)round;
     cfn_lns_phase(w, w->has_best ? &w->best : &w->x);
 }
 
 /* of the best (0.7), or of an elite */
-static void lns_from_pool(struct cfn_worker *w, int round)
+static void lns_from_pool(struct cfn_worker *w)
 {
-    (void)round;
     bool best = !w->pool.count || rng_unit(&w->rng) < 0.7;
     int elite = best ? 0 : (int)rng_below(&w->rng, (uint64_t)w->pool.count);
     if (!w->has_best) {
@@ -158,21 +94,56 @@ static void lns_from_pool(struct cfn_worker *w, int round)
     cfn_point_release(&from);
 }
 
-static void cross(struct cfn_worker *w, int round)
+void cfn_search_work(struct cfn_search *s, int number)
 {
-    (void)round;
-    cfn_crossover_pool(w, CROSSOVERS);
+    struct cfn_worker *w = &s->worker[number];
+    uint64_t begin = (uint64_t)(s->position * unit_work);
+    w->work = w->work < begin ? begin : w->work;
+    w->phase_end = (uint64_t)((s->position + s->units) * unit_work);
+    cfn_worker_begin(w);
+    switch (s->part) {
+    case CFN_PART_START:
+        cfn_dual_start(w);
+        break;
+    case CFN_PART_FIRST:
+        cfn_first_points(w);
+        break;
+    case CFN_PART_DUAL:
+        cfn_dual_phase(w, s->round);
+        break;
+    case CFN_PART_LNS:
+    case CFN_PART_LNS_SHORT:
+        lns_from_phase(w);
+        break;
+    case CFN_PART_CROSS:
+    case CFN_PART_LAST_CROSS:
+        cfn_crossover_pool(w, CROSSOVERS);
+        break;
+    case CFN_PART_LAST_LNS:
+        lns_from_pool(w);
+        break;
+    case CFN_PART_OVER:
+        break;
+    }
+    cfn_worker_spend(w);
+}
+
+void cfn_search_join(struct cfn_search *s)
+{
+    for (int k = 0; k < CFN_WORKERS; k++) /* phases may end early, or pass their ends by a step */
+        if ((double)s->worker[k].work > s->position * unit_work)
+            s->position = (double)s->worker[k].work / unit_work;
+    exchange(s);
 }
 
 /* ---- the schedule ---- */
 
-static bool proved(const struct search *s)
+static bool proved(const struct cfn_search *s)
 {
     return s->worker[0].has_best && s->worker[0].best.cost <= s->bound;
 }
 
-/* share of the budget spent; 1 when it is over */
-static double spent(const struct search *s)
+double cfn_search_spent(const struct cfn_search *s)
 {
     const struct cfn_budget *b = s->budget;
     double by_time = b->seconds > 0 ? elapsed(s) / (b->seconds - s->reserve_s) : 0;
@@ -184,7 +155,7 @@ static double spent(const struct search *s)
 
 /* The schedule's D, in units: .04 of the budget, 1.5 to 4 s of it but at most .12; on large models enough for
  * a dual phase of some steps, up to .25 */
-static double phase_units(const struct search *s)
+static double phase_units(const struct cfn_search *s)
 {
     const struct cfn_budget *b = s->budget;
     double seconds = b->units ? (double)b->units / s->rate : b->seconds, d = 0.04 * seconds;
@@ -198,7 +169,7 @@ static double phase_units(const struct search *s)
 }
 
 /* .05 of the budget, for a start and for first points each; both end by themselves when that is plenty */
-static double start_units(const struct search *s)
+static double start_units(const struct cfn_search *s)
 {
     const struct cfn_budget *b = s->budget;
     return 0.05 * (b->units ? (double)b->units : b->seconds > 0 ? b->seconds * s->rate : most_units);
@@ -206,75 +177,129 @@ static double start_units(const struct search *s)
 
 /* While a dual phase lifts the bound by .1 %, multipliers are worth more than moves under the present ones.
  */
-static bool still_rising(const struct search *s, int64_t before)
+static bool still_rising(const struct cfn_search *s)
 {
-    return before != INT64_MIN && (double)s->bound - (double)before > 0.001 * fabs((double)s->bound);
+    return s->before != INT64_MIN && (double)s->bound - (double)s->before > 0.001 * fabs((double)s->bound);
 }
 
-static void search_init(struct search *s, const struct cfn_model *m, const struct cfn_budget *b)
+/* In order; the four of a round repeat until .85 of the budget, the last two until its end. */
+static const struct {
+    enum cfn_part part;
+    unsigned needs; /* switched off with this technique; 0: always there */
+    double length;  /* in the schedule's D; 0: a start's */
+} schedule[] = {
+    {CFN_PART_START, 0, 0},
+    {CFN_PART_FIRST, 0, 0},
+    {CFN_PART_DUAL, CFN_WITHOUT_DUAL, 1},
+    {CFN_PART_LNS, CFN_WITHOUT_LNS, 1}, /* not while the bound is rising */
+    {CFN_PART_CROSS, CFN_WITHOUT_CROSSOVER, 1},
+    {CFN_PART_LNS_SHORT, CFN_WITHOUT_LNS, 0.3},
+    {CFN_PART_LAST_CROSS, CFN_WITHOUT_CROSSOVER, 1},
+    {CFN_PART_LAST_LNS, CFN_WITHOUT_LNS, 0.4},
+    {CFN_PART_OVER, 0, 0},
+};
+
+static enum cfn_part follower(struct cfn_search *s)
 {
-    *s = (struct search){.m = m, .budget = b, .bound = INT64_MIN, .rate = nominal_units_per_s};
+    const unsigned both = CFN_WITHOUT_DUAL | CFN_WITHOUT_LNS;
+    bool lns = !(s->budget->without & CFN_WITHOUT_LNS), may_end = lns && s->worker[0].has_best;
+    if (!s->begun)
+        return CFN_PART_START;
+    if (s->part == CFN_PART_FIRST && (s->budget->without & both) == both)
+        return CFN_PART_OVER;
+    if (s->part == CFN_PART_LAST_LNS)
+        return CFN_PART_LAST_CROSS;
+    if (s->part != CFN_PART_LNS_SHORT)
+        return s->part + 1;
+    double spent = cfn_search_spent(s);
+    if (!s->worker[0].has_best && spent > s->give_up_without)
+        return CFN_PART_OVER;
+    if (spent >= last_stage)
+        return may_end ? CFN_PART_LAST_CROSS : CFN_PART_OVER;
+    s->round++;
+    return CFN_PART_DUAL;
+}
+
+bool cfn_search_next(struct cfn_search *s)
+{
+    while (s->part != CFN_PART_OVER) {
+        s->part = follower(s);
+        if (s->begun && cfn_search_spent(s) >= 1)
+            s->part = CFN_PART_OVER;
+        s->begun = true;
+        if (s->part == CFN_PART_OVER || (schedule[s->part].needs & s->budget->without) ||
+            (s->part == CFN_PART_LNS && still_rising(s)))
+            continue;
+        if (s->part == CFN_PART_DUAL)
+            s->before = s->bound;
+        double length = schedule[s->part].length, left = s->total - s->position;
+        s->units = length > 0 ? length * phase_units(s) : start_units(s);
+        s->units = s->units < left ? s->units : left;
+        return true;
+    }
+    return false;
+}
+
+/* ---- life ---- */
+
+void cfn_search_create(const struct cfn_model *m, const struct cfn_budget *b, double give_up_without,
+                       struct cfn_search *s)
+{
+    *s = (struct cfn_search){.m = m,
+                             .budget = b,
+                             .bound = INT64_MIN,
+                             .before = INT64_MIN,
+                             .rate = nominal_units_per_s,
+                             .give_up_without = give_up_without};
     s->total = b->units ? (double)b->units : most_units;
     s->reserve_s = 0.2 + 0.005 * b->seconds;
     pthread_mutex_init(&s->lock, NULL);
-    for (int k = 0; k < WORKERS; k++) {
+    for (int k = 0; k < CFN_WORKERS; k++) {
         struct cfn_worker *w = &s->worker[k];
         cfn_worker_create(m, k, b->seed, w);
-        w->stop = stop;
+        w->stop = w->state.stop = stop;
         w->found = found;
-        w->user = s;
-        w->state.stop = stop;
-        w->state.user = s;
+        w->user = w->state.user = s;
     }
 }
 
-static void search_finish(struct search *s, struct cfn_found *out)
+void cfn_search_release(struct cfn_search *s)
 {
-    struct cfn_worker *w = &s->worker[0];
+    for (int k = 0; k < CFN_WORKERS; k++)
+        cfn_worker_release(&s->worker[k]);
+    pthread_mutex_destroy(&s->lock);
+}
+
+void cfn_search_result(const struct cfn_search *s, struct cfn_found *out)
+{
+    const struct cfn_worker *w = &s->worker[0];
+    *out = (struct cfn_found){.bound = s->bound, .units = (uint64_t)s->position};
     if (w->has_best) {
         out->values = mem_zalloc((size_t)s->m->network->problem->node_count + 1, sizeof *out->values);
         cfn_point_expand(s->m, &w->best, out->values);
         out->cost = w->best.cost;
     }
-    out->bound = s->bound;
-    out->units = (uint64_t)s->position;
     out->cut = s->worker[0].stopped || s->worker[1].stopped || s->budget->units == 0;
-    for (int k = 0; k < WORKERS; k++)
-        cfn_worker_release(&s->worker[k]);
-    pthread_mutex_destroy(&s->lock);
 }
 
-void cfn_search(const struct cfn_model *m, const struct cfn_budget *budget, double give_up_without,
-                struct cfn_found *out)
-{
-    struct search s;
-    *out = (struct cfn_found){.bound = INT64_MIN};
-    search_init(&s, m, budget);
-    unsigned without = budget->without;
-    bool dual = !(without & CFN_WITHOUT_DUAL), lns = !(without & CFN_WITHOUT_LNS);
-    bool crossover = !(without & CFN_WITHOUT_CROSSOVER);
+/* ---- all of it in this process ---- */
 
-    run_phase(&s, start_units(&s), start, 0);
-    run_phase(&s, start_units(&s), first, 0);
-    for (int round = 0; spent(&s) < last_stage && (lns || dual); round++) {
-        double d = phase_units(&s);
-        int64_t before = s.bound;
-        if (dual)
-            run_phase(&s, d, cfn_dual_phase, round);
-        if (lns && spent(&s) < 1 && !still_rising(&s, before))
-            run_phase(&s, d, lns_from_phase, round);
-        if (crossover && spent(&s) < 1)
-            run_phase(&s, d, cross, round);
-        if (lns && spent(&s) < 1)
-            run_phase(&s, 0.3 * d, lns_from_phase, round);
-        if (!s.worker[0].has_best && spent(&s) > give_up_without)
-            break;
+static void *second_worker(void *user)
+{
+    cfn_search_work(user, 1);
+    return NULL;
+}
+
+void cfn_search_run(struct cfn_search *s)
+{
+    while (cfn_search_next(s)) {
+        pthread_t thread;
+        bool second = s->budget->threads > 1 && pthread_create(&thread, NULL, second_worker, s) == 0;
+        cfn_search_work(s, 0);
+        if (second)
+            pthread_join(thread, NULL);
+        else
+            cfn_search_work(s, 1);
+        cfn_search_join(s);
     }
-    for (int round = 0; spent(&s) < 1 && lns && s.worker[0].has_best; round++) {
-        double d = phase_units(&s);
-        if (crossover)
-            run_phase(&s, d, cross, round);
-        run_phase(&s, 0.4 * d, lns_from_pool, round);
-    }
-    search_finish(&s, out);
 }

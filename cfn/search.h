@@ -4,6 +4,8 @@
 
 #include "cfn/worker.h"
 
+#include <pthread.h>
+
 enum cfn_technique {
     CFN_WITHOUT_DUAL = 1, /* no multipliers, no bound beyond the start's */
     CFN_WITHOUT_LNS = 2,
@@ -39,8 +41,52 @@ struct cfn_found {
     bool cut;        /* by the clock or cancelled: not reproducible */
 };
 
+/* Where the search is in its schedule (search.c). */
+enum cfn_part {
+    CFN_PART_START,
+    CFN_PART_FIRST,
+    CFN_PART_DUAL,
+    CFN_PART_LNS,
+    CFN_PART_CROSS,
+    CFN_PART_LNS_SHORT,
+    CFN_PART_LAST_CROSS,
+    CFN_PART_LAST_LNS,
+    CFN_PART_OVER,
+};
+
+enum { CFN_WORKERS = 2 };
+
+/* A search as a chain of phases. A phase is one call of cfn_search_work for each worker, anywhere and in any
+ * order, then cfn_search_join; between phases all of it fits into bytes (saved.h), so that whoever has them,
+ * the model and the budget can go on. */
+struct cfn_search {
+    const struct cfn_model *m;
+    const struct cfn_budget *budget;
+    struct cfn_worker worker[CFN_WORKERS];
+    enum cfn_part part; /* of the phase at hand */
+    int32_t round;
+    double units;           /* of the phase at hand */
+    double position, total; /* in units of each worker */
+    double rate;            /* units a second */
+    double reserve_s;       /* kept for writing the answer */
+    double give_up_without;
+    int64_t bound, before; /* before: bound when the last dual phase began */
+    int64_t shown;         /* best cost reported */
+    pthread_mutex_t lock;  /* of shown and the progress call */
+    bool begun, any_shown;
+};
+
 /* give_up_without: ends early with nothing when no answer is known after this share (0..1) of the budget */
-void cfn_search(const struct cfn_model *m, const struct cfn_budget *budget, double give_up_without,
-                struct cfn_found *out);
+void cfn_search_create(const struct cfn_model *m, const struct cfn_budget *budget, double give_up_without,
+                       struct cfn_search *s);
+void cfn_search_release(struct cfn_search *s);
+bool cfn_search_next(struct cfn_search *s); /* the next phase; false: the search is over */
+void cfn_search_work(struct cfn_search *s, int worker);
+void cfn_search_join(struct cfn_search *s);
+double cfn_search_spent(const struct cfn_search *s); /* share of the budget; 1 when it is over */
+void cfn_search_result(const struct cfn_search *s, struct cfn_found *out);
+
+/* all phases that are left, in up to two threads */
+void cfn_search_run(struct cfn_search *s);
 
 #endif

@@ -28,8 +28,6 @@ void cfn_worker_create(const struct cfn_model *m, int number, uint64_t seed, str
     w->changed = mem_zalloc(n, sizeof *w->changed);
     w->old = mem_zalloc(n, sizeof *w->old);
     w->seen = mem_zalloc(n, sizeof *w->seen);
-    for (int32_t i = 0; i < m->node_count; i++)
-        w->all[i] = i;
     w->best_estimate = -HUGE_VAL;
     w->bound = INT64_MIN;
 }
@@ -55,6 +53,13 @@ void cfn_worker_release(struct cfn_worker *w)
     free(w->changed);
     free(w->old);
     free(w->seen);
+}
+
+void cfn_worker_begin(struct cfn_worker *w)
+{
+    for (int32_t i = 0; i < w->m->node_count; i++)
+        w->all[i] = i; /* moves shuffle it */
+    cfn_worker_spend(w);
 }
 
 void cfn_worker_spend(struct cfn_worker *w)

@@ -49,6 +49,8 @@ struct cfn_worker {
 
 void cfn_worker_create(const struct cfn_model *m, int number, uint64_t seed, struct cfn_worker *w);
 void cfn_worker_release(struct cfn_worker *w);
+/* A phase starts from what the searches share and what saved.c keeps, nothing else: scratch is reset. */
+void cfn_worker_begin(struct cfn_worker *w);
 void cfn_worker_spend(struct cfn_worker *w); /* collects the parts' work counters */
 bool cfn_worker_done(struct cfn_worker *w);  /* phase over, or stopped */
 /* keeps a feasible point as elite and, when better, as best */
