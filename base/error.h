@@ -51,7 +51,11 @@
     X(UNAUTHORIZED, "unauthorized", 401, 5)                                                                   \
     X(FORBIDDEN, "forbidden", 403, 5)                                                                         \
     X(TOO_FAST, "too_many_requests", 429, 5)                                                                  \
-    X(QUOTA, "quota_exceeded", 507, 5)
+    X(QUOTA, "quota_exceeded", 507, 5)\
+    X(GONE, "gone", 410, 5)                                                                                   \
+    X(PRECONDITION, "precondition_failed", 412, 5)                                                            \
+    X(KEY_REUSED, "idempotency_key_reused", 422, 2)                                                           \
+    X(IN_FLIGHT, "request_in_flight", 409, 5)
 
 enum error_code {
 #define X(name, text, http, exit) ERROR_##name,

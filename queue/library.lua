@@ -16,14 +16,22 @@
 --   {t}:dl              zset: deadline (ms) -> id
 --   {t}:q               stream, group w: doorbell. Read with NOACK and deleted by the reader: no pending list, so
 --                       trimming it loses nothing but a ring, and workers look by themselves every second.
---   {t}:idx:<tenant>    zset: creation (ms) -> id;   {t}:open:<tenant> set of its jobs that have not ended
+--   {t}:idx:<tenant>    zset: creation (ms) -> id, all jobs that can be shown;  {t}:st:<tenant>:<state> zset: the same by
+--                       state, so that the counter jobs:<state> is the sum of their sizes over the tenants
+--   {t}:open:<tenant>   set of its jobs that have not ended
+--   {t}:arch            zset: when (ms) an ended job becomes a blob -> id
+--   {t}:purge           zset: when (ms) an ended job is forgotten -> id/tenant/state;   {t}:dead zset: end (ms) -> id
+--   {t}:o:<id>          hash: what is left of an archived job (blob, state, ver ..) or of a forgotten one (state gone)
+--   {t}:idem:<tenant>:<key>, {t}:cache:<tenant>:<digest>   strings: id and request of a key (24 h); id of a finished job
+--   {t}:grace           zset: time (ms) -> digest of a blob that no collection removes until then
+--   {t}:conf            hash: how long ended jobs are kept (library_jobs.lua)
 --   {t}:ev:<id>         stream of events;  {t}:n counters;  {t}:w:<worker> hash, 15 s;  {t}:builds zset of last beats
 --
 -- Every function is idempotent, because a lost reply is ambiguous. Time is Redis' own.
 
 local P = '{t}:'
 local LEASE_MS, GAP_MS, BUILD_GONE_MS = 10000, 3000, 60000
-local KEEP_S, KEEP_DEAD_S, EVENTS = 7 * 86400, 30 * 86400, 1000
+local EVENTS = 1000
 local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
 local run_add, run_remove, run_claim, run_next, run_mend, task_begins, task_ends, step_ends
@@ -75,6 +83,8 @@ local function set_state(job, state)
     if job.state == state then return end
     count('jobs:' .. job.state, -1)
     count('jobs:' .. state)
+    call('ZREM', P .. 'st:' .. job.tenant .. ':' .. job.state, job.id)
+    call('ZADD', P .. 'st:' .. job.tenant .. ':' .. state, job.created, job.id)
     job.state = state
     call('HSET', P .. 'j:' .. job.id, 'state', state)
 end
@@ -117,6 +127,29 @@ local function drop_results(job, epoch)
     call('DEL', P .. 'd:' .. job.id .. ':' .. epoch, P .. 'k:' .. job.id .. ':' .. epoch)
 end
 
+-- how long, in ms: until an ended job is archived, forgotten (dead: another), and its id answers 410
+local KEEP = {archive_ms = 3600000, keep_ms = 7 * 86400000, keep_dead_ms = 30 * 86400000, gone_ms = 30 * 86400000,
+              grace_ms = 3600000}
+local SLACK_MS = 86400000   -- keys of ended jobs expire so much after the reaper should have removed them
+
+local function setting(name)
+    return tonumber(call('HGET', P .. 'conf', name) or '') or KEEP[name]
+end
+
+-- an ended job: keys expire, archive and purge are due, the next equal request can be answered from it
+local function retire(job)
+    local now, keep = now_ms(), setting(job.state == 'dead' and 'keep_dead_ms' or 'keep_ms')
+    call('ZADD', P .. 'arch', int(now + setting('archive_ms')), job.id)
+    call('ZADD', P .. 'purge', int(now + keep), job.id .. '/' .. job.tenant .. '/' .. job.state)
+    call('PEXPIRE', P .. 'j:' .. job.id, int(keep + SLACK_MS))
+    call('PEXPIRE', P .. 'ev:' .. job.id, int(keep + SLACK_MS))
+    if job.state == 'dead' then call('ZADD', P .. 'dead', int(now), job.id) end
+    -- stopped early: not what an equal request would give; another build's worker: neither
+    if job.state == 'succeeded' and job.stop == '' and (job.digest or '') ~= '' and job.build == job.digest_build then
+        call('SET', P .. 'cache:' .. job.tenant .. ':' .. job.digest, job.id, 'PX', int(keep))
+    end
+end
+
 local function terminal(job, state, err)
     drop_step(job)
     drop_results(job, job.epoch)
@@ -126,22 +159,29 @@ local function terminal(job, state, err)
     call('SREM', P .. 'open:' .. job.tenant, job.id)
     call('HSET', P .. 'j:' .. job.id, 'finished', int(now_ms()), 'error', err or '')
     event(job, 'state', state)
-    local keep = state == 'dead' and KEEP_DEAD_S or KEEP_S
-    if state == 'dead' then call('ZADD', P .. 'dead', int(now_ms()), job.id) end
-    call('EXPIRE', P .. 'j:' .. job.id, keep)
-    call('EXPIRE', P .. 'ev:' .. job.id, keep)
+    retire(job)
+end
+
+-- removes what the job's steps left: blobs b:<name>, artifacts a:<name>
+local function drop_blobs(job)
+    for field in pairs(job) do
+        local kind = string.sub(field, 1, 2)
+        if kind == 'b:' or kind == 'a:' then call('HDEL', P .. 'j:' .. job.id, field) end
+    end
 end
 
 -- cancel, deadline or seconds: keep the best so far by jumping to the step that writes artifacts, where there is one
 local function stop_job(job, why, state_without, err)
+    local discard = state_without == 'discard'
     call('HSET', P .. 'j:' .. job.id, 'stop', why)
     job.stop = why
-    if job.state == 'finalizing' then
+    if (job.state == 'finalizing' or job.state == 'cancelling') and not (discard and why == 'cancel') then
         if why == 'cancel' then set_state(job, 'cancelling') end
         event(job, 'stop', why)
         return
     end
-    if job.wrap == '' or state_without == 'discard' then
+    if job.wrap == '' or discard then
+        if discard then drop_blobs(job) end
         terminal(job, why == 'cancel' and 'cancelled' or 'expired', err)
         return
     end
@@ -194,37 +234,11 @@ local function hello()
     return 1
 end
 
--- submit(id, tenant, kind, open_limit, deadline_ms or 0, field, value ...) -> {'ok'|'exists'|'full', version}
-local function submit(keys, args)
-    local id, tenant, kind, limit, deadline = args[1], args[2], args[3], tonumber(args[4]), tonumber(args[5])
-    local old = load(id)
-    if old then return {'exists', old.ver, old.digest or ''} end
-    if limit > 0 and call('SCARD', P .. 'open:' .. tenant) >= limit then return {'full', '0'} end
-    local now = int(now_ms())
-    call('HSET', P .. 'j:' .. id, 'state', 'queued', 'ver', '0', 'fence', '0', 'attempt', '0', 'tenant', tenant,
-         'created', now, 'first', kind, 'stop', '', 'build', '', 'progress', '', 'error', '',
-         'deadline', deadline > 0 and int(now + deadline) or '0')
-    for i = 6, #args, 2 do call('HSET', P .. 'j:' .. id, args[i], args[i + 1]) end
-    local job = load(id)
-    call('ZADD', P .. 'idx:' .. tenant, now, id)
-    call('SADD', P .. 'open:' .. tenant, id)
-    if deadline > 0 then call('ZADD', P .. 'dl', job.deadline, id) end
-    count('jobs:queued')
-    count('submitted')
-    start_step(job, 0, kind, 1, '', '')
-    event(job, 'state', 'queued')
-    return {'ok', job.ver}
-end
-
 -- a job pinned to a build of which no worker lives any more starts again on this one
 local function restart(job, build)
     drop_step(job)
     drop_results(job, int(tonumber(job.epoch) - 1))
-    for field in pairs(job) do
-        if string.sub(field, 1, 2) == 'b:' or string.sub(field, 1, 2) == 'a:' then
-            call('HDEL', P .. 'j:' .. job.id, field)
-        end
-    end
+    drop_blobs(job)
     call('HSET', P .. 'j:' .. job.id, 'build', build, 'progress', '', 'search_started', '')
     call('HINCRBY', P .. 'j:' .. job.id, 'attempt', 1)
     start_step(job, tonumber(job.epoch) + 1, job.first, 1, '', '')
@@ -439,7 +453,7 @@ local function cancel(keys, args)
     local job = load(args[1])
     if not job then return {'missing', ''} end
     if TERMINAL[job.state] then return {'terminal', job.state} end
-    if job.stop ~= 'cancel' then stop_job(job, 'cancel', args[2] == '1' and 'discard' or '', '') end
+    if job.stop ~= 'cancel' or args[2] == '1' then stop_job(job, 'cancel', args[2] == '1' and 'discard' or '', '') end
     return {'ok', job.state}
 end
 
@@ -481,12 +495,11 @@ local function reap()
     return #expired
 end
 
--- only submit is refused when memory is short: what is under way can end
+-- only submit (library_jobs.lua) is refused when memory is short: what is under way can end
 local function register(name, callback, flags)
     redis.register_function{function_name = 'toast_' .. name .. '_' .. V, callback = callback, flags = flags}
 end
 register('hello', hello, {'allow-oom'})
-register('submit', submit, {})
 register('claim', claim, {'allow-oom'})
 register('beat', beat, {'allow-oom'})
 register('task_done', task_done, {'allow-oom'})

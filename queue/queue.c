@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 enum error_code queue_create(const char *redis_address, struct queue **out, struct error *e)
@@ -31,104 +30,6 @@ void queue_destroy(struct queue *q)
 unsigned long queue_reconnects(const struct queue *q)
 {
     return redis_reconnects(q->redis);
-}
-
-static const char id_digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's base 32 */
-
-void queue_new_id(char out[QUEUE_ID_SIZE])
-{
-    struct timespec t;
-    unsigned char random[16];
-    clock_gettime(CLOCK_REALTIME, &t);
-    uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-    for (size_t have = 0; have < sizeof random;) {
-        ssize_t n = getrandom(random + have, sizeof random - have, 0);
-        have += n > 0 ? (size_t)n : 0;
-    }
-    memcpy(out, "j_", 2);
-    for (int i = 0; i < 10; i++)
-        out[2 + i] = id_digits[ms >> (5 * (9 - i)) & 31];
-    for (int i = 0; i < 16; i++)
-        out[12 + i] = id_digits[random[i] & 31];
-    out[28] = 0;
-}
-
-bool queue_id_valid(const char *id)
-{
-    return strlen(id) == QUEUE_ID_SIZE - 1 && strncmp(id, "j_", 2) == 0 &&
-           strspn(id + 2, id_digits) == QUEUE_ID_SIZE - 3;
-}
-
-enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,
-                             struct error *e)
-{
-    struct call a = {0};
-    redisReply *r = NULL;
-    call_add(&a, s->id);
-    call_add(&a, s->tenant);
-    call_add(&a, s->first_kind);
-    call_add_number(&a, s->open_limit);
-    call_add_number(&a, s->deadline_ms);
-    call_add_pairs(&a, s->fields, s->field_count);
-    enum error_code code = call_function(q, "submit", &a, &r, e);
-    if (code != ERROR_OK)
-        return code;
-    *existed = strcmp(reply_text(r, 0), "exists") == 0;
-    if (strcmp(reply_text(r, 0), "full") == 0)
-        code = error_set(e, ERROR_CONFLICT, "%d jobs are open already; wait for one to end or cancel one",
-                         s->open_limit);
-    freeReplyObject(r);
-    return code;
-}
-
-enum error_code queue_job(struct queue *q, const char *id, struct queue_fields *out, struct error *e)
-{
-    char key[64];
-    redisReply *r = NULL;
-    snprintf(key, sizeof key, "{t}:j:%s", id);
-    const char *argv[] = {"HGETALL", key};
-    enum error_code code = call_read(q, 2, argv, &r, e);
-    if (code != ERROR_OK)
-        return code;
-    reply_fields(r, out);
-    freeReplyObject(r);
-    if (out->count)
-        return ERROR_OK;
-    queue_fields_release(out);
-    return error_set(e, ERROR_NOT_FOUND, "there is no job %s", id);
-}
-
-enum error_code queue_list(struct queue *q, const char *tenant, long long before_ms, const char *before_id,
-                           size_t limit, struct queue_page *out, struct error *e)
-{
-    char key[160], from[32], count[24];
-    redisReply *r = NULL;
-    *out = (struct queue_page){0};
-    snprintf(key, sizeof key, "{t}:idx:%s", tenant);
-    snprintf(from, sizeof from, before_ms > 0 ? "%lld" : "+inf", before_ms);
-    snprintf(count, sizeof count, "%zu", limit + 64); /* some share the page's last millisecond */
-    const char *argv[] = {"ZREVRANGEBYSCORE", key, from, "-inf", "WITHSCORES", "LIMIT", "0", count};
-    enum error_code code = call_read(q, 8, argv, &r, e);
-    if (code != ERROR_OK)
-        return code;
-    out->ids = mem_zalloc(limit + 1, sizeof *out->ids);
-    out->created_ms = mem_zalloc(limit + 1, sizeof *out->created_ms);
-    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i + 1 < r->elements && out->count < limit; i += 2) {
-        long long created = strtoll(reply_text(r, i + 1), NULL, 10);
-        if (before_ms > 0 && created == before_ms && strcmp(reply_text(r, i), before_id) >= 0)
-            continue;
-        snprintf(out->ids[out->count], QUEUE_ID_SIZE, "%s", reply_text(r, i));
-        out->created_ms[out->count++] = created;
-    }
-    freeReplyObject(r);
-    return ERROR_OK;
-}
-
-void queue_page_release(struct queue_page *p)
-{
-    free(p->ids);
-    free(p->created_ms);
-    *p = (struct queue_page){0};
 }
 
 enum error_code queue_cancel(struct queue *q, const char *id, bool discard, char state[32], bool *terminal,

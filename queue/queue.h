@@ -34,34 +34,101 @@ struct queue_pair {
 
 enum { QUEUE_ID_SIZE = 29 }; /* "j_" + 26 base-32 digits (10 of time, 16 random) + NUL */
 void queue_new_id(char out[QUEUE_ID_SIZE]);
-bool queue_id_valid(const char *id);
+bool queue_id_valid(const char *id); /* of this form */
+/* The id of a job whose name the client chose: "c_" + 26 digits of SHA-256(tenant, name). Another tenant's
+ * job of the same name is another job, and no name gives an id that queue_new_id makes. */
+void queue_named_id(const char *tenant, const char *name, char out[QUEUE_ID_SIZE]);
 
 /* Submits. `fields` go into the job as they are (request, module, digest, labels ..); deadline_ms 0 = none;
- * open_limit 0 = none. *existed: a job with this id was there and nothing changed. ERROR_CONFLICT: open_limit
- * reached. */
+ * open_limit 0 = none; the texts after it may be NULL (none). */
 struct queue_submission {
     const char *id, *tenant, *first_kind;
     long long deadline_ms;
     int open_limit;
     const struct queue_pair *fields;
     size_t field_count;
+    const char *name;   /* chosen by the client; id is then its queue_named_id */
+    const char *key;    /* hash of an idempotency key, kept 24 h */
+    const char *print;  /* what the request is: a repeat has the same */
+    const char *digest; /* answer from a finished job of this tenant and digest */
+    const char *source; /* archived job that answers; its fields: */
+    const struct queue_fields *source_fields;
 };
+enum queue_outcome {
+    QUEUE_ACCEPTED,
+    QUEUE_EXISTS,   /* a job with this id and print was there */
+    QUEUE_REPLAYED, /* a job that this key and print made */
+    QUEUE_OTHER,    /* a job with this id and another print was there */
+    QUEUE_MISMATCH, /* the key was used for another print */
+    QUEUE_GONE,     /* the id's job was there and is forgotten */
+    QUEUE_FULL,     /* open_limit */
+    QUEUE_ARCHIVED, /* the answer is in `blob` of job `id`: read it and submit again with it as source */
+};
+struct queue_accepted {
+    enum queue_outcome outcome;
+    char id[QUEUE_ID_SIZE], blob[65];
+};
+enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
+                             struct error *e) BASE_CHECKED;
+/* The same where only that much matters: *existed: a job with this id was there and nothing changed.
+ * ERROR_CONFLICT: open_limit reached. */
 enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,
                              struct error *e) BASE_CHECKED;
 
-/* ERROR_NOT_FOUND */
+/* A job's hash. After archiving: what is left of it (field `blob`, or `state` gone). ERROR_NOT_FOUND */
 enum error_code queue_job(struct queue *q, const char *id, struct queue_fields *out,
                           struct error *e) BASE_CHECKED;
-/* newest first, created strictly before (before_ms, before_id) when before_ms > 0; ids owned, at most `limit`
+
+/* Deletes an ended job. tags: entity tags of which one must be the job's ("\"v7\"" or "*"); none: any
+ * version. ERROR_NOT_FOUND, ERROR_GONE, ERROR_CONFLICT (has not ended), ERROR_PRECONDITION (none of the tags)
  */
-struct queue_page {
-    char (*ids)[QUEUE_ID_SIZE];
-    long long *created_ms;
-    size_t count;
+enum error_code queue_delete(struct queue *q, const char *id, const char *const *tags, size_t tag_count,
+                             struct error *e) BASE_CHECKED;
+/* A failed or dead job starts again. archived: its fields, when an earlier call said *blob (else NULL);
+ * *blob: the job is archived there, nothing changed. ERROR_NOT_FOUND, ERROR_GONE, ERROR_CONFLICT (another
+ * state), ERROR_TOO_MANY */
+enum error_code queue_retry(struct queue *q, const char *id, int open_limit,
+                            const struct queue_fields *archived, char blob[65], struct error *e) BASE_CHECKED;
+
+/* A page of jobs, newest first. Zeroed members filter nothing; labels: name and value. */
+struct queue_filter {
+    const char *tenant, *state;
+    long long from_ms, until_ms; /* created in [from, until) */
+    const struct queue_pair *labels;
+    size_t label_count;
+    long long before_ms; /* the position: strictly before (before_ms, before_id); 0: from the newest */
+    char before_id[QUEUE_ID_SIZE];
 };
-enum error_code queue_list(struct queue *q, const char *tenant, long long before_ms, const char *before_id,
-                           size_t limit, struct queue_page *out, struct error *e) BASE_CHECKED;
+struct queue_page {
+    struct queue_listed {
+        char id[QUEUE_ID_SIZE];
+        struct queue_fields fields; /* as of queue_job */
+    } *at;
+    size_t count;
+    bool more; /* there may be jobs after the page, from: */
+    long long last_ms;
+    char last_id[QUEUE_ID_SIZE];
+};
+enum error_code queue_list(struct queue *q, const struct queue_filter *f, size_t limit,
+                           struct queue_page *out, struct error *e) BASE_CHECKED;
 void queue_page_release(struct queue_page *p);
+
+/* How long ended jobs are kept, for all servers and workers; 0: the default (KEEP in queue/library.lua). */
+struct queue_times {
+    long long archive_ms, keep_ms, keep_dead_ms, gone_ms, grace_ms;
+};
+enum error_code queue_settings(struct queue *q, const struct queue_times *t, struct error *e) BASE_CHECKED;
+/* ids (owned array) of at most `limit` ended jobs that are to be archived */
+enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_SIZE], size_t *count,
+                          struct error *e) BASE_CHECKED;
+/* the job of this version is in the store as `blob` */
+enum error_code queue_archive(struct queue *q, const char *id, const char *version, const char *blob,
+                              struct error *e) BASE_CHECKED;
+/* forgets what is due, some at a time; once a second */
+enum error_code queue_tidy(struct queue *q, struct error *e) BASE_CHECKED;
+/* a secret that all servers of this Redis share (hex; for page tokens); made by the first */
+enum error_code queue_secret(struct queue *q, char out[65], struct error *e) BASE_CHECKED;
+
 /* ERROR_NOT_FOUND; *state is the new state (borrowed, static); *terminal: it had ended before and nothing
  * changed */
 enum error_code queue_cancel(struct queue *q, const char *id, bool discard, char state[32], bool *terminal,

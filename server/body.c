@@ -31,7 +31,7 @@ static int open_spool(const char *folder)
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
         return fd;
-    char *path = mem_printf("%s/XXXXXX", folder);   /* a file system that cannot do this by itself */
+    char *path = mem_printf("%s/XXXXXX", folder); /* a file system that cannot do this by itself */
     fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0)
         unlink(path);
@@ -84,6 +84,8 @@ enum error_code body_begin(struct exchange *x, struct error *e)
         break;
     case BODY_SUBMIT:
         code = begin_submit(x, e);
+        if (code == ERROR_OK && x->route->handle == handle_job_post)
+            code = flight_begin(x, e);
         break;
     case BODY_SMALL:
         b->limit = LIMIT_JSON;

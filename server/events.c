@@ -130,11 +130,10 @@ void handle_job_events(struct exchange *x)
     struct queue_place place = {0};
     struct error e;
     bool json = false, given = false;
-    enum error_code code = job_load(x, x->params[0], &job, &e);
+    enum error_code code = job_load(x, x->params[0], place.job, &job, &e);
     if (code == ERROR_OK)
         code = read_format(x, &json, &e);
     if (code == ERROR_OK) {
-        memcpy(place.job, x->params[0], sizeof place.job); /* job_load saw that it is an id */
         struct queue *q = pool_take(x->server);
         code = read_position(x, q, place.job, &place.after, &given, &e);
         if (code == ERROR_OK)

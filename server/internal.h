@@ -24,6 +24,7 @@ enum {
     LIMIT_JSON = 1 << 20,
     LIMIT_MODULE = 512 << 20,
     LIMIT_OPEN_JOBS = 100,
+    JOB_NAME_MAX = 64,
 };
 
 enum body_kind {
@@ -72,6 +73,12 @@ struct body {
     struct error error;     /* code not ok: the rest is swallowed, the reply says why */
 };
 
+struct job_showing {            /* how an answer shows a job */
+    int status;                 /* 202: with Location */
+    bool conditional, replayed; /* If-None-Match counts; Idempotency-Replayed is said */
+    char name[JOB_NAME_MAX + 1];
+};
+
 struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
@@ -79,20 +86,22 @@ struct exchange {
     struct watched *watched;
     char *uri; /* raw, as it came */
     char method[16], path[1024], params[2][256], request_id[33];
-    const char *query;             /* in uri, after '?'; "" when none */
-    char *content_type, *boundary; /* owned */
+    const char *query;              /* in uri, after '?'; "" when none */
+    char *content_type, *boundary;  /* owned */
     char tenant[QUEUE_TENANT_SIZE]; /* whose jobs, modules and limits these are; "" when nobody is known */
-    enum queue_role role;           /* what the caller may do; QUEUE_ROLE_NONE on public routes without a key */
+    enum queue_role role; /* what the caller may do; QUEUE_ROLE_NONE on public routes without a key */
     char key_id[QUEUE_KEY_ID_SIZE]; /* "" when no key was used */
-    char csrf[65];                  /* the caller is a browser's session: what its writes must carry; else "" */
+    char csrf[65]; /* the caller is a browser's session: what its writes must carry; else "" */
     bool begun, replied, close, gzip;
-    bool streaming;                       /* the reply lasts as long as its job */
-    bool waiting;                         /* suspended; again() follows */
+    bool streaming; /* the reply lasts as long as its job */
+    bool waiting;   /* suspended; again() follows */
     void (*again)(struct exchange *x);
-    char wait_id[QUEUE_ID_SIZE];          /* what again() shows, with which status */
-    int wait_s, wait_status;              /* wait_s: of Prefer: wait, once it was applied */
-    bool wait_conditional;
-    struct what_if_result *what_if;       /* owned; what again() answers */
+    char wait_id[QUEUE_ID_SIZE]; /* what it waits for */
+    int wait_s;                  /* of Prefer: wait, once it was applied */
+    struct job_showing showing;  /* again */
+    bool in_flight;              /* key is in flights */
+    char key[65];                /* hash of the Idempotency-Key, or "" */
+    struct what_if_result *what_if; /* owned; what again() answers */
     struct body body;
     struct timespec began;
     int status;
@@ -112,6 +121,8 @@ struct server {
     struct auth *auth;
     struct follow *follow;
     struct what_if_pool *what_ifs;
+    struct flights *flights;
+    char secret[65]; /* of page tokens; under pool_lock, "" until asked for */
 };
 
 /* ---- pool.c ---- */
@@ -135,8 +146,9 @@ void auth_destroy(struct auth *a);
 enum error_code auth_refresh(struct auth *a, struct queue *q, struct error *e) BASE_CHECKED;
 bool auth_any(struct auth *a);      /* there are keys, as far as is known */
 bool auth_required(struct auth *a); /* there are, or nobody is let in without */
-/* Fills tenant, role and key_id of x, or says why x may not use its route: ERROR_UNAUTHORIZED, ERROR_FORBIDDEN,
- * ERROR_NOT_FOUND (worker routes), ERROR_UNAVAILABLE (keys could not be read from Redis yet, or not for long). */
+/* Fills tenant, role and key_id of x, or says why x may not use its route: ERROR_UNAUTHORIZED,
+ * ERROR_FORBIDDEN, ERROR_NOT_FOUND (worker routes), ERROR_UNAVAILABLE (keys could not be read from Redis yet,
+ * or not for long). */
 enum error_code auth_check(struct exchange *x, struct error *e) BASE_CHECKED;
 /* the valid key with this text (or with this id and digest); false: none */
 bool auth_find(struct auth *a, const char *text, struct queue_key *out);
@@ -147,7 +159,8 @@ enum { SESSION_CSRF_SIZE = 65 };
 /* the valid key that the cookie stands for; fills x->csrf */
 bool session_identify(struct exchange *x, struct queue_key *out);
 bool session_csrf_good(struct exchange *x);
-bool session_from_elsewhere(struct exchange *x); /* a browser says that another site's page made this request */
+bool session_from_elsewhere(
+    struct exchange *x); /* a browser says that another site's page made this request */
 
 /* ---- body.c ---- */
 enum error_code body_begin(struct exchange *x, struct error *e) BASE_CHECKED;
@@ -173,14 +186,9 @@ enum error_code multipart_parse(const char *body, size_t size, const char *bound
 /* the boundary of a Content-Type (owned); NULL: none or not valid */
 char *multipart_boundary(const char *content_type);
 
-/* ---- jobs.c ---- */
-/* a job of the exchange's tenant (owned fields). ERROR_NOT_FOUND also for other tenants' jobs. */
-enum error_code job_load(struct exchange *x, const char *id, struct queue_fields *job,
-                         struct error *e) BASE_CHECKED;
-
 /* ---- events.c ---- */
-/* WAIT_BEGUN: the client prefers to wait for the job's end; the exchange is suspended and again(x) answers it. WAIT_OVER: the
- * job has ended meanwhile: look again. WAIT_NONE: answer now. */
+/* WAIT_BEGUN: the client prefers to wait for the job's end; the exchange is suspended and again(x) answers
+ * it. WAIT_OVER: the job has ended meanwhile: look again. WAIT_NONE: answer now. */
 enum wait_result { WAIT_NONE, WAIT_BEGUN, WAIT_OVER };
 enum wait_result wait_begin(struct exchange *x, const char *id, void (*again)(struct exchange *x));
 
@@ -200,6 +208,42 @@ void reply_blob(struct exchange *x, const char *digest, const char *media_type, 
 void reply_bytes(struct exchange *x, const char *media_type, const void *bytes,
                  size_t size);                                 /* static bytes */
 bool reply_not_modified(struct exchange *x, const char *etag); /* answers 304 when If-None-Match says so */
+
+/* ---- find.c ---- */
+/* an id that a client may choose: see JOB_NAME_MAX, docs/service.md */
+bool job_name_valid(const char *name);
+/* what a path says -> the id in Redis; false: nothing that could be a job */
+bool job_resolve(const struct exchange *x, const char *name, char id[QUEUE_ID_SIZE]);
+/* The caller's job of this id or name, archived or not: all its fields (owned). ERROR_NOT_FOUND (also another
+ * tenant's), ERROR_GONE (deleted, or its time was over). *job is empty then. */
+enum error_code job_load(struct exchange *x, const char *name, char id[QUEUE_ID_SIZE],
+                         struct queue_fields *job, struct error *e) BASE_CHECKED;
+
+/* ---- jobs.c ---- */
+/* answers with the job as it is now, or when the client's Prefer: wait is over (x->showing) */
+void job_show(struct exchange *x, const char *name, struct job_showing how);
+
+/* ---- archive.c ---- */
+/* fields (owned) of an archived job */
+enum error_code archive_read(struct store *store, const char *blob, struct queue_fields *out,
+                             struct error *e) BASE_CHECKED;
+/* what queue_job gave -> the whole job. ERROR_GONE */
+enum error_code archive_expand(struct store *store, struct queue_fields *job, struct error *e) BASE_CHECKED;
+/* archives at most `limit` ended jobs that are due; *done: so many */
+enum error_code archive_due(struct store *store, struct queue *q, size_t limit, size_t *done,
+                            struct error *e) BASE_CHECKED;
+
+/* ---- janitor.c ---- */
+/* a thread that archives, forgets and collects until s->stopped */
+void *janitor_run(void *server);
+
+/* ---- flight.c ---- */
+struct flights *flights_create(void);
+void flights_destroy(struct flights *f); /* NULL is fine */
+/* Takes the Idempotency-Key of a request whose headers are here (x->key). ERROR_MALFORMED, ERROR_IN_FLIGHT.
+ */
+enum error_code flight_begin(struct exchange *x, struct error *e) BASE_CHECKED;
+void flight_end(struct exchange *x); /* any number of times */
 
 /* ---- watch.c: deadlines of connections, which the library does not keep ---- */
 struct watch *watch_create(void);

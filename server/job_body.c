@@ -73,8 +73,16 @@ static void add_progress(struct text *out, const struct queue_fields *job)
                 queue_number(job, "tasks_done"), queue_number(job, "tasks"), queue_number(job, "done"));
 }
 
+/* what clients call the job */
+static const char *shown_id(const char *id, const struct queue_fields *job)
+{
+    const char *name = queue_field(job, "name");
+    return name[0] ? name : id;
+}
+
 void job_body(const char *id, const struct queue_fields *job, struct text *out)
 {
+    id = shown_id(id, job);
     text_printf(out, "{\"id\":\"%s\",\"state\":\"%s\",\"version\":%lld", id, queue_field(job, "state"),
                 queue_number(job, "ver"));
     add_time(out, "created_at", queue_number(job, "created"));
@@ -86,6 +94,8 @@ void job_body(const char *id, const struct queue_fields *job, struct text *out)
     text_printf(out, ",\"attempt\":%lld", queue_number(job, "attempt"));
     if (queue_field(job, "stop")[0])
         add_text(out, "stopped_by", queue_field(job, "stop"));
+    if (queue_field(job, "cached_from")[0])
+        add_text(out, "cached_from", queue_field(job, "cached_from"));
     if (queue_field(job, "labels")[0])
         add_json(out, "labels", queue_field(job, "labels"));
     add_progress(out, job);
@@ -106,6 +116,7 @@ void job_artifacts_body(const char *id, const struct queue_fields *job, struct t
 {
     struct queue_field *sorted = mem_alloc((job->count + 1) * sizeof *sorted);
     size_t shown = 0;
+    id = shown_id(id, job);
     if (job->count)
         memcpy(sorted, job->at, job->count * sizeof *sorted);
     qsort(sorted, job->count, sizeof *sorted, by_name);

@@ -13,7 +13,8 @@ static void help(FILE *out)
         out,
         "usage: toast-server [--redis ADDRESS] [--store dir:PATH] [--listen ADDRESS:PORT] "
         "[--require-keys]\n"
-        "                    [--insecure-listen] [--ready-file FILE]\n\n"
+        "                    [--insecure-listen] [--ready-file FILE] [--archive-after S] [--keep S]\n"
+        "                    [--keep-dead S] [--keep-gone S] [--blob-grace S]\n\n"
         "  --redis            unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "  --store            dir:PATH                                     (TOAST_STORE, dir:toast-data)\n"
@@ -21,12 +22,34 @@ static void help(FILE *out)
         "  --require-keys     let nobody in without a key, even while there is none (TOAST_REQUIRE_KEYS=1)\n"
         "  --insecure-listen  allow an address that other hosts reach although there are no keys\n"
         "  --ready-file       a file that gets the port's number once the server listens\n\n"
+        "  --archive-after    seconds after a job's end until it leaves Redis for the store (3600)\n"
+        "  --keep             seconds after its end that a job is kept (604800)\n"
+        "  --keep-dead        the same for a dead one (2592000)\n"
+        "  --keep-gone        seconds after that, or after DELETE, that its id answers 410 (2592000)\n"
+        "  --blob-grace       seconds that a blob to which nothing refers is kept (3600)\n"
+        "                     These times are kept in Redis and hold for all; who starts last sets them.\n\n"
         "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
         "who\n"
         "reaches it, and another one is refused.\n"
         "TOAST_WORKER_TOKEN opens /internal to workers on other hosts that send it.\n"
         "SIGTERM: ends what is under way within 5 seconds.\n\n"
         "example:\n  toast-server --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast\n");
+}
+
+/* seconds, 1 ms to 10 years */
+static bool take_time(struct queue_times *t, int option, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    long long *out = option == 'A'   ? &t->archive_ms
+                     : option == 'K' ? &t->keep_ms
+                     : option == 'D' ? &t->keep_dead_ms
+                     : option == 'G' ? &t->gone_ms
+                                     : &t->grace_ms;
+    if (end == text || *end || !(seconds >= 0.001 && seconds <= 315360000.0))
+        return false;
+    *out = (long long)(seconds * 1000);
+    return true;
 }
 
 int server_main(int argc, char **argv)
@@ -41,10 +64,19 @@ int server_main(int argc, char **argv)
                                .listen = where ? where : "127.0.0.1:8080",
                                .worker_token = token && *token ? token : NULL,
                                .require_keys = required && strcmp(required, "1") == 0};
-    static const struct option options[] = {{"redis", 1, NULL, 'r'},        {"store", 1, NULL, 's'},
-                                            {"listen", 1, NULL, 'l'},       {"insecure-listen", 0, NULL, 'i'},
-                                            {"require-keys", 0, NULL, 'k'}, {"ready-file", 1, NULL, 'f'},
-                                            {"help", 0, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"redis", 1, NULL, 'r'},
+                                            {"store", 1, NULL, 's'},
+                                            {"listen", 1, NULL, 'l'},
+                                            {"insecure-listen", 0, NULL, 'i'},
+                                            {"require-keys", 0, NULL, 'k'},
+                                            {"ready-file", 1, NULL, 'f'},
+                                            {"archive-after", 1, NULL, 'A'},
+                                            {"keep", 1, NULL, 'K'},
+                                            {"keep-dead", 1, NULL, 'D'},
+                                            {"keep-gone", 1, NULL, 'G'},
+                                            {"blob-grace", 1, NULL, 'B'},
+                                            {"help", 0, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
         case 'r':
@@ -64,6 +96,16 @@ int server_main(int argc, char **argv)
             break;
         case 'f':
             o.ready_file = optarg;
+            break;
+        case 'A':
+        case 'K':
+        case 'D':
+        case 'G':
+        case 'B':
+            if (!take_time(&o.times, c, optarg)) {
+                help(stderr);
+                return 2;
+            }
             break;
         case 'h':
             help(stdout);

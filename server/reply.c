@@ -55,7 +55,7 @@ void reply_problem(struct exchange *x, const struct error *e)
     struct header extra[3];
     char allow[64];
     size_t count = 0;
-    if (status == 503 || status == 429)
+    if (status == 503 || status == 429 || e->code == ERROR_IN_FLIGHT)
         extra[count++] = (struct header){"Retry-After", "2"};
     if (status == 405 && x->route) {
         route_allow(x->route, allow, sizeof allow);

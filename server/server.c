@@ -68,6 +68,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
         atomic_fetch_sub(&s->under_way, 1);
     }
     watch_idle(x->watched);
+    flight_end(x);
     body_release(&x->body);
     what_if_release(x->what_if);
     free(x->content_type);
@@ -303,7 +304,7 @@ int server_run(const struct server_options *o)
     struct server s = {.options = o};
     struct error e = {0};
     sigset_t ends;
-    pthread_t keeper;
+    pthread_t keeper, janitor;
     int fd = -1, port = 0, got;
     bool loopback = false;
     pthread_mutex_init(&s.pool_lock, NULL);
@@ -324,7 +325,9 @@ int server_run(const struct server_options *o)
     s.watch = watch_create();
     s.follow = follow_create(&s);
     s.what_ifs = what_if_create(&s);
+    s.flights = flights_create();
     BASE_CHECK(pthread_create(&keeper, NULL, keep_house, &s) == 0);
+    BASE_CHECK(pthread_create(&janitor, NULL, janitor_run, &s) == 0);
     code = start(&s, fd, &e);
     if (code == ERROR_OK)
         code = announce(o, port, &e);
@@ -338,7 +341,9 @@ int server_run(const struct server_options *o)
     pthread_join(keeper, NULL);
     follow_destroy(s.follow);
     what_if_destroy(s.what_ifs);
+    pthread_join(janitor, NULL);
     watch_destroy(s.watch);
+    flights_destroy(s.flights);
     metrics_destroy(s.metrics);
     release(&s);
     log_event("server_stopped", NULL);

@@ -4,6 +4,7 @@
 #define TOAST_SERVER_SERVER_H
 
 #include "base/error.h"
+#include "queue/queue.h"
 
 struct server_options {
     const char *redis, *store; /* addresses; the store must be a directory */
@@ -12,6 +13,7 @@ struct server_options {
     const char *ready_file;    /* written with the port once the server listens; NULL: none */
     bool insecure_listen;      /* allow an address other than loopback although there are no keys */
     bool require_keys;         /* nobody is let in without a key, even while there is none */
+    struct queue_times times;  /* how long ended jobs are kept; zeroed: the defaults */
 };
 
 /* Runs until SIGTERM or SIGINT, then ends what is under way within 5 s. Returns an exit status. */

@@ -11,12 +11,22 @@ struct store_calls {
     enum error_code (*get)(struct store *s, const char *digest, struct store_view *out, struct error *e);
     enum error_code (*open)(struct store *s, const char *digest, int *fd, size_t *size, struct error *e);
     double (*free_share)(const struct store *s);
+    /* NULL: not this back end */
+    enum error_code (*keep)(struct store *s, const char *digest, struct error *e);
+    enum error_code (*sweep)(struct store *s, struct store_sweep *sweep, struct error *e);
 };
 
 /* the first member of each back end's own struct */
 struct store {
     const struct store_calls *calls;
 };
+
+/* store/sweep.c: folder/blobs and folder/tmp */
+enum error_code directory_sweep(const char *folder, struct store_sweep *sweep, struct error *e) BASE_CHECKED;
+/* The lock between who keeps a blob and who removes one: shared for the first. -1: none (then the blob counts
+ * as absent and is written). */
+int directory_lock(const char *folder, bool shared);
+void directory_unlock(int lock);
 
 enum error_code store_directory_create(const char *folder, struct store **out, struct error *e) BASE_CHECKED;
 /* A directory back end of at most about limit_bytes: what was not used for longest leaves first. Several

@@ -131,7 +131,7 @@ static enum error_code cache_get(struct store *s, const char *digest, struct sto
 enum error_code store_cache_create(const char *folder, long long limit_bytes, struct store **out,
                                    struct error *e)
 {
-    static const struct store_calls calls = {cache_destroy, cache_put, cache_get, NULL, NULL};
+    static const struct store_calls calls = {cache_destroy, cache_put, cache_get, NULL, NULL, NULL, NULL};
     struct cache *c = mem_zalloc(1, sizeof *c);
     enum error_code code = store_directory_create(folder, &c->files, e);
     if (code != ERROR_OK) {

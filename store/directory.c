@@ -36,6 +36,30 @@ static char *blob_path(const struct directory *d, const char *digest)
     return mem_printf("%s/blobs/%.2s/%.2s/%s", d->folder, digest, digest + 2, digest);
 }
 
+/* Whether the blob is there; its time is then now, so that a collection whose look at the references is older
+ * leaves it alone. The lock orders this and the collection's "old? then remove". */
+static bool keep_there(const struct directory *d, const char *digest)
+{
+    char *path = blob_path(d, digest);
+    int lock = access(path, F_OK) == 0 ? directory_lock(d->folder, true) : -1;
+    bool there = lock >= 0 && utimensat(AT_FDCWD, path, NULL, 0) == 0;
+    directory_unlock(lock);
+    free(path);
+    return there;
+}
+
+static enum error_code directory_keep(struct store *s, const char *digest, struct error *e)
+{
+    return keep_there((struct directory *)s, digest)
+               ? ERROR_OK
+               : error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
+}
+
+static enum error_code directory_collect(struct store *s, struct store_sweep *sweep, struct error *e)
+{
+    return directory_sweep(((struct directory *)s)->folder, sweep, e);
+}
+
 /* a path of ours and errno */
 static enum error_code failed(const char *what, struct error *e)
 {
@@ -134,9 +158,7 @@ enum error_code store_writer_finish(struct store_writer *w, const char *expected
         code = error_set(e, ERROR_INVALID_REQUEST,
                          "the bytes have the SHA-256 %s, which is not the one named", digest);
     } else {
-        char *path = blob_path(w->store, digest);
-        *existed = access(path, F_OK) == 0;
-        free(path);
+        *existed = keep_there(w->store, digest);
         if (!*existed)
             code = publish(w, digest, e);
     }
@@ -150,10 +172,7 @@ static enum error_code directory_put(struct store *s, const void *bytes, size_t 
     uint8_t raw[32];
     sha256_bytes(bytes, size, raw);
     sha256_format(raw, digest);
-    char *path = blob_path((struct directory *)s, digest);
-    bool there = access(path, F_OK) == 0;
-    free(path);
-    if (there)
+    if (keep_there((struct directory *)s, digest))
         return ERROR_OK;
     struct store_writer *w;
     bool existed;
@@ -241,8 +260,9 @@ static void remove_old_temporaries(const char *folder)
 
 enum error_code store_directory_create(const char *folder, struct store **out, struct error *e)
 {
-    static const struct store_calls calls = {directory_destroy, directory_put, directory_get, directory_open,
-                                             directory_free_share};
+    static const struct store_calls calls = {directory_destroy, directory_put,        directory_get,
+                                             directory_open,    directory_free_share, directory_keep,
+                                             directory_collect};
     char *blobs = mem_printf("%s/blobs", folder), *temporary = mem_printf("%s/tmp", folder);
     enum error_code code = file_make_directory(blobs, e);
     if (code == ERROR_OK)

@@ -132,7 +132,7 @@ static enum error_code remote_get(struct store *s, const char *digest, struct st
 enum error_code store_remote_create(const char *url, const struct store_options *options, struct store **out,
                                     struct error *e)
 {
-    static const struct store_calls calls = {remote_destroy, remote_put, remote_get, NULL, NULL};
+    static const struct store_calls calls = {remote_destroy, remote_put, remote_get, NULL, NULL, NULL, NULL};
     struct remote *r = mem_zalloc(1, sizeof *r);
     r->base.calls = &calls;
     r->url = mem_strdup(url);

@@ -60,6 +60,22 @@ enum error_code store_open(struct store *s, const char *digest, int *fd, size_t 
     return s->calls->open(s, digest, fd, size, e);
 }
 
+enum error_code store_keep(struct store *s, const char *digest, struct error *e)
+{
+    if (!store_digest_valid(digest))
+        return error_set(e, ERROR_NOT_FOUND, "not a blob's digest (64 lower-case hex digits)");
+    if (!s->calls->keep)
+        return error_set(e, ERROR_INTERNAL, "this store does not collect");
+    return s->calls->keep(s, digest, e);
+}
+
+enum error_code store_sweep(struct store *s, struct store_sweep *sweep, struct error *e)
+{
+    if (!s->calls->sweep)
+        return error_set(e, ERROR_INTERNAL, "this store does not collect");
+    return s->calls->sweep(s, sweep, e);
+}
+
 double store_free_share(const struct store *s)
 {
     return s->calls->free_share ? s->calls->free_share(s) : 1.0;

@@ -62,6 +62,24 @@ void store_writer_abandon(struct store_writer *w); /* NULL is fine */
 enum error_code store_open(struct store *s, const char *digest, int *fd, size_t *size,
                            struct error *e) BASE_CHECKED;
 
+/* Directory back end only: the blob is there, and no collection removes it for the grace period from now on:
+ * what will refer to it may be written. ERROR_NOT_FOUND. store_put and store_writer_finish do the same for
+ * what they find there. */
+enum error_code store_keep(struct store *s, const char *digest, struct error *e) BASE_CHECKED;
+
+/* Directory back end only: removes every blob for which `wanted` says false and that was not written or kept
+ * since `before` (seconds since 1970), and temporary files that were not written since. Safe beside any
+ * number of writers, also in other processes. Stops early when `stop` says true. ERROR_IO */
+struct store_sweep {
+    bool (*wanted)(void *user, const char *digest);
+    bool (*stop)(void *user);
+    void *user;
+    long long before_s;
+    size_t kept, removed;                         /* out: blobs */
+    unsigned long long kept_bytes, removed_bytes; /* out */
+};
+enum error_code store_sweep(struct store *s, struct store_sweep *sweep, struct error *e) BASE_CHECKED;
+
 /* share of the disk that is free, 0 to 1 (directory back end; 1 otherwise) */
 double store_free_share(const struct store *s);
 

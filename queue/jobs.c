@@ -1,0 +1,350 @@
+/* See queue.h: the life of a job, one function of queue/library_jobs.lua each. */
+#include "base/hash.h"
+#include "queue/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum { SCAN_MAX = 5000 }; /* jobs that one page looks at: about 10 ms of Redis' time */
+
+/* ---- ids ---- */
+
+static const char id_digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's base 32 */
+
+static void random_bytes(void *out, size_t size)
+{
+    for (size_t have = 0; have < size;) {
+        ssize_t n = getrandom((char *)out + have, size - have, 0);
+        have += n > 0 ? (size_t)n : 0;
+    }
+}
+
+void queue_new_id(char out[QUEUE_ID_SIZE])
+{
+    struct timespec t;
+    unsigned char random[16];
+    clock_gettime(CLOCK_REALTIME, &t);
+    uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    random_bytes(random, sizeof random);
+    memcpy(out, "j_", 2);
+    for (int i = 0; i < 10; i++)
+        out[2 + i] = id_digits[ms >> (5 * (9 - i)) & 31];
+    for (int i = 0; i < 16; i++)
+        out[12 + i] = id_digits[random[i] & 31];
+    out[28] = 0;
+}
+
+bool queue_id_valid(const char *id)
+{
+    return strlen(id) == QUEUE_ID_SIZE - 1 && strncmp(id, "j_", 2) == 0 &&
+           strspn(id + 2, id_digits) == QUEUE_ID_SIZE - 3;
+}
+
+void queue_named_id(const char *tenant, const char *name, char out[QUEUE_ID_SIZE])
+{
+    uint8_t raw[32];
+    struct sha256 *s = sha256_create();
+    sha256_add(s, tenant, strlen(tenant) + 1); /* with the NUL: no other split gives the same bytes */
+    sha256_add(s, name, strlen(name));
+    sha256_finish(s, raw);
+    memcpy(out, "c_", 2);
+    for (int i = 0; i < 26; i++) /* 130 bits */
+        out[2 + i] = id_digits[(raw[i * 5 / 8] << 8 | raw[i * 5 / 8 + 1]) >> (11 - i * 5 % 8) & 31];
+    out[28] = 0;
+}
+
+/* ---- submit ---- */
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
+                             struct error *e)
+{
+    static const struct {
+        const char *word;
+        enum queue_outcome outcome;
+    } words[] = {{"ok", QUEUE_ACCEPTED},       {"exists", QUEUE_EXISTS},    {"replay", QUEUE_REPLAYED},
+                 {"other", QUEUE_OTHER},       {"gone", QUEUE_GONE},        {"full", QUEUE_FULL},
+                 {"mismatch", QUEUE_MISMATCH}, {"archived", QUEUE_ARCHIVED}};
+    const char *const texts[] = {s->name, s->key, s->print, s->digest, s->source};
+    struct call a = {0};
+    redisReply *r = NULL;
+    call_add(&a, s->id);
+    call_add(&a, s->tenant);
+    call_add(&a, s->first_kind);
+    call_add_number(&a, s->open_limit);
+    call_add_number(&a, s->deadline_ms);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        call_add(&a, or_empty(texts[i]));
+    call_add_number(&a, (long long)s->field_count);
+    call_add_pairs(&a, s->fields, s->field_count);
+    for (size_t i = 0; s->source_fields && i < s->source_fields->count; i++) {
+        call_add(&a, s->source_fields->at[i].name);
+        call_add_bytes(&a, s->source_fields->at[i].value, s->source_fields->at[i].size);
+    }
+    enum error_code code = call_function(q, "submit", &a, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    code = ERROR_INTERNAL;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(reply_text(r, 0), words[i].word) == 0) {
+            out->outcome = words[i].outcome;
+            code = ERROR_OK;
+        }
+    snprintf(out->id, sizeof out->id, "%s", reply_text(r, 1));
+    snprintf(out->blob, sizeof out->blob, "%s", reply_text(r, 2));
+    freeReplyObject(r);
+    return code == ERROR_OK ? code
+                            : error_set(e, code, "submit gave an answer that this build does not know");
+}
+
+enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,
+                             struct error *e)
+{
+    struct queue_accepted accepted;
+    enum error_code code = queue_accept(q, s, &accepted, e);
+    if (code != ERROR_OK)
+        return code;
+    *existed = accepted.outcome != QUEUE_ACCEPTED;
+    if (accepted.outcome == QUEUE_FULL)
+        return error_set(e, ERROR_CONFLICT, "%d jobs are open already; wait for one to end or cancel one",
+                         s->open_limit);
+    return ERROR_OK;
+}
+
+/* ---- look ---- */
+
+static enum error_code read_hash(struct queue *q, const char *prefix, const char *id,
+                                 struct queue_fields *out, struct error *e)
+{
+    char key[64];
+    redisReply *r = NULL;
+    snprintf(key, sizeof key, "{t}:%s:%s", prefix, id);
+    const char *argv[] = {"HGETALL", key};
+    enum error_code code = call_read(q, 2, argv, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    reply_fields(r, out);
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
+enum error_code queue_job(struct queue *q, const char *id, struct queue_fields *out, struct error *e)
+{
+    /* twice: between two reads a job may go into the archive or come out of it */
+    for (int attempt = 0; attempt < 2; attempt++) {
+        for (int archived = 0; archived < 2; archived++) {
+            enum error_code code = read_hash(q, archived ? "o" : "j", id, out, e);
+            if (code != ERROR_OK)
+                return code;
+            if (out->count)
+                return ERROR_OK;
+            queue_fields_release(out);
+        }
+    }
+    return error_set(e, ERROR_NOT_FOUND, "there is no such job");
+}
+
+static void read_page(const redisReply *r, struct queue_page *out)
+{
+    out->more = reply_number(r, 0) == 1;
+    out->last_ms = strtoll(reply_text(r, 1), NULL, 10);
+    snprintf(out->last_id, sizeof out->last_id, "%s", reply_text(r, 2));
+    out->at = mem_zalloc(r->elements + 1, sizeof *out->at);
+    for (size_t i = 3; i < r->elements; i++) {
+        const redisReply *one = r->element[i];
+        if (one->type != REDIS_REPLY_ARRAY || one->elements != 3)
+            continue;
+        struct queue_listed *l = &out->at[out->count++];
+        snprintf(l->id, sizeof l->id, "%s", reply_text(one, 0));
+        reply_fields(one->element[2], &l->fields);
+    }
+}
+
+enum error_code queue_list(struct queue *q, const struct queue_filter *f, size_t limit,
+                           struct queue_page *out, struct error *e)
+{
+    struct call a = {0};
+    redisReply *r = NULL;
+    *out = (struct queue_page){0};
+    call_add(&a, f->tenant);
+    call_add(&a, or_empty(f->state));
+    call_add_number(&a, f->from_ms);
+    call_add_number(&a, f->until_ms);
+    call_add_number(&a, f->before_ms);
+    call_add(&a, f->before_id);
+    call_add_number(&a, (long long)limit);
+    call_add_number(&a, SCAN_MAX);
+    call_add_pairs(&a, f->labels, f->label_count);
+    enum error_code code = call_function(q, "list", &a, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    if (r->type == REDIS_REPLY_ARRAY && r->elements >= 3)
+        read_page(r, out);
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
+void queue_page_release(struct queue_page *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        queue_fields_release(&p->at[i].fields);
+    free(p->at);
+    *p = (struct queue_page){0};
+}
+
+/* ---- delete, retry ---- */
+
+enum error_code queue_delete(struct queue *q, const char *id, const char *const *tags, size_t tag_count,
+                             struct error *e)
+{
+    struct call a = {0};
+    redisReply *r = NULL;
+    call_add(&a, id);
+    for (size_t i = 0; i < tag_count; i++)
+        call_add(&a, tags[i]);
+    enum error_code code = call_function(q, "delete", &a, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    const char *word = reply_text(r, 0);
+    if (strcmp(word, "missing") == 0)
+        code = error_set(e, ERROR_NOT_FOUND, "there is no such job");
+    else if (strcmp(word, "gone") == 0)
+        code = error_set(e, ERROR_GONE, "this job was deleted, or its time was over");
+    else if (strcmp(word, "running") == 0)
+        code = error_set(e, ERROR_CONFLICT, "the job has not ended; cancel it first");
+    else if (strcmp(word, "changed") == 0)
+        code = error_set(e, ERROR_PRECONDITION, "the job has another version than If-Match names");
+    freeReplyObject(r);
+    return code;
+}
+
+static enum error_code retry_outcome(const redisReply *r, int open_limit, char blob[65], struct error *e)
+{
+    const char *word = reply_text(r, 0);
+    if (strcmp(word, "archived") == 0)
+        snprintf(blob, 65, "%s", reply_text(r, 1));
+    else if (strcmp(word, "missing") == 0)
+        return error_set(e, ERROR_NOT_FOUND, "there is no such job");
+    else if (strcmp(word, "gone") == 0)
+        return error_set(e, ERROR_GONE, "this job was deleted, or its time was over");
+    else if (strcmp(word, "state") == 0)
+        return error_set(e, ERROR_CONFLICT, "only failed and dead jobs can start again; this one is %.32s",
+                         reply_text(r, 1));
+    else if (strcmp(word, "full") == 0)
+        return error_set(e, ERROR_TOO_MANY, "%d jobs are open already; wait for one to end or cancel one",
+                         open_limit);
+    return ERROR_OK;
+}
+
+enum error_code queue_retry(struct queue *q, const char *id, int open_limit,
+                            const struct queue_fields *archived, char blob[65], struct error *e)
+{
+    struct call a = {0};
+    redisReply *r = NULL;
+    char token[QUEUE_ID_SIZE];
+    queue_new_id(token); /* any unique text */
+    blob[0] = 0;
+    call_add(&a, id);
+    call_add(&a, token);
+    call_add_number(&a, open_limit);
+    for (size_t i = 0; archived && i < archived->count; i++) {
+        call_add(&a, archived->at[i].name);
+        call_add_bytes(&a, archived->at[i].value, archived->at[i].size);
+    }
+    enum error_code code = call_function(q, "retry", &a, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    code = retry_outcome(r, open_limit, blob, e);
+    freeReplyObject(r);
+    return code;
+}
+
+/* ---- after the end ---- */
+
+static enum error_code call_plain(struct queue *q, const char *name, struct call *a, struct error *e)
+{
+    redisReply *r = NULL;
+    enum error_code code = call_function(q, name, a, &r, e);
+    if (code == ERROR_OK)
+        freeReplyObject(r);
+    return code;
+}
+
+enum error_code queue_settings(struct queue *q, const struct queue_times *t, struct error *e)
+{
+    const struct {
+        const char *name;
+        long long ms;
+    } times[] = {{"archive_ms", t->archive_ms},
+                 {"keep_ms", t->keep_ms},
+                 {"keep_dead_ms", t->keep_dead_ms},
+                 {"gone_ms", t->gone_ms},
+                 {"grace_ms", t->grace_ms}};
+    struct call a = {0};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        call_add(&a, times[i].name);
+        call_add_number(&a, times[i].ms);
+    }
+    return call_plain(q, "settings", &a, e);
+}
+
+enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_SIZE], size_t *count,
+                          struct error *e)
+{
+    struct call a = {0};
+    redisReply *r = NULL;
+    *ids = NULL;
+    *count = 0;
+    call_add_number(&a, (long long)limit);
+    enum error_code code = call_function(q, "due", &a, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    *ids = mem_zalloc(r->elements + 1, sizeof **ids);
+    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i < r->elements; i++)
+        snprintf((*ids)[(*count)++], QUEUE_ID_SIZE, "%s", reply_text(r, i));
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
+enum error_code queue_archive(struct queue *q, const char *id, const char *version, const char *blob,
+                              struct error *e)
+{
+    struct call a = {0};
+    call_add(&a, id);
+    call_add(&a, version);
+    call_add(&a, blob);
+    return call_plain(q, "archive", &a, e);
+}
+
+enum error_code queue_tidy(struct queue *q, struct error *e)
+{
+    struct call a = {0};
+    return call_plain(q, "tidy", &a, e);
+}
+
+enum error_code queue_secret(struct queue *q, char out[65], struct error *e)
+{
+    uint8_t raw[32];
+    char hex[65];
+    redisReply *r = NULL;
+    random_bytes(raw, sizeof raw);
+    sha256_format(raw, hex);
+    const char *make[] = {"SET", "{t}:secret", hex, "NX"}, *get[] = {"GET", "{t}:secret"};
+    enum error_code code = call_read(q, 4, make, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    freeReplyObject(r);
+    code = call_read(q, 2, get, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    snprintf(out, 65, "%s", reply_text(r, 0));
+    freeReplyObject(r);
+    return out[0] ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the servers' common secret is missing");
+}

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# label: service
+# timeout: 120
+"""The life of a job over HTTP: idempotency keys, chosen ids, conditional requests, pages, answers from finished jobs,
+retry, delete, archive, purge."""
+import concurrent.futures
+import hashlib
+import json
+import os
+import socket
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness
+
+MODEL = (harness.SOURCE / "tests" / "models" / "mlp.mlir").read_bytes()
+DIGEST = "sha256:" + hashlib.sha256(MODEL).hexdigest()
+REQUEST = {"module": DIGEST, "mesh": {"axes": [{"name": "data", "size": 2}]}, "device": "a100-40", "seed": 1,
+           "budget": {"rollouts": 100}}
+BIG = (harness.SOURCE / "tests" / "models" / "small" / "t2b.mlir").read_bytes()
+LONG = {"module": "sha256:" + hashlib.sha256(BIG).hexdigest(), "device": "a100-40", "budget": {"rollouts": 1000000},
+        "mesh": {"axes": [{"name": "data", "size": 4}, {"name": "model", "size": 2}]}, "parallelism": 256}   # does not end soon
+JSON = {"Content-Type": "application/json"}
+
+
+def send(service, method, path, request, headers=None):
+    """-> (status, headers, decoded body)"""
+    status, reply, data = service.request(method, path, json.dumps(request), dict(JSON, **(headers or {})))
+    return status, reply, json.loads(data)
+
+
+def submit(service, request=REQUEST, **headers):
+    status, reply, body = send(service, "POST", "/v1/jobs", request, headers)
+    assert status == 202, (status, body)
+    return body["id"]
+
+
+def jobs_of(service, query):
+    """every job of a listing, page by page"""
+    jobs, token, pages = [], "", 0
+    while True:
+        status, page = service.json("GET", f"/v1/jobs?{query}" + (f"&page_token={token}" if token else ""))
+        assert status == 200, page
+        jobs += [job["id"] for job in page["jobs"]]
+        token, pages = page["next_page_token"], pages + 1
+        if not token:
+            return jobs, pages
+
+
+def states(service):
+    lines = service.request("GET", "/metrics")[2].decode().splitlines()
+    counts = {line[len('toast_jobs{state="'):line.index('"}')]: int(line.split()[-1]) for line in lines
+              if line.startswith("toast_jobs{")}
+    for state, count in counts.items():   # counters equal set sizes
+        assert count == int(service.redis_cli("ZCARD", "{t}:st:default:" + state)), (state, counts)
+    return {state: count for state, count in counts.items() if count}
+
+
+def until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "never came"
+        time.sleep(0.05)
+    return value
+
+
+def test_idempotency():
+    """50 parallel requests with one key: one job; another body 422; under way 409; also after the server's death"""
+    service = harness.Service()
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        key = {"Idempotency-Key": "5f1c8e0a-7a0e"}
+
+        def one(i):
+            if i % 2:   # the same request in another order of members
+                return send(service, "POST", "/v1/jobs", dict(reversed(REQUEST.items())), key)
+            return send(service, "POST", "/v1/jobs", REQUEST, key)
+
+        with concurrent.futures.ThreadPoolExecutor(50) as pool:
+            replies = list(pool.map(one, range(50)))
+        assert {status for status, _, _ in replies} <= {202, 409}, replies
+        made = [(headers.get("idempotency-replayed"), body["id"]) for status, headers, body in replies if status == 202]
+        assert len({id for _, id in made}) == 1 and sum(replayed is None for replayed, _ in made) == 1, made
+        assert all(body["code"] == "request_in_flight" and headers["retry-after"] for status, headers, body in replies
+                   if status == 409)
+        assert service.redis_cli("HGET", "{t}:n", "submitted") == "1"
+        service.server.kill()
+        service.server.wait()
+        service.start_server()
+        status, headers, body = send(service, "POST", "/v1/jobs", REQUEST, {"Idempotency-Key": '"5f1c8e0a-7a0e"'})
+        assert (status, headers["idempotency-replayed"], body["id"]) == (202, "true", made[0][1]), body
+        assert headers["location"] == "/v1/jobs/" + body["id"]
+        for other in (dict(REQUEST, seed=2), dict(REQUEST, labels={"a": "b"})):
+            status, _, body = send(service, "POST", "/v1/jobs", other, key)
+            assert (status, body["code"]) == (422, "idempotency_key_reused"), body
+        for bad in ("", "a b", "x" * 256, '"', "ü"):
+            status, _, body = send(service, "POST", "/v1/jobs", REQUEST, {"Idempotency-Key": bad.encode()})
+            assert status == 400 and body["errors"][0]["pointer"] == "Idempotency-Key", body
+        # a refused request leaves nothing behind its key
+        key = {"Idempotency-Key": "second"}
+        assert send(service, "POST", "/v1/jobs", dict(REQUEST, seed=-1), key)[0] == 422
+        assert send(service, "POST", "/v1/jobs", REQUEST, key)[0] == 202
+        # while the first one's body is on its way
+        text = json.dumps(REQUEST).encode()
+        with socket.create_connection(("127.0.0.1", service.port)) as slow:
+            slow.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: third\r\n"
+                         b"Content-Length: %d\r\n\r\n" % len(text) + text[:10])
+            third = {"Idempotency-Key": "third"}
+            until(lambda: send(service, "POST", "/v1/jobs", dict(REQUEST, seed=-1), third)[0] == 409)
+        until(lambda: send(service, "POST", "/v1/jobs", REQUEST, third)[0] == 202)
+        assert service.redis_cli("HGET", "{t}:n", "submitted") == "3"
+    finally:
+        service.close()
+
+
+def test_chosen_ids():
+    service = harness.Service()
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        at = "/v1/jobs/nightly-t7b.2026_11"
+        status, headers, first = send(service, "PUT", at, REQUEST)
+        assert (status, headers["location"], first["id"]) == (202, at, "nightly-t7b.2026_11"), first
+        status, headers, again = send(service, "PUT", at, REQUEST)
+        assert status == 202 and again == first, again
+        assert send(service, "PUT", at, dict(REQUEST, seed=2))[0] == 409
+        assert service.json("GET", at)[1] == first and first["links"]["self"] == at
+        assert jobs_of(service, "page_size=5")[0] == ["nightly-t7b.2026_11"]
+        assert service.json("POST", at + ":cancel", b"")[0] == 200
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            replies = list(pool.map(lambda _: send(service, "PUT", "/v1/jobs/B", REQUEST), range(16)))
+        assert {status for status, _, _ in replies} == {202} and service.redis_cli("HGET", "{t}:n", "submitted") == "2"
+        for bad in ("j_" + "0" * 26, "j_x", "-a", ".a", "a" * 65, "a~b"):
+            assert send(service, "PUT", "/v1/jobs/" + bad, REQUEST)[0] == 400, bad
+        # a deleted id is used up: a late repeat does not bring its job back
+        assert service.request("DELETE", at)[0] == 204
+        assert send(service, "PUT", at, REQUEST)[0] == 410
+        # another tenant's job is not there, whatever it is asked for with
+        hidden = submit(service)
+        service.redis_cli("HSET", "{t}:j:" + hidden, "tenant", "other")
+        for method, path in (("GET", ""), ("GET", "/plan"), ("GET", "/artifacts"), ("POST", ":cancel"), ("POST", ":retry"),
+                             ("DELETE", "")):
+            status, _, data = service.request(method, f"/v1/jobs/{hidden}{path}", b"" if method == "POST" else None)
+            assert (status, json.loads(data)["code"]) == (404, "not_found"), (method, path, data)
+    finally:
+        service.close()
+
+
+def test_pages():
+    service = harness.Service()
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        jobs = [submit(service, dict(REQUEST, seed=i, labels={"n": str(i % 3), "näme": "a b/c&d"})) for i in range(23)]
+        for job in jobs[::4]:
+            assert service.request("POST", f"/v1/jobs/{job}:cancel", b"")[0] == 200
+        newest = jobs[::-1]
+        assert jobs_of(service, "page_size=10") == (newest, 3)
+        assert jobs_of(service, "page_size=23") == (newest, 1)   # the last page says so itself
+        assert jobs_of(service, "page_size=4000") == (newest, 1)
+        assert jobs_of(service, "state=cancelled&page_size=2")[0] == jobs[::4][::-1]
+        assert jobs_of(service, "state=dead") == ([], 1)
+        wanted = [job for i, job in enumerate(jobs) if i % 3 == 1][::-1]
+        assert jobs_of(service, "label=n%3D1&page_size=3")[0] == wanted
+        assert jobs_of(service, "label=n=1&label=n%C3%A4me=a+b%2Fc%26d")[0] == wanted
+        assert jobs_of(service, "label=n=1&label=n=2")[0] == []
+        created = service.json("GET", f"/v1/jobs/{jobs[7]}")[1]["created_at"]
+        later = jobs_of(service, f"created_after={created}")[0]
+        earlier = jobs_of(service, f"created_before={created}")[0]
+        assert jobs[7] in later and jobs[7] not in earlier and later + earlier == newest
+        assert jobs_of(service, "created_after=2000-01-01T00:00:00%2B01:00&created_before=2000-01-02T00:00:00Z")[0] == []
+        token = service.json("GET", "/v1/jobs?page_size=3")[1]["next_page_token"]
+        changed = token[:-1] + ("0" if token[-1] != "0" else "1")
+        future = token[:32] + "ffffffffff" + token[token.index("."):]
+        for bad in (f"page_token={changed}", f"page_token={future}", "page_token=x", f"page_token={token}&state=queued",
+                    "page_token=" + "0" * 5000, f"page_token={token}0", "page_size=0", "page_size=x", "page_size=+1",
+                    "state=odd", "label=n", "label=%zz=1", "label=" + "x" * 2000 + "=1", "created_after=yesterday",
+                    "created_before=2026-13-01T00:00:00Z", "&".join(["label=a=b"] * 9)):
+            assert service.json("GET", "/v1/jobs?" + bad)[0] == 400, bad
+        # servers share what seals tokens
+        service.server.kill()
+        service.server.wait()
+        service.start_server()
+        assert service.json("GET", f"/v1/jobs?page_size=3&page_token={token}")[0] == 200
+    finally:
+        service.close()
+
+
+def test_end():
+    """answers from finished jobs, retry, delete, archive, purge; invariants: keys expire, counters equal set sizes"""
+    times = ["--archive-after", "3", "--keep", "9", "--keep-dead", "600", "--keep-gone", "8"]
+    service = harness.Service(workers=1, server_options=times)
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        first = submit(service, dict(REQUEST, labels={"run": "1"}))
+        assert service.wait(first)["state"] == "succeeded"
+        cached = send(service, "POST", "/v1/jobs", dict(REQUEST, labels={"run": "2"}))[2]
+        assert (cached["state"], cached["cached_from"], cached["labels"]) == ("succeeded", first, {"run": "2"}), cached
+
+        def artifacts(job):
+            status, body = service.json("GET", f"/v1/jobs/{job}/artifacts")
+            assert status == 200 and body["complete"], body
+            return {a["name"]: service.request("GET", a["href"])[2] for a in body["artifacts"]}
+
+        kept = artifacts(first)
+        assert kept and artifacts(cached["id"]) == kept
+        fresh = send(service, "POST", "/v1/jobs", REQUEST, {"Cache-Control": "no-cache"})[2]
+        assert "cached_from" not in fresh and fresh["state"] != "succeeded"
+        # stopped early: never the answer to another
+        service.request("POST", "/v1/modules", BIG)
+        early = dict(LONG, budget={"rollouts": 1000000, "seconds": 0.3})
+        assert service.wait(submit(service, early))["stopped_by"] == "seconds"
+        again = send(service, "POST", "/v1/jobs", early)[2]
+        assert "cached_from" not in again
+        assert service.wait(again["id"])["state"] == "succeeded"
+        # failed: retry
+        failed = submit(service, dict(REQUEST, module={"inline": "nonsense"}))
+        body = service.wait(failed)
+        assert body["state"] == "failed"
+        status, headers, data = service.request("POST", f"/v1/jobs/{failed}:retry", b"")
+        assert status == 202 and headers["location"] == "/v1/jobs/" + failed
+        retried = json.loads(data)
+        assert retried["version"] > body["version"] and retried["error"] is None or retried["state"] == "failed"
+        until(lambda: service.json("GET", f"/v1/jobs/{failed}")[1]["version"] > body["version"] + 1)
+        body = service.wait(failed)
+        assert body["state"] == "failed" and body["error"]["line"] == 1
+        assert service.request("POST", f"/v1/jobs/{first}:retry", b"")[0] == 409
+        assert service.redis_cli("ZCARD", "{t}:lease") == "0"
+        # archived: shown as before
+        before = {job: service.request("GET", f"/v1/jobs/{job}") for job in (first, cached["id"], failed)}
+        until(lambda: service.redis_cli("ZCARD", "{t}:arch") == "0")
+        assert service.redis_cli("--scan", "--pattern", "{t}:j:*") == ""
+        for job, (status, headers, data) in before.items():
+            now = service.request("GET", f"/v1/jobs/{job}")
+            assert (now[0], now[1]["etag"], now[2]) == (status, headers["etag"], data), (now, data)
+        assert artifacts(first) == kept
+        entry = sum(int(service.redis_cli("MEMORY", "USAGE", "{t}:o:" + first)) for _ in range(1))
+        assert entry < 500, entry
+        assert jobs_of(service, "label=run=1")[0] == [first] and failed in jobs_of(service, "state=failed")[0]
+        assert states(service) == {"succeeded": 5, "failed": 1}
+        assert send(service, "POST", "/v1/jobs", REQUEST)[2]["cached_from"]   # from the archive
+        status, headers, data = service.request("POST", f"/v1/jobs/{failed}:retry", b"")
+        assert status == 202, data
+        body = service.wait(failed)
+        assert body["state"] == "failed" and body["module"] == json.loads(before[failed][2])["module"]
+        # delete
+        at = f"/v1/jobs/{first}"
+        version = service.json("GET", at)[1]["version"]
+        for tag, status in ((f'"v{version + 1}"', 412), (f'W/"v{version}"', 412), ("v1", 400),
+                            (f'"v0", "v{version}"', 204)):
+            assert service.request("DELETE", at, headers={"If-Match": tag})[0] == status, tag
+        for method, path in (("GET", ""), ("DELETE", ""), ("GET", "/artifacts"), ("GET", "/plan"), ("POST", ":cancel")):
+            status, _, data = service.request(method, at + path, b"" if method == "POST" else None)
+            assert (status, json.loads(data)["code"]) == (410, "gone"), (method, path, data)
+        assert artifacts(cached["id"]) == kept
+        # purge: everything but the dead goes, then even the memory that there was something
+        until(lambda: service.json("GET", f"/v1/jobs/{cached['id']}")[0] == 410)
+        until(lambda: not jobs_of(service, "page_size=50")[0])
+        assert states(service) == {}
+        until(lambda: service.json("GET", at)[0] == 404)
+        until(lambda: not service.redis_cli("--scan", "--pattern", "{t}:o:*"))
+        left = service.redis_cli("--scan", "--pattern", "{t}:*").split()
+        for key in left:
+            assert service.redis_cli("PTTL", key) != "-1" or key in (
+                "{t}:n", "{t}:q", "{t}:conf", "{t}:secret", "{t}:builds", "{t}:workers", "{t}:grace"), (key, left)
+    finally:
+        service.close()
+
+
+def test_running():
+    """what a job that has not ended refuses; discard leaves nothing; the dead come back"""
+    service = harness.Service()
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        job = submit(service)
+        at = f"/v1/jobs/{job}"
+        assert service.request("DELETE", at)[0] == 409 and service.request("POST", at + ":retry", b"")[0] == 409
+        etag = service.request("GET", at)[1]["etag"]
+        assert service.request("GET", at, headers={"If-None-Match": etag})[0] == 304
+        service.request("POST", "/v1/modules", BIG)
+        service.start_worker()
+        assert service.wait(job)["state"] == "succeeded"
+        dropped, kept = submit(service, LONG), submit(service, dict(LONG, seed=2))
+        for job, query in ((dropped, "?discard=true"), (kept, "")):
+            until(lambda: service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200)
+            assert service.request("POST", f"/v1/jobs/{job}:cancel{query}", b"")[0] in (200, 202)
+            assert service.wait(job)["state"] == "cancelled"
+        assert service.json("GET", f"/v1/jobs/{dropped}/plan")[1]["code"] == "no_plan_yet"
+        assert service.json("GET", f"/v1/jobs/{dropped}/artifacts")[1] == {"complete": True, "artifacts": []}
+        assert service.json("GET", f"/v1/jobs/{kept}/plan")[1]["reproducible"] is False
+        assert len(service.json("GET", f"/v1/jobs/{kept}/artifacts")[1]["artifacts"]) > 3
+        assert states(service) == {"succeeded": 1, "cancelled": 2}
+    finally:
+        service.close()
+
+
+if __name__ == "__main__":
+    harness.main([test_idempotency, test_chosen_ids, test_pages, test_end, test_running])
