@@ -132,6 +132,9 @@ local function audit_keys(keys, args)
         local job = load(id)
         if call('EXISTS', key) == 0 then
             -- gone since it was seen
+        elseif kind == 'o' then   -- of an archived or forgotten job
+            if call('TTL', key) == -1 then bad(6, key, 'never expires') end
+            if job then bad(6, key, 'is archived but also in Redis') end
         elseif not job then
             if call('TTL', key) == -1 then bad(6, key, 'belongs to no job and never expires') end
         elseif epoch ~= '' and (tonumber(epoch) > tonumber(job.epoch) or tonumber(epoch) < tonumber(job.epoch) - 1) then
@@ -145,7 +148,7 @@ end
 local function audit_known(keys, args)
     local missing = {}
     for _, id in ipairs(args) do
-        if call('EXISTS', P .. 'j:' .. id) == 0 then missing[#missing + 1] = id end
+        if call('EXISTS', P .. 'j:' .. id, P .. 'o:' .. id) == 0 then missing[#missing + 1] = id end
     end
     return missing
 end
@@ -186,6 +189,9 @@ local function audit_sets(keys, args)
     for i = 1, #counters, 2 do
         local state, n = string.match(counters[i], '^jobs:(%a+)$'), tonumber(counters[i + 1])
         if state then
+            local shown = 0
+            for _, tenant in ipairs(args) do shown = shown + call('ZCARD', P .. 'st:' .. tenant .. ':' .. state) end
+            if shown ~= n then bad(7, counters[i], 'counts ' .. int(n) .. '; the index by state has ' .. shown) end
             sum = sum + n
             if not TERMINAL[state] and n ~= (states[state] or 0) then
                 bad(7, counters[i], 'counts ' .. int(n) .. '; jobs in this state are ' .. (states[state] or 0))

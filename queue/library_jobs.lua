@@ -52,7 +52,7 @@ local function enter_cached(id, from, given, now)
     local origin = (from.cached_from or '') ~= '' and from.cached_from or ((from.name or '') ~= '' and from.name or from.id)
     call('HSET', P .. 'j:' .. id, 'state', 'succeeded', 'ver', '0', 'fence', '0', 'attempt', '0', 'tenant', given.tenant,
          'created', now, 'finished', now, 'first', given.kind, 'stop', '', 'error', '', 'deadline', '0', 'epoch', '0',
-         'cached_from', origin, unpack(copied))
+         'kind', given.kind, 'join', '', 'wrap', '', 'tasks', '1', 'done', '1', 'cached_from', origin, unpack(copied))
     enter(id, given.tenant, 'succeeded', now)
     count('cached')
 end
@@ -128,7 +128,10 @@ local function forget(id, tenant, state)
     call('ZREM', P .. 'dead', id)
     call('ZREM', P .. 'purge', id .. '/' .. tenant .. '/' .. state)
     call('ZREM', P .. 'idx:' .. tenant, id)
-    if call('ZREM', P .. 'st:' .. tenant .. ':' .. state, id) == 1 then count('jobs:' .. state, -1) end
+    if call('ZREM', P .. 'st:' .. tenant .. ':' .. state, id) == 1 then
+        count('jobs:' .. state, -1)
+        count('deleted')
+    end
     call('HSET', P .. 'o:' .. id, 'state', 'gone', 'tenant', tenant)
     call('PEXPIRE', P .. 'o:' .. id, int(setting('gone_ms')))
 end
@@ -151,6 +154,7 @@ end
 local function restore(id, args, first)
     call('DEL', P .. 'o:' .. id)
     for i = first, #args, 2 do call('HSET', P .. 'j:' .. id, args[i], args[i + 1]) end
+    call('HSET', P .. 'j:' .. id, 'silent', call('HGET', P .. 'j:' .. id, 'ver'))   -- its events are gone
     return load(id)
 end
 
@@ -268,7 +272,6 @@ local function tidy()
         if id then forget(id, tenant, state) else call('ZREM', P .. 'purge', member) end
     end
     call('ZREMRANGEBYSCORE', P .. 'grace', '-inf', now)
-    count('purged', #gone)
     return #gone
 end
 

@@ -52,7 +52,7 @@ static void add_sse(const struct queue_event *v, struct text *out)
 }
 
 /* where the client was: Last-Event-ID of a reconnecting EventSource, or ?after= */
-static enum error_code read_position(struct exchange *x, struct queue *q, const char *job,
+static enum error_code read_position(struct exchange *x, struct queue *q, const char *job, bool ended,
                                      struct queue_event_id *out, bool *given, struct error *e)
 {
     char query[64];
@@ -66,6 +66,12 @@ static enum error_code read_position(struct exchange *x, struct queue *q, const 
         return ERROR_OK;
     if (queue_event_id_parse(text, out)) {
         enum error_code code = queue_event_known(q, job, *out, &known, e);
+        if (code == ERROR_OK && !known &&
+            ended) { /* archived: the events are gone, every position is the last */
+            struct queue_event_id last;
+            code = queue_event_last(q, job, &last, &ended, e);
+            known = last.ms == 0;
+        }
         if (code != ERROR_OK || known)
             return code;
     }
@@ -123,6 +129,19 @@ static void reply_stream(struct exchange *x, const struct queue_events *l, const
     reply_response(x, 200, r, "text/event-stream", extra, 1);
 }
 
+/* all that is left to say of an archived job */
+static void add_end(const char *id, const struct queue_fields *job, struct queue_events *l)
+{
+    struct queue_event v = {.id = {(uint64_t)queue_number(job, "finished"), 0},
+                            .version = queue_number(job, "ver"),
+                            .data = mem_strdup(queue_field(job, "state")),
+                            .progress = mem_strdup(queue_field(job, "progress"))};
+    snprintf(v.job, sizeof v.job, "%s", id);
+    snprintf(v.name, sizeof v.name, "state");
+    l->at = mem_realloc(l->at, l->count + 1, sizeof *l->at);
+    l->at[l->count++] = v;
+}
+
 void handle_job_events(struct exchange *x)
 {
     struct queue_fields job = {0};
@@ -135,11 +154,13 @@ void handle_job_events(struct exchange *x)
         code = read_format(x, &json, &e);
     if (code == ERROR_OK) {
         struct queue *q = pool_take(x->server);
-        code = read_position(x, q, place.job, &place.after, &given, &e);
+        code = read_position(x, q, place.job, job_ended(&job), &place.after, &given, &e);
         if (code == ERROR_OK)
             code = queue_events_since(q, place.job, place.after, &l, &e);
         pool_give(x->server, q);
     }
+    if (code == ERROR_OK && job_ended(&job) && !l.count && !given)
+        add_end(place.job, &job, &l);
     /* the job was loaded before its events: when it had ended then, the last event says so */
     bool ended = l.count ? queue_event_ends(&l.at[l.count - 1]) : job_ended(&job);
     queue_fields_release(&job);

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
 
@@ -55,6 +56,23 @@ def states(service):
     for state, count in counts.items():   # counters equal set sizes
         assert count == int(service.redis_cli("ZCARD", "{t}:st:default:" + state)), (state, counts)
     return {state: count for state, count in counts.items() if count}
+
+
+def make_due(service, key):
+    """everything in a set of times is due now; waits until the server has done it"""
+    for member in service.redis_cli("ZRANGE", key, "0", "-1").split():
+        service.redis_cli("ZADD", key, "XX", "1", member)
+    until(lambda: service.redis_cli("ZCARD", key) == "0")
+
+
+def no_key_left(service):
+    """no job is left: what does not expire belongs to none"""
+    for key in service.redis_cli("--scan", "--pattern", "{t}:*").split():
+        assert service.redis_cli("PTTL", key) != "-1" or key in (
+            "{t}:n", "{t}:q", "{t}:conf", "{t}:secret", "{t}:builds", "{t}:workers", "{t}:grace"), key
+    done = subprocess.run([harness.BIN / "toast", "fsck", "--redis", service.redis_address, "--store", service.store],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout, done.stderr)
 
 
 def until(condition, seconds=30):
@@ -187,8 +205,7 @@ def test_pages():
 
 def test_end():
     """answers from finished jobs, retry, delete, archive, purge; invariants: keys expire, counters equal set sizes"""
-    times = ["--archive-after", "3", "--keep", "9", "--keep-dead", "600", "--keep-gone", "8"]
-    service = harness.Service(workers=1, server_options=times)
+    service = harness.Service(workers=1, server_options=["--keep-gone", "600"])
     try:
         service.request("POST", "/v1/modules", MODEL)
         first = submit(service, dict(REQUEST, labels={"run": "1"}))
@@ -227,13 +244,13 @@ def test_end():
         assert service.redis_cli("ZCARD", "{t}:lease") == "0"
         # archived: shown as before
         before = {job: service.request("GET", f"/v1/jobs/{job}") for job in (first, cached["id"], failed)}
-        until(lambda: service.redis_cli("ZCARD", "{t}:arch") == "0")
+        make_due(service, "{t}:arch")
         assert service.redis_cli("--scan", "--pattern", "{t}:j:*") == ""
         for job, (status, headers, data) in before.items():
             now = service.request("GET", f"/v1/jobs/{job}")
             assert (now[0], now[1]["etag"], now[2]) == (status, headers["etag"], data), (now, data)
         assert artifacts(first) == kept
-        entry = sum(int(service.redis_cli("MEMORY", "USAGE", "{t}:o:" + first)) for _ in range(1))
+        entry = int(service.redis_cli("MEMORY", "USAGE", "{t}:o:" + first))
         assert entry < 500, entry
         assert jobs_of(service, "label=run=1")[0] == [first] and failed in jobs_of(service, "state=failed")[0]
         assert states(service) == {"succeeded": 5, "failed": 1}
@@ -242,6 +259,9 @@ def test_end():
         assert status == 202, data
         body = service.wait(failed)
         assert body["state"] == "failed" and body["module"] == json.loads(before[failed][2])["module"]
+        fsck = subprocess.run([harness.BIN / "toast", "fsck", "--redis", service.redis_address, "--store", service.store],
+                              capture_output=True, text=True)
+        assert fsck.returncode == 0, (fsck.stdout, fsck.stderr)
         # delete
         at = f"/v1/jobs/{first}"
         version = service.json("GET", at)[1]["version"]
@@ -252,16 +272,25 @@ def test_end():
             status, _, data = service.request(method, at + path, b"" if method == "POST" else None)
             assert (status, json.loads(data)["code"]) == (410, "gone"), (method, path, data)
         assert artifacts(cached["id"]) == kept
-        # purge: everything but the dead goes, then even the memory that there was something
-        until(lambda: service.json("GET", f"/v1/jobs/{cached['id']}")[0] == 410)
-        until(lambda: not jobs_of(service, "page_size=50")[0])
-        assert states(service) == {}
-        until(lambda: service.json("GET", at)[0] == 404)
-        until(lambda: not service.redis_cli("--scan", "--pattern", "{t}:o:*"))
-        left = service.redis_cli("--scan", "--pattern", "{t}:*").split()
-        for key in left:
-            assert service.redis_cli("PTTL", key) != "-1" or key in (
-                "{t}:n", "{t}:q", "{t}:conf", "{t}:secret", "{t}:builds", "{t}:workers", "{t}:grace"), (key, left)
+        # purge
+        make_due(service, "{t}:purge")
+        assert jobs_of(service, "page_size=50")[0] == [] and states(service) == {}
+        assert service.json("GET", f"/v1/jobs/{cached['id']}")[0] == 410
+        no_key_left(service)
+    finally:
+        service.close()
+
+
+def test_times():
+    """archive, purge and the memory that there was a job come by themselves, at the times the server was told"""
+    service = harness.Service(server_options=["--archive-after", "0.5", "--keep", "2", "--keep-gone", "2"])
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        job = submit(service)
+        assert service.request("POST", f"/v1/jobs/{job}:cancel", b"")[0] == 200
+        until(lambda: service.redis_cli("EXISTS", "{t}:j:" + job) == "0")
+        until(lambda: service.json("GET", f"/v1/jobs/{job}")[0] == 404, 60)
+        no_key_left(service)
     finally:
         service.close()
 
@@ -294,4 +323,4 @@ def test_running():
 
 
 if __name__ == "__main__":
-    harness.main([test_idempotency, test_chosen_ids, test_pages, test_end, test_running])
+    harness.main([test_idempotency, test_chosen_ids, test_pages, test_end, test_times, test_running])

@@ -20,12 +20,13 @@ MODELS = harness.SOURCE / "tests" / "models"
 MODEL = MODELS / "small" / "t2b.mlir"
 REQUEST = {"mesh": {"axes": [{"name": "data", "size": 4}, {"name": "model", "size": 2}]}, "device": "a100-40", "seed": 7,
            "budget": {"rollouts": 4000}}
+FRESH = {"Cache-Control": "no-cache"}   # plan, whatever equal job has ended
 LONG = dict(REQUEST, budget={"rollouts": 1000000}, parallelism=256)   # epochs of many tasks: does not end by itself soon
 
 
 def submit(service, request, module=None):
     body, headers = harness.multipart({"module": module or MODEL.read_bytes(), "request": json.dumps(request).encode()})
-    status, headers, data = service.request("POST", "/v1/jobs", body, headers)
+    status, headers, data = service.request("POST", "/v1/jobs", body, dict(headers, **FRESH))
     assert status == 202, (status, data)
     job = json.loads(data)
     assert headers["location"] == "/v1/jobs/" + job["id"] and job["state"] in ("queued", "validating", "running")
@@ -102,13 +103,13 @@ def test_ways_to_submit():
         jobs.append(submit(service, REQUEST, gzip.compress(text)))
         assert service.request("HEAD", "/v1/modules/" + name)[0] == 200
         inline = dict(REQUEST, module={"inline": text.decode()})
-        for body, headers in ((dict(REQUEST, module=name), {}), (dict(REQUEST, labels={"team": "x"}, module=name), {})):
-            status, job = service.json("POST", "/v1/jobs", body)
+        for body in (dict(REQUEST, module=name), dict(REQUEST, labels={"team": "x"}, module=name)):
+            status, job = service.json("POST", "/v1/jobs", body, FRESH)
             assert status == 202, job
             jobs.append(job["id"])
         packed = gzip.compress(json.dumps(inline).encode())
         status, job = service.json("POST", "/v1/jobs", packed,
-                                   {"Content-Type": "application/json", "Content-Encoding": "gzip"})
+                                   dict(FRESH, **{"Content-Type": "application/json", "Content-Encoding": "gzip"}))
         assert status == 202, job
         jobs.append(job["id"])
         bodies = [service.wait(job, 100) for job in jobs]
