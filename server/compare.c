@@ -8,23 +8,24 @@
 struct compared {
     size_t count;
     struct {
-        char id[QUEUE_ID_SIZE], state[24], plan[STORE_DIGEST_SIZE], report[STORE_DIGEST_SIZE];
+        char id[JOB_NAME_MAX + 1], state[24], plan[STORE_DIGEST_SIZE], report[STORE_DIGEST_SIZE];
     } jobs[API_COMPARE_MAX];
 };
 
 static enum error_code read_ids(struct exchange *x, struct compared *c, struct error *e)
 {
-    char list[API_COMPARE_MAX * (QUEUE_ID_SIZE + 1) + 64] = "", *rest = list, *id;
+    char list[API_COMPARE_MAX * (JOB_NAME_MAX + 1) + 64] = "", *rest = list, *id;
     request_query(x, "jobs", list, sizeof list);
     while ((id = strsep(&rest, ",")) != NULL) {
         bool twice = false;
+        char known[QUEUE_ID_SIZE];
         for (size_t i = 0; i < c->count; i++)
             twice |= strcmp(c->jobs[i].id, id) == 0;
-        if (!queue_id_valid(id) || twice || c->count == API_COMPARE_MAX) {
+        if (!job_resolve(x, id, known) || twice || c->count == API_COMPARE_MAX) {
             c->count = 0;
             break;
         }
-        snprintf(c->jobs[c->count++].id, QUEUE_ID_SIZE, "%s", id);
+        snprintf(c->jobs[c->count++].id, sizeof c->jobs[0].id, "%s", id);
     }
     return c->count >= API_COMPARE_MIN
                ? ERROR_OK
@@ -37,7 +38,8 @@ static enum error_code find_texts(struct exchange *x, struct compared *c, struct
     for (size_t i = 0; i < c->count; i++) {
         struct queue_fields job;
         struct job_artifact a;
-        enum error_code code = job_load(x, c->jobs[i].id, &job, e);
+        char id[QUEUE_ID_SIZE];
+        enum error_code code = job_load(x, c->jobs[i].id, id, &job, e);
         if (code != ERROR_OK)
             return code;
         snprintf(c->jobs[i].state, sizeof c->jobs[i].state, "%s", queue_field(&job, "state"));

@@ -50,7 +50,7 @@ def test_compare():
         assert status == 200 and len(whole["items"]) == len(ids) and all(len(r["values"]) == len(ids) for r in whole["tensors"])
         assert whole["items"][-1]["summary"] is None
         # refusals
-        for jobs in ("", ids[0], ids[0] + "," + ids[0], ids[0] + ",x", ",".join(ids[:2]) + ",", ",".join([ids[0]] * 9), "," * 300):
+        for jobs in ("", ids[0], ids[0] + "," + ids[0], ids[0] + ",-x", ",".join(ids[:2]) + ",", ",".join([ids[0]] * 9), "," * 300):
             status, problem = service.json("GET", f"/v1/compare?jobs={jobs}")
             assert status == 400 and problem["errors"][0]["pointer"] == "jobs", (jobs, problem)
         assert service.json("GET", "/v1/compare")[0] == 400
