@@ -27,6 +27,9 @@ local function audit_tasks(job, bad)
     if pending > 0 and not call('ZSCORE', P .. 'run', job.id) then
         bad(1, job.id, 'has tasks to claim but is not in run')
     end
+    if pending > 0 and not call('ZSCORE', P .. 'r:' .. job.tenant, job.id) then
+        bad(1, job.id, 'has tasks to claim but its tenant\'s turn does not find it')
+    end
     if tonumber(job.deadline) > 0 and job.stop == '' and not call('ZSCORE', P .. 'dl', job.id) then
         bad(1, job.id, 'has a deadline that nobody watches')
     end
@@ -95,6 +98,7 @@ local function audit_ended(job, bad)
     for _, set in ipairs({'run', 'dl'}) do
         if call('ZSCORE', P .. set, job.id) then bad(6, job.id, 'has ended but is in ' .. set) end
     end
+    if call('ZSCORE', P .. 'r:' .. job.tenant, job.id) then bad(6, job.id, 'has ended but its tenant\'s turn finds it') end
     for i = 0, tonumber(job.tasks) - 1 do
         if call('ZSCORE', P .. 'lease', member_of(job, int(i))) then
             bad(6, job.id, 'has ended but task ' .. int(i) .. ' is leased')

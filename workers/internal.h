@@ -32,6 +32,7 @@ enum process_verdict {
 struct process_end {
     enum process_verdict verdict;
     int status; /* as waitpid gives it */
+    bool late;  /* ended by us: the task was over its time limit */
     double cpu_s;
     int64_t resident_bytes; /* at most */
 };

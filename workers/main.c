@@ -9,7 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHILD_MEMORY_MIN = 16 << 20 }; /* with less a child does not even start */
+enum {
+    CHILD_MEMORY_MIN = 16 << 20, /* with less a child does not even start */
+    TASK_LIMIT_S = 3600,
+};
 
 static void help(FILE *out)
 {
@@ -24,6 +27,7 @@ static void help(FILE *out)
         "  --threads  tasks at a time, each in a process of its own       (number of processors)\n"
         "  --child-memory  bytes of memory of each of these processes; a job that needs more fails with\n"
         "                  memory_limit                                   (no limit)\n"
+        "  --task-limit    seconds; a task that takes longer is ended and counts as crashed (3600; 0: none)\n"
         "  --nice     their priority                                      (19)\n"
         "  --cache-limit   bytes that TOAST_CACHE may hold                (2000000000)\n\n"
         "With an http store, TOAST_WORKER_TOKEN is what the server was given, and TOAST_CACHE a folder for "
@@ -51,11 +55,12 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
                                .store = store ? store : "dir:toast-data",
                                .threads =
                                    processors > 0 && processors <= WORKER_MAX_THREADS ? (int)processors : 1,
+                               .task_limit_s = TASK_LIMIT_S,
                                .nice = 19};
-    static const struct option options[] = {{"redis", 1, NULL, 'r'},       {"store", 1, NULL, 's'},
-                                            {"threads", 1, NULL, 't'},     {"child-memory", 1, NULL, 'm'},
-                                            {"cache-limit", 1, NULL, 'c'}, {"nice", 1, NULL, 'n'},
-                                            {"help", 0, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"redis", 1, NULL, 'r'},        {"store", 1, NULL, 's'},       {"threads", 1, NULL, 't'},
+        {"child-memory", 1, NULL, 'm'}, {"cache-limit", 1, NULL, 'c'}, {"task-limit", 1, NULL, 'l'},
+        {"nice", 1, NULL, 'n'},         {"help", 0, NULL, 'h'},        {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         long long value = 0;
         if (c == 'h') {
@@ -72,6 +77,8 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
             o.memory_bytes = value = number(optarg, CHILD_MEMORY_MIN, INT64_MAX);
         else if (c == 'c')
             o.cache_bytes = value = number(optarg, 1, INT64_MAX);
+        else if (c == 'l')
+            o.task_limit_s = (int)(value = number(optarg, 0, INT32_MAX));
         else if (c == 'n')
             o.nice = (int)(value = number(optarg, 0, 19));
         else

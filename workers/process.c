@@ -127,7 +127,8 @@ struct process_end process_end(struct process *p, bool kill_it)
 
 char *process_end_text(const struct process_end *end)
 {
-    char *how = WIFSIGNALED(end->status)
+    char *how = end->late ? mem_strdup("its time limit (--task-limit)")
+                : WIFSIGNALED(end->status)
                     ? mem_printf("signal %d (%s)", WTERMSIG(end->status), strsignal(WTERMSIG(end->status)))
                     : mem_printf("exit status %d", WEXITSTATUS(end->status));
     char *text = mem_printf("%s after %.2f s of processor time and %lld MiB", how, end->cpu_s,

@@ -85,7 +85,7 @@ static enum error_code send_task(struct slot *slot, const struct queue_task *t, 
     return code;
 }
 
-enum waited { WAITED_ANSWER, WAITED_DEATH, WAITED_LEAVE, WAITED_DEAF };
+enum waited { WAITED_ANSWER, WAITED_DEATH, WAITED_LEAVE, WAITED_DEAF, WAITED_LATE };
 
 static void tell_stop(struct slot *slot)
 {
@@ -101,6 +101,8 @@ static void tell_stop(struct slot *slot)
 static enum waited wait_child(struct slot *slot, struct frame *answer)
 {
     int told_ms = -1; /* since the child was told to stop */
+    struct timespec began, now;
+    clock_gettime(CLOCK_MONOTONIC, &began);
     for (;;) {
         struct pollfd p = {.fd = slot->child.fd, .events = POLLIN};
         int ready = poll(&p, 1, WORKER_TICK_MS);
@@ -108,6 +110,9 @@ static enum waited wait_child(struct slot *slot, struct frame *answer)
             return frame_read(slot->child.fd, answer, NULL) == ERROR_OK ? WAITED_ANSWER : WAITED_DEATH;
         if (worker_must_leave(slot->s))
             return WAITED_LEAVE;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (slot->s->options->task_limit_s && now.tv_sec - began.tv_sec > slot->s->options->task_limit_s)
+            return WAITED_LATE;
         if (told_ms >= 0)
             told_ms += WORKER_TICK_MS;
         if (told_ms > DEAF_MS)
@@ -258,6 +263,12 @@ static bool work(struct slot *slot, struct queue_task *t)
         break;
     case WAITED_LEAVE:
         give_back(slot, t);
+        break;
+    case WAITED_LATE:
+        end = process_end(&slot->child, true);
+        end.verdict = PROCESS_FAULT;
+        end.late = true;
+        report_death(slot, t, &end);
         break;
     case WAITED_DEAF:
         process_end(&slot->child, true);

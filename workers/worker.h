@@ -11,6 +11,7 @@ struct worker_options {
     int threads;               /* 1 to 256 */
     int64_t memory_bytes;      /* of a child's own (RLIMIT_DATA); 0: no limit */
     int64_t cache_bytes;       /* what an http store may keep on disk; 0: the default, 2 GB */
+    int task_limit_s;          /* a task that takes longer is ended and counts as its own fault; 0: none */
     int nice;                  /* of children: 19, so that heartbeats and HTTP go first */
 };
 enum { WORKER_MAX_THREADS = 256 };

@@ -52,6 +52,9 @@ def test_every_violation_is_found():
         planted(service, jobs, 1, "not done, not leased and not claimable", [("RENAME", p, "kept")], [("RENAME", "kept", p)])
         created = cli("HGET", w, "created")
         planted(service, jobs, 1, "not in run", [("ZREM", "{t}:run", waiting[0])], [("ZADD", "{t}:run", created, waiting[0])])
+        turns = "{t}:r:default"
+        rank = cli("ZSCORE", turns, waiting[0])
+        planted(service, jobs, 1, "turn does not find it", [("ZREM", turns, waiting[0])], [("ZADD", turns, rank, waiting[0])])
         member = waiting[0] + "/read/0/0"
         planted(service, jobs, 1, "2 places", [("ZADD", "{t}:lease", "9999999999999", member)], [("ZREM", "{t}:lease", member)])
         planted(service, jobs, 1, "no task of a present step", [("ZADD", "{t}:lease", "9999999999999", ended[0] + "/read/0/0")],
@@ -111,6 +114,8 @@ def test_every_violation_is_found():
         planted(service, jobs, 6, "belongs to no step", [("HSET", f"{{t}}:k:{waiting[0]}:7", "o:0", "x")],
                 [("DEL", f"{{t}}:k:{waiting[0]}:7")])
         planted(service, jobs, 6, "has ended but is in run", [("ZADD", "{t}:run", "1", ended[0])], [("ZREM", "{t}:run", ended[0])])
+
+        planted(service, jobs, 6, "turn finds it", [("ZADD", turns, "1", ended[0])], [("ZREM", turns, ended[0])])
 
         # 7: counters
         planted(service, jobs, 7, "jobs in this state are 2", [("HINCRBY", "{t}:n", "jobs:queued", "1"), ("HINCRBY", "{t}:n", "submitted", "1")],

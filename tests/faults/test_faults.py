@@ -194,6 +194,40 @@ def test_memory_limit():
         service.close()
 
 
+def test_hung_child():
+    """a child that does not end its task in time is ended, which counts as one death; the next one does it"""
+    expected = faults.references([0])
+    service = harness.Service()
+    try:
+        worker = service.start_worker(options=["--task-limit", "2"])
+        child = until("no child", lambda: chaos.children(worker.pid))[0]
+        os.kill(child, signal.SIGSTOP)
+        finish(service, [(0, faults.submit(service, *faults.request(0)))], expected)
+        assert faults.counters(service)["tasks:read:died"] == 1
+        assert "time limit" in (service.folder / "log").read_text()
+    finally:
+        service.close()
+
+
+def test_drain():
+    """a drained worker takes nothing, and takes tasks again when asked to"""
+    expected = faults.references([0, 1])
+    service = harness.Service(workers=1)
+    drain = lambda *words: subprocess.run([harness.BIN / "toast", "drain", "--redis", service.redis_address, *words]).returncode
+    try:
+        finish(service, [(0, faults.submit(service, *faults.request(0)))], expected)
+        name = service.redis_cli("ZRANGE", "{t}:workers", "0", "0")
+        assert drain(name) == 0 and drain("nobody") == 5 and drain() == 2
+        until("does not drain", lambda: "draining" in (service.folder / "log").read_text())
+        job = faults.submit(service, *faults.request(1))
+        time.sleep(1.5)
+        assert faults.look(service, job)["state"] == "queued"
+        assert drain("--undo", name) == 0
+        finish(service, [(1, job)], expected)
+    finally:
+        service.close()
+
+
 def test_two_builds():
     """a job stays with the build that began it; when that one is gone it starts again, and the result is that of one build"""
     build = f"toast {subprocess.run([harness.BIN / 'toast', '--version'], capture_output=True, text=True).stdout.split()[1]}"
@@ -244,4 +278,5 @@ def test_two_builds():
 
 
 if __name__ == "__main__":
-    harness.main([test_stopped_worker, test_redis_out_of_memory, test_full_disk, test_clocks, test_memory_limit, test_two_builds])
+    harness.main([test_stopped_worker, test_redis_out_of_memory, test_full_disk, test_clocks, test_memory_limit, test_hung_child,
+                  test_drain, test_two_builds])
