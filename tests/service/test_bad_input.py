@@ -477,16 +477,23 @@ MODULES = [
 
 
 def test_modules():
-    """uploads are taken as they are: what is wrong in a module is its job's error, with line and column"""
+    """uploads are taken as they are: what is wrong in a module is its job's error, with line and column; pricing says it at once"""
     service = harness.Service(workers=1)
     try:
         request = json.dumps({"mesh": {"axes": [{"name": "d", "size": 2}]}, "device": "a100-40", "budget": {"rollouts": 1}}).encode()
+        priced = json.dumps({"mesh": {"axes": [{"name": "d", "size": 2}]}, "device": "a100-40"}).encode()
         jobs, failures = [], []
         for name, text, code, line in MODULES:
             body, headers = harness.multipart({"module": text.encode("latin-1"), "request": request})
             status, _, data = service.request("POST", "/v1/jobs", body, headers)
             assert status == 202, (name, status, data)
             jobs.append(json.loads(data)["id"])
+            body, headers = harness.multipart({"module": text.encode("latin-1"), "request": priced})
+            status, _, data = service.request("POST", "/v1/price", body, headers)
+            error = json.loads(data)
+            if (status != 422 or error.get("line") != line or error.get("column", 0) < 1
+                    or error["code"] not in ((code,) if code else ("invalid_module", "unsupported_module"))):
+                failures.append(f"price of {name}: {status}, {error}")
         for (name, text, code, line), job_id in zip(MODULES, jobs):
             body = service.wait(job_id, 60)
             error = body["error"] or {}
