@@ -40,7 +40,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         struct ir_program p;
         struct error e = {0};
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "image%zu", i);
         enum error_code code = ir_read(seeds[i], strlen(seeds[i]), NULL, &p, &e);
         if (code != ERROR_OK)

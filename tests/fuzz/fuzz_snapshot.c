@@ -12,7 +12,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     search_begin(search, &at);
     for (int epoch = 0; epoch < 4; epoch++) {
         struct search_state state;
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "epoch%d", epoch);
         fuzz_seed(name, at.bytes, at.size);
         FUZZ_CHECK(search_open(search, at.bytes, at.size, &state, &e) == ERROR_OK);
