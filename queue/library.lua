@@ -358,6 +358,8 @@ local function epoch_commit(keys, args)
         if args[i + 1] == '' then call('HDEL', key, args[i]) else call('HSET', key, args[i], args[i + 1]) end
     end
     if args[9] ~= '' then call('HSET', key, 'progress', args[9]) end
+    local rollouts = tonumber(args[10]) - tonumber(job.rollouts or '0')
+    if rollouts > 0 then count('rollouts', rollouts) end
     call('HSET', key, 'rollouts', args[10])
     count('tasks:' .. job.kind .. ':ok')
     call('HINCRBY', key, 'tasks_done', 1)

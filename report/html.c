@@ -202,7 +202,7 @@ static void scaled(double value, const char *const *units, int count, char out[3
         value /= 1000;
         u++;
     }
-    snprintf(out, 32, "%.3g %s", value, units[u]);
+    snprintf(out, 32, "%.4g %s", value, units[u]);
 }
 
 void html_format_bytes(double value, char out[32])

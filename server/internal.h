@@ -121,6 +121,7 @@ struct server {
     struct auth *auth;
     struct follow *follow;
     struct what_if_pool *what_ifs;
+    struct ui_history *history;
     struct flights *flights;
     char secret[65]; /* of page tokens; under pool_lock, "" until asked for */
 };
@@ -218,6 +219,13 @@ bool job_resolve(const struct exchange *x, const char *name, char id[QUEUE_ID_SI
  * tenant's), ERROR_GONE (deleted, or its time was over). *job is empty then. */
 enum error_code job_load(struct exchange *x, const char *name, char id[QUEUE_ID_SIZE],
                          struct queue_fields *job, struct error *e) BASE_CHECKED;
+
+/* ---- submit.c, jobs.c: what pages do as well; answered by the caller ---- */
+/* a job of the caller's from a request's JSON; errors as of POST /v1/jobs */
+enum error_code job_submit(struct exchange *x, const char *json, size_t size, char id[QUEUE_ID_SIZE],
+                           struct error *e) BASE_CHECKED;
+/* starts a failed or dead job, archived or not, again; the job was found to be the caller's */
+enum error_code job_retry(struct exchange *x, const char *id, struct error *e) BASE_CHECKED;
 
 /* ---- jobs.c ---- */
 /* answers with the job as it is now, or when the client's Prefer: wait is over (x->showing) */

@@ -95,7 +95,7 @@ void handle_job_cancel(struct exchange *x)
                  (struct job_showing){.status = strcmp(state, "cancelled") == 0 ? 200 : 202});
 }
 
-static enum error_code retry(struct exchange *x, const char *id, struct error *e)
+enum error_code job_retry(struct exchange *x, const char *id, struct error *e)
 {
     char blob[STORE_DIGEST_SIZE];
     struct queue_fields archived = {0};
@@ -119,7 +119,7 @@ void handle_job_retry(struct exchange *x)
     enum error_code code = job_load(x, x->params[0], id, &job, &e);
     queue_fields_release(&job);
     if (code == ERROR_OK)
-        code = retry(x, id, &e);
+        code = job_retry(x, id, &e);
     if (code != ERROR_OK)
         problem(x, code, &e);
     else

@@ -2,6 +2,7 @@
 #include "server/internal.h"
 
 #include "api/job.h"
+#include "server/ui.h"
 #include "base/encode.h"
 
 #include <unistd.h>
@@ -52,6 +53,10 @@ void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, 
 void reply_problem(struct exchange *x, const struct error *e)
 {
     int status = error_code_http_status(e->code);
+    if (ui_wants_page(x)) {
+        ui_problem(x, NULL, e);
+        return;
+    }
     struct header extra[3];
     char allow[64];
     size_t count = 0;

@@ -1,5 +1,6 @@
 /* The daemon: connections to exchanges to handlers; a thread that keeps house once a second. See server.h. */
 #include "server/follow.h"
+#include "server/ui.h"
 #include "server/internal.h"
 #include "server/what_if.h"
 
@@ -205,6 +206,7 @@ static void *keep_house(void *user)
             log_event(code == ERROR_OK ? "redis_reached" : "redis_unavailable", "reason",
                       code == ERROR_OK ? "" : e.message, NULL);
         reached = code == ERROR_OK;
+        ui_history_sample(s->history, q);
         atomic_store(&s->disk_short, store_free_share(s->store) < 0.1);
         for (int i = 0; i < 10 && !atomic_load(&s->stopped); i++) {
             struct timespec pause = {0, 100000000};
@@ -323,6 +325,7 @@ int server_run(const struct server_options *o)
     }
     s.metrics = metrics_create();
     s.watch = watch_create();
+    s.history = ui_history_create();
     s.follow = follow_create(&s);
     s.what_ifs = what_if_create(&s);
     s.flights = flights_create();
@@ -341,6 +344,7 @@ int server_run(const struct server_options *o)
     pthread_join(keeper, NULL);
     follow_destroy(s.follow);
     what_if_destroy(s.what_ifs);
+    ui_history_destroy(s.history);
     pthread_join(janitor, NULL);
     watch_destroy(s.watch);
     flights_destroy(s.flights);

@@ -233,6 +233,22 @@ static void take_submission(struct exchange *x, const char *name)
              (struct job_showing){.status = 202, .replayed = accepted.outcome == QUEUE_REPLAYED});
 }
 
+enum error_code job_submit(struct exchange *x, const char *json, size_t size, char id[QUEUE_ID_SIZE],
+                           struct error *e)
+{
+    struct submission s = {0};
+    struct queue_accepted accepted;
+    enum error_code code = take_json(x, json, size, NULL, &s, e);
+    if (code == ERROR_OK)
+        code = submit(x, &s, NULL, &accepted, e);
+    api_request_destroy(s.request);
+    if (code != ERROR_OK)
+        return code;
+    log_event("job_submitted", "job", accepted.id, "request_id", x->request_id, NULL);
+    snprintf(id, QUEUE_ID_SIZE, "%s", accepted.id);
+    return ERROR_OK;
+}
+
 void handle_job_post(struct exchange *x)
 {
     take_submission(x, NULL);

@@ -1,0 +1,29 @@
+/* Looking into JSON that this build or an earlier one wrote (progress, plan.json, report.json): what is
+ * absent or of another type reads as empty. For showing, never for deciding: requests are read by
+ * api/request.h. */
+#ifndef TOAST_API_LOOK_H
+#define TOAST_API_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct look; /* a value; every function below takes NULL for "absent" */
+
+struct look *look_parse(const char *text, size_t size); /* owned; NULL: no JSON */
+void look_release(struct look *whole);
+
+/* member of an object, also several steps deep: "best.step_ps"; borrowed */
+const struct look *look_get(const struct look *v, const char *path);
+size_t look_count(const struct look *v); /* of an array or object */
+const struct look *look_item(const struct look *v, size_t i);
+const char *look_key(const struct look *v, size_t i); /* of an object's i-th member, and its value: */
+const struct look *look_value(const struct look *v, size_t i);
+
+const char *look_text(const struct look *v); /* "" unless it is a string; borrowed */
+double look_number(const struct look *v);    /* 0 unless it is a number */
+bool look_true(const struct look *v);
+bool look_there(const struct look *v);    /* present and not null */
+char *look_pretty(const struct look *v);  /* as indented JSON; owned */
+char *look_compact(const struct look *v); /* owned */
+
+#endif
