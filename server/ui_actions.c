@@ -43,7 +43,6 @@ void handle_ui_jobs_post(struct exchange *x)
     size_t done = 0, refused = 0;
     struct error e;
     struct text where = {0};
-    char said[64];
     if (!action) {
         error_set_pointer(&e, ERROR_MALFORMED, "action", "the form says no action");
         ui_problem(x, NULL, &e);
@@ -56,17 +55,8 @@ void handle_ui_jobs_post(struct exchange *x)
             refused++;
         free(id);
     }
-    const char *verb = strcmp(action, "retry") == 0    ? "started again"
-                       : strcmp(action, "delete") == 0 ? "deleted"
-                                                       : "cancelled";
-    if (done + refused == 0)
-        snprintf(said, sizeof said, "No job was chosen.");
-    else if (refused)
-        snprintf(said, sizeof said, "%zu %s, %zu could not be.", done, verb, refused);
-    else
-        snprintf(said, sizeof said, "%zu %s.", done, verb);
-    text_add(&where, "/ui/jobs?from=form");
-    ui_query(&where, "said", said);
+    text_printf(&where, "/ui/jobs?done=%zu&refused=%zu", done, refused);
+    ui_query(&where, "action", action);
     ui_redirect(x, where.at);
     text_release(&where);
     free(action);
@@ -83,7 +73,7 @@ void handle_ui_job_post(struct exchange *x)
         ui_problem(x, NULL, &e);
     } else {
         bool gone = strcmp(action, "delete") == 0;
-        snprintf(where, sizeof where, gone ? "/ui/jobs?said=1+deleted." : "/ui/jobs/%s", x->params[0]);
+        snprintf(where, sizeof where, gone ? "/ui/jobs?action=delete&done=1" : "/ui/jobs/%s", x->params[0]);
         ui_redirect(x, where);
     }
     free(action);

@@ -179,17 +179,36 @@ static void write_pages(struct text *t, const struct listing *l, const struct qu
     text_release(&query);
 }
 
+/* what a form did (ui_actions.c); the words are ours, only the numbers come from the address */
+static void write_done(struct ui_page *p)
+{
+    char action[16] = "", done[16] = "0", refused[16] = "0";
+    if (!request_query(p->x, "action", action, sizeof action))
+        return;
+    request_query(p->x, "done", done, sizeof done);
+    request_query(p->x, "refused", refused, sizeof refused);
+    long good = strtol(done, NULL, 10), bad = strtol(refused, NULL, 10);
+    const char *verb = strcmp(action, "retry") == 0    ? "started again"
+                       : strcmp(action, "delete") == 0 ? "deleted"
+                                                       : "cancelled";
+    if (good + bad == 0)
+        text_add(&p->t, "<p class=\"said bad\" role=\"status\">No job was chosen.</p>");
+    else if (bad)
+        html_add(&p->t, "<p class=\"said bad\" role=\"status\">%ld %s, %ld could not be.</p>", good, verb,
+                 bad);
+    else
+        html_add(&p->t, "<p class=\"said\" role=\"status\">%ld %s.</p>", good, verb);
+}
+
 void handle_ui_jobs(struct exchange *x)
 {
     struct listing l = {.now_ms = ui_now_ms()};
     struct queue_page page = {0};
     struct ui_page p;
     struct error e;
-    char said[64] = "";
     request_query(x, "state", l.state, sizeof l.state);
     request_query(x, "label", l.label, sizeof l.label);
     request_query(x, "before", l.token, sizeof l.token);
-    request_query(x, "said", said, sizeof said);
     enum error_code code = read_page(x, &l, &page, &e);
     if (code != ERROR_OK) {
         ui_problem(x, NULL, &e);
@@ -200,8 +219,7 @@ void handle_ui_jobs(struct exchange *x)
     if (ui_may(x, QUEUE_ROLE_SUBMIT))
         text_add(&p.t, "<a class=\"button\" href=\"/ui/new\">New job</a>");
     text_add(&p.t, "</header>");
-    if (said[0])
-        html_add(&p.t, "<p class=\"said\" role=\"status\">%s</p>", said);
+    write_done(&p);
     write_filter(&p.t, &l);
     ui_live(&p, NULL);
     struct ui_page rows = {.x = x};
