@@ -88,18 +88,21 @@ static void write_prices(struct text *t, const struct side *sides, size_t count)
                 {"Device", "provenance.machine.device", CELL_TEXT, false},
                 {"Proof", "proof.status", CELL_TEXT, false}};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        double least = 0;
+        double least = 0, most = 0;
         size_t there = 0;
         for (size_t i = 0; i < count; i++) {
             const struct look *v = look_get(sides[i].report, rows[r].path);
             if (look_there(v) && (there++ == 0 || look_number(v) < least))
                 least = look_number(v);
+            if (look_there(v) && look_number(v) > most)
+                most = look_number(v);
         }
         html_add(t, "<tr><th scope=\"row\">%s</th>", rows[r].name);
         for (size_t i = 0; i < count; i++) {
             const struct look *v = look_get(sides[i].report, rows[r].path);
             write_cell(t, v, rows[r].kind,
-                       rows[r].least && there > 1 && look_there(v) && look_number(v) <= least);
+                       rows[r].least && there > 1 && most > least && look_there(v) &&
+                           look_number(v) <= least);
         }
         text_add(t, "</tr>");
     }
