@@ -87,7 +87,7 @@ static void names_sort_unique(struct names *n)
 
 static void sort_key(struct keys *k, const char *key)
 {
-    static const char *const of_jobs[] = {"{t}:p:", "{t}:k:", "{t}:d:", "{t}:ev:", "{t}:o:"};
+    static const char *const of_jobs[] = {"{t}:p:", "{t}:k:", "{t}:d:", "{t}:ev:", "{t}:tl:", "{t}:o:"};
     char *copy = NULL;
     if (strncmp(key, "{t}:j:", 6) == 0) {
         copy = mem_strdup(key + 6);

@@ -34,7 +34,7 @@ local LEASE_MS, GAP_MS, BUILD_GONE_MS = 10000, 3000, 60000
 local EVENTS = 1000
 local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
-local run_add, run_remove, run_claim, run_next, run_mend, task_begins, task_ends, step_ends
+local run_add, run_remove, run_claim, run_next, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
 -- redis.call exists only while a function runs, not while the library is loaded
@@ -279,6 +279,7 @@ end
 local function beat(keys, args)
     local now, held = now_ms(), {}
     call('HSET', P .. 'w:' .. args[1], 'build', args[2], 'host', args[3], 'threads', args[4], 'beat', int(now))
+    call('HSETNX', P .. 'w:' .. args[1], 'began', int(now))
     call('EXPIRE', P .. 'w:' .. args[1], 15)
     call('ZADD', P .. 'builds', int(now), args[2])
     call('ZADD', P .. 'workers', int(now), args[1])
@@ -326,6 +327,7 @@ local function task_done(keys, args)
     task_ends(job, index)
     local since = tonumber(call('HGET', k, 's:' .. index) or '')
     if since then call('HINCRBY', k, 'ms', int(math.max(0, now_ms() - since))) end
+    task_noted(job, index, token)
     call('HSET', k, 'r:' .. index, digest)
     call('HDEL', k, 'o:' .. index, 'x:' .. index, 's:' .. index)
     call('HSET', P .. 'd:' .. id .. ':' .. epoch, index, payload)
@@ -359,7 +361,8 @@ local function epoch_commit(keys, args)
     end
     if args[9] ~= '' then call('HSET', key, 'progress', args[9]) end
     local rollouts = tonumber(args[10]) - tonumber(job.rollouts or '0')
-    if rollouts > 0 then count('rollouts', rollouts) end
+    if rollouts > 0 then rollouts_noted(job, rollouts) end
+    task_noted(job, '0', token)
     call('HSET', key, 'rollouts', args[10])
     count('tasks:' .. job.kind .. ':ok')
     call('HINCRBY', key, 'tasks_done', 1)
@@ -395,6 +398,7 @@ local function finish(keys, args)
     for i = 6, #args, 2 do call('HSET', key, args[i], args[i + 1]) end
     if args[5] ~= '' then call('HSET', key, 'progress', args[5]) end
     call('HSET', key, 'last', args[2])
+    task_noted(job, '0', args[2])
     call('HINCRBY', key, 'tasks_done', 1)
     count('tasks:' .. job.kind .. (state == 'failed' and ':failed' or ':ok'))
     if job.stop == 'cancel' then state = 'cancelled' end

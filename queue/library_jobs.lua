@@ -123,7 +123,7 @@ end
 
 -- everything of an ended job but the note that it existed
 local function forget(id, tenant, state)
-    call('DEL', P .. 'j:' .. id, P .. 'ev:' .. id, P .. 'p:' .. id, P .. 'o:' .. id)
+    call('DEL', P .. 'j:' .. id, P .. 'ev:' .. id, P .. 'tl:' .. id, P .. 'p:' .. id, P .. 'o:' .. id)
     call('ZREM', P .. 'arch', id)
     call('ZREM', P .. 'dead', id)
     call('ZREM', P .. 'purge', id .. '/' .. tenant .. '/' .. state)
@@ -257,7 +257,7 @@ local function archive(keys, args)
     if (job.name or '') ~= '' then call('HSET', key, 'name', job.name, 'print', job.print) end
     if (job.labels or '') ~= '' then call('HSET', key, 'labels', job.labels) end
     if left > 0 then call('PEXPIRE', key, left) end
-    call('DEL', P .. 'j:' .. id, P .. 'ev:' .. id, P .. 'p:' .. id)
+    call('DEL', P .. 'j:' .. id, P .. 'ev:' .. id, P .. 'tl:' .. id, P .. 'p:' .. id)
     call('ZREM', P .. 'arch', id)
     count('archived')
     return 1

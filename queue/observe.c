@@ -11,12 +11,12 @@
 enum { HELD_MAX = 1000, WORKERS_MAX = 1000 };
 
 /* "name#slot.number", a token of workers/supervisor.c */
-static void split_token(const char *token, struct queue_held *h)
+static void split_token(const char *token, char worker[QUEUE_WORKER_SIZE], int *slot)
 {
     const char *mark = strrchr(token, '#');
     size_t n = mark ? (size_t)(mark - token) : strlen(token);
-    h->slot = mark ? atoi(mark + 1) : -1;
-    snprintf(h->worker, sizeof h->worker, "%.*s", (int)(n < sizeof h->worker ? n : sizeof h->worker - 1),
+    *slot = mark ? atoi(mark + 1) : -1;
+    snprintf(worker, QUEUE_WORKER_SIZE, "%.*s", (int)(n < QUEUE_WORKER_SIZE ? n : QUEUE_WORKER_SIZE - 1),
              token);
 }
 
@@ -27,15 +27,17 @@ static bool split_member(const char *member, struct queue_held *h)
 
 static enum error_code find_holder(struct queue *q, struct queue_held *h, struct error *e)
 {
-    char key[80], field[24];
+    char key[80], holder[24], since[24];
     redisReply *r = NULL;
     snprintf(key, sizeof key, "{t}:k:%s:%u", h->job, h->epoch);
-    snprintf(field, sizeof field, "o:%u", h->index);
-    const char *argv[] = {"HGET", key, field};
-    enum error_code code = call_read(q, 3, argv, &r, e);
+    snprintf(holder, sizeof holder, "o:%u", h->index);
+    snprintf(since, sizeof since, "s:%u", h->index);
+    const char *argv[] = {"HMGET", key, holder, since};
+    enum error_code code = call_read(q, 4, argv, &r, e);
     if (code != ERROR_OK)
         return code;
-    split_token(reply_text(r, 0), h);
+    split_token(reply_text(r, 0), h->worker, &h->slot);
+    h->since_ms = strtoll(reply_text(r, 1), NULL, 10);
     freeReplyObject(r);
     return ERROR_OK;
 }
@@ -70,6 +72,49 @@ void queue_held_release(struct queue_held_list *l)
 {
     free(l->at);
     *l = (struct queue_held_list){0};
+}
+
+/* one entry: id, then names and values */
+static bool read_done(const redisReply *entry, struct queue_done *d)
+{
+    if (entry->type != REDIS_REPLY_ARRAY || entry->elements != 2)
+        return false;
+    const redisReply *fields = entry->element[1];
+    d->until_ms = strtoll(reply_text(entry, 0), NULL, 10);
+    for (size_t i = 0; i + 1 < fields->elements; i += 2) {
+        const char *name = reply_text(fields, i), *value = reply_text(fields, i + 1);
+        if (strcmp(name, "t") == 0 && sscanf(value, "%31[^/]/%u/%u", d->kind, &d->epoch, &d->index) != 3)
+            return false;
+        if (strcmp(name, "w") == 0)
+            split_token(value, d->worker, &d->slot);
+        if (strcmp(name, "s") == 0)
+            d->from_ms = strtoll(value, NULL, 10);
+    }
+    return d->kind[0] != 0;
+}
+
+enum error_code queue_done_tasks(struct queue *q, const char *job, struct queue_done_list *out,
+                                 struct error *e)
+{
+    char key[64];
+    redisReply *r = NULL;
+    *out = (struct queue_done_list){0};
+    snprintf(key, sizeof key, "{t}:tl:%s", job);
+    const char *argv[] = {"XRANGE", key, "-", "+", "COUNT", "1000"};
+    enum error_code code = call_read(q, 6, argv, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    out->at = mem_zalloc(r->elements + 1, sizeof *out->at);
+    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i < r->elements; i++)
+        out->count += read_done(r->element[i], &out->at[out->count]);
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
+void queue_done_release(struct queue_done_list *l)
+{
+    free(l->at);
+    *l = (struct queue_done_list){0};
 }
 
 static int by_name(const void *a, const void *b)

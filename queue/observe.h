@@ -12,7 +12,7 @@ struct queue_held {
     char job[QUEUE_ID_SIZE], kind[32], worker[QUEUE_WORKER_SIZE]; /* worker: "" when it was just given back */
     int slot;                                                     /* the worker's child; -1 unknown */
     uint32_t epoch, index;
-    long long until_ms; /* end of the lease, Redis' clock */
+    long long since_ms, until_ms; /* when it was taken (0: unknown), end of the lease; Redis' clock */
 };
 struct queue_held_list {
     struct queue_held *at; /* owned; by end of lease */
@@ -34,6 +34,22 @@ struct queue_workers {
 };
 enum error_code queue_workers(struct queue *q, struct queue_workers *out, struct error *e) BASE_CHECKED;
 void queue_workers_release(struct queue_workers *w);
+
+/* A task that a worker finished (queue/library_history.lua). */
+struct queue_done {
+    char kind[32], worker[QUEUE_WORKER_SIZE];
+    int slot;
+    uint32_t epoch, index;
+    long long from_ms, until_ms; /* Redis' clock; from 0: unknown */
+};
+struct queue_done_list {
+    struct queue_done *at; /* owned; by end */
+    size_t count;
+};
+/* the last finished tasks of a job, about 400 at most; none once it is archived */
+enum error_code queue_done_tasks(struct queue *q, const char *job, struct queue_done_list *out,
+                                 struct error *e) BASE_CHECKED;
+void queue_done_release(struct queue_done_list *l);
 
 /* Redis as the dashboard shows it. */
 struct queue_redis {

@@ -68,6 +68,7 @@ struct ui_job {
     struct queue_fields fields;
     struct queue_events events;
     struct queue_held_list held;
+    struct queue_done_list done;
     struct look *progress, *report; /* report: NULL until the end */
     long long now_ms;
 };
@@ -76,6 +77,9 @@ void ui_job_search(struct ui_page *p, const struct ui_job *j);
 void ui_job_tasks(struct ui_page *p, const struct ui_job *j);
 void ui_job_events(struct ui_page *p, const struct ui_job *j);
 void ui_job_artifacts(struct ui_page *p, const struct ui_job *j);
+
+/* ---- ui_gantt.c: which worker did which task when ---- */
+void ui_job_gantt(struct ui_page *p, const struct ui_job *j);
 
 /* ---- ui_history.c: rates of the last hour, as this server has seen the counters ---- */
 struct ui_history;

@@ -7,6 +7,7 @@ static void release(struct ui_job *j)
     queue_fields_release(&j->fields);
     queue_events_release(&j->events);
     queue_held_release(&j->held);
+    queue_done_release(&j->done);
     look_release(j->progress);
     look_release(j->report);
 }
@@ -22,6 +23,8 @@ static enum error_code load(struct exchange *x, struct ui_job *j, char id[QUEUE_
     j->report = ui_artifact(x, &j->fields, "report.json");
     struct queue *q = pool_take(x->server);
     code = queue_events_since(q, id, (struct queue_event_id){0, 0}, &j->events, e);
+    if (code == ERROR_OK)
+        code = queue_done_tasks(q, id, &j->done, e);
     if (code == ERROR_OK && !job_ended(&j->fields))
         code = queue_held_tasks(q, id, &j->held, e);
     pool_give(x->server, q);
@@ -149,7 +152,9 @@ void handle_ui_job(struct exchange *x)
     text_add(&p.t, "</div><div class=\"column\">");
     ui_job_tasks(&p, &j);
     ui_job_events(&p, &j);
-    text_add(&p.t, "</div></div>");
+    text_add(&p.t, "</div>");
+    ui_job_gantt(&p, &j);
+    text_add(&p.t, "</div>");
     ui_live_end(&p);
     if (!x->replied)
         write_request(&p, &j);
