@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum error_code queue_create(const char *redis_address, struct queue **out, struct error *e)
 {
@@ -73,6 +72,19 @@ static enum error_code cardinality(struct queue *q, const char *key, long long *
     return ERROR_OK;
 }
 
+/* Redis' own clock, by which jobs are stamped */
+static enum error_code now_ms(struct queue *q, long long *out, struct error *e)
+{
+    redisReply *r = NULL;
+    const char *argv[] = {"TIME"};
+    enum error_code code = call_read(q, 1, argv, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    *out = strtoll(reply_text(r, 0), NULL, 10) * 1000 + strtoll(reply_text(r, 1), NULL, 10) / 1000;
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
 enum error_code queue_counters(struct queue *q, struct queue_fields *out, struct error *e)
 {
     static const char *const sets[][2] = {
@@ -94,13 +106,11 @@ enum error_code queue_counters(struct queue *q, struct queue_fields *out, struct
     code = call_read(q, 5, oldest, &r, e);
     if (code != ERROR_OK)
         goto out;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    long long age = r->elements == 2
-                        ? now.tv_sec * 1000LL + now.tv_nsec / 1000000 - strtoll(reply_text(r, 1), NULL, 10)
-                        : 0;
-    add_counter(out, "queue_age_ms", age > 0 ? age : 0);
+    long long since = r->elements == 2 ? strtoll(reply_text(r, 1), NULL, 10) : 0, now = 0;
     freeReplyObject(r);
+    code = now_ms(q, &now, e);
+    if (code == ERROR_OK)
+        add_counter(out, "queue_age_ms", since && now > since ? now - since : 0);
 out:
     if (code != ERROR_OK)
         queue_fields_release(out);

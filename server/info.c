@@ -60,6 +60,8 @@ static void write_counter(struct text *t, const struct queue_field *f)
         {"lease_lost", "toast_lease_lost_total", "counter"},
         {"fenced", "toast_fenced_writes_total", "counter"},
         {"nondeterminism", "toast_nondeterminism_total", "counter"},
+        {"assisted", "toast_tasks_assisted_total", "counter"},
+        {"resets", "toast_job_resets_total", "counter"},
         {"run", "toast_jobs_claimable", "gauge"},
         {"leases", "toast_tasks_held", "gauge"},
         {"workers", "toast_workers", "gauge"},

@@ -161,6 +161,9 @@ def test_clocks():
         clocks(toast_server=-86400, toast_worker=86400)
         jobs += [(n, faults.submit(service, *faults.request(n))) for n in numbers[4:6]]
         finish(service, jobs, expected)
+        metrics = service.request("GET", "/metrics")[2].decode()
+        age = [float(line.split()[1]) for line in metrics.split("\n") if line.startswith("toast_job_queue_age_seconds")]
+        assert age and age[0] < 120, age
         created = int(service.redis_cli("HGET", "{t}:j:" + jobs[0][1], "created"))
         assert abs(created / 1000 - time.time()) < 120, "times of jobs are Redis' own"
         for at, offset in ((6, 3600), (8, 0)):
