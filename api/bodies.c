@@ -101,6 +101,30 @@ char *api_devices_json(void)
     return finish(json_pack("{s:o}", "devices", list));
 }
 
+/* for every device of the catalogue a host, and four of them: what a first request may look like */
+char *api_presets_json(void)
+{
+    uint32_t count;
+    const struct cost_device *d = cost_devices(&count);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        for (int hosts = 1; hosts <= 4; hosts += 3) {
+            char name[100], text[160];
+            int inside = (int)d[i].devices_per_host, across = hosts;
+            snprintf(name, sizeof name, "%.60s-x%d", d[i].name, hosts * inside);
+            snprintf(text, sizeof text, "%d %s of %d %.60s", hosts, hosts > 1 ? "hosts" : "host", inside, d[i].name);
+            if (hosts == 1 && inside >= 4) { /* two axes to choose between */
+                across = inside / 2;
+                inside = 2;
+            }
+            json_array_append_new(
+                list, json_pack("{s:s, s:s, s:{s:s, s:{s:[{s:s, s:i}, {s:s, s:i}], s:i}}}", "name", name, "description", text, "request",
+                                "device", d[i].name, "mesh", "axes", "name", "data", "size", across, "name", "model", "size", inside,
+                                "devices_per_host", (int)d[i].devices_per_host));
+        }
+    return finish(json_pack("{s:o}", "presets", list));
+}
+
 char *api_limits_json(void)
 {
     return finish(json_pack("{s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "module_bytes", (json_int_t)512 << 20, "json_bytes",

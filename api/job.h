@@ -69,6 +69,7 @@ char *api_error_json(const struct error *e);
 enum error_code api_key_parse(const char *json, size_t size, char **key, struct error *e) BASE_CHECKED;
 /* /v1/devices and /v1/limits bodies (owned text) */
 char *api_devices_json(void);
+char *api_presets_json(void);
 char *api_limits_json(void);
 
 /* plan.json -> plan: replays pins, decisions, factors; must reach `hash` when it has one. For `lower`, `price`, `prove`.

@@ -1,6 +1,7 @@
 #include "api/request.h"
 
 #include "api/json.h"
+#include "api/profile_read.h"
 #include "base/hash.h"
 
 #include <ctype.h>
@@ -115,7 +116,26 @@ static enum error_code decode_mesh(struct mesh *m, struct json_at v, struct erro
     return ERROR_OK;
 }
 
-static const char *const rate_names[COST_RATES] = {"f64", "f32", "tf32", "bf16", "f16", "f8", "i8"};
+/* a name, to be looked up by whoever has profiles, or the profile itself */
+static enum error_code decode_profile(struct api_request *r, struct json_at v, struct error *e)
+{
+    char name[API_PROFILE_NAME_SIZE];
+    long long version;
+    if (json_is_object(v.value)) {
+        struct api_profile *p;
+        TRY(profile_read(v, r->arena, &p, e));
+        r->profile = p;
+        return ERROR_OK;
+    }
+    const char *ref = NULL;
+    TRY(json_text(v, sizeof r->profile_ref - 1, &ref, e));
+    if (!ref)
+        return ERROR_OK;
+    if (!api_profile_ref_parse(ref, name, &version))
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a profile's name, name@version, or a profile is needed");
+    snprintf(r->profile_ref, sizeof r->profile_ref, "%s", ref);
+    return ERROR_OK;
+}
 
 static enum error_code decode_device(struct api_request *r, struct json_at v, struct error *e)
 {
@@ -123,17 +143,14 @@ static enum error_code decode_device(struct api_request *r, struct json_at v, st
     if (json_is_object(v.value)) {
         static const char *const known[] = {"base", "memory_bytes", "memory_bytes_per_s", "flops", "profile", NULL};
         TRY(json_only(&v, known, e));
-        if (json_member(&v, "profile").value)
-            return not_built(json_member(&v, "profile"), "a device profile", e);
+        TRY(decode_profile(r, json_member(&v, "profile"), e));
         TRY(json_int(json_member(&v, "memory_bytes"), 1, INT64_MAX / 4, &r->overrides.memory_bytes, e));
         TRY(json_number(json_member(&v, "memory_bytes_per_s"), 1, 1e18, &r->overrides.memory_bytes_per_s, e));
         struct json_at flops = json_member(&v, "flops");
         if (flops.value) {
-            const char *known_rates[COST_RATES + 1] = {0};
-            memcpy(known_rates, rate_names, sizeof rate_names);
-            TRY(json_only(&flops, known_rates, e));
+            TRY(json_only(&flops, api_rate_names, e));
             for (int i = 0; i < COST_RATES; i++)
-                TRY(json_number(json_member(&flops, rate_names[i]), 1, 1e21, &r->overrides.rate_flops[i], e));
+                TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21, &r->overrides.rate_flops[i], e));
         }
         name_at = json_member(&v, "base");
     }

@@ -32,6 +32,8 @@ struct api_request {
     struct mesh mesh;
     char device[64];
     struct api_overrides overrides;
+    char profile_ref[80];          /* "name" or "name@version" that someone must still look up (api/profile.h); "" otherwise */
+    const struct api_profile *profile;       /* NULL: none; in arena */
     int64_t memory_limit_bytes;    /* 0: the device's, less 10 % */
     enum api_planner planner;
     struct api_constraint *constraints;      uint32_t constraint_count;

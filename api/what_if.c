@@ -50,14 +50,25 @@ const char *api_what_if_forward(const struct api_what_if *w, const char **plan, 
     return w->forward;
 }
 
-static char *text_to_forward(const json_t *request)
+static const char *const plan_brings[] = {"mesh", "constraints", "planner", NULL};
+
+static char *text_to_forward(const json_t *request, bool plan)
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)request); /* members are shared */
     json_object_del(copy, "module");
-    json_object_del(copy, "plan");
+    for (int i = 0; plan && plan_brings[i]; i++)
+        json_object_del(copy, plan_brings[i]);
     char *text = json_compact(copy);
     json_decref(copy);
     return text;
+}
+
+/* the plan's device, with the profile that it was made with */
+static json_t *plan_device(const struct api_what_if *w, const json_t *plan)
+{
+    const char *profile = json_string_value(json_object_get(json_object_get(plan, "machine"), "profile"));
+    return profile ? json_pack("{s:s, s:s}", "base", api_plan_device(w->plan), "profile", profile)
+                   : json_string(api_plan_device(w->plan));
 }
 
 /* What the plan says and the request may not contradict (mesh, pins) or need not repeat (module, device, limit). The plan has
@@ -65,18 +76,17 @@ static char *text_to_forward(const json_t *request)
 static enum error_code merge_plan(struct api_what_if *w, json_t *request, const json_t *plan, bool has_module, struct error *e)
 {
     struct json_at root = {request, ""};
-    static const char *const brought[] = {"mesh", "constraints", "planner", NULL};
-    for (int i = 0; brought[i]; i++)
-        if (json_object_get(request, brought[i]))
-            return json_refuse_to(e, json_member(&root, brought[i]), ERROR_INVALID_REQUEST, "the plan brings its own %s",
-                                  brought[i]);
+    for (int i = 0; plan_brings[i]; i++)
+        if (json_object_get(request, plan_brings[i]))
+            return json_refuse_to(e, json_member(&root, plan_brings[i]), ERROR_INVALID_REQUEST, "the plan brings its own %s",
+                                  plan_brings[i]);
     json_object_set(request, "mesh", json_object_get(plan, "mesh"));
     if (json_object_get(plan, "pins"))
         json_object_set(request, "constraints", json_object_get(plan, "pins"));
     if (!json_object_get(request, "module") && !has_module && json_object_get(plan, "module"))
         json_object_set(request, "module", json_object_get(plan, "module"));
     if (!json_object_get(request, "device") && api_plan_device(w->plan)[0])
-        json_object_set_new(request, "device", json_string(api_plan_device(w->plan)));
+        json_object_set_new(request, "device", plan_device(w, plan));
     if (!json_object_get(request, "memory_limit_bytes") && api_plan_memory_limit(w->plan) > 0)
         json_object_set_new(request, "memory_limit_bytes", json_integer(api_plan_memory_limit(w->plan)));
     return ERROR_OK;
@@ -131,11 +141,11 @@ static enum error_code read(struct api_what_if *w, json_t *request, const char *
             return json_refuse_to(e, json_member(&root, "baseline"), ERROR_INVALID_REQUEST, "one of plan and baseline, not both");
         snprintf(w->baseline, sizeof w->baseline, "%s", baseline);
     }
-    w->forward = text_to_forward(request);
     TRY(take_plan(w, request, &plan, plan_text, plan_size, e));
     enum error_code code = plan ? merge_plan(w, request, plan, module || module_optional, e) : ERROR_OK;
     json_decref(plan);
     TRY(code);
+    w->forward = text_to_forward(request, w->plan != NULL);
     json_object_del(request, "baseline");
     json_object_del(request, "report");
     char *text = json_compact(request);

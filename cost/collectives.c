@@ -1,8 +1,8 @@
 /* Alpha-beta prices of collectives: p devices, n bytes, latency a and bandwidth B of a link (per direction)
  *
  *                   ring                      bidirectional ring        recursive             tree
- *   all_gather      (p-1) a + (p-1)/p n/B     p/2 a + (p-1)/p n/2B      L a + (p-1)/p n/B     L a + (p-1)/p n/B
- *   reduce_scatter  as all_gather             as all_gather             as all_gather         as all_gather
+ *   all_gather      (p-1) a + (p-1)/p n/B     p/2 a + (p-1)/p n/2B      L a + (p-1)/p n/B     L a + (p-1)/p
+ * n/B reduce_scatter  as all_gather             as all_gather             as all_gather         as all_gather
  *   all_reduce      twice that                twice that                twice that            2 L a + 2 n/B
  *   all_to_all      (p-1) a + (p-1)/2 n/B     p/2 a + p/8 n/B           L a + L/2 n/B         -
  *   permute         a + n/B (direct)
@@ -13,9 +13,12 @@
  * switches in a host ring, recursive and pairwise, switches between hosts ring, tree and pairwise. Groups
  * that are no power of two are charged ceil(log2 p) rounds, which keeps every row monotone in p. A group over
  * several axes is flat (one ring or tree at its slowest link) or hierarchical: one axis after another, so
- * that the slowest link carries the smallest piece. */
+ * that the slowest link carries the smallest piece. A group whose size and kind the machine's tables have is
+ * priced from them instead (measured.c). */
 #include "cost/machine.h"
 #include "spmd/local.h"
+
+#include <string.h>
 
 struct group {
     int64_t devices;
@@ -87,10 +90,15 @@ static struct offer price_exchange(const struct group *g, double n)
     return best;
 }
 
-static struct offer price_group(const struct group *g, uint8_t kind, double n)
+static struct offer price_group(const struct cost_machine *machine, const struct group *g, uint8_t kind,
+                                double n)
 {
+    double measured_ps;
     if (g->devices < 2)
         return (struct offer){0, "none"};
+    if (machine->table_count &&
+        cost_measured_price(machine, kind, g->devices, g->spans_hosts, n, &measured_ps))
+        return (struct offer){measured_ps, "measured"};
     switch ((enum spmd_step_kind)kind) {
     case SPMD_ALL_GATHER:
         return price_gather(g, n, 1, false);
@@ -135,20 +143,21 @@ static struct group flat_group(const struct group *groups, uint32_t count)
 
 /* Groups are sorted fastest first. A scatter goes down the list with ever smaller pieces, a gather comes back
  * up. */
-static double price_hierarchy(const struct group *groups, uint32_t count, uint8_t kind, double n)
+static double price_hierarchy(const struct cost_machine *machine, const struct group *groups, uint32_t count,
+                              uint8_t kind, double n)
 {
     double ps = 0;
     for (uint32_t i = 0; i < count; i++) {
         bool last = i + 1 == count;
         if (kind == SPMD_ALL_TO_ALL) {
-            ps += price_group(&groups[i], kind, n).ps;
+            ps += price_group(machine, &groups[i], kind, n).ps;
             continue;
         }
         if (kind == SPMD_ALL_REDUCE && !last)
-            ps += price_group(&groups[i], SPMD_REDUCE_SCATTER, n).ps +
-                  price_group(&groups[i], SPMD_ALL_GATHER, n).ps;
+            ps += price_group(machine, &groups[i], SPMD_REDUCE_SCATTER, n).ps +
+                  price_group(machine, &groups[i], SPMD_ALL_GATHER, n).ps;
         else
-            ps += price_group(&groups[i], kind, n).ps;
+            ps += price_group(machine, &groups[i], kind, n).ps;
         n /= (double)groups[i].devices;
     }
     return ps;
@@ -173,12 +182,13 @@ struct cost_collective cost_collective_price(const struct cost_machine *machine,
         return (struct cost_collective){0, "none"};
     struct offer best;
     if (count == 1) {
-        best = price_group(&groups[0], kind, (double)bytes);
+        best = price_group(machine, &groups[0], kind, (double)bytes);
     } else {
         struct group flat = flat_group(groups, count);
-        best = price_group(&flat, kind, (double)bytes);
-        if (kind != SPMD_PERMUTE)
-            consider(&best, price_hierarchy(groups, count, kind, (double)bytes), "hierarchical");
+        best = price_group(machine, &flat, kind, (double)bytes);
+        /* what was measured for the whole group is what the library chooses by itself */
+        if (kind != SPMD_PERMUTE && strcmp(best.name, "measured") != 0)
+            consider(&best, price_hierarchy(machine, groups, count, kind, (double)bytes), "hierarchical");
     }
     /* 2^62 ps is 53 days: more than that says only 'far too long' */
     int64_t ps = best.ps < 4e18 ? (int64_t)(best.ps + 0.5) : INT64_C(4000000000000000000);

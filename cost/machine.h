@@ -35,10 +35,26 @@ struct cost_link {
     uint8_t spans_hosts;
 };
 
+/* Measured times of one kind of collective over groups of one size, by bytes as cost_collective_price counts them (for all_gather
+ * and all_reduce that is nccl-tests' size). Bytes ascend strictly, times do not fall. */
+struct cost_point {
+    int64_t bytes, time_ps;
+};
+struct cost_table {
+    uint8_t kind;                      /* enum spmd_step_kind */
+    int8_t spans_hosts;                /* 0 groups within a host, 1 across hosts, -1 either */
+    int64_t devices;                   /* of a group */
+    const struct cost_point *points;
+    uint32_t count;                    /* 1 or more */
+};
+
 struct cost_machine {
     struct cost_device device;         /* with overrides applied */
     struct cost_link links[MESH_MAX_AXES];
     int64_t memory_limit_bytes;        /* the request's, else the device's less 10 % */
+    const struct cost_table *tables;   /* borrowed; what was measured wins over the closed forms */
+    uint32_t table_count;
+    const char *profile;               /* where they come from, "name@version"; NULL: nowhere. Borrowed. */
     double overlap;                    /* share of a collective's time that compute hides; 0 by default */
     double fusion_weight;              /* 1; 0 reproduces the paper's 'matrix multiplications only' */
 };
@@ -57,6 +73,11 @@ void cost_axis_order(const struct cost_machine *machine, const struct mesh *m, u
 /* Price of one collective over a group. The cheapest algorithm that the topology allows, named. Monotone in bytes and
  * devices. bytes = result bytes per device for all_gather, operand bytes for all_reduce, reduce_scatter, all_to_all,
  * permute. Other kinds, and groups of one device, cost nothing ("none"). */
+/* From tables: between two points linearly, below the first one its time, above the last one in proportion to the bytes. false:
+ * this kind and size of group was not measured. */
+bool cost_measured_price(const struct cost_machine *machine, uint8_t kind, int64_t devices, bool spans_hosts, double bytes,
+                         double *ps);
+
 struct cost_collective { int64_t time_ps; const char *algorithm; };
 struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m, uint8_t kind /* enum spmd_step_kind */,
                                              const uint8_t *axes, uint32_t axis_count, int64_t bytes);

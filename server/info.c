@@ -121,6 +121,11 @@ void handle_devices(struct exchange *x)
     reply_text(x, api_devices_json());
 }
 
+void handle_presets(struct exchange *x)
+{
+    reply_text(x, api_presets_json());
+}
+
 void handle_limits(struct exchange *x)
 {
     reply_text(x, api_limits_json());

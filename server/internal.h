@@ -187,6 +187,13 @@ enum error_code multipart_parse(const char *body, size_t size, const char *bound
 /* the boundary of a Content-Type (owned); NULL: none or not valid */
 char *multipart_boundary(const char *content_type);
 
+/* ---- profiles.c ---- */
+/* *out (owned): json with the profile that r (decoded from it) names put inline; NULL when it names none. ERROR_INVALID_REQUEST:
+ * the tenant has no such profile. */
+struct api_request;
+enum error_code profile_resolve(struct exchange *x, const struct api_request *r, const char *json, size_t size, char **out,
+                                struct error *e) BASE_CHECKED;
+
 /* ---- events.c ---- */
 /* WAIT_BEGUN: the client prefers to wait for the job's end; the exchange is suspended and again(x) answers
  * it. WAIT_OVER: the job has ended meanwhile: look again. WAIT_NONE: answer now. */

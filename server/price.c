@@ -87,18 +87,36 @@ static enum error_code take_body(struct exchange *x, struct api_what_if **w, cha
 static enum error_code find_module(struct exchange *x, const struct api_request *r,
                                    char module[STORE_DIGEST_SIZE], struct error *e)
 {
-    int fd;
-    size_t size;
     if (module[0])
         return ERROR_OK;
     if (r->module_inline)
         return body_store_module(x->server, r->module_inline, r->module_inline_size, module, e);
     snprintf(module, STORE_DIGEST_SIZE, "%s", r->module_digest);
-    if (store_open(x->server->store, module, &fd, &size, NULL) != ERROR_OK)
+    if (store_keep(x->server->store, module, NULL) != ERROR_OK)
         return error_set_pointer(
             e, ERROR_INVALID_REQUEST, "/module",
             "there is no module sha256:%s; PUT it to /v1/modules first, or send it with the request", module);
-    close(fd);
+    return ERROR_OK;
+}
+
+/* the same request with the profile that it names in it */
+static enum error_code resolve(struct exchange *x, struct api_what_if **w, const char *module,
+                               struct error *e)
+{
+    const char *plan;
+    char *json;
+    size_t plan_size;
+    struct api_what_if *bound = NULL;
+    const char *forward = api_what_if_forward(*w, &plan, &plan_size);
+    enum error_code code = profile_resolve(x, api_what_if_request(*w), forward, strlen(forward), &json, e);
+    if (code != ERROR_OK || !json)
+        return code;
+    code = api_what_if_parse(json, strlen(json), plan, plan_size, module, false, &bound, e);
+    free(json);
+    if (code != ERROR_OK)
+        return code;
+    api_what_if_destroy(*w);
+    *w = bound;
     return ERROR_OK;
 }
 
@@ -122,6 +140,8 @@ void handle_price(struct exchange *x)
     enum error_code code = take_body(x, &w, module, &e);
     if (code == ERROR_OK)
         code = find_module(x, api_what_if_request(w), module, &e);
+    if (code == ERROR_OK)
+        code = resolve(x, &w, module, &e);
     if (code == ERROR_OK)
         code = what_if_begin(x, w, module, what_if_reply, &e);
     api_what_if_destroy(w);

@@ -24,6 +24,17 @@ static enum error_code take_json(struct exchange *x, const char *json, size_t si
     enum error_code code = api_request_parse(json, size, module, false, &s->request, e);
     if (code != ERROR_OK)
         return code;
+    char *bound;
+    code = profile_resolve(x, s->request, json, size, &bound, e);
+    if (bound) { /* once more, with the profile that it names in it */
+        api_request_destroy(s->request);
+        s->request = NULL;
+        code = take_json(x, bound, strlen(bound), module, s, e);
+        free(bound);
+        return code;
+    }
+    if (code != ERROR_OK)
+        return code;
     if (s->request->dry_run)
         return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/dry_run",
                                  "dry_run is not available in this build");

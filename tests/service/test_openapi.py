@@ -128,7 +128,7 @@ def test_replies():
         def go(*arguments, **named):
             return exchange(service, *arguments, **named)
 
-        for path in ("/livez", "/readyz", "/metrics", "/openapi.json", "/v1/devices", "/v1/limits"):
+        for path in ("/livez", "/readyz", "/metrics", "/openapi.json", "/v1/devices", "/v1/presets", "/v1/limits"):
             assert go(path, "GET", path)[0] == 200
         assert go("/openapi.json", "GET", "/openapi.json")[1] == SPEC
         status, stored = go("/v1/modules", "POST", "/v1/modules", model)
@@ -171,6 +171,14 @@ def test_replies():
         assert (status, second["state"]) == (200, "succeeded")
         assert go("/v1/compare", "GET", f"/v1/compare?jobs={job['id']},{second['id']}")[0] == 200
         assert go("/v1/compare", "GET", "/v1/compare?jobs=x")[0] == 400
+        measured = {"collectives": [{"kind": "all_reduce", "devices": 2, "points": [[1024, 10.5], [4096, 12]]}]}
+        assert go("/v1/profiles/{name}", "PUT", "/v1/profiles/pod", json.dumps(measured), kind)[0] == 201
+        assert go("/v1/profiles/{name}", "PUT", "/v1/profiles/pod", json.dumps(measured), kind)[0] == 200
+        assert go("/v1/profiles/{name}", "PUT", "/v1/profiles/pod", "[]", kind)[0] == 422
+        assert go("/v1/profiles/{name}", "GET", "/v1/profiles/pod")[1]["profile"] == measured
+        assert go("/v1/profiles/{name}", "GET", "/v1/profiles/pod", None, {"If-None-Match": '"v1"'})[0] == 304
+        assert go("/v1/profiles/{name}", "GET", "/v1/profiles/nobody")[0] == 404
+        assert go("/v1/profiles", "GET", "/v1/profiles")[1]["profiles"][0]["name"] == "pod"
         asked = {"module": digest, "mesh": request["mesh"], "device": "a100-40", "baseline": "batch:data"}
         check(SPEC["components"]["schemas"]["PriceRequest"], asked, "request")
         assert go("/v1/price", "POST", "/v1/price", json.dumps(asked), kind)[0] == 200

@@ -1,0 +1,174 @@
+#include "api/profile.h"
+
+#include "api/profile_read.h"
+#include "report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY(x)                                                                                                \
+    do {                                                                                                      \
+        enum error_code code_ = (x);                                                                          \
+        if (code_ != ERROR_OK)                                                                                \
+            return code_;                                                                                     \
+    } while (0)
+
+const char *const api_rate_names[COST_RATES + 1] = {"f64", "f32", "tf32", "bf16", "f16", "f8", "i8", NULL};
+
+bool api_profile_name_valid(const char *name)
+{
+    static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t n = strlen(name);
+    return n > 0 && n < API_PROFILE_NAME_SIZE && name[0] != '.' && strspn(name, known) == n;
+}
+
+bool api_profile_ref_parse(const char *ref, char name[API_PROFILE_NAME_SIZE], long long *version)
+{
+    size_t n = strcspn(ref, "@");
+    *version = 0;
+    if (n >= API_PROFILE_NAME_SIZE)
+        return false;
+    memcpy(name, ref, n);
+    name[n] = 0;
+    if (ref[n]) {
+        char *end;
+        if (ref[n + 1] < '1' || ref[n + 1] > '9' || strlen(ref + n + 1) > 9)
+            return false;
+        *version = strtoll(ref + n + 1, &end, 10);
+        if (*end)
+            return false;
+    }
+    return api_profile_name_valid(name);
+}
+
+/* [bytes, microseconds]; times that fall with more bytes are noise: the largest so far stands */
+static enum error_code read_points(struct json_at v, struct arena *arena, struct cost_table *t, struct error *e)
+{
+    size_t count, two;
+    TRY(json_list(v, API_PROFILE_MAX_POINTS, &count, e));
+    if (count == 0)
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "points are needed: [[bytes, microseconds], ..]");
+    struct cost_point *points = arena_alloc(arena, count * sizeof *points);
+    for (size_t i = 0; i < count; i++) {
+        struct json_at item = json_item(&v, i);
+        int64_t bytes = 0;
+        double us = 0;
+        TRY(json_list(item, 2, &two, e));
+        if (two != 2)
+            return json_refuse_to(e, item, ERROR_INVALID_REQUEST, "a point is [bytes, microseconds]");
+        TRY(json_int(json_item(&item, 0), 1, INT64_C(1) << 50, &bytes, e));
+        TRY(json_number(json_item(&item, 1), 1e-3, 1e10, &us, e));
+        if (i && bytes <= points[i - 1].bytes)
+            return json_refuse_to(e, item, ERROR_INVALID_REQUEST, "points must be sorted by bytes");
+        points[i] = (struct cost_point){bytes, (int64_t)(us * 1e6 + 0.5)};
+        if (i && points[i].time_ps < points[i - 1].time_ps)
+            points[i].time_ps = points[i - 1].time_ps;
+    }
+    t->points = points;
+    t->count = (uint32_t)count;
+    return ERROR_OK;
+}
+
+static enum error_code read_table(struct json_at v, struct arena *arena, struct cost_table *t, struct error *e)
+{
+    static const char *const known[] = {"kind", "devices", "between_hosts", "points", NULL};
+    static const uint8_t kinds[] = {SPMD_ALL_GATHER, SPMD_ALL_REDUCE, SPMD_REDUCE_SCATTER, SPMD_ALL_TO_ALL, SPMD_PERMUTE};
+    const char *kind = NULL;
+    bool found = false, between = false;
+    TRY(json_only(&v, known, e));
+    TRY(json_text(json_member(&v, "kind"), 40, &kind, e));
+    for (size_t k = 0; kind && k < sizeof kinds; k++)
+        if (strcmp(kind, report_kind_name(kinds[k])) == 0) {
+            t->kind = kinds[k];
+            found = true;
+        }
+    if (!found)
+        return json_refuse_to(e, json_member(&v, "kind"), ERROR_INVALID_REQUEST,
+                              "kinds are all_gather, all_reduce, reduce_scatter, all_to_all, collective_permute");
+    t->devices = 0;
+    TRY(json_int(json_member(&v, "devices"), 2, MESH_MAX_DEVICES, &t->devices, e));
+    if (!t->devices)
+        return json_refuse_to(e, json_member(&v, "devices"), ERROR_INVALID_REQUEST, "the number of devices in a group is needed");
+    TRY(json_bool(json_member(&v, "between_hosts"), &between, e));
+    t->spans_hosts = json_member(&v, "between_hosts").value ? (int8_t)between : -1;
+    return read_points(json_member(&v, "points"), arena, t, e);
+}
+
+enum error_code profile_read(struct json_at v, struct arena *arena, struct api_profile **out, struct error *e)
+{
+    static const char *const known[] = {"name", "version", "description", "flops", "memory_bytes_per_s", "collectives", NULL};
+    struct api_profile *p = arena_alloc(arena, sizeof *p);
+    const char *name = NULL, *description = NULL;
+    size_t count;
+    TRY(json_only(&v, known, e));
+    TRY(json_text(json_member(&v, "name"), sizeof p->name - 1, &name, e));
+    if (name && !api_profile_name_valid(name))
+        return json_refuse_to(e, json_member(&v, "name"), ERROR_INVALID_REQUEST,
+                              "a profile's name is made of letters, digits, '.', '_' and '-'");
+    snprintf(p->name, sizeof p->name, "%s", name ? name : "");
+    TRY(json_int(json_member(&v, "version"), 1, INT32_MAX, &p->version, e));
+    if (p->name[0] && p->version)
+        snprintf(p->ref, sizeof p->ref, "%s@%lld", p->name, (long long)p->version);
+    else
+        snprintf(p->ref, sizeof p->ref, "%s", p->name);
+    TRY(json_text(json_member(&v, "description"), 1000, &description, e));
+    TRY(json_number(json_member(&v, "memory_bytes_per_s"), 1, 1e18, &p->memory_bytes_per_s, e));
+    struct json_at flops = json_member(&v, "flops"), tables = json_member(&v, "collectives");
+    if (flops.value) {
+        TRY(json_only(&flops, api_rate_names, e));
+        for (int i = 0; i < COST_RATES; i++)
+            TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21, &p->rate_flops[i], e));
+    }
+    TRY(json_list(tables, API_PROFILE_MAX_TABLES, &count, e));
+    p->tables = arena_alloc(arena, (count + 1) * sizeof *p->tables);
+    for (; p->table_count < count; p->table_count++) {
+        struct cost_table *t = &p->tables[p->table_count];
+        struct json_at item = json_item(&tables, p->table_count);
+        TRY(read_table(item, arena, t, e));
+        for (uint32_t k = 0; k < p->table_count; k++)
+            if (p->tables[k].kind == t->kind && p->tables[k].devices == t->devices && p->tables[k].spans_hosts == t->spans_hosts)
+                return json_refuse_to(e, item, ERROR_INVALID_REQUEST, "this kind and size of group is there twice");
+    }
+    *out = p;
+    return ERROR_OK;
+}
+
+enum error_code api_profile_canonical(const char *json, size_t size, char **out, struct error *e)
+{
+    json_t *value = NULL;
+    struct api_profile *p;
+    if (size > API_PROFILE_MAX_BYTES)
+        return error_set(e, ERROR_TOO_LARGE, "a profile may have at most %d bytes", API_PROFILE_MAX_BYTES);
+    TRY(json_parse(json, size, API_MAX_JSON_KEYS, &value, e));
+    struct arena *arena = arena_create();
+    enum error_code code = profile_read((struct json_at){value, ""}, arena, &p, e);
+    arena_destroy(arena);
+    if (code == ERROR_OK) {
+        json_object_del(value, "name");
+        json_object_del(value, "version");
+        *out = json_compact(value);
+    }
+    json_decref(value);
+    return code;
+}
+
+char *api_profile_named(const char *canonical, const char *name, long long version)
+{
+    json_t *value = json_loads(canonical, 0, NULL);
+    json_object_set_new(value, "name", json_string(name));
+    json_object_set_new(value, "version", json_integer(version));
+    char *text = json_compact(value);
+    json_decref(value);
+    return text;
+}
+
+enum error_code api_request_with_profile(const char *json, size_t size, const char *profile, char **out, struct error *e)
+{
+    json_t *value = NULL;
+    TRY(json_parse(json, size, API_MAX_JSON_KEYS, &value, e));
+    json_object_set_new(json_object_get(value, "device"), "profile", json_loads(profile, 0, NULL));
+    *out = json_compact(value);
+    json_decref(value);
+    return ERROR_OK;
+}
