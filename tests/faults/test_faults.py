@@ -212,6 +212,30 @@ def test_hung_child():
         service.close()
 
 
+def test_lost_blob():
+    """what a running job stands on is gone or damaged: it starts over and gives the same bytes"""
+    request = dict(LONG, budget={"rollouts": 20000}, parallelism=16)
+    expected = {0: faults.reference(T2B, request)}
+    service = harness.Service(workers=1)
+    try:
+        job = faults.submit(service, T2B, request)
+        until("no rollouts", lambda: searching(service, job))
+        for round, damage in enumerate((lambda path: path.unlink(), lambda path: (path.chmod(0o644), path.write_bytes(b"?")))):
+            worker = service.workers.pop()
+            worker.terminate()
+            worker.wait()
+            digest = service.redis_cli("HGET", "{t}:j:" + job, "b:snapshot")
+            assert len(digest) == 64, faults.look(service, job)
+            damage(service.folder / "data" / "blobs" / digest[:2] / digest[2:4] / digest)
+            service.start_worker()
+            until("does not start over", lambda: faults.counters(service).get("resets") == round + 1)
+            until("no rollouts", lambda: searching(service, job))
+        finish(service, [(0, job)], expected)
+        assert service.redis_cli("HGET", "{t}:j:" + job, "attempt") == "3"
+    finally:
+        service.close()
+
+
 def test_drain():
     """a drained worker takes nothing, and takes tasks again when asked to"""
     expected = faults.references([0, 1])
@@ -281,5 +305,5 @@ def test_two_builds():
 
 
 if __name__ == "__main__":
-    harness.main([test_stopped_worker, test_redis_out_of_memory, test_full_disk, test_clocks, test_memory_limit, test_hung_child,
+    harness.main([test_stopped_worker, test_redis_out_of_memory, test_full_disk, test_clocks, test_memory_limit, test_hung_child, test_lost_blob,
                   test_drain, test_two_builds])
