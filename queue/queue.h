@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #define QUEUE_FIRST_KIND "read" /* the first task of every planning job (workers/planner.c) */
+#define QUEUE_PROBLEM_KIND "problem" /* of every contest problem's (workers/problems.c) */
 
 struct queue;
 enum error_code queue_create(const char *redis_address, struct queue **out, struct error *e) BASE_CHECKED;

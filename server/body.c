@@ -14,7 +14,9 @@ static enum error_code sink(void *user, const void *bytes, size_t size, struct e
     for (size_t i = 0; b->decoded + i < 2 && i < size; i++)
         b->first[b->decoded + i] = p[i];
     b->decoded += size;
-    if (b->decoded > LIMIT_MODULE)
+    if (b->kind == BODY_PROBLEM && b->decoded > LIMIT_PROBLEM)
+        return error_set(e, ERROR_TOO_LARGE, "the problem is larger than %zu bytes", LIMIT_PROBLEM);
+    if (b->kind != BODY_PROBLEM && b->decoded > LIMIT_MODULE)
         return error_set(e, ERROR_MODULE_TOO_LARGE, "the module is larger than %d bytes", LIMIT_MODULE);
     return store_writer_add(b->writer, bytes, size, e);
 }
@@ -76,8 +78,9 @@ enum error_code body_begin(struct exchange *x, struct error *e)
             return error_set(e, ERROR_MALFORMED, "this request takes no body");
         break;
     case BODY_MODULE:
+    case BODY_PROBLEM:
     case BODY_BLOB:
-        b->limit = LIMIT_MODULE;
+        b->limit = b->kind == BODY_PROBLEM ? LIMIT_PROBLEM : LIMIT_MODULE;
         if (!length && !chunked)
             return error_set(e, ERROR_LENGTH, "send Content-Length or Transfer-Encoding: chunked");
         code = store_writer_begin(x->server->store, &b->writer, e);
@@ -106,8 +109,8 @@ static enum error_code add_stored(struct exchange *x, const char *bytes, size_t 
         b->looked = true;
         /* a module that begins like gzip is gzip, whether or not the header says so; a blob is what the
          * worker sent */
-        if (x->gzip || (b->kind == BODY_MODULE && (unsigned char)bytes[0] == 0x1f))
-            b->inflater = inflater_create(LIMIT_MODULE, sink, b);
+        if (x->gzip || (b->kind != BODY_BLOB && (unsigned char)bytes[0] == 0x1f))
+            b->inflater = inflater_create(b->kind == BODY_PROBLEM ? LIMIT_PROBLEM : LIMIT_MODULE, sink, b);
     }
     return b->inflater ? inflater_add(b->inflater, bytes, size, e) : sink(b, bytes, size, e);
 }
@@ -166,8 +169,10 @@ enum error_code body_store(struct exchange *x, const char *expected, char digest
         code = error_set(e, ERROR_INVALID_REQUEST, "the body is empty, not gzip");
     if (code == ERROR_OK && b->kind == BODY_MODULE && b->decoded == 0)
         code = error_set(e, ERROR_INVALID_MODULE, "the module is empty");
-    if (code == ERROR_OK && b->kind == BODY_MODULE && b->first[0] == 0x1f && b->first[1] == 0x8b)
-        code = error_set(e, ERROR_INVALID_REQUEST, "the module is gzip inside gzip; compress it once");
+    if (code == ERROR_OK && b->kind == BODY_PROBLEM && b->decoded == 0)
+        code = error_set(e, ERROR_INVALID_REQUEST, "the problem is empty");
+    if (code == ERROR_OK && b->kind != BODY_BLOB && b->first[0] == 0x1f && b->first[1] == 0x8b)
+        code = error_set(e, ERROR_INVALID_REQUEST, "the body is gzip inside gzip; compress it once");
     if (code != ERROR_OK)
         return code;
     struct store_writer *w = b->writer;

@@ -199,6 +199,8 @@ enum wait_result wait_begin(struct exchange *x, const char *id, void (*again)(st
     struct error e;
     bool ended = false;
     int seconds = x->wait_s ? 0 : wanted_wait(request_header(x, "Prefer"));
+    if (!seconds && !x->wait_s)
+        seconds = x->wait_default_s;
     if (seconds == 0)
         return WAIT_NONE;
     snprintf(place.job, sizeof place.job, "%s", id);

@@ -27,11 +27,14 @@ enum {
     JOB_NAME_MAX = 64,
 };
 
+static const size_t LIMIT_PROBLEM = (size_t)2 << 30;
+
 enum body_kind {
     BODY_NONE,   /* a body is refused */
     BODY_MODULE, /* streamed into the store, gunzipped on the way */
     BODY_BLOB,   /* the same without a look at the bytes (workers) */
     BODY_SUBMIT, /* JSON in memory, or multipart/form-data in an unlinked file */
+    BODY_PROBLEM, /* like a module, up to LIMIT_PROBLEM */
     BODY_SMALL   /* in memory, any type: forms, small JSON */
 };
 
@@ -97,6 +100,7 @@ struct exchange {
     bool waiting;   /* suspended; again() follows */
     void (*again)(struct exchange *x);
     char wait_id[QUEUE_ID_SIZE]; /* what it waits for */
+    int wait_default_s; /* what is waited when the client has no preference */
     int wait_s;                  /* of Prefer: wait, once it was applied */
     struct job_showing showing;  /* again */
     bool in_flight;              /* key is in flights */
@@ -167,7 +171,7 @@ bool session_from_elsewhere(
 enum error_code body_begin(struct exchange *x, struct error *e) BASE_CHECKED;
 void body_add(struct exchange *x, const char *bytes, size_t size); /* errors stay in x->body.error */
 void body_release(struct body *b);
-/* BODY_MODULE, BODY_BLOB: ends the stream. expected may be NULL. */
+/* BODY_MODULE, BODY_PROBLEM, BODY_BLOB: ends the stream. expected may be NULL. */
 enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
                            bool *existed, struct error *e) BASE_CHECKED;
 /* bytes (perhaps gzip) -> module in the store. ERROR_INVALID_REQUEST: empty, gzip in gzip. */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum error_code tasks_blob(const struct tasks_task *t, const char *name, struct store_view *out,
                            struct error *e)
@@ -30,4 +31,46 @@ void tasks_result_release(struct tasks_result *r)
     VEC_FREE(&r->outputs);
     free(r->progress);
     *r = (struct tasks_result){0};
+}
+
+/* ---- both kinds of jobs ---- */
+
+struct either {
+    const struct tasks_table *table;
+    void *context;
+};
+
+static enum error_code either_open(const struct tasks_task *t, void **out, struct error *e)
+{
+    struct either *c = mem_zalloc(1, sizeof *c);
+    bool problem = strcmp(queue_field(t->fields, "first"), QUEUE_PROBLEM_KIND) == 0;
+    c->table = problem ? tasks_problems() : tasks_planner();
+    enum error_code code = c->table->open(t, &c->context, e);
+    if (code == ERROR_OK)
+        *out = c;
+    else
+        free(c);
+    return code;
+}
+
+static void either_close(void *user)
+{
+    struct either *c = user;
+    c->table->close(c->context);
+    free(c);
+}
+
+static enum error_code either_run(void *user, const struct tasks_task *t, struct tasks_result *out,
+                                  struct error *e)
+{
+    struct either *c = user;
+    return c->table->run(c->context, t, out, e);
+}
+
+const struct tasks_table *tasks_service(void)
+{
+    static struct tasks_table table = {NULL, either_open, either_close, either_run, NULL};
+    table.build = tasks_planner()->build;
+    table.error_json = tasks_planner()->error_json;
+    return &table;
 }

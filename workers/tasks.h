@@ -66,5 +66,9 @@ void tasks_result_release(struct tasks_result *r);
 
 /* The planner's jobs over api/job.h: read -> analyse -> (rollouts -> merge)* -> emit. */
 const struct tasks_table *tasks_planner(void);
+/* Contest problems over cfn/session.h: problem -> (cfn -> cfn-join)* -> solution. */
+const struct tasks_table *tasks_problems(void);
+/* Both: a job's first step says which. */
+const struct tasks_table *tasks_service(void);
 
 #endif

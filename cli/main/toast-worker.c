@@ -3,5 +3,5 @@
 
 int main(int argc, char **argv)
 {
-    return worker_main(argc, argv, tasks_planner());
+    return worker_main(argc, argv, tasks_service());
 }

@@ -1,0 +1,128 @@
+#include "api/problem.h"
+
+#include "base/memory.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double most_units = 1e9, most_seconds = 86400, most_seed = 9007199254740992.0; /* 2^53 */
+
+void api_problem_request_init(struct api_problem_request *r)
+{
+    *r = (struct api_problem_request){.units = API_PROBLEM_UNITS, .seed = 1};
+}
+
+enum error_code api_problem_request_set(struct api_problem_request *r, const char *name, const char *value,
+                                        struct error *e)
+{
+    char *end;
+    bool seconds = strcmp(name, "seconds") == 0, units = strcmp(name, "units") == 0;
+    double most = seconds ? most_seconds : units ? most_units : most_seed, x = strtod(value, &end);
+    if (*end || !(x >= (units ? 1 : 0) && x <= most) || (!seconds && x != floor(x)) || strspn(value, " \t"))
+        return error_set_pointer(e, ERROR_MALFORMED, name, "%s must be %s from %d to %.0f", name,
+                                 seconds ? "a number" : "a whole number", units ? 1 : 0, most);
+    if (!*value)
+        return ERROR_OK;
+    if (seconds)
+        r->seconds = x;
+    else if (units)
+        r->units = (uint64_t)x;
+    else
+        r->seed = (uint64_t)x;
+    return ERROR_OK;
+}
+
+char *api_problem_request_json(const struct api_problem_request *r)
+{
+    json_t *p = json_pack("{s:I, s:f, s:I}", "seed", (json_int_t)r->seed, "seconds", r->seconds, "units",
+                          (json_int_t)r->units);
+    char *text = json_dumps(p, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(p);
+    BASE_CHECK(text);
+    return text;
+}
+
+enum error_code api_problem_request_parse(const char *json, size_t size, struct api_problem_request *out,
+                                          struct error *e)
+{
+    json_t *p = json_loadb(json, size, 0, NULL);
+    json_int_t units, seed;
+    int status =
+        p ? json_unpack(p, "{s:I, s:F, s:I}", "seed", &seed, "seconds", &out->seconds, "units", &units) : -1;
+    json_decref(p);
+    if (status != 0)
+        return error_set(e, ERROR_INTERNAL, "the request of a problem's job is damaged");
+    out->units = (uint64_t)units;
+    out->seed = (uint64_t)seed;
+    return ERROR_OK;
+}
+
+static double gap_of(const struct cfn_answer *a)
+{
+    double cost = (double)a->verdict.cost, bound = (double)a->bound;
+    return a->status == CFN_STATUS_OPTIMAL ? 0
+           : cost != 0                     ? (cost - bound) / fabs(cost)
+           : cost == bound                 ? 0
+                                           : 1;
+}
+
+/* numbers may pass 64 bits, which JSON allows and jansson does not write */
+char *api_solution_json(const struct cfn_problem *p, const struct cfn_answer *a, uint64_t seed)
+{
+    static const char *const names[] = {"feasible", "optimal", "infeasible"};
+    char number[48];
+    struct text t = {0};
+    text_printf(&t, "{\"status\":\"%s\"", names[a->status]);
+    if (a->status == CFN_STATUS_INFEASIBLE) {
+        text_printf(&t, ",\"violated_time\":%lld,\"least_usage\":%s,\"usage_limit\":%lld}\n",
+                    (long long)a->verdict.violated_time, cfn_format_wide(a->verdict.violated_usage, number),
+                    (long long)p->limit);
+        return t.at;
+    }
+    text_printf(&t, ",\"cost\":%s", cfn_format_wide(a->verdict.cost, number));
+    if (a->has_bound)
+        text_printf(&t, ",\"bound\":%s,\"gap\":%.9f", cfn_format_wide(a->bound, number), gap_of(a));
+    text_printf(&t, ",\"peak_usage\":%s,\"peak_time\":%lld", cfn_format_wide(a->verdict.peak, number),
+                (long long)a->verdict.peak_time);
+    text_printf(&t, ",\"reproducible\":%s,\"units\":%llu,\"seed\":%llu,\"values\":[",
+                a->reproducible ? "true" : "false", (unsigned long long)a->units, (unsigned long long)seed);
+    for (uint32_t i = 0; i < p->node_count; i++)
+        text_printf(&t, i ? ",%d" : "%d", a->values[i]);
+    text_add(&t, "]}\n");
+    return t.at;
+}
+
+char *api_problem_progress_json(const struct cfn_session *s, const char *stage)
+{
+    const struct cfn_worker *w = &s->search.worker[0];
+    char number[48];
+    struct text t = {0};
+    bool searching = !s->over && s->search.m;
+    text_printf(&t, "{\"stage\":\"%s\",\"fraction\":%.4f", stage,
+                s->over     ? 1
+                : searching ? cfn_search_spent(&s->search)
+                            : 0);
+    if (searching && w->has_best)
+        text_printf(&t, ",\"cost\":%lld", (long long)w->best.cost);
+    else if (s->answer.values)
+        text_printf(&t, ",\"cost\":%s", cfn_format_wide(s->answer.verdict.cost, number));
+    if (searching && s->search.bound != INT64_MIN && s->reading == 0)
+        text_printf(&t, ",\"bound\":%lld", (long long)s->search.bound);
+    else if (s->answer.has_bound)
+        text_printf(&t, ",\"bound\":%s", cfn_format_wide(s->answer.bound, number));
+    text_add(&t, "}");
+    return t.at;
+}
+
+void api_error_parse(const char *json, struct error *e)
+{
+    const char *code = "", *message = "", *pointer = "";
+    json_t *p = json_loads(json, 0, NULL);
+    if (!p || json_unpack(p, "{s:s, s?s, s?s}", "code", &code, "message", &message, "pointer", &pointer) != 0)
+        error_set(e, ERROR_INTERNAL, "the job's error is damaged");
+    else
+        error_set_pointer(e, error_code_from_text(code), pointer, "%s", message);
+    json_decref(p);
+}
