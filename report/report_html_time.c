@@ -242,9 +242,13 @@ void report_html_decisions(const struct report *r, struct text *t)
     }
     struct text svg = {0};
     if (b.count == 0) {
-        text_add(t, "<section class=\"card\" id=\"decisions\"><h2>Decisions</h2><p class=\"muted\">None: the "
-                    "module stays as it is, pins "
-                    "apart.</p></section>\n");
+        html_add(t,
+                 "<section class=\"card\" id=\"decisions\"><h2>Decisions</h2><p "
+                 "class=\"muted\">%s</p></section>\n",
+                 r->plan.factor_count
+                     ? "None: the plan is made op by op, of single shardings that the cost-function network "
+                       "chose; they stand in plan.json as factors."
+                     : "None: the module stays as it is, pins apart.");
         return;
     }
     html_bars(&svg, &b);

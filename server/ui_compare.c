@@ -123,6 +123,10 @@ static void write_mesh(struct text *t, const struct side *sides, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct look *list = look_get(sides[i].report, "decisions");
         char worth[32];
+        if (look_count(list) == 0) {
+            text_add(t, "<td class=\"num muted\">none</td>");
+            continue;
+        }
         text_add(t, "<td class=\"decisions\"><ol>");
         for (size_t d = 0; d < look_count(list); d++) {
             double w = look_number(look_get(look_item(list, d), "worth_ps"));

@@ -7,14 +7,15 @@ enum { LANES = 24, ROW = 24, LEFT = 130, TOP = 26, BOTTOM = 24, WIDE = 1200 };
 static const struct {
     const char *kind;
     uint8_t color;
-} kinds[] = {{"read", 7}, {"analyse", 2}, {"rollouts", 0}, {"merge", 1}, {"emit", 4}, {"prove", 5}};
+} kinds[] = {{"read", 7},    {"analyse", 2}, {"rollouts", 0}, {"merge", 1},
+             {"network", 3}, {"emit", 4},    {"prove", 5}};
 
 static uint8_t color_of(const char *kind)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].kind, kind) == 0)
             return kinds[i].color;
-    return 3;
+    return 6;
 }
 
 struct lane {

@@ -24,7 +24,14 @@ static long long in_state(const struct overview *o, const char *state)
 static void write_tiles(struct text *t, const struct overview *o)
 {
     char value[32], note[80], age[32];
-    const struct ui_rate *last = o->rate_count ? &o->rates[o->rate_count - 1] : NULL;
+    struct ui_rate minute = {0}, *last = o->rate_count ? &minute : NULL;
+    size_t samples = 0;
+    for (size_t i = o->rate_count; i-- > 0 && samples < 6; samples++) {
+        minute.jobs_per_min += o->rates[i].jobs_per_min;
+        minute.rollouts_per_min += o->rates[i].rollouts_per_min;
+    }
+    minute.jobs_per_min /= samples ? (double)samples : 1;
+    minute.rollouts_per_min /= samples ? (double)samples : 1;
     long long waiting = in_state(o, "queued"),
               busy = in_state(o, "validating") + in_state(o, "running") + in_state(o, "finalizing");
     ui_duration(queue_number(&o->counters, "queue_age_ms"), age);
@@ -36,7 +43,7 @@ static void write_tiles(struct text *t, const struct overview *o)
              queue_number(&o->counters, "run") ? age : "none");
     ui_tile(t, "Jobs queued", value, note);
     snprintf(value, sizeof value, "%.3g", last ? last->jobs_per_min : 0);
-    ui_tile(t, "Jobs ended a minute", last ? value : "–", "over the last ten seconds");
+    ui_tile(t, "Jobs ended a minute", last ? value : "–", "over the last minute");
     html_format_count(last ? last->rollouts_per_min : 0, value);
     ui_tile(t, "Rollouts a minute", last ? value : "–", "committed, all workers");
     html_count((uint64_t)queue_number(&o->counters, "workers"), value);

@@ -128,7 +128,8 @@ void handle_ui_workers_post(struct exchange *x)
     bool known = false, resume = action && strcmp(action, "resume") == 0;
     enum error_code code = ERROR_OK;
     if (!worker || !action || (!resume && strcmp(action, "drain") != 0)) {
-        code = error_set_pointer(&e, ERROR_MALFORMED, "action", "the form must say worker, and drain or resume");
+        code =
+            error_set_pointer(&e, ERROR_MALFORMED, "action", "the form must say worker, and drain or resume");
     } else {
         struct queue *q = pool_take(x->server);
         code = queue_drain(q, worker, !resume, &known, &e);
