@@ -270,11 +270,13 @@ def test_looks():
                 b.picture(PICTURES / f"{name}-{width}-{'dark' if dark else 'light'}.png")
                 wide = b.run("return document.documentElement.scrollWidth")
                 assert wide <= width, (name, width, wide)
+                if (width == 360) == dark:   # each layout and each palette once
+                    continue
                 b.run(source)
                 found = b.run_async("const done = arguments[0]; document.querySelectorAll('details').forEach(d => d.open = true);"
                                     "axe.run(document, {resultTypes: ['violations']}).then(r => done(r.violations.map("
                                     "v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | '))),"
-                                    "e => done([String(e)]))") if width == 360 or not dark else []
+                                    "e => done([String(e)]))")
                 assert found == [], (name, width, dark, found)
                 b.run("document.querySelectorAll('details').forEach(d => d.open = false)")
     b.errors()
