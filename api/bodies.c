@@ -125,11 +125,17 @@ char *api_presets_json(void)
     return finish(json_pack("{s:o}", "presets", list));
 }
 
-char *api_limits_json(void)
+char *api_limits_json(const struct api_tenant_limits *t)
 {
-    return finish(json_pack("{s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "module_bytes", (json_int_t)512 << 20, "json_bytes",
-                            API_MAX_JSON_BYTES, "mesh_axes", MESH_MAX_AXES, "devices", MESH_MAX_DEVICES, "constraints",
-                            API_MAX_CONSTRAINTS, "header_bytes", 16 << 10, "url_bytes", 8 << 10, "nesting", 256));
+    json_t *limits =
+        json_pack("{s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "module_bytes", (json_int_t)512 << 20, "json_bytes",
+                  API_MAX_JSON_BYTES, "mesh_axes", MESH_MAX_AXES, "devices", MESH_MAX_DEVICES, "constraints",
+                  API_MAX_CONSTRAINTS, "header_bytes", 16 << 10, "url_bytes", 8 << 10, "nesting", 256);
+    json_object_set_new(limits, "tenant_open_jobs", json_integer(t->open_jobs));
+    json_object_set_new(limits, "tenant_submits_per_s", json_integer(t->submits_per_s));
+    json_object_set_new(limits, "tenant_event_streams", json_integer(t->event_streams));
+    json_object_set_new(limits, "tenant_module_bytes", json_integer(t->module_bytes));
+    return finish(limits);
 }
 
 enum error_code api_key_parse(const char *json, size_t size, char **key, struct error *e)

@@ -70,7 +70,11 @@ enum error_code api_key_parse(const char *json, size_t size, char **key, struct 
 /* /v1/devices and /v1/limits bodies (owned text) */
 char *api_devices_json(void);
 char *api_presets_json(void);
-char *api_limits_json(void);
+struct api_tenant_limits {
+    int open_jobs, submits_per_s, event_streams;
+    int64_t module_bytes;
+};
+char *api_limits_json(const struct api_tenant_limits *of_tenant);
 
 /* plan.json -> plan: replays pins, decisions, factors; must reach `hash` when it has one. For `lower`, `price`, `prove`.
  * The file's own mesh is given to the caller through api_plan_peek first. ERROR_INVALID_JSON, ERROR_INVALID_PLAN. */

@@ -315,10 +315,11 @@ static enum error_code decode_rest(struct api_request *r, const struct json_at *
     TRY(decode_choice(json_member(root, "on_deadline"), deadlines, none, &deadline, e));
     r->planner = (enum api_planner)planner;
     r->deadline_fail = deadline == 1;
-    int64_t parallelism = 16, seed = 1, rollouts = 0;
+    int64_t parallelism = 16, seed = 1, rollouts = 0, priority = 0;
     TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4, &r->memory_limit_bytes, e));
     TRY(json_int(json_member(root, "parallelism"), 1, 256, &parallelism, e));
     TRY(json_int(json_member(root, "seed"), 0, INT64_MAX, &seed, e));
+    TRY(json_int(json_member(root, "priority"), 0, 9, &priority, e));
     struct json_at budget = json_member(root, "budget");
     if (budget.value) {
         static const char *const known[] = {"rollouts", "seconds", NULL};
@@ -327,6 +328,7 @@ static enum error_code decode_rest(struct api_request *r, const struct json_at *
         TRY(json_number(json_member(&budget, "seconds"), 0.001, 1e7, &r->seconds, e));
     }
     r->parallelism = (uint32_t)parallelism;
+    r->priority = (int)priority;
     r->seed = (uint64_t)seed;
     r->rollouts = (uint32_t)rollouts;
     TRY(json_number(json_member(root, "deadline_s"), 0.001, 1e7, &r->deadline_s, e));
@@ -354,6 +356,7 @@ static enum error_code decode_rest(struct api_request *r, const struct json_at *
 static void canonicalise(struct api_request *r, json_t *root)
 {
     json_object_del(root, "labels");
+    json_object_del(root, "priority");
     json_object_del(root, "module");
     if (r->module_digest[0]) {
         char text[80];
@@ -371,7 +374,8 @@ static enum error_code decode(struct api_request *r, json_t *value, const char *
     static const char *const known[] = {"module",      "mesh",        "device",       "memory_limit_bytes", "objective",
                                         "planner",     "constraints", "argument_names", "trip_counts",      "budget",
                                         "parallelism", "seed",        "outputs",      "proof",              "on_deadline",
-                                        "deadline_s",  "labels",      "dry_run",      "no_baselines",       NULL};
+                                        "deadline_s",  "labels",      "dry_run",      "no_baselines",       "priority",
+                                        NULL};
     struct json_at root = {value, ""};
     if (json_is_object(value) && json_object_get(value, "constraints_from_plan"))
         return not_built(json_member(&root, "constraints_from_plan"), "constraints_from_plan", e);

@@ -48,8 +48,9 @@ struct api_request {
     bool deadline_fail;            /* on_deadline */
     double deadline_s;             /* 0: none */
     struct arena *arena;           /* owns strings and lists */
+    int priority;                  /* 0 to 9, more is earlier; never part of the digest */
     char *labels;                  /* JSON object text or NULL; in arena; never part of the digest */
-    char *canonical;               /* sorted compact JSON without labels and inline module, with "module": digest when known; in arena */
+    char *canonical;               /* sorted compact JSON without labels, priority and inline module, with "module": digest when known; in arena */
 };
 
 /* Text of a request -> struct (owned). module_digest may be given (hex) for a module sent beside the request: it is

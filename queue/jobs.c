@@ -69,16 +69,18 @@ enum error_code queue_accept(struct queue *q, const struct queue_submission *s, 
     static const struct {
         const char *word;
         enum queue_outcome outcome;
-    } words[] = {{"ok", QUEUE_ACCEPTED},       {"exists", QUEUE_EXISTS},    {"replay", QUEUE_REPLAYED},
-                 {"other", QUEUE_OTHER},       {"gone", QUEUE_GONE},        {"full", QUEUE_FULL},
-                 {"mismatch", QUEUE_MISMATCH}, {"archived", QUEUE_ARCHIVED}};
+    } words[] = {{"ok", QUEUE_ACCEPTED}, {"exists", QUEUE_EXISTS},     {"replay", QUEUE_REPLAYED},
+                 {"other", QUEUE_OTHER}, {"gone", QUEUE_GONE},         {"full", QUEUE_FULL},
+                 {"fast", QUEUE_FAST},   {"mismatch", QUEUE_MISMATCH}, {"archived", QUEUE_ARCHIVED}};
     const char *const texts[] = {s->name, s->key, s->print, s->digest, s->source};
     struct call a = {0};
     redisReply *r = NULL;
     call_add(&a, s->id);
     call_add(&a, s->tenant);
     call_add(&a, s->first_kind);
-    call_add_number(&a, s->open_limit);
+    char limits[32];
+    snprintf(limits, sizeof limits, "%d:%d", s->open_limit, s->submits_per_s);
+    call_add(&a, limits);
     call_add_number(&a, s->deadline_ms);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         call_add(&a, or_empty(texts[i]));
@@ -113,8 +115,10 @@ enum error_code queue_submit(struct queue *q, const struct queue_submission *s, 
         return code;
     *existed = accepted.outcome != QUEUE_ACCEPTED;
     if (accepted.outcome == QUEUE_FULL)
-        return error_set(e, ERROR_CONFLICT, "%d jobs are open already; wait for one to end or cancel one",
+        return error_set(e, ERROR_TOO_MANY, "%d jobs are open already; wait for one to end or cancel one",
                          s->open_limit);
+    if (accepted.outcome == QUEUE_FAST)
+        return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second", s->submits_per_s);
     return ERROR_OK;
 }
 

@@ -79,16 +79,17 @@ local function answer_of(tenant, digest, source, fields)
     return fields
 end
 
--- submit(id, tenant, kind, open_limit, deadline_ms or 0, name, idem, print, digest, source, n, n times field, value,
+-- submit(id, tenant, kind, open_limit:submits_per_s, deadline_ms or 0, name, idem, print, digest, source, n, n times field, value,
 --        field, value of the source ...)
 --   name: chosen by the client, or ''; idem: hash of its Idempotency-Key, or ''; print: what the request is, for both
 --   digest: answer from a finished job with this digest, '' never; source: the archived job whose fields follow
 -- -> {'ok' | 'exists' (this id, this print) | 'replay' (this key, this print), id}
---    {'other' (this id, another print) | 'mismatch' (this key, another print) | 'gone' | 'full', id}
+--    {'other' (this id, another print) | 'mismatch' (this key, another print) | 'gone' | 'full' | 'fast', id}
 --    {'archived', id, blob}: call again with the fields of that blob
 local function submit(keys, args)
     local id, given = args[1], {tenant = args[2], kind = args[3], deadline = tonumber(args[5])}
-    local limit, name, idem, print, digest, source, n = tonumber(args[4]), args[6], args[7], args[8], args[9], args[10],
+    local limit, rate = limits_of(args[4])
+    local name, idem, print, digest, source, n = args[6], args[7], args[8], args[9], args[10],
         tonumber(args[11])
     local key = P .. 'idem:' .. given.tenant .. ':' .. idem
     local before = idem ~= '' and call('GET', key)
@@ -104,6 +105,7 @@ local function submit(keys, args)
     local from, archived, blob = answer_of(given.tenant, digest, source, fields)
     if archived then return {'archived', archived, blob} end
     if not from and limit > 0 and call('SCARD', P .. 'open:' .. given.tenant) >= limit then return {'full', id} end
+    if not submit_allowed(given.tenant, rate) then return {'fast', id} end
     local now = int(now_ms())
     if from then enter_cached(id, from, given, now) else enter_queued(id, given, now) end
     for i = 12, 11 + 2 * n, 2 do call('HSET', P .. 'j:' .. id, args[i], args[i + 1]) end

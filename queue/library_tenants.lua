@@ -1,6 +1,9 @@
 -- Who uses the service: API keys, and whose turn it is. Continues library.lua (same chunk).
 --
 --   {t}:keys        hash: key id -> record (queue/keys.h);  {t}:keysv: number of its changes
+--   {t}:blob:<tenant>  hash: digest of a module that the tenant has -> "size last_use_ms"
+--   {t}:blobs       hash: tenant -> bytes of these
+--   {t}:rate:<tenant>  hash: tokens (thousandths of a submission) and when (ms) they were counted
 --   {t}:r:<tenant>  zset: the tenant's jobs of {t}:run, best first: higher priority, then older
 --   {t}:vt          zset: virtual time -> tenant, of the tenants that have jobs in {t}:run
 --   {t}:vts         hash: tenant -> virtual time, also of those without; field '': the virtual time last served
@@ -155,5 +158,65 @@ local function key_revoke(keys, args)
     return 'ok'
 end
 
+-- ---- what a tenant has and may ----
+
+-- module_add(tenant, digest, size) -> 'new' | 'exists'
+local function module_add(keys, args)
+    local key = P .. 'blob:' .. args[1]
+    local old = call('HGET', key, args[2])
+    call('HSET', key, args[2], args[3] .. ' ' .. int(now_ms()))
+    if old then return 'exists' end
+    call('HINCRBY', P .. 'blobs', args[1], args[3])
+    return 'new'
+end
+
+-- module_use(tenant, digest) -> 'ok' | 'missing'; writes once an hour at most
+local function module_use(keys, args)
+    local key, now = P .. 'blob:' .. args[1], now_ms()
+    local size, used = string.match(call('HGET', key, args[2]) or '', '^(%d+) (%d+)$')
+    if not size then return 'missing' end
+    if now - tonumber(used) > 3600000 then call('HSET', key, args[2], size .. ' ' .. int(now)) end
+    return 'ok'
+end
+
+-- module_drop(tenant, digest) -> 'ok' | 'missing'
+local function module_drop(keys, args)
+    local key = P .. 'blob:' .. args[1]
+    local size = string.match(call('HGET', key, args[2]) or '', '^(%d+) ')
+    if not size then return 'missing' end
+    call('HDEL', key, args[2])
+    if call('HINCRBY', P .. 'blobs', args[1], '-' .. size) == 0 then call('HDEL', P .. 'blobs', args[1]) end
+    return 'ok'
+end
+
+-- module_usage(tenant) -> {bytes, modules}
+local function module_usage(keys, args)
+    return {tonumber(call('HGET', P .. 'blobs', args[1]) or '0'), call('HLEN', P .. 'blob:' .. args[1])}
+end
+
+-- "open jobs:submissions a second" -> both; 0: no limit
+limits_of = function(text)
+    local open, rate = string.match(text, '^(%d+):(%d+)$')
+    return tonumber(open), tonumber(rate)
+end
+
+-- whether the tenant may submit once more now: a bucket of five seconds' worth that fills at `rate` a second
+submit_allowed = function(tenant, rate)
+    if rate <= 0 then return true end
+    local key, now = P .. 'rate:' .. tenant, now_ms()
+    local room = rate * 5000
+    local held = call('HMGET', key, 'tokens', 'at')
+    local tokens = room
+    if held[1] then tokens = math.min(room, tonumber(held[1]) + math.max(0, now - tonumber(held[2])) * rate) end
+    if tokens < 1000 then return false end
+    call('HSET', key, 'tokens', int(tokens - 1000), 'at', int(now))
+    call('PEXPIRE', key, 10000)
+    return true
+end
+
+register('module_add', module_add, {})
+register('module_use', module_use, {'allow-oom'})
+register('module_drop', module_drop, {'allow-oom'})
+register('module_usage', module_usage, {'allow-oom', 'no-writes'})
 register('key_add', key_add, {'allow-oom'})
 register('key_revoke', key_revoke, {'allow-oom'})

@@ -45,7 +45,7 @@ void queue_named_id(const char *tenant, const char *name, char out[QUEUE_ID_SIZE
 struct queue_submission {
     const char *id, *tenant, *first_kind;
     long long deadline_ms;
-    int open_limit;
+    int open_limit, submits_per_s; /* of the tenant; 0: none */
     const struct queue_pair *fields;
     size_t field_count;
     const char *name;   /* chosen by the client; id is then its queue_named_id */
@@ -63,6 +63,7 @@ enum queue_outcome {
     QUEUE_MISMATCH, /* the key was used for another print */
     QUEUE_GONE,     /* the id's job was there and is forgotten */
     QUEUE_FULL,     /* open_limit */
+    QUEUE_FAST,     /* submits_per_s; five seconds' worth may come at once */
     QUEUE_ARCHIVED, /* the answer is in `blob` of job `id`: read it and submit again with it as source */
 };
 struct queue_accepted {
@@ -72,7 +73,7 @@ struct queue_accepted {
 enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
                              struct error *e) BASE_CHECKED;
 /* The same where only that much matters: *existed: a job with this id was there and nothing changed.
- * ERROR_CONFLICT: open_limit reached. */
+ * ERROR_TOO_MANY: open_limit reached; ERROR_TOO_FAST. */
 enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,
                              struct error *e) BASE_CHECKED;
 
@@ -146,8 +147,8 @@ void queue_task_release(struct queue_task *t);
 
 /* waits at most `wait_ms` (<= 1000) for the doorbell */
 enum error_code queue_wait(struct queue *q, int wait_ms, struct error *e) BASE_CHECKED;
-/* last: tenant of the task that this worker did before, or "": it stays with it for a slice of time. *found false:
- * nothing to do for this build */
+/* last: tenant of the task that this worker did before, or "": it stays with it for a slice of time. *found
+ * false: nothing to do for this build */
 enum error_code queue_claim(struct queue *q, const char *token, const char *build, const char *last,
                             struct queue_task *out, bool *found, struct error *e) BASE_CHECKED;
 /* What the tasks of step epoch - 1 left, by index: names are decimal indices. */

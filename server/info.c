@@ -128,5 +128,10 @@ void handle_presets(struct exchange *x)
 
 void handle_limits(struct exchange *x)
 {
-    reply_text(x, api_limits_json());
+    const struct server_limits *l = &x->server->options->limits;
+    struct api_tenant_limits of_tenant = {.open_jobs = l->open_jobs,
+                                          .submits_per_s = l->submits_per_s,
+                                          .event_streams = FOLLOW_STREAMS_PER_TENANT,
+                                          .module_bytes = l->tenant_bytes};
+    reply_text(x, api_limits_json(&of_tenant));
 }

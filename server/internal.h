@@ -23,7 +23,6 @@ enum {
     LIMIT_HEADERS = 16 << 10,
     LIMIT_JSON = 1 << 20,
     LIMIT_MODULE = 512 << 20,
-    LIMIT_OPEN_JOBS = 100,
     JOB_NAME_MAX = 64,
 };
 
@@ -158,6 +157,25 @@ enum error_code auth_check(struct exchange *x, struct error *e) BASE_CHECKED;
 /* the valid key with this text (or with this id and digest); false: none */
 bool auth_find(struct auth *a, const char *text, struct queue_key *out);
 bool auth_find_digest(struct auth *a, const char *id, const unsigned char digest[32], struct queue_key *out);
+
+/* ---- modules.c ---- */
+/* before a module's body: a tenant that has it, or has room. ERROR_QUOTA */
+enum error_code modules_begin(struct exchange *x, struct error *e) BASE_CHECKED;
+
+/* ---- tenant.c: x's tenant has modules of its own, although equal bytes are stored once ---- */
+enum { TENANT_MODULES = 100000 }; /* a reference takes some 130 bytes of Redis */
+/* before a module is taken. ERROR_QUOTA */
+enum error_code tenant_room(struct exchange *x, struct error *e) BASE_CHECKED;
+/* a module that is in the store becomes the tenant's; *existed: it was */
+enum error_code tenant_module_add(struct exchange *x, const char *digest, bool *existed,
+                                  struct error *e) BASE_CHECKED;
+/* tenant_room, body_store_module, tenant_module_add */
+enum error_code tenant_module_store(struct exchange *x, const void *bytes, size_t size,
+                                    char digest[STORE_DIGEST_SIZE], struct error *e) BASE_CHECKED;
+/* ERROR_NOT_FOUND: the tenant does not have it, whoever else may */
+enum error_code tenant_module_use(struct exchange *x, const char *digest, struct error *e) BASE_CHECKED;
+/* the same for a request's member /module: ERROR_INVALID_REQUEST */
+enum error_code tenant_module_named(struct exchange *x, const char *digest, struct error *e) BASE_CHECKED;
 
 /* ---- session.c: browsers ---- */
 enum { SESSION_CSRF_SIZE = 65 };

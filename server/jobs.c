@@ -100,11 +100,11 @@ enum error_code job_retry(struct exchange *x, const char *id, struct error *e)
     char blob[STORE_DIGEST_SIZE];
     struct queue_fields archived = {0};
     struct queue *q = pool_take(x->server);
-    enum error_code code = queue_retry(q, id, LIMIT_OPEN_JOBS, NULL, blob, e);
+    enum error_code code = queue_retry(q, id, x->server->options->limits.open_jobs, NULL, blob, e);
     if (code == ERROR_OK && blob[0]) {
         code = archive_read(x->server->store, blob, &archived, e);
         if (code == ERROR_OK)
-            code = queue_retry(q, id, LIMIT_OPEN_JOBS, &archived, blob, e);
+            code = queue_retry(q, id, x->server->options->limits.open_jobs, &archived, blob, e);
         queue_fields_release(&archived);
     }
     pool_give(x->server, q);

@@ -21,13 +21,18 @@ static void help(FILE *out)
         "  --listen           a numeric address and a port; 0: any port    (TOAST_LISTEN, 127.0.0.1:8080)\n"
         "  --require-keys     let nobody in without a key, even while there is none (TOAST_REQUIRE_KEYS=1)\n"
         "  --insecure-listen  allow an address that other hosts reach although there are no keys\n"
-        "  --ready-file       a file that gets the port's number once the server listens\n\n"
+        "  --ready-file       a file that gets the port's number once the server listens\n"
         "  --archive-after    seconds after a job's end until it leaves Redis for the store (3600)\n"
         "  --keep             seconds after its end that a job is kept (604800)\n"
         "  --keep-dead        the same for a dead one (2592000)\n"
         "  --keep-gone        seconds after that, or after DELETE, that its id answers 410 (2592000)\n"
         "  --blob-grace       seconds that a blob to which nothing refers is kept (3600)\n"
-        "                     These times are kept in Redis and hold for all; who starts last sets them.\n\n"
+        "                     These times are kept in Redis and hold for all; who starts last sets them.\n"
+        "  --open-jobs        jobs of a tenant that have not ended, 0: any number   (TOAST_OPEN_JOBS, 100)\n"
+        "  --submits-per-s    submissions of a tenant, five seconds' worth at once  (TOAST_SUBMITS_PER_S, "
+        "20)\n"
+        "  --tenant-bytes     of the modules that a tenant has                      (TOAST_TENANT_BYTES, 10 "
+        "GiB)\n\n"
         "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
         "who\n"
         "reaches it, and another one is refused.\n"
@@ -52,6 +57,38 @@ static bool take_time(struct queue_times *t, int option, const char *text)
     return true;
 }
 
+/* a whole number from 0; false: it is not one */
+static bool take_limit(struct server_limits *l, int option, const char *text)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (!text[0] || *end || value < 0 || (option != 't' && value > 1000000))
+        return false;
+    if (option == 'o')
+        l->open_jobs = (int)value;
+    else if (option == 'p')
+        l->submits_per_s = (int)value;
+    else
+        l->tenant_bytes = value;
+    return true;
+}
+
+/* limits of the environment; false: one is not a number */
+static bool take_limits(struct server_limits *l)
+{
+    static const struct {
+        const char *name;
+        int option;
+    } all[] = {{"TOAST_OPEN_JOBS", 'o'}, {"TOAST_SUBMITS_PER_S", 'p'}, {"TOAST_TENANT_BYTES", 't'}};
+    bool good = true;
+    *l = (struct server_limits){.open_jobs = 100, .submits_per_s = 20, .tenant_bytes = 10LL << 30};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *text = getenv(all[i].name);
+        good &= !text || !*text || take_limit(l, all[i].option, text);
+    }
+    return good;
+}
+
 int server_main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--what-if") == 0) /* a child of the server itself */
@@ -64,19 +101,16 @@ int server_main(int argc, char **argv)
                                .listen = where ? where : "127.0.0.1:8080",
                                .worker_token = token && *token ? token : NULL,
                                .require_keys = required && strcmp(required, "1") == 0};
-    static const struct option options[] = {{"redis", 1, NULL, 'r'},
-                                            {"store", 1, NULL, 's'},
-                                            {"listen", 1, NULL, 'l'},
-                                            {"insecure-listen", 0, NULL, 'i'},
-                                            {"require-keys", 0, NULL, 'k'},
-                                            {"ready-file", 1, NULL, 'f'},
-                                            {"archive-after", 1, NULL, 'A'},
-                                            {"keep", 1, NULL, 'K'},
-                                            {"keep-dead", 1, NULL, 'D'},
-                                            {"keep-gone", 1, NULL, 'G'},
-                                            {"blob-grace", 1, NULL, 'B'},
-                                            {"help", 0, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"redis", 1, NULL, 'r'},         {"store", 1, NULL, 's'},
+        {"listen", 1, NULL, 'l'},        {"insecure-listen", 0, NULL, 'i'},
+        {"require-keys", 0, NULL, 'k'},  {"ready-file", 1, NULL, 'f'},
+        {"archive-after", 1, NULL, 'A'}, {"keep", 1, NULL, 'K'},
+        {"keep-dead", 1, NULL, 'D'},     {"keep-gone", 1, NULL, 'G'},
+        {"blob-grace", 1, NULL, 'B'},    {"open-jobs", 1, NULL, 'o'},
+        {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},
+        {"help", 0, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    bool bad = !take_limits(&o.limits);
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
         case 'r':
@@ -107,6 +141,11 @@ int server_main(int argc, char **argv)
                 return 2;
             }
             break;
+        case 'o':
+        case 'p':
+        case 't':
+            bad |= !take_limit(&o.limits, c, optarg);
+            break;
         case 'h':
             help(stdout);
             return 0;
@@ -114,7 +153,7 @@ int server_main(int argc, char **argv)
             help(stderr);
             return 2;
         }
-    if (optind < argc) {
+    if (optind < argc || bad) {
         help(stderr);
         return 2;
     }

@@ -2,6 +2,8 @@
  * job's error. */
 #include "server/internal.h"
 
+#include "queue/tenants.h"
+
 /* "sha256:<hex>" or "<hex>"; NULL: neither */
 static const char *digest_of(const char *name)
 {
@@ -19,6 +21,12 @@ static void no_digest(struct exchange *x)
     reply_problem(x, &e);
 }
 
+enum error_code modules_begin(struct exchange *x, struct error *e)
+{
+    const char *digest = digest_of(x->params[0]);
+    return digest && tenant_module_use(x, digest, e) == ERROR_OK ? ERROR_OK : tenant_room(x, e);
+}
+
 static void put(struct exchange *x, const char *expected)
 {
     char digest[STORE_DIGEST_SIZE], location[96];
@@ -26,7 +34,10 @@ static void put(struct exchange *x, const char *expected)
     struct text t = {0};
     bool existed;
     size_t size = x->body.decoded;
-    if (body_store(x, expected, digest, &existed, &e) != ERROR_OK) {
+    enum error_code code = body_store(x, expected, digest, &existed, &e);
+    if (code == ERROR_OK && x->route->access != ACCESS_WORKER) /* new or not is said of the tenant's own modules */
+        code = tenant_module_add(x, digest, &existed, &e);
+    if (code != ERROR_OK) {
         reply_problem(x, &e);
         return;
     }
@@ -52,11 +63,32 @@ void handle_module_put(struct exchange *x)
 
 void handle_module_get(struct exchange *x)
 {
+    struct error e;
     const char *digest = digest_of(x->params[0]);
-    if (digest)
-        reply_blob(x, digest, "text/plain; charset=utf-8", NULL);
-    else
+    if (!digest)
         no_digest(x);
+    else if (tenant_module_use(x, digest, &e) != ERROR_OK)
+        reply_problem(x, &e);
+    else
+        reply_blob(x, digest, "text/plain; charset=utf-8", NULL);
+}
+
+/* The tenant has the module no more; jobs that named it go on. */
+void handle_module_delete(struct exchange *x)
+{
+    struct error e;
+    const char *digest = digest_of(x->params[0]);
+    if (!digest) {
+        no_digest(x);
+        return;
+    }
+    struct queue *q = pool_take(x->server);
+    enum error_code code = queue_module_drop(q, x->tenant, digest, &e);
+    pool_give(x->server, q);
+    if (code != ERROR_OK)
+        reply_problem(x, &e);
+    else
+        reply_empty(x, 204, NULL, 0);
 }
 
 /* ---- workers on other hosts (auth.c has checked their token) ---- */

@@ -52,7 +52,7 @@ static enum error_code take_parts(struct exchange *x, const char *body, size_t s
     code =
         api_what_if_parse(p.request->bytes, p.request->size, plan, plan_size, NULL, p.module != NULL, w, e);
     if (code == ERROR_OK && p.module)
-        code = body_store_module(x->server, p.module->bytes, p.module->size, module, e);
+        code = tenant_module_store(x, p.module->bytes, p.module->size, module, e);
     return code;
 }
 
@@ -90,13 +90,9 @@ static enum error_code find_module(struct exchange *x, const struct api_request 
     if (module[0])
         return ERROR_OK;
     if (r->module_inline)
-        return body_store_module(x->server, r->module_inline, r->module_inline_size, module, e);
+        return tenant_module_store(x, r->module_inline, r->module_inline_size, module, e);
     snprintf(module, STORE_DIGEST_SIZE, "%s", r->module_digest);
-    if (store_keep(x->server->store, module, NULL) != ERROR_OK)
-        return error_set_pointer(
-            e, ERROR_INVALID_REQUEST, "/module",
-            "there is no module sha256:%s; PUT it to /v1/modules first, or send it with the request", module);
-    return ERROR_OK;
+    return tenant_module_named(x, module, e);
 }
 
 /* the same request with the profile that it names in it */

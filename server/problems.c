@@ -55,14 +55,15 @@ static enum error_code submit(struct exchange *x, const struct api_problem_reque
     struct queue_submission q = {.id = id,
                                  .tenant = x->tenant,
                                  .first_kind = QUEUE_PROBLEM_KIND,
-                                 .open_limit = LIMIT_OPEN_JOBS,
+                                 .open_limit = x->server->options->limits.open_jobs,
+                                 .submits_per_s = x->server->options->limits.submits_per_s,
                                  .fields = fields,
                                  .field_count = sizeof fields / sizeof *fields};
     queue_new_id(id);
     struct queue *queue = pool_take(x->server);
     code = queue_submit(queue, &q, &existed, e);
     pool_give(x->server, queue);
-    return code == ERROR_CONFLICT ? (e->code = ERROR_TOO_MANY) : code;
+    return code;
 }
 
 /* the job has ended */

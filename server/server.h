@@ -6,7 +6,14 @@
 #include "base/error.h"
 #include "queue/queue.h"
 
+/* Of each tenant; shown at /v1/limits. */
+struct server_limits {
+    int open_jobs, submits_per_s; /* 0: as many as it likes */
+    long long tenant_bytes;       /* of the modules it has; what is under way may exceed it */
+};
+
 struct server_options {
+    struct server_limits limits;
     const char *redis, *store; /* addresses; the store must be a directory */
     const char *listen;        /* ADDRESS:PORT or [ADDRESS]:PORT */
     const char *worker_token;  /* lets workers use /internal; NULL: closed */

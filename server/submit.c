@@ -41,15 +41,10 @@ static enum error_code take_json(struct exchange *x, const char *json, size_t si
     if (module)
         return ERROR_OK; /* s->module was set by whoever stored it */
     if (s->request->module_inline)
-        return body_store_module(x->server, s->request->module_inline, s->request->module_inline_size,
-                                 s->module, e);
+        return tenant_module_store(x, s->request->module_inline, s->request->module_inline_size, s->module,
+                                   e);
     snprintf(s->module, sizeof s->module, "%s", s->request->module_digest);
-    if (store_keep(x->server->store, s->module, NULL) != ERROR_OK)
-        return error_set_pointer(
-            e, ERROR_INVALID_REQUEST, "/module",
-            "there is no module sha256:%s; PUT it to /v1/modules first, or send it with the request",
-            s->module);
-    return ERROR_OK;
+    return tenant_module_named(x, s->module, e);
 }
 
 static enum error_code take_parts(struct exchange *x, const char *body, size_t size, struct submission *s,
@@ -80,7 +75,7 @@ static enum error_code take_parts(struct exchange *x, const char *body, size_t s
     /* the request first: a wrong one needs no module */
     code = api_request_parse(request->bytes, request->size, NULL, true, &s->request, e);
     if (code == ERROR_OK)
-        code = body_store_module(x->server, module->bytes, module->size, s->module, e);
+        code = tenant_module_store(x, module->bytes, module->size, s->module, e);
     api_request_destroy(s->request);
     s->request = NULL;
     return code == ERROR_OK ? take_json(x, request->bytes, request->size, s->module, s, e) : code;
@@ -154,7 +149,7 @@ static enum error_code accept_job(struct exchange *x, struct queue_submission *q
     return code;
 }
 
-static enum error_code judge(const struct queue_accepted *a, struct error *e)
+static enum error_code judge(const struct queue_accepted *a, const struct server_limits *l, struct error *e)
 {
     switch (a->outcome) {
     case QUEUE_OTHER:
@@ -167,7 +162,10 @@ static enum error_code judge(const struct queue_accepted *a, struct error *e)
                          "the job of this id was deleted, or its time was over; take another id");
     case QUEUE_FULL:
         return error_set(e, ERROR_TOO_MANY, "%d jobs are open already; wait for one to end or cancel one",
-                         LIMIT_OPEN_JOBS);
+                         l->open_jobs);
+    case QUEUE_FAST:
+        return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second; send them more slowly",
+                         l->submits_per_s);
     case QUEUE_ARCHIVED:
         return error_set(e, ERROR_INTERNAL, "the queue's answer is not understood");
     case QUEUE_ACCEPTED:
@@ -189,7 +187,7 @@ static enum error_code submit(struct exchange *x, const struct submission *s, co
                               struct queue_accepted *out, struct error *e)
 {
     const struct api_request *r = s->request;
-    char request[STORE_DIGEST_SIZE], digest[65], seconds[24], print[33], id[QUEUE_ID_SIZE];
+    char request[STORE_DIGEST_SIZE], digest[65], seconds[24], priority[8], print[33], id[QUEUE_ID_SIZE];
     if (atomic_load(&x->server->memory_short))
         return error_set(e, ERROR_UNAVAILABLE,
                          "the queue's memory is nearly full; jobs are taken again when some have ended");
@@ -199,16 +197,21 @@ static enum error_code submit(struct exchange *x, const struct submission *s, co
     api_request_digest(r, s->module, digest);
     fingerprint(s, print);
     snprintf(seconds, sizeof seconds, "%lld", (long long)(r->seconds * 1000));
-    struct queue_pair fields[] = {
-        {"request", request},         {"module", s->module},
-        {"digest", digest},           {"labels", r->labels ? r->labels : ""},
-        {"seconds_ms", seconds},      {"on_deadline", r->deadline_fail ? "fail" : "best"},
-        {"digest_build", api_build()}};
+    snprintf(priority, sizeof priority, "%d", r->priority);
+    struct queue_pair fields[] = {{"priority", priority},
+                                  {"request", request},
+                                  {"module", s->module},
+                                  {"digest", digest},
+                                  {"labels", r->labels ? r->labels : ""},
+                                  {"seconds_ms", seconds},
+                                  {"on_deadline", r->deadline_fail ? "fail" : "best"},
+                                  {"digest_build", api_build()}};
     struct queue_submission q = {.id = id,
                                  .tenant = x->tenant,
                                  .first_kind = QUEUE_FIRST_KIND,
                                  .deadline_ms = (long long)(r->deadline_s * 1000),
-                                 .open_limit = LIMIT_OPEN_JOBS,
+                                 .open_limit = x->server->options->limits.open_jobs,
+                                 .submits_per_s = x->server->options->limits.submits_per_s,
                                  .fields = fields,
                                  .field_count = sizeof fields / sizeof *fields,
                                  .name = name,
@@ -220,7 +223,7 @@ static enum error_code submit(struct exchange *x, const struct submission *s, co
     else
         queue_new_id(id);
     code = accept_job(x, &q, out, e);
-    return code == ERROR_OK ? judge(out, e) : code;
+    return code == ERROR_OK ? judge(out, &x->server->options->limits, e) : code;
 }
 
 static void take_submission(struct exchange *x, const char *name)

@@ -2,6 +2,7 @@
 # label: service
 # timeout: 120
 """Who may do what: keys with tenant, role and expiry; nothing of another tenant is seen or changed."""
+import hashlib
 import json
 import os
 import subprocess
@@ -159,6 +160,91 @@ def test_tenants_apart():
         service.close()
 
 
+def test_modules_apart():
+    """a module is the tenant's that sent it, though equal bytes are stored once; 10 GiB a tenant, here little"""
+    text = MODEL + b"// " + b"x" * 2000
+    limit = len(text) + 10
+    service = harness.Service(environment={"TOAST_TENANT_BYTES": str(limit)})
+    try:
+        a, b = (keys(service, "add", "--tenant", name) for name in ("apples", "bananas"))
+        settled(service, a, b)
+        digest = hashlib.sha256(text).hexdigest()
+        assert status(service, "POST", "/v1/modules", a, text) == 201
+        assert status(service, "POST", "/v1/modules", a, text) == 200
+        for method in ("GET", "HEAD"):
+            assert status(service, method, f"/v1/modules/{digest}", a) == 200
+            assert status(service, method, f"/v1/modules/{digest}", b) == 404
+        assert status(service, "DELETE", f"/v1/modules/{digest}", b) == 404
+        kind = {"Content-Type": "application/json"}
+        named = json.dumps(dict(REQUEST, module=f"sha256:{digest}"))
+        absent = json.dumps(dict(REQUEST, module=f"sha256:{'0' * 64}"))
+        refused = []
+        for request in (named, absent):   # another tenant's module and none at all are told apart by nothing but the name
+            answer, _, data = service.request("POST", "/v1/jobs", request, dict(kind, **bearer(b)))
+            assert answer == 422, data
+            refused.append({k: v for k, v in json.loads(data.replace(digest.encode(), b"0" * 64)).items() if k != "request_id"})
+        assert refused[0] == refused[1]
+        assert service.request("POST", "/v1/price", named, dict(kind, **bearer(b)))[0] == 422
+        assert service.request("POST", "/v1/jobs", named, dict(kind, **bearer(a)))[0] == 202
+        assert status(service, "PUT", f"/v1/modules/{digest}", b, text) == 201
+        assert status(service, "GET", f"/v1/modules/{digest}", b) == 200
+        # an inline module and one beside the request are the tenant's as well
+        inline = MODEL + b"// inline"
+        answer, _, data = service.request("POST", "/v1/jobs", json.dumps(dict(REQUEST, module={"inline": inline.decode()})),
+                                          dict(kind, **bearer(a)))
+        assert answer == 202, data
+        assert status(service, "GET", f"/v1/modules/{hashlib.sha256(inline).hexdigest()}", a) == 200
+        # full: the limit was exceeded by what was sent last; nothing more is taken until something is deleted
+        answer, _, data = service.request("POST", "/v1/modules", b"// more", bearer(a))
+        assert answer == 507 and json.loads(data)["code"] == "quota_exceeded", data
+        answer, _, data = service.request("POST", "/v1/jobs", json.dumps(dict(REQUEST, module={"inline": "// other"})),
+                                          dict(kind, **bearer(a)))
+        assert answer == 507, data
+        assert status(service, "PUT", f"/v1/modules/{digest}", a, text) == 200   # this one it has
+        assert status(service, "DELETE", f"/v1/modules/{digest}", a) == 204
+        assert status(service, "GET", f"/v1/modules/{digest}", a) == 404
+        assert status(service, "GET", f"/v1/modules/{digest}", b) == 200
+        assert status(service, "DELETE", f"/v1/modules/{digest}", a) == 404
+        assert status(service, "POST", "/v1/modules", a, b"// more") == 201
+        assert json.loads(service.request("GET", "/v1/limits", None, bearer(a))[2])["tenant_module_bytes"] == limit
+    finally:
+        service.close()
+
+
+def test_limits():
+    service = harness.Service(environment={"TOAST_OPEN_JOBS": "30", "TOAST_SUBMITS_PER_S": "2"})
+    try:
+        a, b = (keys(service, "add", "--tenant", name) for name in ("apples", "bananas"))
+        settled(service, a, b)
+        status(service, "POST", "/v1/modules", a, MODEL)
+        request = json.dumps(dict(REQUEST, module=f"sha256:{hashlib.sha256(MODEL).hexdigest()}"))
+        kind = {"Content-Type": "application/json"}
+        codes = []
+        began = time.monotonic()
+        while len(codes) < 200 and "too_many_requests" not in codes:   # 10 at once, then 2 a second
+            answer, headers, data = service.request("POST", "/v1/jobs", request, dict(kind, **bearer(a)))
+            codes.append(json.loads(data).get("code", answer))
+        assert answer == 429 and int(headers["retry-after"]) >= 1, codes
+        assert 10 <= codes.count(202) <= 11 + 2 * (time.monotonic() - began), codes
+        submit(service, b)   # another tenant is not slowed
+        shown = json.loads(service.request("GET", "/v1/limits", None, bearer(b))[2])
+        assert (shown["tenant_open_jobs"], shown["tenant_submits_per_s"]) == (30, 2), shown
+        service.server.terminate()
+        service.server.wait()
+        service.environment["TOAST_SUBMITS_PER_S"] = "0"
+        service.start_server()
+        settled(service, a, b)
+        for _ in range(40):
+            answer, headers, data = service.request("POST", "/v1/jobs", request, dict(kind, **bearer(a)))
+            if answer == 429:
+                break
+        assert answer == 429 and json.loads(data)["code"] == "too_many_jobs" and "retry-after" in headers
+        assert len(json.loads(service.request("GET", "/v1/jobs", None, bearer(a))[2])["jobs"]) == 30
+        submit(service, b)
+    finally:
+        service.close()
+
+
 def test_start():
     service = harness.Service()
     try:
@@ -284,5 +370,6 @@ def test_open_and_browsers():
 
 
 if __name__ == "__main__":
-    harness.main([test_credentials, test_roles, test_rotation_and_expiry, test_tenants_apart, test_start, test_sessions,
+    harness.main([test_credentials, test_roles, test_rotation_and_expiry, test_tenants_apart, test_modules_apart,
+                  test_limits, test_start, test_sessions,
                   test_open_and_browsers])

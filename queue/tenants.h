@@ -1,0 +1,25 @@
+/* What a tenant has: references to modules, which are its own although equal bytes are stored once.
+ * {t}:blob:<tenant> is a hash: digest -> "size last_use_ms"; {t}:blobs a hash: tenant -> bytes of its
+ * references. */
+#ifndef TOAST_QUEUE_TENANTS_H
+#define TOAST_QUEUE_TENANTS_H
+
+#include "queue/keys.h"
+
+/* The tenant has this module from now on. *existed: it had it before. ERROR_UNAVAILABLE */
+enum error_code queue_module_add(struct queue *q, const char *tenant, const char *digest, size_t size_bytes,
+                                 bool *existed, struct error *e) BASE_CHECKED;
+/* ERROR_NOT_FOUND: the tenant does not have it (whoever else may); ERROR_UNAVAILABLE. Counts as a use. */
+enum error_code queue_module_use(struct queue *q, const char *tenant, const char *digest,
+                                 struct error *e) BASE_CHECKED;
+/* ERROR_NOT_FOUND, ERROR_UNAVAILABLE */
+enum error_code queue_module_drop(struct queue *q, const char *tenant, const char *digest,
+                                  struct error *e) BASE_CHECKED;
+/* bytes and number of the tenant's references */
+struct queue_usage {
+    long long bytes, count;
+};
+enum error_code queue_module_usage(struct queue *q, const char *tenant, struct queue_usage *out,
+                                   struct error *e) BASE_CHECKED;
+
+#endif
