@@ -45,9 +45,10 @@ def references(numbers, rollouts=64, threads=2):
 
 
 def submit(service, module, job, seconds=60):
-    """posts until the service has acknowledged; a lost answer leaves a job that nobody waits for, which is fine"""
+    """posts until the service has acknowledged; the same key again and again makes it one job whatever answers were lost"""
     body, headers = harness.multipart({"module": module.read_bytes(), "request": json.dumps(job).encode()})
     headers["Cache-Control"] = "no-cache"   # work, not the answer of an equal job
+    headers["Idempotency-Key"] = os.urandom(16).hex()
     until = time.monotonic() + seconds
     while True:
         try:

@@ -14,11 +14,11 @@ import harness
 
 def test_kills():
     seed = int(os.environ.get("TOAST_SEED", "1"))
-    figures = chaos.run(int(os.environ.get("TOAST_JOBS", "250")), seed, workers=2, window=32,
+    figures = chaos.run(int(os.environ.get("TOAST_JOBS", "300")), seed, workers=2, distinct=40, window=32, least_kills=20,
                         say=lambda text: print(text, flush=True))
     print(figures, flush=True)
     assert not any(figures["bad"].values()), figures
-    assert sum(figures["kills"].values()) >= 5, figures
+    assert sum(figures["kills"].values()) >= 20, figures
 
 
 if __name__ == "__main__":
