@@ -44,17 +44,38 @@ void log_json_string(struct text *t, const char *s, size_t size)
     text_add_char(t, '"');
 }
 
-void log_event(const char *event, ...)
+static void begin_line(struct text *line, const char *event)
 {
-    struct text line = {0};
     struct timespec now;
     struct tm parts;
     char when[32];
-    va_list args;
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &parts);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &parts);
-    text_printf(&line, "{\"time\":\"%s.%03ldZ\",\"event\":\"%s\"", when, now.tv_nsec / 1000000, event);
+    text_printf(line, "{\"time\":\"%s.%03ldZ\",\"event\":\"%s\"", when, now.tv_nsec / 1000000, event);
+}
+
+static void end_line(struct text *line)
+{
+    text_add(line, "}\n");
+    ssize_t written = write(2, line->at, line->size);
+    (void)written; /* nobody to tell */
+    text_release(line);
+}
+
+void log_members(const char *event, const char *members)
+{
+    struct text line = {0};
+    begin_line(&line, event);
+    text_printf(&line, ",%s", members);
+    end_line(&line);
+}
+
+void log_event(const char *event, ...)
+{
+    struct text line = {0};
+    va_list args;
+    begin_line(&line, event);
     va_start(args, event);
     for (const char *name; (name = va_arg(args, const char *));) {
         const char *value = va_arg(args, const char *);
@@ -64,8 +85,5 @@ void log_event(const char *event, ...)
         log_json_string(&line, value, strlen(value));
     }
     va_end(args);
-    text_add(&line, "}\n");
-    ssize_t written = write(2, line.at, line.size);
-    (void)written; /* nobody to tell */
-    text_release(&line);
+    end_line(&line);
 }

@@ -9,6 +9,8 @@
 /* log_event("job_done", "job", id, "state", state, NULL): names and values in turn; a NULL value ends the
  * list too */
 void log_event(const char *event, ...) __attribute__((sentinel));
+/* the same with members that the caller has made: "a":1,"b":"x" */
+void log_members(const char *event, const char *members);
 /* appends "..." with JSON escapes; bytes that are not UTF-8, control characters and DEL become \u00xx or '?'
  */
 void log_json_string(struct text *t, const char *s, size_t size);

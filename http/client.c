@@ -68,6 +68,13 @@ static struct curl_slist *header(struct curl_slist *list, const char *name, cons
     return list;
 }
 
+static _Thread_local const char *trace_parent;
+
+void http_client_trace(const char *traceparent)
+{
+    trace_parent = traceparent;
+}
+
 static struct curl_slist *headers_of(const struct http_request *r)
 {
     struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no round trip before the body */
@@ -82,6 +89,9 @@ static struct curl_slist *headers_of(const struct http_request *r)
         list = header(list, "Content-Encoding", r->content_encoding);
     if (r->accept)
         list = header(list, "Accept", r->accept);
+    const char *trace = trace_parent && *trace_parent ? trace_parent : getenv("TRACEPARENT");
+    if (trace && strlen(trace) < 100 && strspn(trace, "0123456789abcdef-") == strlen(trace))
+        list = header(list, "traceparent", trace);
     return list;
 }
 

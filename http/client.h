@@ -11,6 +11,9 @@
 /* before threads exist */
 void http_client_start(void);
 
+/* traceparent of what this thread asks for from now on (borrowed; NULL: $TRACEPARENT, if any) */
+void http_client_trace(const char *traceparent);
+
 struct http_request {
     const char *method, *url;     /* http:// or https:// */
     const char *token;            /* Bearer; NULL: none */

@@ -18,6 +18,10 @@ function task_noted(job, index, token)
     call('XADD', key, 'MAXLEN', '~', TASKS_SHOWN, '*', 't', job.kind .. '/' .. job.epoch .. '/' .. index, 'w', token,
          's', since or '0')
     call('PEXPIRE', key, int(KEEP.keep_dead_ms))
+    if since then
+        count('task_ms:' .. job.kind, int(math.max(0, now_ms() - tonumber(since))))
+        count('task_timed:' .. job.kind)
+    end
     if not worker then return end
     credit(worker, 'tasks', 1)
     if job.tasks ~= '1' then call('HSET', k, 'w:' .. index, worker) end

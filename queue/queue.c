@@ -26,6 +26,11 @@ void queue_destroy(struct queue *q)
     free(q);
 }
 
+unsigned long queue_reconnects_total(void)
+{
+    return redis_reconnects_total();
+}
+
 unsigned long queue_reconnects(const struct queue *q)
 {
     return redis_reconnects(q->redis);
@@ -103,6 +108,12 @@ enum error_code queue_counters(struct queue *q, struct queue_fields *out, struct
             goto out;
         add_counter(out, sets[i][0], n);
     }
+    struct call none = {0};
+    code = call_function(q, "slots_wanted", &none, &r, e);
+    if (code != ERROR_OK)
+        goto out;
+    add_counter(out, "slots_wanted", r->integer);
+    freeReplyObject(r);
     code = call_read(q, 5, oldest, &r, e);
     if (code != ERROR_OK)
         goto out;

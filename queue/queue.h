@@ -15,6 +15,7 @@ struct queue;
 enum error_code queue_create(const char *redis_address, struct queue **out, struct error *e) BASE_CHECKED;
 void queue_destroy(struct queue *q);
 unsigned long queue_reconnects(const struct queue *q);
+unsigned long queue_reconnects_total(void); /* of all queues of this process */
 
 /* Fields of a hash, binary-safe: owned names and values (values are NUL-terminated after `size` bytes). */
 struct queue_field {

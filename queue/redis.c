@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 extern const unsigned char queue_library_text[]; /* queue/library.lua, by toast_embed */
 
 enum { CONNECT_S = 2, REPLY_S = 5 }; /* REPLY_S must exceed the longest BLOCK (queue.c: 1 s) */
+
+static atomic_ulong reconnects; /* a statistic of the process */
 
 struct redis {
     redisContext *context;             /* NULL: not connected */
@@ -62,6 +65,11 @@ void redis_destroy(struct redis *r)
     free(r);
 }
 
+unsigned long redis_reconnects_total(void)
+{
+    return atomic_load(&reconnects);
+}
+
 unsigned long redis_reconnects(const struct redis *r)
 {
     return r->connects > 1 ? r->connects - 1 : 0;
@@ -99,7 +107,8 @@ static enum error_code connect_now(struct redis *r, struct error *e)
             return error_set(e, ERROR_UNAVAILABLE, "Redis refuses the password");
         }
     }
-    r->connects++;
+    if (r->connects++)
+        atomic_fetch_add(&reconnects, 1);
     return ERROR_OK;
 }
 

@@ -33,5 +33,6 @@ enum error_code redis_call(struct redis *r, const char *name, int argc, const ch
 
 /* times the connection was made again */
 unsigned long redis_reconnects(const struct redis *r);
+unsigned long redis_reconnects_total(void); /* of all connections of this process */
 
 #endif

@@ -57,6 +57,7 @@ static void write_counter(struct text *t, const struct queue_field *f)
         const char *name, *metric, *type;
     } plain[] = {
         {"submitted", "toast_jobs_submitted_total", "counter"},
+        {"rollouts", "toast_rollouts_total", "counter"},
         {"lease_lost", "toast_lease_lost_total", "counter"},
         {"fenced", "toast_fenced_writes_total", "counter"},
         {"nondeterminism", "toast_nondeterminism_total", "counter"},
@@ -74,6 +75,20 @@ static void write_counter(struct text *t, const struct queue_field *f)
     if (strcmp(f->name, "queue_age_ms") == 0)
         text_printf(t, "# TYPE toast_job_queue_age_seconds gauge\ntoast_job_queue_age_seconds %.3f\n",
                     (double)strtoll(f->value, NULL, 10) * 1e-3);
+}
+
+/* task_ms:<kind> and task_timed:<kind>: from claim to result, waiting for the worker's report included */
+static void write_task_times(struct text *t, const struct queue_fields *n)
+{
+    text_add(t, "# TYPE toast_task_seconds summary\n");
+    for (size_t i = 0; i < n->count; i++) {
+        const char *name = n->at[i].name;
+        if (strncmp(name, "task_ms:", 8) == 0)
+            text_printf(t, "toast_task_seconds_sum{kind=\"%s\"} %.3f\n", name + 8,
+                        (double)strtoll(n->at[i].value, NULL, 10) * 1e-3);
+        if (strncmp(name, "task_timed:", 11) == 0)
+            text_printf(t, "toast_task_seconds_count{kind=\"%s\"} %s\n", name + 11, n->at[i].value);
+    }
 }
 
 void handle_metrics(struct exchange *x)
@@ -98,8 +113,11 @@ void handle_metrics(struct exchange *x)
             text_printf(&t, "toast_tasks_total{kind=\"%.*s\",result=\"%s\"} %s\n", (int)(result - kind), kind,
                         result + 1, n.at[i].value);
     }
+    write_task_times(&t, &n);
     for (size_t i = 0; i < n.count; i++)
         write_counter(&t, &n.at[i]);
+    text_printf(&t, "# TYPE toast_redis_reconnects_total counter\ntoast_redis_reconnects_total %lu\n",
+                queue_reconnects_total());
     queue_fields_release(&n);
     reply_bytes(x, "text/plain; version=0.0.4; charset=utf-8", t.at, t.size);
     text_release(&t);

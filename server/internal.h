@@ -95,6 +95,8 @@ struct exchange {
     char key_id[QUEUE_KEY_ID_SIZE]; /* "" when no key was used */
     char csrf[65]; /* the caller is a browser's session: what its writes must carry; else "" */
     bool begun, replied, close, gzip;
+    char trace[56];   /* W3C traceparent of what this request causes */
+    size_t reply_bytes;
     bool streaming; /* the reply lasts as long as its job */
     bool waiting;   /* suspended; again() follows */
     void (*again)(struct exchange *x);
@@ -184,6 +186,12 @@ bool session_identify(struct exchange *x, struct queue_key *out);
 bool session_csrf_good(struct exchange *x);
 bool session_from_elsewhere(
     struct exchange *x); /* a browser says that another site's page made this request */
+
+/* ---- trace.c ---- */
+/* X-Request-Id and traceparent of the client where they are well-formed, else new ones (into request_id and trace) */
+void trace_begin(struct exchange *x);
+/* one line for a request that is over */
+void trace_log(const struct exchange *x, double seconds);
 
 /* ---- body.c ---- */
 enum error_code body_begin(struct exchange *x, struct error *e) BASE_CHECKED;

@@ -36,6 +36,7 @@ static void help(FILE *out)
         "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
         "who\n"
         "reaches it, and another one is refused.\n"
+        "  --quiet            no line of JSON on stderr for every request, only for events\n\n"
         "TOAST_WORKER_TOKEN opens /internal to workers on other hosts that send it.\n"
         "SIGTERM: ends what is under way within 5 seconds.\n\n"
         "example:\n  toast-server --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast\n");
@@ -96,7 +97,8 @@ int server_main(int argc, char **argv)
     const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE"),
                *where = getenv("TOAST_LISTEN");
     const char *token = getenv("TOAST_WORKER_TOKEN"), *required = getenv("TOAST_REQUIRE_KEYS");
-    struct server_options o = {.redis = redis ? redis : "redis://127.0.0.1:6379",
+    struct server_options o = {.log_requests = true,
+                               .redis = redis ? redis : "redis://127.0.0.1:6379",
                                .store = store ? store : "dir:toast-data",
                                .listen = where ? where : "127.0.0.1:8080",
                                .worker_token = token && *token ? token : NULL,
@@ -109,7 +111,8 @@ int server_main(int argc, char **argv)
         {"keep-dead", 1, NULL, 'D'},     {"keep-gone", 1, NULL, 'G'},
         {"blob-grace", 1, NULL, 'B'},    {"open-jobs", 1, NULL, 'o'},
         {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},
-        {"help", 0, NULL, 'h'},          {NULL, 0, NULL, 0}};
+        {"quiet", 0, NULL, 'q'},         {"help", 0, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     bool bad = !take_limits(&o.limits);
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
@@ -124,6 +127,9 @@ int server_main(int argc, char **argv)
             break;
         case 'i':
             o.insecure_listen = true;
+            break;
+        case 'q':
+            o.log_requests = false;
             break;
         case 'k':
             o.require_keys = true;

@@ -38,6 +38,8 @@ void metrics_request(struct metrics *m, const struct route *route, const char *m
     while (bucket < BUCKETS - 1 && seconds > bounds[bucket])
         bucket++;
     atomic_fetch_add(&m->requests[row][status >= 100 && status < 600 ? status / 100 - 1 : 4], 1);
+    if (seconds < 0) /* a stream: as long as its job */
+        return;
     atomic_fetch_add(&m->buckets[bucket], 1);
     atomic_fetch_add(&m->microseconds, (unsigned long)(seconds * 1e6));
     atomic_fetch_add(&m->count, 1);

@@ -32,6 +32,7 @@ void reply_response(struct exchange *x, int status, struct MHD_Response *r, cons
 void reply_json(struct exchange *x, int status, struct text *json, const struct header *extra, size_t count)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(json->size, json->at, MHD_RESPMEM_MUST_FREE);
+    x->reply_bytes = json->size;
     *json = (struct text){0};
     reply_response(x, status, r, "application/json", extra, count);
 }
@@ -45,6 +46,7 @@ void reply_empty(struct exchange *x, int status, const struct header *extra, siz
 void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size)
 {
     struct header cache = {"Cache-Control", "max-age=300"};
+    x->reply_bytes = size;
     reply_response(x, 200,
                   MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY),
                   media_type, &cache, 1);
@@ -71,6 +73,7 @@ void reply_problem(struct exchange *x, const struct error *e)
                                                                  ? "Bearer realm=\"toast\", error=\"invalid_token\""
                                                                  : "Bearer realm=\"toast\""};
     char *json = api_problem_json(e, status, x->path[0] ? x->path : NULL, x->request_id);
+    x->reply_bytes = strlen(json);
     struct MHD_Response *r = MHD_create_response_from_buffer(strlen(json), json, MHD_RESPMEM_MUST_FREE);
     reply_response(x, status, r, "application/problem+json", extra, count);
 }
@@ -186,6 +189,7 @@ void reply_blob(struct exchange *x, const char *digest, const char *media_type, 
     } else {
         extra[count++] = (struct header){"Content-Digest", content};
     }
+    x->reply_bytes = length;
     struct MHD_Response *r = MHD_create_response_from_fd_at_offset64(length, fd, from); /* owns fd */
     reply_response(x, partial ? 206 : 200, r, media_type, extra, count);
 }

@@ -64,8 +64,9 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
     if (!x)
         return;
     if (x->begun) {
-        metrics_request(s->metrics, x->route, x->method, x->status ? x->status : 499,
-                        seconds_since(&x->began));
+        double seconds = seconds_since(&x->began);
+        metrics_request(s->metrics, x->route, x->method, x->status ? x->status : 499, x->streaming ? -1 : seconds);
+        trace_log(x, seconds);
         atomic_fetch_sub(&s->under_way, 1);
     }
     watch_idle(x->watched);
@@ -84,6 +85,7 @@ static enum MHD_Result begin(struct exchange *x, const char *method, const char 
 {
     struct error e = {0};
     x->begun = true;
+    trace_begin(x);
     atomic_fetch_add(&x->server->under_way, 1);
     enum error_code code = request_check(x, method, version, &e);
     if (code == ERROR_OK)

@@ -205,7 +205,8 @@ static enum error_code submit(struct exchange *x, const struct submission *s, co
                                   {"labels", r->labels ? r->labels : ""},
                                   {"seconds_ms", seconds},
                                   {"on_deadline", r->deadline_fail ? "fail" : "best"},
-                                  {"digest_build", api_build()}};
+                                  {"digest_build", api_build()},
+                                  {"trace", x->trace}};
     struct queue_submission q = {.id = id,
                                  .tenant = x->tenant,
                                  .first_kind = QUEUE_FIRST_KIND,

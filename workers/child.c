@@ -191,6 +191,7 @@ static enum error_code run_task(struct child *c, const struct tasks_task *t, str
 {
     void *context;
     struct tasks_result result = {0};
+    http_client_trace(queue_field(t->fields, "trace"));
     enum error_code code = context_of(c, t, &context, e);
     if (code == ERROR_OK)
         code = c->table->run(context, t, &result, e);
@@ -199,6 +200,7 @@ static enum error_code run_task(struct child *c, const struct tasks_task *t, str
     if (code == ERROR_OK && result.finished)
         forget_context(c, t->job);
     tasks_result_release(&result);
+    http_client_trace(NULL); /* the task's fields go */
     return code;
 }
 

@@ -132,6 +132,15 @@ static uint32_t random_number(void)
     return n;
 }
 
+/* of the request that made the job: the middle of its traceparent */
+static const char *trace_id(const struct queue_task *t)
+{
+    static _Thread_local char id[33];
+    const char *trace = queue_field(&t->job, "trace");
+    snprintf(id, sizeof id, "%.32s", strlen(trace) == 55 ? trace + 3 : "");
+    return id;
+}
+
 /* the child died in the middle of a task: whose fault it was decides what becomes of the task */
 static void report_death(struct slot *slot, const struct queue_task *t, const struct process_end *end)
 {
@@ -140,7 +149,7 @@ static void report_death(struct slot *slot, const struct queue_task *t, const st
     struct error e;
     bool fenced;
     char *how = process_end_text(end), *json = NULL;
-    log_event("child_died", "task", t->member, "how", how, "verdict", names[end->verdict], NULL);
+    log_event("child_died", "task", t->member, "trace_id", trace_id(t), "how", how, "verdict", names[end->verdict], NULL);
     switch (end->verdict) {
     case PROCESS_OUTSIDE:
         give_back(slot, t);
@@ -221,10 +230,10 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
         }
     } while (again(slot, code));
     if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
-        log_event("job_ended", "job", t->id, "outcome", fenced ? "too late" : outcome, "error",
+        log_event("job_ended", "job", t->id, "trace_id", trace_id(t), "outcome", fenced ? "too late" : outcome, "error",
                   queue_field(f, "error"), NULL);
     if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0)
-        log_event("task_again", "task", t->member, "outcome", outcome, "error", queue_field(f, "error"),
+        log_event("task_again", "task", t->member, "trace_id", trace_id(t), "outcome", outcome, "error", queue_field(f, "error"),
                   NULL);
     if (strcmp(outcome, "again") == 0)
         worker_sleep_ms(WORKER_RETRY_MS);
