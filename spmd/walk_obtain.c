@@ -257,6 +257,15 @@ static void make_first(struct walk *w, uint32_t op, uint32_t v, const struct spm
     walk_emit_op(w, op, cells);
 }
 
+/* A reshape or transpose of something that others use too: at equal price the form is made before it, so that those
+ * that want the same (a further reshape of the same value) find it made. */
+static bool shares_operand(const struct walk *w, uint32_t op)
+{
+    uint32_t value = ir_operand(w->program, op, 0);
+
+    return w->t->ops[op].pass == WALK_PASS_LAYOUT && w->t->use_start[value + 1] - w->t->use_start[value] > 1;
+}
+
 uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint32_t op, uint32_t space)
 {
     uint32_t version = find_version(w, v, f), def;
@@ -280,8 +289,8 @@ uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint
     }
     version = cheapest_version(w, v, f, &r);
     bool free_remake = remakes(w, def) && (w->t->ops[def].flags & WALK_CHEAP);
-    if (remakes(w, def) && (r.price > 0 || free_remake) && remake_price(w, def, v, f, cells, 0) <
-        (free_remake ? 1 : r.price)) {
+    int64_t below = free_remake ? 1 : r.price + (remakes(w, def) && shares_operand(w, def));
+    if (remakes(w, def) && (r.price > 0 || free_remake) && remake_price(w, def, v, f, cells, 0) < below) {
         if (!(w->t->ops[def].flags & WALK_LAZY))
             for (uint32_t i = w->s->head[v]; i != SPMD_NONE; i = w->s->next[i])
                 if (w->l->values[i].step < WALK_PENDING)
