@@ -23,6 +23,8 @@ static const char usage[] =
     "  --memory-limit BYTES  per device; default: the device's less 10 %\n"
     "  --devices-per-host N  how many devices share a host's fast links\n"
     "  --matmuls-only        count no other computation, as the paper does\n"
+    "  --order O             how the device orders the steps: program (as emitted; default), depth-first (as\n"
+    "                        XLA does for CPUs), memory (what frees most first)\n"
     "  --timeline            bytes alive in each step, one a line\n"
     "  --live                the tensors that make up the peak\n"
     "  --json                for programs\n\n"
@@ -33,6 +35,7 @@ struct command {
     struct cli_choice choice;
     const char *module;
     bool json, baselines, matmuls_only, timeline, live;
+    const char *order;
     struct cost_machine machine;
     struct evaluator *evaluator;
     struct spmd_local local;
@@ -51,7 +54,8 @@ static enum error_code parse(struct command *c, int argc, char **argv, struct er
                     {"--timeline", &c->timeline},
                     {"--live", &c->live}};
     for (int i = 1; i < argc; i++) {
-        const char **value = cli_choice_option(&c->choice, argv[i]);
+        const char **value =
+            strcmp(argv[i], "--order") == 0 ? &c->order : cli_choice_option(&c->choice, argv[i]);
         size_t s = 0;
         while (s < sizeof switches / sizeof *switches && strcmp(argv[i], switches[s].name) != 0)
             s++;
@@ -327,6 +331,17 @@ static void print_live(const struct command *c)
     free(live);
 }
 
+static bool order_of(const char *name, uint8_t *order)
+{
+    static const char *const names[] = {"program", "depth-first", "memory"};
+    for (uint8_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *order = i;
+            return true;
+        }
+    return !name;
+}
+
 static enum error_code run(struct command *c, const struct ir_program *prepared, struct error *e)
 {
     struct cli_choice *choice = &c->choice;
@@ -340,6 +355,8 @@ static enum error_code run(struct command *c, const struct ir_program *prepared,
         return code;
     if (c->matmuls_only)
         c->machine.fusion_weight = 0;
+    if (!order_of(c->order, &c->machine.order))
+        return error_set(e, ERROR_USAGE, "--order is program, depth-first or memory, not '%.60s'", c->order);
     code = evaluator_create(choice->context, &c->machine, &choice->walk, &c->evaluator, e);
     if (!code && c->baselines)
         return print_baselines(c, e);
@@ -348,6 +365,7 @@ static enum error_code run(struct command *c, const struct ir_program *prepared,
     if (code)
         return code;
     struct price_scratch *scratch = NULL;
+    price_reorder(&c->local, &scratch, (enum cost_order)c->machine.order);
     price_local(&c->local, &c->machine, &scratch, &c->price);
     price_scratch_destroy(scratch);
     c->cost = price_cost(&c->price, evaluator_unsharded(c->evaluator), c->machine.memory_limit_bytes);

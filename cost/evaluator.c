@@ -37,8 +37,10 @@ static enum error_code price_unsharded(struct evaluator *v, struct error *e)
     plan_init(&nothing, plan_context_nda(v->context), plan_context_mesh(v->context));
     struct evaluator_session *s = evaluator_session_create(v);
     enum error_code code = spmd_walk(v->context, &nothing, &v->options, &s->local, e);
-    if (code == ERROR_OK)
+    if (code == ERROR_OK) {
+        price_reorder(&s->local, &s->scratch, (enum cost_order)v->machine.order);
         price_local(&s->local, &v->machine, &s->scratch, &v->unsharded);
+    }
     evaluator_session_destroy(s);
     plan_release(&nothing);
     return code;
@@ -118,6 +120,7 @@ enum error_code evaluator_price(struct evaluator_session *s, const struct plan *
         enum error_code code = spmd_walk(v->context, p, &v->options, &s->local, e);
         if (code != ERROR_OK)
             return code;
+        price_reorder(&s->local, &s->scratch, (enum cost_order)v->machine.order);
         price_local(&s->local, &v->machine, &s->scratch, &fresh);
         *m = (struct memo){p->hash, fresh, true};
     }

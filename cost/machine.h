@@ -48,6 +48,10 @@ struct cost_table {
     uint32_t count;                    /* 1 or more */
 };
 
+/* In which order a device runs the steps: as the walk made them (what we emit, and the default); depth first from the
+ * results, as XLA's CPU compiler orders them whatever it is given; of the steps that are ready what frees most memory. */
+enum cost_order { COST_ORDER_PROGRAM, COST_ORDER_DEPTH_FIRST, COST_ORDER_MEMORY };
+
 struct cost_machine {
     struct cost_device device;         /* with overrides applied */
     struct cost_link links[MESH_MAX_AXES];
@@ -56,6 +60,7 @@ struct cost_machine {
     uint32_t table_count;
     const char *profile;               /* where they come from, "name@version"; NULL: nowhere. Borrowed. */
     double overlap;                    /* share of a collective's time that compute hides; 0 by default */
+    uint8_t order;                     /* enum cost_order; evaluators apply it */
     double fusion_weight;              /* 1; 0 reproduces the paper's 'matrix multiplications only' */
 };
 /* Derives links from axis order (last axis innermost), devices per host and the device; explicit links of the mesh win.

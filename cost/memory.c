@@ -7,9 +7,11 @@
  * its own only while its home still holds something that is needed. Members of a combined collective are
  * packed into one array, and their results are parts of one: operands die at the first member's step, results
  * live from the last member's on, as long as any of them. Elementwise kernels and updates take over an
- * operand's buffer on its last use; collectives hold operand and result, except that an all_reduce into a
- * home is done in place. */
+ * operand's buffer on its last use; collectives hold operand and result. Until a result that takes no
+ * argument's buffer is written, its memory serves temporaries that fit in. */
 #include "cost/internal.h"
+
+#include <stdlib.h>
 
 static inline bool is_buffer(const struct price_scratch *s, uint32_t value)
 {
@@ -115,8 +117,6 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
                 home_operand(s, l, i, l->operands[t->operands], t->results);
             break;
         case SPMD_ALL_REDUCE:
-            home_operand(s, l, i, l->operands[t->operands], t->results);
-            break;
         case SPMD_ALL_GATHER:
         case SPMD_REDUCE_SCATTER:
         case SPMD_ALL_TO_ALL:
@@ -132,9 +132,7 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
 /* may the step's result lie where an operand lies that it reads? */
 static inline bool writes_in_place(const struct price_scratch *s, const struct spmd_step *t)
 {
-    return t->kind == SPMD_OP
-               ? step_info(s, t)->in_place
-               : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END || t->kind == SPMD_ALL_REDUCE;
+    return t->kind == SPMD_OP ? step_info(s, t)->in_place : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END;
 }
 
 /* memory of a value's own during [from, until) */
@@ -215,6 +213,39 @@ static void place_results(struct price_scratch *s, const struct spmd_local *l, c
     }
 }
 
+/* is there more than one block of the value outside this atom (or whole dim)? */
+static bool has_outer(const struct spmd_local *l, uint32_t value, uint8_t atom)
+{
+    const struct spmd_value *v = &l->values[value];
+    int64_t outer = 1;
+    if (atom == 0 || atom == 255)
+        return false;
+    const struct nda_atom *atoms = nda_atoms(l->nda, v->origin);
+    for (uint32_t i = 0; i < nda_atom_count(l->nda, v->origin); i++) {
+        if (spmd_is_whole(atom) ? atoms[i].dim >= atom - SPMD_WHOLE : i >= atom)
+            break;
+        int64_t size = atoms[i].size;
+        for (uint32_t a = 0; a < l->mesh->axis_count; a++)
+            if (v->form.at[a] == i)
+                size /= l->mesh->axes[a].size;
+        outer *= size;
+    }
+    return outer > 1;
+}
+
+/* Blocks travel whole. Where the dimension is not the outermost one they are brought into order by a copy: of
+ * what was gathered, if a kernel wants it in memory; of what is to be scattered. */
+static int64_t ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
+                            const struct spmd_step *t)
+{
+    uint32_t operand = l->operands[t->operands];
+    if (t->kind == SPMD_ALL_GATHER && s->uses[t->results].hard && has_outer(l, t->results, t->atom))
+        return l->values[t->results].bytes;
+    if (t->kind == SPMD_REDUCE_SCATTER && has_outer(l, operand, t->to_atom))
+        return l->values[operand].bytes;
+    return 0;
+}
+
 /* kernels [first, first + count): the members of one combined collective */
 static void place_combined(struct price_scratch *s, const struct spmd_local *l, size_t first, size_t count)
 {
@@ -261,6 +292,79 @@ static void count_boundary(const struct price_scratch *s, const struct spmd_loca
     }
 }
 
+/* ---------------------------------------------------------------- results' memory before they are written */
+enum {
+    LENDERS = 8,
+    SMALLEST_PART = 64
+}; /* the largest results; what is smaller than a 64th of one stays out */
+struct lender {
+    uint32_t value, until;
+    int64_t bytes;
+};
+
+static int larger_lender(const void *a, const void *b)
+{
+    const struct lender *x = a, *y = b;
+    return x->bytes != y->bytes  ? (x->bytes < y->bytes ? 1 : -1)
+           : x->value < y->value ? -1
+                                 : x->value > y->value;
+}
+
+static bool is_free(const struct price_scratch *s, const uint32_t *placed, size_t count, struct live_range r)
+{
+    for (size_t i = 0; i < count; i++)
+        if (s->ranges[placed[i]].from < r.until && r.from < s->ranges[placed[i]].until)
+            return false;
+    return true;
+}
+
+/* first fit, largest first, of the temporaries that are dead before the result is written */
+static void lend(struct price_scratch *s, const struct spmd_local *l, const struct lender *result)
+{
+    VEC(struct lender) fit = {0};
+    VEC(uint32_t) placed = {0};
+    for (uint32_t v = l->argument_count; v < l->value_count; v++) {
+        struct live_range r = s->ranges[v];
+        int64_t bytes = l->values[v].bytes;
+        if (is_buffer(s, v) && r.from < r.until && r.until <= result->until && bytes <= result->bytes &&
+            bytes >= result->bytes / SMALLEST_PART)
+            VEC_PUSH(&fit, ((struct lender){v, r.until, bytes}));
+    }
+    if (fit.count)
+        qsort(fit.at, fit.count, sizeof *fit.at, larger_lender);
+    for (size_t i = 0; i < fit.count; i++) {
+        struct live_range r = s->ranges[fit.at[i].value];
+        if (!is_free(s, placed.at, placed.count, r))
+            continue;
+        VEC_PUSH(&placed, fit.at[i].value);
+        add_range(s, -fit.at[i].bytes, r);
+    }
+    for (size_t i = 0; i < placed.count; i++)
+        s->ranges[placed.at[i]] = (struct live_range){0, 0};
+    VEC_FREE(&fit);
+    VEC_FREE(&placed);
+}
+
+static void lend_results(struct price_scratch *s, const struct spmd_local *l, int64_t boundary_bytes)
+{
+    struct lender largest[LENDERS + 1];
+    uint32_t count = 0;
+    const struct spmd_step *t = l->step_count ? &l->steps[l->step_count - 1] : NULL;
+    for (uint32_t r = 0; t && t->kind == SPMD_RESULT && r < t->operand_count; r++) {
+        uint32_t value = l->operands[t->operands + r], argument = s->program->alias_argument[r];
+        uint32_t buffer = buffer_of(s, value);
+        bool taken = argument != NDA_NONE && l->values[argument].bytes == l->values[value].bytes;
+        if (taken || buffer == NDA_NONE || buffer < l->argument_count || !s->values[buffer].homed ||
+            l->values[value].bytes < boundary_bytes / SMALLEST_PART)
+            continue;
+        largest[count++] = (struct lender){value, l->values[buffer].step, l->values[value].bytes};
+        qsort(largest, count, sizeof *largest, larger_lender);
+        count = count > LENDERS ? LENDERS : count;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        lend(s, l, &largest[i]);
+}
+
 void price_memory(struct price_scratch *s, const struct spmd_local *l, struct price *out)
 {
     find_homes(s, l);
@@ -272,10 +376,15 @@ void price_memory(struct price_scratch *s, const struct spmd_local *l, struct pr
             place_combined(s, l, i, count);
             continue;
         }
-        place_results(s, l, &l->steps[s->kernels[i].step]);
+        const struct spmd_step *t = &l->steps[s->kernels[i].step];
+        place_results(s, l, t);
+        if (t->kind == SPMD_ALL_GATHER || t->kind == SPMD_REDUCE_SCATTER)
+            add_range(s, ordered_copy(s, l, t),
+                      (struct live_range){s->kernels[i].step, s->kernels[i].step + 1});
         share_in_kernel(s, l, &s->kernels[i]);
     }
     count_boundary(s, l, out);
+    lend_results(s, l, out->argument_bytes + out->output_bytes);
     int64_t alive = out->argument_bytes + out->output_bytes - out->alias_bytes;
     out->peak_bytes = alive;
     out->peak_step = 0;

@@ -26,6 +26,9 @@ void price_scratch_destroy(struct price_scratch *s);
 void price_local(const struct spmd_local *l, const struct cost_machine *machine, struct price_scratch **scratch,
                  struct price *out);
 
+/* Puts the steps of l in another order that means the same (schedule.c). price_local takes steps as they stand. */
+void price_reorder(struct spmd_local *l, struct price_scratch **scratch, enum cost_order order);
+
 /* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the collective's. */
 int64_t price_step(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step, const char **algorithm);
 /* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the tuple's time. */

@@ -122,6 +122,9 @@ void spmd_local_release(struct spmd_local *l);
 /* The protocol above, forms, bytes and scopes. ERROR_INTERNAL naming the first step that breaks it. For tests. */
 enum error_code spmd_local_check(const struct spmd_local *l, struct error *e) BASE_CHECKED;
 
+/* Puts the steps in this order: a permutation of 0 .. step_count that keeps the protocol above. */
+void spmd_local_reorder(struct spmd_local *l, const uint32_t *order);
+
 /* local sizes of an origin's dims under a form; rank entries */
 void spmd_local_dims(const struct nda *n, const struct mesh *m, uint32_t origin, const struct spmd_form *f, int64_t *dims);
 int64_t spmd_local_bytes(const struct nda *n, const struct mesh *m, uint32_t origin, const struct spmd_form *f);

@@ -2,6 +2,7 @@
  * Rare, so the whole local program is only compacted when there is one. */
 #include "spmd/walk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Counts the uses of every value, then kills suspects without uses, and what only they used. */
@@ -67,4 +68,17 @@ void walk_remove_dead(struct walk *w)
         l->steps[steps++] = s;
     }
     l->step_count = steps;
+}
+
+void spmd_local_reorder(struct spmd_local *l, const uint32_t *order)
+{
+    struct spmd_step *steps = mem_alloc(((size_t)l->step_room + 1) * sizeof *steps);
+
+    for (uint32_t i = 0; i < l->step_count; i++) {
+        steps[i] = l->steps[order[i]];
+        for (uint32_t k = 0; k < steps[i].result_count; k++)
+            l->values[steps[i].results + k].step = i;
+    }
+    free(l->steps);
+    l->steps = steps;
 }

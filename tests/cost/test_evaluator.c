@@ -152,10 +152,49 @@ static void loops_multiply_time(void **state)
     close_model(&remat);
 }
 
+/* Other orders of the same steps: still a local program, with the same kernels and collectives. */
+static void orders_mean_the_same(void **state)
+{
+    struct rng r = {.state = support_seed(11)};
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        struct fixture f;
+        char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
+        open_model(&f, path, "data=4,model=2");
+        free(path);
+        struct plan p;
+        struct error e;
+        uint32_t offered;
+        const struct plan_decision *decisions = plan_context_decisions(f.context, &offered);
+        plan_init(&p, f.nda, &f.mesh);
+        plan_copy(&p, plan_context_start(f.context));
+        for (int step = 0; step < 4; step++) {
+            plan_apply(f.context, &p, decisions[rng_below(&r, offered)]);
+            struct price program = price_afresh(&f, &p), other;
+            for (int order = COST_ORDER_DEPTH_FIRST; order <= COST_ORDER_MEMORY; order++) {
+                struct spmd_local local = {0};
+                struct price_scratch *scratch = NULL;
+                ASSERT_OK(spmd_walk(f.context, &p, &f.options, &local, &e), &e);
+                price_reorder(&local, &scratch, (enum cost_order)order);
+                ASSERT_OK(spmd_local_check(&local, &e), &e);
+                price_local(&local, &f.machine, &scratch, &other);
+                assert_int_equal(other.compute_ps, program.compute_ps);
+                assert_int_equal(other.communication_ps, program.communication_ps);
+                assert_int_equal(other.argument_bytes, program.argument_bytes);
+                assert_true(other.peak_bytes >= other.argument_bytes);
+                price_scratch_destroy(scratch);
+                spmd_local_release(&local);
+            }
+        }
+        plan_release(&p);
+        close_model(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(session_equals_full_recomputation),
+        cmocka_unit_test(orders_mean_the_same),
         cmocka_unit_test(replicated_is_the_unsharded_module),
         cmocka_unit_test(loops_multiply_time),
     };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # label: truth
 # timeout: 600
-"""Peaks within 15 % of XLA's (itx 30 %): small models that compile in seconds, a few baselines each."""
+"""Peaks within 15 % of XLA's: small models that compile in seconds, a few baselines each."""
 import os
 import subprocess
 import sys

@@ -1,0 +1,301 @@
+/* Other orders for the same local program.
+ *
+ * Units: a kernel with what is fused into it, the members of one combined collective, or a whole loop or
+ * branch (whose inside keeps its order). An order of units that respects which buffers they read becomes an
+ * order of steps: what is fused stands right before the first kernel that reads it.
+ *
+ * depth first: from the results backward, each operand's whole cone before the next operand's; cones that are
+ * read from elsewhere too come first, then large ones. This is the order in which XLA compiles for CPUs, so
+ * that its memory and ours are compared like with like.
+ *
+ * memory: of the units that are ready the one that frees most. Gathers of weights grow memory whenever they
+ * come, so that this greedy order makes them all before the forward pass: docs/performance.md has figures. */
+#include "cost/internal.h"
+
+#include <stdlib.h>
+
+struct unit {
+    uint32_t first, last;       /* kernels [first, last] of the scratch */
+    uint32_t reads, read_count; /* range of graph.edges: units and arguments whose buffers it reads */
+    uint32_t users;
+    int64_t bytes;        /* of the buffers it makes */
+    int64_t shared, cone; /* depth first: uses beside the one, bytes, of everything behind it, capped */
+    uint8_t state;
+};
+
+struct graph {
+    const struct spmd_local *l;
+    struct price_scratch *s;
+    struct unit *units; /* arguments first, then in program order; the last one returns the results */
+    uint32_t count;
+    uint32_t *unit_of; /* per step of a kernel */
+    VEC(uint32_t) edges;
+    uint32_t *order, placed; /* units but arguments */
+};
+
+/* ---------------------------------------------------------------- units */
+static uint32_t unit_end(const struct graph *g, uint32_t kernel)
+{
+    const struct spmd_step *steps = g->l->steps;
+    const struct kernel *k = g->s->kernels;
+    uint32_t step = k[kernel].step, last = kernel;
+    if (steps[step].kind == SPMD_LOOP || steps[step].kind == SPMD_BRANCH) {
+        while (k[last].step != g->s->loop_end[step])
+            last++;
+    } else if (steps[step].combined) {
+        while (last + 1 < g->s->kernel_count && steps[k[last + 1].step].combined == steps[step].combined)
+            last++;
+    }
+    return last;
+}
+
+static void add_reads(struct graph *g, struct unit *u, uint32_t self)
+{
+    u->reads = (uint32_t)g->edges.count;
+    for (uint32_t k = u->first; k <= u->last; k++) {
+        const struct kernel *kernel = &g->s->kernels[k];
+        for (uint32_t r = 0; r < kernel->root_count; r++) {
+            uint32_t value = g->s->pool[kernel->roots + r].value, step = g->l->values[value].step;
+            uint32_t from = step == SPMD_NONE ? value : g->unit_of[step];
+            bool known = from == self;
+            for (size_t i = u->reads; i < g->edges.count && !known; i++)
+                known = g->edges.at[i] == from;
+            if (!known) {
+                VEC_PUSH(&g->edges, from);
+                g->units[from].users++;
+            }
+        }
+    }
+    u->read_count = (uint32_t)g->edges.count - u->reads;
+}
+
+static void make_units(struct graph *g)
+{
+    const struct spmd_local *l = g->l;
+    g->units = mem_zalloc(l->argument_count + g->s->kernel_count + 1, sizeof *g->units);
+    g->unit_of = mem_zalloc((size_t)l->step_count + 1, sizeof *g->unit_of);
+    g->order = mem_zalloc(g->s->kernel_count + 1, sizeof *g->order);
+    for (uint32_t a = 0; a < l->argument_count; a++)
+        g->units[a] = (struct unit){.bytes = l->values[a].bytes, .state = 2};
+    g->count = l->argument_count;
+    for (uint32_t k = 0; k < g->s->kernel_count; k++) {
+        struct unit *u = &g->units[g->count];
+        *u = (struct unit){.first = k, .last = unit_end(g, k)};
+        for (; k < u->last; k++)
+            g->unit_of[g->s->kernels[k].step] = g->count;
+        g->unit_of[g->s->kernels[k].step] = g->count;
+        add_reads(g, u, g->count);
+        for (uint32_t i = u->first; i <= u->last; i++) {
+            const struct spmd_step *t = &l->steps[g->s->kernels[i].step];
+            for (uint32_t r = t->results; r < t->results + t->result_count; r++)
+                u->bytes += g->s->values[r].state == VALUE_BUFFER ? l->values[r].bytes : 0;
+        }
+        g->count++;
+    }
+}
+
+/* ---------------------------------------------------------------- depth first */
+static void weigh_cones(struct graph *g)
+{
+    int64_t all = 0, units = g->count;
+    for (uint32_t i = 0; i < g->count; i++) {
+        struct unit *u = &g->units[i];
+        u->shared = u->users ? u->users - 1 : 0;
+        u->cone = u->bytes;
+        all += u->bytes;
+        for (uint32_t k = 0; k < u->read_count; k++) {
+            u->shared += g->units[g->edges.at[u->reads + k]].shared;
+            u->cone += g->units[g->edges.at[u->reads + k]].cone;
+        }
+        u->shared = u->shared < units ? u->shared : units;
+        u->cone = u->cone < all ? u->cone : all;
+    }
+}
+
+static bool goes_before(const struct graph *g, uint32_t a, uint32_t b)
+{
+    const struct unit *x = &g->units[a], *y = &g->units[b];
+    if (x->shared != y->shared)
+        return x->shared > y->shared;
+    return x->cone != y->cone ? x->cone > y->cone : a < b;
+}
+
+static void sort_reads(struct graph *g, const struct unit *u)
+{
+    uint32_t *e = g->edges.at + u->reads;
+    for (uint32_t i = 1; i < u->read_count; i++)
+        for (uint32_t k = i; k > 0 && goes_before(g, e[k], e[k - 1]); k--) {
+            uint32_t swap = e[k];
+            e[k] = e[k - 1];
+            e[k - 1] = swap;
+        }
+}
+
+static void order_depth_first(struct graph *g)
+{
+    VEC(uint32_t) stack = {0};
+    weigh_cones(g);
+    VEC_PUSH(&stack, g->count - 1);
+    while (stack.count) {
+        uint32_t at = stack.at[stack.count - 1];
+        struct unit *u = &g->units[at];
+        if (u->state) {
+            stack.count--;
+            if (u->state == 1)
+                g->order[g->placed++] = at;
+            u->state = 2;
+            continue;
+        }
+        u->state = 1;
+        sort_reads(g, u);
+        for (uint32_t k = u->read_count; k-- > 0;)
+            if (!g->units[g->edges.at[u->reads + k]].state)
+                VEC_PUSH(&stack, g->edges.at[u->reads + k]);
+    }
+    VEC_FREE(&stack);
+}
+
+/* ---------------------------------------------------------------- memory */
+static int64_t frees(const struct graph *g, const struct unit *u, const uint32_t *left)
+{
+    int64_t bytes = -u->bytes;
+    for (uint32_t k = 0; k < u->read_count; k++) {
+        uint32_t from = g->edges.at[u->reads + k];
+        if (from >= g->l->argument_count && left[from] == 1)
+            bytes += g->units[from].bytes;
+    }
+    return bytes;
+}
+
+struct lists {
+    uint32_t *left;          /* per unit: readers that are not placed */
+    uint32_t *waits;         /* per unit: units it reads that are not placed */
+    uint32_t *start, *feeds; /* per unit: its readers, feeds[start[i] .. start[i + 1]) */
+    VEC(uint32_t) ready;
+};
+
+static void make_lists(struct graph *g, struct lists *s)
+{
+    uint32_t arguments = g->l->argument_count, *fill = mem_zalloc((size_t)g->count + 1, sizeof *fill);
+    s->left = mem_zalloc((size_t)g->count + 1, sizeof *s->left);
+    s->waits = mem_zalloc((size_t)g->count + 1, sizeof *s->waits);
+    s->start = mem_zalloc((size_t)g->count + 2, sizeof *s->start);
+    for (uint32_t i = 0; i < g->count; i++) {
+        s->left[i] = g->units[i].users;
+        s->start[i + 1] = s->start[i] + g->units[i].users;
+    }
+    s->feeds = mem_zalloc((size_t)s->start[g->count] + 1, sizeof *s->feeds);
+    for (uint32_t i = arguments; i < g->count; i++)
+        for (uint32_t k = 0; k < g->units[i].read_count; k++) {
+            uint32_t from = g->edges.at[g->units[i].reads + k];
+            s->feeds[s->start[from] + fill[from]++] = i;
+            s->waits[i] += from >= arguments;
+        }
+    for (uint32_t i = arguments; i + 1 < g->count; i++)
+        if (!s->waits[i])
+            VEC_PUSH(&s->ready, i);
+    free(fill);
+}
+
+static uint32_t take_best(struct graph *g, struct lists *s)
+{
+    size_t best = 0;
+    int64_t most = INT64_MIN;
+    for (size_t i = 0; i < s->ready.count; i++) {
+        int64_t bytes = frees(g, &g->units[s->ready.at[i]], s->left);
+        if (bytes > most || (bytes == most && s->ready.at[i] < s->ready.at[best])) {
+            most = bytes;
+            best = i;
+        }
+    }
+    uint32_t at = s->ready.at[best];
+    s->ready.at[best] = s->ready.at[--s->ready.count];
+    return at;
+}
+
+static void order_by_memory(struct graph *g)
+{
+    struct lists s = {0};
+    make_lists(g, &s);
+    while (s.ready.count) {
+        uint32_t at = take_best(g, &s);
+        g->order[g->placed++] = at;
+        for (uint32_t k = 0; k < g->units[at].read_count; k++)
+            s.left[g->edges.at[g->units[at].reads + k]]--;
+        for (uint32_t k = s.start[at]; k < s.start[at + 1]; k++)
+            if (--s.waits[s.feeds[k]] == 0 && s.feeds[k] + 1 < g->count)
+                VEC_PUSH(&s.ready, s.feeds[k]);
+    }
+    g->order[g->placed++] = g->count - 1;
+    free(s.left);
+    free(s.waits);
+    free(s.start);
+    free(s.feeds);
+    VEC_FREE(&s.ready);
+}
+
+/* ---------------------------------------------------------------- steps */
+struct steps {
+    uint32_t *order, count;
+    uint8_t *placed;
+};
+
+/* a step, after the steps of what it reads that are not placed: those are fused or free */
+static void place_step(const struct graph *g, struct steps *out, uint32_t step)
+{
+    const struct spmd_step *t = &g->l->steps[step];
+    if (out->placed[step])
+        return;
+    out->placed[step] = 1;
+    for (uint32_t o = 0; o < t->operand_count; o++) {
+        uint32_t from = g->l->values[g->l->operands[t->operands + o]].step;
+        if (from != SPMD_NONE)
+            place_step(g, out, from);
+    }
+    out->order[out->count++] = step;
+}
+
+/* what the steps of a region or combined collective read from outside must stand before its first step */
+static void place_unit(const struct graph *g, struct steps *out, const struct unit *u)
+{
+    uint32_t first = g->s->kernels[u->first].step, last = g->s->kernels[u->last].step;
+    for (uint32_t step = first; step <= last && first != last; step++) {
+        const struct spmd_step *t = &g->l->steps[step];
+        for (uint32_t o = 0; o < t->operand_count; o++) {
+            uint32_t from = g->l->values[g->l->operands[t->operands + o]].step;
+            if (from != SPMD_NONE && from < first)
+                place_step(g, out, from);
+        }
+    }
+    for (uint32_t step = first; step <= last; step++)
+        place_step(g, out, step);
+}
+
+void price_reorder(struct spmd_local *l, struct price_scratch **scratch, enum cost_order order)
+{
+    if (order == COST_ORDER_PROGRAM)
+        return;
+    if (!*scratch)
+        *scratch = price_scratch_create(NULL);
+    price_prepare(*scratch, l);
+    price_fuse(*scratch, l);
+    struct graph g = {.l = l, .s = *scratch};
+    make_units(&g);
+    if (order == COST_ORDER_DEPTH_FIRST)
+        order_depth_first(&g);
+    else
+        order_by_memory(&g);
+    struct steps out = {.order = mem_zalloc((size_t)l->step_count + 1, sizeof *out.order),
+                        .placed = mem_zalloc((size_t)l->step_count + 1, 1)};
+    for (uint32_t i = 0; i + 1 < g.placed; i++)
+        place_unit(&g, &out, &g.units[g.order[i]]);
+    for (uint32_t step = 0; step < l->step_count; step++) /* whatever no result needs, and the results */
+        place_step(&g, &out, step);
+    spmd_local_reorder(l, out.order);
+    free(out.order);
+    free(out.placed);
+    free(g.units);
+    free(g.unit_of);
+    free(g.order);
+    VEC_FREE(&g.edges);
+}
