@@ -289,8 +289,7 @@ enum error_code queue_settings(struct queue *q, const struct queue_times *t, str
     } times[] = {{"archive_ms", t->archive_ms},
                  {"keep_ms", t->keep_ms},
                  {"keep_dead_ms", t->keep_dead_ms},
-                 {"gone_ms", t->gone_ms},
-                 {"grace_ms", t->grace_ms}};
+                 {"gone_ms", t->gone_ms}};
     struct call a = {0};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         call_add(&a, times[i].name);

@@ -23,7 +23,6 @@
 --   {t}:purge           zset: when (ms) an ended job is forgotten -> id/tenant/state;   {t}:dead zset: end (ms) -> id
 --   {t}:o:<id>          hash: what is left of an archived job (blob, state, ver ..) or of a forgotten one (state gone)
 --   {t}:idem:<tenant>:<key>, {t}:cache:<tenant>:<digest>   strings: id and request of a key (24 h); id of a finished job
---   {t}:grace           zset: time (ms) -> digest of a blob that no collection removes until then
 --   {t}:conf            hash: how long ended jobs are kept (library_jobs.lua)
 --   {t}:ev:<id>         stream of events;  {t}:n counters;  {t}:w:<worker> hash, 15 s;  {t}:builds zset of last beats
 --
@@ -129,8 +128,7 @@ local function drop_results(job, epoch)
 end
 
 -- how long, in ms: until an ended job is archived, forgotten (dead: another), and its id answers 410
-local KEEP = {archive_ms = 3600000, keep_ms = 7 * 86400000, keep_dead_ms = 30 * 86400000, gone_ms = 30 * 86400000,
-              grace_ms = 3600000}
+local KEEP = {archive_ms = 3600000, keep_ms = 7 * 86400000, keep_dead_ms = 30 * 86400000, gone_ms = 30 * 86400000}
 local SLACK_MS = 86400000   -- keys of ended jobs expire so much after the reaper should have removed them
 
 local function setting(name)

@@ -34,8 +34,18 @@ local function enter(job_id, tenant, state, now)
     count('submitted')
 end
 
--- a new job that has ended at once with the artifacts of `from`; its blobs are kept by {t}:grace until a collection that
--- began before this job existed is over
+-- the digests of a job go from one key to another: a collection's walk through the keys may miss both (library_blobs.lua)
+local function moved(job)
+    if call('EXISTS', P .. 'collector') == 0 then return end
+    for field, value in pairs(job) do
+        if string.sub(field, 1, 2) == 'a:' or field == 'module' or field == 'request' then
+            call('SADD', P .. 'moved', string.sub(value, 1, 64))
+        end
+    end
+    call('PEXPIRE', P .. 'moved', 86400000)
+end
+
+-- a new job that has ended at once with the artifacts of `from`
 local function enter_cached(id, from, given, now)
     local copied = {}
     for field, value in pairs(from) do
@@ -45,10 +55,8 @@ local function enter_cached(id, from, given, now)
             copied[#copied + 1] = field
             copied[#copied + 1] = value
         end
-        if artifact then
-            call('ZADD', P .. 'grace', int(now_ms() + setting('grace_ms')), string.sub(value, 1, 64))
-        end
     end
+    moved(from)
     local origin = (from.cached_from or '') ~= '' and from.cached_from or ((from.name or '') ~= '' and from.name or from.id)
     call('HSET', P .. 'j:' .. id, 'state', 'succeeded', 'ver', '0', 'fence', '0', 'attempt', '0', 'tenant', given.tenant,
          'created', now, 'finished', now, 'first', given.kind, 'stop', '', 'error', '', 'deadline', '0', 'epoch', '0',
@@ -157,7 +165,9 @@ local function restore(id, args, first)
     call('DEL', P .. 'o:' .. id)
     for i = first, #args, 2 do call('HSET', P .. 'j:' .. id, args[i], args[i + 1]) end
     call('HSET', P .. 'j:' .. id, 'silent', call('HGET', P .. 'j:' .. id, 'ver'))   -- its events are gone
-    return load(id)
+    local job = load(id)
+    moved(job)
+    return job
 end
 
 -- retry(id, token, open_limit, field, value of an archived job ...)
@@ -255,6 +265,7 @@ local function archive(keys, args)
     end
     if not TERMINAL[job.state] or job.ver ~= args[2] then return 0 end
     local key, left = P .. 'o:' .. id, call('PTTL', P .. 'j:' .. id)
+    moved(job)
     call('HSET', key, 'blob', args[3], 'state', job.state, 'ver', job.ver, 'tenant', job.tenant)
     if (job.name or '') ~= '' then call('HSET', key, 'name', job.name, 'print', job.print) end
     if (job.labels or '') ~= '' then call('HSET', key, 'labels', job.labels) end
@@ -273,7 +284,6 @@ local function tidy()
         local id, tenant, state = string.match(member, '^([^/]+)/([^/]+)/([^/]+)$')
         if id then forget(id, tenant, state) else call('ZREM', P .. 'purge', member) end
     end
-    call('ZREMRANGEBYSCORE', P .. 'grace', '-inf', now)
     return #gone
 end
 

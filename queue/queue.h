@@ -118,7 +118,7 @@ void queue_page_release(struct queue_page *p);
 
 /* How long ended jobs are kept, for all servers and workers; 0: the default (KEEP in queue/library.lua). */
 struct queue_times {
-    long long archive_ms, keep_ms, keep_dead_ms, gone_ms, grace_ms;
+    long long archive_ms, keep_ms, keep_dead_ms, gone_ms;
 };
 enum error_code queue_settings(struct queue *q, const struct queue_times *t, struct error *e) BASE_CHECKED;
 /* ids (owned array) of at most `limit` ended jobs that are to be archived */

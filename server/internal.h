@@ -282,6 +282,10 @@ enum error_code archive_due(struct store *store, struct queue *q, size_t limit, 
 /* a thread that archives, forgets and collects until s->stopped */
 void *janitor_run(void *server);
 
+/* ---- collect.c ---- */
+/* a thread that removes blobs to which nothing refers, until s->stopped */
+void *collect_run(void *server);
+
 /* ---- flight.c ---- */
 struct flights *flights_create(void);
 void flights_destroy(struct flights *f); /* NULL is fine */

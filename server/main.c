@@ -14,7 +14,7 @@ static void help(FILE *out)
         "usage: toast-server [--redis ADDRESS] [--store dir:PATH] [--listen ADDRESS:PORT] "
         "[--require-keys]\n"
         "                    [--insecure-listen] [--ready-file FILE] [--archive-after S] [--keep S]\n"
-        "                    [--keep-dead S] [--keep-gone S] [--blob-grace S]\n\n"
+        "                    [--keep-dead S] [--keep-gone S] [--blob-grace S] [--collect-every S]\n\n"
         "  --redis            unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "  --store            dir:PATH                                     (TOAST_STORE, dir:toast-data)\n"
@@ -26,8 +26,9 @@ static void help(FILE *out)
         "  --keep             seconds after its end that a job is kept (604800)\n"
         "  --keep-dead        the same for a dead one (2592000)\n"
         "  --keep-gone        seconds after that, or after DELETE, that its id answers 410 (2592000)\n"
-        "  --blob-grace       seconds that a blob to which nothing refers is kept (3600)\n"
         "                     These times are kept in Redis and hold for all; who starts last sets them.\n"
+        "  --blob-grace       seconds that a blob to which nothing refers is kept (3600)\n"
+        "  --collect-every    seconds between two looks for such blobs (600)\n"
         "  --open-jobs        jobs of a tenant that have not ended, 0: any number   (TOAST_OPEN_JOBS, 100)\n"
         "  --submits-per-s    submissions of a tenant, five seconds' worth at once  (TOAST_SUBMITS_PER_S, "
         "20)\n"
@@ -43,18 +44,20 @@ static void help(FILE *out)
 }
 
 /* seconds, 1 ms to 10 years */
-static bool take_time(struct queue_times *t, int option, const char *text)
+static bool take_time(struct server_options *o, int option, const char *text)
 {
+    const struct {
+        int option;
+        long long *ms;
+    } times[] = {{'A', &o->times.archive_ms}, {'K', &o->times.keep_ms}, {'D', &o->times.keep_dead_ms},
+                 {'G', &o->times.gone_ms},    {'B', &o->grace_ms},      {'C', &o->collect_ms}};
     char *end;
     double seconds = strtod(text, &end);
-    long long *out = option == 'A'   ? &t->archive_ms
-                     : option == 'K' ? &t->keep_ms
-                     : option == 'D' ? &t->keep_dead_ms
-                     : option == 'G' ? &t->gone_ms
-                                     : &t->grace_ms;
     if (end == text || *end || !(seconds >= 0.001 && seconds <= 315360000.0))
         return false;
-    *out = (long long)(seconds * 1000);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (times[i].option == option)
+            *times[i].ms = (long long)(seconds * 1000);
     return true;
 }
 
@@ -98,21 +101,20 @@ int server_main(int argc, char **argv)
                *where = getenv("TOAST_LISTEN");
     const char *token = getenv("TOAST_WORKER_TOKEN"), *required = getenv("TOAST_REQUIRE_KEYS");
     struct server_options o = {.log_requests = true,
+                               .grace_ms = 3600000,
+                               .collect_ms = 600000,
                                .redis = redis ? redis : "redis://127.0.0.1:6379",
                                .store = store ? store : "dir:toast-data",
                                .listen = where ? where : "127.0.0.1:8080",
                                .worker_token = token && *token ? token : NULL,
                                .require_keys = required && strcmp(required, "1") == 0};
     static const struct option options[] = {
-        {"redis", 1, NULL, 'r'},         {"store", 1, NULL, 's'},
-        {"listen", 1, NULL, 'l'},        {"insecure-listen", 0, NULL, 'i'},
-        {"require-keys", 0, NULL, 'k'},  {"ready-file", 1, NULL, 'f'},
-        {"archive-after", 1, NULL, 'A'}, {"keep", 1, NULL, 'K'},
-        {"keep-dead", 1, NULL, 'D'},     {"keep-gone", 1, NULL, 'G'},
-        {"blob-grace", 1, NULL, 'B'},    {"open-jobs", 1, NULL, 'o'},
-        {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},
-        {"quiet", 0, NULL, 'q'},         {"help", 0, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+        {"redis", 1, NULL, 'r'},           {"store", 1, NULL, 's'},         {"listen", 1, NULL, 'l'},
+        {"insecure-listen", 0, NULL, 'i'}, {"require-keys", 0, NULL, 'k'},  {"ready-file", 1, NULL, 'f'},
+        {"archive-after", 1, NULL, 'A'},   {"keep", 1, NULL, 'K'},          {"keep-dead", 1, NULL, 'D'},
+        {"keep-gone", 1, NULL, 'G'},       {"blob-grace", 1, NULL, 'B'},    {"collect-every", 1, NULL, 'C'},
+        {"open-jobs", 1, NULL, 'o'},       {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},
+        {"quiet", 0, NULL, 'q'},           {"help", 0, NULL, 'h'},          {NULL, 0, NULL, 0}};
     bool bad = !take_limits(&o.limits);
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
@@ -142,7 +144,8 @@ int server_main(int argc, char **argv)
         case 'D':
         case 'G':
         case 'B':
-            if (!take_time(&o.times, c, optarg)) {
+        case 'C':
+            if (!take_time(&o, c, optarg)) {
                 help(stderr);
                 return 2;
             }

@@ -310,7 +310,7 @@ int server_run(const struct server_options *o)
     struct server s = {.options = o};
     struct error e = {0};
     sigset_t ends;
-    pthread_t keeper, janitor;
+    pthread_t keeper, janitor, collector;
     int fd = -1, port = 0, got;
     bool loopback = false;
     pthread_mutex_init(&s.pool_lock, NULL);
@@ -335,6 +335,7 @@ int server_run(const struct server_options *o)
     s.flights = flights_create();
     BASE_CHECK(pthread_create(&keeper, NULL, keep_house, &s) == 0);
     BASE_CHECK(pthread_create(&janitor, NULL, janitor_run, &s) == 0);
+    BASE_CHECK(pthread_create(&collector, NULL, collect_run, &s) == 0);
     code = start(&s, fd, &e);
     if (code == ERROR_OK)
         code = announce(o, port, &e);
@@ -350,6 +351,7 @@ int server_run(const struct server_options *o)
     what_if_destroy(s.what_ifs);
     ui_history_destroy(s.history);
     pthread_join(janitor, NULL);
+    pthread_join(collector, NULL);
     watch_destroy(s.watch);
     flights_destroy(s.flights);
     metrics_destroy(s.metrics);
