@@ -4,7 +4,7 @@
 --   {t}:moved       set, while somebody collects: digests whose reference went from one key to another meanwhile, so that
 --                   a walk through the keys may have missed both (library_jobs.lua's `moved`)
 --
--- The walk is conservative: 64 hex digits in any value of any key count as a reference, whoever wrote it. A new kind of
+-- The walk is conservative: 64 hex digits in any value (or field's name) of any key count as a reference, whoever wrote it. A new kind of
 -- key needs no change here.
 
 local COLLECT_MS = 60000
@@ -36,7 +36,7 @@ local function add_digests(text, out)
 end
 
 local READ = {
-    hash = function(key) return call('HVALS', key) end,
+    hash = function(key) return call('HGETALL', key) end,
     string = function(key) return {call('GET', key) or ''} end,
     set = function(key) return call('SMEMBERS', key) end,
     zset = function(key) return call('ZRANGE', key, 0, -1) end,

@@ -63,6 +63,8 @@ def test_collection():
         assert service.wait(first)["state"] == "succeeded"
         copy = submit(service, dict(REQUEST, labels={"a": "b"}))
         kept = artifacts(service, first)
+        uploaded = MODEL + b"\n"
+        assert service.request("POST", "/v1/modules", uploaded)[0] == 201
         young, orphan, again = put(service, b"young"), put(service, b"nobody's"), put(service, b"written twice")
         old = blobs(service) - {young}
         (service.folder / "data" / "tmp" / "XYZ").write_text("an upload that a crash cut")
@@ -75,6 +77,7 @@ def test_collection():
         assert orphan not in left and young in left and again in left
         assert [path.name for path in (service.folder / "data" / "tmp").iterdir()] == ["new"]
         assert artifacts(service, first) == kept == artifacts(service, copy)
+        assert hashlib.sha256(uploaded).hexdigest() in left   # a reference of the tenant, of no job
         # archived: its blob names the others
         make_due(service, "{t}:arch")
         age(service)
@@ -103,6 +106,7 @@ def test_collection():
         age(service)
         collected(service)
         assert hashlib.sha256(kept["report.json"]).hexdigest() not in blobs(service)
+        assert hashlib.sha256(MODEL).hexdigest() in blobs(service)   # the tenant's own
         need = artifacts(service, other)
         # an empty Redis is no reason to empty the store: it may be about to be restored
         service.redis_cli("FLUSHALL")
