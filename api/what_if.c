@@ -101,6 +101,8 @@ static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t 
         return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "the plan is there twice: here and as a part");
     if (!at.value && !text)
         return ERROR_OK;
+    if (at.value && !json_is_object(at.value))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "a plan is an object: what a job's plan.json holds");
     if (at.value) {
         own = json_compact(at.value);
         text = own;

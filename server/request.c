@@ -11,7 +11,7 @@
 struct headers {
     struct exchange *x;
     size_t bytes;
-    int hosts, lengths, codings, encodings, types, credentials;
+    int hosts, lengths, codings, encodings, types, credentials, keys;
     bool chunked, malformed;
     char encoding[32];
 };
@@ -50,6 +50,8 @@ static enum MHD_Result see_header(void *user, enum MHD_ValueKind kind, const cha
         h->hosts++;
     } else if (strcasecmp(name, "Authorization") == 0) {
         h->credentials++;
+    } else if (strcasecmp(name, "Idempotency-Key") == 0) {
+        h->keys++;
     } else if (strcasecmp(name, "Content-Length") == 0) {
         h->lengths++;
     } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
@@ -127,8 +129,9 @@ static enum error_code check_framing(struct exchange *x, const struct headers *h
         return error_set(e, ERROR_MALFORMED,
                          "a header's name must be a token, directly before its colon; its value must be one "
                          "line without control characters");
-    if (h->credentials > 1)
-        return error_set(e, ERROR_MALFORMED, "a request must not have more than one Authorization header");
+    if (h->credentials > 1 || h->keys > 1)
+        return error_set(e, ERROR_MALFORMED, "a request must not have more than one %s header",
+                         h->keys > 1 ? "Idempotency-Key" : "Authorization");
     if (h->hosts > 1 || (http_1_1 && h->hosts == 0))
         return error_set(e, ERROR_MALFORMED, "a request must have exactly one Host header");
     if (h->lengths && h->codings)

@@ -25,6 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum error_code code = ir_read((const char *)data, size, &limits, &p, &e);
     fuzz_check_error(code, &e, data, size);
     if (code != ERROR_OK) {
+        if (code == ERROR_INTERNAL)
+            fprintf(stderr, "%s\n%.*s\n", e.message, (int)size, (const char *)data);
         FUZZ_CHECK(code != ERROR_INTERNAL);
         return 0;
     }
