@@ -7,6 +7,18 @@
 
 #include <unistd.h>
 
+/* what a refusal owes, as JSON and as a page: when to come back, which methods are allowed */
+static void add_remedy(const struct exchange *x, int status, bool retry, struct MHD_Response *r)
+{
+    char allow[64];
+    if ((status == 503 || status == 429) && !retry)
+        MHD_add_response_header(r, "Retry-After", "2");
+    if (status == 405 && x->route) {
+        route_allow(x->route, allow, sizeof allow);
+        MHD_add_response_header(r, "Allow", allow);
+    }
+}
+
 void reply_response(struct exchange *x, int status, struct MHD_Response *r, const char *media_type,
                           const struct header *extra, size_t count)
 {
@@ -14,11 +26,13 @@ void reply_response(struct exchange *x, int status, struct MHD_Response *r, cons
         MHD_add_response_header(r, "Content-Type", media_type);
     MHD_add_response_header(r, "X-Request-Id", x->request_id);
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-    bool caching = false;
+    bool caching = false, retry = false;
     for (size_t i = 0; i < count; i++) {
         MHD_add_response_header(r, extra[i].name, extra[i].value);
         caching |= strcmp(extra[i].name, "Cache-Control") == 0;
+        retry |= strcmp(extra[i].name, "Retry-After") == 0;
     }
+    add_remedy(x, status, retry, r);
     if (!caching)
         MHD_add_response_header(r, "Cache-Control", "no-store");
     if (x->close || atomic_load(&x->server->draining))
@@ -60,14 +74,9 @@ void reply_problem(struct exchange *x, const struct error *e)
         return;
     }
     struct header extra[3];
-    char allow[64];
     size_t count = 0;
-    if (status == 503 || status == 429 || e->code == ERROR_IN_FLIGHT)
+    if (e->code == ERROR_IN_FLIGHT)
         extra[count++] = (struct header){"Retry-After", "2"};
-    if (status == 405 && x->route) {
-        route_allow(x->route, allow, sizeof allow);
-        extra[count++] = (struct header){"Allow", allow};
-    }
     if (status == 401)
         extra[count++] = (struct header){"WWW-Authenticate", request_header(x, "Authorization")
                                                                  ? "Bearer realm=\"toast\", error=\"invalid_token\""
