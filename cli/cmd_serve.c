@@ -50,6 +50,7 @@ static const char usage[] =
     "  --require-keys                   let nobody in without a key, even while there is none\n"
     "  --insecure-listen                allow an address other than loopback although there are no keys\n\n"
     "Keys: toast keys add --data DIR. While there are none, a loopback address is open.\n"
+    "Limits of a tenant, as for toast-server: TOAST_OPEN_JOBS, TOAST_SUBMITS_PER_S, TOAST_TENANT_BYTES.\n"
     "Logs: one line of JSON per event on stderr; Redis' own in DIR/redis.log. Stop with ^C or SIGTERM.\n\n"
     "example:\n  toast serve --workers 2 --data /var/lib/toast\n";
 

@@ -34,7 +34,7 @@ local EVENTS = 1000
 local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
 local run_add, run_remove, run_claim, run_next, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
-local submit_allowed, limits_of   -- library_tenants.lua too
+local submit_allowed, limits_of, modules_expire   -- library_tenants.lua too
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
 -- redis.call exists only while a function runs, not while the library is loaded
@@ -496,6 +496,7 @@ local function reap()
     call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
     call('XTRIM', P .. 'q', 'MAXLEN', 0)
     run_mend()
+    modules_expire()
     if call('ZCARD', P .. 'run') > 0 then ring() end
     return #expired
 end

@@ -1,7 +1,8 @@
 -- Who uses the service: API keys, and whose turn it is. Continues library.lua (same chunk).
 --
 --   {t}:keys        hash: key id -> record (queue/keys.h);  {t}:keysv: number of its changes
---   {t}:blob:<tenant>  hash: digest of a module that the tenant has -> "size last_use_ms"
+--   {t}:blob:<tenant>  hash: digest of a module that the tenant has -> "size last_use_ms digest" (in the value as well:
+--                   a collection of blobs looks for digests in values)
 --   {t}:blobs       hash: tenant -> bytes of these
 --   {t}:rate:<tenant>  hash: tokens (thousandths of a submission) and when (ms) they were counted
 --   {t}:r:<tenant>  zset: the tenant's jobs of {t}:run, best first: higher priority, then older
@@ -160,11 +161,13 @@ end
 
 -- ---- what a tenant has and may ----
 
+local MODULE_KEEP_MS = 30 * 86400000   -- without being sent, read or named
+
 -- module_add(tenant, digest, size) -> 'new' | 'exists'
 local function module_add(keys, args)
     local key = P .. 'blob:' .. args[1]
     local old = call('HGET', key, args[2])
-    call('HSET', key, args[2], args[3] .. ' ' .. int(now_ms()))
+    call('HSET', key, args[2], args[3] .. ' ' .. int(now_ms()) .. ' ' .. args[2])
     if old then return 'exists' end
     call('HINCRBY', P .. 'blobs', args[1], args[3])
     return 'new'
@@ -173,20 +176,35 @@ end
 -- module_use(tenant, digest) -> 'ok' | 'missing'; writes once an hour at most
 local function module_use(keys, args)
     local key, now = P .. 'blob:' .. args[1], now_ms()
-    local size, used = string.match(call('HGET', key, args[2]) or '', '^(%d+) (%d+)$')
+    local size, used = string.match(call('HGET', key, args[2]) or '', '^(%d+) (%d+) ')
     if not size then return 'missing' end
-    if now - tonumber(used) > 3600000 then call('HSET', key, args[2], size .. ' ' .. int(now)) end
+    if now - tonumber(used) > 3600000 then call('HSET', key, args[2], size .. ' ' .. int(now) .. ' ' .. args[2]) end
     return 'ok'
+end
+
+local function module_forget(tenant, digest, size)
+    call('HDEL', P .. 'blob:' .. tenant, digest)
+    call('HINCRBY', P .. 'blobs', tenant, '-' .. size)
+    if call('EXISTS', P .. 'blob:' .. tenant) == 0 then call('HDEL', P .. 'blobs', tenant) end
 end
 
 -- module_drop(tenant, digest) -> 'ok' | 'missing'
 local function module_drop(keys, args)
-    local key = P .. 'blob:' .. args[1]
-    local size = string.match(call('HGET', key, args[2]) or '', '^(%d+) ')
+    local size = string.match(call('HGET', P .. 'blob:' .. args[1], args[2]) or '', '^(%d+) ')
     if not size then return 'missing' end
-    call('HDEL', key, args[2])
-    if call('HINCRBY', P .. 'blobs', args[1], '-' .. size) == 0 then call('HDEL', P .. 'blobs', args[1]) end
+    module_forget(args[1], args[2], size)
     return 'ok'
+end
+
+-- forgets what was not used for long, some at a time: a few modules of any one tenant, as the reaper comes by
+modules_expire = function()
+    local tenant = call('HRANDFIELD', P .. 'blobs')
+    if not tenant then return end
+    local some, before = call('HRANDFIELD', P .. 'blob:' .. tenant, 10, 'WITHVALUES'), now_ms() - MODULE_KEEP_MS
+    for i = 1, #some, 2 do
+        local size, used = string.match(some[i + 1], '^(%d+) (%d+) ')
+        if tonumber(used) < before then module_forget(tenant, some[i], size) end
+    end
 end
 
 -- module_usage(tenant) -> {bytes, modules}

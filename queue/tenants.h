@@ -1,6 +1,6 @@
 /* What a tenant has: references to modules, which are its own although equal bytes are stored once.
- * {t}:blob:<tenant> is a hash: digest -> "size last_use_ms"; {t}:blobs a hash: tenant -> bytes of its
- * references. */
+ * {t}:blob:<tenant> is a hash: digest -> "size last_use_ms digest"; {t}:blobs a hash: tenant -> bytes of its
+ * references. One that was not used for 30 days is forgotten. */
 #ifndef TOAST_QUEUE_TENANTS_H
 #define TOAST_QUEUE_TENANTS_H
 

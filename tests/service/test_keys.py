@@ -207,6 +207,13 @@ def test_modules_apart():
         assert status(service, "DELETE", f"/v1/modules/{digest}", a) == 404
         assert status(service, "POST", "/v1/modules", a, b"// more") == 201
         assert json.loads(service.request("GET", "/v1/limits", None, bearer(a))[2])["tenant_module_bytes"] == limit
+        # forgotten when it was not used for a month; what was is not
+        size = len(text)
+        service.redis_cli("HSET", "{t}:blob:bananas", digest, f"{size} 1000000000000 {digest}")
+        until(lambda: service.redis_cli("HEXISTS", "{t}:blob:bananas", digest) == "0", 30)
+        assert status(service, "GET", f"/v1/modules/{digest}", b) == 404
+        assert service.redis_cli("HGET", "{t}:blobs", "bananas") == ""
+        assert int(service.redis_cli("HLEN", "{t}:blob:apples")) == 2
     finally:
         service.close()
 
