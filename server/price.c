@@ -128,6 +128,28 @@ void what_if_reply(struct exchange *x)
     reply_json(x, 200, &t, NULL, 0);
 }
 
+/* w is taken over where a profile had to be put in; the caller destroys it */
+static enum error_code start(struct exchange *x, struct api_what_if **w, char module[STORE_DIGEST_SIZE],
+                             void (*again)(struct exchange *), struct error *e)
+{
+    enum error_code code = find_module(x, api_what_if_request(*w), module, e);
+    if (code == ERROR_OK)
+        code = resolve(x, w, module, e);
+    return code == ERROR_OK ? what_if_begin(x, *w, module, again, e) : code;
+}
+
+enum error_code what_if_begin_json(struct exchange *x, const char *json, size_t size,
+                                   void (*again)(struct exchange *), struct error *e)
+{
+    struct api_what_if *w = NULL;
+    char module[STORE_DIGEST_SIZE] = "";
+    enum error_code code = api_what_if_parse(json, size, NULL, 0, NULL, false, &w, e);
+    if (code == ERROR_OK)
+        code = start(x, &w, module, again, e);
+    api_what_if_destroy(w);
+    return code;
+}
+
 void handle_price(struct exchange *x)
 {
     struct api_what_if *w = NULL;
@@ -135,11 +157,7 @@ void handle_price(struct exchange *x)
     char module[STORE_DIGEST_SIZE] = "";
     enum error_code code = take_body(x, &w, module, &e);
     if (code == ERROR_OK)
-        code = find_module(x, api_what_if_request(w), module, &e);
-    if (code == ERROR_OK)
-        code = resolve(x, &w, module, &e);
-    if (code == ERROR_OK)
-        code = what_if_begin(x, w, module, what_if_reply, &e);
+        code = start(x, &w, module, what_if_reply, &e);
     api_what_if_destroy(w);
     if (code == ERROR_OK)
         return;

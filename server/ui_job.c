@@ -67,6 +67,8 @@ static void write_actions(struct ui_page *p, const struct ui_job *j)
         }
         html_add(&p->t, "</form><a class=\"button\" href=\"/ui/new?from=%s\">Clone with edits</a>", j->id);
     }
+    if (j->report)
+        html_add(&p->t, "<a class=\"button\" href=\"/ui/what-if?job=%s\">What if</a>", j->id);
     html_add(&p->t,
              "<a class=\"button\" href=\"/ui/compare?jobs=%s\">Compare</a><a class=\"button\" "
              "href=\"/v1/jobs/%s\">JSON</a></div>",

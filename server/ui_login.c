@@ -1,6 +1,12 @@
 /* /ui/login: a key is traded for a session (session.c). */
 #include "server/ui.h"
 
+/* whoever types the address alone wants the dashboard */
+void handle_ui_root(struct exchange *x)
+{
+    ui_redirect(x, "/ui");
+}
+
 void handle_ui_login(struct exchange *x)
 {
     struct ui_page p;

@@ -101,7 +101,7 @@ def test_committed():
 def test_routes():
     routes = re.findall(r'SERVER_ROUTE\("(\w+)", "([^"]+)"', (harness.SOURCE / "server" / "routes.def").read_text())
     served = {(method, pattern) for method, pattern in routes 
-              if not re.match("/internal/|/ui(?!/session)", pattern)}   # pages are for people
+              if not re.match("/internal/|/ui(?!/session)|/$", pattern)}   # pages are for people
     described = {(method.upper(), re.sub(r"\{\w+\}", "*", path)) for path, item in SPEC["paths"].items() for method in item
                  if method in ("get", "put", "post", "delete")}
     assert served == described, served ^ described

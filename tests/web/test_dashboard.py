@@ -3,6 +3,7 @@
 # timeout: 240
 """The dashboard in headless Chromium: no complaint of the browser, live, without script, by keyboard, hostile text, sessions and
 roles, narrow and wide, dark and light, axe-core. Screenshots go to the build folder's web/."""
+import html
 import json
 import os
 import pathlib
@@ -43,12 +44,13 @@ class Shared:
         self.other = submit(self.service, seed=7, mesh={"axes": [{"name": "data", "size": 8}]})
         self.evil = submit(self.service, labels={"name": EVIL, EVIL[:40]: "x"}, argument_names=[f"{EVIL}{i}" for i in range(63)])
         self.bad = submit(self.service, b"module @m { not a module }")
-        for job in (self.done, self.other, self.evil):
+        self.tight = submit(self.service, memory_limit_bytes=1500000)
+        for job in (self.done, self.other, self.evil, self.tight):
             assert self.service.wait(job, 90)["state"] == "succeeded"
         assert self.service.wait(self.bad)["state"] == "failed"
         self.pages = {"overview": "/ui", "jobs": "/ui/jobs", "job": f"/ui/jobs/{self.done}", "failed": f"/ui/jobs/{self.bad}",
                       "workers": "/ui/workers", "compare": f"/ui/compare?jobs={self.done},{self.other}",
-                      "new": f"/ui/new?from={self.done}", "login": "/ui/login",
+                      "new": f"/ui/new?from={self.done}", "what-if": f"/ui/what-if?job={self.tight}", "login": "/ui/login",
                       "report": f"/v1/jobs/{self.done}/artifacts/report.html"}
 
     def close(self):
@@ -73,9 +75,16 @@ def test_headers():
     status, headers, _ = s.request("GET", "/ui/ui.js")
     again = s.request("GET", "/ui/ui.js", None, {"If-None-Match": headers["etag"]})
     assert status == 200 and headers["etag"].startswith('"') and again[0] == 304
+    assert s.request("GET", "/")[1]["location"] == "/ui"
     status, headers, data = s.request("GET", "/ui/jobs/j_00000000000000000000000000")
     assert status == 404 and headers["content-type"].startswith("text/html") and b"<h1>" in data
     assert s.request("GET", "/ui/jobs?before=nonsense")[0] == 400
+
+
+def edit_of(service, path):
+    """the JSON that a page offers to edit"""
+    page = service.request("GET", path)[2].decode()
+    return json.loads(html.unescape(re.search(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.S)[1]))
 
 
 def test_forms():
@@ -102,15 +111,36 @@ def test_forms():
     # clone with edits: what is wrong is said beside the text, what is right becomes a job
     status, _, data = s.request("POST", "/ui/new", urllib.parse.urlencode({"request": '{"mesh": 1, "x": "</textarea><b>"}'}), form)
     assert status == 422 and b"/x" in data and b"&lt;/textarea&gt;&lt;b&gt;" in data, data[-1500:]
-    page = s.request("GET", f"/ui/new?from={shared.done}")[2].decode()
-    import html
-    request = json.loads(html.unescape(re.search(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.S)[1]))
+    request = edit_of(s, f"/ui/new?from={shared.done}")
     assert request["labels"] == {"team": "speech"} and request["mesh"]["axes"][0]["size"] == 4
     request["seed"] = 4242
     status, headers, _ = s.request("POST", "/ui/new", urllib.parse.urlencode({"request": json.dumps(request)}), form)
     assert status == 303, status
     made = s.wait(headers["location"].rsplit("/", 1)[1])
     assert made["state"] == "succeeded" and made["labels"] == {"team": "speech"}
+    # what if: the plan is priced again as it is, and one that says nonsense is refused beside its text
+    request = edit_of(s, f"/ui/what-if?job={shared.tight}")
+    assert request["plan"]["decisions"] and "arguments" not in request["plan"], request
+    def price(value):
+        status, _, data = s.request("POST", f"/ui/what-if?job={shared.tight}", urllib.parse.urlencode({"request": json.dumps(value)}), form)
+        return status, data.decode()
+    status, page = price(request)
+    assert status == 200 and page.count("+0.00 %") == 3, page[-3000:]
+    request["plan"]["decisions"] = []
+    status, page = price(request)
+    assert status == 200 and "does not fit" in page and page.count("+0.00 %") < 3
+    status, page = price(dict(request, plan={"format": 1}))
+    assert status == 422 and 'role="alert"' in page
+    assert s.request("GET", f"/ui/what-if?job={shared.bad}")[0] == 404
+    # a worker is asked to take no more tasks, and to go on
+    page = s.request("GET", "/ui/workers")[2].decode()
+    worker = html.unescape(re.search(r'name="worker" value="([^"]+)"', page)[1])
+    drain = urllib.parse.urlencode({"worker": worker, "action": "drain"})
+    assert s.request("POST", "/ui/workers", drain, form)[0] == 303
+    assert ">draining<" in s.request("GET", "/ui/workers")[2].decode()
+    assert s.request("POST", "/ui/workers", drain.replace("drain", "resume"), form)[0] == 303
+    assert ">draining<" not in s.request("GET", "/ui/workers")[2].decode()
+    assert s.request("POST", "/ui/workers", "worker=nobody&action=drain", form)[0] == 404
     # a filter
     listed = s.request("GET", "/ui/jobs?state=failed")[2].decode()
     assert shared.bad in listed and shared.done not in listed
