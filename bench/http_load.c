@@ -1,0 +1,277 @@
+/* bench_http_load --port P --request FILE [--connections N] [--seconds S] [--hz H] [--first N] [--ids FILE]
+ *
+ * One request over and over, on N connections that stay open: as fast as answers come, or (--hz) at H a second on each
+ * connection, timed from when it was due, so that a server that falls behind does not hide it. FILE holds the request's line
+ * without version, headers, an empty line and the body; {n} in it becomes a number of twelve digits that no other request
+ * has. Prints one line of JSON: requests, per_s, p50_ms, p99_ms, p999_ms, max_ms, status counts, broken connections.
+ * --ids: the "id" of every 202 goes there, a line each. */
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUFFER = 1 << 18, DIGITS = 12, RETRY_MS = 20 };
+
+struct connection {
+    int fd;
+    bool busy;
+    double due, began; /* paced: when the next request is due; when the present one was */
+    size_t sent, got;
+    char *request, *reply;
+    size_t request_size;
+};
+
+struct load {
+    int port, epoll;
+    long connections;
+    double seconds, hz, end;
+    char *template; /* with {n} replaced by zeros */
+    size_t size;
+    size_t marks[16], mark_count; /* where the numbers stand */
+    unsigned long long next;
+    VEC(float) times; /* milliseconds */
+    unsigned long status[600], broken;
+    FILE *ids;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench_http_load: %s\n", what);
+    exit(1);
+}
+
+/* the file as it goes over the wire: version, Host, Content-Length, CRLF */
+static void build_template(struct load *l, const char *text, size_t size)
+{
+    struct text out = {0};
+    const char *empty = strstr(text, "\n\n"), *line = strchr(text, '\n'), *body = empty ? empty + 2 : text + size;
+    size_t body_size = size - (size_t)(body - text);
+    if (!line)
+        die("the request has no first line");
+    for (const char *at = body; (at = strstr(at, "{n}")) != NULL; at += 3)
+        body_size += DIGITS - 3;
+    text_add_n(&out, text, (size_t)(line - text));
+    text_printf(&out, " HTTP/1.1\r\nHost: localhost:%d\r\n", l->port);
+    for (const char *at = line + 1; empty && at < empty + 1;) {
+        const char *next = strchr(at, '\n');
+        text_add_n(&out, at, (size_t)(next - at));
+        text_add(&out, "\r\n");
+        at = next + 1;
+    }
+    if (body_size || strncmp(text, "GET", 3) != 0)
+        text_printf(&out, "Content-Length: %zu\r\n", body_size);
+    text_add(&out, "\r\n");
+    text_add(&out, body);
+    struct text final = {0};
+    for (const char *at = out.at; *at;) {
+        if (strncmp(at, "{n}", 3) == 0 && l->mark_count < 16) {
+            l->marks[l->mark_count++] = final.size;
+            text_add(&final, "000000000000");
+            at += 3;
+        } else {
+            text_add_char(&final, *at++);
+        }
+    }
+    text_release(&out);
+    l->template = final.at;
+    l->size = final.size;
+}
+
+static void connect_again(struct load *l, struct connection *c)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)l->port)};
+    int one = 1;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (c->fd >= 0) {
+        close(c->fd);
+        l->broken++;
+    }
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    c->busy = false;
+    if (connect(c->fd, (struct sockaddr *)&a, sizeof a) != 0) {
+        close(c->fd);
+        c->fd = -1;
+        c->due = now() + RETRY_MS * 1e-3;
+        return;
+    }
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+    epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e);
+}
+
+static void send_request(struct load *l, struct connection *c)
+{
+    char digits[DIGITS + 1];
+    memcpy(c->request, l->template, l->size);
+    snprintf(digits, sizeof digits, "%0*llu", DIGITS, l->next++);
+    for (size_t i = 0; i < l->mark_count; i++)
+        memcpy(c->request + l->marks[i], digits, DIGITS);
+    c->busy = true;
+    c->got = 0;
+    c->began = l->hz > 0 ? c->due : now();
+    for (size_t sent = 0; sent < l->size;) { /* requests are small: blocking until the kernel has them */
+        ssize_t n = send(c->fd, c->request + sent, l->size - sent, MSG_NOSIGNAL);
+        if (n <= 0) {
+            connect_again(l, c);
+            return;
+        }
+        sent += (size_t)n;
+    }
+}
+
+static void take_id(struct load *l, const char *body)
+{
+    const char *id = l->ids ? strstr(body, "\"id\":\"") : NULL;
+    if (id)
+        fprintf(l->ids, "%.*s\n", (int)strcspn(id + 6, "\""), id + 6);
+}
+
+/* true: the reply is whole */
+static bool take_reply(struct load *l, struct connection *c)
+{
+    c->reply[c->got] = 0;
+    char *end = strstr(c->reply, "\r\n\r\n"), *length = strcasestr(c->reply, "\r\ncontent-length:");
+    if (!end || (length && length < end && c->got < (size_t)(end + 4 - c->reply) + strtoul(length + 17, NULL, 10)))
+        return false;
+    long status = c->got > 12 ? strtol(c->reply + 9, NULL, 10) : 0;
+    if (status > 0 && status < 600)
+        l->status[status]++;
+    if (status == 202)
+        take_id(l, end + 4);
+    VEC_PUSH(&l->times, (float)((now() - c->began) * 1e3));
+    c->busy = false;
+    return true;
+}
+
+static void on_readable(struct load *l, struct connection *c)
+{
+    ssize_t n = c->fd < 0 ? -1 : recv(c->fd, c->reply + c->got, BUFFER - 1 - c->got, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR) && c->fd >= 0)
+        return;
+    if (n <= 0) {
+        connect_again(l, c);
+        return;
+    }
+    c->got += (size_t)n;
+    if (!take_reply(l, c))
+        return;
+    bool closes = strcasestr(c->reply, "\r\nconnection: close") != NULL;
+    if (closes) {
+        connect_again(l, c);
+        l->broken--;
+    }
+    if (l->hz > 0)
+        c->due += 1 / l->hz;
+    else if (now() < l->end && c->fd >= 0)
+        send_request(l, c);
+}
+
+static void run(struct load *l, struct connection *all)
+{
+    struct epoll_event events[256];
+    double start = now();
+    l->end = start + l->seconds;
+    for (long i = 0; i < l->connections; i++) {
+        connect_again(l, &all[i]);
+        all[i].due = start + (l->hz > 0 ? (double)i / (double)l->connections / l->hz : 0);
+    }
+    for (double t = now(); t < l->end + 5; t = now()) {
+        bool busy = false;
+        for (long i = 0; i < l->connections; i++) {
+            struct connection *c = &all[i];
+            if (t < l->end && !c->busy && c->due <= t) {
+                if (c->fd < 0)
+                    connect_again(l, c);
+                if (c->fd >= 0)
+                    send_request(l, c);
+            }
+            busy |= c->busy;
+        }
+        if (t >= l->end && !busy)
+            break;
+        int n = epoll_wait(l->epoll, events, 256, 1);
+        for (int i = 0; i < n; i++)
+            on_readable(l, events[i].data.ptr);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double quantile(const struct load *l, double q)
+{
+    size_t at = (size_t)(q * (double)l->times.count);
+    return l->times.count ? (double)l->times.at[at < l->times.count ? at : l->times.count - 1] : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct load l = {.connections = 16, .seconds = 5};
+    struct error e;
+    char *text = NULL;
+    size_t size = 0;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const char *name = argv[i], *value = argv[i + 1];
+        if (strcmp(name, "--port") == 0)
+            l.port = atoi(value);
+        else if (strcmp(name, "--connections") == 0)
+            l.connections = atol(value);
+        else if (strcmp(name, "--seconds") == 0)
+            l.seconds = atof(value);
+        else if (strcmp(name, "--hz") == 0)
+            l.hz = atof(value);
+        else if (strcmp(name, "--first") == 0)
+            l.next = strtoull(value, NULL, 10);
+        else if (strcmp(name, "--ids") == 0)
+            l.ids = fopen(value, "w");
+        else if (strcmp(name, "--request") == 0 && file_read(value, 1 << 24, &text, &size, &e) != ERROR_OK)
+            die(e.message);
+    }
+    if (!l.port || !text || l.connections < 1 || l.connections > 10000)
+        die("--port and --request are needed, see the head of bench/http_load.c");
+    build_template(&l, text, size);
+    l.epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct connection *all = mem_zalloc((size_t)l.connections, sizeof *all);
+    for (long i = 0; i < l.connections; i++) {
+        all[i].fd = -1;
+        all[i].request = mem_alloc(l.size + 1);
+        all[i].reply = mem_alloc(BUFFER);
+    }
+    run(&l, all);
+    if (l.ids)
+        fclose(l.ids);
+    if (l.times.count)
+        qsort(l.times.at, l.times.count, sizeof *l.times.at, by_value);
+    printf("{\"requests\": %zu, \"per_s\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"p999_ms\": %.3f, \"max_ms\": %.3f, "
+           "\"broken\": %lu, \"status\": {", l.times.count, (double)l.times.count / l.seconds, quantile(&l, 0.5),
+           quantile(&l, 0.99), quantile(&l, 0.999), quantile(&l, 1), l.broken);
+    bool first = true;
+    for (int s = 0; s < 600; s++)
+        if (l.status[s]) {
+            printf("%s\"%d\": %lu", first ? "" : ", ", s, l.status[s]);
+            first = false;
+        }
+    printf("}}\n");
+    return 0;
+}
