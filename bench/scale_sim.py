@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How the root-parallel search scales beyond this machine: a simulation fed with times measured on it.
 
-  bench/scale_sim.py [--measure inputs.json] [--inputs inputs.json] [--seconds 20]
+  bench/scale_sim.py [--measure inputs.json] [--inputs inputs.json]
 
 Measured on one worker: seconds a rollout, seconds a merge, bytes of snapshots and deltas, seconds of a queue function in Redis,
 seconds of a blob through the server. Simulated: workers of one thread that claim, load the epoch's snapshot, compute, report;
@@ -28,13 +28,13 @@ LINK_BYTES_PER_S = 1.25e9   # the server's network: 10 Gbit/s
 RING_S = 0.0005             # from XADD to a waiting worker's claim
 
 
-def measure(seconds):
+def measure():
     import gzip
     model = gzip.open(ROOT / "tests" / "models" / "t2b.mlir.gz").read()
     s = harness.Service(workers=1)
     try:
         request = {"mesh": {"axes": [{"name": "data", "size": 8}, {"name": "model", "size": 8}]}, "device": "a100-40",
-                   "planner": "mcts", "budget": {"rollouts": 10000000}, "parallelism": 16}
+                   "planner": "mcts", "budget": {"rollouts": 30000}, "parallelism": 16}
         body, headers = harness.multipart({"module": model, "request": json.dumps(request).encode()})
         status, _, data = s.request("POST", "/v1/jobs", body, headers)
         assert status == 202, data
@@ -48,30 +48,28 @@ def measure(seconds):
                     found[m[1], m[2]] = float(m[3])
             return found
 
-        deadline = time.monotonic() + 120
-        while (progress := json.loads(s.request("GET", f"/v1/jobs/{job}")[2])["progress"]).get("epoch", 0) < 6:
-            assert time.monotonic() < deadline, "the search does not begin"
-            time.sleep(0.2)
-        epoch = progress["epoch"]
-        first = progress["rollouts"] / 16 / (2 ** 5 - 1 + 32 * (epoch - 5))
+        first = snapshot_bytes = 0
         s.redis_cli("config", "resetstat")
-        before, start = metrics(), time.monotonic()
-        time.sleep(seconds)
-        after, elapsed = metrics(), time.monotonic() - start
-        gone = {k: after[k] - before.get(k, 0) for k in after}
-        fields = dict(zip(*[iter(s.redis_cli("hgetall", "{t}:j:" + job).split("\n"))] * 2))
-        snapshot = fields["b:snapshot"].split(":")[0]
-        path = s.folder / "data" / "blobs" / snapshot[:2] / snapshot[2:4] / snapshot
+        while (body := json.loads(s.request("GET", f"/v1/jobs/{job}")[2]))["state"] != "succeeded":
+            assert body["error"] is None, body
+            progress = body["progress"]
+            if progress.get("stage") == "search" and progress.get("epoch", 0) >= 5:
+                first = progress["rollouts"] / 16 / (2 ** 5 - 1 + 32 * (progress["epoch"] - 5))
+                digest = s.redis_cli("hget", "{t}:j:" + job, "b:snapshot").split(":")[0]
+                path = s.folder / "data" / "blobs" / digest[:2] / digest[2:4] / digest
+                if digest and path.exists():
+                    snapshot_bytes = max(snapshot_bytes, path.stat().st_size)
+                    began = time.monotonic()
+                    path.read_bytes()
+                    blob_s = time.monotonic() - began
+            time.sleep(0.1)
+        gone = metrics()
         fcall = re.search(r"cmdstat_fcall:calls=(\d+),usec=(\d+)", s.redis_cli("info", "commandstats"))
-        t0 = time.monotonic()
-        for _ in range(20):
-            path.read_bytes()
         rollouts = gone["toast_rollouts_total", None]
         return {"rollout_s": gone["toast_task_seconds_sum", "rollouts"] / rollouts, "first_rollouts": round(first),
                 "merge_s": gone["toast_task_seconds_sum", "merge"] / max(1, gone["toast_task_seconds_count", "merge"]),
-                "script_s": int(fcall[2]) / int(fcall[1]) * 1e-6, "snapshot_bytes": path.stat().st_size,
-                "delta_bytes": 24 * 1024, "blob_s": (time.monotonic() - t0) / 20, "spread": 0.1,
-                "measured_seconds": elapsed, "model": "t2b, 8x8, one worker of one thread"}
+                "script_s": int(fcall[2]) / int(fcall[1]) * 1e-6, "snapshot_bytes": snapshot_bytes,
+                "delta_bytes": 24 * 1024, "blob_s": blob_s, "spread": 0.1, "model": "t2b, 8x8, one worker of one thread"}
     finally:
         s.close()
 
@@ -181,13 +179,12 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--measure", metavar="FILE", help="measure and write the inputs")
     p.add_argument("--inputs", metavar="FILE", help="inputs of an earlier measurement")
-    p.add_argument("--seconds", type=float, default=20)
     a = p.parse_args()
     os.environ.setdefault("TOAST_BIN", str(ROOT / "build" / "release" / "bin"))
     if a.inputs:
         inputs = json.loads(pathlib.Path(a.inputs).read_text())
     else:
-        inputs = measure(a.seconds)
+        inputs = measure()
         if a.measure:
             pathlib.Path(a.measure).write_text(json.dumps(inputs, indent=1) + "\n")
     table(inputs, 60.0)
