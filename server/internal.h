@@ -171,7 +171,7 @@ enum error_code tenant_room(struct exchange *x, struct error *e) BASE_CHECKED;
 /* a module that is in the store becomes the tenant's; *existed: it was */
 enum error_code tenant_module_add(struct exchange *x, const char *digest, bool *existed,
                                   struct error *e) BASE_CHECKED;
-/* tenant_room, body_store_module, tenant_module_add */
+/* tenant_room, body_store_module, tenant_module_add. ERROR_FORBIDDEN: the caller may only read. */
 enum error_code tenant_module_store(struct exchange *x, const void *bytes, size_t size,
                                     char digest[STORE_DIGEST_SIZE], struct error *e) BASE_CHECKED;
 /* ERROR_NOT_FOUND: the tenant does not have it, whoever else may */

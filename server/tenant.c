@@ -43,6 +43,8 @@ enum error_code tenant_module_store(struct exchange *x, const void *bytes, size_
                                     char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     bool existed;
+    if (x->role < QUEUE_ROLE_SUBMIT) /* /v1/price is for readers, too: of modules that the tenant has */
+        return error_set(e, ERROR_FORBIDDEN, "this key has the role read; sending a module needs submit");
     enum error_code code = tenant_room(x, e);
     if (code == ERROR_OK)
         code = body_store_module(x->server, bytes, size, digest, e);

@@ -5,6 +5,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -97,10 +98,52 @@ def test_roles():
         for method, path, body in (("PUT", "/v1/modules/" + "0" * 64, MODEL), ("POST", "/v1/jobs", "{}"),
                                    ("POST", f"/v1/jobs/{job}:cancel", b"")):
             assert status(service, method, path, by_role["read"], body) == 403, path
+        # a reader may price what its tenant has, not bring something new
+        own = {"module": json.loads(service.request("GET", f"/v1/jobs/{job}", None, bearer(by_role["read"]))[2])["module"]}
+        kind = {"Content-Type": "application/json"}
+        for module, expected in ((own, 200), ({"module": {"inline": "// new"}}, 403)):
+            price = json.dumps({k: v for k, v in dict(REQUEST, **module).items() if k != "budget"})
+            answer, _, data = service.request("POST", "/v1/price", price, dict(kind, **bearer(by_role["read"])))
+            assert answer == expected, data
         for role, key in by_role.items():
             assert status(service, "GET", f"/v1/jobs/{job}", key) == 200, role
             assert status(service, "GET", "/metrics", key) == 200, role
         assert status(service, "POST", f"/v1/jobs/{job}:cancel", by_role["admin"], b"") in (200, 202)
+    finally:
+        service.close()
+
+
+def test_every_route():
+    """each route of routes.def asks for what its row says, and openapi.json says so"""
+    rows = re.findall(r'SERVER_ROUTE\("(\w+)", "([^"]+)", \w+, \w+, ACCESS_(\w+)\)',
+                      (harness.SOURCE / "server" / "routes.def").read_text())
+    spec = json.loads((harness.SOURCE / "docs" / "openapi.json").read_text())["paths"]
+    described = {re.sub(r"\{\w+\}", "*", path): item for path, item in spec.items()}
+    open_rows = [row for row in rows if row[2] == "PUBLIC"]
+    assert len(rows) > 25 and len(open_rows) < len(rows) / 2, rows
+    service = harness.Service(environment={"TOAST_REQUIRE_KEYS": "1"})
+    try:
+        by_role = {role.upper(): keys(service, "add", "--role", role) for role in ("read", "submit", "admin")}
+        settled(service, *by_role.values())
+        for method, pattern, access in rows:
+            path = pattern.replace("*", "x")
+            if access == "WORKER":
+                assert all(status(service, method, path, key) == 404 for key in (None, *by_role.values())), pattern
+            elif access == "PUBLIC":
+                assert pattern.startswith("/ui") or pattern in ("/", "/livez", "/readyz", "/openapi.json"), pattern
+            else:
+                page = method == "GET" and pattern.startswith("/ui") and pattern != "/ui/session"
+                for key in (None, "x"):   # a page leads to the login
+                    assert status(service, method, path, key) in ((401, 303) if page else (401,)), (pattern, key)
+                roles = list(by_role)
+                for role in roles[:roles.index(access)]:
+                    assert status(service, method, path, by_role[role]) == 403, (pattern, role)
+                answers = described.get(pattern, {}).get(method.lower(), {}).get("responses")
+                if answers is not None:
+                    assert "401" in answers, (method, pattern)
+                    assert access == "READ" or "403" in answers, (method, pattern)
+                else:
+                    assert pattern.startswith("/ui"), (method, pattern)
     finally:
         service.close()
 
@@ -377,6 +420,6 @@ def test_open_and_browsers():
 
 
 if __name__ == "__main__":
-    harness.main([test_credentials, test_roles, test_rotation_and_expiry, test_tenants_apart, test_modules_apart,
+    harness.main([test_credentials, test_roles, test_every_route, test_rotation_and_expiry, test_tenants_apart, test_modules_apart,
                   test_limits, test_start, test_sessions,
                   test_open_and_browsers])
