@@ -105,8 +105,8 @@ void html_plot(struct text *t, const struct html_plot *p)
     for (uint32_t i = 0; i < p->rule_count; i++) { /* in falling order: names that would touch move down */
         const struct html_rule *r = &p->rules[i];
         double y = place_y(&f, r->y), name = y - 4 < TOP + 8 ? y + 13 : y - 4;
-        if (name < above + 13)
-            name = above + 13;
+        if (name < above + 15)
+            name = above + 15;
         above = name;
         html_add(t, "<line class=\"rule%s l%d\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
                  r->strong ? " strong" : "", r->color, LEFT, HTML_WIDTH - RIGHT, y, y);

@@ -136,7 +136,7 @@ static void collect_curve(const struct ui_job *j, struct curve *c)
     }
 }
 
-static void draw_curve(struct text *t, const struct curve *c, bool fits)
+static void draw_curve(struct text *t, const struct curve *c, bool fits, bool ended)
 {
     char step[32], rollouts[32];
     double low = c->y[0], high = c->y[0];
@@ -165,7 +165,7 @@ static void draw_curve(struct text *t, const struct curve *c, bool fits)
                              .rule_count = shown,
                              .mark_x = c->x[c->count - 1],
                              .mark_y = c->y[c->count - 1],
-                             .mark = "best so far"};
+                             .mark = ended ? "the plan" : "best so far"};
     struct text svg = {0};
     html_plot(&svg, &plot);
     html_figure(t, "search", "Search progress",
@@ -193,7 +193,7 @@ void ui_job_search(struct ui_page *p, const struct ui_job *j)
     struct curve *c = mem_zalloc(1, sizeof *c);
     collect_curve(j, c);
     if (c->count) {
-        draw_curve(&p->t, c, look_true(look_get(j->progress, "best.fits")));
+        draw_curve(&p->t, c, look_true(look_get(j->progress, "best.fits")), job_ended(&j->fields));
     } else {
         ui_card(&p->t, "search", "Search progress", false);
         html_add(&p->t, "<p class=\"empty\">%s</p>",
