@@ -248,6 +248,10 @@ static void test_killed_workers(void **state)
     pid_t a = start_worker(f, "2"), b = start_worker(f, "1");
     submit(f, "plain", id);
     wait_epoch(f, id, 3);
+    for (kill(a, SIGSTOP); counter(f, "leases") < 2; kill(a, SIGSTOP)) { /* b holds one: a holds the other */
+        kill(a, SIGCONT);
+        usleep(5000);
+    }
     end_worker(a, SIGKILL); /* its tasks come back when their leases end; b goes on */
     wait_epoch(f, id, 4);
     a = start_worker(f, "2"); /* joins in mid-job */
