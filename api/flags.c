@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(x)                                                                                                \
-    do {                                                                                                      \
-        enum error_code code_ = (x);                                                                          \
-        if (code_ != ERROR_OK)                                                                                \
-            return code_;                                                                                     \
-    } while (0)
-
 int api_flags_take(struct api_flags *f, int argc, char **argv, int *i, struct error *e)
 {
     const char *flag = argv[*i], **value = NULL;

@@ -14,13 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(x)                                                                                                \
-    do {                                                                                                      \
-        enum error_code code_ = (x);                                                                          \
-        if (code_ != ERROR_OK)                                                                                \
-            return code_;                                                                                     \
-    } while (0)
-
 enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
 
 struct api_job {

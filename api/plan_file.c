@@ -8,13 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(x)                                                                                                \
-    do {                                                                                                      \
-        enum error_code code_ = (x);                                                                          \
-        if (code_ != ERROR_OK)                                                                                \
-            return code_;                                                                                     \
-    } while (0)
-
 struct api_plan_file {
     struct api_request *request;   /* mesh and pins, decoded by the request's own decoder */
     struct spmd_options walk;

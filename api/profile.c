@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(x)                                                                                                \
-    do {                                                                                                      \
-        enum error_code code_ = (x);                                                                          \
-        if (code_ != ERROR_OK)                                                                                \
-            return code_;                                                                                     \
-    } while (0)
-
 const char *const api_rate_names[COST_RATES + 1] = {"f64", "f32", "tf32", "bf16", "f16", "f8", "i8", NULL};
 
 bool api_profile_name_valid(const char *name)

@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(x)                                                                                                \
-    do {                                                                                                      \
-        enum error_code code_ = (x);                                                                          \
-        if (code_ != ERROR_OK)                                                                                \
-            return code_;                                                                                     \
-    } while (0)
-
 static const uint64_t MAX_OPERATIONS = 20000000000u;
 static const int64_t MAX_ARGUMENT_BYTES = (int64_t)1 << 30;
 

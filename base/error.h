@@ -91,4 +91,12 @@ enum error_code error_set_pointer(struct error *e, enum error_code code, const c
 void base_check_failed(const char *file, int line, const char *what) __attribute__((noreturn));
 #define BASE_CHECK(x) ((x) ? (void)0 : base_check_failed(__FILE__, __LINE__, #x))
 
+/* what fails ends the function with the same code */
+#define TRY(call)                                                                                             \
+    do {                                                                                                      \
+        enum error_code code_ = (call);                                                                       \
+        if (code_ != ERROR_OK)                                                                                \
+            return code_;                                                                                     \
+    } while (0)
+
 #endif

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(x)                                                                                                \
-    do {                                                                                                      \
-        enum error_code code_ = (x);                                                                          \
-        if (code_ != ERROR_OK)                                                                                \
-            return code_;                                                                                     \
-    } while (0)
-
 /* A constant-derived value made of more ops than this (with repetition) is computed once instead of at each use. */
 enum { CLONE_LIMIT = 64, CALL_DEPTH = 64 };
 

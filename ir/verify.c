@@ -14,12 +14,6 @@ struct check {
     struct error *e;
 };
 
-#define TRY(x)                                                                                                \
-    do {                                                                                                      \
-        enum error_code code_ = (x);                                                                          \
-        if (code_ != ERROR_OK)                                                                                \
-            return code_;                                                                                     \
-    } while (0)
 #define NEED(condition, ...)                                                                                  \
     do {                                                                                                      \
         if (!(condition))                                                                                     \

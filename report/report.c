@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(x)                                                                                                \
-    do {                                                                                                      \
-        enum error_code code_ = (x);                                                                          \
-        if (code_ != ERROR_OK)                                                                                \
-            return code_;                                                                                     \
-    } while (0)
-
 enum { TIMELINE_POINTS = 512, PEAK_TENSORS = 20 };
 
 /* What the parts share while the report is made. */
