@@ -2,7 +2,7 @@
  * within a second. The key itself is printed once, alone on stdout. */
 #include "base/log.h"
 #include "cli/output.h"
-#include "queue/keys.h"
+#include "queue/tenants.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -16,7 +16,9 @@ static const char usage[] =
     "usage: toast keys add [--tenant NAME] [--role ROLE] [--days N] [--note TEXT]\n"
     "       toast keys list [--json]\n"
     "       toast keys revoke ID [--last]\n"
+    "       toast keys weight TENANT N\n"
     "       (all) [--data DIR | --redis ADDRESS]\n\n"
+    "weight: the tenant's share of the workers relative to others', 1 to 1000 (1).\n"
     "Once there is a key, the service lets nobody in without one. Several keys of a tenant may be valid at "
     "once: to change\n"
     "a key, add a second one, hand it out, then revoke the first. Servers follow within about a second.\n\n"
@@ -35,8 +37,9 @@ static const char usage[] =
     "  export TOAST_KEY=$(toast keys add --data /var/lib/toast --tenant speech)\n";
 
 struct options {
-    const char *command, *id, *redis, *data, *days, *role;
+    const char *command, *id, *weight, *redis, *data, *days, *role;
     struct queue_key key;
+    long share;
     bool json, last;
 };
 
@@ -62,18 +65,40 @@ static bool take_value(struct options *o, const char *name, const char *value)
     return true;
 }
 
+/* which of the commands, and so many arguments after it */
+static int check_command(struct options *o)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+    } commands[] = {{"add", 0}, {"list", 0}, {"revoke", 1}, {"weight", 2}};
+    int given = (o->id != NULL) + (o->weight != NULL);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (o->command && strcmp(o->command, commands[i].name) == 0)
+            return given == commands[i].arguments
+                       ? -1
+                       : cli_usage("keys", "%s takes %d arguments", o->command, commands[i].arguments);
+    return cli_usage("keys", "say add, list, revoke or weight");
+}
+
+static int check_weight(struct options *o)
+{
+    char *end = "";
+    o->share = o->weight ? strtol(o->weight, &end, 10) : 1;
+    if (o->weight && (*end || o->share < 1 || o->share > 1000 || !queue_tenant_valid(o->id)))
+        return cli_usage("keys", "weight needs a tenant's name and a number from 1 to 1000");
+    return -1;
+}
+
 static int check(struct options *o)
 {
     char *end;
     long days = strtol(o->days, &end, 10);
-    if (!o->command || (strcmp(o->command, "add") != 0 && strcmp(o->command, "list") != 0 &&
-                        strcmp(o->command, "revoke") != 0))
-        return cli_usage("keys", "say add, list or revoke");
-    bool revoke = strcmp(o->command, "revoke") == 0;
-    if (revoke != (o->id != NULL))
-        return cli_usage("keys",
-                         revoke ? "which key? toast keys list shows the ids" : "one argument too many: '%s'",
-                         o->id);
+    int status = check_command(o);
+    if (status < 0)
+        status = check_weight(o);
+    if (status >= 0)
+        return status;
     o->key.role = queue_role_from_text(o->role);
     if (o->key.role == QUEUE_ROLE_NONE)
         return cli_usage("keys", "--role is read, submit or admin");
@@ -108,6 +133,8 @@ static int take_options(struct options *o, int argc, char **argv)
             o->command = argv[i];
         else if (!o->id)
             o->id = argv[i];
+        else if (!o->weight)
+            o->weight = argv[i];
         else
             return cli_usage("keys", "one argument too many: '%s'", argv[i]);
     }
@@ -199,9 +226,10 @@ int cmd_keys(int argc, char **argv)
     enum error_code code = queue_create(where, &q, &e);
     free(where);
     if (code == ERROR_OK)
-        code = strcmp(o.command, "add") == 0    ? add(q, &o, &e)
-               : strcmp(o.command, "list") == 0 ? list(q, &o, &e)
-                                                : queue_key_revoke(q, o.id, o.last, &e);
+        code = strcmp(o.command, "add") == 0      ? add(q, &o, &e)
+               : strcmp(o.command, "list") == 0   ? list(q, &o, &e)
+               : strcmp(o.command, "weight") == 0 ? queue_tenant_weigh(q, o.id, (int)o.share, &e)
+                                                  : queue_key_revoke(q, o.id, o.last, &e);
     queue_destroy(q);
     return code == ERROR_OK ? 0 : cli_fail("keys", NULL, &e);
 }

@@ -3,6 +3,7 @@
 
 #include "queue/call.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,4 +61,16 @@ enum error_code queue_module_usage(struct queue *q, const char *tenant, struct q
     *out = (struct queue_usage){.bytes = reply_number(r, 0), .count = reply_number(r, 1)};
     freeReplyObject(r);
     return ERROR_OK;
+}
+
+enum error_code queue_tenant_weigh(struct queue *q, const char *tenant, int weight, struct error *e)
+{
+    char number[16];
+    redisReply *r = NULL;
+    snprintf(number, sizeof number, "%d", weight);
+    const char *argv[] = {"HSET", "{t}:weight", tenant, number};
+    enum error_code code = call_read(q, 4, argv, &r, e);
+    if (code == ERROR_OK)
+        freeReplyObject(r);
+    return code;
 }

@@ -15,6 +15,10 @@ enum error_code queue_module_use(struct queue *q, const char *tenant, const char
 /* ERROR_NOT_FOUND, ERROR_UNAVAILABLE */
 enum error_code queue_module_drop(struct queue *q, const char *tenant, const char *digest,
                                   struct error *e) BASE_CHECKED;
+/* The tenant's share of the workers relative to others', from now on: 1 to 1000; 1 is what a tenant has at
+ * first. ERROR_UNAVAILABLE */
+enum error_code queue_tenant_weigh(struct queue *q, const char *tenant, int weight,
+                                   struct error *e) BASE_CHECKED;
 /* bytes and number of the tenant's references */
 struct queue_usage {
     long long bytes, count;

@@ -164,6 +164,10 @@ def test_rotation_and_expiry():
         assert [(k["id"], k["note"], k["role"], k["tenant"]) for k in listed] == [(second[3:11], "second", "submit", "default")]
         assert second[3:11] in keys(service, "list")
         keys(service, "revoke", first[3:11], good=False)
+        keys(service, "weight", "default", "3")
+        assert service.redis_cli("HGET", "{t}:weight", "default") == "3"
+        for wrong in (("weight", "default"), ("weight", "default", "0"), ("weight", "X", "1"), ("add", "x"), ("revoke",), ("steal",)):
+            keys(service, *wrong, good=False)
         # a key whose time has come, as the clock would bring it there: the record says so, the server follows
         record = service.redis_cli("HGET", "{t}:keys", second[3:11]).split(" ")
         record[4] = str(int(time.time() * 1000) + 2500)
