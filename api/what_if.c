@@ -15,7 +15,7 @@ struct api_what_if {
     struct api_request *request;
     struct api_plan_file *plan; /* NULL: none */
     char baseline[160];         /* "": none */
-    bool report;
+    bool report, dry;           /* dry: no price, a job's checks */
     char *forward, *plan_text; /* owned */
     size_t plan_size;
 };
@@ -169,6 +169,61 @@ enum error_code api_what_if_parse(const char *json, size_t size, const char *pla
     return ERROR_OK;
 }
 
+/* ------------------------------------------------------------------ dry runs */
+enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out, struct error *e)
+{
+    json_t *request = NULL;
+    TRY(json_parse(r->canonical, strlen(r->canonical), API_MAX_JSON_KEYS, &request, e));
+    struct api_what_if *w = mem_zalloc(1, sizeof *w);
+    json_object_del(request, "module"); /* the other process is told its digest */
+    json_object_set_new(request, "dry_run", json_true());
+    w->dry = true;
+    w->forward = json_compact(request);
+    json_decref(request);
+    *out = w;
+    return ERROR_OK;
+}
+
+enum error_code api_what_if_parse_forwarded(const char *json, size_t size, const char *plan, size_t plan_size,
+                                            const char *module_digest, struct api_what_if **out, struct error *e)
+{
+    json_t *request = NULL;
+    TRY(json_parse(json, size, API_MAX_JSON_KEYS, &request, e));
+    bool dry = json_is_true(json_object_get(request, "dry_run"));
+    json_decref(request);
+    if (!dry)
+        return api_what_if_parse(json, size, plan, plan_size, module_digest, false, out, e);
+    struct api_what_if *w = mem_zalloc(1, sizeof *w);
+    w->dry = true;
+    enum error_code code = api_request_parse(json, size, module_digest, false, &w->request, e);
+    if (code != ERROR_OK) {
+        api_what_if_destroy(w);
+        return code;
+    }
+    *out = w;
+    return ERROR_OK;
+}
+
+static enum error_code run_dry(const struct api_what_if *w, const struct ir_program *image, char **json, struct error *e)
+{
+    const struct api_request *r = w->request;
+    struct api_job *job;
+    char digest[65], module[80];
+    TRY(api_job_create(r, image, &job, e));
+    const struct nda *n = api_job_nda(job);
+    api_request_digest(r, r->module_digest, digest);
+    snprintf(module, sizeof module, "sha256:%s", r->module_digest);
+    json_t *out = json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "dry_run", 1, "module", module, "digest", digest,
+                            "build", api_build(), "devices", (json_int_t)mesh_devices(&r->mesh), "operations",
+                            (json_int_t)image->op_count, "arguments", (json_int_t)n->argument_count, "rollouts",
+                            (json_int_t)search_budget(api_job_search(job)), "request",
+                            json_loads(r->canonical, 0, NULL));
+    *json = json_compact(out);
+    json_decref(out);
+    api_job_destroy(job);
+    return ERROR_OK;
+}
+
 /* ------------------------------------------------------------------ pricing */
 /* everything between image and answer */
 struct pricing {
@@ -296,6 +351,8 @@ static enum error_code run(const struct api_what_if *w, const struct ir_program 
 
 enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json, struct error *e)
 {
+    if (w->dry)
+        return run_dry(w, image, json, e);
     struct pricing p = {0};
     json_t *out = json_object();
     enum error_code code = run(w, image, &p, out, e);

@@ -18,6 +18,12 @@ enum { API_MAX_PLAN_BYTES = 64 << 20 };
  * ERROR_INVALID_JSON, ERROR_INVALID_REQUEST, ERROR_INVALID_PLAN and what api_request_parse refuses, with pointer. */
 enum error_code api_what_if_parse(const char *json, size_t size, const char *plan, size_t plan_size, const char *module_digest,
                                   bool module_optional, struct api_what_if **out, struct error *e) BASE_CHECKED;
+/* A job request as a dry run: it is read, analysed and checked as the job would be; nothing is searched. Run gives {"dry_run",
+ * "module", "digest", "build", ..} and the errors of api_job_create. */
+enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out, struct error *e) BASE_CHECKED;
+/* what api_what_if_forward gave in another process */
+enum error_code api_what_if_parse_forwarded(const char *json, size_t size, const char *plan, size_t plan_size,
+                                            const char *module_digest, struct api_what_if **out, struct error *e) BASE_CHECKED;
 void api_what_if_destroy(struct api_what_if *w); /* NULL is fine */
 /* the job request in it (borrowed): module, mesh, device .. */
 const struct api_request *api_what_if_request(const struct api_what_if *w);

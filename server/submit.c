@@ -1,8 +1,9 @@
 /* Submissions: bodies to requests, requests to jobs: POST with or without an Idempotency-Key, PUT under a
  * chosen id, answers from finished jobs. */
-#include "server/internal.h"
+#include "server/what_if.h"
 
 #include "api/request.h"
+#include "api/what_if.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -35,9 +36,6 @@ static enum error_code take_json(struct exchange *x, const char *json, size_t si
     }
     if (code != ERROR_OK)
         return code;
-    if (s->request->dry_run)
-        return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/dry_run",
-                                 "dry_run is not available in this build");
     if (module)
         return ERROR_OK; /* s->module was set by whoever stored it */
     if (s->request->module_inline)
@@ -227,13 +225,29 @@ static enum error_code submit(struct exchange *x, const struct submission *s, co
     return code == ERROR_OK ? judge(out, &x->server->options->limits, e) : code;
 }
 
+/* "dry_run": the request and its module are checked as the job would, in a process of their own; 200 says
+ * what it is */
+static enum error_code dry_run(struct exchange *x, const struct submission *s, struct error *e)
+{
+    struct api_what_if *w;
+    enum error_code code = api_what_if_dry_run(s->request, &w, e);
+    if (code == ERROR_OK) {
+        code = what_if_begin(x, w, s->module, what_if_reply, e);
+        api_what_if_destroy(w);
+    }
+    return code;
+}
+
 static void take_submission(struct exchange *x, const char *name)
 {
     struct submission s = {0};
     struct error e = {0};
     struct queue_accepted accepted;
     enum error_code code = take_body(x, &s, &e);
-    if (code == ERROR_OK)
+    bool dry = code == ERROR_OK && s.request->dry_run;
+    if (dry)
+        code = dry_run(x, &s, &e);
+    else if (code == ERROR_OK)
         code = submit(x, &s, name, &accepted, &e);
     api_request_destroy(s.request);
     flight_end(x); /* before the answer: who has it may ask again */
@@ -242,6 +256,8 @@ static void take_submission(struct exchange *x, const char *name)
         reply_problem(x, &e);
         return;
     }
+    if (dry)
+        return; /* what_if_reply answers */
     if (accepted.outcome == QUEUE_ACCEPTED)
         log_event("job_submitted", "job", accepted.id, "request_id", x->request_id, NULL);
     job_show(x, name ? name : accepted.id,

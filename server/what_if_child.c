@@ -57,7 +57,7 @@ static enum error_code price(bool is_image, const char *digest, char **json, str
         !map_fd(WHAT_IF_MODULE, &module, &module_size))
         return error_set(e, ERROR_RESOURCE, "no memory for this request");
     enum error_code code =
-        api_what_if_parse(request ? request : "", request_size, plan, plan_size, digest, false, &w, e);
+        api_what_if_parse_forwarded(request ? request : "", request_size, plan, plan_size, digest, &w, e);
     if (code == ERROR_OK && is_image && ir_image_open(module, module_size, &image, e) != ERROR_OK)
         _exit(WHAT_IF_NO_IMAGE);
     if (code == ERROR_OK && !is_image)

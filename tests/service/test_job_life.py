@@ -295,6 +295,28 @@ def test_times():
         service.close()
 
 
+def test_dry_run():
+    """says what the job would be, or what is wrong where; nothing is queued"""
+    service = harness.Service()
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        status, _, body = send(service, "POST", "/v1/jobs", dict(REQUEST, dry_run=True, labels={"a": "b"}))
+        assert status == 200 and body["dry_run"] is True and body["module"] == DIGEST and body["devices"] == 2, body
+        job = send(service, "POST", "/v1/jobs", dict(REQUEST, dry_run=False))[2]
+        assert job["digest"] == body["digest"] and body["request"]["seed"] == 1, (job, body)
+        assert send(service, "PUT", "/v1/jobs/tried", dict(REQUEST, dry_run=True))[0] == 200
+        assert service.request("GET", "/v1/jobs/tried")[0] == 404
+        for bad, pointer in ((dict(REQUEST, module={"inline": "module {\n  nonsense\n}"}), None),
+                             (dict(REQUEST, constraints=[{"argument": "nothing*", "dims": [["data"]]}]), "/constraints/0"),
+                             (dict(REQUEST, memory_limit_bytes=1), "/memory_limit_bytes")):
+            status, _, body = send(service, "POST", "/v1/jobs", dict(bad, dry_run=True))
+            assert status == 422, body
+            assert body.get("line") == 2 if pointer is None else body["errors"][0]["pointer"].startswith(pointer), body
+        assert service.redis_cli("HGET", "{t}:n", "submitted") == "1"
+    finally:
+        service.close()
+
+
 def test_running():
     """what a job that has not ended refuses; discard leaves nothing; the dead come back"""
     service = harness.Service()
@@ -323,4 +345,4 @@ def test_running():
 
 
 if __name__ == "__main__":
-    harness.main([test_idempotency, test_chosen_ids, test_pages, test_end, test_times, test_running])
+    harness.main([test_idempotency, test_chosen_ids, test_pages, test_end, test_times, test_dry_run, test_running])
