@@ -1,6 +1,7 @@
 #include "api/request.h"
 
 #include "api/json.h"
+#include "api/plan_pins.h"
 #include "api/profile_read.h"
 #include "base/hash.h"
 
@@ -184,10 +185,22 @@ static enum error_code decode_constraint_dim(struct api_request *r, struct api_c
     return ERROR_OK;
 }
 
+/* has a wildcard of fnmatch: may stand for many tensors */
+static bool is_pattern(const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("*?[", *text))
+            return true;
+        if (*text == '\\' && text[1])
+            text++;
+    }
+    return false;
+}
+
 static enum error_code decode_constraints(struct api_request *r, struct json_at v, struct error *e)
 {
-    size_t count;
-    TRY(json_list(v, API_MAX_CONSTRAINTS, &count, e));
+    size_t count, patterns = 0;
+    TRY(json_list(v, API_MAX_CONSTRAINTS + PLAN_PINS_MAX, &count, e));
     r->constraints = arena_alloc(r->arena, (count + 1) * sizeof *r->constraints);
     for (size_t i = 0; i < count; i++) {
         static const char *const known[] = {"argument", "result", "dims", NULL};
@@ -199,6 +212,9 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
             return json_refuse_to(e, item, ERROR_INVALID_CONSTRAINT, "exactly one of \"argument\" and \"result\" is needed");
         const char *pattern = NULL;
         TRY(json_text(argument.value ? argument : result, 1000, &pattern, e));
+        /* exact names are bounded by the module's tensors, patterns by this; a plan's constraints are exact names */
+        if (pattern && is_pattern(pattern) && ++patterns > API_MAX_CONSTRAINTS)
+            return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "at most %d patterns", API_MAX_CONSTRAINTS);
         c->pattern = arena_strndup(r->arena, pattern, strlen(pattern));
         c->is_result = result.value != NULL;
         struct json_at dims = json_member(&item, "dims");
@@ -366,14 +382,13 @@ static enum error_code decode(struct api_request *r, json_t *value, const char *
                               struct error *e)
 {
     static const char *const known[] = {"module",      "mesh",        "device",       "memory_limit_bytes", "objective",
-                                        "planner",     "constraints", "argument_names", "trip_counts",      "budget",
+                                        "planner",     "constraints", "constraints_from_plan", "argument_names", "trip_counts",      "budget",
                                         "parallelism", "seed",        "outputs",      "proof",              "on_deadline",
                                         "deadline_s",  "labels",      "dry_run",      "no_baselines",       "priority",
                                         NULL};
     struct json_at root = {value, ""};
-    if (json_is_object(value) && json_object_get(value, "constraints_from_plan"))
-        return not_built(json_member(&root, "constraints_from_plan"), "constraints_from_plan", e);
     TRY(json_only(&root, known, e));
+    TRY(plan_pins_expand(value, e));
     TRY(decode_module(r, json_member(&root, "module"), module_digest, e));
     if (!r->module_digest[0] && !module_optional)
         return json_refuse_to(e, json_member(&root, "module"), ERROR_INVALID_REQUEST,

@@ -125,7 +125,7 @@ static enum error_code read(struct api_what_if *w, json_t *request, const char *
     struct json_at root = {request, ""};
     json_t *plan = NULL;
     const char *baseline = NULL;
-    static const char *const known[] = {"module", "mesh", "device", "memory_limit_bytes", "constraints", "argument_names",
+    static const char *const known[] = {"module", "mesh", "device", "memory_limit_bytes", "constraints", "constraints_from_plan", "argument_names",
                                         "trip_counts", "planner", "plan", "baseline", "report", NULL};
     TRY(json_only(&root, known, e));
     TRY(json_text(json_member(&root, "baseline"), sizeof w->baseline - 1, &baseline, e));

@@ -247,7 +247,7 @@ ROWS = [
     ("fields", "not in this build", field(b'"objective":"pareto"'), 422, "not_available", "/objective"),
     ("fields", "constraint on no axis", field(b'"constraints":[{"argument":"w","dims":[["z"]]}]'), 422, "invalid_constraint",
      "/constraints/0/dims/0/0"),
-    ("fields", "1,001 constraints", field(b'"constraints":[' + b",".join([b'{"argument":"w","dims":[]}'] * 1001) + b"]"), 422,
+    ("fields", "1,001 constraints", field(b'"constraints":[' + b",".join([b'{"argument":"w*","dims":[]}'] * 1001) + b"]"), 422,
      "invalid_request", "/constraints"),
     ("fields", "label that is no text", field(b'"labels":{"a":1}'), 422, "invalid_request", "/labels/a"),
     ("fields", "65 labels", field(b'"labels":{' + b",".join(b'"%d":""' % i for i in range(65)) + b"}"), 422, "invalid_request",

@@ -71,6 +71,18 @@ def test_prices():
         completed = price(service, dict(REQUEST, constraints=pins, planner="propagate"))
         assert completed["plan"]["pins_completed"] and completed["plan_hash"] != pinned["plan_hash"]
         assert price(service, {"plan": completed["plan"]})["price"] == completed["price"]
+        # a plan's shardings as the constraints of another search: they stand, and with nothing left to decide it costs the same
+        fixed = {"module": job["module"], "device": "a100-40", "constraints_from_plan": plan, "budget": {"rollouts": 50}}
+        status, again = service.json("POST", "/v1/jobs", fixed)
+        assert status in (200, 202), again
+        assert service.wait(again["id"])["state"] == "succeeded"
+        kept = service.json("GET", f"/v1/jobs/{again['id']}/plan")[1]
+        assert [a["dims"] for a in kept["arguments"] + kept["results"]] == [a["dims"] for a in plan["arguments"] + plan["results"]]
+        assert len(kept["pins"]) == len(plan["arguments"]) + len(plan["results"])
+        assert price(service, {"plan": kept})["plan_hash"] == kept["hash"]
+        fixed["constraints_from_plan"] = dict(plan, arguments=[1])
+        status, problem = service.json("POST", "/v1/jobs", fixed)
+        assert status == 422 and pointer(problem) == "/constraints_from_plan/arguments/0", problem
         # as parts
         body, headers = harness.multipart({"module": gzip.compress(MODEL.encode()), "plan": json.dumps(plan).encode()})
         status, _, data = service.request("POST", "/v1/price", body, headers)

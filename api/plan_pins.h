@@ -1,0 +1,14 @@
+/* constraints_from_plan: the shardings of a plan.json as constraints of a request. Internal to api/. */
+#ifndef TOAST_API_PLAN_PINS_H
+#define TOAST_API_PLAN_PINS_H
+
+#include "api/json.h"
+
+enum { PLAN_PINS_MAX = 20000 };
+
+/* Replaces the member by constraints for every argument and result of the plan, before those that the request has itself (the last
+ * one on a tensor wins); the plan's mesh, where the request has none. Nothing when there is no such member.
+ * ERROR_INVALID_PLAN with pointer. */
+enum error_code plan_pins_expand(json_t *request, struct error *e) BASE_CHECKED;
+
+#endif
