@@ -316,6 +316,22 @@ enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_S
     return ERROR_OK;
 }
 
+enum error_code queue_dead(struct queue *q, char (**ids)[QUEUE_ID_SIZE], size_t *count, struct error *e)
+{
+    redisReply *r = NULL;
+    const char *argv[] = {"ZRANGE", "{t}:dead", "0", "-1"};
+    *ids = NULL;
+    *count = 0;
+    enum error_code code = call_read(q, 4, argv, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    *ids = mem_zalloc(r->elements + 1, sizeof **ids);
+    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i < r->elements; i++)
+        snprintf((*ids)[(*count)++], QUEUE_ID_SIZE, "%s", reply_text(r, i));
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
 enum error_code queue_archive(struct queue *q, const char *id, const char *version, const char *blob,
                               struct error *e)
 {

@@ -129,6 +129,9 @@ enum error_code queue_archive(struct queue *q, const char *id, const char *versi
                               struct error *e) BASE_CHECKED;
 /* forgets what is due, some at a time; once a second */
 enum error_code queue_tidy(struct queue *q, struct error *e) BASE_CHECKED;
+/* ids (owned array) of all dead jobs, oldest first */
+enum error_code queue_dead(struct queue *q, char (**ids)[QUEUE_ID_SIZE], size_t *count,
+                           struct error *e) BASE_CHECKED;
 /* a secret that all servers of this Redis share (hex; for page tokens); made by the first */
 enum error_code queue_secret(struct queue *q, char out[65], struct error *e) BASE_CHECKED;
 

@@ -3,6 +3,7 @@
 #ifndef TOAST_SERVER_INTERNAL_H
 #define TOAST_SERVER_INTERNAL_H
 
+#include "server/archive.h"
 #include "server/server.h"
 
 #include "base/inflate.h"
@@ -267,16 +268,6 @@ enum error_code job_retry(struct exchange *x, const char *id, struct error *e) B
 /* ---- jobs.c ---- */
 /* answers with the job as it is now, or when the client's Prefer: wait is over (x->showing) */
 void job_show(struct exchange *x, const char *name, struct job_showing how);
-
-/* ---- archive.c ---- */
-/* fields (owned) of an archived job */
-enum error_code archive_read(struct store *store, const char *blob, struct queue_fields *out,
-                             struct error *e) BASE_CHECKED;
-/* what queue_job gave -> the whole job. ERROR_GONE */
-enum error_code archive_expand(struct store *store, struct queue_fields *job, struct error *e) BASE_CHECKED;
-/* archives at most `limit` ended jobs that are due; *done: so many */
-enum error_code archive_due(struct store *store, struct queue *q, size_t limit, size_t *done,
-                            struct error *e) BASE_CHECKED;
 
 /* ---- janitor.c ---- */
 /* a thread that archives, forgets and collects until s->stopped */

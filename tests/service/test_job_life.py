@@ -317,6 +317,45 @@ def test_dry_run():
         service.close()
 
 
+def test_dead():
+    """toast dead: list, requeue (also from the archive), discard"""
+    service = harness.Service()
+
+    def dead(*arguments):
+        return subprocess.run([harness.BIN / "toast", "dead", *arguments, "--redis", service.redis_address, "--store",
+                               service.store], capture_output=True, text=True, timeout=60)
+
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        jobs = [submit(service, dict(REQUEST, seed=i, labels={"i": str(i)})) for i in range(3)]
+        functions = service.redis_cli("FUNCTION", "LIST").split()
+        version = next(name for name in functions if name.startswith("toast_died_")).removeprefix("toast_died_")
+        service.redis_cli("HSET", "{t}:n", "reaped", "0")
+        for n, job in enumerate(jobs):   # a worker whose child dies three times; the pause between is the test's to end
+            for attempt in range(3):
+                got = service.redis_cli("FCALL", "toast_claim_" + version, "1", "{t}", f"t{n}.{attempt}", "build").split("\n")
+                member, token = got[0], got[1]
+                service.redis_cli("FCALL", "toast_died_" + version, "1", "{t}", member, token, '{"code":"internal"}', "0")
+                if attempt < 2:
+                    service.redis_cli("ZADD", "{t}:lease", "XX", "1", member)
+                    service.redis_cli("FCALL", "toast_reap_" + version, "1", "{t}")
+        assert states(service) == {"dead": 3}
+        listed = json.loads(dead("list", "--json").stdout)["jobs"]
+        assert [job["id"] for job in listed] == jobs and listed[0]["error"] == {"code": "internal"}, listed
+        assert jobs[1] in dead("list").stdout
+        make_due(service, "{t}:arch")
+        assert [job["id"] for job in json.loads(dead("list", "--json").stdout)["jobs"]] == jobs
+        assert dead("requeue", "j_" + "0" * 26).returncode == 5 and dead("requeue").returncode == 2
+        assert dead("requeue", jobs[0]).returncode == 0
+        assert service.json("GET", f"/v1/jobs/{jobs[0]}")[1]["state"] == "queued"
+        assert dead("discard", jobs[1]).returncode == 0 and service.request("GET", f"/v1/jobs/{jobs[1]}")[0] == 410
+        assert dead("requeue", "--all").returncode == 0 and states(service) == {"queued": 2}
+        service.start_worker()
+        assert service.wait(jobs[0])["state"] == service.wait(jobs[2])["state"] == "succeeded"
+    finally:
+        service.close()
+
+
 def test_running():
     """what a job that has not ended refuses; discard leaves nothing; the dead come back"""
     service = harness.Service()
@@ -345,4 +384,4 @@ def test_running():
 
 
 if __name__ == "__main__":
-    harness.main([test_idempotency, test_chosen_ids, test_pages, test_end, test_times, test_dry_run, test_running])
+    harness.main([test_idempotency, test_chosen_ids, test_pages, test_end, test_times, test_dry_run, test_dead, test_running])

@@ -1,0 +1,193 @@
+/* toast dead: jobs whose tasks ended their processes again and again. For operators, over Redis and the
+ * store. */
+#include "base/log.h"
+#include "base/memory.h"
+#include "cli/output.h"
+#include "server/archive.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage[] =
+    "usage: toast dead list [--json]\n"
+    "       toast dead requeue JOB... | --all\n"
+    "       toast dead discard JOB... | --all\n"
+    "       (all) [--redis ADDRESS] [--store dir:PATH]\n\n"
+    "A job is dead when one of its tasks ended its process three times, or the job was started over five "
+    "times.\n"
+    "requeue lets it start again under its id; discard forgets it (its id then answers 410).\n\n"
+    "  --redis   unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, redis://127.0.0.1:6379)\n"
+    "  --store   dir:PATH, for jobs that are archived          (TOAST_STORE, dir:toast-data)\n"
+    "  --all     every dead job\n\n"
+    "example:\n  toast dead list --redis unix:toast-data/redis/redis.sock --store dir:toast-data\n";
+
+struct dead {
+    const char *redis, *store_address;
+    bool json, all;
+    struct queue *queue;
+    struct store *store;
+    char (*ids)[QUEUE_ID_SIZE];
+    size_t count;
+};
+
+static enum error_code open_both(struct dead *d, struct error *e)
+{
+    enum error_code code = queue_create(d->redis, &d->queue, e);
+    if (code == ERROR_OK)
+        code = store_create(d->store_address, NULL, &d->store, e);
+    return code == ERROR_OK ? queue_dead(d->queue, &d->ids, &d->count, e) : code;
+}
+
+static bool is_dead(const struct dead *d, const char *id)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (strcmp(d->ids[i], id) == 0)
+            return true;
+    return false;
+}
+
+static void print_job(const struct dead *d, const char *id, const struct queue_fields *job, bool first)
+{
+    static const char *const shown[] = {"tenant", "name", "module", "error"};
+    struct text t = {0};
+    char when[32];
+    time_t ended = (time_t)(queue_number(job, "finished") / 1000);
+    struct tm parts;
+    gmtime_r(&ended, &parts);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    if (!d->json) {
+        text_printf(&t, "%s  %s  %s  %s  %s\n", id, when, queue_field(job, "tenant"),
+                    queue_field(job, "name"), queue_field(job, "error"));
+    } else {
+        text_printf(&t, "%s\n  {\"id\":\"%s\",\"finished_at\":\"%s\"", first ? "" : ",", id, when);
+        for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+            const char *value = queue_field(job, shown[i]);
+            if (!value[0])
+                continue;
+            text_printf(&t, ",\"%s\":", shown[i]);
+            if (strcmp(shown[i], "error") == 0) /* JSON of our own worker */
+                text_add(&t, value);
+            else
+                log_json_string(&t, value, strlen(value));
+        }
+        text_add(&t, "}");
+    }
+    fwrite(t.at, 1, t.size, stdout);
+    text_release(&t);
+}
+
+static enum error_code list(struct dead *d, struct error *e)
+{
+    bool first = true;
+    enum error_code code = ERROR_OK;
+    if (d->json)
+        printf("{\"jobs\":[");
+    for (size_t i = 0; i < d->count; i++) {
+        struct queue_fields job;
+        code = queue_job(d->queue, d->ids[i], &job, e);
+        if (code == ERROR_NOT_FOUND)
+            continue; /* requeued or forgotten meanwhile */
+        if (code == ERROR_OK)
+            code = archive_expand(d->store, &job, e);
+        if (code != ERROR_OK && code != ERROR_GONE)
+            break;
+        if (code == ERROR_OK) {
+            print_job(d, d->ids[i], &job, first);
+            first = false;
+        }
+        queue_fields_release(&job);
+    }
+    if (d->json)
+        printf("\n]}\n");
+    return code == ERROR_NOT_FOUND || code == ERROR_GONE ? ERROR_OK : code;
+}
+
+static enum error_code requeue(struct dead *d, const char *id, struct error *e)
+{
+    char blob[STORE_DIGEST_SIZE];
+    struct queue_fields archived = {0};
+    enum error_code code = queue_retry(d->queue, id, 0, NULL, blob, e);
+    if (code == ERROR_OK && blob[0]) {
+        code = archive_read(d->store, blob, &archived, e);
+        if (code == ERROR_OK)
+            code = queue_retry(d->queue, id, 0, &archived, blob, e);
+        queue_fields_release(&archived);
+    }
+    return code;
+}
+
+static enum error_code act(struct dead *d, const char *command, const char *id, struct error *e)
+{
+    bool again = strcmp(command, "requeue") == 0;
+    if (!is_dead(d, id))
+        return error_set(e, ERROR_NOT_FOUND, "%.64s is not among the dead jobs; toast dead list shows them",
+                         id);
+    enum error_code code = again ? requeue(d, id, e) : queue_delete(d->queue, id, NULL, 0, e);
+    if (code == ERROR_OK)
+        printf("%s %s\n", id, again ? "requeued" : "discarded");
+    return code;
+}
+
+/* -1: go on, else the exit status */
+static int take_options(struct dead *d, int argc, char **argv)
+{
+    static const struct option options[] = {{"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'},
+                                            {"json", 0, NULL, 'j'},  {"all", 0, NULL, 'a'},
+                                            {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
+    const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE");
+    d->redis = redis ? redis : "redis://127.0.0.1:6379";
+    d->store_address = store ? store : "dir:toast-data";
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
+        switch (c) {
+        case 'r':
+            d->redis = optarg;
+            break;
+        case 's':
+            d->store_address = optarg;
+            break;
+        case 'j':
+            d->json = true;
+            break;
+        case 'a':
+            d->all = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            return cli_usage("dead", "unknown option");
+        }
+    return -1;
+}
+
+int cmd_dead(int argc, char **argv)
+{
+    struct dead d = {0};
+    struct error e = {0};
+    signal(SIGPIPE, SIG_IGN);
+    int status = take_options(&d, argc, argv);
+    if (status >= 0)
+        return status;
+    const char *command = optind < argc ? argv[optind] : "";
+    bool lists = strcmp(command, "list") == 0, some = argc - optind > 1;
+    if (!lists && strcmp(command, "requeue") != 0 && strcmp(command, "discard") != 0)
+        return cli_usage("dead", "list, requeue or discard is needed");
+    if (lists ? some || d.all : some == d.all)
+        return cli_usage("dead", lists ? "list takes no jobs" : "name jobs, or say --all");
+    enum error_code code = open_both(&d, &e);
+    if (code == ERROR_OK && lists)
+        code = list(&d, &e);
+    for (size_t i = 0; code == ERROR_OK && d.all && i < d.count; i++)
+        code = act(&d, command, d.ids[i], &e);
+    for (int i = optind + 1; code == ERROR_OK && i < argc; i++)
+        code = act(&d, command, argv[i], &e);
+    status = code == ERROR_OK ? 0 : cli_fail("dead", NULL, &e);
+    free(d.ids);
+    store_destroy(d.store);
+    queue_destroy(d.queue);
+    return status;
+}
