@@ -2,14 +2,12 @@
 
 local STRAGGLER_MS, STRAGGLER_TIMES, STRAGGLER_LOOK = 1000, 4, 16
 
--- how long task `index` of a step has run when it is a straggler: half of the step is done and this one takes several
--- times what those took
-local function straggling(k, tasks, index, now)
+-- whether task `index` of a step is a straggler: half of the step is done and this one takes several times what those took
+local function straggling(k, tasks, done, index, now)
+    if done * 2 < tasks then return false end
     local f = call('HMGET', k, 'o:' .. index, 's:' .. index, 'x:' .. index, 'ms')
-    local done = 0
     if not f[1] or not f[2] or f[3] or not f[4] then return false end
-    for i = 0, tasks - 1 do done = done + call('HEXISTS', k, 'r:' .. int(i)) end
-    return done * 2 >= tasks and now - tonumber(f[2]) > math.max(STRAGGLER_MS, STRAGGLER_TIMES * tonumber(f[4]) / done)
+    return now - tonumber(f[2]) > math.max(STRAGGLER_MS, STRAGGLER_TIMES * tonumber(f[4]) / done)
 end
 
 -- assist(token, build) -> task or nil: for a worker with nothing to claim. The first result is kept, the other is compared
@@ -18,10 +16,10 @@ local function assist(keys, args)
     local now = now_ms()
     for _, member in ipairs(call('ZRANGE', P .. 'lease', 0, STRAGGLER_LOOK - 1)) do
         local id, kind, epoch, index = parse_member(member)
-        local j = call('HMGET', P .. 'j:' .. id, 'tasks', 'epoch', 'kind', 'build', 'stop')
+        local j = call('HMGET', P .. 'j:' .. id, 'tasks', 'epoch', 'kind', 'build', 'stop', 'done')
         local k = P .. 'k:' .. id .. ':' .. epoch
         if j[1] and tonumber(j[1]) > 1 and j[2] == epoch and j[3] == kind and j[4] == args[2] and j[5] == ''
-            and straggling(k, tonumber(j[1]), index, now) then
+            and straggling(k, tonumber(j[1]), tonumber(j[6]), index, now) then
             call('HSET', k, 'x:' .. index, args[1])
             count('assisted')
             return task_reply(load(id), index, args[1])
