@@ -11,7 +11,8 @@
 #include <time.h>
 
 static enum error_code exchange(const char *method, const char *path, const char *content_type,
-                                const void *body, size_t size, struct http_reply *reply, struct error *e)
+                                const void *body, size_t size, const char *prefer, struct http_reply *reply,
+                                struct error *e)
 {
     const char *base = getenv("TOAST_URL");
     base = base && *base ? base : "http://127.0.0.1:8080";
@@ -21,6 +22,7 @@ static enum error_code exchange(const char *method, const char *path, const char
                              .url = url,
                              .token = getenv("TOAST_KEY"),
                              .content_type = content_type,
+                             .prefer = prefer,
                              .body = body,
                              .body_size = size,
                              .max_reply_bytes = (size_t)1 << 31,
@@ -54,11 +56,12 @@ static enum error_code problem(const struct http_reply *reply, const char *path,
     return code;
 }
 
-enum error_code client_json(const char *method, const char *path, const char *content_type, const void *body,
-                            size_t size, json_t **out, struct error *e)
+/* client_json that says what it prefers */
+static enum error_code ask(const char *method, const char *path, const char *content_type, const void *body,
+                           size_t size, const char *prefer, json_t **out, struct error *e)
 {
     struct http_reply reply;
-    enum error_code code = exchange(method, path, content_type, body, size, &reply, e);
+    enum error_code code = exchange(method, path, content_type, body, size, prefer, &reply, e);
     if (code != ERROR_OK)
         return code;
     if (reply.status >= 400)
@@ -69,10 +72,16 @@ enum error_code client_json(const char *method, const char *path, const char *co
     return code;
 }
 
+enum error_code client_json(const char *method, const char *path, const char *content_type, const void *body,
+                            size_t size, json_t **out, struct error *e)
+{
+    return ask(method, path, content_type, body, size, NULL, out, e);
+}
+
 enum error_code client_bytes(const char *path, char **bytes, size_t *size, struct error *e)
 {
     struct http_reply reply;
-    enum error_code code = exchange("GET", path, NULL, NULL, 0, &reply, e);
+    enum error_code code = exchange("GET", path, NULL, NULL, 0, NULL, &reply, e);
     if (code != ERROR_OK)
         return code;
     if (reply.status != 200) {
@@ -138,13 +147,15 @@ void client_print(FILE *out, const json_t *job)
 enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t **job, struct error *e)
 {
     char *path = mem_printf("/v1/jobs/%s", id);
-    double start = cli_seconds(), pause = 0.05;
-    double shown = -1; /* what the last line said: rollouts, and a bit of the stage */
+    double start = cli_seconds(), asked;
+    const char *prefer = NULL; /* the first answer comes at once */
+    double shown = -1;         /* what the last line said: rollouts, and a bit of the stage */
     enum error_code code;
     *job = NULL;
     for (;;) {
         json_t *now = NULL;
-        code = client_json("GET", path, NULL, NULL, 0, &now, e);
+        asked = cli_seconds();
+        code = ask("GET", path, NULL, NULL, 0, prefer, &now, e);
         if (code == ERROR_UNAVAILABLE && cli_seconds() - start < 30 && *job)
             now = json_incref(*job); /* a restart of the server is not the job's end */
         else if (code != ERROR_OK)
@@ -166,9 +177,13 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
                              "the job has not ended after %.0f s; it goes on: toast wait %s", timeout_s, id);
             break;
         }
-        struct timespec t = {(time_t)pause, (long)((pause - (double)(time_t)pause) * 1e9)};
-        nanosleep(&t, NULL);
-        pause = pause < 1 ? pause * 1.3 : 1;
+        /* the service answers when the job has ended or the time is over; one that does not wait, or is away,
+         * is not pressed */
+        if (prefer && cli_seconds() - asked < 0.2) {
+            struct timespec t = {0, 300000000};
+            nanosleep(&t, NULL);
+        }
+        prefer = quiet && !(timeout_s > 0) ? "wait=20" : "wait=1";
     }
     free(path);
     if (code != ERROR_OK) {
@@ -203,6 +218,8 @@ int client_arguments_take(const char *command, const char *usage, int argc, char
             out->json = true;
         else if (strcmp(argv[i], "--quiet") == 0)
             out->quiet = true;
+        else if (strcmp(argv[i], "--follow") == 0)
+            out->follow = true;
         else if (strcmp(argv[i], "--discard") == 0)
             out->discard = true;
         else if (strcmp(argv[i], "-o") == 0 && more)

@@ -21,7 +21,7 @@ const char *client_text(const json_t *object, const char *name);
 bool client_ended(const json_t *job);
 /* one line about a job on `out`, control characters replaced */
 void client_print(FILE *out, const json_t *job);
-/* Polls until the job has ended; progress on stderr unless quiet. *job owned. timeout_s 0: none
+/* Waits until the job has ended (Prefer: wait); progress on stderr unless quiet. *job owned. timeout_s 0: none
  * (ERROR_DEADLINE). */
 enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t **job,
                             struct error *e) BASE_CHECKED;
@@ -30,7 +30,7 @@ int client_status(const json_t *job);
 /* exactly one job id among the arguments, --json, -h; -1: go on, else the exit status */
 struct client_arguments {
     const char *id, *directory;
-    bool json, quiet, discard;
+    bool json, quiet, discard, follow;
     double timeout_s;
 };
 int client_arguments_take(const char *command, const char *usage, int argc, char **argv,

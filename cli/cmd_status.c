@@ -7,8 +7,9 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: toast status [JOB] [--json]\n\n"
-    "One line about a job, or about the 50 newest. TOAST_URL says where the service is.\n\n"
+    "usage: toast status [JOB [--follow]] [--json]\n\n"
+    "One line about a job, or about the 50 newest. --follow: a line whenever there is news, until\n"
+    "the job has ended. TOAST_URL says where the service is.\n\n"
     "example:\n  toast status j_01...\n";
 
 int cmd_status(int argc, char **argv)
@@ -21,7 +22,8 @@ int cmd_status(int argc, char **argv)
     if (status >= 0)
         return status;
     char *path = all ? mem_strdup("/v1/jobs") : mem_printf("/v1/jobs/%s", a.id);
-    enum error_code code = client_json("GET", path, NULL, NULL, 0, &reply, &e);
+    enum error_code code = a.follow ? client_wait(a.id, 0, false, &reply, &e)
+                                    : client_json("GET", path, NULL, NULL, 0, &reply, &e);
     free(path);
     if (code != ERROR_OK)
         return cli_fail("status", NULL, &e);

@@ -87,6 +87,8 @@ static struct curl_slist *headers_of(const struct http_request *r)
         list = header(list, "Content-Type", r->content_type ? r->content_type : "application/octet-stream");
     if (r->body && r->content_encoding)
         list = header(list, "Content-Encoding", r->content_encoding);
+    if (r->prefer)
+        list = header(list, "Prefer", r->prefer);
     if (r->accept)
         list = header(list, "Accept", r->accept);
     const char *trace = trace_parent && *trace_parent ? trace_parent : getenv("TRACEPARENT");

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -244,6 +245,12 @@ def test_prefer_wait():
         status, headers, data = service.request("POST", "/v1/jobs", json.dumps(dict(REQUEST, seed=7)),
                                                 {"Content-Type": "application/json", "Prefer": "wait=60"}, timeout=70)
         assert (status, json.loads(data)["state"]) == (200, "succeeded") and headers["preference-applied"] == "wait=60"
+        # the command line waits the same way
+        environment = dict(os.environ, TOAST_URL=f"http://127.0.0.1:{service.port}")
+        late = submit(service, seed=8)
+        for command in (["wait", late, "--quiet"], ["status", late, "--follow"]):
+            done = subprocess.run([harness.BIN / "toast", *command], capture_output=True, text=True, env=environment, timeout=60)
+            assert done.returncode == 0 and done.stdout.startswith(f"{late}  succeeded"), done
         # what has ended is answered at once
         began = time.monotonic()
         status, headers, _ = service.request("GET", f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=60"})
