@@ -72,6 +72,8 @@ static bool read_event(const redisReply *r, const char *job, struct queue_event 
         return false;
     reply_fields(r->element[1], &f);
     snprintf(out->job, sizeof out->job, "%s", job);
+    const char *chosen = queue_field(&f, "name");
+    snprintf(out->shown, sizeof out->shown, "%s", chosen[0] ? chosen : job);
     snprintf(out->name, sizeof out->name, "%s", queue_field(&f, "event"));
     out->version = queue_number(&f, "ver");
     out->data = mem_strdup(queue_field(&f, "data"));

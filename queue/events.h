@@ -20,6 +20,7 @@ int queue_event_id_compare(struct queue_event_id a, struct queue_event_id b);
 
 struct queue_event {
     char job[QUEUE_ID_SIZE];
+    char shown[72]; /* what clients call the job: its id or the name that they chose */
     struct queue_event_id id;
     char name[24];         /* "state", "step", "stop", "retry", "restarted" .. */
     long long version;     /* the job's, as this event left it */

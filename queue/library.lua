@@ -72,6 +72,10 @@ local function event(job, name, data, progress)
         entry[#entry + 1] = 'progress'
         entry[#entry + 1] = progress
     end
+    if (job.name or '') ~= '' then   -- what the client calls it
+        entry[#entry + 1] = 'name'
+        entry[#entry + 1] = job.name
+    end
     if job.committing then   -- fence of the claim that brought this about
         entry[#entry + 1] = 'fence'
         entry[#entry + 1] = job.committing

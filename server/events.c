@@ -31,7 +31,7 @@ static void add_json(const struct queue_event *v, struct text *out)
     gmtime_r(&s, &parts);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &parts);
     text_printf(out, "{\"id\":\"%s\",\"job\":\"%s\",\"event\":\"%s\",\"version\":%lld,\"at\":\"%s.%03dZ\"",
-                id, v->job, v->name, v->version, when, (int)(v->id.ms % 1000));
+                id, v->shown, v->name, v->version, when, (int)(v->id.ms % 1000));
     if (v->data[0]) {
         text_printf(out, ",\"%s\":", datum_name(v->name));
         log_json_string(out, v->data, strlen(v->data));
@@ -136,7 +136,9 @@ static void add_end(const char *id, const struct queue_fields *job, struct queue
                             .version = queue_number(job, "ver"),
                             .data = mem_strdup(queue_field(job, "state")),
                             .progress = mem_strdup(queue_field(job, "progress"))};
+    const char *name = queue_field(job, "name");
     snprintf(v.job, sizeof v.job, "%s", id);
+    snprintf(v.shown, sizeof v.shown, "%s", name[0] ? name : id);
     snprintf(v.name, sizeof v.name, "state");
     l->at = mem_realloc(l->at, l->count + 1, sizeof *l->at);
     l->at[l->count++] = v;

@@ -142,6 +142,8 @@ def test_chosen_ids():
         status, headers, again = send(service, "PUT", at, REQUEST)
         assert status == 202 and again == first, again
         assert send(service, "PUT", at, dict(REQUEST, seed=2))[0] == 409
+        events = service.json("GET", at + "/events?format=json")[1]["events"]
+        assert [event["job"] for event in events] == ["nightly-t7b.2026_11"], events
         assert service.json("GET", at)[1] == first and first["links"]["self"] == at
         assert jobs_of(service, "page_size=5")[0] == ["nightly-t7b.2026_11"]
         assert service.json("POST", at + ":cancel", b"")[0] == 200
