@@ -173,9 +173,8 @@ void rule_reduce_window(struct rule *r)
     }
 }
 
-/* The feature dimension is parallel in everything. inference is elementwise in the others; training and grad need their
- * mean over them: replicated for now (torch's layer norm prints with batch x sequence as the feature, so this is the
- * model dimension of a layer norm). The dimension goes through, so operand and result share the factor. */
+/* The feature dimension is parallel in everything. inference is elementwise in the others. training and grad, which need
+ * statistics over them, are met here only in programs that were not prepared (ir/expand.c). The dimension goes through, so operand and result share the factor. */
 void rule_batch_norm(struct rule *r)
 {
     int64_t feature = ir_int(r->program, r->op, "feature_index", 0);

@@ -1,10 +1,10 @@
 /* From the module as read to the program that is planned, in two rebuilds:
- *   1. inline: @main alone, with every call and composite replaced by the callee's body;
+ *   1. inline: @main alone, with every call and composite replaced by the callee's body, batch norms by their parts;
  *   2. clone: only live ops, and for each use its own copy of every broadcast and constant-derived value.
  * Both walk blocks in order with a map from old values to new ones. */
 #include "ir/prepare.h"
 
-#include "ir/build.h"
+#include "ir/expand.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +182,14 @@ static enum error_code inline_block(struct rebuild *r, uint32_t block, bool keep
         operands.count = 0;
         for (uint32_t k = 0; k < p->ops[op].operand_count; k++)
             VEC_PUSH(&operands, r->map[ir_operand(p, op, k)]);
-        code = copy_op(r, op, operands.at, e);
+        uint32_t parts[3];
+        if (!ir_expand_op(r->b, p, op, operands.at, parts)) {
+            code = copy_op(r, op, operands.at, e);
+            continue;
+        }
+        r->made += 32; /* about what a batch norm is made of */
+        for (uint32_t k = 0; k < 3; k++)
+            r->map[p->ops[op].results + k] = parts[k];
     }
     VEC_FREE(&operands);
     return code;
