@@ -95,11 +95,9 @@ static int measure_all(char *argument, struct cfn_budget budget, int ablation, i
     static const struct {
         const char *name;
         unsigned without;
-    } parts[] = {{"- dual", CFN_WITHOUT_DUAL},
-                 {"- lns", CFN_WITHOUT_LNS},
-                 {"- crossover", CFN_WITHOUT_CROSSOVER},
-                 {"- reduction", CFN_WITHOUT_REDUCTION},
-                 {"- branch", CFN_WITHOUT_BRANCH}};
+    } parts[] = {{"- dual", CFN_WITHOUT_DUAL},           {"- lns", CFN_WITHOUT_LNS},
+                 {"- crossover", CFN_WITHOUT_CROSSOVER}, {"- reduction", CFN_WITHOUT_REDUCTION},
+                 {"- branch", CFN_WITHOUT_BRANCH},       {"- prove", CFN_WITHOUT_PROVE}};
     double published = 0;
     char *colon = strchr(argument, ':');
     if (colon) {

@@ -13,6 +13,8 @@ struct pass {
 
 static void bytes(struct pass *p, void *data, size_t size)
 {
+    if (!size)
+        return;
     if (p->out) {
         text_add_n(p->out, data, size);
     } else if (!p->damaged && (size_t)(p->end - p->at) >= size) {
@@ -59,6 +61,25 @@ static void point(struct pass *p, const struct cfn_model *m, struct cfn_point *x
     FIELD(p, x->worst);
 }
 
+static void tree(struct pass *p, const struct cfn_model *m, struct cfn_prove *v)
+{
+    int32_t count = v->count;
+    flag(p, &v->begun);
+    if (!v->begun)
+        return;
+    FIELD(p, count);
+    size_t each = m->value_count + sizeof *v->bound;
+    if (!p->out && (p->damaged || count < 0 || (size_t)count > (size_t)(p->end - p->at) / each)) {
+        p->damaged = true;
+        return;
+    }
+    cfn_prove_reserve(m, v, count);
+    v->count = count;
+    bytes(p, v->bound, (size_t)count * sizeof *v->bound);
+    bytes(p, v->mask, (size_t)count * m->value_count);
+    bytes(p, v->gain, (size_t)m->node_count * sizeof *v->gain);
+}
+
 static void worker(struct pass *p, struct cfn_worker *w)
 {
     const struct cfn_model *m = w->m;
@@ -90,6 +111,7 @@ static void worker(struct pass *p, struct cfn_worker *w)
     FIELD(p, w->level_steps);
     FIELD(p, w->bound);
     FIELD(p, w->rho);
+    tree(p, m, &w->prove);
     bytes(p, w->trws.message, m->message_count * sizeof *w->trws.message);
 }
 
@@ -103,6 +125,7 @@ static void search(struct pass *p, struct cfn_search *s)
     p->damaged = p->damaged || part > CFN_PART_OVER;
     s->part = p->damaged ? CFN_PART_OVER : (enum cfn_part)part;
     FIELD(p, s->round);
+    FIELD(p, s->idle);
     FIELD(p, s->units);
     FIELD(p, s->position);
     FIELD(p, s->bound);

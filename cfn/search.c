@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CROSSOVERS = 6, STEPS_A_PHASE = 40 };
+enum { CROSSOVERS = 6, STEPS_A_PHASE = 40, PROVE_IDLE = 2, PROVE_IDLE_ROUNDS = 8 };
 static const double unit_work = 1048576;
 static const double nominal_units_per_s =
-    1000; /* turns units into the schedule's seconds when no clock is given */
+    1000;                               /* turns units into the schedule's seconds when no clock is given */
+static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
 static const double last_stage = 0.85, most_units = 1e12;
 
 /* ---- what workers call ---- */
@@ -94,6 +95,17 @@ static void lns_from_pool(struct cfn_worker *w)
     cfn_point_release(&from);
 }
 
+/* Worker 0 may try to raise the bound by branching, while the other goes on with moves. */
+static bool may_prove(const struct cfn_search *s)
+{
+    if (s->idle >= PROVE_IDLE && s->round % PROVE_IDLE_ROUNDS != 0)
+        return false; /* it did not help of late: now and then, when answers and multipliers are better */
+    const struct cfn_budget *b = s->budget;
+    double units = b->units ? (double)b->units : b->seconds > 0 ? b->seconds * s->rate : most_units;
+    return !(b->without & CFN_WITHOUT_PROVE) && s->worker[0].has_best &&
+           cfn_prove_probe_work(s->m) < probe_share * units * unit_work;
+}
+
 void cfn_search_work(struct cfn_search *s, int number)
 {
     struct cfn_worker *w = &s->worker[number];
@@ -119,8 +131,12 @@ void cfn_search_work(struct cfn_search *s, int number)
     case CFN_PART_LAST_CROSS:
         cfn_crossover_pool(w, CROSSOVERS);
         break;
+    case CFN_PART_PROVE:
     case CFN_PART_LAST_LNS:
-        lns_from_pool(w);
+        if (number == 0 && may_prove(s))
+            cfn_prove_phase(w);
+        else
+            lns_from_pool(w);
         break;
     case CFN_PART_OVER:
         break;
@@ -130,10 +146,14 @@ void cfn_search_work(struct cfn_search *s, int number)
 
 void cfn_search_join(struct cfn_search *s)
 {
+    bool proving = (s->part == CFN_PART_PROVE || s->part == CFN_PART_LAST_LNS) && may_prove(s);
+    int64_t before = s->bound;
     for (int k = 0; k < CFN_WORKERS; k++) /* phases may end early, or pass their ends by a step */
         if ((double)s->worker[k].work > s->position * unit_work)
             s->position = (double)s->worker[k].work / unit_work;
     exchange(s);
+    if (proving)
+        s->idle = s->bound > before ? 0 : s->idle + 1;
 }
 
 /* ---- the schedule ---- */
@@ -182,7 +202,7 @@ static bool still_rising(const struct cfn_search *s)
     return s->before != INT64_MIN && (double)s->bound - (double)s->before > 0.001 * fabs((double)s->bound);
 }
 
-/* In order; the four of a round repeat until .85 of the budget, the last two until its end. */
+/* In order; the five of a round repeat until .85 of the budget, the last two until its end. */
 static const struct {
     enum cfn_part part;
     unsigned needs; /* switched off with this technique; 0: always there */
@@ -194,6 +214,7 @@ static const struct {
     {CFN_PART_LNS, CFN_WITHOUT_LNS, 1}, /* not while the bound is rising */
     {CFN_PART_CROSS, CFN_WITHOUT_CROSSOVER, 1},
     {CFN_PART_LNS_SHORT, CFN_WITHOUT_LNS, 0.3},
+    {CFN_PART_PROVE, CFN_WITHOUT_PROVE, 1}, /* on small models */
     {CFN_PART_LAST_CROSS, CFN_WITHOUT_CROSSOVER, 1},
     {CFN_PART_LAST_LNS, CFN_WITHOUT_LNS, 0.4},
     {CFN_PART_OVER, 0, 0},
@@ -209,7 +230,7 @@ static enum cfn_part follower(struct cfn_search *s)
         return CFN_PART_OVER;
     if (s->part == CFN_PART_LAST_LNS)
         return CFN_PART_LAST_CROSS;
-    if (s->part != CFN_PART_LNS_SHORT)
+    if (s->part != CFN_PART_PROVE)
         return s->part + 1;
     double spent = cfn_search_spent(s);
     if (!s->worker[0].has_best && spent > s->give_up_without)
@@ -228,7 +249,8 @@ bool cfn_search_next(struct cfn_search *s)
             s->part = CFN_PART_OVER;
         s->begun = true;
         if (s->part == CFN_PART_OVER || (schedule[s->part].needs & s->budget->without) ||
-            (s->part == CFN_PART_LNS && still_rising(s)))
+            (s->part == CFN_PART_LNS && still_rising(s)) ||
+            (s->part == CFN_PART_PROVE && (!may_prove(s) || still_rising(s))))
             continue;
         if (s->part == CFN_PART_DUAL)
             s->before = s->bound;

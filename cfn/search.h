@@ -11,6 +11,7 @@ enum cfn_technique {
     CFN_WITHOUT_LNS = 2,
     CFN_WITHOUT_CROSSOVER = 4,
     CFN_WITHOUT_REDUCTION = 8, /* only consistency and memory pruning */
+    CFN_WITHOUT_PROVE = 32,    /* no branch and bound under multipliers */
     CFN_WITHOUT_BRANCH = 16,   /* no branch and bound on small remainders */
 };
 
@@ -49,6 +50,7 @@ enum cfn_part {
     CFN_PART_LNS,
     CFN_PART_CROSS,
     CFN_PART_LNS_SHORT,
+    CFN_PART_PROVE,
     CFN_PART_LAST_CROSS,
     CFN_PART_LAST_LNS,
     CFN_PART_OVER,
@@ -70,6 +72,7 @@ struct cfn_search {
     double rate;            /* units a second */
     double reserve_s;       /* kept for writing the answer */
     double give_up_without;
+    int32_t idle;          /* phases of branching in a row that did not raise the bound */
     int64_t bound, before; /* before: bound when the last dual phase began */
     int64_t shown;         /* best cost reported */
     pthread_mutex_t lock;  /* of shown and the progress call */

@@ -28,6 +28,11 @@ void cfn_trws_release(struct cfn_trws *t)
     *t = (struct cfn_trws){0};
 }
 
+static bool is_dropped(const struct cfn_trws *t, int32_t i, int32_t a)
+{
+    return t->dropped && t->dropped[t->m->offset[i] + (size_t)a];
+}
+
 void cfn_trws_price(struct cfn_trws *t, const double *lambda)
 {
     const struct cfn_model *m = t->m;
@@ -38,7 +43,7 @@ void cfn_trws_price(struct cfn_trws *t, const double *lambda)
         double *c = t->unary + m->offset[i];
         for (int32_t a = 0; a < m->width[i]; a++) {
             int64_t exact = m->unary[m->offset[i] + (size_t)a];
-            c[a] = cfn_infinite(exact) ? (double)CFN_HUGE : (double)exact;
+            c[a] = cfn_infinite(exact) || is_dropped(t, i, a) ? (double)CFN_HUGE : (double)exact;
         }
         for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++) {
             double price = t->prices[m->items[k].right] - t->prices[m->items[k].left];
@@ -175,7 +180,8 @@ static long double careful_gather(struct cfn_trws *t, struct careful *c, int32_t
     long double most = 0, low = LDBL_MAX, x;
     for (int32_t a = 0; a < size; a++) {
         int64_t exact = m->unary[m->offset[i] + (size_t)a];
-        c->belief[a] = cfn_infinite(exact) ? (long double)CFN_HUGE : (long double)exact;
+        bool never = cfn_infinite(exact) || is_dropped(t, i, a);
+        c->belief[a] = never ? (long double)CFN_HUGE : (long double)exact;
     }
     most += magnitude(c->belief, size);
     for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++) {

@@ -10,6 +10,7 @@ struct cfn_trws {
     double *message;           /* one per link, towards the node visited later in the running pass */
     double *unary;             /* costs with penalties; m->value_count */
     double *belief, *share;    /* scratch of one node */
+    const uint8_t *dropped;    /* by padded value, not 0: taken as infinite; NULL: none; borrowed */
     double *prices;            /* running sums of lambda, time_count + 1: prices[t + 1] >= prices[t] */
 };
 

@@ -27,7 +27,7 @@ static const char usage[] =
     "  --method NAME         search (the default), or ucr: the contest winner's usage-constrained relaxation, "
     "which needs\n"
     "                        Debian's package toulbar2, counts 250 units an iteration and gives no bound\n"
-    "  --without PARTS       for measurements: of dual, lns, crossover, reduction, branch; "
+    "  --without PARTS       for measurements: of dual, lns, crossover, reduction, branch, prove; "
     "comma-separated\n\n"
     "examples:\n"
     "  toast solve problem.json.gz --seconds 60\n"
@@ -110,12 +110,12 @@ static bool parse_number(const char *text, double most, double *out)
 
 static bool parse_without(const char *text, unsigned *out)
 {
-    static const char *const names[] = {"dual", "lns", "crossover", "reduction", "branch"};
+    static const char *const names[] = {"dual", "lns", "crossover", "reduction", "branch", "prove"};
     while (*text) {
         size_t size = strcspn(text, ","), k = 0;
-        while (k < 5 && !(strlen(names[k]) == size && memcmp(names[k], text, size) == 0))
+        while (k < 6 && !(strlen(names[k]) == size && memcmp(names[k], text, size) == 0))
             k++;
-        if (k == 5)
+        if (k == 6)
             return false;
         *out |= 1u << k;
         text += size + (text[size] == ',');
@@ -151,7 +151,7 @@ static int parse(int argc, char **argv, struct options *o)
             o->trace = argv[i];
         } else if (strcmp(name, "--without") == 0) {
             if (!parse_without(argv[i], &o->budget.without))
-                return 1 + cli_usage("solve", "--without takes dual, lns, crossover, reduction, branch");
+                return 1 + cli_usage("solve", "--without takes dual, lns, crossover, reduction, branch, prove");
         } else if (strcmp(name, "--seconds") == 0) {
             if (!parse_number(argv[i], 1e6, &o->budget.seconds))
                 return 1 + cli_usage("solve", "--seconds takes a number up to 1e6");
