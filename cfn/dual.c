@@ -15,6 +15,7 @@ enum {
     END_PASSES = 4
 };
 static const double first_level = 0.02, least_level = 0.02; /* of the answer's cost; of the gap */
+static const double least_theta = 0.1;                      /* where phases are short there are many rounds */
 static const double clip_up = 0.3, clip_down = -0.1;        /* of violations relative to the limit */
 
 static double pass(struct cfn_worker *w, int passes)
@@ -108,13 +109,13 @@ static void step_by_sign(struct cfn_worker *w, const double *g, double first_rat
     }
 }
 
-/* from the best multipliers, not from the last ones: a step too far costs one step (Barahona and Anbil's
- * volume algorithm) */
-static void step_from_best(struct cfn_worker *w, const double *g, double length, double level)
+/* From the best multipliers a step too far costs one step (Barahona and Anbil's volume algorithm); from the
+ * last ones (Polyak) steps wander further, and find bounds that the others do not. Workers take one each. */
+static void step(struct cfn_worker *w, const double *from, const double *g, double length, double level)
 {
-    double limit = w->m->limit > 0 ? (double)w->m->limit : 1, step = level / (length + 1e-5);
+    double limit = w->m->limit > 0 ? (double)w->m->limit : 1, size = level / (length + 1e-5);
     for (int32_t t = 0; t < w->m->time_count; t++) {
-        w->lambda[t] = w->best_lambda[t] + step * g[t] / limit;
+        w->lambda[t] = from[t] + size * g[t] / limit;
         w->lambda[t] = w->lambda[t] > 0 ? w->lambda[t] : 0;
     }
 }
@@ -150,12 +151,17 @@ static double likely_cost(const struct cfn_worker *w)
     return w->best_estimate > 0 && best > most ? most : best;
 }
 
+static double gap_to(const struct cfn_worker *w, double best)
+{
+    double gap = best - w->best_estimate, most = 0.2 * fabs(best);
+    return gap > most ? most : gap < 1 ? 1 : gap;
+}
+
 /* How far above the best bound steps aim: further while the bound rises, nearer when it has not for a while,
  * never beyond the best answer nor a fifth of it. */
 static double level(struct cfn_worker *w, double best)
 {
-    double gap = best - w->best_estimate, most = 0.2 * fabs(best);
-    gap = gap > most ? most : gap < 1 ? 1 : gap;
+    double gap = gap_to(w, best);
     if (!(w->level > 0))
         w->level = first_level * fabs(best);
     if (w->best_estimate > w->level_estimate) {
@@ -173,19 +179,25 @@ void cfn_dual_phase(struct cfn_worker *w, int round)
 {
     const struct cfn_model *m = w->m;
     double *g = mem_zalloc((size_t)m->time_count + 1, sizeof *g);
-    uint64_t length = w->phase_end > w->work ? w->phase_end - w->work : 1;
+    uint64_t begin = w->work, length = w->phase_end > begin ? w->phase_end - begin : 1;
+    double theta0 = 0.4;
+    for (int k = 0; k < round && theta0 > least_theta; k++)
+        theta0 *= 0.75;
     bool cheap = (double)length < ENOUGH_STEPS * cfn_dual_step_work(m);
     memcpy(w->lambda, w->best_lambda, (size_t)m->time_count * sizeof *w->lambda);
-    for (int step = 0; !cfn_worker_done(w); step++) {
-        one_step(w, cheap || (round + w->number) % 2 == 0 ? 1 : 4, cheap ? FEW_MOVES : MAX_MOVES, step);
+    for (int k = 0; !cfn_worker_done(w); k++) {
+        one_step(w, cheap || (round + w->number) % 2 == 0 ? 1 : 4, cheap ? FEW_MOVES : MAX_MOVES, k);
         double size = subgradient(w, g), best = likely_cost(w);
-        if (size <= 0 && step > 0)
+        if (size <= 0 && k > 0)
             break; /* nothing to move: without usage limits in force */
         if (w->sign_steps < SIGN_STEPS) {
             w->sign_steps++;
             step_by_sign(w, g, 0.02 * fabs(best));
+        } else if (w->number == 0) {
+            step(w, w->best_lambda, g, size, 0.5 * level(w, best));
         } else {
-            step_from_best(w, g, size, 0.5 * level(w, best));
+            double share = (double)(w->work - begin) / (double)length;
+            step(w, w->lambda, g, size, theta0 / (1 + 99 * share * share) * gap_to(w, best));
         }
     }
     if (!w->stopped || w->bound == INT64_MIN) { /* otherwise there is no time for a little more bound */
