@@ -70,6 +70,7 @@ static void price_evenly(struct cfn_worker *w, double price)
 static void scan_prices(struct cfn_worker *w)
 {
     const struct cfn_model *m = w->m;
+    cfn_point_evaluate(m, &w->x, w->profile);
     double cost = fabs((double)w->x.cost) + 1, unit = cost / greatest_usage(m);
     double low = cfn_log(least_scale), high = cfn_log(most_scale);
     double part = w->number ? 0.6 : 0.4; /* workers bisect at different places */

@@ -14,7 +14,9 @@
 enum { CROSSOVERS = 6, STEPS_A_PHASE = 40, PROVE_IDLE = 2, PROVE_IDLE_ROUNDS = 8 };
 static const double unit_work = 1048576;
 static const double nominal_units_per_s =
-    1000;                               /* turns units into the schedule's seconds when no clock is given */
+    1000; /* turns units into the schedule's seconds when no clock is given */
+/* what cannot be interrupted, a pass or a certificate, takes at most so long for each table entry */
+static const double slow_entry_s = 6e-9;
 static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
 static const double last_stage = 0.85, most_units = 1e12;
 
@@ -208,8 +210,8 @@ static const struct {
     unsigned needs; /* switched off with this technique; 0: always there */
     double length;  /* in the schedule's D; 0: a start's */
 } schedule[] = {
-    {CFN_PART_START, 0, 0},
     {CFN_PART_FIRST, 0, 0},
+    {CFN_PART_START, 0, 0},
     {CFN_PART_DUAL, CFN_WITHOUT_DUAL, 1},
     {CFN_PART_LNS, CFN_WITHOUT_LNS, 1}, /* not while the bound is rising */
     {CFN_PART_CROSS, CFN_WITHOUT_CROSSOVER, 1},
@@ -225,8 +227,8 @@ static enum cfn_part follower(struct cfn_search *s)
     const unsigned both = CFN_WITHOUT_DUAL | CFN_WITHOUT_LNS;
     bool lns = !(s->budget->without & CFN_WITHOUT_LNS), may_end = lns && s->worker[0].has_best;
     if (!s->begun)
-        return CFN_PART_START;
-    if (s->part == CFN_PART_FIRST && (s->budget->without & both) == both)
+        return CFN_PART_FIRST;
+    if (s->part == CFN_PART_START && (s->budget->without & both) == both)
         return CFN_PART_OVER;
     if (s->part == CFN_PART_LAST_LNS)
         return CFN_PART_LAST_CROSS;
@@ -274,7 +276,8 @@ void cfn_search_create(const struct cfn_model *m, const struct cfn_budget *b, do
                              .rate = nominal_units_per_s,
                              .give_up_without = give_up_without};
     s->total = b->units ? (double)b->units : most_units;
-    s->reserve_s = 0.2 + 0.005 * b->seconds;
+    double pass_s = (double)m->table_work * slow_entry_s;
+    s->reserve_s = 0.2 + 0.005 * b->seconds + (pass_s < 0.25 * b->seconds ? pass_s : 0.25 * b->seconds);
     pthread_mutex_init(&s->lock, NULL);
     for (int k = 0; k < CFN_WORKERS; k++) {
         struct cfn_worker *w = &s->worker[k];

@@ -44,8 +44,8 @@ struct cfn_found {
 
 /* Where the search is in its schedule (search.c). */
 enum cfn_part {
-    CFN_PART_START,
     CFN_PART_FIRST,
+    CFN_PART_START,
     CFN_PART_DUAL,
     CFN_PART_LNS,
     CFN_PART_CROSS,
