@@ -349,6 +349,11 @@ def test_sessions():
     b.click("main button[value=delete]")
     b.wait(lambda: "1 deleted" in b.text("main"), "the page's form is heard")
     assert not b.errors()
+    # Redis away: a page says so and looks again by itself
+    s.redis.kill()
+    s.redis.wait()
+    status, headers, data = s.request("GET", "/ui", None, {"Authorization": f"Bearer {reader}"})
+    assert status == 503 and b"http-equiv=\"refresh\"" in data and b"cannot answer now" in data, (status, data)
 
 
 if __name__ == "__main__":

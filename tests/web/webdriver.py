@@ -1,10 +1,12 @@
 """A small client of WebDriver (W3C) for headless Chromium: what the dashboard's tests need, with Python's standard library."""
 import base64
+import ctypes
 import http.client
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -13,13 +15,18 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Space": " ", "Shift": "\ue008", "Escape": "\ue00c", "Down": "\ue015"}
 
 
+def end_with_parent():
+    """a test that is killed leaves no browser behind: prctl(PR_SET_PDEATHSIG, SIGTERM)"""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
 class Browser:
     """chromedriver + Chromium; close() ends both"""
 
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="toast-web-")
         self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                       env=dict(os.environ, HOME=self.profile, TMPDIR=self.profile))
+                                       env=dict(os.environ, HOME=self.profile, TMPDIR=self.profile), preexec_fn=end_with_parent)
         self.port = self.session = None
         try:
             for line in self.driver.stdout:
