@@ -377,6 +377,7 @@ local function epoch_commit(keys, args)
     if tasks > 1 and not began then
         began = now_ms()
         call('HSET', key, 'search_started', int(began))
+        if limit > 0 then call('ZADD', P .. 'dl', 'LT', int(began + limit), job.id) end   -- reap does not wait for a step's end
     end
     if limit > 0 and began and wrap ~= '' and job.stop == '' and now_ms() - began > limit then
         kind, tasks, join, wrap, state = wrap, 1, '', '', 'finalizing'
@@ -493,8 +494,14 @@ local function reap()
         local job = load(id)
         call('ZREM', P .. 'dl', id)
         if job and not TERMINAL[job.state] and job.stop == '' then
-            local err = '{"code":"deadline","detail":"the deadline passed before a plan was ready"}'
-            stop_job(job, 'deadline', job.on_deadline == 'fail' and 'discard' or '', err)
+            local deadline = tonumber(job.deadline)
+            if deadline > 0 and deadline <= now then
+                local err = '{"code":"deadline","detail":"the deadline passed before a plan was ready"}'
+                stop_job(job, 'deadline', job.on_deadline == 'fail' and 'discard' or '', err)
+            elseif job.state == 'running' and job.wrap ~= '' then
+                stop_job(job, 'seconds', '', '')
+            end
+            if deadline > now then call('ZADD', P .. 'dl', job.deadline, id) end
         end
     end
     call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
