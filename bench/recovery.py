@@ -79,16 +79,16 @@ def caught(service, worker):
     tasks = held(service, worker)
     if not tasks:
         worker.send_signal(signal.SIGCONT)
-        time.sleep(0.02)
+        time.sleep(0.3)   # time to be scheduled and to take something
     return tasks
 
 
 def deaths(service, rounds):
     """kill -9 of a worker until somebody else holds, or has done, each task that it held"""
     times = []
-    job = faults.submit(service, T2B, long_job(999))
-    until(lambda: faults.look(service, job)["progress"].get("rollouts", 0) > 0)
-    for _ in range(rounds):
+    for n in range(rounds):
+        job = faults.submit(service, T2B, long_job(1000 + n))   # one of its own: a search ends when it gains nothing
+        until(lambda: faults.look(service, job)["progress"].get("rollouts", 0) > 0)
         worker = service.workers.pop(0)
         tasks = until(lambda: caught(service, worker))
         worker.kill()
@@ -99,7 +99,7 @@ def deaths(service, rounds):
             key = f"{{t}}:k:{job_id}:{epoch}"
             until(lambda: service.redis_cli("HGET", key, "o:" + index) != owner)
             times.append(time.monotonic() - began)
-    service.request("POST", f"/v1/jobs/{job}:cancel?discard=true", b"")
+        service.request("POST", f"/v1/jobs/{job}:cancel?discard=true", b"")
     return times
 
 
