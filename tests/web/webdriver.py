@@ -1,9 +1,9 @@
 """A small client of WebDriver (W3C) for headless Chromium: what the dashboard's tests need, with Python's standard library."""
 import base64
-import ctypes
 import http.client
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -15,9 +15,29 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Space": " ", "Shift": "\ue008", "Escape": "\ue00c", "Down": "\ue015"}
 
 
-def end_with_parent():
-    """a test that is killed leaves no browser behind: prctl(PR_SET_PDEATHSIG, SIGTERM)"""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+def sweep(profile):
+    """ends what still runs with this profile, which nobody else has, and removes it"""
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and profile.encode() in pathlib.Path("/proc", entry, "cmdline").read_bytes():
+                os.kill(int(entry), signal.SIGKILL)
+        except OSError:
+            pass   # it has ended by itself
+    shutil.rmtree(profile, ignore_errors=True)
+
+
+def sweep_afterwards(profile):
+    """-> a descriptor: when it is closed, also because this process was killed, a process of its own sweeps; and that one's id"""
+    reader, writer = os.pipe()
+    sweeper = os.fork()
+    if sweeper == 0:
+        os.close(writer)
+        os.setsid()
+        os.read(reader, 1)
+        sweep(profile)
+        os._exit(0)
+    os.close(reader)
+    return writer, sweeper
 
 
 class Browser:
@@ -25,8 +45,9 @@ class Browser:
 
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="toast-web-")
+        self.alive, self.sweeper = sweep_afterwards(self.profile)
         self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                       env=dict(os.environ, HOME=self.profile, TMPDIR=self.profile), preexec_fn=end_with_parent)
+                                       env=dict(os.environ, HOME=self.profile, TMPDIR=self.profile))
         self.port = self.session = None
         try:
             for line in self.driver.stdout:
@@ -113,9 +134,10 @@ class Browser:
     def close(self):
         try:
             if self.session:
-                self.on("DELETE", "")
+                self.call("DELETE", f"/session/{self.session}")
         except (OSError, RuntimeError, http.client.HTTPException):
             pass
         self.driver.terminate()
         self.driver.wait(20)
-        shutil.rmtree(self.profile, ignore_errors=True)
+        os.close(self.alive)
+        os.waitpid(self.sweeper, 0)
