@@ -18,9 +18,11 @@ struct tally {
         large; /* large: the optimum needs a cost of CFN_LARGE or above */
 };
 
+static uint64_t units = 2; /* of each problem's budget */
+
 static void check_problem(const struct cfn_problem *p, uint64_t seed, unsigned without, struct tally *tally)
 {
-    struct cfn_budget budget = small_budget(2, seed);
+    struct cfn_budget budget = small_budget(units, seed);
     struct cfn_answer a;
     struct error e;
     __int128 best = 0;
@@ -87,6 +89,19 @@ static void random_networks(void **state)
     t = check_many(&hard, 300, CFN_WITHOUT_BRANCH);
     assert_true(t.optimal >= (t.rounds - t.infeasible) * 95 / 100);
     check_many(&large, 300, CFN_WITHOUT_BRANCH);
+}
+
+/* prove.c: with it nearly all of these are proved, without it fewer; bounds hold in both */
+static void branching_under_multipliers(void **state)
+{
+    static const struct random_shape tight = {7, 4, 10, 0.02, 0.0, 0.0, 1000, 0, 1};
+    const unsigned bare = CFN_WITHOUT_BRANCH | CFN_WITHOUT_REDUCTION;
+    units = 30;
+    struct tally with = check_many(&tight, 200, bare);
+    struct tally lacking = check_many(&tight, 200, bare | CFN_WITHOUT_PROVE);
+    units = 2;
+    assert_true(with.proved > lacking.proved);
+    assert_true(with.proved >= (with.rounds - with.infeasible - with.large) * 95 / 100);
 }
 
 static void without_reductions(void **state)
@@ -232,9 +247,13 @@ static void infeasible_is_exact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(branching),           cmocka_unit_test(random_networks),
-        cmocka_unit_test(without_reductions),  cmocka_unit_test(bounds_under_any_multipliers),
-        cmocka_unit_test(state_follows),       cmocka_unit_test(same_with_one_thread_and_two),
+        cmocka_unit_test(branching),
+        cmocka_unit_test(random_networks),
+        cmocka_unit_test(branching_under_multipliers),
+        cmocka_unit_test(without_reductions),
+        cmocka_unit_test(bounds_under_any_multipliers),
+        cmocka_unit_test(state_follows),
+        cmocka_unit_test(same_with_one_thread_and_two),
         cmocka_unit_test(infeasible_is_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
