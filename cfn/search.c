@@ -76,9 +76,15 @@ static void exchange(struct cfn_search *s)
         s->rate = s->position / elapsed(s);
 }
 
+/* Worker 0 from the best; worker 1 from what the last dual phase gave, which often lies elsewhere. */
 static void lns_from_phase(struct cfn_worker *w)
 {
-    cfn_lns_phase(w, w->has_best ? &w->best : &w->x);
+    struct cfn_point from;
+    bool elsewhere = w->number == 1 && w->has_candidate;
+    cfn_point_create(w->m, &from);
+    cfn_point_copy(w->m, &from, elsewhere ? &w->candidate : w->has_best ? &w->best : &w->x);
+    cfn_lns_phase(w, &from);
+    cfn_point_release(&from);
 }
 
 /* of the best (0.7), or of an elite */
@@ -175,7 +181,7 @@ double cfn_search_spent(const struct cfn_search *s)
     return b->units ? (by_work > 1 ? 1 : by_work) : by_time;
 }
 
-/* The schedule's D, in units: .04 of the budget, 1.5 to 4 s of it but at most .12; on large models enough for
+/* The schedule's D, in units: .04 of the budget, 1.5 to 2 s of it but at most .12; on large models enough for
  * a dual phase of some steps, up to .25 */
 static double phase_units(const struct cfn_search *s)
 {
@@ -183,7 +189,7 @@ static double phase_units(const struct cfn_search *s)
     double seconds = b->units ? (double)b->units / s->rate : b->seconds, d = 0.04 * seconds;
     if (seconds <= 0)
         return 4 * s->rate;
-    d = d < 1.5 ? 1.5 : d > 4 ? 4 : d;
+    d = d < 1.5 ? 1.5 : d > 2 ? 2 : d;
     d = d < 0.12 * seconds ? d : 0.12 * seconds;
     double steps = STEPS_A_PHASE * cfn_dual_step_work(s->m) / unit_work, most = 0.25 * seconds * s->rate;
     steps = steps < most ? steps : most;
