@@ -181,7 +181,6 @@ void cfn_dual_phase(struct cfn_worker *w, int round)
     double *g = mem_zalloc((size_t)m->time_count + 1, sizeof *g);
     uint64_t begin = w->work, length = w->phase_end > begin ? w->phase_end - begin : 1;
     double theta0 = 0.4;
-    w->has_candidate = false;
     for (int k = 0; k < round && theta0 > least_theta; k++)
         theta0 *= 0.75;
     bool cheap = (double)length < ENOUGH_STEPS * cfn_dual_step_work(m);

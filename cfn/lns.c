@@ -2,7 +2,6 @@
 
 #include "cfn/kernel.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { SCALE_TRIALS = 128, PATIENCE = 64, LEAST_BALL = 4, MOST_BALL = 1500 };
@@ -103,8 +102,7 @@ void cfn_lns_phase(struct cfn_worker *w, const struct cfn_point *start)
     struct cfn_point end;
     cfn_point_create(m, &end);
     cfn_point_copy(m, &end, &w->state.at);
-    double near = w->has_best ? (double)w->best.cost + 0.01 * fabs((double)w->best.cost) : 0;
-    if (!end.forbidden && (!w->has_best || price_of(w, end.cost, end.worst) < near)) /* elites too */
+    if (!end.forbidden && (!w->has_best || price_of(w, end.cost, end.worst) < (double)w->best.cost))
         cfn_worker_finish(w, &end);
     cfn_point_release(&end);
 }

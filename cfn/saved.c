@@ -95,9 +95,6 @@ static void worker(struct pass *p, struct cfn_worker *w)
     flag(p, &w->has_best);
     if (w->has_best)
         point(p, m, &w->best);
-    flag(p, &w->has_candidate);
-    if (w->has_candidate)
-        point(p, m, &w->candidate);
     FIELD(p, w->pool.count);
     p->damaged = p->damaged || w->pool.count < 0 || w->pool.count > CFN_POOL;
     for (int i = 0; i < w->pool.count && !p->damaged; i++)

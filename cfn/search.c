@@ -76,15 +76,9 @@ static void exchange(struct cfn_search *s)
         s->rate = s->position / elapsed(s);
 }
 
-/* Worker 0 from the best; worker 1 from what the last dual phase gave, which often lies elsewhere. */
 static void lns_from_phase(struct cfn_worker *w)
 {
-    struct cfn_point from;
-    bool elsewhere = w->number == 1 && w->has_candidate;
-    cfn_point_create(w->m, &from);
-    cfn_point_copy(w->m, &from, elsewhere ? &w->candidate : w->has_best ? &w->best : &w->x);
-    cfn_lns_phase(w, &from);
-    cfn_point_release(&from);
+    cfn_lns_phase(w, w->has_best ? &w->best : &w->x);
 }
 
 /* of the best (0.7), or of an elite */

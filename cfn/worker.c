@@ -14,7 +14,6 @@ void cfn_worker_create(const struct cfn_model *m, int number, uint64_t seed, str
     cfn_state_create(m, &w->state);
     cfn_point_create(m, &w->x);
     cfn_point_create(m, &w->best);
-    cfn_point_create(m, &w->candidate);
     for (int i = 0; i < CFN_POOL; i++)
         cfn_point_create(m, &w->pool.at[i]);
     w->lambda = mem_zalloc(t, sizeof(double));
@@ -40,7 +39,6 @@ void cfn_worker_release(struct cfn_worker *w)
     cfn_state_release(&w->state);
     cfn_point_release(&w->x);
     cfn_point_release(&w->best);
-    cfn_point_release(&w->candidate);
     for (int i = 0; i < CFN_POOL; i++)
         cfn_point_release(&w->pool.at[i]);
     cfn_prove_release(&w->prove);
@@ -118,10 +116,6 @@ bool cfn_worker_finish(struct cfn_worker *w, const struct cfn_point *p)
         return false;
     cfn_polish(&w->state);
     cfn_worker_record(w, &w->state.at);
-    if (cfn_point_feasible(&w->state.at) && (!w->has_candidate || w->state.at.cost < w->candidate.cost)) {
-        cfn_point_copy(w->m, &w->candidate, &w->state.at);
-        w->has_candidate = true;
-    }
     return true;
 }
 

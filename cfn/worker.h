@@ -33,8 +33,6 @@ struct cfn_worker {
     struct cfn_state state;
     struct cfn_point x, best; /* best: feasible when has_best */
     bool has_best;
-    struct cfn_point candidate; /* the best that was finished since the last dual phase began */
-    bool has_candidate;
     struct cfn_pool pool; /* elites as of the last exchange, and this phase's own */
     double *lambda, *best_lambda, *rate, *average;
     int32_t *sign;                /* of the last steps of lambda, with their count */
