@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const uint32_t magic_search = 0x31736663, magic_worker = 0x31776663; /* "cfs1", "cfw1" */
+static const uint32_t magic_search = 0x32736663, magic_worker = 0x31776663; /* "cfs2", "cfw1" */
 
 /* One description of the layout for both directions: `out` when writing, else from `at` to `end`. */
 struct pass {
@@ -80,6 +80,15 @@ static void tree(struct pass *p, const struct cfn_model *m, struct cfn_prove *v)
     bytes(p, v->gain, (size_t)m->node_count * sizeof *v->gain);
 }
 
+static void pool(struct pass *p, const struct cfn_model *m, struct cfn_pool *x)
+{
+    FIELD(p, x->count);
+    p->damaged = p->damaged || x->count < 0 || x->count > CFN_POOL;
+    x->count = p->damaged ? 0 : x->count;
+    for (int i = 0; i < x->count && !p->damaged; i++)
+        point(p, m, &x->at[i]);
+}
+
 static void worker(struct pass *p, struct cfn_worker *w)
 {
     const struct cfn_model *m = w->m;
@@ -95,10 +104,7 @@ static void worker(struct pass *p, struct cfn_worker *w)
     flag(p, &w->has_best);
     if (w->has_best)
         point(p, m, &w->best);
-    FIELD(p, w->pool.count);
-    p->damaged = p->damaged || w->pool.count < 0 || w->pool.count > CFN_POOL;
-    for (int i = 0; i < w->pool.count && !p->damaged; i++)
-        point(p, m, &w->pool.at[i]);
+    pool(p, m, &w->pool);
     bytes(p, w->lambda, times * sizeof *w->lambda);
     bytes(p, w->best_lambda, times * sizeof *w->best_lambda);
     bytes(p, w->rate, times * sizeof *w->rate);
@@ -131,6 +137,10 @@ static void search(struct pass *p, struct cfn_search *s)
     FIELD(p, s->bound);
     FIELD(p, s->before);
     flag(p, &s->begun);
+    pool(p, s->m, &s->hall);
+    FIELD(p, s->run_best);
+    FIELD(p, s->stale);
+    flag(p, &s->joint);
     for (int k = 0; k < CFN_WORKERS; k++)
         worker(p, &s->worker[k]);
 }

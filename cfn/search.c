@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CROSSOVERS = 6, STEPS_A_PHASE = 40, PROVE_IDLE = 2, PROVE_IDLE_ROUNDS = 8 };
+enum { CROSSOVERS = 6, STEPS_A_PHASE = 40, PROVE_IDLE = 2, PROVE_IDLE_ROUNDS = 8, STALE_ROUNDS = 2 };
 static const double unit_work = 1048576;
 static const double nominal_units_per_s =
     1000; /* turns units into the schedule's seconds when no clock is given */
@@ -19,6 +19,7 @@ static const double nominal_units_per_s =
 static const double slow_entry_s = 6e-9;
 static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
 static const double last_stage = 0.85, most_units = 1e12;
+static const double worth_waiting = 5e-6; /* of the cost: a run that gains less in a round is over soon */
 
 /* ---- what workers call ---- */
 
@@ -97,6 +98,15 @@ static void lns_from_pool(struct cfn_worker *w)
     cfn_point_release(&from);
 }
 
+/* the best answer of all runs; NULL: none */
+static const struct cfn_point *best_of_all(const struct cfn_search *s)
+{
+    const struct cfn_worker *w = &s->worker[0];
+    if (s->hall.count && (!w->has_best || s->hall.at[0].cost < w->best.cost))
+        return &s->hall.at[0];
+    return w->has_best ? &w->best : NULL;
+}
+
 /* Worker 0 may try to raise the bound by branching, while the other goes on with moves. */
 static bool may_prove(const struct cfn_search *s)
 {
@@ -104,8 +114,29 @@ static bool may_prove(const struct cfn_search *s)
         return false; /* it did not help of late: now and then, when answers and multipliers are better */
     const struct cfn_budget *b = s->budget;
     double units = b->units ? (double)b->units : b->seconds > 0 ? b->seconds * s->rate : most_units;
-    return !(b->without & CFN_WITHOUT_PROVE) && s->worker[0].has_best &&
+    return !(b->without & CFN_WITHOUT_PROVE) && best_of_all(s) &&
            cfn_prove_probe_work(s->m) < probe_share * units * unit_work;
+}
+
+/* What branching leaves out is what cannot beat the best answer of all runs: it is measured by that one,
+ * always, or its bound would be none. */
+static void prove(struct cfn_search *s, struct cfn_worker *w)
+{
+    const struct cfn_point *best = best_of_all(s);
+    bool has_own = w->has_best, other = best != &w->best;
+    struct cfn_point own;
+    cfn_point_create(s->m, &own);
+    if (other) {
+        cfn_point_copy(s->m, &own, &w->best);
+        cfn_point_copy(s->m, &w->best, best);
+        w->has_best = true;
+    }
+    cfn_prove_phase(w);
+    if (other && w->best.cost >= best->cost) {
+        cfn_point_copy(s->m, &w->best, &own);
+        w->has_best = has_own;
+    }
+    cfn_point_release(&own);
 }
 
 void cfn_search_work(struct cfn_search *s, int number)
@@ -136,7 +167,7 @@ void cfn_search_work(struct cfn_search *s, int number)
     case CFN_PART_PROVE:
     case CFN_PART_LAST_LNS:
         if (number == 0 && may_prove(s))
-            cfn_prove_phase(w);
+            prove(s, w);
         else
             lns_from_pool(w);
         break;
@@ -158,11 +189,63 @@ void cfn_search_join(struct cfn_search *s)
         s->idle = s->bound > before ? 0 : s->idle + 1;
 }
 
+/* ---- runs: answers found one from another end in one valley; another run may end in a deeper one ---- */
+
+/* the workers go on from the answers of all runs */
+static void join_runs(struct cfn_search *s)
+{
+    for (int k = 0; k < CFN_WORKERS && s->hall.count; k++) {
+        struct cfn_worker *w = &s->worker[k];
+        for (int i = 0; i < s->hall.count; i++)
+            cfn_pool_add(s->m, &w->pool, &s->hall.at[i]);
+        if (!w->has_best || s->hall.at[0].cost < w->best.cost)
+            cfn_point_copy(s->m, &w->best, &s->hall.at[0]);
+        w->has_best = true;
+    }
+    s->joint = true;
+}
+
+static void begin_run(struct cfn_search *s)
+{
+    for (int k = 0; k < CFN_WORKERS; k++) {
+        s->worker[k].has_best = false;
+        s->worker[k].pool.count = 0;
+        s->worker[k].rho = 0;
+    }
+    s->joint = false;
+    s->run_best = INT64_MAX;
+    s->stale = 0;
+}
+
+/* At a round's end: a run that has not got better of late meets the others, once; when that leads nowhere
+ * either, a new one begins with the multipliers that there are. */
+static void end_round(struct cfn_search *s)
+{
+    const struct cfn_worker *w = &s->worker[0];
+    if (!w->has_best)
+        return;
+    bool better = s->run_best == INT64_MAX ||
+                  (double)(s->run_best - w->best.cost) > worth_waiting * fabs((double)s->run_best);
+    s->run_best = w->best.cost < s->run_best ? w->best.cost : s->run_best;
+    s->stale = better ? 0 : s->stale + 1;
+    if (s->stale < STALE_ROUNDS)
+        return;
+    cfn_pool_add(s->m, &s->hall, &w->best);
+    if (s->joint || s->hall.count == 1) {
+        begin_run(s);
+        return;
+    }
+    join_runs(s);
+    s->run_best = w->best.cost;
+    s->stale = STALE_ROUNDS - 1;
+}
+
 /* ---- the schedule ---- */
 
 static bool proved(const struct cfn_search *s)
 {
-    return s->worker[0].has_best && s->worker[0].best.cost <= s->bound;
+    const struct cfn_point *best = best_of_all(s);
+    return best && best->cost <= s->bound;
 }
 
 double cfn_search_spent(const struct cfn_search *s)
@@ -225,7 +308,7 @@ static const struct {
 static enum cfn_part follower(struct cfn_search *s)
 {
     const unsigned both = CFN_WITHOUT_DUAL | CFN_WITHOUT_LNS;
-    bool lns = !(s->budget->without & CFN_WITHOUT_LNS), may_end = lns && s->worker[0].has_best;
+    bool lns = !(s->budget->without & CFN_WITHOUT_LNS), may_end = lns && best_of_all(s);
     if (!s->begun)
         return CFN_PART_FIRST;
     if (s->part == CFN_PART_START && (s->budget->without & both) == both)
@@ -235,10 +318,13 @@ static enum cfn_part follower(struct cfn_search *s)
     if (s->part != CFN_PART_PROVE)
         return s->part + 1;
     double spent = cfn_search_spent(s);
-    if (!s->worker[0].has_best && spent > s->give_up_without)
+    if (!best_of_all(s) && spent > s->give_up_without)
         return CFN_PART_OVER;
-    if (spent >= last_stage)
+    if (spent >= last_stage) {
+        join_runs(s);
         return may_end ? CFN_PART_LAST_CROSS : CFN_PART_OVER;
+    }
+    end_round(s);
     s->round++;
     return CFN_PART_DUAL;
 }
@@ -273,12 +359,15 @@ void cfn_search_create(const struct cfn_model *m, const struct cfn_budget *b, do
                              .budget = b,
                              .bound = INT64_MIN,
                              .before = INT64_MIN,
+                             .run_best = INT64_MAX,
                              .rate = nominal_units_per_s,
                              .give_up_without = give_up_without};
     s->total = b->units ? (double)b->units : most_units;
     double pass_s = (double)m->table_work * slow_entry_s;
     s->reserve_s = 0.2 + 0.005 * b->seconds + (pass_s < 0.25 * b->seconds ? pass_s : 0.25 * b->seconds);
     pthread_mutex_init(&s->lock, NULL);
+    for (int i = 0; i < CFN_POOL; i++)
+        cfn_point_create(m, &s->hall.at[i]);
     for (int k = 0; k < CFN_WORKERS; k++) {
         struct cfn_worker *w = &s->worker[k];
         cfn_worker_create(m, k, b->seed, w);
@@ -292,17 +381,19 @@ void cfn_search_release(struct cfn_search *s)
 {
     for (int k = 0; k < CFN_WORKERS; k++)
         cfn_worker_release(&s->worker[k]);
+    for (int i = 0; i < CFN_POOL; i++)
+        cfn_point_release(&s->hall.at[i]);
     pthread_mutex_destroy(&s->lock);
 }
 
 void cfn_search_result(const struct cfn_search *s, struct cfn_found *out)
 {
-    const struct cfn_worker *w = &s->worker[0];
+    const struct cfn_point *best = best_of_all(s);
     *out = (struct cfn_found){.bound = s->bound, .units = (uint64_t)s->position};
-    if (w->has_best) {
+    if (best) {
         out->values = mem_zalloc((size_t)s->m->network->problem->node_count + 1, sizeof *out->values);
-        cfn_point_expand(s->m, &w->best, out->values);
-        out->cost = w->best.cost;
+        cfn_point_expand(s->m, best, out->values);
+        out->cost = best->cost;
     }
     out->cut = s->worker[0].stopped || s->worker[1].stopped || s->budget->units == 0;
 }

@@ -74,6 +74,10 @@ struct cfn_search {
     double give_up_without;
     int32_t idle;          /* phases of branching in a row that did not raise the bound */
     int64_t bound, before; /* before: bound when the last dual phase began */
+    struct cfn_pool hall;  /* best answers of the runs so far; the workers' own are of the present run */
+    int64_t run_best;      /* of the present run at the last round's end; INT64_MAX */
+    int32_t stale;         /* rounds since it got better */
+    bool joint;            /* the present run has begun with the answers of the others */
     int64_t shown;         /* best cost reported */
     pthread_mutex_t lock;  /* of shown and the progress call */
     bool begun, any_shown;
