@@ -239,6 +239,13 @@ static void read_problem(struct reader *r, bool outermost)
     }
 }
 
+/* the place to name in a refusal: /<list> */
+static void point_at(struct reader *r, const char *list)
+{
+    r->j.path[0] = (struct cfn_json_step){.key = list, .size = strlen(list)};
+    r->j.depth = 1;
+}
+
 static void check_nodes(struct reader *r)
 {
     uint64_t values = 0;
@@ -248,18 +255,23 @@ static void check_nodes(struct reader *r)
                         !r->intervals_read ? "intervals"
                         : !r->costs_read   ? "costs"
                                            : "usages");
-    if (r->cost_counts.count != n || r->usage_counts.count != n)
+    if (r->cost_counts.count != n || r->usage_counts.count != n) {
+        point_at(r, r->cost_counts.count != n ? "costs" : "usages");
         cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL,
                         "%zu intervals, %zu lists of costs, %zu of usages", n, r->cost_counts.count,
                         r->usage_counts.count);
+    }
     if (n >= INT32_MAX)
         cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "too many nodes");
     for (size_t i = 0; i < n && !cfn_json_failed(&r->j); i++) {
-        if (r->cost_counts.at[i] != r->usage_counts.at[i] || r->cost_counts.at[i] > 1u << 20)
+        if (r->cost_counts.at[i] != r->usage_counts.at[i] || r->cost_counts.at[i] > 1u << 20) {
+            point_at(r, r->cost_counts.at[i] > 1u << 20 ? "costs" : "usages");
+            r->j.path[r->j.depth++] = (struct cfn_json_step){.index = i};
             cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL,
                             "node %zu has %u costs and %u usages (both lists need "
                             "the same length, at most %u)",
                             i, r->cost_counts.at[i], r->usage_counts.at[i], 1u << 20);
+        }
         r->nodes.at[i].domain = (int32_t)r->cost_counts.at[i];
         r->nodes.at[i].first_value = values;
         values += r->cost_counts.at[i];
@@ -268,9 +280,12 @@ static void check_nodes(struct reader *r)
 
 static void check_edges(struct reader *r)
 {
-    if (r->edges.count != r->edge_matrices.count || r->edges.count >= UINT32_MAX)
+    if (r->edges.count != r->edge_matrices.count || r->edges.count >= UINT32_MAX) {
+        point_at(r, "edges");
+        r->j.path[r->j.depth++] = (struct cfn_json_step){.key = "costs", .size = 5};
         cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%zu edges with %zu lists of costs",
                         r->edges.count, r->edge_matrices.count);
+    }
     for (size_t i = 0; i < r->edges.count && !cfn_json_failed(&r->j); i++) {
         struct cfn_edge *edge = &r->edges.at[i];
         r->j.depth = 3; /* the place to name: /edges/costs/i */

@@ -78,7 +78,7 @@ static void damage_is_named(void **state)
     refuse("{\"edges\":{\"nodes\":[[0,1,2]]}}", "/edges/nodes/0/2", "three nodes");
     refuse("{\"edges\":{\"nodes\":[[0,-1]]}}", "/edges/nodes/0/1", "no such node");
     refuse("{\"usage_limit\":-1}", "/usage_limit", "below 0");
-    refuse("{\"intervals\":[[0,1]],\"costs\":[[1,2]],\"usages\":[[1]]}", "", "same length");
+    refuse("{\"intervals\":[[0,1]],\"costs\":[[1,2]],\"usages\":[[1]]}", "/usages/0", "same length");
     refuse("{\"intervals\":[[0,1]],\"costs\":[[1,2]],\"usages\":[[1,1]],\"edges\":{\"nodes\":[[0,0]],"
            "\"costs\":[[1,2]]}}",
            "/edges/costs/0", "need 4");

@@ -28,6 +28,9 @@ DIGEST = hashlib.sha256(MODULE).hexdigest()
 SMUGGLED = b"0\r\n\r\nGET /v1/limits HTTP/1.1\r\nHost: x\r\n\r\n"
 TWICE = b"--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{}\r\n"
 REQUEST = b'{"mesh":{"axes":[{"name":"d","size":8}]},"device":"a100-40","module":{"inline":"m"}'
+TABLE = b'{"collectives":[{"kind":"all_reduce","devices":8,"between_hosts":false,"points":[[1,2],[3,4]]}]}'
+PROBLEM = (b'{"intervals":[[0,4],[2,6]],"costs":[[1,2],[3,4]],"usages":[[5,6],[7,8]],'
+           b'"edges":{"nodes":[[0,1]],"costs":[[1,2,3,9]]},"usage_limit":99}')
 NOISE = bytes((i * 197 + (i >> 3) * 31) & 255 for i in range(5000))
 LIBRARY = "the HTTP library's own answer: the status is right, the body HTML"
 
@@ -51,6 +54,14 @@ def field(text):
 
 def module(body, headers=b""):
     return post("/v1/modules", body, headers + CLOSE)
+
+
+def profile(body, name=b"p"):
+    return (b"PUT /v1/profiles/" + name + b" HTTP/1.1\r\n" + H + JSON + CLOSE + b"Content-Length: %d\r\n\r\n" % len(body)) + body
+
+
+def problem(old=b"", new=b"", query=""):
+    return post("/v1/problems:solve" + query, PROBLEM.replace(old, new), JSON + CLOSE)
 
 
 def head(method_path, *headers):
@@ -294,6 +305,22 @@ ROWS = [
     ("price", "a number for a plan", post("/v1/price", b'{"plan":3}', JSON + CLOSE), 422, "invalid_request", "/plan"),
     ("price", "duplicate key in a plan", post("/v1/price", b'{"plan":{"mesh":{},"mesh":{}}}', JSON + CLOSE), 400, "invalid_json",
      (1, 25)),
+    ("profiles", "a list", profile(b"[]"), 422, "invalid_request", None),
+    ("profiles", "unknown field", profile(b'{"segments":[]}'), 422, "invalid_request", "/segments"),
+    ("profiles", "unknown type of number", profile(b'{"flops":{"zz":1}}'), 422, "invalid_request", "/flops/zz"),
+    ("profiles", "negative speed", profile(b'{"flops":{"bf16":-1}}'), 422, "invalid_request", "/flops/bf16"),
+    ("profiles", "memory of speed 0", profile(b'{"memory_bytes_per_s":0}'), 422, "invalid_request", "/memory_bytes_per_s"),
+    ("profiles", "unknown collective", profile(TABLE.replace(b"all_reduce", b"gossip")), 422, "invalid_request",
+     "/collectives/0/kind"),
+    ("profiles", "a collective of no device", profile(TABLE.replace(b"8", b"0")), 422, "invalid_request", "/collectives/0/devices"),
+    ("profiles", "points not in order", profile(TABLE.replace(b"[3,4]", b"[1,4]")), 422, "invalid_request", "/collectives/0/points/1"),
+    ("profiles", "duplicate key", profile(b'{"flops":{},"flops":{}}'), 400, "invalid_json", (1, 19)),
+    ("profiles", "name with markup", profile(b"{}", b"%3Cb%3E"), 400, "malformed_request", None),
+    ("profiles", "name of 64", profile(b"{}", b"a" * 64), 400, "malformed_request", None),
+    ("profiles", "no such", get(b"/v1/profiles/none"), 404, "not_found", None),
+    ("profiles", "no version", get(b"/v1/profiles/none?version=x"), 400, "malformed_request", "version"),
+    ("profiles", "asked for by a job, not there", job(REQUEST.replace(
+        b'"a100-40"', b'{"base":"a100-40","profile":"none"}') + b"}"), 422, "invalid_request", "/device/profile"),
     ("session", "a number for a key", post("/ui/session", b'{"key":1}', JSON + CLOSE), 422, "invalid_request", "/key"),
     ("session", "key of 100 kB", post("/ui/session", b'{"key":"' + b"a" * 100000 + b'"}', JSON + CLOSE), 401, "unauthorized", None),
     ("session", "from another site", post("/ui/session", b'{"key":"x"}', JSON + CLOSE + b"Origin: http://evil\r\n"), 403, "forbidden",
@@ -311,6 +338,33 @@ ROWS = [
     ("credentials", "internal path without token", get(b"/internal/blobs/" + DIGEST.encode()), 404, "not_found", None),
     ("credentials", "internal path with a guess", get(b"/internal/blobs/" + DIGEST.encode(), b"Authorization: Bearer x\r\n"), 404,
      "not_found", None),
+]
+
+
+# contest files stream into the store and are read by a worker: the refusal is a failed job's, and comes as its status
+PROBLEM_ROWS = [
+    ("problems", "no lists", post("/v1/problems:solve", b"{}", JSON + CLOSE), 422, "invalid_request", None),
+    ("problems", "scalar", post("/v1/problems:solve", b"3", JSON + CLOSE), 422, "invalid_request", None),
+    ("problems", "trailing bytes", problem(b"99}", b"99} x"), 400, "invalid_json", None),
+    ("problems", "cut off", problem(b'99}', b"99"), 400, "invalid_json", None),
+    ("problems", "fewer usages than costs", problem(b"[5,6]", b"[5]"), 422, "invalid_request", "/usages/0"),
+    ("problems", "a list of costs missing", problem(b",[3,4]]", b"]"), 422, "invalid_request", "/costs"),
+    ("problems", "ragged matrix", problem(b"3,9", b"3"), 422, "invalid_request", "/edges/costs/0"),
+    ("problems", "matrix missing", problem(b"[[1,2,3,9]]", b"[]"), 422, "invalid_request", "/edges/costs"),
+    ("problems", "index above the nodes", problem(b"[0,1]", b"[0,2]"), 422, "invalid_request", "/edges/nodes/0"),
+    ("problems", "index below 0", problem(b"[0,1]", b"[-1,1]"), 422, "invalid_request", "/edges/nodes/0/0"),
+    ("problems", "index of 2^40", problem(b"[0,1]", b"[0,1099511627776]"), 422, "invalid_request", "/edges/nodes/0/1"),
+    ("problems", "self edge of three costs", problem(b'[0,1]],"costs":[[1,2,3,9]', b'[1,1]],"costs":[[1,2,3]'), 422,
+     "invalid_request", "/edges/costs/0"),
+    ("problems", "infinite usage", problem(b"[5,6]", b"[Infinity,6]"), 422, "invalid_request", "/usages/0/0"),
+    ("problems", "usage of 1e400", problem(b"[5,6]", b"[1e400,6]"), 422, "invalid_request", "/usages/0/0"),
+    ("problems", "usage below 0", problem(b"[5,6]", b"[-5,6]"), 422, "invalid_request", "/usages/0/0"),
+    ("problems", "half a usage", problem(b"[5,6]", b"[5.5,6]"), 422, "invalid_request", "/usages/0/0"),
+    ("problems", "limit below 0", problem(b"99", b"-1"), 422, "invalid_request", "/usage_limit"),
+    ("problems", "interval turned", problem(b"[0,4]", b"[4,0]"), 422, "invalid_request", "/intervals/0"),
+    ("problems", "node without values", problem(b"[1,2],[3,4]", b"[],[3,4]"), 422, "invalid_request", "/costs/0"),
+    ("problems", "units that are no number", problem(query="?units=x"), 400, "malformed_request", "units"),
+    ("problems", "negative seconds", problem(query="?seconds=-1"), 400, "malformed_request", "seconds"),
 ]
 
 
@@ -340,7 +394,9 @@ def check(service, row):
         assert headers[b"allow"], headers
     if isinstance(more, tuple):
         assert (problem["line"], problem["column"]) == more, problem
-    if code == "invalid_json":
+    if code == "invalid_json" and group == "problems":   # a file of one line, mostly: a byte says where
+        assert "byte " in problem["detail"], problem
+    elif code == "invalid_json":
         assert problem["line"] >= 1 and problem["column"] >= 0, problem
     if isinstance(more, str):
         assert problem["errors"][0]["pointer"] == more, problem
@@ -354,6 +410,22 @@ def counted(service):
     for code, number in re.findall(r'^toast_http_requests_total\{[^}]*code="(\d)xx"[^}]*\} (\d+)$', text, re.M):
         sums[int(code)] = sums.get(int(code), 0) + int(number)
     return sums
+
+
+def test_problems():
+    service = harness.Service(workers=1)
+    try:
+        status, _, body = service.request("POST", "/v1/problems:solve", PROBLEM, {"Content-Type": "application/json"})
+        assert status == 200 and json.loads(body)["status"] == "optimal", (status, body)   # else nothing below would say much
+        failures = []
+        for row in PROBLEM_ROWS:
+            try:
+                check(service, row)
+            except (AssertionError, KeyError) as refusal:
+                failures.append(f"{row[1]}: {refusal}")
+        assert not failures, "\n" + "\n".join(failures)
+    finally:
+        service.close()
 
 
 def test_table():
@@ -606,4 +678,4 @@ def test_markup():
 
 
 if __name__ == "__main__":
-    harness.main([test_table, test_disconnects, test_memory_of_bombs, test_busy, test_modules, test_contest, test_markup])
+    harness.main([test_table, test_problems, test_disconnects, test_memory_of_bombs, test_busy, test_modules, test_contest, test_markup])
