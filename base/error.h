@@ -25,8 +25,8 @@
     X(UNKNOWN_DEVICE, "unknown_device", 422, 2)                                                               \
     X(MEMORY_LIMIT_TOO_SMALL, "memory_limit_too_small", 422, 2)                                               \
     X(NOT_AVAILABLE, "not_available", 422, 2)                                                                 \
-    X(NOT_FOUND, "not_found", 404, 5)                                                                         \
-    X(CONFLICT, "conflict", 409, 5)                                                                           \
+    X(NOT_FOUND, "not_found", 404, 2)                                                                         \
+    X(CONFLICT, "conflict", 409, 2)                                                                           \
     X(TOO_LARGE, "too_large", 413, 2)                                                                         \
     X(CANCELLED, "cancelled", 409, 4)                                                                         \
     X(DEADLINE, "deadline", 504, 4)                                                                           \
@@ -48,12 +48,12 @@
     X(NOT_IMPLEMENTED, "not_implemented", 501, 2)                                                             \
     X(HTTP_VERSION, "http_version", 505, 2)                                                                   \
     X(NO_SPACE, "no_space", 507, 5)                                                                           \
-    X(UNAUTHORIZED, "unauthorized", 401, 5)                                                                   \
-    X(FORBIDDEN, "forbidden", 403, 5)                                                                         \
+    X(UNAUTHORIZED, "unauthorized", 401, 2)                                                                   \
+    X(FORBIDDEN, "forbidden", 403, 2)                                                                         \
     X(TOO_FAST, "too_many_requests", 429, 5)                                                                  \
     X(QUOTA, "quota_exceeded", 507, 5)\
-    X(GONE, "gone", 410, 5)                                                                                   \
-    X(PRECONDITION, "precondition_failed", 412, 5)                                                            \
+    X(GONE, "gone", 410, 2)                                                                                   \
+    X(PRECONDITION, "precondition_failed", 412, 2)                                                            \
     X(KEY_REUSED, "idempotency_key_reused", 422, 2)                                                           \
     X(IN_FLIGHT, "request_in_flight", 409, 5)
 

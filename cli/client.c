@@ -235,7 +235,10 @@ int client_arguments_take(const char *command, const char *usage, int argc, char
     }
     if (!out->id)
         return cli_usage(command, "a job id is needed");
-    if (strspn(out->id, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(out->id))
+    /* the service's own ids and those that clients chose with PUT */
+    if (strspn(out->id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+            strlen(out->id) ||
+        out->id[0] == '.')
         return cli_usage(command, "that is no job id");
     return -1;
 }

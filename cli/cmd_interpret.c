@@ -16,7 +16,9 @@ static const char usage[] =
     "                 negative (some indices counted from the end)\n"
     "  --from DIR     inputs from DIR/in<i>.npy instead, e.g. of another run\n"
     "  -o DIR         writes in<i>.npy and out<i>.npy: integers as int64, narrow floats as float32\n\n"
-    "Global modules only: a manual computation runs all its devices. Prints what ran.\n";
+    "Global modules only: a manual computation runs all its devices. Prints what ran.\n\n"
+    "example:\n"
+    "  toast interpret model.mlir --seed 1 -o out/\n";
 
 struct command {
     const char *module, *seed, *inputs, *from, *output;

@@ -29,7 +29,9 @@ static const char usage[] =
     "  --live                the tensors that make up the peak\n"
     "  --json                for programs\n\n"
     "Without a plan the module is priced unsharded.\n"
-    "exit status: 0 fits, 3 does not fit, 1 internal error, 2 usage, 6 module refused\n";
+    "exit status: 0 fits, 3 does not fit, 1 internal error, 2 usage, 6 module refused\n\n"
+    "example:\n"
+    "  toast price model.mlir --mesh data=4,model=2 --device a100-40 --baselines\n";
 
 struct command {
     struct cli_choice choice;

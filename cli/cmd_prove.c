@@ -23,7 +23,9 @@ static const char usage[] =
     "  --json                proof.json on standard output\n\n"
     "Both the manual and the local form are run, all devices in this process.\n"
     "exit status: 0 equal, 1 different, 2 usage or not run (too large, an op that is not interpreted), 6 "
-    "module refused\n";
+    "module refused\n\n"
+    "example:\n"
+    "  toast prove model.mlir --plan plan/plan.json\n";
 
 struct command {
     struct cli_choice choice;

@@ -26,7 +26,8 @@ static int help(void)
                  "  --wait                    wait for the job's end; exit status as of toast wait\n"
                  "  --json                    print the job's body\n"
                  "  --quiet                   no progress\n\n"
-                 "TOAST_URL says where the service is (http://127.0.0.1:8080).\n\n"
+                 "TOAST_URL says where the service is (http://127.0.0.1:8080), TOAST_KEY holds the key where "
+                 "it wants one.\n\n"
                  "example:\n  toast submit model.mlir.gz --mesh data=8,model=8 --device a100-40 --wait\n");
     fputs(t.at, stdout);
     text_release(&t);

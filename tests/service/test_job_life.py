@@ -347,7 +347,7 @@ def test_dead():
         assert jobs[1] in dead("list").stdout
         make_due(service, "{t}:arch")
         assert [job["id"] for job in json.loads(dead("list", "--json").stdout)["jobs"]] == jobs
-        assert dead("requeue", "j_" + "0" * 26).returncode == 5 and dead("requeue").returncode == 2
+        assert dead("requeue", "j_" + "0" * 26).returncode == 2 and dead("requeue").returncode == 2
         assert dead("requeue", jobs[0]).returncode == 0
         assert service.json("GET", f"/v1/jobs/{jobs[0]}")[1]["state"] == "queued"
         assert dead("discard", jobs[1]).returncode == 0 and service.request("GET", f"/v1/jobs/{jobs[1]}")[0] == 410
