@@ -1,6 +1,7 @@
 /* What happens to a job: as server-sent events (WHATWG HTML, section 9.2) or, for clients without them, as
  * JSON. And waiting for its end inside a request (RFC 7240, Prefer: wait). */
 #include "server/follow.h"
+#include "server/headers.h"
 
 #include "base/log.h"
 #include "server/job_body.h"
@@ -181,26 +182,12 @@ void handle_job_events(struct exchange *x)
 
 /* ---- Prefer: wait ---- */
 
-/* the seconds of "wait=N" in a list of preferences; 0: none. What is not understood is not preferred (RFC
- * 7240, 2). */
-static int wanted_wait(const char *prefer)
-{
-    for (const char *at = prefer; at && *at; at = strchr(at, ',')) {
-        at += strspn(at, ", \t");
-        if (strncasecmp(at, "wait=", 5) != 0 || at[5] < '0' || at[5] > '9')
-            continue;
-        long n = strtol(at + 5, NULL, 10);
-        return n > FOLLOW_WAIT_MAX_S ? FOLLOW_WAIT_MAX_S : (int)n;
-    }
-    return 0;
-}
-
 enum wait_result wait_begin(struct exchange *x, const char *id, void (*again)(struct exchange *))
 {
     struct queue_place place = {0};
     struct error e;
     bool ended = false;
-    int seconds = x->wait_s ? 0 : wanted_wait(request_header(x, "Prefer"));
+    int seconds = x->wait_s ? 0 : header_wait_s(request_header(x, "Prefer"), FOLLOW_WAIT_MAX_S);
     if (!seconds && !x->wait_s)
         seconds = x->wait_default_s;
     if (seconds == 0)

@@ -51,44 +51,49 @@ void handle_readyz(struct exchange *x)
     reply_json(x, all ? 200 : 503, &t, &retry, all ? 0 : 1);
 }
 
-static void write_counter(struct text *t, const struct queue_field *f)
+/* Each stands from the first scrape on, at 0: the first event of all must show as an increase. */
+static const struct {
+    const char *name, *metric, *type, *help;
+} plain[] = {
+    {"submitted", "toast_jobs_submitted_total", "counter", "Jobs accepted"},
+    {"rollouts", "toast_rollouts_total", "counter", "Rollouts of searches that were committed"},
+    {"cached", "toast_jobs_cached_total", "counter", "Jobs answered by an equal one that had succeeded"},
+    {"archived", "toast_jobs_archived_total", "counter", "Ended jobs that left Redis for the store"},
+    {"deleted", "toast_jobs_deleted_total", "counter", "Jobs deleted by clients or forgotten in time"},
+    {"collections", "toast_collections_total", "counter", "Looks for blobs to which nothing refers"},
+    {"blobs_removed", "toast_blobs_removed_total", "counter", "Blobs removed by these"},
+    {"blob_bytes_removed", "toast_blob_bytes_removed_total", "counter", "Bytes of the blobs removed"},
+    {"blobs", "toast_blobs", "gauge", "Blobs in the store at the last look"},
+    {"blob_bytes", "toast_blob_bytes", "gauge", "Bytes of the blobs in the store at the last look"},
+    {"lease_lost", "toast_lease_lost_total", "counter", "Leases of tasks that ran out"},
+    {"fenced", "toast_fenced_writes_total", "counter", "Late writes that were refused"},
+    {"nondeterminism", "toast_nondeterminism_total", "counter",
+     "Second runs of a task that gave other bytes"},
+    {"assisted", "toast_tasks_assisted_total", "counter", "Tasks that an idle worker ran a second time"},
+    {"resets", "toast_job_resets_total", "counter", "Jobs that began again, their blobs or build gone"},
+    {"run", "toast_jobs_claimable", "gauge", "Jobs with tasks that nobody holds"},
+    {"leases", "toast_tasks_held", "gauge", "Tasks with a lease"},
+    {"workers", "toast_workers", "gauge", "Workers that beat within 15 seconds"},
+    {"slots_wanted", "toast_slots_wanted", "gauge", "Tasks that could run now"},
+};
+
+static void write_counters(struct text *t, const struct queue_fields *n)
 {
-    static const struct {
-        const char *name, *metric, *type;
-    } plain[] = {
-        {"submitted", "toast_jobs_submitted_total", "counter"},
-        {"rollouts", "toast_rollouts_total", "counter"},
-        {"cached", "toast_jobs_cached_total", "counter"},
-        {"archived", "toast_jobs_archived_total", "counter"},
-        {"deleted", "toast_jobs_deleted_total", "counter"},
-        {"collections", "toast_collections_total", "counter"},
-        {"blobs_removed", "toast_blobs_removed_total", "counter"},
-        {"blob_bytes_removed", "toast_blob_bytes_removed_total", "counter"},
-        {"blobs", "toast_blobs", "gauge"},
-        {"blob_bytes", "toast_blob_bytes", "gauge"},
-        {"lease_lost", "toast_lease_lost_total", "counter"},
-        {"fenced", "toast_fenced_writes_total", "counter"},
-        {"nondeterminism", "toast_nondeterminism_total", "counter"},
-        {"assisted", "toast_tasks_assisted_total", "counter"},
-        {"resets", "toast_job_resets_total", "counter"},
-        {"run", "toast_jobs_claimable", "gauge"},
-        {"leases", "toast_tasks_held", "gauge"},
-        {"workers", "toast_workers", "gauge"},
-        {"slots_wanted", "toast_slots_wanted", "gauge"},
-    };
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strcmp(f->name, plain[i].name) == 0)
-            text_printf(t, "# TYPE %s %s\n%s %s\n", plain[i].metric, plain[i].type, plain[i].metric,
-                        f->value);
-    if (strcmp(f->name, "queue_age_ms") == 0)
-        text_printf(t, "# TYPE toast_job_queue_age_seconds gauge\ntoast_job_queue_age_seconds %.3f\n",
-                    (double)strtoll(f->value, NULL, 10) * 1e-3);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        const char *value = queue_field(n, plain[i].name);
+        metrics_head(t, plain[i].metric, plain[i].type, plain[i].help);
+        text_printf(t, "%s %s\n", plain[i].metric, value[0] ? value : "0");
+    }
+    metrics_head(t, "toast_job_queue_age_seconds", "gauge",
+                 "How long the oldest of the claimable jobs has waited");
+    text_printf(t, "toast_job_queue_age_seconds %.3f\n",
+                (double)strtoll(queue_field(n, "queue_age_ms"), NULL, 10) * 1e-3);
 }
 
 /* task_ms:<kind> and task_timed:<kind>: from claim to result, waiting for the worker's report included */
 static void write_task_times(struct text *t, const struct queue_fields *n)
 {
-    text_add(t, "# TYPE toast_task_seconds summary\n");
+    metrics_head(t, "toast_task_seconds", "summary", "From a task's claim to its result");
     for (size_t i = 0; i < n->count; i++) {
         const char *name = n->at[i].name;
         if (strncmp(name, "task_ms:", 8) == 0)
@@ -108,13 +113,15 @@ void handle_metrics(struct exchange *x)
     bool reached = queue_counters(q, &n, &e) == ERROR_OK;
     pool_give(x->server, q);
     metrics_write(x->server->metrics, &t);
-    text_printf(&t, "# TYPE toast_redis_up gauge\ntoast_redis_up %d\n", reached);
-    text_printf(&t, "# TYPE toast_event_streams gauge\ntoast_event_streams %zu\n", follow_streams(x->server->follow));
-    text_add(&t, "# TYPE toast_jobs gauge\n");
+    metrics_head(&t, "toast_redis_up", "gauge", "Whether this server reaches Redis");
+    text_printf(&t, "toast_redis_up %d\n", reached);
+    metrics_head(&t, "toast_event_streams", "gauge", "Open event streams of this server");
+    text_printf(&t, "toast_event_streams %zu\n", follow_streams(x->server->follow));
+    metrics_head(&t, "toast_jobs", "gauge", "Jobs that are kept, by state");
     for (size_t i = 0; i < n.count; i++)
         if (strncmp(n.at[i].name, "jobs:", 5) == 0)
             text_printf(&t, "toast_jobs{state=\"%s\"} %s\n", n.at[i].name + 5, n.at[i].value);
-    text_add(&t, "# TYPE toast_tasks_total counter\n");
+    metrics_head(&t, "toast_tasks_total", "counter", "Tasks that ended, by kind and result");
     for (size_t i = 0; i < n.count; i++) {
         const char *kind = n.at[i].name + 6, *result = strrchr(n.at[i].name, ':');
         if (strncmp(n.at[i].name, "tasks:", 6) == 0 && result > kind)
@@ -122,13 +129,15 @@ void handle_metrics(struct exchange *x)
                         result + 1, n.at[i].value);
     }
     write_task_times(&t, &n);
-    for (size_t i = 0; i < n.count; i++)
-        write_counter(&t, &n.at[i]);
-    text_printf(&t, "# TYPE toast_redis_reconnects_total counter\ntoast_redis_reconnects_total %lu\n",
-                queue_reconnects_total());
+    if (reached) /* else unknown, which is not 0 */
+        write_counters(&t, &n);
+    metrics_head(&t, "toast_redis_reconnects_total", "counter",
+                 "Connections to Redis that this server made anew");
+    text_printf(&t, "toast_redis_reconnects_total %lu\n", queue_reconnects_total());
     queue_fields_release(&n);
-    reply_bytes(x, "text/plain; version=0.0.4; charset=utf-8", t.at, t.size);
-    text_release(&t);
+    struct MHD_Response *r = MHD_create_response_from_buffer(t.size, t.at, MHD_RESPMEM_MUST_FREE);
+    x->reply_bytes = t.size;
+    reply_response(x, 200, r, "text/plain; version=0.0.4; charset=utf-8", NULL, 0);
 }
 
 void handle_openapi(struct exchange *x)

@@ -98,6 +98,7 @@ struct exchange {
     bool begun, replied, close, gzip;
     char trace[56];   /* W3C traceparent of what this request causes */
     size_t reply_bytes;
+    size_t range_size; /* of what a refused Range was asked of */
     bool streaming; /* the reply lasts as long as its job */
     bool waiting;   /* suspended; again() follows */
     void (*again)(struct exchange *x);
@@ -244,9 +245,10 @@ void reply_response(struct exchange *x, int status, struct MHD_Response *r, cons
 void reply_problem(struct exchange *x, const struct error *e);
 /* bytes of a blob with ETag, Range, Content-Digest; name: for Content-Disposition, NULL none */
 void reply_blob(struct exchange *x, const char *digest, const char *media_type, const char *name);
-void reply_bytes(struct exchange *x, const char *media_type, const void *bytes,
-                 size_t size);                                 /* static bytes */
-bool reply_not_modified(struct exchange *x, const char *etag); /* answers 304 when If-None-Match says so */
+/* bytes (copied) that change with the build only: ETag, max-age */
+void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size);
+/* answers 304 when If-None-Match says so; caching: the Cache-Control that a 200 would have */
+bool reply_not_modified(struct exchange *x, const char *etag, const char *caching);
 
 /* ---- find.c ---- */
 /* an id that a client may choose: see JOB_NAME_MAX, docs/service.md */
@@ -300,6 +302,8 @@ struct metrics *metrics_create(void);
 void metrics_destroy(struct metrics *m);
 void metrics_request(struct metrics *m, const struct route *route, const char *method, int status,
                      double seconds);
+/* "# HELP" and "# TYPE"; help without its full stop */
+void metrics_head(struct text *out, const char *name, const char *type, const char *help);
 void metrics_write(struct metrics *m, struct text *out);
 
 /* ---- handlers, named in routes.def ---- */

@@ -38,7 +38,7 @@ void job_show(struct exchange *x, const char *name, struct job_showing how)
     }
     snprintf(etag, sizeof etag, "\"v%lld\"", queue_number(&job, "ver"));
     bool ended = job_ended(&job);
-    if ((!ended && waits(x, id, name, how)) || (how.conditional && reply_not_modified(x, etag))) {
+    if ((!ended && waits(x, id, name, how)) || (how.conditional && reply_not_modified(x, etag, "no-cache"))) {
         queue_fields_release(&job);
         return;
     }

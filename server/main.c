@@ -33,11 +33,11 @@ static void help(FILE *out)
         "  --submits-per-s    submissions of a tenant, five seconds' worth at once  (TOAST_SUBMITS_PER_S, "
         "20)\n"
         "  --tenant-bytes     of the modules that a tenant has                      (TOAST_TENANT_BYTES, 10 "
-        "GiB)\n\n"
+        "GiB)\n"
+        "  --quiet            no line of JSON on stderr for every request, only for events\n\n"
         "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
         "who\n"
         "reaches it, and another one is refused.\n"
-        "  --quiet            no line of JSON on stderr for every request, only for events\n\n"
         "TOAST_WORKER_TOKEN opens /internal to workers on other hosts that send it.\n"
         "SIGTERM: ends what is under way within 5 seconds.\n\n"
         "example:\n  toast-server --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast\n");

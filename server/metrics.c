@@ -45,12 +45,19 @@ void metrics_request(struct metrics *m, const struct route *route, const char *m
     atomic_fetch_add(&m->count, 1);
 }
 
+void metrics_head(struct text *out, const char *name, const char *type, const char *help)
+{
+    text_printf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name, type);
+}
+
 void metrics_write(struct metrics *m, struct text *out)
 {
     size_t count;
     const struct route *table = route_table(&count);
-    text_add(out, "# TYPE toast_build_info gauge\ntoast_build_info{version=\"" TOAST_VERSION "\"} 1\n"
-                  "# TYPE toast_http_requests_total counter\n");
+    metrics_head(out, "toast_build_info", "gauge", "The version of this server");
+    text_add(out, "toast_build_info{version=\"" TOAST_VERSION "\"} 1\n");
+    metrics_head(out, "toast_http_requests_total", "counter",
+                 "Requests that this server answered, by class of status");
     for (size_t i = 0; i <= count; i++)
         for (int c = 0; c < CODES; c++) {
             unsigned long n = atomic_load(&m->requests[i][c]);
@@ -59,7 +66,8 @@ void metrics_write(struct metrics *m, struct text *out)
                             i < count ? table[i].pattern : "none", i < count ? table[i].method : "none",
                             c + 1, n);
         }
-    text_add(out, "# TYPE toast_http_request_duration_seconds histogram\n");
+    metrics_head(out, "toast_http_request_duration_seconds", "histogram",
+                 "From request to answer, streams left out");
     unsigned long sum = 0;
     for (int b = 0; b < BUCKETS; b++) {
         sum += atomic_load(&m->buckets[b]);

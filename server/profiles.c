@@ -10,7 +10,7 @@ static void answer(struct exchange *x, int status, const char *name, long long v
     char etag[32], location[96];
     struct text t = {0};
     snprintf(etag, sizeof etag, "\"v%lld\"", version);
-    if (status == 200 && reply_not_modified(x, etag))
+    if (status == 200 && reply_not_modified(x, etag, "no-cache"))
         return;
     snprintf(location, sizeof location, "/v1/profiles/%s", name);
     text_printf(&t, "{\"name\":\"%s\",\"version\":%lld,\"profile\":%s}", name, version, json);

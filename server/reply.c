@@ -2,8 +2,10 @@
 #include "server/internal.h"
 
 #include "api/job.h"
-#include "server/ui.h"
 #include "base/encode.h"
+#include "base/hash.h"
+#include "server/headers.h"
+#include "server/ui.h"
 
 #include <unistd.h>
 
@@ -20,7 +22,7 @@ static void add_remedy(const struct exchange *x, int status, bool retry, struct 
 }
 
 void reply_response(struct exchange *x, int status, struct MHD_Response *r, const char *media_type,
-                          const struct header *extra, size_t count)
+                    const struct header *extra, size_t count)
 {
     if (media_type)
         MHD_add_response_header(r, "Content-Type", media_type);
@@ -54,16 +56,7 @@ void reply_json(struct exchange *x, int status, struct text *json, const struct 
 void reply_empty(struct exchange *x, int status, const struct header *extra, size_t count)
 {
     reply_response(x, status, MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT), NULL, extra,
-                  count);
-}
-
-void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size)
-{
-    struct header cache = {"Cache-Control", "max-age=300"};
-    x->reply_bytes = size;
-    reply_response(x, 200,
-                  MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY),
-                  media_type, &cache, 1);
+                   count);
 }
 
 void reply_problem(struct exchange *x, const struct error *e)
@@ -74,13 +67,19 @@ void reply_problem(struct exchange *x, const struct error *e)
         return;
     }
     struct header extra[3];
+    char range[40];
     size_t count = 0;
     if (e->code == ERROR_IN_FLIGHT)
         extra[count++] = (struct header){"Retry-After", "2"};
     if (status == 401)
-        extra[count++] = (struct header){"WWW-Authenticate", request_header(x, "Authorization")
-                                                                 ? "Bearer realm=\"toast\", error=\"invalid_token\""
-                                                                 : "Bearer realm=\"toast\""};
+        extra[count++] =
+            (struct header){"WWW-Authenticate", request_header(x, "Authorization")
+                                                    ? "Bearer realm=\"toast\", error=\"invalid_token\""
+                                                    : "Bearer realm=\"toast\""};
+    if (e->code == ERROR_RANGE) {
+        snprintf(range, sizeof range, "bytes */%zu", x->range_size);
+        extra[count++] = (struct header){"Content-Range", range};
+    }
     char *json = api_problem_json(e, status, x->path[0] ? x->path : NULL, x->request_id);
     x->reply_bytes = strlen(json);
     struct MHD_Response *r = MHD_create_response_from_buffer(strlen(json), json, MHD_RESPMEM_MUST_FREE);
@@ -97,48 +96,31 @@ static bool tag_listed(const char *list, const char *etag)
     return false;
 }
 
-bool reply_not_modified(struct exchange *x, const char *etag)
+bool reply_not_modified(struct exchange *x, const char *etag, const char *caching)
 {
     const char *list = request_header(x, "If-None-Match");
-    struct header h = {"ETag", etag};
+    struct header h[] = {{"ETag", etag}, {"Cache-Control", caching}};
     if (!list || !tag_listed(list, etag))
         return false;
-    reply_empty(x, 304, &h, 1);
+    reply_empty(x, 304, h, 2);
     return true;
 }
 
-/* "bytes=a-b", "bytes=a-", "bytes=-n": one range; 0 none or not understood (all is sent), 1 good, -1 outside
- */
-static int parse_range(const char *text, size_t size, size_t *from, size_t *length)
+void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size)
 {
-    unsigned long long a = 0, b = 0;
-    char *end;
-    if (!text || strncmp(text, "bytes=", 6) != 0 || strchr(text, ','))
-        return 0;
-    text += 6;
-    if (*text == '-') {
-        b = strtoull(text + 1, &end, 10);
-        if (end == text + 1 || *end || text[1] < '0' || text[1] > '9')
-            return 0;
-        if (b == 0 || size == 0)
-            return -1;
-        *length = b < size ? b : size;
-        *from = size - *length;
-        return 1;
-    }
-    if (*text < '0' || *text > '9')
-        return 0;
-    a = strtoull(text, &end, 10);
-    if (*end++ != '-')
-        return 0;
-    b = *end ? strtoull(end, &end, 10) : size - 1;
-    if (*end || (b < a && *(end - 1) != '-'))
-        return 0;
-    if (a >= size)
-        return -1;
-    *from = a;
-    *length = (b < size ? b + 1 : size) - a;
-    return 1;
+    static const char caching[] = "max-age=300";
+    uint8_t raw[32];
+    char hex[65], etag[70];
+    sha256_bytes(bytes, size, raw);
+    sha256_format(raw, hex);
+    snprintf(etag, sizeof etag, "\"%s\"", hex);
+    if (reply_not_modified(x, etag, caching))
+        return;
+    struct header extra[] = {{"ETag", etag}, {"Cache-Control", caching}};
+    x->reply_bytes = size;
+    reply_response(x, 200,
+                   MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY),
+                   media_type, extra, 2);
 }
 
 static void content_digest(const char *hex, char out[80])
@@ -165,29 +147,30 @@ void reply_blob(struct exchange *x, const char *digest, const char *media_type, 
         reply_problem(x, &e);
         return;
     }
+    const char *caching = name ? "no-cache" : "private, max-age=31536000, immutable";
     snprintf(etag, sizeof etag, "\"%s\"", digest);
-    if (reply_not_modified(x, etag)) {
+    if (reply_not_modified(x, etag, caching)) {
         close(fd);
         return;
     }
     length = size;
-    int partial = parse_range(request_header(x, "Range"), size, &from, &length);
+    const char *wanted =
+        header_if_range(request_header(x, "If-Range"), etag) ? request_header(x, "Range") : NULL;
+    int partial = header_range(wanted, size, &from, &length);
     if (partial < 0) {
         close(fd);
+        x->range_size = size;
         error_set(&e, ERROR_RANGE, "the range lies outside of the %zu bytes there are", size);
         reply_problem(x, &e);
         return;
     }
     content_digest(digest, content);
-    struct header extra[6] = {{"ETag", etag},
-                              {"Accept-Ranges", "bytes"},
-                              {"Cache-Control", "private, max-age=31536000, immutable"}};
+    struct header extra[6] = {{"ETag", etag}, {"Accept-Ranges", "bytes"}, {"Cache-Control", caching}};
     size_t count = 3;
     if (name) {
         bool page = strncmp(media_type, "text/html", 9) == 0;
-        snprintf(disposition, sizeof disposition, "%s; filename=\"%s\"", page ? "inline" : "attachment", name);
-        extra[1] = (struct header){"Accept-Ranges", "bytes"};
-        extra[2] = (struct header){"Cache-Control", "no-cache"};
+        snprintf(disposition, sizeof disposition, "%s; filename=\"%s\"", page ? "inline" : "attachment",
+                 name);
         extra[count++] = (struct header){"Content-Disposition", disposition};
         if (page) /* names in it are the client's: whatever slips through cannot run or call out */
             extra[count++] = (struct header){"Content-Security-Policy", REPORT_POLICY};

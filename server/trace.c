@@ -3,29 +3,9 @@
 #include "server/internal.h"
 
 #include "base/log.h"
+#include "server/headers.h"
 
 #include <sys/random.h>
-
-static bool is_hex(const char *at, size_t n)
-{
-    bool some = false;
-    for (size_t i = 0; i < n; i++) {
-        if (!((at[i] >= '0' && at[i] <= '9') || (at[i] >= 'a' && at[i] <= 'f')))
-            return false;
-        some |= at[i] != '0';
-    }
-    return some; /* ids of zeros are none */
-}
-
-/* "00-<32>-<16>-<2>", or a later version that begins like it */
-static bool well_formed(const char *t)
-{
-    size_t n = t ? strlen(t) : 0;
-    bool later = n > 55 && t[55] == '-' && strncmp(t, "00", 2) != 0;
-    return (n == 55 || later) && t[2] == '-' && t[35] == '-' && t[52] == '-' && strncmp(t, "ff", 2) != 0 &&
-           (is_hex(t, 2) || strncmp(t, "00", 2) == 0) && is_hex(t + 3, 32) && is_hex(t + 36, 16) &&
-           (is_hex(t + 53, 2) || strncmp(t + 53, "00", 2) == 0);
-}
 
 void trace_begin(struct exchange *x)
 {
@@ -34,7 +14,7 @@ void trace_begin(struct exchange *x)
     uint64_t random[3];
     if (getrandom(random, sizeof random, 0) != sizeof random)
         memset(random, 1, sizeof random);
-    bool given = well_formed(parent);
+    bool given = header_traceparent_valid(parent);
     char trace[33];
     snprintf(trace, sizeof trace, "%016llx%016llx", (unsigned long long)random[0],
              (unsigned long long)random[1]);

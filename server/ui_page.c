@@ -183,7 +183,7 @@ static void send_file(struct exchange *x, const char *media_type, const void *by
     sha256_bytes(bytes, size, digest);
     sha256_format(digest, hex);
     snprintf(etag, sizeof etag, "\"%s\"", hex);
-    if (reply_not_modified(x, etag))
+    if (reply_not_modified(x, etag, "no-cache"))
         return;
     struct header extra[] = {{"ETag", etag}, {"Cache-Control", "no-cache"}};
     struct MHD_Response *r =

@@ -138,7 +138,7 @@ def test_ways_to_submit():
                 break
         assert sorted(seen) == sorted(jobs) and seen[0] == jobs[-1]
         metrics = service.request("GET", "/metrics")[2].decode()
-        assert 'toast_jobs{state="succeeded"} 5' in metrics and "toast_nondeterminism_total" not in metrics, metrics
+        assert 'toast_jobs{state="succeeded"} 5' in metrics and "\ntoast_nondeterminism_total 0\n" in metrics, metrics
         status, ready = service.json("GET", "/readyz")
         assert status == 200 and all(check["ok"] for check in ready["checks"]), ready
         assert service.request("POST", f"/v1/jobs/{jobs[0]}:cancel", b"")[0] == 409
