@@ -12,7 +12,7 @@ static const char usage[] =
     "WORKER is its name as its log and the dashboard say it (host:pid:number).\n\n"
     "  --redis  unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, redis://127.0.0.1:6379)\n"
     "  --undo   it takes tasks again\n\n"
-    "Exit status: 0 done, 5 no such worker, or Redis cannot be reached.\n\n"
+    "Exit status: 0 done, 2 no such worker, 5 Redis cannot be reached.\n\n"
     "example:\n  toast drain --redis unix:toast-data/redis/redis.sock host1:4711:5eed1234\n";
 
 int cmd_drain(int argc, char **argv)
