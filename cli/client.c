@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "cli/output.h"
 #include "http/client.h"
+#include "report/report.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -123,9 +124,10 @@ void client_print(FILE *out, const json_t *job)
     if (json_object_get(progress, "rollouts"))
         fprintf(out, ", %lld rollouts", (long long)json_integer_value(json_object_get(progress, "rollouts")));
     if (best) {
-        fprintf(out, ", best %.3f ms, %.2f GB a device%s (",
-                (double)json_integer_value(json_object_get(best, "step_ps")) * 1e-9,
-                (double)json_integer_value(json_object_get(best, "peak_bytes")) * 1e-9,
+        char step[32], peak[32];
+        report_time(json_integer_value(json_object_get(best, "step_ps")), step);
+        report_bytes(json_integer_value(json_object_get(best, "peak_bytes")), peak);
+        fprintf(out, ", best %s, %s a device%s (", step, peak,
                 json_is_false(json_object_get(best, "fits")) ? ", does not fit" : "");
         print_safe(out, client_text(best, "found_by"));
         fputc(')', out);
