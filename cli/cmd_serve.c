@@ -264,7 +264,7 @@ static enum error_code prepare(struct serve *s, struct error *e)
         return error_set(e, ERROR_IO, "%s: %s", s->data, strerror(errno));
     free(s->data);
     s->data = absolute;
-    char *lock = mem_printf("%s/serve.lock", s->data); /* "lock" is the store's */
+    char *lock = mem_printf("%s/serve.lock", s->data); /* blobs.lock is the store's */
     int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     free(lock);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)

@@ -21,7 +21,7 @@
 
 int directory_lock(const char *folder, bool shared)
 {
-    char *path = mem_printf("%s/blobs.lock", folder); /* DIR/lock is held by toast serve as long as it runs */
+    char *path = mem_printf("%s/blobs.lock", folder); /* toast serve holds DIR/serve.lock as long as it runs */
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* its own open file: the lock belongs to that */
     free(path);
     while (fd >= 0 && flock(fd, shared ? LOCK_SH : LOCK_EX) != 0)
