@@ -7,8 +7,7 @@
 
 struct cost_estimate {
     struct price_program *program;
-    double ps_per_flop[COST_RATES], ps_per_byte, weight;
-    int64_t launch_ps;
+    struct price_rates rates;
     int64_t *op_ps;          /* per op: its kernels, launches apart; NOT_A_KERNEL */
     struct cost_life *lives; /* per program value */
     uint32_t steps;
@@ -18,7 +17,7 @@ enum { NOT_A_KERNEL = -1 };
 static void take_kernels(struct cost_estimate *s, const struct price_scratch *scratch, const struct spmd_local *l,
                          const struct ir_program *p)
 {
-    int64_t launch = (int64_t)(s->weight * (double)s->launch_ps);
+    int64_t launch = (int64_t)(s->rates.weight * (double)s->rates.launch_ps);
     s->op_ps = mem_alloc(((size_t)p->op_count + 1) * sizeof *s->op_ps);
     for (uint32_t op = 0; op < p->op_count; op++)
         s->op_ps[op] = NOT_A_KERNEL;
@@ -52,7 +51,6 @@ enum error_code cost_estimate_create(const struct plan_context *c, const struct 
                                      const struct spmd_options *options, struct cost_estimate **out, struct error *e)
 {
     const struct nda *n = plan_context_nda(c);
-    const struct cost_device *d = &machine->device;
     struct spmd_local local = {0};
     struct plan nothing;
     plan_init(&nothing, n, plan_context_mesh(c));
@@ -66,11 +64,7 @@ enum error_code cost_estimate_create(const struct plan_context *c, const struct 
     struct price price;
     s->program = price_program_create(n);
     struct price_scratch *scratch = price_scratch_create(s->program);
-    for (int i = 0; i < COST_RATES; i++)
-        s->ps_per_flop[i] = 1e12 / (d->rate_flops[i] * d->flops_fraction);
-    s->ps_per_byte = 1e12 / (d->memory_bytes_per_s * d->memory_fraction);
-    s->weight = machine->fusion_weight;
-    s->launch_ps = d->launch_ps;
+    s->rates = price_rates_of(machine);
     price_local(&local, machine, &scratch, &price);
     take_kernels(s, scratch, &local, n->program);
     take_lives(s, scratch, &local, n->program);
@@ -102,11 +96,11 @@ int64_t cost_estimate_op(const struct cost_estimate *s, uint32_t op, int64_t sha
     if (s->op_ps[op] == NOT_A_KERNEL)
         return 0;
     if (info->class == OP_MATMUL) {
-        double compute = info->flops / (double)shards * s->ps_per_flop[info->rate];
-        double memory = ((double)operand_bytes + (double)result_bytes) * s->ps_per_byte;
-        return round_ps(compute > memory ? compute : memory) + s->launch_ps;
+        double compute = info->flops / (double)shards * s->rates.ps_per_flop[info->rate];
+        double memory = ((double)operand_bytes + (double)result_bytes) * s->rates.ps_per_byte;
+        return round_ps(compute > memory ? compute : memory) + s->rates.launch_ps;
     }
-    return round_ps((double)s->op_ps[op] / (double)shards + s->weight * (double)s->launch_ps);
+    return round_ps((double)s->op_ps[op] / (double)shards + s->rates.weight * (double)s->rates.launch_ps);
 }
 
 int64_t cost_estimate_floor(const struct cost_estimate *s, uint32_t op, int64_t shards)
@@ -114,13 +108,13 @@ int64_t cost_estimate_floor(const struct cost_estimate *s, uint32_t op, int64_t 
     const struct op_info *info = &s->program->ops[op];
     if (info->class != OP_MATMUL)
         return 0;
-    double ps = info->flops / (double)shards * s->ps_per_flop[info->rate] * (1 - 1e-9) - 1;
-    return (ps > 0 && ps < 4e17 ? (int64_t)ps : 0) + s->launch_ps;
+    double ps = info->flops / (double)shards * s->rates.ps_per_flop[info->rate] * (1 - 1e-9) - 1;
+    return (ps > 0 && ps < 4e17 ? (int64_t)ps : 0) + s->rates.launch_ps;
 }
 
 int64_t cost_estimate_slice(const struct cost_estimate *s, int64_t bytes)
 {
-    return round_ps(s->weight * (2.0 * (double)bytes * s->ps_per_byte + (double)s->launch_ps));
+    return round_ps(s->rates.weight * (2.0 * (double)bytes * s->rates.ps_per_byte + (double)s->rates.launch_ps));
 }
 
 struct cost_life cost_estimate_life(const struct cost_estimate *s, uint32_t value)

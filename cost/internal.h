@@ -138,6 +138,15 @@ struct price_scratch {
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
 
+/* what a FLOP, a byte and a kernel's launch take on the machine; weight: of kernels that are no matmul */
+struct price_rates {
+    double ps_per_flop[COST_RATES];
+    double ps_per_byte;
+    double weight;
+    int64_t launch_ps;
+};
+struct price_rates price_rates_of(const struct cost_machine *machine);
+
 /* grows the arrays for l, finds its ops' facts and clears what a pricing accumulates */
 void price_prepare(struct price_scratch *s, const struct spmd_local *l);
 /* fusion: states, roots, kernels, last uses */

@@ -261,16 +261,9 @@ void price_program_destroy(struct price_program *p)
 }
 
 /* ---------------------------------------------------------------- times of steps */
-struct rates {
-    double ps_per_flop[COST_RATES];
-    double ps_per_byte;
-    double weight;
-    int64_t launch_ps;
-};
-
-static struct rates rates_of(const struct cost_machine *machine)
+struct price_rates price_rates_of(const struct cost_machine *machine)
 {
-    struct rates r = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
+    struct price_rates r = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
     for (int i = 0; i < COST_RATES; i++)
         r.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * machine->device.flops_fraction);
     r.ps_per_byte = 1e12 / (machine->device.memory_bytes_per_s * machine->device.memory_fraction);
@@ -304,7 +297,7 @@ static double kernel_bytes(const struct price_scratch *s, const struct spmd_loca
 }
 
 static int64_t matmul_time(const struct price_scratch *s, const struct spmd_local *l, const struct kernel *k,
-                           const struct rates *r)
+                           const struct price_rates *r)
 {
     const struct spmd_step *t = &l->steps[k->step];
     const struct op_info *info = step_info(s, t);
@@ -346,7 +339,7 @@ static int64_t collective_time(const struct spmd_local *l, const struct cost_mac
 
 void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine)
 {
-    struct rates r = rates_of(machine);
+    struct price_rates r = price_rates_of(machine);
     struct tuple tuple = {0, 0};
     for (size_t i = 0; i < s->kernel_count; i++) {
         struct kernel *k = &s->kernels[i];
