@@ -15,8 +15,7 @@ enum {
 #define NETWORK_FORBIDDEN INT64_C(1000000000000000000)
 
 struct network {
-    const struct evaluator *evaluator; /* borrowed */
-    const struct plan_context *context;
+    const struct plan_context *context; /* borrowed, as the next three */
     const struct nda *nda;
     const struct mesh *mesh;
     const struct cost_machine *machine;

@@ -56,8 +56,9 @@ void network_memory(struct network *n)
         struct cost_life life = node_life(n, n->space_of[i]);
         n->problem.nodes[i].lower = life.from;
         n->problem.nodes[i].upper = life.until;
-        for (uint32_t k = 0; life.from < life.until && k < network_domain(n, i); k++)
-            n->problem.usages[n->first_option[i] + k] = option_bytes(n, n->space_of[i], network_option(n, i, k));
+        for (uint32_t k = 0; k < network_domain(n, i); k++)
+            n->problem.usages[n->first_option[i] + k] =
+                life.from < life.until ? option_bytes(n, n->space_of[i], network_option(n, i, k)) : 0;
     }
     n->problem.has_limit = 1;
     n->problem.limit = n->machine->memory_limit_bytes;

@@ -87,7 +87,7 @@ static int64_t option_cost(const struct network *n, uint32_t space, const struct
     return n->trips[space] * cost_estimate_op(n->estimate, s->op, shards, bytes[0], bytes[1]);
 }
 
-static void fill_nodes(struct network *n)
+static void make_nodes(struct network *n)
 {
     struct cfn_problem *p = &n->problem;
     p->value_count = n->first_option[p->node_count];
@@ -97,20 +97,30 @@ static void fill_nodes(struct network *n)
     for (uint32_t i = 0; i < p->node_count; i++) {
         p->nodes[i].first_value = n->first_option[i];
         p->nodes[i].domain = (int32_t)network_domain(n, i);
+    }
+}
+
+enum error_code network_switch(struct network *n, enum network_kind kind, struct error *e)
+{
+    struct cfn_problem *p = &n->problem;
+    n->kind = kind;
+    for (uint32_t i = 0; i < p->node_count; i++)
         for (uint32_t k = 0; k < network_domain(n, i); k++)
             p->costs[n->first_option[i] + k] = option_cost(n, n->space_of[i], network_option(n, i, k));
-    }
+    network_memory(n);
+    free(p->edges);
+    free(p->matrices);
+    free(p->entries);
+    return network_edges(n, e);
 }
 
 enum error_code network_create(const struct evaluator *v, enum network_kind kind, struct network **out, struct error *e)
 {
     struct network *n = mem_zalloc(1, sizeof *n);
-    n->evaluator = v;
     n->context = evaluator_context(v);
     n->nda = plan_context_nda(n->context);
     n->mesh = plan_context_mesh(n->context);
     n->machine = evaluator_machine(v);
-    n->kind = kind;
     enum error_code code = spmd_forms_create(n->context, evaluator_options(v), &n->forms, e);
     if (code == ERROR_OK)
         code = cost_estimate_create(n->context, n->machine, evaluator_options(v), &n->estimate, e);
@@ -119,9 +129,8 @@ enum error_code network_create(const struct evaluator *v, enum network_kind kind
         network_options(n);
         count_uses(n);
         find_partials(n);
-        fill_nodes(n);
-        network_memory(n);
-        code = network_edges(n, e);
+        make_nodes(n);
+        code = network_switch(n, kind, e);
     }
     if (code != ERROR_OK) {
         network_destroy(n);

@@ -29,6 +29,8 @@ struct network;
 /* The evaluator must outlive it. ERROR_UNSUPPORTED_MODULE as of spmd_walk; ERROR_TOO_LARGE: above 2^28 matrix entries. */
 enum error_code network_create(const struct evaluator *v, enum network_kind kind, struct network **out,
                                struct error *e) BASE_CHECKED;
+/* makes it the network of another kind: the same nodes and values, other costs, usages and edges; the machine's limit */
+enum error_code network_switch(struct network *n, enum network_kind kind, struct error *e) BASE_CHECKED;
 void network_destroy(struct network *n);
 const struct cfn_problem *network_problem(const struct network *n);   /* borrowed */
 void network_set_limit(struct network *n, int64_t bytes);

@@ -68,11 +68,10 @@ static enum error_code one_round(struct rounds *r, struct network *n, int64_t *l
     return ERROR_OK;
 }
 
-static enum error_code heuristic(struct rounds *r, enum network_kind kind, struct error *e)
+static enum error_code heuristic(struct rounds *r, struct network *n, struct error *e)
 {
-    struct network *n = NULL;
     int64_t limit = evaluator_machine(r->v)->memory_limit_bytes, now = limit;
-    enum error_code code = network_create(r->v, kind, &n, e);
+    enum error_code code = ERROR_OK;
     for (int i = 0; i < LIMIT_ROUNDS && code == ERROR_OK; i++) {
         struct price price;
         bool found;
@@ -83,25 +82,22 @@ static enum error_code heuristic(struct rounds *r, enum network_kind kind, struc
             now = (int64_t)((double)now * 0.97 * (double)limit / (double)price.peak_bytes);
         network_set_limit(n, now);
     }
-    network_destroy(n);
     return code;
 }
 
-static enum error_code bound(struct rounds *r, struct error *e)
+static enum error_code bound(struct rounds *r, struct network *n, struct error *e)
 {
-    struct network *n = NULL;
     struct cfn_answer answer = {0};
-    enum error_code code = network_create(r->v, NETWORK_ADMISSIBLE, &n, e);
-    if (code != ERROR_OK)
-        return code;
-    if (network_complete(n)) {
+    if (!network_complete(n))
+        return ERROR_OK;
+    enum error_code code = network_switch(n, NETWORK_ADMISSIBLE, e);
+    if (code == ERROR_OK) {
         struct cfn_budget budget = solver_budget(r->budget, network_problem(n));
         code = cfn_solve(network_problem(n), &budget, &answer, e);
         r->out->has_bound = code == ERROR_OK && answer.has_bound && answer.bound > 0;
         r->out->bound_ps = r->out->has_bound ? (int64_t)answer.bound : 0;
     }
     cfn_answer_release(&answer);
-    network_destroy(n);
     return code == ERROR_OK ? check_cancelled(r->budget, e) : code;
 }
 
@@ -110,6 +106,7 @@ enum error_code network_solve(const struct evaluator *v, const struct network_bu
 {
     const struct plan_context *c = evaluator_context(v);
     struct rounds r = {.v = v, .budget = budget, .out = out};
+    struct network *n = NULL;
     *out = (struct network_answer){0};
     r.session = evaluator_session_create(v);
     plan_init(&r.plan, plan_context_nda(c), plan_context_mesh(c));
@@ -118,13 +115,16 @@ enum error_code network_solve(const struct evaluator *v, const struct network_bu
     enum error_code code = evaluator_price(r.session, &r.best, &out->price, &out->cost, e);
     r.found = true; /* the pins alone: what there is when no network has an answer */
     if (code == ERROR_OK)
-        code = heuristic(&r, NETWORK_SHARED, e);
-    if (code == ERROR_OK)
-        code = heuristic(&r, NETWORK_MOVING, e);
-    if (code == ERROR_OK)
-        code = heuristic(&r, NETWORK_FULL, e);
+        code = network_create(v, NETWORK_SHARED, &n, e);
+    for (enum network_kind kind = NETWORK_SHARED; kind <= NETWORK_FULL && code == ERROR_OK; kind++) {
+        if (kind != NETWORK_SHARED)
+            code = network_switch(n, kind, e);
+        if (code == ERROR_OK)
+            code = heuristic(&r, n, e);
+    }
     if (code == ERROR_OK && !budget->no_bound)
-        code = bound(&r, e);
+        code = bound(&r, n, e);
+    network_destroy(n);
     if (code == ERROR_OK) {
         out->hash = r.best.hash;
         plan_factors_list(c, &r.best, &out->factors);

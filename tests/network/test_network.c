@@ -178,7 +178,7 @@ static void close_subject(struct subject *s)
 }
 
 struct tally {
-    uint32_t exhausted, sampled, bounded, tight, optimal;
+    uint32_t exhausted, bounded, tight, optimal;
     uint64_t plans;
     double bound_over_optimum;
 };
@@ -209,8 +209,8 @@ static void try_plan(const struct subject *s, struct evaluator_session *session,
         *best = (struct best){cost, p->hash, price, true};
 }
 
-/* every combination of options when they are few, else a sample and random plans */
-static void try_plans(const struct subject *s, const struct network *n, const struct network_answer *a, uint64_t seed,
+/* every combination of options when they are few (true), else a sample; and random plans */
+static bool try_plans(const struct subject *s, const struct network *n, const struct network_answer *a, uint64_t seed,
                       struct best *best, struct tally *t)
 {
     uint32_t nodes = network_problem(n)->node_count;
@@ -240,10 +240,10 @@ static void try_plans(const struct subject *s, const struct network *n, const st
     }
     t->plans += tries + SAMPLES;
     t->exhausted += all;
-    t->sampled += !all;
     plan_release(&p);
     evaluator_session_destroy(session);
     free(values);
+    return all;
 }
 
 static void one_program(uint64_t seed, struct tally *t)
@@ -259,10 +259,7 @@ static void one_program(uint64_t seed, struct tally *t)
     struct network_budget budget = {.passes = 100, .seed = seed, .threads = 1};
     ASSERT_OK(network_solve(s.evaluator, &budget, &a, &e), &e);
     ASSERT_OK(network_create(s.evaluator, NETWORK_SHARED, &n, &e), &e);
-    bool all = t->sampled == 0;
-    uint32_t sampled = t->sampled;
-    try_plans(&s, n, &a, seed, &best, t);
-    all = t->sampled == sampled;
+    bool all = try_plans(&s, n, &a, seed, &best, t);
     /* nothing is better than the best of all plans */
     if (all && cost_compare(a.cost, a.hash, best.cost, best.hash) < 0)
         fail_msg("seed %llu: the answer is better than every plan", (unsigned long long)seed);
