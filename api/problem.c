@@ -20,11 +20,9 @@ enum error_code api_problem_request_set(struct api_problem_request *r, const cha
     char *end;
     bool seconds = strcmp(name, "seconds") == 0, units = strcmp(name, "units") == 0;
     double most = seconds ? most_seconds : units ? most_units : most_seed, x = strtod(value, &end);
-    if (*end || !(x >= (units ? 1 : 0) && x <= most) || (!seconds && x != floor(x)) || strspn(value, " \t"))
+    if (!*value || *end || !(x >= (units ? 1 : 0) && x <= most) || (!seconds && x != floor(x)) || strspn(value, " \t"))
         return error_set_pointer(e, ERROR_MALFORMED, name, "%s must be %s from %d to %.0f", name,
                                  seconds ? "a number" : "a whole number", units ? 1 : 0, most);
-    if (!*value)
-        return ERROR_OK;
     if (seconds)
         r->seconds = x;
     else if (units)

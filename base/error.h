@@ -35,6 +35,7 @@
     X(IO, "io", 500, 1)                                                                                       \
     X(UNAVAILABLE, "unavailable", 503, 5)                                                                     \
     X(MALFORMED, "malformed_request", 400, 2)                                                                 \
+    X(UNKNOWN_PARAMETER, "unknown_parameter", 400, 2)                                                         \
     X(NO_PLAN_YET, "no_plan_yet", 404, 5)                                                                     \
     X(METHOD, "method_not_allowed", 405, 2)                                                                   \
     X(TIMEOUT, "request_timeout", 408, 5)                                                                     \
@@ -51,7 +52,7 @@
     X(UNAUTHORIZED, "unauthorized", 401, 2)                                                                   \
     X(FORBIDDEN, "forbidden", 403, 2)                                                                         \
     X(TOO_FAST, "too_many_requests", 429, 5)                                                                  \
-    X(QUOTA, "quota_exceeded", 507, 5)\
+    X(QUOTA, "quota_exceeded", 507, 5)                                                                        \
     X(GONE, "gone", 410, 2)                                                                                   \
     X(PRECONDITION, "precondition_failed", 412, 2)                                                            \
     X(KEY_REUSED, "idempotency_key_reused", 422, 2)                                                           \

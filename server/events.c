@@ -152,9 +152,9 @@ void handle_job_events(struct exchange *x)
     struct queue_place place = {0};
     struct error e;
     bool json = false, given = false;
-    enum error_code code = job_load(x, x->params[0], place.job, &job, &e);
+    enum error_code code = read_format(x, &json, &e);
     if (code == ERROR_OK)
-        code = read_format(x, &json, &e);
+        code = job_load(x, x->params[0], place.job, &job, &e);
     if (code == ERROR_OK) {
         struct queue *q = pool_take(x->server);
         code = read_position(x, q, place.job, job_ended(&job), &place.after, &given, &e);

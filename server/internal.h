@@ -53,6 +53,7 @@ struct route {
     void (*handle)(struct exchange *x);
     enum body_kind body;
     enum access access;
+    const char *query; /* names of its parameters, see routes.def */
 };
 /* the route for method and path; NULL with *known true: another method is allowed (named in allow) */
 const struct route *route_find(const char *method, const char *path, char params[2][256],
@@ -143,9 +144,20 @@ void pool_give(struct server *s, struct queue *q);
  */
 enum error_code request_check(struct exchange *x, const char *method, const char *version,
                               struct error *e) BASE_CHECKED;
-/* value of a query parameter into out; false: absent. Damaged percent signs give an empty value. */
-bool request_query(const struct exchange *x, const char *name, char *out, size_t room);
 const char *request_header(const struct exchange *x, const char *name); /* NULL: absent */
+
+/* ---- query.c ---- */
+/* Percent-decodes n bytes into out. false: a damaged escape, anything but printable ASCII, an escaped '/', '\\' or '%', or
+ * more than fits. */
+bool query_decode(const char *from, size_t n, char *out, size_t room);
+/* Every parameter is one that x's route has, has a value with whole escapes, and comes once (see routes.def).
+ * ERROR_UNKNOWN_PARAMETER: unknown or repeated; ERROR_MALFORMED: no value, damaged escape. */
+enum error_code query_check(const struct exchange *x, struct error *e) BASE_CHECKED;
+/* value of a parameter into out; false: absent. What query_decode refuses gives an empty value. */
+bool request_query(const struct exchange *x, const char *name, char *out, size_t room);
+/* the same for one that is true or false; *out stays when it is absent. ERROR_MALFORMED: anything else */
+enum error_code request_query_flag(const struct exchange *x, const char *name, bool *out,
+                                   struct error *e) BASE_CHECKED;
 
 /* ---- auth.c: keys, read from Redis when they change, never per request ---- */
 struct auth *auth_create(bool closed); /* closed: nobody is let in without a key even while there is none */
@@ -307,7 +319,7 @@ void metrics_head(struct text *out, const char *name, const char *type, const ch
 void metrics_write(struct metrics *m, struct text *out);
 
 /* ---- handlers, named in routes.def ---- */
-#define SERVER_ROUTE(method, pattern, handler, body, access) void handle_##handler(struct exchange *x);
+#define SERVER_ROUTE(method, pattern, handler, body, access, query) void handle_##handler(struct exchange *x);
 #include "server/routes.def"
 #undef SERVER_ROUTE
 

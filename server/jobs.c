@@ -71,18 +71,19 @@ void handle_job_get(struct exchange *x)
 void handle_job_cancel(struct exchange *x)
 {
     struct error e;
-    struct queue_fields job;
-    char state[32], discard[8] = "", id[QUEUE_ID_SIZE];
-    bool ended;
-    request_query(x, "discard", discard, sizeof discard);
-    enum error_code code = job_load(x, x->params[0], id, &job, &e);
+    struct queue_fields job = {0};
+    char state[32], id[QUEUE_ID_SIZE];
+    bool ended, discard = false;
+    enum error_code code = request_query_flag(x, "discard", &discard, &e);
+    if (code == ERROR_OK)
+        code = job_load(x, x->params[0], id, &job, &e);
     if (code == ERROR_OK &&
         job_ended(&job)) { /* perhaps archived, which the queue's cancel does not look at */
         snprintf(state, sizeof state, "%s", queue_field(&job, "state"));
         ended = true;
     } else if (code == ERROR_OK) {
         struct queue *q = pool_take(x->server);
-        code = queue_cancel(q, id, strcmp(discard, "true") == 0, state, &ended, &e);
+        code = queue_cancel(q, id, discard, state, &ended, &e);
         pool_give(x->server, q);
     }
     queue_fields_release(&job);

@@ -88,7 +88,7 @@ static enum error_code take_state(const struct exchange *x, struct listing *l, s
 {
     static const char *const states[] = {"queued",    "validating", "running", "finalizing", "cancelling",
                                          "succeeded", "failed",     "expired", "cancelled",  "dead"};
-    if (!request_query(x, "state", l->state, sizeof l->state) || !l->state[0])
+    if (!request_query(x, "state", l->state, sizeof l->state))
         return ERROR_OK;
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (strcmp(l->state, states[i]) == 0) {

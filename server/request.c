@@ -66,36 +66,6 @@ static enum MHD_Result see_header(void *user, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* Percent-decodes n bytes. Only printable ASCII may come out; a decoded '/' is no separator and is refused,
- * too. */
-static bool decode(const char *from, size_t n, char *out, size_t room)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < n; i++) {
-        int c = (unsigned char)from[i];
-        bool escaped = c == '%';
-        if (escaped) {
-            if (i + 2 >= n || hex_digit(from[i + 1]) < 0 || hex_digit(from[i + 2]) < 0)
-                return false;
-            c = hex_digit(from[i + 1]) << 4 | hex_digit(from[i + 2]);
-            i += 2;
-        }
-        if (c <= 0x20 || c >= 0x7f || (escaped && (c == '/' || c == '\\' || c == '%')) || at + 1 >= room)
-            return false;
-        out[at++] = (char)c;
-    }
-    out[at] = 0;
-    return true;
-}
-
 static enum error_code check_path(struct exchange *x, struct error *e)
 {
     size_t n = strcspn(x->uri, "?");
@@ -104,7 +74,7 @@ static enum error_code check_path(struct exchange *x, struct error *e)
         return error_set(e, ERROR_URI_TOO_LONG, "the request's address is longer than %d bytes", LIMIT_URI);
     if (x->uri[0] != '/')
         return error_set(e, ERROR_MALFORMED, "the request's address must begin with '/'");
-    if (!decode(x->uri, n, x->path, sizeof x->path))
+    if (!query_decode(x->uri, n, x->path, sizeof x->path))
         return error_set(e, ERROR_MALFORMED,
                          "the path must be printable ASCII of at most %zu bytes, with whole percent escapes",
                          sizeof x->path - 1);
@@ -179,21 +149,6 @@ enum error_code request_check(struct exchange *x, const char *method, const char
     if (!x->route)
         return error_set(e, ERROR_NOT_FOUND, "there is nothing at this path; see /openapi.json");
     return ERROR_OK;
-}
-
-bool request_query(const struct exchange *x, const char *name, char *out, size_t room)
-{
-    size_t n = strlen(name);
-    for (const char *at = x->query; *at;) {
-        size_t length = strcspn(at, "&");
-        if (length > n && strncmp(at, name, n) == 0 && at[n] == '=') {
-            if (!decode(at + n + 1, length - n - 1, out, room))
-                out[0] = 0;
-            return true;
-        }
-        at += length + (at[length] == '&');
-    }
-    return false;
 }
 
 const char *request_header(const struct exchange *x, const char *name)

@@ -1,7 +1,8 @@
 #include "server/internal.h"
 
 static const struct route routes[] = {
-#define SERVER_ROUTE(method, pattern, handler, body, access) {method, pattern, handle_##handler, body, access},
+#define SERVER_ROUTE(method, pattern, handler, body, access, query)                                           \
+    {method, pattern, handle_##handler, body, access, query},
 #include "server/routes.def"
 #undef SERVER_ROUTE
 };

@@ -90,6 +90,8 @@ static enum MHD_Result begin(struct exchange *x, const char *method, const char 
     enum error_code code = request_check(x, method, version, &e);
     if (code == ERROR_OK)
         code = auth_check(x, &e);
+    if (code == ERROR_OK)
+        code = query_check(x, &e);
     if (code == ERROR_OK && x->route->body == BODY_MODULE)
         code = modules_begin(x, &e);
     if (code == ERROR_OK)

@@ -27,6 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(code == ERROR_OK || (e.code == code && e.message[0]));
     if (code == ERROR_OK)
         check_route(&x);
+    if (code == ERROR_OK) {
+        enum error_code query = query_check(&x, &e);
+        FUZZ_CHECK(query == ERROR_OK || (e.code == query && e.message[0]));
+    }
     if (code == ERROR_METHOD) {
         route_allow(x.route, allow, sizeof allow);
         FUZZ_CHECK(allow[0] && memchr(allow, 0, sizeof allow));

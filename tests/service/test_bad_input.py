@@ -32,6 +32,7 @@ TABLE = b'{"collectives":[{"kind":"all_reduce","devices":8,"between_hosts":false
 PROBLEM = (b'{"intervals":[[0,4],[2,6]],"costs":[[1,2],[3,4]],"usages":[[5,6],[7,8]],'
            b'"edges":{"nodes":[[0,1]],"costs":[[1,2,3,9]]},"usage_limit":99}')
 NOISE = bytes((i * 197 + (i >> 3) * 31) & 255 for i in range(5000))
+PAGE = "a page for people, with the message in it"
 LIBRARY = "the HTTP library's own answer: the status is right, the body HTML"
 
 
@@ -288,6 +289,24 @@ ROWS = [
     ("token", "damaged escape", get(b"/v1/jobs?page_token=%zz"), 400, "malformed_request", "page_token"),
     ("token", "page of -1", get(b"/v1/jobs?page_size=-1"), 400, "malformed_request", "page_size"),
     ("token", "page of many digits", get(b"/v1/jobs?page_size=99999999999999999999999999"), 400, "malformed_request", "page_size"),
+    ("query", "dry_run beside the request", post("/v1/jobs?dry_run=true", REQUEST + b"}", JSON + CLOSE), 400, "unknown_parameter",
+     "dry_run"),
+    ("query", "no such parameter", get(b"/v1/jobs?status=failed"), 400, "unknown_parameter", "status"),
+    ("query", "where there are none", get(b"/livez?verbose=1"), 400, "unknown_parameter", "verbose"),
+    ("query", "of another route", get(b"/v1/limits?page_size=1"), 400, "unknown_parameter", "page_size"),
+    ("query", "beginning of a name", get(b"/v1/jobs?page=1"), 400, "unknown_parameter", "page"),
+    ("query", "a name and more", get(b"/v1/jobs?states=failed"), 400, "unknown_parameter", "states"),
+    ("query", "the mark of those that repeat", get(b"/v1/jobs?label*=a=b"), 400, "unknown_parameter", "label*"),
+    ("query", "no name", get(b"/v1/jobs?=failed"), 400, "unknown_parameter", None),
+    ("query", "markup for a name", get(b"/v1/jobs?<b>\xff=1"), 400, "unknown_parameter", "<b>?"),
+    ("query", "a long name", get(b"/v1/jobs?" + b"n" * 5000 + b"=1"), 400, "unknown_parameter", "n" * 63),
+    ("query", "twice", get(b"/v1/jobs?state=failed&state=queued"), 400, "unknown_parameter", "state"),
+    ("query", "no value", get(b"/v1/jobs?state"), 400, "malformed_request", "state"),
+    ("query", "an empty value", get(b"/v1/jobs?state="), 400, "malformed_request", "state"),
+    ("query", "too long a value", get(b"/v1/jobs?state=" + b"f" * 100), 400, "malformed_request", "state"),
+    ("query", "half an escape", get(b"/v1/jobs?state=failed%2"), 400, "malformed_request", "state"),
+    ("query", "csrf where nothing is written", get(b"/v1/jobs?csrf=1"), 400, "unknown_parameter", "csrf"),
+    ("query", "of a page", get(b"/ui/workers?x=1"), 400, PAGE, None),
     ("lists", "unknown state", get(b"/v1/jobs?state=nonsense"), 400, "malformed_request", "state"),
     ("lists", "label without value", get(b"/v1/jobs?label=x"), 400, "malformed_request", "label"),
     ("lists", "no time", get(b"/v1/jobs?created_after=yesterday"), 400, "malformed_request", "created_after"),
@@ -386,7 +405,11 @@ def check(service, row):
         assert b"<html>" in body and b"problem" not in body, body
         return status if group == "chunk" else None   # ours had begun, and counts it
     assert answers == 1, "a second request was answered"
-    assert headers[b"content-type"] == b"application/problem+json" and headers[b"x-content-type-options"] == b"nosniff"
+    assert headers[b"content-type"] == b"application/problem+json" or code is PAGE, headers
+    assert headers[b"x-content-type-options"] == b"nosniff"
+    if code is PAGE:
+        assert b"text/html" in headers[b"content-type"] and b"has no parameter" in body, body
+        return status
     problem = json.loads(body)
     assert problem["status"] == status and problem["code"] == code and problem["detail"], problem
     assert problem["request_id"] == headers[b"x-request-id"].decode()

@@ -115,7 +115,7 @@ def test_roles():
 
 def test_every_route():
     """each route of routes.def asks for what its row says, and openapi.json says so"""
-    rows = re.findall(r'SERVER_ROUTE\("(\w+)", "([^"]+)", \w+, \w+, ACCESS_(\w+)\)',
+    rows = re.findall(r'SERVER_ROUTE\("(\w+)", "([^"]+)", \w+, \w+, ACCESS_(\w+),',
                       (harness.SOURCE / "server" / "routes.def").read_text())
     spec = json.loads((harness.SOURCE / "docs" / "openapi.json").read_text())["paths"]
     described = {re.sub(r"\{\w+\}", "*", path): item for path, item in spec.items()}

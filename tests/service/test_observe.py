@@ -54,11 +54,11 @@ def test_requests():
         assert re.fullmatch(f"00-{TRACE}-[0-9a-f]{{16}}-01", trace) and trace != parent, trace
         assert soon(lambda: lines(service, "job_ended", job=job, trace_id=TRACE)), "the worker's line"
         # what is no trace context or request id is replaced, never echoed
-        for i, (name, value) in enumerate([("traceparent", "00-" + "0" * 32 + "-b7ad6b7169203331-01"), ("traceparent", parent[:-1]),
+        for name, value in ([("traceparent", "00-" + "0" * 32 + "-b7ad6b7169203331-01"), ("traceparent", parent[:-1]),
                                            ("traceparent", parent.upper()), ("traceparent", "ff" + parent[2:]), ("traceparent", "x" * 55),
                                            ("traceparent", f"00-{TRACE}-{'0' * 16}-01"), ("X-Request-Id", "a b"), ("X-Request-Id", "x" * 200),
                                            ("X-Request-Id", "<script>"), ("X-Request-Id", "")]):
-            status, headers, _ = service.request("GET", f"/v1/jobs/{job}?n={i}", headers={name: value})
+            status, headers, _ = service.request("GET", f"/v1/jobs/{job}", headers={name: value})
             assert status == 200 and re.fullmatch("[0-9a-f]{32}", headers["x-request-id"]), (name, value)
             line, = soon(lambda: lines(service, "request", request_id=headers["x-request-id"]))
             assert line["trace_id"] != TRACE and re.fullmatch("[0-9a-f]{32}", line["trace_id"]) and line["route"] == "/v1/jobs/*"

@@ -107,6 +107,21 @@ def test_routes():
     assert served == described, served ^ described
 
 
+def test_query_parameters():
+    """every route's names and which of them may be repeated; csrf belongs to every method that writes"""
+    routes = re.findall(r'SERVER_ROUTE\("(\w+)", "([^"]+)".*"([^"]*)"\)', (harness.SOURCE / "server" / "routes.def").read_text())
+    served = {(method, pattern): set(names.split()) for method, pattern, names in routes
+              if not re.match("/internal/|/ui(?!/session)|/$", pattern)}
+    described = {}
+    for path, item in SPEC["paths"].items():
+        for method in ("get", "put", "post", "delete"):
+            if method in item:
+                parameters = [resolve(p) for p in item.get("parameters", []) + item[method].get("parameters", [])]
+                described[method.upper(), re.sub(r"\{\w+\}", "*", path)] = {
+                    p["name"] + "*" * (resolve(p["schema"]).get("type") == "array") for p in parameters if p["in"] == "query"}
+    assert len(served) > 20 and served == described, [(k, served[k], described[k]) for k in served if served[k] != described[k]]
+
+
 def test_request_fields():
     text = (harness.SOURCE / "api" / "request.c").read_text()
     known = re.search(r'known\[\] = \{("module",[^}]*)NULL\}', text)[1]
@@ -194,4 +209,4 @@ def test_replies():
 
 
 if __name__ == "__main__":
-    harness.main([test_committed, test_routes, test_request_fields, test_price_fields, test_replies])
+    harness.main([test_committed, test_routes, test_query_parameters, test_request_fields, test_price_fields, test_replies])
