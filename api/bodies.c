@@ -58,11 +58,21 @@ static double fraction(const struct search_state *s, uint64_t budget)
     return s->phase == SEARCH_POLISH ? 0.95 : done < 0.9 ? done : 0.9;
 }
 
-char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state)
+char *api_progress_stage_json(const char *stage, const char *before)
+{
+    json_t *p = json_pack("{s:s}", "stage", stage), *old = json_loads(before, JSON_REJECT_DUPLICATES, NULL);
+    json_t *best = json_object_get(old, "best");
+    if (best)
+        json_object_set(p, "best", best);
+    json_decref(old);
+    return finish(p);
+}
+
+char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state, bool whole)
 {
     json_t *p = json_pack("{s:s}", "stage", stage);
-    if (!j || !state)
-        return finish(p);
+    struct search_plan best;
+    api_job_best(j, state, whole, &best);
     const struct search *s = api_job_search(j);
     int64_t limit = evaluator_machine(api_job_evaluator(j))->memory_limit_bytes, expert = 0;
     struct cost least = {0, 0};
@@ -77,11 +87,11 @@ char *api_progress_json(const struct api_job *j, const char *stage, const struct
     json_object_set_new(p, "rollouts", json_integer((json_int_t)state->rollouts));
     json_object_set_new(p, "evaluations", json_integer((json_int_t)state->evaluations));
     json_object_set_new(p, "fraction", json_real(fraction(state, search_budget(s))));
-    json_object_set_new(p, "best", json_pack("{s:I, s:I, s:b, s:s}", "step_ps", (json_int_t)state->best.price.step_ps,
-                                             "peak_bytes", (json_int_t)state->best.price.peak_bytes, "fits",
-                                             state->best.price.peak_bytes <= limit, "found_by", state->best.found_by));
-    if (expert && state->best.price.step_ps)
-        json_object_set_new(p, "speedup_vs_best_baseline", json_real((double)expert / (double)state->best.price.step_ps));
+    json_object_set_new(p, "best", json_pack("{s:I, s:I, s:b, s:s}", "step_ps", (json_int_t)best.price.step_ps,
+                                             "peak_bytes", (json_int_t)best.price.peak_bytes, "fits",
+                                             best.price.peak_bytes <= limit, "found_by", best.found_by));
+    if (expert && best.price.step_ps)
+        json_object_set_new(p, "speedup_vs_best_baseline", json_real((double)expert / (double)best.price.step_ps));
     return finish(p);
 }
 

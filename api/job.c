@@ -29,6 +29,9 @@ struct api_job {
     json_t *pins;                        /* the request's constraints, as they stand in plan.json */
     bool has_network;
     struct network_answer network;       /* planner cfn */
+    bool has_incumbent;
+    struct search_plan incumbent;        /* of a job that started over */
+    struct plan_factors incumbent_factors;
 };
 
 void api_job_destroy(struct api_job *j)
@@ -36,6 +39,7 @@ void api_job_destroy(struct api_job *j)
     if (!j)
         return;
     network_answer_release(&j->network);
+    free(j->incumbent_factors.at);
     search_destroy(j->search);
     evaluator_destroy(j->evaluator);
     plan_context_destroy(j->context);
@@ -164,6 +168,45 @@ enum error_code api_job_take_network(struct api_job *j, const void *bytes, size_
     return code;
 }
 
+/* decisions where the file has nothing else, so that the report can name them; else every factor */
+static enum error_code describe_incumbent(struct api_job *j, const struct api_plan_file *f, const struct plan *p, struct error *e)
+{
+    uint32_t factors = 0;
+    struct search_plan *s = &j->incumbent;
+    TRY(api_plan_decisions(f, j->context, s->decisions, SEARCH_MAX_LIST, &s->count, &factors, e));
+    s->hash = p->hash;
+    snprintf(s->found_by, sizeof s->found_by, "%s", api_plan_found_by(f));
+    if (factors) {
+        s->count = 0;
+        plan_factors_list(j->context, p, &j->incumbent_factors);
+        s->factors = j->incumbent_factors.at;
+        s->factor_count = j->incumbent_factors.count;
+    }
+    struct evaluator_session *session = evaluator_session_create(j->evaluator);
+    enum error_code code = evaluator_price(session, p, &s->price, &s->cost, e);
+    evaluator_session_destroy(session);
+    return code;
+}
+
+enum error_code api_job_take_incumbent(struct api_job *j, const char *json, size_t size, struct error *e)
+{
+    struct api_plan_file *f;
+    struct plan p;
+    free(j->incumbent_factors.at);
+    j->incumbent_factors = (struct plan_factors){0};
+    j->incumbent = (struct search_plan){0};
+    j->has_incumbent = false;
+    TRY(api_plan_parse(json, size, &f, e));
+    plan_init(&p, j->nda, &j->request->mesh);
+    enum error_code code = api_plan_replay(f, j->context, &p, e);
+    if (code == ERROR_OK)
+        code = describe_incumbent(j, f, &p, e);
+    j->has_incumbent = code == ERROR_OK;
+    plan_release(&p);
+    api_plan_file_destroy(f);
+    return code;
+}
+
 void api_artifacts_release(struct api_artifacts *a)
 {
     for (uint32_t i = 0; i < a->count; i++)
@@ -255,14 +298,23 @@ static bool network_wins(const struct api_job *j, const struct search_plan *best
            j->network.cost.c < best->cost.c - best->cost.c / 200;
 }
 
+void api_job_best(const struct api_job *j, const struct search_state *state, bool whole, struct search_plan *out)
+{
+    *out = state->best;
+    if (j->has_network && network_wins(j, out))
+        *out = (struct search_plan){.hash = j->network.hash, .cost = j->network.cost, .price = j->network.price,
+                                    .found_by = "cfn", .factors = j->network.factors.at,
+                                    .factor_count = j->network.factors.count};
+    /* a whole search's bytes depend on nothing but the request */
+    if (!whole && j->has_incumbent && cost_compare(j->incumbent.cost, j->incumbent.hash, out->cost, out->hash) < 0)
+        *out = j->incumbent;
+}
+
 static enum error_code make_report(const struct api_job *j, const struct search_state *state, bool reproducible,
                                    struct report **out, struct error *e)
 {
-    struct search_plan best = state->best;
-    if (j->has_network && network_wins(j, &best))
-        best = (struct search_plan){.hash = j->network.hash, .cost = j->network.cost, .price = j->network.price,
-                                    .found_by = "cfn", .factors = j->network.factors.at,
-                                    .factor_count = j->network.factors.count};
+    struct search_plan best;
+    api_job_best(j, state, reproducible, &best);
     TRY(report_create(j->evaluator, j->search, state, &best, out, e));
     if (j->has_network) {
         report_add_baseline(*out, "cfn", &j->network.price, j->network.cost);

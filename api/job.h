@@ -34,6 +34,13 @@ enum error_code api_job_network(const struct api_job *j, int threads, bool (*can
                                 struct search_blob *out, struct error *e) BASE_CHECKED;
 enum error_code api_job_take_network(struct api_job *j, const void *bytes, size_t size, struct error *e) BASE_CHECKED;
 
+/* A job that starts over keeps its incumbent, the plan.json of its best plan so far (bytes; copied): it is priced anew and
+ * competes with the search's best wherever the search is not whole. ERROR_INVALID_PLAN, ERROR_INVALID_JSON: no plan of
+ * this job (another build's, perhaps). */
+enum error_code api_job_take_incumbent(struct api_job *j, const char *json, size_t size, struct error *e) BASE_CHECKED;
+/* The plan that would be written now: of the search, the network and, unless whole, the incumbent. *out borrows from j. */
+void api_job_best(const struct api_job *j, const struct search_state *state, bool whole, struct search_plan *out);
+
 struct api_artifact {
     const char *name;              /* "plan.json", "report.json", "report.html", "annotated.mlir", .. */
     const char *media_type;
@@ -59,8 +66,11 @@ enum error_code api_job_finish(const struct api_job *j, const struct search_stat
 enum error_code api_job_plan(const struct api_job *j, const struct search_state *state, bool reproducible, char **json,
                              struct error *e) BASE_CHECKED;
 
-/* progress object of api.md as JSON text (owned): stage "read", "analyse", "search", "polish", "emit"; state may be NULL */
-char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state);
+/* progress object of api.md as JSON text (owned): stage "analyse", "search", "polish", "network", "emit", "done"; its best is
+ * api_job_best's */
+char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state, bool whole);
+/* the same before there is a search: keeps the `best` of what was shown before (JSON text, may be "") */
+char *api_progress_stage_json(const char *stage, const char *before);
 /* problem+json (RFC 9457) of an error (owned text); instance and request_id may be NULL */
 char *api_problem_json(const struct error *e, int http_status, const char *instance, const char *request_id);
 /* {"code", "message", "line", "column", "pointer"}: job.error (owned text) */
@@ -85,6 +95,10 @@ const struct mesh *api_plan_mesh(const struct api_plan_file *f);
 const char *api_plan_device(const struct api_plan_file *f);          /* "" when the file names none */
 const struct spmd_options *api_plan_walk(const struct api_plan_file *f);
 int64_t api_plan_memory_limit(const struct api_plan_file *f);
+const char *api_plan_found_by(const struct api_plan_file *f);        /* "" when the file does not say */
+/* the plan that the file describes, on a context that has its pins already; *plan is initialised. ERROR_INVALID_PLAN */
+enum error_code api_plan_replay(const struct api_plan_file *f, const struct plan_context *c, struct plan *plan,
+                                struct error *e) BASE_CHECKED;
 /* the file's decisions as the context numbers them (at most room; ERROR_INVALID_PLAN beyond), and how many factors it has
  * beside them */
 enum error_code api_plan_decisions(const struct api_plan_file *f, const struct plan_context *c, struct plan_decision *out,

@@ -198,7 +198,7 @@ int64_t api_plan_memory_limit(const struct api_plan_file *f)
     return f->memory_limit_bytes;
 }
 
-static enum error_code replay(const struct api_plan_file *f, const struct plan_context *c, struct plan *p, struct error *e)
+enum error_code api_plan_replay(const struct api_plan_file *f, const struct plan_context *c, struct plan *p, struct error *e)
 {
     const struct nda *n = plan_context_nda(c);
     plan_copy(p, plan_context_start(c));
@@ -233,6 +233,12 @@ static enum error_code replay(const struct api_plan_file *f, const struct plan_c
     return ERROR_OK;
 }
 
+const char *api_plan_found_by(const struct api_plan_file *f)
+{
+    const char *text = json_string_value(json_object_get(f->root, "found_by"));
+    return text ? text : "";
+}
+
 enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *n, struct plan_context **context,
                                struct plan *plan, struct error *e)
 {
@@ -247,7 +253,7 @@ enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *
     if (f->pins_completed)
         plan_context_complete(c);
     plan_init(plan, n, &f->request->mesh);
-    code = replay(f, c, plan, e);
+    code = api_plan_replay(f, c, plan, e);
     if (code != ERROR_OK) {
         plan_release(plan);
         plan_context_destroy(c);

@@ -115,8 +115,9 @@ end
 
 local function start_step(job, epoch, kind, tasks, join, wrap)
     job.epoch, job.kind, job.tasks, job.join, job.wrap = int(epoch), kind, int(tasks), join, wrap
+    if wrap ~= '' then job.wrapped = wrap end   -- the last one there was: for a job that starts over
     call('HSET', P .. 'j:' .. job.id, 'epoch', job.epoch, 'kind', kind, 'tasks', job.tasks, 'done', '0',
-         'join', join, 'wrap', wrap)
+         'join', join, 'wrap', wrap, 'wrapped', job.wrapped or '')
     local pending = {}
     for i = 0, tasks - 1 do
         pending[#pending + 1] = i
@@ -237,30 +238,52 @@ local function hello()
     return 1
 end
 
--- a job pinned to a build of which no worker lives any more starts again on this one
+-- A job that starts over keeps its incumbent: the best plan so far is shown meanwhile (artifact plan.json, progress.best)
+-- and is what the step that writes artifacts has when the search is cut short (blob `incumbent`). A whole search gives
+-- what it would have given at first. -> that step's kind, '' when there is no incumbent
+local function keep_incumbent(job)
+    local plan, key = job['a:plan.json'], P .. 'j:' .. job.id
+    local best = plan and string.match(job.progress or '', '"best":%b{}')
+    local progress = '{"stage":"read"' .. (best and ',' .. best or '') .. '}'
+    if not pcall(cjson.decode, progress) then progress = '{"stage":"read"}' end
+    drop_blobs(job)
+    call('HSET', key, 'progress', progress)
+    if not plan then return '' end
+    call('HSET', key, 'a:plan.json', plan, 'b:incumbent', string.sub(plan, 1, 64))
+    return job.wrapped or ''
+end
+
+-- A job starts over: on another build, or because something that its steps left is gone. What was to end early goes
+-- straight to the step that writes artifacts.
 local function restart(job, build)
     drop_step(job)
     drop_results(job, int(tonumber(job.epoch) - 1))
-    drop_blobs(job)
-    call('HSET', P .. 'j:' .. job.id, 'build', build, 'progress', '', 'search_started', '')
+    local wrap = keep_incumbent(job)
+    call('HSET', P .. 'j:' .. job.id, 'build', build, 'search_started', '')
     call('HINCRBY', P .. 'j:' .. job.id, 'attempt', 1)
-    start_step(job, tonumber(job.epoch) + 1, job.first, 1, '', '')
+    if job.stop ~= '' and wrap ~= '' then
+        start_step(job, tonumber(job.epoch) + 1, wrap, 1, '', '')
+    else
+        set_state(job, 'validating')
+        start_step(job, tonumber(job.epoch) + 1, job.first, 1, '', wrap)
+    end
     event(job, 'restarted', build)
 end
 
--- a task of this job for this build; nil: none. A build that nobody has seen for a while gives its jobs up.
+-- a task of this job for this build; nil: none. A build that nobody has seen for a while gives its jobs up, sooner those
+-- that were told to end.
 local function claim_job(id, token, build)
-    local look = call('HMGET', P .. 'j:' .. id, 'build', 'stop')
+    local look = call('HMGET', P .. 'j:' .. id, 'build', 'stop', 'a:plan.json')
     local pinned, stopped = look[1] or '', (look[2] or '') ~= ''
     local gone = false
-    if pinned ~= '' and pinned ~= build and not stopped then
+    if pinned ~= '' and pinned ~= build then
         local seen = call('ZSCORE', P .. 'builds', pinned)
-        gone = not seen or tonumber(seen) < now_ms() - BUILD_GONE_MS
+        gone = not seen or tonumber(seen) < now_ms() - (stopped and LEASE_MS or BUILD_GONE_MS)
         if not gone then return nil end
     end
     local job = load(id)
     if not job then return nil, 'gone' end
-    if gone then
+    if gone and (not stopped or look[3]) then   -- else there is nothing to keep: this build tries the step as it is
         restart(job, build)
         job.build = build
     end

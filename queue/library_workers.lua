@@ -33,11 +33,12 @@ local function reset(keys, args)
     local job = held_job(args[1], args[2])
     if not job then return 'fenced' end
     count('resets')
-    if job.stop ~= '' then
+    local spent = tonumber(job.attempt) >= JOB_ATTEMPTS
+    if job.stop ~= '' and (spent or not job['a:plan.json']) then
         terminal(job, job.stop == 'cancel' and 'cancelled' or 'failed', job.stop == 'cancel' and '' or args[3])
         return 'dead'
     end
-    if tonumber(job.attempt) >= JOB_ATTEMPTS then
+    if spent then
         terminal(job, 'dead', args[3])
         return 'dead'
     end

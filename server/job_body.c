@@ -59,14 +59,14 @@ static void add_json(struct text *out, const char *name, const char *json)
     text_printf(out, ",\"%s\":%s", name, json[0] ? json : "null");
 }
 
-/* the worker's progress object with the queue's counts put in before its end */
+/* the worker's progress object with the queue's counts put in before its end; the first task says nothing until it ends */
 static void add_progress(struct text *out, const struct queue_fields *job)
 {
     const char *json = queue_field(job, "progress");
     size_t n = strlen(json);
     text_add(out, ",\"progress\":");
     if (n < 2 || json[n - 1] != '}')
-        text_add(out, "{\"stage\":\"queued\"");
+        text_add(out, queue_field(job, "started")[0] ? "{\"stage\":\"read\"" : "{\"stage\":\"queued\"");
     else
         text_add_n(out, json, n - 1);
     text_printf(out, ",\"tasks_done\":%lld,\"step_tasks\":%lld,\"step_done\":%lld}",

@@ -6,6 +6,10 @@
  * both) merge      snapshot, deltas -> next snapshot, plan.json of the best so far emit       snapshot ->
  * artifacts
  *
+ * A job that starts over (queue/library.lua's restart) has a blob `incumbent`, the plan.json of its best plan so far: it is
+ * shown until the search has a better one, and competes where the search is cut short. `emit` of such a job may have
+ * neither image nor snapshot: it reads the module and takes the search's beginning.
+ *
  * A process that works on a job keeps its parsed program, analysis, evaluator and search: a rollouts task
  * then costs the task alone. The job's `stop` field says that the search was ended early (cancel, deadline,
  * seconds). */
@@ -13,6 +17,7 @@
 
 #include "api/job.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "ir/read.h"
 
 #include <stdio.h>
@@ -28,6 +33,7 @@ struct context {
     char snapshot_digest[STORE_DIGEST_SIZE];
     struct store_view snapshot;
     char best[33]; /* hash of the plan that plan.json was last written for */
+    char incumbent[STORE_DIGEST_SIZE]; /* blob that the job was last given as its incumbent */
 };
 
 static void context_close(void *user)
@@ -59,21 +65,42 @@ static enum error_code context_open(const struct tasks_task *t, void **out, stru
     return ERROR_OK;
 }
 
-/* the job of this process, made once; deterministic, so every process has the same */
-static enum error_code need_job(struct context *c, const struct tasks_task *t, struct error *e)
+static enum error_code read_module(struct context *c, const struct tasks_task *t, struct ir_program *out, struct error *e)
 {
-    if (c->job)
-        return ERROR_OK;
+    struct store_view text;
+    enum error_code code = store_get(t->store, c->module, &text, e);
+    if (code != ERROR_OK)
+        return code;
+    code = ir_read(text.bytes, text.size, NULL, out, e);
+    store_view_release(&text);
+    return code;
+}
+
+static enum error_code open_image(struct context *c, const struct tasks_task *t, struct error *e)
+{
     struct store_view view;
     enum error_code code = tasks_blob(t, "image", &view, e);
     if (code != ERROR_OK)
         return code;
     code = ir_image_open(view.bytes, view.size, &c->image, e);
-    if (code != ERROR_OK) {
+    if (code != ERROR_OK) /* else the program has taken the mapping over and unmaps it */
         store_view_release(&view);
+    return code;
+}
+
+static bool has_blob(const struct tasks_task *t, const char *field)
+{
+    return queue_field(t->fields, field)[0] != 0;
+}
+
+/* the job of this process, made once; deterministic, so every process has the same */
+static enum error_code need_job(struct context *c, const struct tasks_task *t, struct error *e)
+{
+    if (c->job)
+        return ERROR_OK;
+    enum error_code code = has_blob(t, "b:image") ? open_image(c, t, e) : read_module(c, t, &c->image, e);
+    if (code != ERROR_OK)
         return code;
-    }
-    /* the program has taken the mapping over and unmaps it */
     code = api_job_create(c->request, &c->image, &c->job, e);
     if (code == ERROR_OK)
         c->session = evaluator_session_create(api_job_evaluator(c->job));
@@ -82,12 +109,36 @@ static enum error_code need_job(struct context *c, const struct tasks_task *t, s
     return code;
 }
 
+/* An incumbent that is gone or does not apply any more is none: the search will find as good a plan. */
+static enum error_code need_incumbent(struct context *c, const struct tasks_task *t, struct error *e)
+{
+    const char *digest = queue_field(t->fields, "b:incumbent");
+    struct store_view text;
+    struct error why = {0};
+    if (!digest[0] || strcmp(digest, c->incumbent) == 0)
+        return ERROR_OK;
+    enum error_code code = store_get(t->store, digest, &text, &why);
+    if (code == ERROR_OK) {
+        code = api_job_take_incumbent(c->job, text.bytes, text.size, &why);
+        store_view_release(&text);
+    }
+    if (code == ERROR_IO || code == ERROR_UNAVAILABLE || code == ERROR_CANCELLED) {
+        *e = why;
+        return code;
+    }
+    if (code != ERROR_OK)
+        log_event("incumbent_lost", "job", t->job, "reason", why.message, NULL);
+    snprintf(c->incumbent, sizeof c->incumbent, "%s", digest);
+    return ERROR_OK;
+}
+
 static enum error_code need_snapshot(struct context *c, const struct tasks_task *t, struct error *e)
 {
     const char *digest = queue_field(t->fields, "b:snapshot");
     if (strcmp(digest, c->snapshot_digest) == 0)
         return ERROR_OK;
     store_view_release(&c->snapshot);
+    c->snapshot = (struct store_view){0};
     c->snapshot_digest[0] = 0;
     enum error_code code = tasks_blob(t, "snapshot", &c->snapshot, e);
     if (code == ERROR_OK)
@@ -100,13 +151,8 @@ static enum error_code need_snapshot(struct context *c, const struct tasks_task 
 static enum error_code run_read(struct context *c, const struct tasks_task *t, struct tasks_result *out,
                                 struct error *e)
 {
-    struct store_view text;
     struct ir_program image;
-    enum error_code code = store_get(t->store, c->module, &text, e);
-    if (code != ERROR_OK)
-        return code;
-    code = ir_read(text.bytes, text.size, NULL, &image, e);
-    store_view_release(&text);
+    enum error_code code = read_module(c, t, &image, e);
     if (code != ERROR_OK)
         return code;
     char *copy = mem_alloc(image.image_size);
@@ -115,21 +161,24 @@ static enum error_code run_read(struct context *c, const struct tasks_task *t, s
     ir_program_release(&image);
     out->kind = "analyse";
     out->tasks = 1;
+    out->wrap = has_blob(t, "b:incumbent") ? "emit" : "";
     out->state = "validating";
-    out->progress = api_progress_json(NULL, "read", NULL);
+    out->progress = api_progress_stage_json("analyse", queue_field(t->fields, "progress"));
     return ERROR_OK;
 }
 
 /* what follows a snapshot, and what the job shows meanwhile */
-static enum error_code follow(struct context *c, struct search_blob *snapshot, struct tasks_result *out,
-                              struct error *e)
+static enum error_code follow(struct context *c, const struct tasks_task *t, struct search_blob *snapshot,
+                              struct tasks_result *out, struct error *e)
 {
     struct search_state *state = mem_alloc(sizeof *state);
     enum error_code code = search_open(api_job_search(c->job), snapshot->bytes, snapshot->size, state, e);
+    struct search_plan best;
     char hash[33], *plan = NULL;
     if (code == ERROR_OK) {
-        hash128_format(state->best.hash, hash);
-        if (strcmp(hash, c->best) != 0)
+        api_job_best(c->job, state, false, &best);
+        hash128_format(best.hash, hash);
+        if (strcmp(hash, c->best) != 0 || !has_blob(t, "a:plan.json"))
             code = api_job_plan(c->job, state, false, &plan, e);
     }
     if (code != ERROR_OK) {
@@ -148,18 +197,19 @@ static enum error_code follow(struct context *c, struct search_blob *snapshot, s
     out->join = "merge";
     out->wrap = "emit";
     out->state = done && !network ? "finalizing" : "running";
-    out->progress = api_progress_json(c->job, network ? "network" : stage, state);
+    out->progress = api_progress_json(c->job, network ? "network" : stage, state, false);
     out->rollouts = state->rollouts;
     tasks_output_add(out, "snapshot", "", (char *)snapshot->bytes, snapshot->size, false);
     free(state);
     return ERROR_OK;
 }
 
-static enum error_code run_analyse(struct context *c, struct tasks_result *out, struct error *e)
+static enum error_code run_analyse(struct context *c, const struct tasks_task *t, struct tasks_result *out,
+                                   struct error *e)
 {
     struct search_blob snapshot = {0};
     search_begin(api_job_search(c->job), &snapshot);
-    return follow(c, &snapshot, out, e);
+    return follow(c, t, &snapshot, out, e);
 }
 
 static enum error_code run_merge(struct context *c, const struct tasks_task *t, struct tasks_result *out,
@@ -171,7 +221,7 @@ static enum error_code run_merge(struct context *c, const struct tasks_task *t, 
     enum error_code code = search_merge(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, deltas,
                                         t->part_count, &next, e);
     free(deltas);
-    return code == ERROR_OK ? follow(c, &next, out, e) : code;
+    return code == ERROR_OK ? follow(c, t, &next, out, e) : code;
 }
 
 static enum error_code take_network(struct context *c, const struct tasks_task *t, struct error *e)
@@ -185,6 +235,18 @@ static enum error_code take_network(struct context *c, const struct tasks_task *
     return code;
 }
 
+/* of the snapshot; of the search's beginning where there is none */
+static enum error_code open_state(struct context *c, struct search_state *out, struct error *e)
+{
+    struct search_blob begun = {0};
+    if (c->snapshot_digest[0])
+        return search_open(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, out, e);
+    search_begin(api_job_search(c->job), &begun);
+    enum error_code code = search_open(api_job_search(c->job), begun.bytes, begun.size, out, e);
+    free(begun.bytes);
+    return code;
+}
+
 static enum error_code run_emit(struct context *c, const struct tasks_task *t, struct tasks_result *out,
                                 struct error *e)
 {
@@ -194,7 +256,7 @@ static enum error_code run_emit(struct context *c, const struct tasks_task *t, s
     bool whole = queue_field(t->fields, "stop")[0] == 0;
     enum error_code code = queue_field(t->fields, "b:network")[0] ? take_network(c, t, e) : ERROR_OK;
     if (code == ERROR_OK)
-        code = search_open(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, state, e);
+        code = open_state(c, state, e);
     if (code == ERROR_OK)
         code = api_job_finish(c->job, state, whole, &artifacts, &outcome, e);
     if (code == ERROR_OK) {
@@ -204,7 +266,7 @@ static enum error_code run_emit(struct context *c, const struct tasks_task *t, s
             a->bytes = NULL;
         }
         out->finished = true;
-        out->progress = api_progress_json(c->job, "done", state);
+        out->progress = api_progress_json(c->job, "done", state, whole);
         out->rollouts = state->rollouts;
     }
     api_artifacts_release(&artifacts);
@@ -225,9 +287,19 @@ static enum error_code run_network(struct context *c, const struct tasks_task *t
                                    struct error *e)
 {
     struct search_blob answer = {0};
+    struct search_state *state = mem_alloc(sizeof *state);
     enum error_code code = api_job_network(c->job, 1, asked_to_stop, (void *)(uintptr_t)t, &answer, e);
-    if (code != ERROR_OK)
+    if (code == ERROR_OK)
+        code = api_job_take_network(c->job, answer.bytes, answer.size, e);
+    if (code == ERROR_OK)
+        code = open_state(c, state, e);
+    if (code == ERROR_OK)
+        out->progress = api_progress_json(c->job, "emit", state, false);
+    free(state);
+    if (code != ERROR_OK) {
+        free(answer.bytes);
         return code;
+    }
     tasks_output_add(out, "network", "", (char *)answer.bytes, answer.size, false);
     out->kind = "emit";
     out->tasks = 1;
@@ -269,9 +341,13 @@ static enum error_code run(void *context, const struct tasks_task *t, struct tas
     enum error_code code = need_job(c, t, e);
     if (code != ERROR_OK)
         return code;
+    code = need_incumbent(c, t, e);
+    if (code != ERROR_OK)
+        return code;
     if (strcmp(t->kind, "analyse") == 0)
-        return run_analyse(c, out, e);
-    code = need_snapshot(c, t, e);
+        return run_analyse(c, t, out, e);
+    bool none = strcmp(t->kind, "emit") == 0 && !has_blob(t, "b:snapshot");
+    code = none ? ERROR_OK : need_snapshot(c, t, e);
     if (code != ERROR_OK)
         return code;
     if (strcmp(t->kind, "rollouts") == 0)

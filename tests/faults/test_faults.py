@@ -213,6 +213,55 @@ def test_hung_child():
         service.close()
 
 
+def function(service, name, *words):
+    """a function of the queue's library, called as a worker would; -> the lines of its answer"""
+    functions = service.redis_cli("FUNCTION", "LIST").split()
+    version = next(word for word in functions if word.startswith("toast_claim_")).removeprefix("toast_claim_")
+    return service.redis_cli("FCALL", f"toast_{name}_{version}", "1", "{t}", *words).split("\n")
+
+
+def test_incumbent():
+    """a job that starts over, for a lost blob or on another build, keeps its best plan: it is shown, and written when the
+    job is cancelled before the search has found one again"""
+    service = harness.Service(workers=1)
+    try:
+        job = faults.submit(service, T2B, LONG)
+        until("no rollouts", lambda: searching(service, job))
+        service.workers[0].terminate()
+        service.workers[0].wait()
+        before, plan = faults.look(service, job), service.json("GET", f"/v1/jobs/{job}/plan")[1]
+        assert before["state"] == "running" and plan["hash"], before
+
+        def kept(build, attempt):
+            body = faults.look(service, job)
+            assert (body["state"], body["progress"]["stage"], body["build"]) == ("validating", "read", build), body
+            assert body["attempt"] == attempt and body["progress"]["best"] == before["progress"]["best"], (body, before)
+            assert service.json("GET", f"/v1/jobs/{job}/plan")[1] == plan
+            event = service.json("GET", f"/v1/jobs/{job}/events?format=json")[1]["events"][-1]
+            assert (event["event"], event["build"]) == ("restarted", build), event
+
+        member, token = function(service, "claim", "a#0.1", before["build"], "")[:2]
+        assert function(service, "reset", member, token, "{}") == ["restarted"]
+        kept(before["build"], 2)
+        assert function(service, "claim", "b#0.1", "another build", "") == [""]
+        service.redis_cli("ZADD", "{t}:builds", "XX", "1", before["build"])
+        member, token = function(service, "claim", "b#0.1", "another build", "")[:2]
+        kept("another build", 3)
+        function(service, "release", member, token)
+        assert service.request("POST", f"/v1/jobs/{job}:cancel", b"")[0] == 202
+        service.start_worker()   # nobody has that other build: this one does what is left
+        body = faults.wait(service, job)
+        assert (body["state"], body["build"]) == ("cancelled", before["build"]), body
+        assert body["progress"]["best"] == before["progress"]["best"], (body, before)
+        names = {a["name"] for a in service.json("GET", f"/v1/jobs/{job}/artifacts")[1]["artifacts"]}
+        assert {"plan.json", "report.json", "local.mlir", "manual.mlir", "annotated.mlir"} <= names, names
+        written = service.json("GET", f"/v1/jobs/{job}/plan")[1]
+        assert (written["hash"], written["reproducible"]) == (plan["hash"], False)
+        faults.check(service, [job])
+    finally:
+        service.close()
+
+
 def test_lost_blob():
     """what a running job stands on is gone or damaged: it starts over and gives the same bytes"""
     request = dict(LONG, budget={"rollouts": 20000}, parallelism=16)
@@ -225,12 +274,20 @@ def test_lost_blob():
             worker = service.workers.pop()
             worker.terminate()
             worker.wait()
+            best, seen = faults.look(service, job)["progress"]["best"], []
             digest = service.redis_cli("HGET", "{t}:j:" + job, "b:snapshot")
             assert len(digest) == 64, faults.look(service, job)
             damage(service.folder / "data" / "blobs" / digest[:2] / digest[2:4] / digest)
             service.start_worker()
             until("does not start over", lambda: faults.counters(service).get("resets") == round + 1)
-            until("no rollouts", lambda: searching(service, job))
+
+            def again():   # what it had is shown meanwhile
+                seen.append(faults.look(service, job)["progress"])
+                assert service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200
+                return seen[-1].get("rollouts", 0) > 0
+
+            until("no rollouts", again)
+            assert all(progress["best"]["step_ps"] <= best["step_ps"] for progress in seen), (best, seen)
         finish(service, [(0, job)], expected)
         assert service.redis_cli("HGET", "{t}:j:" + job, "attempt") == "3"
     finally:
@@ -307,4 +364,4 @@ def test_two_builds():
 
 if __name__ == "__main__":
     harness.main([test_stopped_worker, test_redis_out_of_memory, test_full_disk, test_clocks, test_memory_limit, test_hung_child, test_lost_blob,
-                  test_drain, test_two_builds])
+                  test_incumbent, test_drain, test_two_builds])

@@ -336,6 +336,32 @@ def test_clients():
         harness.shutil.rmtree(folder, ignore_errors=True)
 
 
+def test_progress():
+    """progress says which stage a job is in or failed in, and its best is the plan's that was written"""
+    service = harness.Service()
+    try:
+        small = {"mesh": {"axes": [{"name": "data", "size": 4}]}, "device": "a100-40", "budget": {"rollouts": 10}}
+        text = (MODELS / "mlp.mlir").read_bytes()
+        jobs = {planner: submit(service, dict(small, planner=planner), text) for planner in ("auto", "cfn", "baselines")}
+        wrong = submit(service, small, b"module {\n  nonsense\n}")
+        big = submit(service, dict(small, memory_limit_bytes=1), text)
+        waiting = service.json("GET", f"/v1/jobs/{wrong}")[1]["progress"]
+        assert waiting["stage"] == "queued" and "best" not in waiting, waiting
+        service.start_worker()
+        for planner, job in jobs.items():
+            assert service.wait(job)["state"] == "succeeded"
+            best = service.json("GET", f"/v1/jobs/{job}")[1]["progress"]["best"]
+            summary = json.loads(artifacts(service, job)["report.json"])["summary"]
+            assert best == {key: summary[key] for key in ("step_ps", "peak_bytes", "fits", "found_by")}, (planner, best, summary)
+            last = service.json("GET", f"/v1/jobs/{job}/events?format=json")[1]["events"][-2:]
+            assert planner != "cfn" or last[0]["progress"]["best"]["found_by"] == best["found_by"] == "cfn", last
+        for job, stage in ((wrong, "read"), (big, "analyse")):
+            body = service.wait(job)
+            assert (body["state"], body["progress"]["stage"]) == ("failed", stage), body
+    finally:
+        service.close()
+
+
 if __name__ == "__main__":
-    harness.main([test_ways_to_submit, test_kill_everything, test_stop_early, test_bad_modules, test_worker_elsewhere,
+    harness.main([test_ways_to_submit, test_progress, test_kill_everything, test_stop_early, test_bad_modules, test_worker_elsewhere,
                   test_clients])
