@@ -300,14 +300,27 @@ enum error_code flight_begin(struct exchange *x, struct error *e) BASE_CHECKED;
 void flight_end(struct exchange *x); /* any number of times */
 
 /* ---- watch.c: deadlines of connections, which the library does not keep ---- */
-struct watch *watch_create(void);
+struct watch *watch_create(struct server *s);
 void watch_destroy(struct watch *w);
 void watch_connection(void *user, struct MHD_Connection *c, void **context,
                       enum MHD_ConnectionNotificationCode code);
-void watch_headers(struct watched *w);               /* a request line came */
+void watch_headers(struct watched *w, struct exchange *x); /* a request line came */
 void watch_body(struct watched *w, size_t received); /* headers are complete; so much of the body is here */
 void watch_reply(struct watched *w);                 /* everything is here */
 void watch_idle(struct watched *w);                  /* the exchange is over */
+struct exchange *watch_exchange(const struct watched *w); /* under way on this connection, or NULL */
+struct server *watch_server(const struct watched *w);
+
+/* ---- server.c ---- */
+/* The library could not read the request on c: e is sent, counted and logged as its answer. The caller closes c. */
+void server_refuse(struct MHD_Connection *c, const struct error *e);
+
+/* ---- refusal.c ---- */
+/* the library's MHD_queue_response: only this sends what we answer */
+enum MHD_Result refusal_pass(struct MHD_Connection *c, unsigned status, struct MHD_Response *r);
+/* Writes a problem to a socket beside the library, as far as that goes without waiting, and ends our side of it. request_id
+ * may be NULL. */
+void refusal_send(int fd, const struct error *e, const char *request_id);
 
 /* ---- metrics.c ---- */
 struct metrics *metrics_create(void);

@@ -41,7 +41,7 @@ void reply_response(struct exchange *x, int status, struct MHD_Response *r, cons
         MHD_add_response_header(r, "Connection", "close");
     x->status = status;
     x->replied = true;
-    MHD_queue_response(x->connection, (unsigned)status, r);
+    refusal_pass(x->connection, (unsigned)status, r);
     MHD_destroy_response(r);
 }
 

@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,24 +36,35 @@ static double seconds_since(const struct timespec *t)
     return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) * 1e-9;
 }
 
+static struct watched *watched_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
 static void *on_uri(void *user, const char *uri, struct MHD_Connection *c)
 {
     struct exchange *x = mem_zalloc(1, sizeof *x);
     uint64_t random[2];
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     x->server = user;
     x->connection = c;
     x->uri = mem_strdup(uri);
     x->query = "";
     x->body.fd = -1;
-    x->watched = info ? info->socket_context : NULL;
+    x->watched = watched_of(c);
     if (getrandom(random, sizeof random, 0) != sizeof random)
         memset(random, 0, sizeof random);
     snprintf(x->request_id, sizeof x->request_id, "%016llx%016llx", (unsigned long long)random[0],
              (unsigned long long)random[1]);
     clock_gettime(CLOCK_MONOTONIC, &x->began);
-    watch_headers(x->watched);
+    watch_headers(x->watched, x);
     return x;
+}
+
+static void count_begun(struct exchange *x)
+{
+    x->begun = true;
+    atomic_fetch_add(&x->server->under_way, 1);
 }
 
 static void on_completed(void *user, struct MHD_Connection *c, void **context,
@@ -80,13 +92,30 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
     *context = NULL;
 }
 
+void server_refuse(struct MHD_Connection *c, const struct error *e)
+{
+    struct watched *w = watched_of(c);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct exchange *x = w ? watch_exchange(w) : NULL;
+    void *unread = w && !x ? on_uri(watch_server(w), "", c) : NULL; /* not even a request line was understood */
+    if (unread)
+        x = unread;
+    if (!x)
+        return;
+    if (!x->begun)
+        count_begun(x);
+    x->status = error_code_http_status(e->code);
+    refusal_send(info->connect_fd, e, x->request_id);
+    if (unread) /* the library knows nothing of it */
+        on_completed(x->server, c, &unread, MHD_REQUEST_TERMINATED_WITH_ERROR);
+}
+
 /* The first call has no body yet: what can be refused is refused before a byte of it is read. */
 static enum MHD_Result begin(struct exchange *x, const char *method, const char *version)
 {
     struct error e = {0};
-    x->begun = true;
+    count_begun(x);
     trace_begin(x);
-    atomic_fetch_add(&x->server->under_way, 1);
     enum error_code code = request_check(x, method, version, &e);
     if (code == ERROR_OK)
         code = auth_check(x, &e);
@@ -275,13 +304,23 @@ static enum error_code prepare(struct server *s, bool loopback, struct error *e)
     return start_auth(s, loopback, e);
 }
 
+/* the library's own words, about clients that went away for the most part */
+static void log_library(void *user, const char *format, va_list values)
+{
+    char text[300];
+    (void)user;
+    vsnprintf(text, sizeof text, format, values);
+    text[strcspn(text, "\r\n")] = 0;
+    log_event("http_library", "text", text, NULL);
+}
+
 static enum error_code start(struct server *s, int fd, struct error *e)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = processors < 2 ? 2 : processors > 64 ? 64 : (unsigned)processors;
     s->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
-        NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
+        NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
         MHD_OPTION_NOTIFY_CONNECTION, watch_connection, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -330,7 +369,7 @@ int server_run(const struct server_options *o)
         return error_code_exit_status(code);
     }
     s.metrics = metrics_create();
-    s.watch = watch_create();
+    s.watch = watch_create(&s);
     s.history = ui_history_create();
     s.follow = follow_create(&s);
     s.what_ifs = what_if_create(&s);

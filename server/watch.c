@@ -21,6 +21,7 @@ enum phase { FRESH, HEADERS, BODY, REPLYING, IDLE };
 struct watched {
     struct watched *next, **place;
     struct watch *watch;
+    struct exchange *exchange; /* under way; of the connection's own thread */
     int fd;
     enum phase phase;
     time_t since;
@@ -31,6 +32,7 @@ struct watched {
 
 struct watch {
     pthread_mutex_t lock;
+    struct server *server;
     struct watched *list;
     pthread_t thread;
     atomic_bool stop;
@@ -72,18 +74,10 @@ static bool gone(struct watched *w)
 
 static void shut(struct watched *w)
 {
-    static const char body[] =
-        "{\"type\":\"urn:toast:problem:request_timeout\",\"title\":\"request_timeout\","
-        "\"status\":408,\"detail\":\"the request came too slowly\",\"code\":\"request_timeout\"}";
-    char reply[512];
-    int size = snprintf(reply, sizeof reply,
-                        "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/problem+json\r\n"
-                        "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
-                        sizeof body - 1, body);
-    if (w->phase != IDLE && !w->ended) {
-        ssize_t n = send(w->fd, reply, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
-        (void)n; /* it was a courtesy */
-    }
+    struct error e;
+    error_set(&e, ERROR_TIMEOUT, "the request came too slowly");
+    if (w->phase != IDLE && !w->ended)
+        refusal_send(w->fd, &e, NULL);
     shutdown(w->fd, SHUT_RDWR);
     w->shut = true;
 }
@@ -104,9 +98,10 @@ static void *run(void *user)
     return NULL;
 }
 
-struct watch *watch_create(void)
+struct watch *watch_create(struct server *s)
 {
     struct watch *w = mem_zalloc(1, sizeof *w);
+    w->server = s;
     pthread_mutex_init(&w->lock, NULL);
     BASE_CHECK(pthread_create(&w->thread, NULL, run, w) == 0);
     return w;
@@ -161,9 +156,21 @@ static void enter(struct watched *w, enum phase phase, size_t received)
     pthread_mutex_unlock(&w->watch->lock);
 }
 
-void watch_headers(struct watched *w)
+void watch_headers(struct watched *w, struct exchange *x)
 {
     enter(w, HEADERS, 0);
+    if (w)
+        w->exchange = x;
+}
+
+struct exchange *watch_exchange(const struct watched *w)
+{
+    return w->exchange;
+}
+
+struct server *watch_server(const struct watched *w)
+{
+    return w->watch->server;
 }
 
 void watch_body(struct watched *w, size_t received)
@@ -179,4 +186,6 @@ void watch_reply(struct watched *w)
 void watch_idle(struct watched *w)
 {
     enter(w, IDLE, 0);
+    if (w)
+        w->exchange = NULL;
 }
