@@ -62,11 +62,22 @@ static int take_names(struct names *b, uint32_t count, enum nda_factor_kind kind
     return kind == NDA_REPLICATE || kind == NDA_WINDOWED ? -1 : -2;
 }
 
+/* of a rule with an empty tensor nothing is split: there is no element to gain by it */
+static bool holds_nothing(const struct rule *r)
+{
+    for (size_t i = 0; i < r->slots.count; i++)
+        for (uint32_t d = 0; d < r->slots.at[i].rank; d++)
+            if (r->slots.at[i].dims[d] == 0)
+                return true;
+    return false;
+}
+
 static void push_names(struct names *b, const struct rule_part *part, enum nda_factor_kind kind,
                        enum nda_reducer reducer)
 {
     uint32_t first, count = part_atoms(b, part, &first);
     const struct nda_atom *atoms = nda_atoms(b->n, b->rule.slots.at[part->slot].value);
+    bool shardable = kind != NDA_WINDOWED && !holds_nothing(&b->rule);
     /* an index or a block cannot be told apart into positions of several atoms */
     if (count > 1 && (kind == NDA_LOOKUP || kind == NDA_UPDATE)) {
         kind = NDA_REPLICATE;
@@ -77,7 +88,7 @@ static void push_names(struct names *b, const struct rule_part *part, enum nda_f
                                                .space = b->space,
                                                .kind = (uint8_t)kind,
                                                .reducer = (uint8_t)reducer,
-                                               .shardable = kind != NDA_REPLICATE && kind != NDA_WINDOWED}));
+                                               .shardable = shardable && kind != NDA_REPLICATE}));
 }
 
 static void map_part(struct names *b, const struct rule_part *part, uint32_t local)

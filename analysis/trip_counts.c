@@ -1,5 +1,6 @@
 /* Iterations of while loops: `i < constant` in the condition, `i + constant` in the body, a constant to begin with (JAX's
- * scan and fori_loop print so); else the request's trip_counts; else 0 (unknown) and a warning. */
+ * scan and fori_loop print so); else the request's trip_counts; else what bounds them (`i < constant and ..`) and a warning;
+ * else 0 (unknown) and a warning. */
 #include "analysis/stages.h"
 
 #include <stdio.h>
@@ -37,13 +38,13 @@ static bool argument_of(const struct ir_program *p, uint32_t op, uint32_t block,
     return false;
 }
 
-static int64_t count_trips(const struct nda *n, uint32_t op)
+/* iterations after which this comparison of the condition of `op` is false; 0: unknown */
+static int64_t count_trips(const struct nda *n, uint32_t op, uint32_t test)
 {
     const struct ir_program *p = n->program;
-    uint32_t cond = ir_region_block(p, op, 0), body = ir_region_block(p, op, 1), test, step, index, back, bound, by;
+    uint32_t cond = ir_region_block(p, op, 0), body = ir_region_block(p, op, 1), step, index, back, bound, by;
     int64_t first, limit, stride;
     char direction[32];
-    test = p->values[ir_operand(p, ir_block_terminator(p, cond), 0)].op;
     if (test == IR_NONE || p->ops[test].code != IR_COMPARE || !argument_of(p, test, cond, &index, &bound) ||
         p->values[ir_operand(p, test, 0)].op != IR_NONE || !constant_of(n, bound, &limit))
         return 0;
@@ -61,6 +62,24 @@ static int64_t count_trips(const struct nda *n, uint32_t op)
     return (limit - first + stride - 1) / stride;
 }
 
+/* the op that gives the condition of a while */
+static uint32_t condition_of(const struct ir_program *p, uint32_t op)
+{
+    return p->values[ir_operand(p, ir_block_terminator(p, ir_region_block(p, op, 0)), 0)].op;
+}
+
+/* Of a condition that joins several (`i < n and not done`) the least count of those that are known: it may end earlier. */
+static int64_t most_trips(const struct nda *n, uint32_t op, uint32_t test, uint32_t depth)
+{
+    enum { DEPTH = 8 };
+    const struct ir_program *p = n->program;
+    if (test == IR_NONE || p->ops[test].code != IR_AND || depth == DEPTH)
+        return count_trips(n, op, test);
+    int64_t a = most_trips(n, op, p->values[ir_operand(p, test, 0)].op, depth + 1),
+            b = most_trips(n, op, p->values[ir_operand(p, test, 1)].op, depth + 1);
+    return a == 0 ? b : b == 0 || a < b ? a : b;
+}
+
 /* "while@file:line" of the location, or "while@line" of the text */
 static int64_t given_trips(const struct nda *n, uint32_t op, const struct nda_options *options)
 {
@@ -76,19 +95,27 @@ static int64_t given_trips(const struct nda *n, uint32_t op, const struct nda_op
     return 0;
 }
 
+static int64_t trips_of(struct nda *n, uint32_t op, const struct nda_options *options)
+{
+    uint32_t test = condition_of(n->program, op);
+    int64_t trips = count_trips(n, op, test);
+    if (trips == 0)
+        trips = given_trips(n, op, options);
+    if (trips != 0)
+        return trips;
+    trips = most_trips(n, op, test, 0);
+    if (trips != 0)
+        nda_warn(n, op, "may end early: counted at its most iterations; trip_counts in the request can say how many");
+    else
+        nda_warn(n, op, "has a number of iterations that its condition does not tell: counted as 1; "
+                        "trip_counts in the request can say it");
+    return trips;
+}
+
 void stage_trip_counts(struct nda *n, const struct nda_options *options)
 {
     const struct ir_program *p = n->program;
     n->trip_count = arena_alloc(n->arena, sizeof *n->trip_count * ((size_t)p->op_count + 1));
-    for (uint32_t op = 0; op < p->op_count; op++) {
-        n->trip_count[op] = 1;
-        if (p->ops[op].code != IR_WHILE || n->op_space[op] == NDA_NONE)
-            continue;
-        n->trip_count[op] = count_trips(n, op);
-        if (n->trip_count[op] == 0)
-            n->trip_count[op] = given_trips(n, op, options);
-        if (n->trip_count[op] == 0)
-            nda_warn(n, op, "has a number of iterations that its condition does not tell: counted as 1; "
-                            "trip_counts in the request can say it");
-    }
+    for (uint32_t op = 0; op < p->op_count; op++)
+        n->trip_count[op] = p->ops[op].code == IR_WHILE && n->op_space[op] != NDA_NONE ? trips_of(n, op, options) : 1;
 }

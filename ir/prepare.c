@@ -5,6 +5,7 @@
 #include "ir/prepare.h"
 
 #include "ir/expand.h"
+#include "ir/simplify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,7 @@ static void mark_live(const struct ir_program *p, uint32_t root, uint8_t *live)
         uint32_t op = work.at[--work.count];
         for (uint32_t i = 0; i < p->ops[op].operand_count; i++) {
             uint32_t def = p->values[ir_operand(p, op, i)].op;
-            if (def != IR_NONE && !live[def]) {
+            if (def != IR_NONE && !live[def] && !ir_drops_operand(p, op, i)) {
                 live[def] = 1;
                 VEC_PUSH(&work, def);
             }
@@ -294,12 +295,16 @@ static void mark_clones(const struct ir_program *p, uint8_t *clone)
     for (uint32_t op = 0; op < p->op_count; op++) {
         const struct ir_op *o = &p->ops[op];
         enum ir_family family = ir_opcode_family((enum ir_opcode)o->code);
-        if (o->result_count != 1 || o->region_count || !is_plain(family))
+        if (o->result_count != 1 || (!ir_is_empty(p, op) && (o->region_count || !is_plain(family))))
             continue;
         uint32_t total = 1;
         bool derived = true;
         for (uint32_t i = 0; i < o->operand_count && total <= CLONE_LIMIT; i++) {
             uint32_t def = p->values[ir_operand(p, op, i)].op;
+            if (ir_drops_operand(p, op, i)) {
+                total++;   /* use_value has room for so many operands */
+                continue;
+            }
             derived = derived && def != IR_NONE && constant[def];
             total += def != IR_NONE && clone[def] ? size[def] : 0;
         }
@@ -313,6 +318,20 @@ static void mark_clones(const struct ir_program *p, uint8_t *clone)
     free(constant);
 }
 
+static enum error_code copy_live_op(struct rebuild *r, uint32_t op, const uint32_t *operands, struct error *e)
+{
+    return ir_simplify_op(r->b, r->p, op, operands, &r->map[r->p->ops[op].results]) ? ERROR_OK
+                                                                                    : copy_op(r, op, operands, e);
+}
+
+static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *out, struct error *e);
+
+static enum error_code use_operand(struct rebuild *r, uint32_t op, uint32_t operand, uint32_t *out, struct error *e)
+{
+    *out = IR_NONE;
+    return ir_drops_operand(r->p, op, operand) ? ERROR_OK : use_value(r, ir_operand(r->p, op, operand), out, e);
+}
+
 static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *out, struct error *e)
 {
     uint32_t op = r->p->values[value].op;
@@ -322,9 +341,10 @@ static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *ou
     }
     const struct ir_op *o = &r->p->ops[op];
     uint32_t operands[CLONE_LIMIT + 1];
-    for (uint32_t i = 0; i < o->operand_count; i++)   /* fewer than CLONE_LIMIT: each counts one or more */
-        TRY(use_value(r, ir_operand(r->p, op, i), &operands[i], e));
-    TRY(copy_op(r, op, operands, e));
+    uint32_t count = ir_is_empty(r->p, op) ? 0 : o->operand_count;
+    for (uint32_t i = 0; i < count; i++)   /* fewer than CLONE_LIMIT: each counts one or more */
+        TRY(use_operand(r, op, i, &operands[i], e));
+    TRY(copy_live_op(r, op, operands, e));
     *out = r->map[value];
     return ERROR_OK;
 }
@@ -341,9 +361,9 @@ static enum error_code clone_block(struct rebuild *r, uint32_t block, struct err
         operands.count = 0;
         VEC_RESERVE(&operands, p->ops[op].operand_count);
         for (uint32_t k = 0; code == ERROR_OK && k < p->ops[op].operand_count; k++)
-            code = use_value(r, ir_operand(p, op, k), &operands.at[k], e);
+            code = use_operand(r, op, k, &operands.at[k], e);
         if (code == ERROR_OK)
-            code = copy_op(r, op, operands.at, e);
+            code = copy_live_op(r, op, operands.at, e);
     }
     VEC_FREE(&operands);
     return code;

@@ -166,6 +166,8 @@ struct emit_layout emit_layout(const struct emit *e, uint32_t origin, const stru
     l.whole = emit_atom_axes(e, f, (uint8_t)(SPMD_WHOLE + dim));
     l.sharded |= l.whole.count != 0;
     l.local /= emit_shards(e, &l.whole);
+    if (ir_type_dims(e->program, ir_value_type(e->program, origin))[dim] == 0)
+        l.size = l.local = 0;   /* an empty dim has no atoms, as one of 1 */
     int64_t stride = 1;
     for (uint32_t i = l.count; i-- > 0; stride *= l.at[i].size)
         l.at[i].stride = stride;

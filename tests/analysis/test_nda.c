@@ -237,6 +237,32 @@ static void scans_tell_their_trips(void **state)
     unload(&l);
 }
 
+/* `i < 12 and r > limit`, as a solver stops: 12 at most, with a warning */
+static void early_ends_have_a_bound(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<8xf32>, %l: tensor<f32>) -> tensor<8xf32> {\n"
+        "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+        "  %0:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<8xf32>\n"
+        "  cond {\n    %n = stablehlo.constant dense<12> : tensor<i32>\n    %m = stablehlo.constant dense<40> : tensor<i32>\n"
+        "    %f = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "    %s = stablehlo.reduce(%c init: %f) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>\n"
+        "    %p = stablehlo.compare GT, %s, %l : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "    %q = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "    %r = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "    %a = stablehlo.and %p, %r : tensor<i1>\n    %b = stablehlo.and %a, %q : tensor<i1>\n    stablehlo.return %b : tensor<i1>\n"
+        "  } do {\n    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : tensor<i32>\n"
+        "    %d = stablehlo.tanh %c : tensor<8xf32>\n    stablehlo.return %j, %d : tensor<i32>, tensor<8xf32>\n  }\n"
+        "  return %0#1 : tensor<8xf32>\n}\n";
+    struct loaded l;
+    load_text(&l, text, sizeof text - 1);
+    for (uint32_t op = 0; op < l.program.op_count; op++)
+        if (l.program.ops[op].code == IR_WHILE)
+            assert_int_equal(l.nda->trip_count[op], 12);
+    assert_int_equal(l.nda->warning_count, 1);
+    unload(&l);
+}
+
 /* a transformer of 4, 18 and 28 layers has one set a layer, and the same classes, groups and decisions */
 static void depth_changes_no_decision(void **state)
 {
@@ -303,6 +329,7 @@ int main(void)
         cmocka_unit_test(roles_and_names_of_a_train_step),
         cmocka_unit_test(roles_of_a_decode_step),
         cmocka_unit_test(scans_tell_their_trips),
+        cmocka_unit_test(early_ends_have_a_bound),
         cmocka_unit_test(depth_changes_no_decision),
         cmocka_unit_test(edges_go_forward_and_join_equal_atoms),
     };

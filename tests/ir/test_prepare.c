@@ -116,6 +116,26 @@ static void broadcasts_and_constants_are_cloned(void **state)
                 "    \"func.return\"(%11) : (tensor<4xf32>) -> ()\n");
 }
 
+/* as associative_scan and its gradient write them: empty parts of joins, empty tensors padded, arithmetic on them */
+static void empty_tensors_go(void **state)
+{
+    expect_text("func.func @main(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %s: tensor<f32>) -> (tensor<4x8xf32>, tensor<4x16xf32>, "
+                "tensor<4x8xf32>, tensor<4x0xf32>) {\n"
+                "  %e = stablehlo.slice %a [0:4, 8:8] : (tensor<4x8xf32>) -> tensor<4x0xf32>\n"
+                "  %f = stablehlo.add %e, %e : tensor<4x0xf32>\n"
+                "  %0 = stablehlo.concatenate %a, %e, dim = 1 : (tensor<4x8xf32>, tensor<4x0xf32>) -> tensor<4x8xf32>\n"
+                "  %1 = stablehlo.concatenate %f, %0, %b, dim = 1 : (tensor<4x0xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>\n"
+                "  %2 = stablehlo.pad %f, %s, low = [0, 8], high = [0, 0], interior = [0, 1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4x8xf32>\n"
+                "  %3 = stablehlo.negate %2 : tensor<4x8xf32>\n"
+                "  return %0, %1, %3, %f : tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x8xf32>, tensor<4x0xf32>\n}\n",
+                "^bb0(%0: tensor<4x8xf32>, %1: tensor<4x8xf32>, %2: tensor<f32>):\n"
+                "    %3 = \"stablehlo.concatenate\"(%0, %1) {dimension = 1 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>\n"
+                "    %4 = \"stablehlo.broadcast_in_dim\"(%2) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<4x8xf32>\n"
+                "    %5 = \"stablehlo.negate\"(%4) : (tensor<4x8xf32>) -> tensor<4x8xf32>\n"
+                "    %6 = \"stablehlo.constant\"() {value = dense<0.000000e+00> : tensor<4x0xf32>} : () -> tensor<4x0xf32>\n"
+                "    \"func.return\"(%0, %3, %5, %6) : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x8xf32>, tensor<4x0xf32>) -> ()\n");
+}
+
 /* values of outside that a loop's body uses are cloned inside it; unused carried values stay */
 static void loops_keep_their_signature(void **state)
 {
@@ -212,7 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(op_counts_are_the_prototypes),        cmocka_unit_test(calls_are_inlined_and_dead_code_goes),
         cmocka_unit_test(broadcasts_and_constants_are_cloned), cmocka_unit_test(loops_keep_their_signature),
-        cmocka_unit_test(refusals_say_where),                  cmocka_unit_test(growth_is_bounded),
+        cmocka_unit_test(empty_tensors_go),                    cmocka_unit_test(refusals_say_where),                  cmocka_unit_test(growth_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -365,3 +365,17 @@ func.func public @main(%p: tensor<8x16x8xi1>, %i: tensor<8x16x8xi32>, %a: tensor
   %9 = stablehlo.add %8, %a : tensor<16x8xf32>
   return %2, %3, %6, %9 : tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xi32>, tensor<16x8xf32>
 }
+// -----
+// empty tensors: joined, padded, contracted, summed, passed in and out
+func.func public @main(%a: tensor<8x16xf32>, %e: tensor<8x0xf32>, %s: tensor<f32>, %w: tensor<0x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8xf32>, tensor<8x0xf32>, tensor<0x16xf32>) {
+  %c = stablehlo.constant dense<1.500000e+00> : tensor<f32>
+  %0 = stablehlo.slice %a [0:8, 16:16] : (tensor<8x16xf32>) -> tensor<8x0xf32>
+  %1 = stablehlo.add %0, %e : tensor<8x0xf32>
+  %2 = stablehlo.concatenate %1, %a, dim = 1 : (tensor<8x0xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  %3 = stablehlo.pad %1, %s, low = [0, 16], high = [0, 0], interior = [0, 1] : (tensor<8x0xf32>, tensor<f32>) -> tensor<8x16xf32>
+  %4 = stablehlo.dot_general %e, %w, contracting_dims = [1] x [0] : (tensor<8x0xf32>, tensor<0x16xf32>) -> tensor<8x16xf32>
+  %5 = stablehlo.add %4, %2 : tensor<8x16xf32>
+  %6 = stablehlo.reduce(%e init: %c) applies stablehlo.add across dimensions = [1] : (tensor<8x0xf32>, tensor<f32>) -> tensor<8xf32>
+  %7 = stablehlo.tanh %w : tensor<0x16xf32>
+  return %5, %3, %2, %6, %e, %7 : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8xf32>, tensor<8x0xf32>, tensor<0x16xf32>
+}
