@@ -40,3 +40,85 @@ enum error_code api_archive_parse(const char *json, size_t size, struct api_arch
     json_decref(root);
     return ERROR_OK;
 }
+
+/* ---- what happened to it ---- */
+
+char *api_history_json(const struct api_history *h)
+{
+    json_t *root = json_object(), *events = json_array(), *tasks = json_array();
+    for (size_t i = 0; i < h->event_count; i++) {
+        const struct api_history_event *v = &h->events[i];
+        json_array_append_new(events, json_pack("[s, s, I, o, o]", v->id, v->name, (json_int_t)v->version,
+                                                json_safe(v->data), json_safe(v->progress)));
+    }
+    for (size_t i = 0; i < h->task_count; i++) {
+        const struct api_history_task *d = &h->tasks[i];
+        json_array_append_new(tasks, json_pack("[s, I, I, o, i, I, I]", d->kind, (json_int_t)d->epoch,
+                                               (json_int_t)d->index, json_safe(d->worker), d->slot,
+                                               (json_int_t)d->from_ms, (json_int_t)d->until_ms));
+    }
+    json_object_set_new(root, "history", json_integer(FORMAT));
+    json_object_set_new(root, "events", events);
+    json_object_set_new(root, "tasks", tasks);
+    char *text = json_compact(root);
+    json_decref(root);
+    return text;
+}
+
+static void parse_events(json_t *list, struct api_history *out)
+{
+    out->events = mem_zalloc(json_array_size(list) + 1, sizeof *out->events);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *id, *name, *data, *progress;
+        json_int_t version;
+        if (json_unpack(json_array_get(list, i), "[s, s, I, s, s!]", &id, &name, &version, &data, &progress) == 0)
+            out->events[out->event_count++] = (struct api_history_event){
+                mem_strdup(id), mem_strdup(name), mem_strdup(data), mem_strdup(progress), version};
+    }
+}
+
+static void parse_tasks(json_t *list, struct api_history *out)
+{
+    out->tasks = mem_zalloc(json_array_size(list) + 1, sizeof *out->tasks);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *kind, *worker;
+        json_int_t epoch, index, from, until;
+        int slot;
+        if (json_unpack(json_array_get(list, i), "[s, I, I, s, i, I, I!]", &kind, &epoch, &index, &worker, &slot,
+                        &from, &until) == 0)
+            out->tasks[out->task_count++] =
+                (struct api_history_task){mem_strdup(kind), mem_strdup(worker), slot,
+                                          (uint32_t)epoch,  (uint32_t)index,    from, until};
+    }
+}
+
+enum error_code api_history_parse(const char *json, size_t size, struct api_history *out, struct error *e)
+{
+    json_t *root = json_loadb(json, size, JSON_REJECT_DUPLICATES, NULL);
+    *out = (struct api_history){0};
+    if (json_integer_value(json_object_get(root, "history")) != FORMAT) {
+        json_decref(root);
+        return error_set(e, ERROR_INTERNAL, "the history of a job is not what this build writes");
+    }
+    parse_events(json_object_get(root, "events"), out);
+    parse_tasks(json_object_get(root, "tasks"), out);
+    json_decref(root);
+    return ERROR_OK;
+}
+
+void api_history_release(struct api_history *h)
+{
+    for (size_t i = 0; i < h->event_count; i++) {
+        free(h->events[i].id);
+        free(h->events[i].name);
+        free(h->events[i].data);
+        free(h->events[i].progress);
+    }
+    for (size_t i = 0; i < h->task_count; i++) {
+        free(h->tasks[i].kind);
+        free(h->tasks[i].worker);
+    }
+    free(h->events);
+    free(h->tasks);
+    *h = (struct api_history){0};
+}

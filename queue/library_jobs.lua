@@ -38,7 +38,7 @@ end
 local function moved(job)
     if call('EXISTS', P .. 'collector') == 0 then return end
     for field, value in pairs(job) do
-        if string.sub(field, 1, 2) == 'a:' or field == 'module' or field == 'request' then
+        if string.sub(field, 1, 2) == 'a:' or field == 'module' or field == 'request' or field == 'history' then
             call('SADD', P .. 'moved', string.sub(value, 1, 64))
         end
     end
@@ -164,7 +164,7 @@ end
 local function restore(id, args, first)
     call('DEL', P .. 'o:' .. id)
     for i = first, #args, 2 do call('HSET', P .. 'j:' .. id, args[i], args[i + 1]) end
-    call('HSET', P .. 'j:' .. id, 'silent', call('HGET', P .. 'j:' .. id, 'ver'))   -- its events are gone
+    call('HSET', P .. 'j:' .. id, 'silent', call('HGET', P .. 'j:' .. id, 'ver'))   -- its events are in the store (field `history`)
     local job = load(id)
     moved(job)
     return job

@@ -2,6 +2,7 @@
 #include "server/internal.h"
 
 #include "api/archive.h"
+#include "server/history.h"
 
 /* ---- blob -> fields ---- */
 
@@ -46,16 +47,36 @@ enum error_code archive_expand(struct store *store, struct queue_fields *job, st
 /* ---- fields -> blob ---- */
 
 /* b:<name> are the search's own blobs: a job that starts again makes new ones */
-static char *archive_text(const struct queue_fields *job)
+static char *archive_text(const struct queue_fields *job, char *history)
 {
-    struct api_archive_field *fields = mem_zalloc(job->count + 1, sizeof *fields);
+    struct api_archive_field *fields = mem_zalloc(job->count + 2, sizeof *fields);
     size_t count = 0;
     for (size_t i = 0; i < job->count; i++)
-        if (strncmp(job->at[i].name, "b:", 2) != 0)
+        if (strncmp(job->at[i].name, "b:", 2) != 0 && strcmp(job->at[i].name, "history") != 0)
             fields[count++] = (struct api_archive_field){job->at[i].name, job->at[i].value};
+    fields[count++] = (struct api_archive_field){(char[]){"history"}, history};
     char *text = api_archive_json(fields, count);
     free(fields);
     return text;
+}
+
+/* two blobs: lists and pages of jobs need the fields alone */
+static enum error_code archive_put(struct store *store, struct queue *q, const char *id, const struct queue_fields *job,
+                                   char digest[STORE_DIGEST_SIZE], struct error *e)
+{
+    struct history h;
+    char history[STORE_DIGEST_SIZE];
+    enum error_code code = history_read(store, q, id, job, &h, e);
+    if (code != ERROR_OK)
+        return code;
+    code = history_write(store, &h, history, e);
+    history_release(&h);
+    if (code != ERROR_OK)
+        return code;
+    char *text = archive_text(job, history);
+    code = store_put(store, text, strlen(text), digest, e);
+    free(text);
+    return code;
 }
 
 static enum error_code archive_one(struct store *store, struct queue *q, const char *id, struct error *e)
@@ -67,11 +88,8 @@ static enum error_code archive_one(struct store *store, struct queue *q, const c
         return queue_archive(q, id, "", "", e); /* takes it off the list */
     if (code != ERROR_OK)
         return code;
-    if (!queue_field(&job, "blob")[0]) {
-        char *text = archive_text(&job);
-        code = store_put(store, text, strlen(text), digest, e);
-        free(text);
-    }
+    if (!queue_field(&job, "blob")[0])
+        code = archive_put(store, q, id, &job, digest, e);
     if (code == ERROR_OK)
         code = queue_archive(q, id, queue_field(&job, "ver"), digest, e);
     queue_fields_release(&job);

@@ -2,6 +2,7 @@
  * JSON. And waiting for its end inside a request (RFC 7240, Prefer: wait). */
 #include "server/follow.h"
 #include "server/headers.h"
+#include "server/history.h"
 
 #include "base/log.h"
 #include "server/job_body.h"
@@ -52,8 +53,9 @@ static void add_sse(const struct queue_event *v, struct text *out)
     text_add(out, "\n\n");
 }
 
-/* where the client was: Last-Event-ID of a reconnecting EventSource, or ?after= */
-static enum error_code read_position(struct exchange *x, struct queue *q, const char *job, bool ended,
+/* where the client was: Last-Event-ID of a reconnecting EventSource, or ?after=. all: the job's events, or NULL: they
+ * are in Redis. */
+static enum error_code read_position(struct exchange *x, struct queue *q, const char *job, const struct history *all,
                                      struct queue_event_id *out, bool *given, struct error *e)
 {
     char query[64];
@@ -66,13 +68,11 @@ static enum error_code read_position(struct exchange *x, struct queue *q, const 
     if (!*given)
         return ERROR_OK;
     if (queue_event_id_parse(text, out)) {
-        enum error_code code = queue_event_known(q, job, *out, &known, e);
-        if (code == ERROR_OK && !known &&
-            ended) { /* archived: the events are gone, every position is the last */
-            struct queue_event_id last;
-            code = queue_event_last(q, job, &last, &ended, e);
-            known = last.ms == 0;
-        }
+        enum error_code code = ERROR_OK;
+        if (all) /* none are left of a job whose history was lost: then every position is the last */
+            known = all->events.count == 0 || history_knows(all, *out);
+        else
+            code = queue_event_known(q, job, *out, &known, e);
         if (code != ERROR_OK || known)
             return code;
     }
@@ -130,7 +130,7 @@ static void reply_stream(struct exchange *x, const struct queue_events *l, const
     reply_response(x, 200, r, "text/event-stream", extra, 1);
 }
 
-/* all that is left to say of an archived job */
+/* all that is left to say of an archived job whose history was lost */
 static void add_end(const char *id, const struct queue_fields *job, struct queue_events *l)
 {
     struct queue_event v = {.id = {(uint64_t)queue_number(job, "finished"), 0},
@@ -145,6 +145,28 @@ static void add_end(const char *id, const struct queue_fields *job, struct queue
     l->at[l->count++] = v;
 }
 
+/* the events after the client's position; while a job runs only those are looked at */
+static enum error_code read_events(struct exchange *x, const struct queue_fields *job, struct queue_place *place,
+                                   struct queue_events *out, bool *given, struct error *e)
+{
+    struct history all = {0};
+    struct queue *q = pool_take(x->server);
+    bool stored = job_ended(job) || queue_field(job, "history")[0];
+    enum error_code code = stored ? history_read(x->server->store, q, place->job, job, &all, e) : ERROR_OK;
+    if (code == ERROR_OK)
+        code = read_position(x, q, place->job, stored ? &all : NULL, &place->after, given, e);
+    if (code == ERROR_OK && stored) {
+        history_after(&all, place->after);
+        *out = all.events;
+        all.events = (struct queue_events){0};
+    } else if (code == ERROR_OK) {
+        code = queue_events_since(q, place->job, place->after, out, e);
+    }
+    pool_give(x->server, q);
+    history_release(&all);
+    return code;
+}
+
 void handle_job_events(struct exchange *x)
 {
     struct queue_fields job = {0};
@@ -155,13 +177,8 @@ void handle_job_events(struct exchange *x)
     enum error_code code = read_format(x, &json, &e);
     if (code == ERROR_OK)
         code = job_load(x, x->params[0], place.job, &job, &e);
-    if (code == ERROR_OK) {
-        struct queue *q = pool_take(x->server);
-        code = read_position(x, q, place.job, job_ended(&job), &place.after, &given, &e);
-        if (code == ERROR_OK)
-            code = queue_events_since(q, place.job, place.after, &l, &e);
-        pool_give(x->server, q);
-    }
+    if (code == ERROR_OK)
+        code = read_events(x, &job, &place, &l, &given, &e);
     if (code == ERROR_OK && job_ended(&job) && !l.count && !given)
         add_end(place.job, &job, &l);
     /* the job was loaded before its events: when it had ended then, the last event says so */

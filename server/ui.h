@@ -8,9 +8,8 @@
 #define TOAST_SERVER_UI_H
 
 #include "api/look.h"
-#include "queue/events.h"
-#include "queue/observe.h"
 #include "report/html.h"
+#include "server/history.h"
 #include "server/internal.h"
 #include "server/job_body.h"
 
@@ -66,9 +65,8 @@ struct look *ui_field_look(const struct queue_fields *job, const char *name);
 struct ui_job {
     const char *id;
     struct queue_fields fields;
-    struct queue_events events;
+    struct history history;
     struct queue_held_list held;
-    struct queue_done_list done;
     struct look *progress, *report; /* report: NULL until the end */
     long long now_ms;
 };

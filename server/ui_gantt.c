@@ -47,8 +47,8 @@ static size_t lane_of(struct gantt *g, const char *worker, int slot)
 
 static void measure(struct gantt *g, const struct ui_job *j)
 {
-    for (size_t i = 0; i < j->done.count; i++) {
-        const struct queue_done *d = &j->done.at[i];
+    for (size_t i = 0; i < j->history.done.count; i++) {
+        const struct queue_done *d = &j->history.done.at[i];
         long long from = d->from_ms ? d->from_ms : d->until_ms;
         if (i == 0 || from < g->from_ms)
             g->from_ms = from;
@@ -141,11 +141,11 @@ void ui_job_gantt(struct ui_page *p, const struct ui_job *j)
     struct gantt g = {0};
     struct text svg = {0}, bars = {0};
     char note[160];
-    if (j->done.count == 0)
+    if (j->history.done.count == 0)
         return;
     measure(&g, j);
-    for (size_t i = 0; i < j->done.count; i++) {
-        const struct queue_done *d = &j->done.at[i];
+    for (size_t i = 0; i < j->history.done.count; i++) {
+        const struct queue_done *d = &j->history.done.at[i];
         size_t lane = lane_of(&g, d->worker, d->slot);
         if (lane == LANES)
             continue;
@@ -166,7 +166,7 @@ void ui_job_gantt(struct ui_page *p, const struct ui_job *j)
     text_add_n(&svg, bars.at, bars.size);
     text_add(&svg, "</svg>");
     snprintf(note, sizeof note, "The last %zu finished tasks, a row for every worker's child%s.",
-             j->done.count, g.dropped ? "; more workers than rows" : "");
+             j->history.done.count, g.dropped ? "; more workers than rows" : "");
     text_add(&p->t, "<div class=\"wide\">");
     html_figure(&p->t, "gantt", "Tasks by worker", note, &svg);
     write_table(&p->t, &g);

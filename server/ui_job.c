@@ -5,9 +5,8 @@
 static void release(struct ui_job *j)
 {
     queue_fields_release(&j->fields);
-    queue_events_release(&j->events);
+    history_release(&j->history);
     queue_held_release(&j->held);
-    queue_done_release(&j->done);
     look_release(j->progress);
     look_release(j->report);
 }
@@ -22,9 +21,7 @@ static enum error_code load(struct exchange *x, struct ui_job *j, char id[QUEUE_
     j->progress = ui_field_look(&j->fields, "progress");
     j->report = ui_artifact(x, &j->fields, "report.json");
     struct queue *q = pool_take(x->server);
-    code = queue_events_since(q, id, (struct queue_event_id){0, 0}, &j->events, e);
-    if (code == ERROR_OK)
-        code = queue_done_tasks(q, id, &j->done, e);
+    code = history_read(x->server->store, q, id, &j->fields, &j->history, e);
     if (code == ERROR_OK && !job_ended(&j->fields))
         code = queue_held_tasks(q, id, &j->held, e);
     pool_give(x->server, q);

@@ -123,8 +123,8 @@ static void collect_curve(const struct ui_job *j, struct curve *c)
                   look_number(look_get(j->report, "summary.step_ps")));
         return;
     }
-    for (size_t i = 0; i < j->events.count; i++) {
-        struct look *p = look_parse(j->events.at[i].progress, strlen(j->events.at[i].progress));
+    for (size_t i = 0; i < j->history.events.count; i++) {
+        struct look *p = look_parse(j->history.events.at[i].progress, strlen(j->history.events.at[i].progress));
         double step = look_number(look_get(p, "best.step_ps")),
                speedup = look_number(look_get(p, "speedup_vs_best_baseline"));
         add_point(c, look_number(look_get(p, "rollouts")), step);
@@ -253,11 +253,11 @@ static void write_event(struct text *t, const struct queue_event *v, long long c
 void ui_job_events(struct ui_page *p, const struct ui_job *j)
 {
     struct text *t = &p->t;
-    size_t n = j->events.count;
+    size_t n = j->history.events.count;
     long long created = queue_number(&j->fields, "created");
     ui_card(t, "events", "Events", false);
     if (n == 0)
-        text_add(t, "<p class=\"empty\">They are kept for as long as the job is in Redis.</p>");
+        text_add(t, "<p class=\"empty\">None are left.</p>");
     static const char head[] = "<table><thead><tr><th class=\"num\">After</th><th>Event</th><th>What</th><th "
                                "class=\"num\">Version</th></tr>"
                                "</thead><tbody>";
@@ -267,7 +267,7 @@ void ui_job_events(struct ui_page *p, const struct ui_job *j)
             "<div class=\"scroll tall\" tabindex=\"0\" role=\"group\" aria-label=\"Events, newest first\">");
         text_add(t, head);
         for (size_t i = 0; i < n && i < SHOWN_EVENTS; i++)
-            write_event(t, &j->events.at[n - 1 - i], created);
+            write_event(t, &j->history.events.at[n - 1 - i], created);
         text_add(t, "</tbody></table></div>");
     }
     if (n > SHOWN_EVENTS)

@@ -7,6 +7,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -56,6 +57,14 @@ def states(service):
     for state, count in counts.items():   # counters equal set sizes
         assert count == int(service.redis_cli("ZCARD", "{t}:st:default:" + state)), (state, counts)
     return {state: count for state, count in counts.items() if count}
+
+
+def history(service, job):
+    """-> events, what a page shows of the job but for how long ago that was"""
+    status, page, = service.request("GET", f"/ui/jobs/{job}")[::2]
+    assert status == 200
+    return (service.json("GET", f"/v1/jobs/{job}/events?format=json")[1]["events"],
+            re.sub(r"<time[^>]*>[^<]*</time>", "", page.decode()))
 
 
 def make_due(service, key):
@@ -246,11 +255,19 @@ def test_end():
         assert service.redis_cli("ZCARD", "{t}:lease") == "0"
         # archived: shown as before
         before = {job: service.request("GET", f"/v1/jobs/{job}") for job in (first, cached["id"], failed)}
+        told = {job: history(service, job) for job in before}
+        assert 'id="gantt"' in told[first][1] and len(told[first][0]) > 5 and len(told[failed][0]) == 6, told
         make_due(service, "{t}:arch")
         assert service.redis_cli("--scan", "--pattern", "{t}:j:*") == ""
         for job, (status, headers, data) in before.items():
             now = service.request("GET", f"/v1/jobs/{job}")
             assert (now[0], now[1]["etag"], now[2]) == (status, headers["etag"], data), (now, data)
+            assert history(service, job) == told[job]   # its events, and the page: who did what when
+            at = f"/v1/jobs/{job}/events?format=json&after="
+            ids = [event["id"] for event in told[job][0]]
+            for i, event in enumerate(ids):
+                assert [e["id"] for e in service.json("GET", at + event)[1]["events"]] == ids[i + 1:]
+            assert service.json("GET", at + "1-1")[0] == 400
         assert artifacts(first) == kept
         entry = int(service.redis_cli("MEMORY", "USAGE", "{t}:o:" + first))
         assert entry < 500, entry
@@ -261,6 +278,10 @@ def test_end():
         assert status == 202, data
         body = service.wait(failed)
         assert body["state"] == "failed" and body["module"] == json.loads(before[failed][2])["module"]
+        for _ in range(2):   # what it went through before is still told, also once it is archived again
+            events = history(service, failed)[0]
+            assert events[:6] == told[failed][0] and len(events) == 9 and events[-1]["state"] == "failed", events
+            make_due(service, "{t}:arch")
         fsck = subprocess.run([harness.BIN / "toast", "fsck", "--redis", service.redis_address, "--store", service.store],
                               capture_output=True, text=True)
         assert fsck.returncode == 0, (fsck.stdout, fsck.stderr)
