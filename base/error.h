@@ -36,6 +36,7 @@
     X(UNAVAILABLE, "unavailable", 503, 5)                                                                     \
     X(MALFORMED, "malformed_request", 400, 2)                                                                 \
     X(UNKNOWN_PARAMETER, "unknown_parameter", 400, 2)                                                         \
+    X(MISDIRECTED, "misdirected_request", 421, 2)                                                             \
     X(NO_PLAN_YET, "no_plan_yet", 404, 5)                                                                     \
     X(METHOD, "method_not_allowed", 405, 2)                                                                   \
     X(TIMEOUT, "request_timeout", 408, 5)                                                                     \

@@ -31,7 +31,7 @@ def watch(port, jobs, streams):
     out = []
     for i in range(streams):
         s = socket.create_connection(("127.0.0.1", port))
-        s.sendall(f"GET /v1/jobs/{jobs[i % len(jobs)]}/events HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        s.sendall(f"GET /v1/jobs/{jobs[i % len(jobs)]}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         out.append(s)
     return out
 

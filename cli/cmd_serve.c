@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-enum { PROCESSES_MAX = 66, ARGUMENTS_MAX = 24, STOP_S = 8, REDIS_READY_S = 30 };
+enum { PROCESSES_MAX = 66, ARGUMENTS_MAX = 80, NAMES_MAX = 64, STOP_S = 8, REDIS_READY_S = 30 };
 
 struct process {
     const char *name;
@@ -33,6 +33,8 @@ struct process {
 struct serve {
     long workers, threads;
     const char *listen;
+    const char *names[NAMES_MAX]; /* --host-name and --cors-origin with their values, for the server */
+    int name_count;
     char *data, *programs, *socket;
     bool insecure, require_keys, stopping;
     struct process processes[PROCESSES_MAX]; /* [0] redis, [1] server, then workers */
@@ -41,14 +43,16 @@ struct serve {
 
 static const char usage[] =
     "usage: toast serve [--workers N] [--threads N] [--data DIR] [--listen ADDRESS:PORT] "
-    "[--require-keys]\n                   [--insecure-listen]\n\n"
+    "[--require-keys]\n                   [--insecure-listen] [--host-name NAME].. [--cors-origin ORIGIN]..\n\n"
     "Runs the whole service on this machine: a private Redis on a unix socket, the server and workers.\n\n"
     "  --workers          N             worker processes (1)\n"
     "  --threads          N             tasks at a time in each (number of processors / workers)\n"
     "  --data             DIR           everything that must survive a restart (toast-data)\n"
     "  --listen           ADDRESS:PORT  (127.0.0.1:8080); TOAST_LISTEN\n"
     "  --require-keys                   let nobody in without a key, even while there is none\n"
-    "  --insecure-listen                allow an address other than loopback although there are no keys\n\n"
+    "  --insecure-listen                allow an address other than loopback although there are no keys\n"
+    "  --host-name        NAME          another name of this machine: without keys only localhost is answered\n"
+    "  --cors-origin      ORIGIN        https://HOST[:PORT] whose pages may use the API; none without this\n\n"
     "Keys: toast keys add --data DIR. While there are none, a loopback address is open.\n"
     "Limits of a tenant, as for toast-server: TOAST_OPEN_JOBS, TOAST_SUBMITS_PER_S, TOAST_TENANT_BYTES.\n"
     "Logs: one line of JSON per event on stderr; Redis' own in DIR/redis.log. Stop with ^C or SIGTERM.\n\n"
@@ -176,15 +180,15 @@ static void add_ours(struct serve *s)
          *worker = mem_printf("%s/toast-worker", s->programs);
     char *ready = mem_printf("%s/port", s->data), threads[16];
     snprintf(threads, sizeof threads, "%ld", s->threads);
-    const char *server_arguments[] = {
-        server,     "--redis", redis,          "--store", store,
-        "--listen", s->listen, "--ready-file", ready,     NULL,
-        NULL,       NULL};
+    const char *server_arguments[12 + NAMES_MAX] = {server,     "--redis", redis,          "--store", store,
+                                                    "--listen", s->listen, "--ready-file", ready};
     const char **more = server_arguments + 9;
     if (s->require_keys)
         *more++ = "--require-keys";
     if (s->insecure)
         *more++ = "--insecure-listen";
+    for (int i = 0; i < s->name_count; i++)
+        *more++ = s->names[i];
     const char *const worker_arguments[] = {worker, "--redis",   redis,   "--store",
                                             store,  "--threads", threads, NULL};
     add_process(s, "server", server_arguments);
@@ -229,7 +233,11 @@ static int take_options(struct serve *s, int argc, char **argv)
             s->insecure = true;
         else if (strcmp(argv[i], "--require-keys") == 0)
             s->require_keys = true;
-        else if (strcmp(argv[i], "--workers") == 0 && more)
+        else if ((strcmp(argv[i], "--host-name") == 0 || strcmp(argv[i], "--cors-origin") == 0) && more &&
+                 s->name_count < NAMES_MAX) {
+            s->names[s->name_count++] = argv[i];
+            s->names[s->name_count++] = argv[++i];
+        } else if (strcmp(argv[i], "--workers") == 0 && more)
             s->workers = strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--threads") == 0 && more)
             s->threads = strtol(argv[++i], NULL, 10);

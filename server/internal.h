@@ -118,6 +118,7 @@ struct exchange {
 struct server {
     const struct server_options *options;
     struct store *store;
+    bool loopback; /* it listens where only this machine reaches it */
     char *spool; /* folder of unlinked files */
     struct MHD_Daemon *daemon;
     pthread_mutex_t pool_lock;
@@ -173,6 +174,17 @@ enum error_code auth_check(struct exchange *x, struct error *e) BASE_CHECKED;
 /* the valid key with this text (or with this id and digest); false: none */
 bool auth_find(struct auth *a, const char *text, struct queue_key *out);
 bool auth_find_digest(struct auth *a, const char *id, const unsigned char digest[32], struct queue_key *out);
+
+/* ---- origin.c: browsers' pages ---- */
+/* While nobody needs a key: Host must be a name of this server's own. ERROR_MISDIRECTED */
+enum error_code origin_check_host(const struct exchange *x, struct error *e) BASE_CHECKED;
+/* "https://host[:port]" in lower case, nothing behind it */
+bool origin_valid(const char *text);
+/* the request comes from a page of an origin that the operator named, to a path that it may use */
+bool origin_allowed(const struct exchange *x);
+void origin_add_headers(const struct exchange *x, struct MHD_Response *r);
+/* answers a CORS preflight; false: it is none, or one of an origin that is not named */
+bool origin_preflight(struct exchange *x);
 
 /* ---- modules.c ---- */
 /* before a module's body: a tenant that has it, or has room. ERROR_QUOTA */

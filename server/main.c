@@ -1,11 +1,8 @@
 /* Options of toast-server. */
-#include "server/server.h"
+#include "server/internal.h"
 #include "server/what_if.h"
 
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void help(FILE *out)
 {
@@ -13,14 +10,18 @@ static void help(FILE *out)
         out,
         "usage: toast-server [--redis ADDRESS] [--store dir:PATH] [--listen ADDRESS:PORT] "
         "[--require-keys]\n"
-        "                    [--insecure-listen] [--ready-file FILE] [--archive-after S] [--keep S]\n"
-        "                    [--keep-dead S] [--keep-gone S] [--blob-grace S] [--collect-every S]\n\n"
+        "                    [--insecure-listen] [--host-name NAME].. [--cors-origin ORIGIN]..\n"
+        "                    [--ready-file FILE] [--archive-after S] [--keep S] [--keep-dead S]\n"
+        "                    [--keep-gone S] [--blob-grace S] [--collect-every S] [--open-jobs N]\n"
+        "                    [--submits-per-s N] [--tenant-bytes N] [--quiet]\n\n"
         "  --redis            unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "  --store            dir:PATH                                     (TOAST_STORE, dir:toast-data)\n"
         "  --listen           a numeric address and a port; 0: any port    (TOAST_LISTEN, 127.0.0.1:8080)\n"
         "  --require-keys     let nobody in without a key, even while there is none (TOAST_REQUIRE_KEYS=1)\n"
         "  --insecure-listen  allow an address that other hosts reach although there are no keys\n"
+        "  --host-name        another name of this server: without keys it answers to localhost only\n"
+        "  --cors-origin      https://HOST[:PORT] whose pages may use the API; none without this\n"
         "  --ready-file       a file that gets the port's number once the server listens\n"
         "  --archive-after    seconds after a job's end until it leaves Redis for the store (3600)\n"
         "  --keep             seconds after its end that a job is kept (604800)\n"
@@ -77,6 +78,14 @@ static bool take_limit(struct server_limits *l, int option, const char *text)
     return true;
 }
 
+static bool take_name(struct server_names *names, const char *text)
+{
+    if (!text[0] || names->count == sizeof names->at / sizeof *names->at)
+        return false;
+    names->at[names->count++] = text;
+    return true;
+}
+
 /* limits of the environment; false: one is not a number */
 static bool take_limits(struct server_limits *l)
 {
@@ -110,7 +119,8 @@ int server_main(int argc, char **argv)
                                .require_keys = required && strcmp(required, "1") == 0};
     static const struct option options[] = {
         {"redis", 1, NULL, 'r'},           {"store", 1, NULL, 's'},         {"listen", 1, NULL, 'l'},
-        {"insecure-listen", 0, NULL, 'i'}, {"require-keys", 0, NULL, 'k'},  {"ready-file", 1, NULL, 'f'},
+        {"insecure-listen", 0, NULL, 'i'}, {"require-keys", 0, NULL, 'k'},  {"host-name", 1, NULL, 'n'},
+        {"cors-origin", 1, NULL, 'c'},  {"ready-file", 1, NULL, 'f'},
         {"archive-after", 1, NULL, 'A'},   {"keep", 1, NULL, 'K'},          {"keep-dead", 1, NULL, 'D'},
         {"keep-gone", 1, NULL, 'G'},       {"blob-grace", 1, NULL, 'B'},    {"collect-every", 1, NULL, 'C'},
         {"open-jobs", 1, NULL, 'o'},       {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},
@@ -135,6 +145,12 @@ int server_main(int argc, char **argv)
             break;
         case 'k':
             o.require_keys = true;
+            break;
+        case 'n':
+            bad |= !take_name(&o.host_names, optarg);
+            break;
+        case 'c':
+            bad |= !origin_valid(optarg) || !take_name(&o.cors_origins, optarg);
             break;
         case 'f':
             o.ready_file = optarg;

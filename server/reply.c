@@ -35,6 +35,7 @@ void reply_response(struct exchange *x, int status, struct MHD_Response *r, cons
         retry |= strcmp(extra[i].name, "Retry-After") == 0;
     }
     add_remedy(x, status, retry, r);
+    origin_add_headers(x, r);
     if (!caching)
         MHD_add_response_header(r, "Cache-Control", "no-store");
     if (x->close || atomic_load(&x->server->draining))

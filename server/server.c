@@ -117,6 +117,10 @@ static enum MHD_Result begin(struct exchange *x, const char *method, const char 
     count_begun(x);
     trace_begin(x);
     enum error_code code = request_check(x, method, version, &e);
+    if (code == ERROR_METHOD && origin_preflight(x))
+        return MHD_YES;
+    if (code == ERROR_OK)
+        code = origin_check_host(x, &e);
     if (code == ERROR_OK)
         code = auth_check(x, &e);
     if (code == ERROR_OK)
@@ -291,6 +295,7 @@ static enum error_code start_auth(struct server *s, bool loopback, struct error 
 static enum error_code prepare(struct server *s, bool loopback, struct error *e)
 {
     struct queue *q;
+    s->loopback = loopback;
     if (strncmp(s->options->store, "dir:", 4) != 0)
         return error_set(e, ERROR_USAGE, "the server's store must be dir:PATH");
     enum error_code code = store_create(s->options->store, NULL, &s->store, e);

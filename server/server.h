@@ -12,6 +12,12 @@ struct server_limits {
     long long tenant_bytes;       /* of the modules it has; what is under way may exceed it */
 };
 
+/* texts of the command line, borrowed */
+struct server_names {
+    const char *at[32];
+    size_t count;
+};
+
 struct server_options {
     struct server_limits limits;
     const char *redis, *store; /* addresses; the store must be a directory */
@@ -22,6 +28,8 @@ struct server_options {
     long long grace_ms, collect_ms; /* blobs: how long nobody needs to refer to one; how often is looked */
     bool insecure_listen;      /* allow an address other than loopback although there are no keys */
     bool require_keys;         /* nobody is let in without a key, even while there is none */
+    struct server_names host_names;   /* of this server beside localhost, for Host while there are no keys */
+    struct server_names cors_origins; /* whose pages may use the API, "https://host[:port]" */
     struct queue_times times;  /* how long ended jobs are kept; zeroed: the defaults */
 };
 

@@ -12,7 +12,7 @@ import zlib
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 
-H = b"Host: x\r\n"
+H = b"Host: localhost\r\n"
 MODULE = b"module @m { func.func public @main() { return } }\n"
 DIGEST = hashlib.sha256(MODULE).hexdigest()
 

@@ -19,13 +19,13 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness
 
-H = b"Host: x\r\n"
+H = b"Host: localhost\r\n"
 CLOSE = b"Connection: close\r\n"
 JSON = b"Content-Type: application/json\r\n"
 FORM = b"Content-Type: multipart/form-data; boundary=b\r\n"
 MODULE = b"module @m { func.func public @main() { return } }\n"
 DIGEST = hashlib.sha256(MODULE).hexdigest()
-SMUGGLED = b"0\r\n\r\nGET /v1/limits HTTP/1.1\r\nHost: x\r\n\r\n"
+SMUGGLED = b"0\r\n\r\nGET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n"
 TWICE = b"--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{}\r\n"
 REQUEST = b'{"mesh":{"axes":[{"name":"d","size":8}]},"device":"a100-40","module":{"inline":"m"}'
 TABLE = b'{"collectives":[{"kind":"all_reduce","devices":8,"between_hosts":false,"points":[[1,2],[3,4]]}]}'
@@ -75,62 +75,62 @@ def nested(depth):
 # (group: the line of the design's table; name; bytes; status; problem code or PAGE; what else must hold)
 # what else: "/pointer" = errors[0].pointer; (line, column); None
 ROWS = [
-    ("length and coding", "both", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 4", b"Transfer-Encoding: chunked")
+    ("length and coding", "both", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4", b"Transfer-Encoding: chunked")
      + SMUGGLED, 400, "malformed_request", None),
-    ("length and coding", "coding first", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: chunked", b"Content-Length: 4")
+    ("length and coding", "coding first", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked", b"Content-Length: 4")
      + SMUGGLED, 400, "malformed_request", None),
-    ("two lengths", "different", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 4", b"Content-Length: 5") + b"abcde",
+    ("two lengths", "different", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4", b"Content-Length: 5") + b"abcde",
      400, "malformed_request", None),
-    ("two lengths", "equal", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 4", b"Content-Length: 4") + b"abcd",
+    ("two lengths", "equal", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4", b"Content-Length: 4") + b"abcd",
      400, "malformed_request", None),
-    ("coding", "gzip, chunked", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: gzip, chunked") + b"0\r\n\r\n",
+    ("coding", "gzip, chunked", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: gzip, chunked") + b"0\r\n\r\n",
      501, "not_implemented", None),
-    ("coding", "twice", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: gzip", b"Transfer-Encoding: chunked")
+    ("coding", "twice", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: gzip", b"Transfer-Encoding: chunked")
      + b"0\r\n\r\n", 501, "not_implemented", None),
-    ("coding", "xchunked", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: xchunked") + SMUGGLED, 501, "not_implemented",
+    ("coding", "xchunked", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: xchunked") + SMUGGLED, 501, "not_implemented",
      None),
     ("coding", "in HTTP/1.0", b"POST /v1/modules HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n" + SMUGGLED, 400,
      "malformed_request", None),
-    ("header", "space before the colon of the length", head(b"POST /v1/modules", b"Host: x", b"Content-Length : 4") + SMUGGLED,
+    ("header", "space before the colon of the length", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length : 4") + SMUGGLED,
      400, "malformed_request", None),
-    ("header", "space before the colon of the coding", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 4",
+    ("header", "space before the colon of the coding", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4",
                                                              b"Transfer-Encoding : chunked") + SMUGGLED, 400, "malformed_request", None),
-    ("header", "tab before the coding", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 4", b"Transfer-Encoding:\tchunked")
+    ("header", "tab before the coding", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4", b"Transfer-Encoding:\tchunked")
      + SMUGGLED, 400, "malformed_request", None),
-    ("header", "folded coding", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding:\r\n chunked", b"Content-Length: 4")
+    ("header", "folded coding", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding:\r\n chunked", b"Content-Length: 4")
      + SMUGGLED, 400, "malformed_request", None),
-    ("header", "folded length", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 4\r\n 5") + b"abcde", 400,
+    ("header", "folded length", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4\r\n 5") + b"abcde", 400,
      "malformed_request", None),
-    ("header", "a coding in a folded line", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 4",
+    ("header", "a coding in a folded line", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4",
                                                   b"X: y\r\n Transfer-Encoding: chunked") + SMUGGLED, 400, "malformed_request", None),
-    ("header", "folded first", head(b"POST /v1/modules", b" Content-Length: 4", b"Host: x") + b"abcd", 400, "malformed_request", None),
-    ("header", "name of two words", head(b"GET /livez", b"Host: x", b"X Y: z", b"Connection: close"), 400, "malformed_request", None),
-    ("header", "bare carriage return", head(b"GET /livez", b"Host: x", b"X: y\rZ: z", b"Connection: close"), 400,
+    ("header", "folded first", head(b"POST /v1/modules", b" Content-Length: 4", b"Host: localhost") + b"abcd", 400, "malformed_request", None),
+    ("header", "name of two words", head(b"GET /livez", b"Host: localhost", b"X Y: z", b"Connection: close"), 400, "malformed_request", None),
+    ("header", "bare carriage return", head(b"GET /livez", b"Host: localhost", b"X: y\rZ: z", b"Connection: close"), 400,
      "malformed_request", None),
-    ("header", "control character", head(b"GET /livez", b"Host: x", b"X: \x01", b"Connection: close"), 400, "malformed_request", None),
-    ("header", "no colon", head(b"GET /livez", b"Host: x", b"nonsense", b"Connection: close"), 400, "malformed_request", None),
-    ("header", "NUL in a name", head(b"GET /livez", b"Host: x", b"a\0b: c", b"Connection: close"), 400, "malformed_request", None),
-    ("header", "two credentials", head(b"GET /v1/jobs", b"Host: x", b"Authorization: Bearer a", b"Authorization: Bearer b",
+    ("header", "control character", head(b"GET /livez", b"Host: localhost", b"X: \x01", b"Connection: close"), 400, "malformed_request", None),
+    ("header", "no colon", head(b"GET /livez", b"Host: localhost", b"nonsense", b"Connection: close"), 400, "malformed_request", None),
+    ("header", "NUL in a name", head(b"GET /livez", b"Host: localhost", b"a\0b: c", b"Connection: close"), 400, "malformed_request", None),
+    ("header", "two credentials", head(b"GET /v1/jobs", b"Host: localhost", b"Authorization: Bearer a", b"Authorization: Bearer b",
                                         b"Connection: close"), 400, "malformed_request", None),
-    ("chunk", "not hexadecimal", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: chunked") + b"zz\r\nabc\r\n0\r\n\r\n",
+    ("chunk", "not hexadecimal", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked") + b"zz\r\nabc\r\n0\r\n\r\n",
      400, "malformed_request", None),
-    ("chunk", "negative", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: chunked") + b"-1\r\nabc\r\n0\r\n\r\n", 400,
+    ("chunk", "negative", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked") + b"-1\r\nabc\r\n0\r\n\r\n", 400,
      "malformed_request", None),
-    ("chunk", "above 2^64", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: chunked") + b"f" * 17 + b"\r\nabc\r\n0\r\n\r\n",
+    ("chunk", "above 2^64", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked") + b"f" * 17 + b"\r\nabc\r\n0\r\n\r\n",
      413, "too_large", None),
-    ("chunk", "longer than it says", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: chunked") + b"3\r\nabcd\r\n0\r\n\r\n",
+    ("chunk", "longer than it says", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked") + b"3\r\nabcd\r\n0\r\n\r\n",
      400, "malformed_request", None),
-    ("chunk", "trailers of 100 kB", head(b"POST /v1/modules", b"Host: x", b"Transfer-Encoding: chunked") + b"3\r\nabc\r\n0\r\nX: "
+    ("chunk", "trailers of 100 kB", head(b"POST /v1/modules", b"Host: localhost", b"Transfer-Encoding: chunked") + b"3\r\nabc\r\n0\r\nX: "
      + b"a" * 100000 + b"\r\n\r\n", 431, "headers_too_large", None),
-    ("length", "a list", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 4, 4") + b"abcd", 400, "malformed_request", None),
-    ("length", "hexadecimal", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 0x4") + b"abcd", 400, "malformed_request", None),
-    ("length", "2^63", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 9223372036854775808"), 413, "too_large", None),
-    ("length", "600 MB after Expect: 100-continue", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 600000000",
+    ("length", "a list", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 4, 4") + b"abcd", 400, "malformed_request", None),
+    ("length", "hexadecimal", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 0x4") + b"abcd", 400, "malformed_request", None),
+    ("length", "2^63", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 9223372036854775808"), 413, "too_large", None),
+    ("length", "600 MB after Expect: 100-continue", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 600000000",
                                                           b"Expect: 100-continue"), 413, "too_large", None),
-    ("length", "negative", head(b"POST /v1/modules", b"Host: x", b"Content-Length: -1"), 400, "malformed_request", None),
-    ("length", "with a sign", head(b"POST /v1/modules", b"Host: x", b"Content-Length: +2") + b"ab", 400, "malformed_request", None),
-    ("length", "10^22", head(b"POST /v1/modules", b"Host: x", b"Content-Length: 10000000000000000000000"), 413, "too_large", None),
-    ("length", "none", head(b"POST /v1/modules", b"Host: x"), 411, "length_required", None),
+    ("length", "negative", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: -1"), 400, "malformed_request", None),
+    ("length", "with a sign", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: +2") + b"ab", 400, "malformed_request", None),
+    ("length", "10^22", head(b"POST /v1/modules", b"Host: localhost", b"Content-Length: 10000000000000000000000"), 413, "too_large", None),
+    ("length", "none", head(b"POST /v1/modules", b"Host: localhost"), 411, "length_required", None),
     ("path", "NUL", get(b"/livez%00x"), 400, "malformed_request", None),
     ("path", "%2e%2e", get(b"/v1/%2e%2e/livez"), 400, "malformed_request", None),
     ("path", "..", get(b"/v1/../livez"), 400, "malformed_request", None),
@@ -143,7 +143,7 @@ ROWS = [
     ("path", "overlong UTF-8", get(b"/livez%c0%af"), 400, "malformed_request", None),
     ("path", "line end", get(b"/livez%0d%0aX:%20y"), 400, "malformed_request", None),
     ("path", "without /", get(b"livez"), 400, "malformed_request", None),
-    ("path", "*", head(b"OPTIONS *", b"Host: x", b"Connection: close"), 400, "malformed_request", None),
+    ("path", "*", head(b"OPTIONS *", b"Host: localhost", b"Connection: close"), 400, "malformed_request", None),
     ("path", "unknown", get(b"/v2/jobs"), 404, "not_found", None),
     ("Host", "none", head(b"GET /livez", b"Connection: close"), 400, "malformed_request", None),
     ("Host", "two", head(b"GET /livez", b"Host: a", b"Host: b", b"Connection: close"), 400, "malformed_request", None),
@@ -154,21 +154,21 @@ ROWS = [
     ("size", "URL of 100 kB", get(b"/" + b"a" * 100000), 414, "uri_too_long", None),
     ("size", "query of 10 kB", get(b"/v1/jobs?state=" + b"a" * 10000), 414, "uri_too_long", None),
     ("protocol", "HTTP/2's preface", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "http_version", None),
-    ("protocol", "HTTP/1.2", head(b"GET /livez", b"Host: x").replace(b"1.1", b"1.2"), 505, "http_version", None),
+    ("protocol", "HTTP/1.2", head(b"GET /livez", b"Host: localhost").replace(b"1.1", b"1.2"), 505, "http_version", None),
     ("protocol", "HTTP/0.9", b"GET /livez\r\n\r\n", 400, "malformed_request", None),
-    ("protocol", "TRACE", head(b"TRACE /livez", b"Host: x", b"Connection: close"), 405, "method_not_allowed", None),
-    ("protocol", "CONNECT", head(b"CONNECT x:80", b"Host: x", b"Connection: close"), 400, "malformed_request", None),
-    ("protocol", "absolute address", head(b"GET http://x/livez", b"Host: x", b"Connection: close"), 400, "malformed_request", None),
+    ("protocol", "TRACE", head(b"TRACE /livez", b"Host: localhost", b"Connection: close"), 405, "method_not_allowed", None),
+    ("protocol", "CONNECT", head(b"CONNECT x:80", b"Host: localhost", b"Connection: close"), 400, "malformed_request", None),
+    ("protocol", "absolute address", head(b"GET http://x/livez", b"Host: localhost", b"Connection: close"), 400, "malformed_request", None),
     ("protocol", "HTTP/3.7", b"GET /livez HTTP/3.7\r\n" + H + b"\r\n", 505, "http_version", None),
     ("protocol", "unknown method", b"BREW /livez HTTP/1.1\r\n" + H + CLOSE + b"\r\n", 405, "method_not_allowed", None),
     ("protocol", "wrong method", b"PATCH /v1/jobs HTTP/1.1\r\n" + H + CLOSE + b"\r\n", 405, "method_not_allowed", None),
-    ("protocol", "a body for GET", head(b"GET /livez", b"Host: x", b"Content-Length: 3", b"Connection: close") + b"abc",
+    ("protocol", "a body for GET", head(b"GET /livez", b"Host: localhost", b"Content-Length: 3", b"Connection: close") + b"abc",
      400, "malformed_request", None),
     ("protocol", "range outside", get(b"/v1/modules/" + DIGEST.encode(), b"Range: bytes=999-\r\n"), 416, "range_not_satisfiable",
      None),
-    ("module", "wrong digest", head(b"PUT /v1/modules/" + b"0" * 64, b"Host: x", b"Content-Length: 3", b"Connection: close") + b"abc",
+    ("module", "wrong digest", head(b"PUT /v1/modules/" + b"0" * 64, b"Host: localhost", b"Content-Length: 3", b"Connection: close") + b"abc",
      400, "malformed_request", None),
-    ("module", "no digest", head(b"PUT /v1/modules/..etc", b"Host: x", b"Content-Length: 3", b"Connection: close") + b"abc",
+    ("module", "no digest", head(b"PUT /v1/modules/..etc", b"Host: localhost", b"Content-Length: 3", b"Connection: close") + b"abc",
      400, "malformed_request", None),
     ("module", "says gzip, is not", module(b"abc", b"Content-Encoding: gzip\r\n"), 422, "invalid_request", None),
     ("module", "says gzip, is empty", module(b"", b"Content-Encoding: gzip\r\n"), 422, "invalid_request", None),
@@ -344,9 +344,9 @@ ROWS = [
     ("session", "from another site", post("/ui/session", b'{"key":"x"}', JSON + CLOSE + b"Origin: http://evil\r\n"), 403, "forbidden",
      None),
     ("session", "a write from another site", job(REQUEST + b"}", JSON + b"Origin: http://evil\r\n"), 403, "forbidden", None),
-    ("ids", "chosen, with markup", head(b"PUT /v1/jobs/%3Cb%3E", b"Host: x", JSON.strip(), b"Connection: close", b"Content-Length: 2")
+    ("ids", "chosen, with markup", head(b"PUT /v1/jobs/%3Cb%3E", b"Host: localhost", JSON.strip(), b"Connection: close", b"Content-Length: 2")
      + b"{}", 400, "malformed_request", None),
-    ("ids", "chosen, of 200", head(b"PUT /v1/jobs/" + b"a" * 200, b"Host: x", JSON.strip(), b"Connection: close",
+    ("ids", "chosen, of 200", head(b"PUT /v1/jobs/" + b"a" * 200, b"Host: localhost", JSON.strip(), b"Connection: close",
                                     b"Content-Length: 2") + b"{}", 400, "malformed_request", None),
     ("ids", "retry of none", post("/v1/jobs/j_00000000000000000000000000:retry", b"", CLOSE), 404, "not_found", None),
     ("ids", "events of none", get(b"/v1/jobs/j_00000000000000000000000000/events"), 404, "not_found", None),

@@ -30,7 +30,7 @@ class Stream:
 
     def __init__(self, service, path, headers=""):
         self.socket = socket.create_connection(("127.0.0.1", service.port), timeout=30)
-        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode())
+        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
         self.data = b""
         while b"\r\n\r\n" not in self.data:
             chunk = self.socket.recv(4096)

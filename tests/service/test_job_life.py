@@ -131,7 +131,7 @@ def test_idempotency():
         # while the first one's body is on its way
         text = json.dumps(REQUEST).encode()
         with socket.create_connection(("127.0.0.1", service.port)) as slow:
-            slow.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: third\r\n"
+            slow.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: third\r\n"
                          b"Content-Length: %d\r\n\r\n" % len(text) + text[:10])
             third = {"Idempotency-Key": "third"}
             until(lambda: send(service, "POST", "/v1/jobs", dict(REQUEST, seed=-1), third)[0] == 409)

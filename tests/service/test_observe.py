@@ -67,7 +67,7 @@ def test_requests():
         line, = soon(lambda: lines(service, "request", request_id=headers["x-request-id"]))
         assert (line["status"], line["route"]) == (status, "none")
         with socket.create_connection(("127.0.0.1", service.port)) as s:
-            s.sendall(b"PUT /v1/modules/" + b"0" * 64 + b" HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\nContent-Length: 100\r\n\r\nabc")
+            s.sendall(b"PUT /v1/modules/" + b"0" * 64 + b" HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: gone\r\nContent-Length: 100\r\n\r\nabc")
             time.sleep(0.2)
         line, = soon(lambda: lines(service, "request", request_id="gone"))
         assert line["status"] == 499
