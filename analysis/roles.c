@@ -12,23 +12,26 @@ struct facts {          /* of a color */
     uint32_t parameter_dims;
     uint8_t contracted, produced;       /* in a forward contraction; by one from a parameter */
     uint8_t seen;                       /* in a result that is no state, or reduced on the way to one */
+    uint8_t kept;                       /* in a result that is state */
     uint8_t lookup, gather_batch, parameter_batch, attention, shardable, dominated;
+    uint8_t square;                     /* two dimensions of one parameter */
 };
 
 struct roles {
     struct nda *n;
     uint8_t *direct, *reaches, *forward;   /* of each value; forward: of each value needed for untied results */
+    uint8_t *ends;                         /* of each value: the forward pass is not followed back through it */
     struct facts *facts;
     bool train;
 };
 
-static bool is_contraction(const struct nda *n, uint32_t op)
+bool stage_is_contraction(const struct nda *n, uint32_t op)
 {
     enum ir_family f = ir_opcode_family(n->program->ops[op].code);
     return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION;
 }
 
-static bool moves_only(const struct nda *n, const struct nda_space *sp)
+bool stage_moves_only(const struct nda *n, const struct nda_space *sp)
 {
     enum ir_opcode code;
     enum ir_family f;
@@ -45,8 +48,8 @@ static bool moves_only(const struct nda *n, const struct nda_space *sp)
 static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t *untied)
 {
     struct nda *n = r->n;
-    bool contraction = sp->kind == NDA_SPACE_OP && is_contraction(n, sp->op), direct = false, reaches = contraction;
-    bool forward = sp->kind == NDA_SPACE_RESULT && untied[sp->index], changed = false, moves = moves_only(n, sp);
+    bool contraction = sp->kind == NDA_SPACE_OP && stage_is_contraction(n, sp->op), direct = false, reaches = contraction;
+    bool forward = sp->kind == NDA_SPACE_RESULT && untied[sp->index], changed = false, moves = stage_moves_only(n, sp);
     bool gather = sp->kind == NDA_SPACE_OP && n->program->ops[sp->op].code == IR_GATHER;
     for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
         uint32_t v = n->slots[k].value;
@@ -61,10 +64,10 @@ static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t
         uint8_t d = direct || contraction || (gather && n->slots[k].operand == 0);
         if (n->slots[k].is_result)
             continue;
-        changed |= (d && !r->direct[v]) || (reaches && !r->reaches[v]) || (forward && !r->forward[v]);
+        changed |= (d && !r->direct[v]) || (reaches && !r->reaches[v]) || (forward && !r->ends[v] && !r->forward[v]);
         r->direct[v] |= d;
         r->reaches[v] |= reaches;
-        r->forward[v] |= forward;
+        r->forward[v] |= forward && !r->ends[v];
     }
     return changed;
 }
@@ -104,28 +107,6 @@ static void flow_values(struct roles *r)
     free(untied);
 }
 
-static bool same_dims(const struct nda *n, uint32_t v, uint32_t w)
-{
-    const struct ir_type *a = ir_value_type(n->program, v), *b = ir_value_type(n->program, w);
-    return a->kind == IR_TYPE_TENSOR && b->kind == IR_TYPE_TENSOR && a->rank == b->rank && a->rank > 0 &&
-           memcmp(ir_type_dims(n->program, a), ir_type_dims(n->program, b), a->rank * sizeof(int64_t)) == 0;
-}
-
-/* some tied argument feeds a contraction, and a tied one of its shape does not */
-static bool is_train_step(const struct roles *r)
-{
-    const struct nda *n = r->n;
-    for (uint32_t i = 0; i < n->argument_count; i++) {
-        if (n->arguments[i].tied_result == NDA_NONE || !r->direct[n->arguments[i].value])
-            continue;
-        for (uint32_t j = 0; j < n->argument_count; j++)
-            if (n->arguments[j].tied_result != NDA_NONE && !r->reaches[n->arguments[j].value] &&
-                same_dims(n, n->arguments[i].value, n->arguments[j].value))
-                return true;
-    }
-    return false;
-}
-
 static bool holds_color(const struct nda *n, uint32_t argument, uint32_t color)
 {
     const struct nda_space *sp = &n->spaces[n->arguments[argument].space];
@@ -135,6 +116,41 @@ static bool holds_color(const struct nda *n, uint32_t argument, uint32_t color)
     return false;
 }
 
+/* every dimension of the argument is one of trained weights too: a weight that is not trained (adapters' base) */
+static bool dims_of_weights(const struct roles *r, uint32_t argument, const uint8_t *color)
+{
+    const struct nda *n = r->n;
+    const struct nda_space *sp = &n->spaces[n->arguments[argument].space];
+    for (uint32_t f = 0; f < sp->name_count; f++)
+        if (!color[n->names[sp->names + f].color])
+            return false;
+    return true;
+}
+
+static uint8_t *colors_of_weights(const struct nda *n)
+{
+    uint8_t *color = mem_zalloc((size_t)n->color_count + 1, 1);
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        const struct nda_space *sp = &n->spaces[n->arguments[i].space];
+        for (uint32_t f = 0; f < sp->name_count && n->arguments[i].role == NDA_ROLE_PARAMETER; f++)
+            color[n->names[sp->names + f].color] = 1;
+    }
+    return color;
+}
+
+/* floats, complex numbers and quantized weights; wider integers are indices and counts */
+static bool weight_element(enum ir_element e)
+{
+    return ir_element_is_float(e) || e == IR_C64 || e == IR_C128 || (ir_element_bits(e) <= 8 && e != IR_I1);
+}
+
+/* of a tied argument of a train step: it is needed for the loss, and for a contraction */
+static bool is_trained(const struct roles *r, const struct nda_argument *a)
+{
+    return r->reaches[a->value] && r->forward[a->value] &&
+           weight_element((enum ir_element)ir_value_type(r->n->program, a->value)->element);
+}
+
 /* batch: the color of the batch, NDA_NONE while it is unknown */
 static void argument_roles(struct roles *r, uint32_t batch)
 {
@@ -142,13 +158,22 @@ static void argument_roles(struct roles *r, uint32_t batch)
     for (uint32_t i = 0; i < n->argument_count; i++) {
         struct nda_argument *a = &n->arguments[i];
         const struct ir_type *t = ir_value_type(n->program, a->value);
-        bool weight = t->kind == IR_TYPE_TENSOR && ir_element_is_float(t->element) && t->rank > 0 &&
+        bool weight = t->kind == IR_TYPE_TENSOR && weight_element((enum ir_element)t->element) && t->rank > 0 &&
                       (r->direct[a->value] || t->rank == 1) && (batch == NDA_NONE || !holds_color(n, i, batch));
         if (a->tied_result != NDA_NONE)
-            a->role = !r->train ? NDA_ROLE_CACHE : r->reaches[a->value] ? NDA_ROLE_PARAMETER : NDA_ROLE_OPTIMIZER;
+            a->role = !r->train ? NDA_ROLE_CACHE : is_trained(r, a) ? NDA_ROLE_PARAMETER : NDA_ROLE_OPTIMIZER;
         else
             a->role = !r->train && weight ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
     }
+    uint8_t *color = colors_of_weights(n);
+    for (uint32_t i = 0; i < n->argument_count && r->train; i++) {
+        struct nda_argument *a = &n->arguments[i];
+        const struct ir_type *t = ir_value_type(n->program, a->value);
+        if (a->role == NDA_ROLE_DATA && t->kind == IR_TYPE_TENSOR && t->rank > 1 && r->direct[a->value] &&
+            weight_element((enum ir_element)t->element) && dims_of_weights(r, i, color))
+            a->role = NDA_ROLE_PARAMETER;
+    }
+    free(color);
 }
 
 static double space_flops(const struct nda *n, const struct nda_space *sp)
@@ -189,6 +214,7 @@ static void parameter_facts(struct roles *r, const struct nda_space *sp, const u
     uint32_t result = sp->slots + sp->slot_count - 1, operands[2] = {sp->slots, sp->slots + 1};
     bool weights[2] = {weight[n->slots[operands[0]].value], weight[n->slots[operands[1]].value]};
     uint32_t value = n->slots[result].value;
+    bool dot = ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_DOT;   /* a convolution's groups are no experts */
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
         uint32_t name = nda_slot_name(n, result, k), in = 0;
         if (name == NDA_NONE)
@@ -201,7 +227,7 @@ static void parameter_facts(struct roles *r, const struct nda_space *sp, const u
             r->facts[n->names[name].color].produced |= weights[in >> 1];
             r->facts[n->names[name].color].attention |= !weights[0] && !weights[1];
         } else if (weights[0] || weights[1]) {
-            r->facts[n->names[name].color].parameter_batch = 1;
+            r->facts[n->names[name].color].parameter_batch |= dot;
         } else {
             r->facts[n->names[name].color].attention = 1;
         }
@@ -230,7 +256,7 @@ static uint8_t *weight_values(const struct nda *n)
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *sp = &n->spaces[s];
         bool w = false;
-        for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && moves_only(n, sp); k++) {
+        for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && stage_moves_only(n, sp); k++) {
             w |= !n->slots[k].is_result && weight[n->slots[k].value];
             if (n->slots[k].is_result && w)
                 weight[n->slots[k].value] = 1;
@@ -253,13 +279,18 @@ static void collect_facts(struct roles *r)
         for (uint32_t f = 0; f < sp->name_count; f++) {
             struct facts *c = &r->facts[n->names[sp->names + f].color];
             c->shardable |= n->names[sp->names + f].shardable;
+            c->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
             c->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(r, sp) &&
                                   n->names[sp->names + f].kind == NDA_CONTRACTING);
-            c->parameter_dims += state && n->arguments[sp->index].role == NDA_ROLE_PARAMETER;
+            if (!state || n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
+                continue;
+            c->parameter_dims++;
+            for (uint32_t g = 0; g < f; g++)
+                c->square |= n->names[sp->names + f].color == n->names[sp->names + g].color;
         }
         if (!op || !result_forward(r, sp))
             continue;
-        if (is_contraction(n, sp->op) && sp->slot_count == 3) {
+        if (stage_is_contraction(n, sp->op) && sp->slot_count == 3) {
             contraction_facts(r, sp);
             parameter_facts(r, sp, weight);
         } else if (n->program->ops[sp->op].code == IR_GATHER) {
@@ -269,17 +300,59 @@ static void collect_facts(struct roles *r)
     free(weight);
 }
 
-static uint32_t batch_color(const struct roles *r)
+/* anyhow, when no other is left: also a color that some forward contraction sums over, or that only state holds (a sampler's
+ * step gives nothing else) */
+static uint32_t best_batch(const struct roles *r, bool anyhow)
 {
     uint32_t best = NDA_NONE;
     for (uint32_t c = 0; c < r->n->color_count; c++) {
         const struct facts *f = &r->facts[c];
         if (r->train && f->parameter_dims)
             continue;   /* a train step's inputs are no state */
-        if (f->flops > 0 && f->seen && !f->contracted && (best == NDA_NONE || f->flops > r->facts[best].flops))
+        if (f->contracted && (!anyhow || !r->train || r->n->colors[c].set_count))
+            continue;
+        if (f->flops > 0 && (f->seen || (anyhow && !r->train && f->kept)) && (best == NDA_NONE || f->flops > r->facts[best].flops))
             best = c;
     }
     return best;
+}
+
+static void find_facts(struct roles *r, uint32_t batch)
+{
+    argument_roles(r, batch);
+    memset(r->facts, 0, ((size_t)r->n->color_count + 1) * sizeof *r->facts);
+    collect_facts(r);
+}
+
+/* New weights that another loss of the same step uses (a generator's against the judge just updated) make gradients part of
+ * what results need: the forward pass ends at new state then. */
+static void end_at_state(struct roles *r)
+{
+    const struct nda *n = r->n;
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].tied_result != NDA_NONE) {
+            uint32_t v = n->slots[n->spaces[n->result_spaces[n->arguments[i].tied_result]].slots].value;
+            r->ends[v] = n->program->values[v].op != IR_NONE;
+        }
+    memset(r->forward, 0, (size_t)n->program->value_count + 1);
+    flow_values(r);
+}
+
+static uint32_t find_batch(struct roles *r)
+{
+    uint32_t batch;
+    find_facts(r, NDA_NONE);
+    batch = best_batch(r, false);
+    if (batch != NDA_NONE || !r->train)
+        return batch != NDA_NONE ? batch : best_batch(r, true);
+    end_at_state(r);
+    find_facts(r, NDA_NONE);
+    batch = best_batch(r, false);
+    if (batch != NDA_NONE)
+        return batch;
+    memset(r->forward, 1, (size_t)r->n->program->value_count + 1);   /* no loss among the results: every op may be forward */
+    find_facts(r, NDA_NONE);
+    return best_batch(r, true);
 }
 
 /* The vocabulary: looked up in a parameter, or made by the last contraction and several times wider than the model
@@ -341,7 +414,8 @@ static void color_roles(struct roles *r, uint32_t batch)
         most = f->parameter_dims > most ? f->parameter_dims : most;
         if (c == batch)
             continue;
-        if (n->colors[c].set_count && (sequence == NDA_NONE || n->colors[c].name_count > n->colors[sequence].name_count))
+        if (n->colors[c].set_count && !f->square &&
+            (sequence == NDA_NONE || n->colors[c].name_count > n->colors[sequence].name_count))
             sequence = c;
         if (f->gather_batch && !n->colors[c].set_count &&
             (edge == NDA_NONE || size > n->names[n->color_names[n->colors[edge].names]].size))
@@ -414,21 +488,19 @@ void stage_roles(struct nda *n)
     r.direct = mem_zalloc((size_t)n->program->value_count + 1, 1);
     r.reaches = mem_zalloc((size_t)n->program->value_count + 1, 1);
     r.forward = mem_zalloc((size_t)n->program->value_count + 1, 1);
+    r.ends = mem_zalloc((size_t)n->program->value_count + 1, 1);
     r.facts = mem_zalloc((size_t)n->color_count + 1, sizeof *r.facts);
     flow_values(&r);
-    r.train = is_train_step(&r);
+    r.train = stage_is_train_step(n, r.direct, r.reaches);
     if (!r.train)
         memset(r.forward, 1, (size_t)n->program->value_count + 1);   /* no backward pass */
-    argument_roles(&r, NDA_NONE);
-    collect_facts(&r);
-    batch = batch_color(&r);
-    argument_roles(&r, batch);   /* inputs hold the batch, parameters do not */
-    memset(r.facts, 0, ((size_t)n->color_count + 1) * sizeof *r.facts);
-    collect_facts(&r);
+    batch = find_batch(&r);
+    find_facts(&r, batch);   /* inputs hold the batch, parameters do not */
     color_roles(&r, batch);
     label_groups(&r);
     free(r.direct);
     free(r.reaches);
     free(r.forward);
+    free(r.ends);
     free(r.facts);
 }

@@ -27,6 +27,11 @@ void stage_groups(struct nda *n);
 void stage_classes(struct nda *n);
 /* roles of arguments and colors; labels of groups */
 void stage_roles(struct nda *n);
+/* direct: of each value, it feeds a contraction or lookup through moves only; reaches: it reaches one at all */
+bool stage_is_train_step(const struct nda *n, const uint8_t *direct, const uint8_t *reaches);
+bool stage_is_contraction(const struct nda *n, uint32_t op);
+/* the space hands elements on: shape ops, converts, loops, branches, barriers */
+bool stage_moves_only(const struct nda *n, const struct nda_space *sp);
 void stage_argument_names(struct nda *n, const struct nda_options *options);
 void stage_trip_counts(struct nda *n, const struct nda_options *options);
 

@@ -221,6 +221,48 @@ static void roles_of_a_decode_step(void **state)
     unload(&l);
 }
 
+static uint32_t colors_of_role(const struct nda *n, uint32_t role)
+{
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < n->color_count; c++)
+        count += (n->colors[c].roles & role) != 0;
+    return count;
+}
+
+/* weights without moments are told from a carried state by their gradient, although both are updated by sums of products */
+static void sgd_is_training_and_sampling_is_not(void **state)
+{
+    struct loaded l;
+    load(&l, "tests/analysis/data/sgd.mlir");
+    assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_PARAMETER);
+    assert_int_equal(l.nda->arguments[1].role, NDA_ROLE_PARAMETER);
+    assert_int_equal(l.nda->arguments[2].role, NDA_ROLE_DATA);
+    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
+    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);
+    unload(&l);
+    load(&l, "tests/analysis/data/sampler.mlir");
+    assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_CACHE);
+    assert_int_equal(l.nda->arguments[1].role, NDA_ROLE_PARAMETER);
+    assert_int_equal(l.nda->arguments[2].role, NDA_ROLE_PARAMETER);
+    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
+    unload(&l);
+}
+
+/* two losses, of which one uses weights that the other has just updated; frozen weights under trained adapters */
+static void judges_and_adapters(void **state)
+{
+    struct loaded l;
+    load(&l, "tests/analysis/data/adversarial.mlir");
+    for (uint32_t i = 0; i < l.nda->argument_count; i++)
+        assert_int_equal(l.nda->arguments[i].role, i < 4 ? NDA_ROLE_PARAMETER : i < 8 ? NDA_ROLE_OPTIMIZER : NDA_ROLE_DATA);
+    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
+    unload(&l);
+    load(&l, "tests/analysis/data/adapters.mlir");
+    for (uint32_t i = 0; i < l.nda->argument_count; i++)   /* a, b; frozen w; examples */
+        assert_int_equal(l.nda->arguments[i].role, i < 3 ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA);
+    unload(&l);
+}
+
 static void scans_tell_their_trips(void **state)
 {
     struct loaded l;
@@ -329,6 +371,8 @@ int main(void)
         cmocka_unit_test(roles_and_names_of_a_train_step),
         cmocka_unit_test(roles_of_a_decode_step),
         cmocka_unit_test(scans_tell_their_trips),
+        cmocka_unit_test(sgd_is_training_and_sampling_is_not),
+        cmocka_unit_test(judges_and_adapters),
         cmocka_unit_test(early_ends_have_a_bound),
         cmocka_unit_test(depth_changes_no_decision),
         cmocka_unit_test(edges_go_forward_and_join_equal_atoms),
