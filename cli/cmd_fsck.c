@@ -1,5 +1,6 @@
 /* toast fsck: do the service's invariants hold, in Redis and in the store? */
 #include "base/file.h"
+#include "cli/fsck_archive.h"
 #include "cli/output.h"
 #include "queue/audit.h"
 #include "store/store.h"
@@ -16,7 +17,7 @@ static const char usage[] =
     "usage: toast fsck [--redis ADDRESS] [--store ADDRESS] [--expect FILE] [--json]\n\n"
     "Checks the service's seven invariants: no job is lost or stuck, each ended once, fences, blobs, "
     "versions,\n"
-    "expiry, counters. It may run while the service works, and changes nothing but that a damaged blob is "
+    "expiry, counters; of jobs in Redis and of archived ones. It may run while the service works, and changes nothing but that a damaged blob is "
     "moved\n"
     "aside.\n\n"
     "  --redis   unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, redis://127.0.0.1:6379)\n"
@@ -53,13 +54,9 @@ static int by_digest(const void *a, const void *b)
 }
 
 /* each blob is read once, however many jobs name it */
-static enum error_code check_blobs(struct fsck *f, struct queue_audit *a, struct error *e)
+static enum error_code check_blobs(struct store *store, struct queue_audit *a, struct error *e)
 {
-    struct store *store;
-    struct store_options options = {.token = getenv("TOAST_WORKER_TOKEN")};
-    enum error_code code = store_create(f->store, &options, &store, e);
-    if (code != ERROR_OK)
-        return code;
+    enum error_code code = ERROR_OK;
     if (a->blobs.count)
         qsort(a->blobs.at, a->blobs.count, sizeof *a->blobs.at, by_digest);
     struct error why = {0};
@@ -86,6 +83,19 @@ static enum error_code check_blobs(struct fsck *f, struct queue_audit *a, struct
             queue_audit_add(a, 4, b->job, text);
         free(text);
     }
+    return code;
+}
+
+static enum error_code check_store(struct fsck *f, struct queue_audit *a, struct error *e)
+{
+    struct store *store;
+    struct store_options options = {.token = getenv("TOAST_WORKER_TOKEN")};
+    enum error_code code = store_create(f->store, &options, &store, e);
+    if (code != ERROR_OK)
+        return code;
+    code = fsck_archived(store, a, e);
+    if (code == ERROR_OK)
+        code = check_blobs(store, a, e);
     store_destroy(store);
     return code;
 }
@@ -100,8 +110,8 @@ static size_t violated(const struct queue_audit *a, int invariant)
 
 static void print_table(const struct fsck *f, const struct queue_audit *a)
 {
-    printf("%zu jobs, %zu keys of theirs, %zu blobs named, %zu jobs expected\n\n", a->jobs, a->keys,
-           a->blobs.count, f->expected.count);
+    printf("%zu jobs in Redis, %zu archived or forgotten, %zu keys of theirs, %zu blobs named, %zu jobs expected\n\n",
+           a->jobs, a->archived.count, a->keys, a->blobs.count, f->expected.count);
     printf("invariant                                                                   violations\n");
     for (int i = 1; i <= QUEUE_INVARIANTS; i++)
         printf("%d %-73s %10zu\n", i, queue_invariant_text(i), violated(a, i));
@@ -127,8 +137,8 @@ static void print_json(const struct fsck *f, const struct queue_audit *a)
                                               v->subject, "text", v->text));
     }
     json_t *all =
-        json_pack("{s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "holds", a->violations.count == 0, "jobs",
-                  (json_int_t)a->jobs, "keys", (json_int_t)a->keys, "blobs", (json_int_t)a->blobs.count,
+        json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "holds", a->violations.count == 0, "jobs",
+                  (json_int_t)a->jobs, "archived", (json_int_t)a->archived.count, "keys", (json_int_t)a->keys, "blobs", (json_int_t)a->blobs.count,
                   "expected", (json_int_t)f->expected.count, "invariants", invariants, "violations", list);
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
@@ -175,7 +185,7 @@ int cmd_fsck(int argc, char **argv)
         if (code == ERROR_OK)
             code = queue_audit_run(q, f.expected.at, f.expected.count, &audit, &e);
         if (code == ERROR_OK)
-            code = check_blobs(&f, &audit, &e);
+            code = check_store(&f, &audit, &e);
         if (code != ERROR_OK)
             status = cli_fail("fsck", NULL, &e);
         else

@@ -15,7 +15,7 @@ struct names {
 };
 
 struct keys { /* what SCAN found, by kind */
-    struct names jobs, others, tenants;
+    struct names jobs, others, tenants, archived, owners;
 };
 
 const char *queue_invariant_text(int invariant)
@@ -55,7 +55,14 @@ void queue_audit_release(struct queue_audit *a)
         free(a->blobs.at[i].name);
         free(a->blobs.at[i].digest);
     }
+    for (size_t i = 0; i < a->archived.count; i++) {
+        free(a->archived.at[i].job);
+        free(a->archived.at[i].blob);
+        free(a->archived.at[i].state);
+        free(a->archived.at[i].version);
+    }
     VEC_FREE(&a->blobs);
+    VEC_FREE(&a->archived);
     *a = (struct queue_audit){0};
 }
 
@@ -87,20 +94,31 @@ static void names_sort_unique(struct names *n)
 
 static void sort_key(struct keys *k, const char *key)
 {
+    const struct {
+        const char *prefix;
+        struct names *list;
+    } known[] = {{"{t}:j:", &k->jobs}, {"{t}:idx:", &k->tenants}, {"{t}:o:", &k->archived}, {"{t}:blob:", &k->owners}};
     static const char *const of_jobs[] = {"{t}:p:", "{t}:k:", "{t}:d:", "{t}:ev:", "{t}:tl:", "{t}:o:"};
-    char *copy = NULL;
-    if (strncmp(key, "{t}:j:", 6) == 0) {
-        copy = mem_strdup(key + 6);
-        VEC_PUSH(&k->jobs.list, copy);
-    } else if (strncmp(key, "{t}:idx:", 8) == 0) {
-        copy = mem_strdup(key + 8);
-        VEC_PUSH(&k->tenants.list, copy);
-    }
-    for (size_t i = 0; !copy && i < sizeof of_jobs / sizeof *of_jobs; i++)
+    char *copy;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncmp(key, known[i].prefix, strlen(known[i].prefix)) == 0) {
+            copy = mem_strdup(key + strlen(known[i].prefix));
+            VEC_PUSH(&known[i].list->list, copy);
+        }
+    for (size_t i = 0; i < sizeof of_jobs / sizeof *of_jobs; i++)
         if (strncmp(key, of_jobs[i], strlen(of_jobs[i])) == 0) {
             copy = mem_strdup(key);
             VEC_PUSH(&k->others.list, copy);
         }
+}
+
+static void keys_release(struct keys *k)
+{
+    names_release(&k->jobs);
+    names_release(&k->others);
+    names_release(&k->tenants);
+    names_release(&k->archived);
+    names_release(&k->owners);
 }
 
 static enum error_code find_keys(struct queue *q, struct keys *out, struct error *e)
@@ -120,6 +138,8 @@ static enum error_code find_keys(struct queue *q, struct keys *out, struct error
     names_sort_unique(&out->jobs);
     names_sort_unique(&out->others);
     names_sort_unique(&out->tenants);
+    names_sort_unique(&out->archived);
+    names_sort_unique(&out->owners);
     return ERROR_OK;
 }
 
@@ -130,8 +150,7 @@ static void take_violations(struct queue_audit *a, const redisReply *r)
         queue_audit_add(a, atoi(reply_text(r, i)), reply_text(r, i + 1), reply_text(r, i + 2));
 }
 
-/* <digest> or, of an artifact, <digest>:<size>:<media type> */
-static void take_blob(struct queue_audit *a, const char *job, const char *name, const char *value)
+void queue_audit_add_blob(struct queue_audit *a, const char *job, const char *name, const char *value)
 {
     struct queue_audit_blob b = {.job = mem_strdup(job), .name = mem_strdup(name), .size = -1};
     const char *colon = strchr(value, ':');
@@ -153,7 +172,7 @@ static enum error_code audit_job(struct queue *q, const char *id, struct queue_a
         const redisReply *blobs = r->element[1];
         take_violations(a, r->element[0]);
         for (size_t i = 0; i + 1 < blobs->elements; i += 2)
-            take_blob(a, id, reply_text(blobs, i), reply_text(blobs, i + 1));
+            queue_audit_add_blob(a, id, reply_text(blobs, i), reply_text(blobs, i + 1));
     }
     freeReplyObject(r);
     return ERROR_OK;
@@ -202,9 +221,7 @@ static enum error_code audit_sets(struct queue *q, struct queue_audit *a, struct
             take_violations(a, r);
             freeReplyObject(r);
         }
-        names_release(&k.jobs);
-        names_release(&k.others);
-        names_release(&k.tenants);
+        keys_release(&k);
         if (code != ERROR_OK)
             return code;
         if (a->violations.count == before)
@@ -212,6 +229,35 @@ static enum error_code audit_sets(struct queue *q, struct queue_audit *a, struct
         usleep(PAUSE_US);
     }
     return ERROR_OK;
+}
+
+/* which jobs are in the store: the caller reads them there */
+static enum error_code find_archived(struct queue *q, const struct names *ids, struct queue_audit *a, struct error *e)
+{
+    for (size_t i = 0; i < ids->list.count; i++) {
+        char key[QUEUE_ID_SIZE + 8];
+        redisReply *r = NULL;
+        snprintf(key, sizeof key, "{t}:o:%s", ids->list.at[i]);
+        const char *argv[] = {"HMGET", key, "blob", "state", "ver"};
+        enum error_code code = call_read(q, 5, argv, &r, e);
+        if (code != ERROR_OK)
+            return code;
+        struct queue_audit_archived found = {mem_strdup(ids->list.at[i]), mem_strdup(reply_text(r, 0)),
+                                             mem_strdup(reply_text(r, 1)), mem_strdup(reply_text(r, 2))};
+        VEC_PUSH(&a->archived, found);
+        freeReplyObject(r);
+    }
+    return ERROR_OK;
+}
+
+/* counters of the tenants' modules; one that changes meanwhile cannot differ, the function is atomic */
+static enum error_code audit_modules(struct queue *q, const struct names *tenants, struct queue_audit *a,
+                                     struct error *e)
+{
+    enum error_code code = ERROR_OK;
+    for (size_t i = 0; code == ERROR_OK && i < tenants->list.count; i++)
+        code = audit_names(q, "audit_modules", (const char *const *)&tenants->list.at[i], 1, take_violations, a, e);
+    return code;
 }
 
 enum error_code queue_audit_run(struct queue *q, const char *const *expected, size_t expected_count,
@@ -229,11 +275,13 @@ enum error_code queue_audit_run(struct queue *q, const char *const *expected, si
         code = audit_names(q, "audit_known", expected, expected_count, take_missing, out, e);
     if (code == ERROR_OK)
         code = audit_sets(q, out, e);
+    if (code == ERROR_OK)
+        code = find_archived(q, &k.archived, out, e);
+    if (code == ERROR_OK)
+        code = audit_modules(q, &k.owners, out, e);
     out->jobs = k.jobs.list.count;
     out->keys = k.others.list.count;
-    names_release(&k.jobs);
-    names_release(&k.others);
-    names_release(&k.tenants);
+    keys_release(&k);
     if (code != ERROR_OK)
         queue_audit_release(out);
     return code;

@@ -46,7 +46,7 @@ local function audit_events(job, bad)
         bad(2, job.id, 'its events are gone')
         return
     end
-    local over, ver, fence = false, 0, 0
+    local over, ver, fence = nil, 0, 0   -- over: how it ended
     for _, entry in ipairs(call('XRANGE', key, '-', '+')) do
         local f = {}
         for i = 1, #entry[2], 2 do f[entry[2][i]] = entry[2][i + 1] end
@@ -61,18 +61,16 @@ local function audit_events(job, bad)
             fence = tonumber(f.fence)
         end
         if f.event == 'state' and f.data == 'queued' then
-            over = false
+            over = nil
         elseif over then
             bad(2, job.id, f.event == 'state' and TERMINAL[f.data] and 'ended twice: ' .. f.data
                 or 'event ' .. entry[1] .. ' after the end: ' .. tostring(f.event))
         elseif f.event == 'state' and TERMINAL[f.data] then
-            over = true
-            if f.data ~= job.state then bad(2, job.id, 'ended as ' .. f.data .. ' but is ' .. job.state) end
+            over = f.data
         end
     end
-    if over ~= (TERMINAL[job.state] or false) then
-        bad(2, job.id, over and 'an event says that it ended' or 'has ended without an event')
-    end
+    if over and over ~= job.state then bad(2, job.id, 'ended as ' .. over .. ' but is ' .. job.state) end
+    if not over and TERMINAL[job.state] then bad(2, job.id, 'has ended without an event') end
     if fence > tonumber(job.fence) then
         bad(3, job.id, 'a commit has fence ' .. int(fence) .. ', the job only ' .. job.fence)
     end
@@ -84,6 +82,20 @@ local function audit_events(job, bad)
                 bad(5, job.id, 'version ' .. job.ver .. ' after ' .. int(changes) .. ' visible changes')
             end
         end
+    end
+end
+
+-- an ended job, archived or not: in the indices while it is shown, and somebody will forget it
+local function audit_kept(job, bad)
+    if not call('ZSCORE', P .. 'idx:' .. job.tenant, job.id) then bad(1, job.id, 'is not in the index of its tenant') end
+    if not call('ZSCORE', P .. 'st:' .. job.tenant .. ':' .. job.state, job.id) then
+        bad(7, job.id, 'is ' .. job.state .. ' but not in the index of this state')
+    end
+    if not call('ZSCORE', P .. 'purge', job.id .. '/' .. job.tenant .. '/' .. job.state) then
+        bad(6, job.id, 'has ended but nobody will forget it')
+    end
+    if (job.state == 'dead') ~= (call('ZSCORE', P .. 'dead', job.id) and true or false) then
+        bad(7, job.id, 'is ' .. job.state .. (job.state == 'dead' and ' but not' or ' but') .. ' in the set of the dead')
     end
 end
 
@@ -99,6 +111,8 @@ local function audit_ended(job, bad)
         if call('ZSCORE', P .. set, job.id) then bad(6, job.id, 'has ended but is in ' .. set) end
     end
     if call('ZSCORE', P .. 'r:' .. job.tenant, job.id) then bad(6, job.id, 'has ended but its tenant\'s turn finds it') end
+    if not call('ZSCORE', P .. 'arch', job.id) then bad(6, job.id, 'has ended but nobody will archive it') end
+    audit_kept(job, bad)
     for i = 0, tonumber(job.tasks) - 1 do
         if call('ZSCORE', P .. 'lease', member_of(job, int(i))) then
             bad(6, job.id, 'has ended but task ' .. int(i) .. ' is leased')
@@ -112,7 +126,9 @@ local function audit_job(keys, args)
     local job, blobs = load(args[1]), {}
     if not job then return {out, blobs} end
     local ended = TERMINAL[job.state] or false
-    if not call('ZSCORE', P .. 'idx:' .. job.tenant, job.id) then bad(1, job.id, 'is not in the index of its tenant') end
+    if not ended and not call('ZSCORE', P .. 'idx:' .. job.tenant, job.id) then
+        bad(1, job.id, 'is not in the index of its tenant')
+    end
     if (call('SISMEMBER', P .. 'open:' .. job.tenant, job.id) == 1) == ended then
         bad(7, job.id, ended and 'has ended but is counted as open' or 'is not counted as open')
     end
@@ -120,7 +136,7 @@ local function audit_job(keys, args)
     if ended then audit_ended(job, bad) else audit_tasks(job, bad) end
     for field, value in pairs(job) do
         local kind = string.sub(field, 1, 2)
-        if kind == 'a:' or kind == 'b:' or field == 'module' or field == 'request' then
+        if kind == 'a:' or kind == 'b:' or field == 'module' or field == 'request' or field == 'history' then
             blobs[#blobs + 1] = field
             blobs[#blobs + 1] = value
         end
@@ -139,6 +155,12 @@ local function audit_keys(keys, args)
         elseif kind == 'o' then   -- of an archived or forgotten job
             if call('TTL', key) == -1 then bad(6, key, 'never expires') end
             if job then bad(6, key, 'is archived but also in Redis') end
+            local old = call('HMGET', key, 'state', 'tenant')
+            if old[1] == 'gone' then
+                if call('ZSCORE', P .. 'idx:' .. old[2], id) then bad(6, key, 'was forgotten but is in the index of its tenant') end
+            elseif not job then
+                audit_kept({id = id, state = old[1] or '', tenant = old[2] or ''}, bad)
+            end
         elseif not job then
             if call('TTL', key) == -1 then bad(6, key, 'belongs to no job and never expires') end
         elseif epoch ~= '' and (tonumber(epoch) > tonumber(job.epoch) or tonumber(epoch) < tonumber(job.epoch) - 1) then
@@ -171,7 +193,7 @@ end
 -- audit_sets(tenant ...): leases, queues and counters at one instant
 local function audit_sets(keys, args)
     local out, bad = audit_list()
-    local states, open, sum = {}, 0, 0
+    local states, open, sum, turns = {}, 0, 0, 0
     for _, set in ipairs({'run', 'dl'}) do
         for _, id in ipairs(call('ZRANGE', P .. set, 0, -1)) do audit_member(set, id, bad) end
     end
@@ -188,6 +210,10 @@ local function audit_sets(keys, args)
             if job then states[job.state] = (states[job.state] or 0) + 1 end
             open = open + 1
         end
+        turns = turns + call('ZCARD', P .. 'r:' .. tenant)
+    end
+    if turns ~= call('ZCARD', P .. 'run') then
+        bad(7, 'run', 'has ' .. call('ZCARD', P .. 'run') .. ' jobs; the tenants\' turns have ' .. turns)
     end
     local counters = call('HGETALL', P .. 'n')
     for i = 1, #counters, 2 do
@@ -209,6 +235,20 @@ local function audit_sets(keys, args)
     return out
 end
 
+-- audit_modules(tenant): what its modules take is their sum
+local function audit_modules(keys, args)
+    local out, bad = audit_list()
+    local sum, counted = 0, tonumber(call('HGET', P .. 'blobs', args[1]) or '0')
+    for _, value in ipairs(call('HVALS', P .. 'blob:' .. args[1])) do
+        sum = sum + tonumber(string.match(value, '^(%d+) ') or '0')
+    end
+    if sum ~= counted then
+        bad(7, 'blobs:' .. args[1], 'counts ' .. int(counted) .. ' bytes; the modules have ' .. int(sum))
+    end
+    return out
+end
+
+register('audit_modules', audit_modules, {'no-writes', 'allow-oom'})
 register('audit_job', audit_job, {'no-writes', 'allow-oom'})
 register('audit_keys', audit_keys, {'no-writes', 'allow-oom'})
 register('audit_known', audit_known, {'no-writes', 'allow-oom'})

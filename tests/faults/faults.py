@@ -110,6 +110,14 @@ def check(service, jobs=(), holds=True):
     return result
 
 
+def until(what, condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+    return value
+
+
 def counters(service):
     lines = service.redis_cli("HGETALL", "{t}:n").split("\n")
     return {name: int(float(value)) for name, value in zip(lines[::2], lines[1::2])}

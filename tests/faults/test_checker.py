@@ -2,6 +2,8 @@
 # label: service
 # timeout: 120
 """The invariant checker finds what it is for: each violation is planted by hand, found, and taken back."""
+import hashlib
+import json
 import os
 import signal
 import sys
@@ -24,6 +26,15 @@ def planted(service, jobs, invariant, about, plant, restore):
 
 def blob(service, digest):
     return service.folder / "data" / "blobs" / digest[:2] / digest[2:4] / digest
+
+
+def store(service, data):
+    """-> digest of bytes that are put into the store by hand"""
+    digest = hashlib.sha256(data).hexdigest()
+    path = blob(service, digest)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return digest
 
 
 def test_every_violation_is_found():
@@ -119,7 +130,12 @@ def test_every_violation_is_found():
 
         planted(service, jobs, 6, "turn finds it", [("ZADD", turns, "1", ended[0])], [("ZREM", turns, ended[0])])
 
+        planted(service, jobs, 6, "nobody will archive it", [("ZREM", "{t}:arch", ended[0])], [("ZADD", "{t}:arch", "9999999999999", ended[0])])
+
         # 7: counters
+        planted(service, jobs, 7, "the modules have", [("HINCRBY", "{t}:blobs", "default", "1")], [("HINCRBY", "{t}:blobs", "default", "-1")])
+        planted(service, jobs, 7, "turns have 3", [("ZADD", "{t}:r:default", "1", "nobody")], [("ZREM", "{t}:r:default", "nobody")])
+        planted(service, jobs, 7, "in the set of the dead", [("ZADD", "{t}:dead", "1", ended[0])], [("ZREM", "{t}:dead", ended[0])])
         planted(service, jobs, 7, "jobs in this state are 2", [("HINCRBY", "{t}:n", "jobs:queued", "1"), ("HINCRBY", "{t}:n", "submitted", "1")],
                 [("HINCRBY", "{t}:n", "jobs:queued", "-1"), ("HINCRBY", "{t}:n", "submitted", "-1")])
         planted(service, jobs, 7, "submitted were", [("HINCRBY", "{t}:n", "submitted", "1")], [("HINCRBY", "{t}:n", "submitted", "-1")])
@@ -133,6 +149,59 @@ def test_every_violation_is_found():
         for job in waiting:
             assert faults.wait(service, job)["state"] == "succeeded"
         faults.check(service, jobs)
+    finally:
+        service.server.send_signal(signal.SIGCONT)
+        service.close()
+
+
+def test_archived():
+    """jobs that left Redis: their blobs, how they ended, and that somebody will forget them"""
+    service = harness.Service(workers=1)
+    try:
+        cli = service.redis_cli
+        jobs = [faults.submit(service, *faults.request(n)) for n in range(2)]
+        for job in jobs:
+            assert faults.wait(service, job)["state"] == "succeeded"
+            cli("ZADD", "{t}:arch", "XX", "1", job)
+        faults.until("not archived", lambda: cli("ZCARD", "{t}:arch") == "0")
+        service.server.send_signal(signal.SIGSTOP)
+        result = faults.check(service, jobs)
+        assert (result["jobs"], result["archived"]) == (0, 2), result
+        key = "{t}:o:" + jobs[0]
+        kept = json.loads(blob(service, cli("HGET", key, "blob")).read_bytes())["job"]
+        # 4: each of the blobs, and the archive's own
+        for name in sorted(name for name in kept if name.startswith("a:") or name in ("module", "request", "history")):
+            path = blob(service, kept[name].split(":")[0])
+            hidden = path.rename(path.with_suffix(".hidden"))
+            found = faults.check(service, jobs, holds=False)["violations"]
+            assert any(v["subject"] == jobs[0] and v["invariant"] == 4 and v["text"].startswith(name + ": ") for v in found), (name, found)
+            hidden.rename(path)
+        planted(service, jobs, 4, "archive: ", [("HSET", key, "blob", "0" * 64)], [("HSET", key, "blob", cli("HGET", key, "blob"))])
+        history = blob(service, kept["history"])
+        for change, invariant, text in (
+                (lambda events: events.append(["9999999999999-0", "state", 99, "succeeded", ""]), 2, "after the end"),
+                (lambda events: events.pop(), 2, "without an event that says so"),
+                (lambda events: events[1].__setitem__(2, 1), 5, "has version 1 after 1")):
+            told = json.loads(history.read_bytes())
+            change(told["events"])
+            changed = json.dumps(told).encode()
+            archive = json.dumps({"archive": 1, "job": dict(kept, history=store(service, changed))}).encode()
+            planted(service, jobs, invariant, text, [("HSET", key, "blob", store(service, archive))],
+                    [("HSET", key, "blob", cli("HGET", key, "blob"))])
+        # what Redis says of it
+        version = cli("HGET", key, "ver")
+        planted(service, jobs, 5, "in the archive", [("HSET", key, "ver", "1")], [("HSET", key, "ver", version)])
+        planted(service, jobs, 2, "but archived as succeeded", [("HSET", key, "state", "failed")], [("HSET", key, "state", "succeeded")])
+        planted(service, jobs, 6, "never expires", [("PERSIST", key)], [("EXPIRE", key, "604800")])
+        created = cli("ZSCORE", "{t}:idx:default", jobs[0])
+        planted(service, jobs, 1, "not in the index of its tenant", [("ZREM", "{t}:idx:default", jobs[0])],
+                [("ZADD", "{t}:idx:default", created, jobs[0])])
+        planted(service, jobs, 7, "not in the index of this state", [("ZREM", "{t}:st:default:succeeded", jobs[0])],
+                [("ZADD", "{t}:st:default:succeeded", created, jobs[0])])
+        member = f"{jobs[0]}/default/succeeded"
+        when = cli("ZSCORE", "{t}:purge", member)
+        planted(service, jobs, 6, "nobody will forget it", [("ZREM", "{t}:purge", member)], [("ZADD", "{t}:purge", when, member)])
+        planted(service, jobs, 7, "in the set of the dead", [("ZADD", "{t}:dead", "1", jobs[0])], [("ZREM", "{t}:dead", jobs[0])])
     finally:
         service.server.send_signal(signal.SIGCONT)
         service.close()
@@ -158,4 +227,4 @@ def test_table_and_exit_status():
 
 
 if __name__ == "__main__":
-    harness.main([test_every_violation_is_found, test_table_and_exit_status])
+    harness.main([test_every_violation_is_found, test_archived, test_table_and_exit_status])

@@ -19,17 +19,10 @@ import chaos
 import faults
 import harness
 
+until = faults.until
 T2B = harness.SOURCE / "tests" / "models" / "small" / "t2b.mlir"
 LONG = {"mesh": {"axes": [{"name": "data", "size": 4}, {"name": "model", "size": 2}]}, "device": "a100-40", "seed": 7,
         "budget": {"rollouts": 1000000}, "parallelism": 64}
-
-
-def until(what, condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
-    return value
 
 
 def finish(service, jobs, expected):

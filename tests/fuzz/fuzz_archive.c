@@ -1,4 +1,4 @@
-/* Archived jobs: what is read is written as it was, whatever the order. */
+/* Archived jobs and their histories: what is read is written as it was, whatever the order. */
 #include "fuzz.h"
 
 #include "api/archive.h"
@@ -12,11 +12,31 @@ static void release(struct api_archive_field *fields, size_t count)
     free(fields);
 }
 
+static void try_history(const uint8_t *data, size_t size)
+{
+    struct api_history h, again;
+    struct error e = {0};
+    enum error_code code = api_history_parse((const char *)data, size, &h, &e);
+    FUZZ_CHECK(code == ERROR_OK || (e.code == code && e.message[0]));
+    if (code != ERROR_OK)
+        return;
+    char *first = api_history_json(&h), *second;
+    FUZZ_CHECK(api_history_parse(first, strlen(first), &again, &e) == ERROR_OK);
+    FUZZ_CHECK(again.event_count == h.event_count && again.task_count == h.task_count);
+    second = api_history_json(&again);
+    FUZZ_CHECK(strcmp(first, second) == 0);
+    free(first);
+    free(second);
+    api_history_release(&h);
+    api_history_release(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct api_archive_field *fields = NULL, *again = NULL;
     size_t count = 0, same = 0;
     struct error e = {0};
+    try_history(data, size);
     enum error_code code = api_archive_parse((const char *)data, size, &fields, &count, &e);
     FUZZ_CHECK(code == ERROR_OK || (e.code == code && e.message[0]));
     if (code != ERROR_OK)
