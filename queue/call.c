@@ -1,5 +1,6 @@
 #include "queue/call.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,20 @@ void call_add(struct call *c, const char *text)
     call_add_bytes(c, text, strlen(text));
 }
 
-void call_add_number(struct call *c, long long n)
+void call_add_format(struct call *c, const char *format, ...)
 {
+    va_list args;
     BASE_CHECK(c->number_count < 8);
     char *at = c->numbers[c->number_count++];
-    snprintf(at, sizeof c->numbers[0], "%lld", n);
+    va_start(args, format);
+    vsnprintf(at, sizeof c->numbers[0], format, args);
+    va_end(args);
     call_add(c, at);
+}
+
+void call_add_number(struct call *c, long long n)
+{
+    call_add_format(c, "%lld", n);
 }
 
 void call_add_pairs(struct call *c, const struct queue_pair *pairs, size_t count)

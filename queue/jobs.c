@@ -63,47 +63,81 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
-                             struct error *e)
+static void add_submission(const struct queue_submission *s, struct call *a)
+{
+    const char *const texts[] = {s->name, s->key, s->print, s->digest, s->source, s->module};
+    call_add(a, s->id);
+    call_add(a, s->tenant);
+    call_add(a, s->first_kind);
+    call_add_format(a, "%d:%d", s->open_limit, s->submits_per_s);
+    call_add_number(a, s->deadline_ms);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        call_add(a, or_empty(texts[i]));
+    call_add_number(a, (long long)s->field_count);
+    call_add_pairs(a, s->fields, s->field_count);
+    for (size_t i = 0; s->source_fields && i < s->source_fields->count; i++) {
+        call_add(a, s->source_fields->at[i].name);
+        call_add_bytes(a, s->source_fields->at[i].value, s->source_fields->at[i].size);
+    }
+}
+
+static enum error_code read_accepted(const redisReply *r, struct queue_accepted *out, struct error *e)
 {
     static const struct {
         const char *word;
         enum queue_outcome outcome;
-    } words[] = {{"ok", QUEUE_ACCEPTED}, {"exists", QUEUE_EXISTS},     {"replay", QUEUE_REPLAYED},
-                 {"other", QUEUE_OTHER}, {"gone", QUEUE_GONE},         {"full", QUEUE_FULL},
-                 {"fast", QUEUE_FAST},   {"mismatch", QUEUE_MISMATCH}, {"archived", QUEUE_ARCHIVED}};
-    const char *const texts[] = {s->name, s->key, s->print, s->digest, s->source};
-    struct call a = {0};
-    redisReply *r = NULL;
-    call_add(&a, s->id);
-    call_add(&a, s->tenant);
-    call_add(&a, s->first_kind);
-    char limits[32];
-    snprintf(limits, sizeof limits, "%d:%d", s->open_limit, s->submits_per_s);
-    call_add(&a, limits);
-    call_add_number(&a, s->deadline_ms);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        call_add(&a, or_empty(texts[i]));
-    call_add_number(&a, (long long)s->field_count);
-    call_add_pairs(&a, s->fields, s->field_count);
-    for (size_t i = 0; s->source_fields && i < s->source_fields->count; i++) {
-        call_add(&a, s->source_fields->at[i].name);
-        call_add_bytes(&a, s->source_fields->at[i].value, s->source_fields->at[i].size);
+    } words[] = {{"ok", QUEUE_ACCEPTED}, {"exists", QUEUE_EXISTS},      {"replay", QUEUE_REPLAYED},
+                 {"other", QUEUE_OTHER}, {"gone", QUEUE_GONE},          {"full", QUEUE_FULL},
+                 {"fast", QUEUE_FAST},   {"mismatch", QUEUE_MISMATCH},  {"archived", QUEUE_ARCHIVED},
+                 {"module", QUEUE_NO_MODULE}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(reply_text(r, 0), words[i].word) != 0)
+            continue;
+        out->outcome = words[i].outcome;
+        snprintf(out->id, sizeof out->id, "%s", reply_text(r, 1));
+        snprintf(out->blob, sizeof out->blob, "%s", reply_text(r, 2));
+        if (r->elements > 3)
+            reply_fields(r->element[3], &out->job);
+        return ERROR_OK;
     }
-    enum error_code code = call_function(q, "submit", &a, &r, e);
-    if (code != ERROR_OK)
-        return code;
-    code = ERROR_INTERNAL;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(reply_text(r, 0), words[i].word) == 0) {
-            out->outcome = words[i].outcome;
-            code = ERROR_OK;
-        }
-    snprintf(out->id, sizeof out->id, "%s", reply_text(r, 1));
-    snprintf(out->blob, sizeof out->blob, "%s", reply_text(r, 2));
-    freeReplyObject(r);
-    return code == ERROR_OK ? code
-                            : error_set(e, code, "submit gave an answer that this build does not know");
+    return error_set(e, ERROR_INTERNAL, "submit gave an answer that this build does not know");
+}
+
+void queue_accept_many(struct queue *q, struct queue_accepting *const *items, size_t count)
+{
+    struct call *arguments = mem_zalloc(count, sizeof *arguments);
+    struct redis_call *calls = mem_zalloc(count, sizeof *calls);
+    for (size_t i = 0; i < count; i++) {
+        add_submission(items[i]->submission, &arguments[i]);
+        calls[i] = (struct redis_call){.argc = (int)arguments[i].values.count,
+                                       .argv = arguments[i].values.at,
+                                       .sizes = arguments[i].sizes.at};
+    }
+    redis_calls(q->redis, "submit", calls, count);
+    for (size_t i = 0; i < count; i++) {
+        struct queue_accepting *a = items[i];
+        a->accepted = (struct queue_accepted){0};
+        a->code = calls[i].code;
+        a->error = calls[i].error;
+        if (a->code == ERROR_OK)
+            a->code = read_accepted(calls[i].reply, &a->accepted, &a->error);
+        freeReplyObject(calls[i].reply);
+        VEC_FREE(&arguments[i].values);
+        VEC_FREE(&arguments[i].sizes);
+    }
+    free(calls);
+    free(arguments);
+}
+
+enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
+                             struct error *e)
+{
+    struct queue_accepting one = {.submission = s}, *const items[] = {&one};
+    queue_accept_many(q, items, 1);
+    *out = one.accepted;
+    if (one.code != ERROR_OK)
+        *e = one.error;
+    return one.code;
 }
 
 enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,
@@ -113,6 +147,7 @@ enum error_code queue_submit(struct queue *q, const struct queue_submission *s, 
     enum error_code code = queue_accept(q, s, &accepted, e);
     if (code != ERROR_OK)
         return code;
+    queue_fields_release(&accepted.job);
     *existed = accepted.outcome != QUEUE_ACCEPTED;
     if (accepted.outcome == QUEUE_FULL)
         return error_set(e, ERROR_TOO_MANY, "%d jobs are open already; wait for one to end or cancel one",

@@ -34,7 +34,7 @@ local EVENTS = 1000
 local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
 local run_add, run_remove, run_claim, run_next, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
-local submit_allowed, limits_of, modules_expire   -- library_tenants.lua too
+local submit_allowed, limits_of, module_used, modules_expire   -- library_tenants.lua too
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
 -- redis.call exists only while a function runs, not while the library is loaded
@@ -63,10 +63,8 @@ local function count(what, by)
     call('HINCRBY', P .. 'n', what, by or 1)
 end
 
--- progress: the worker's JSON text as of this event, or nil
-local function event(job, name, data, progress)
-    job.ver = int(call('HINCRBY', P .. 'j:' .. job.id, 'ver', 1))
-    call('HSET', P .. 'j:' .. job.id, 'updated', int(now_ms()))
+-- an entry of the job's stream; progress: the worker's JSON text as of this event, or nil
+local function announce(job, name, data, progress)
     local entry = {'event', name, 'ver', job.ver, 'data', data or ''}
     if progress and progress ~= '' then
         entry[#entry + 1] = 'progress'
@@ -81,6 +79,12 @@ local function event(job, name, data, progress)
         entry[#entry + 1] = job.committing
     end
     call('XADD', P .. 'ev:' .. job.id, 'MAXLEN', '~', EVENTS, '*', unpack(entry))
+end
+
+local function event(job, name, data, progress)
+    job.ver = int(call('HINCRBY', P .. 'j:' .. job.id, 'ver', 1))
+    call('HSET', P .. 'j:' .. job.id, 'updated', int(now_ms()))
+    announce(job, name, data, progress)
 end
 
 local function set_state(job, state)

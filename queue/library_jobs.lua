@@ -47,31 +47,46 @@ end
 
 -- a new job that has ended at once with the artifacts of `from`
 local function enter_cached(id, from, given, now)
-    local copied = {}
+    local flat = given.fields
     for field, value in pairs(from) do
         local artifact = string.sub(field, 1, 2) == 'a:'
         if artifact or field == 'progress' or field == 'build' or field == 'rollouts' or field == 'tasks' or field == 'done'
             or field == 'tasks_done' then
-            copied[#copied + 1] = field
-            copied[#copied + 1] = value
+            flat[#flat + 1] = field
+            flat[#flat + 1] = value
         end
     end
     moved(from)
     local origin = (from.cached_from or '') ~= '' and from.cached_from or ((from.name or '') ~= '' and from.name or from.id)
     call('HSET', P .. 'j:' .. id, 'state', 'succeeded', 'ver', '0', 'fence', '0', 'attempt', '0', 'tenant', given.tenant,
          'created', now, 'finished', now, 'first', given.kind, 'stop', '', 'error', '', 'deadline', '0', 'epoch', '0',
-         'kind', given.kind, 'join', '', 'wrap', '', 'tasks', '1', 'done', '1', 'cached_from', origin, unpack(copied))
+         'kind', given.kind, 'join', '', 'wrap', '', 'tasks', '1', 'done', '1', 'cached_from', origin, unpack(flat))
     enter(id, given.tenant, 'succeeded', now)
     count('cached')
+    local job = load(id)
+    event(job, 'state', 'succeeded')
+    retire(job)
+    return call('HGETALL', P .. 'j:' .. id)
 end
 
+-- The first step begins at once, and all fields are written by one command: what start_step and event would do by several.
 local function enter_queued(id, given, now)
-    call('HSET', P .. 'j:' .. id, 'state', 'queued', 'ver', '0', 'fence', '0', 'attempt', '0', 'tenant', given.tenant,
-         'created', now, 'first', given.kind, 'stop', '', 'build', '', 'progress', '', 'error', '',
-         'deadline', given.deadline > 0 and int(now + given.deadline) or '0')
+    local deadline, flat = given.deadline > 0 and int(now + given.deadline) or '0', given.fields
+    for _, text in ipairs({'state', 'queued', 'ver', '1', 'fence', '0', 'attempt', '0', 'tenant', given.tenant, 'created', now,
+                           'updated', now, 'first', given.kind, 'stop', '', 'build', '', 'progress', '', 'error', '',
+                           'deadline', deadline, 'epoch', '0', 'kind', given.kind, 'tasks', '1', 'done', '0', 'join', '',
+                           'wrap', ''}) do
+        flat[#flat + 1] = text
+    end
+    call('HSET', P .. 'j:' .. id, unpack(flat))
     call('SADD', P .. 'open:' .. given.tenant, id)
-    if given.deadline > 0 then call('ZADD', P .. 'dl', int(now + given.deadline), id) end
+    if given.deadline > 0 then call('ZADD', P .. 'dl', deadline, id) end
     enter(id, given.tenant, 'queued', now)
+    call('ZADD', P .. 'p:' .. id, '0', '0')
+    run_add({id = id, tenant = given.tenant, created = now, priority = given.priority})
+    ring()
+    announce({id = id, ver = '1', name = given.name}, 'state', 'queued')
+    return flat
 end
 
 -- the finished job that answers this digest, or nil; second value: blob of an archived one that the caller must read
@@ -87,48 +102,46 @@ local function answer_of(tenant, digest, source, fields)
     return fields
 end
 
--- submit(id, tenant, kind, open_limit:submits_per_s, deadline_ms or 0, name, idem, print, digest, source, n, n times field, value,
---        field, value of the source ...)
+-- submit(id, tenant, kind, open_limit:submits_per_s, deadline_ms or 0, name, idem, print, digest, source, module, n,
+--        n times field, value, field, value of the source ...)
 --   name: chosen by the client, or ''; idem: hash of its Idempotency-Key, or ''; print: what the request is, for both
 --   digest: answer from a finished job with this digest, '' never; source: the archived job whose fields follow
--- -> {'ok' | 'exists' (this id, this print) | 'replay' (this key, this print), id}
---    {'other' (this id, another print) | 'mismatch' (this key, another print) | 'gone' | 'full' | 'fast', id}
+--   module: one that the tenant must have, or ''
+-- -> {'ok', id, '', fields and values of the new job}
+--    {'exists' (this id, this print) | 'replay' (this key, this print), id}
+--    {'other' (this id, another print) | 'mismatch' (this key, another print) | 'gone' | 'full' | 'fast' | 'module', id}
 --    {'archived', id, blob}: call again with the fields of that blob
 local function submit(keys, args)
     local id, given = args[1], {tenant = args[2], kind = args[3], deadline = tonumber(args[5])}
     local limit, rate = limits_of(args[4])
-    local name, idem, print, digest, source, n = args[6], args[7], args[8], args[9], args[10],
-        tonumber(args[11])
+    local name, idem, print, digest, source, module, n = args[6], args[7], args[8], args[9], args[10], args[11],
+        tonumber(args[12])
+    if module ~= '' and not module_used(given.tenant, module) then return {'module', id} end
     local key = P .. 'idem:' .. given.tenant .. ':' .. idem
     local before = idem ~= '' and call('GET', key)
     if before then
         local old_id, old_print = string.match(before, '^(%S+) (.*)$')
         return {old_print == print and 'replay' or 'mismatch', old_id}
     end
-    local old = load(id) or entry(id)
+    local old = call('EXISTS', P .. 'j:' .. id, P .. 'o:' .. id) > 0 and (load(id) or entry(id))
     if old and old.state == 'gone' then return {'gone', id} end
     if old then return {(old.print or '') == print and 'exists' or 'other', id} end
     local fields = {}
-    for i = 12 + 2 * n, #args, 2 do fields[args[i]] = args[i + 1] end
+    for i = 13 + 2 * n, #args, 2 do fields[args[i]] = args[i + 1] end
     local from, archived, blob = answer_of(given.tenant, digest, source, fields)
     if archived then return {'archived', archived, blob} end
     if not from and limit > 0 and call('SCARD', P .. 'open:' .. given.tenant) >= limit then return {'full', id} end
     if not submit_allowed(given.tenant, rate) then return {'fast', id} end
     local now = int(now_ms())
-    if from then enter_cached(id, from, given, now) else enter_queued(id, given, now) end
-    for i = 12, 11 + 2 * n, 2 do call('HSET', P .. 'j:' .. id, args[i], args[i + 1]) end
-    if name ~= '' then call('HSET', P .. 'j:' .. id, 'name', name) end
-    call('HSET', P .. 'j:' .. id, 'print', print)
-    if idem ~= '' then call('SET', key, id .. ' ' .. print, 'PX', IDEM_MS) end
-    local job = load(id)
-    if from then
-        event(job, 'state', 'succeeded')
-        retire(job)
-    else
-        start_step(job, 0, given.kind, 1, '', '')
-        event(job, 'state', 'queued')
+    given.name, given.fields = name, {'print', print}
+    for i = 13, 12 + 2 * n do given.fields[i - 10] = args[i] end
+    for i = 13, 12 + 2 * n, 2 do given.priority = args[i] == 'priority' and args[i + 1] or given.priority end
+    if name ~= '' then
+        given.fields[2 * n + 3] = 'name'
+        given.fields[2 * n + 4] = name
     end
-    return {'ok', id}
+    if idem ~= '' then call('SET', key, id .. ' ' .. print, 'PX', IDEM_MS) end
+    return {'ok', id, '', from and enter_cached(id, from, given, now) or enter_queued(id, given, now)}
 end
 
 -- everything of an ended job but the note that it existed

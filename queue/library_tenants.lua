@@ -173,13 +173,17 @@ local function module_add(keys, args)
     return 'new'
 end
 
--- module_use(tenant, digest) -> 'ok' | 'missing'; writes once an hour at most
+-- whether the tenant has it; writes once an hour at most
+module_used = function(tenant, digest)
+    local key, now = P .. 'blob:' .. tenant, now_ms()
+    local size, used = string.match(call('HGET', key, digest) or '', '^(%d+) (%d+) ')
+    if size and now - tonumber(used) > 3600000 then call('HSET', key, digest, size .. ' ' .. int(now) .. ' ' .. digest) end
+    return size ~= nil
+end
+
+-- module_use(tenant, digest) -> 'ok' | 'missing'
 local function module_use(keys, args)
-    local key, now = P .. 'blob:' .. args[1], now_ms()
-    local size, used = string.match(call('HGET', key, args[2]) or '', '^(%d+) (%d+) ')
-    if not size then return 'missing' end
-    if now - tonumber(used) > 3600000 then call('HSET', key, args[2], size .. ' ' .. int(now) .. ' ' .. args[2]) end
-    return 'ok'
+    return module_used(args[1], args[2]) and 'ok' or 'missing'
 end
 
 local function module_forget(tenant, digest, size)

@@ -55,6 +55,7 @@ struct queue_submission {
     const char *digest; /* answer from a finished job of this tenant and digest */
     const char *source; /* archived job that answers; its fields: */
     const struct queue_fields *source_fields;
+    const char *module; /* digest of a module that the tenant must have */
 };
 enum queue_outcome {
     QUEUE_ACCEPTED,
@@ -65,14 +66,25 @@ enum queue_outcome {
     QUEUE_GONE,     /* the id's job was there and is forgotten */
     QUEUE_FULL,     /* open_limit */
     QUEUE_FAST,     /* submits_per_s; five seconds' worth may come at once */
+    QUEUE_NO_MODULE, /* the tenant does not have `module` */
     QUEUE_ARCHIVED, /* the answer is in `blob` of job `id`: read it and submit again with it as source */
 };
 struct queue_accepted {
     enum queue_outcome outcome;
     char id[QUEUE_ID_SIZE], blob[65];
+    struct queue_fields job; /* QUEUE_ACCEPTED: what queue_job would give; else empty. Owned by the caller. */
 };
 enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
                              struct error *e) BASE_CHECKED;
+/* Several at once, in one round trip; each has its own outcome. */
+struct queue_accepting {
+    const struct queue_submission *submission; /* borrowed */
+    struct queue_accepted accepted;            /* and these two: out */
+    enum error_code code;
+    struct error error;
+};
+enum { QUEUE_ACCEPT_MAX = 64 }; /* some 5 ms of Redis' time */
+void queue_accept_many(struct queue *q, struct queue_accepting *const *items, size_t count);
 /* The same where only that much matters: *existed: a job with this id was there and nothing changed.
  * ERROR_TOO_MANY: open_limit reached; ERROR_TOO_FAST. */
 enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,

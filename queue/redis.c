@@ -162,32 +162,93 @@ static enum error_code load_library(struct redis *r, struct error *e)
     return code;
 }
 
+static void append_call(struct redis *r, const char *function, const struct redis_call *c)
+{
+    enum { FIXED = 4 };
+    const char *head[FIXED] = {"FCALL", function, "1", "{t}"};
+    const char **all = mem_alloc((size_t)(c->argc + FIXED) * sizeof *all);
+    size_t *sizes = mem_alloc((size_t)(c->argc + FIXED) * sizeof *sizes);
+    for (int i = 0; i < c->argc + FIXED; i++) {
+        all[i] = i < FIXED ? head[i] : c->argv[i - FIXED];
+        sizes[i] = i >= FIXED && c->sizes ? c->sizes[i - FIXED] : strlen(all[i]);
+    }
+    BASE_CHECK(redisAppendCommandArgv(r->context, c->argc + FIXED, all, sizes) == REDIS_OK);
+    free(sizes);
+    free(all);
+}
+
+/* a reply of Redis (taken) to this call; false: it does not know the function */
+static bool take_answer(struct redis_call *c, redisReply *reply)
+{
+    c->answered = true;
+    c->code = ERROR_OK;
+    if (reply->type != REDIS_REPLY_ERROR) {
+        c->reply = reply;
+        return true;
+    }
+    c->code = judge(reply, &c->error);
+    c->answered = c->code != ERROR_INTERNAL || !strstr(c->error.message, "Function not found");
+    freeReplyObject(reply);
+    return c->answered;
+}
+
+/* Everything that has no answer yet goes out, then the answers come in. ERROR_OK: they all came; *known false: some
+ * said that the function is not there. */
+static enum error_code round_trip(struct redis *r, const char *function, struct redis_call *calls, size_t count,
+                                  bool *known, struct error *e)
+{
+    enum error_code code = connect_now(r, e);
+    if (code != ERROR_OK)
+        return code;
+    for (size_t i = 0; i < count; i++)
+        if (!calls[i].answered)
+            append_call(r, function, &calls[i]);
+    *known = true;
+    for (size_t i = 0; i < count; i++) {
+        void *reply = NULL;
+        if (calls[i].answered)
+            continue;
+        if (redisGetReply(r->context, &reply) != REDIS_OK || !reply) {
+            error_set(e, ERROR_UNAVAILABLE, "the connection to Redis broke: %s", r->context->errstr);
+            drop(r);
+            return ERROR_UNAVAILABLE;
+        }
+        *known &= take_answer(&calls[i], reply);
+    }
+    return ERROR_OK;
+}
+
+void redis_calls(struct redis *r, const char *name, struct redis_call *calls, size_t count)
+{
+    char *function = mem_printf("toast_%s_%s", name, r->version);
+    struct error why = {0};
+    enum error_code code = ERROR_OK;
+    bool known = false;
+    for (int attempt = 0; attempt < 3 && !known; attempt++) {
+        code = round_trip(r, function, calls, count, &known, &why);
+        if (code == ERROR_OK && !known)
+            code = load_library(r, &why);
+        else if (code != ERROR_OK)
+            known = false;
+        if (code != ERROR_OK && (code != ERROR_UNAVAILABLE || r->context))
+            break; /* refused by a Redis that answers */
+    }
+    free(function);
+    for (size_t i = 0; i < count; i++)
+        if (!calls[i].answered && code != ERROR_OK) { /* else it says itself that the function is not there */
+            calls[i].code = code;
+            calls[i].error = why;
+        }
+}
+
 enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv,
                            const size_t *sizes, redisReply **out, struct error *e)
 {
-    enum { FIXED = 4 };
-    const char **all = mem_alloc((size_t)(argc + FIXED) * sizeof *all);
-    size_t *all_sizes = mem_alloc((size_t)(argc + FIXED) * sizeof *all_sizes);
-    char *function = mem_printf("toast_%s_%s", name, r->version);
-    const char *head[FIXED] = {"FCALL", function, "1", "{t}"};
-    for (int i = 0; i < argc + FIXED; i++) {
-        all[i] = i < FIXED ? head[i] : argv[i - FIXED];
-        all_sizes[i] = i >= FIXED && sizes ? sizes[i - FIXED] : strlen(all[i]);
-    }
-    struct error scratch, *why = e ? e : &scratch;
-    enum error_code code = ERROR_OK;
-    for (int attempt = 0; attempt < 3; attempt++) {
-        code = redis_command(r, argc + FIXED, all, all_sizes, out, why);
-        if (code == ERROR_INTERNAL && strstr(why->message, "Function not found")) {
-            code = load_library(r, why);
-            if (code != ERROR_OK)
-                break;
-        } else if (code != ERROR_UNAVAILABLE || r->context) {
-            break; /* done, or refused by a Redis that answers */
-        }
-    }
-    free(function);
-    free(all_sizes);
-    free(all);
-    return code;
+    struct redis_call c = {.argc = argc, .argv = argv, .sizes = sizes};
+    redis_calls(r, name, &c, 1);
+    if (c.code == ERROR_OK)
+        *out = c.reply;
+    else if (e)
+        *e = c.error;
+    return c.code;
 }

@@ -25,9 +25,22 @@ void redis_destroy(struct redis *r);
 enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes,
                               redisReply **out, struct error *e) BASE_CHECKED;
 
-/* Calls function `name` of our library (queue/library.lua) with key {t} and the arguments. Loads the library
- * when Redis does not know it, and calls once more when the connection broke: every function is idempotent.
+/* Calls function `name` of our library (queue/library.lua) with key {t} and the arguments, several times in one
+ * round trip: with appendfsync always one fsync of Redis then serves them all. Each call has an answer of its own:
+ * `reply` (owned), or code and error as of redis_command. Loads the library when Redis does not know it, and calls
+ * again what had no answer when the connection broke: every function is idempotent.
  */
+struct redis_call {
+    int argc;
+    const char **argv; /* borrowed, like the sizes */
+    const size_t *sizes;
+    redisReply *reply;
+    enum error_code code;
+    struct error error;
+    bool answered; /* false before the call */
+};
+void redis_calls(struct redis *r, const char *name, struct redis_call *calls, size_t count);
+/* one call */
 enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv,
                            const size_t *sizes, redisReply **out, struct error *e) BASE_CHECKED;
 

@@ -110,6 +110,7 @@ struct exchange {
     bool in_flight;              /* key is in flights */
     char key[65];                /* hash of the Idempotency-Key, or "" */
     struct what_if_result *what_if; /* owned; what again() answers */
+    struct submission *submission;  /* owned; the same */
     struct body body;
     struct timespec began;
     int status;
@@ -132,6 +133,7 @@ struct server {
     struct what_if_pool *what_ifs;
     struct ui_history *history;
     struct flights *flights;
+    struct acceptor *acceptor;
     char secret[65]; /* of page tokens; under pool_lock, "" until asked for */
 };
 
@@ -202,8 +204,10 @@ enum error_code tenant_module_store(struct exchange *x, const void *bytes, size_
                                     char digest[STORE_DIGEST_SIZE], struct error *e) BASE_CHECKED;
 /* ERROR_NOT_FOUND: the tenant does not have it, whoever else may */
 enum error_code tenant_module_use(struct exchange *x, const char *digest, struct error *e) BASE_CHECKED;
-/* the same for a request's member /module: ERROR_INVALID_REQUEST */
+/* the same for a request's member /module, which the store then keeps: ERROR_INVALID_REQUEST */
 enum error_code tenant_module_named(struct exchange *x, const char *digest, struct error *e) BASE_CHECKED;
+/* says so */
+enum error_code tenant_module_missing(const char *digest, struct error *e);
 
 /* ---- session.c: browsers ---- */
 enum { SESSION_CSRF_SIZE = 65 };
@@ -288,12 +292,17 @@ enum error_code job_load(struct exchange *x, const char *name, char id[QUEUE_ID_
 /* a job of the caller's from a request's JSON; errors as of POST /v1/jobs */
 enum error_code job_submit(struct exchange *x, const char *json, size_t size, char id[QUEUE_ID_SIZE],
                            struct error *e) BASE_CHECKED;
+struct submission;
+void submission_destroy(struct submission *s); /* NULL is fine */
 /* starts a failed or dead job, archived or not, again; the job was found to be the caller's */
 enum error_code job_retry(struct exchange *x, const char *id, struct error *e) BASE_CHECKED;
 
 /* ---- jobs.c ---- */
 /* answers with the job as it is now, or when the client's Prefer: wait is over (x->showing) */
 void job_show(struct exchange *x, const char *name, struct job_showing how);
+/* the same with fields that the caller has (taken) of the job of this id */
+void job_show_fields(struct exchange *x, const char *name, const char *id, struct queue_fields *job,
+                     struct job_showing how);
 
 /* ---- janitor.c ---- */
 /* a thread that archives, forgets and collects until s->stopped */

@@ -29,17 +29,23 @@ void job_show(struct exchange *x, const char *name, struct job_showing how)
 {
     struct queue_fields job;
     struct error e;
-    struct text t = {0};
-    char etag[32], location[128], waited[16], id[QUEUE_ID_SIZE];
+    char id[QUEUE_ID_SIZE];
     enum error_code code = job_load(x, name, id, &job, &e);
-    if (code != ERROR_OK) {
+    if (code == ERROR_OK)
+        job_show_fields(x, name, id, &job, how);
+    else
         problem(x, code, &e);
-        return;
-    }
-    snprintf(etag, sizeof etag, "\"v%lld\"", queue_number(&job, "ver"));
-    bool ended = job_ended(&job);
+}
+
+void job_show_fields(struct exchange *x, const char *name, const char *id, struct queue_fields *job,
+                     struct job_showing how)
+{
+    struct text t = {0};
+    char etag[32], location[128], waited[16];
+    snprintf(etag, sizeof etag, "\"v%lld\"", queue_number(job, "ver"));
+    bool ended = job_ended(job);
     if ((!ended && waits(x, id, name, how)) || (how.conditional && reply_not_modified(x, etag, "no-cache"))) {
-        queue_fields_release(&job);
+        queue_fields_release(job);
         return;
     }
     snprintf(location, sizeof location, "/v1/jobs/%s", name);
@@ -56,8 +62,8 @@ void job_show(struct exchange *x, const char *name, struct job_showing how)
         extra[count++] = (struct header){"Preference-Applied", waited};
         how.status = ended ? 200 : how.status;
     }
-    job_body(id, &job, &t);
-    queue_fields_release(&job);
+    job_body(id, job, &t);
+    queue_fields_release(job);
     reply_json(x, how.status, &t, extra, count);
 }
 

@@ -1,4 +1,5 @@
 /* The daemon: connections to exchanges to handlers; a thread that keeps house once a second. See server.h. */
+#include "server/accept.h"
 #include "server/follow.h"
 #include "server/ui.h"
 #include "server/internal.h"
@@ -85,6 +86,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
     flight_end(x);
     body_release(&x->body);
     what_if_release(x->what_if);
+    submission_destroy(x->submission);
     free(x->content_type);
     free(x->boundary);
     free(x->uri);
@@ -268,6 +270,7 @@ static void drain(struct server *s)
         struct timespec pause = {0, 20000000};
         nanosleep(&pause, NULL);
     }
+    acceptor_end(s->acceptor);
     MHD_stop_daemon(s->daemon);
 }
 
@@ -379,6 +382,7 @@ int server_run(const struct server_options *o)
     s.follow = follow_create(&s);
     s.what_ifs = what_if_create(&s);
     s.flights = flights_create();
+    s.acceptor = acceptor_create(&s);
     BASE_CHECK(pthread_create(&keeper, NULL, keep_house, &s) == 0);
     BASE_CHECK(pthread_create(&janitor, NULL, janitor_run, &s) == 0);
     BASE_CHECK(pthread_create(&collector, NULL, collect_run, &s) == 0);
@@ -399,6 +403,7 @@ int server_run(const struct server_options *o)
     pthread_join(janitor, NULL);
     pthread_join(collector, NULL);
     watch_destroy(s.watch);
+    acceptor_destroy(s.acceptor);
     flights_destroy(s.flights);
     metrics_destroy(s.metrics);
     release(&s);

@@ -1,5 +1,6 @@
 /* Submissions: bodies to requests, requests to jobs: POST with or without an Idempotency-Key, PUT under a
  * chosen id, answers from finished jobs. */
+#include "server/accept.h"
 #include "server/what_if.h"
 
 #include "api/request.h"
@@ -17,7 +18,45 @@
 struct submission {
     struct api_request *request; /* owned */
     char module[STORE_DIGEST_SIZE];
+    /* what goes to the queue: */
+    const char *name; /* the id that the client chose, or NULL; borrowed from the exchange */
+    char blob[STORE_DIGEST_SIZE], digest[65], seconds[24], priority[8], print[33], id[QUEUE_ID_SIZE];
+    struct queue_pair fields[9];
+    struct queue_submission to;
+    struct queue_accepting accepting;
 };
+
+static struct submission *submission_create(void)
+{
+    return mem_zalloc(1, sizeof(struct submission));
+}
+
+void submission_destroy(struct submission *s)
+{
+    if (!s)
+        return;
+    api_request_destroy(s->request);
+    queue_fields_release(&s->accepting.accepted.job);
+    free(s);
+}
+
+static enum error_code memory_enough(struct exchange *x, struct error *e)
+{
+    return atomic_load(&x->server->memory_short)
+               ? error_set(e, ERROR_UNAVAILABLE,
+                           "the queue's memory is nearly full; jobs are taken again when some have ended")
+               : ERROR_OK;
+}
+
+/* The store has the module and keeps it; whether the tenant has it, too, the queue says as it takes the job. What
+ * could be told apart meanwhile would tell a tenant which modules others have. */
+static enum error_code keep_named(struct exchange *x, const char *digest, struct error *e)
+{
+    enum error_code code = memory_enough(x, e);
+    if (code == ERROR_OK)
+        code = store_keep(x->server->store, digest, e);
+    return code == ERROR_NOT_FOUND ? tenant_module_missing(digest, e) : code;
+}
 
 static enum error_code take_json(struct exchange *x, const char *json, size_t size, const char *module,
                                  struct submission *s, struct error *e)
@@ -42,7 +81,7 @@ static enum error_code take_json(struct exchange *x, const char *json, size_t si
         return tenant_module_store(x, s->request->module_inline, s->request->module_inline_size, s->module,
                                    e);
     snprintf(s->module, sizeof s->module, "%s", s->request->module_digest);
-    return tenant_module_named(x, s->module, e);
+    return s->request->dry_run ? tenant_module_named(x, s->module, e) : keep_named(x, s->module, e);
 }
 
 static enum error_code take_parts(struct exchange *x, const char *body, size_t size, struct submission *s,
@@ -122,34 +161,33 @@ static void fingerprint(const struct submission *s, char out[33])
     snprintf(out, 33, "%.32s", hex);
 }
 
-/* asks Redis, and once more when the answer is in the archive */
-static enum error_code accept_job(struct exchange *x, struct queue_submission *q, struct queue_accepted *out,
-                                  struct error *e)
+/* The queue has said that an archived job has the answer: read it, and ask once more. */
+static enum error_code accept_archived(struct exchange *x, struct submission *s, struct error *e)
 {
     struct queue_fields source = {0};
+    struct queue_accepted *out = &s->accepting.accepted;
     char from[QUEUE_ID_SIZE];
+    snprintf(from, sizeof from, "%s", out->id);
+    s->to.source = from;
+    s->to.source_fields = &source;
+    if (archive_read(x->server->store, out->blob, &source, NULL) != ERROR_OK)
+        s->to.digest = s->to.source = NULL; /* the job is planned as if there were none */
     struct queue *queue = pool_take(x->server);
-    enum error_code code = queue_accept(queue, q, out, e);
-    if (code == ERROR_OK && out->outcome == QUEUE_ARCHIVED) {
-        snprintf(from, sizeof from, "%s", out->id);
-        q->source = from;
-        q->source_fields = &source;
-        if (archive_read(x->server->store, out->blob, &source, NULL) != ERROR_OK)
-            q->digest = q->source = NULL; /* the job is planned as if there were none */
-        code = queue_accept(queue, q, out, e);
-        if (code == ERROR_OK && out->outcome == QUEUE_ARCHIVED) { /* another one took its place meanwhile */
-            q->digest = NULL;
-            code = queue_accept(queue, q, out, e);
-        }
+    enum error_code code = queue_accept(queue, &s->to, out, e);
+    if (code == ERROR_OK && out->outcome == QUEUE_ARCHIVED) { /* another one took its place meanwhile */
+        s->to.digest = NULL;
+        code = queue_accept(queue, &s->to, out, e);
     }
     pool_give(x->server, queue);
     queue_fields_release(&source);
     return code;
 }
 
-static enum error_code judge(const struct queue_accepted *a, const struct server_limits *l, struct error *e)
+static enum error_code judge(const struct submission *s, const struct server_limits *l, struct error *e)
 {
-    switch (a->outcome) {
+    switch (s->accepting.accepted.outcome) {
+    case QUEUE_NO_MODULE:
+        return tenant_module_missing(s->module, e);
     case QUEUE_OTHER:
         return error_set(e, ERROR_CONFLICT, "a job with this id was made by another request");
     case QUEUE_MISMATCH:
@@ -180,49 +218,73 @@ static bool may_be_cached(struct exchange *x)
     return !control || strcasecmp(control, "no-cache") != 0;
 }
 
-/* name: the id that the client chose, or NULL */
-static enum error_code submit(struct exchange *x, const struct submission *s, const char *name,
-                              struct queue_accepted *out, struct error *e)
+/* all but the queue's own work. name: the id that the client chose, or NULL */
+static enum error_code prepare(struct exchange *x, struct submission *s, const char *name, struct error *e)
 {
     const struct api_request *r = s->request;
-    char request[STORE_DIGEST_SIZE], digest[65], seconds[24], priority[8], print[33], id[QUEUE_ID_SIZE];
-    if (atomic_load(&x->server->memory_short))
-        return error_set(e, ERROR_UNAVAILABLE,
-                         "the queue's memory is nearly full; jobs are taken again when some have ended");
-    enum error_code code = store_put(x->server->store, r->canonical, strlen(r->canonical), request, e);
+    enum error_code code = memory_enough(x, e);
+    if (code == ERROR_OK)
+        code = store_put(x->server->store, r->canonical, strlen(r->canonical), s->blob, e);
     if (code != ERROR_OK)
         return code;
-    api_request_digest(r, s->module, digest);
-    fingerprint(s, print);
-    snprintf(seconds, sizeof seconds, "%lld", (long long)(r->seconds * 1000));
-    snprintf(priority, sizeof priority, "%d", r->priority);
-    struct queue_pair fields[] = {{"priority", priority},
-                                  {"request", request},
-                                  {"module", s->module},
-                                  {"digest", digest},
-                                  {"labels", r->labels ? r->labels : ""},
-                                  {"seconds_ms", seconds},
-                                  {"on_deadline", r->deadline_fail ? "fail" : "best"},
-                                  {"digest_build", api_build()},
-                                  {"trace", x->trace}};
-    struct queue_submission q = {.id = id,
-                                 .tenant = x->tenant,
-                                 .first_kind = QUEUE_FIRST_KIND,
-                                 .deadline_ms = (long long)(r->deadline_s * 1000),
-                                 .open_limit = x->server->options->limits.open_jobs,
-                                 .submits_per_s = x->server->options->limits.submits_per_s,
-                                 .fields = fields,
-                                 .field_count = sizeof fields / sizeof *fields,
-                                 .name = name,
-                                 .key = name ? NULL : x->key,
-                                 .print = print,
-                                 .digest = may_be_cached(x) ? digest : NULL};
+    api_request_digest(r, s->module, s->digest);
+    fingerprint(s, s->print);
+    snprintf(s->seconds, sizeof s->seconds, "%lld", (long long)(r->seconds * 1000));
+    snprintf(s->priority, sizeof s->priority, "%d", r->priority);
+    const struct queue_pair fields[] = {{"priority", s->priority},
+                                        {"request", s->blob},
+                                        {"module", s->module},
+                                        {"digest", s->digest},
+                                        {"labels", r->labels ? r->labels : ""},
+                                        {"seconds_ms", s->seconds},
+                                        {"on_deadline", r->deadline_fail ? "fail" : "best"},
+                                        {"digest_build", api_build()},
+                                        {"trace", x->trace}};
+    _Static_assert(sizeof fields == sizeof s->fields, "all of them");
+    memcpy(s->fields, fields, sizeof fields);
+    s->name = name;
+    s->to = (struct queue_submission){.id = s->id,
+                                      .tenant = x->tenant,
+                                      .first_kind = QUEUE_FIRST_KIND,
+                                      .deadline_ms = (long long)(r->deadline_s * 1000),
+                                      .open_limit = x->server->options->limits.open_jobs,
+                                      .submits_per_s = x->server->options->limits.submits_per_s,
+                                      .fields = s->fields,
+                                      .field_count = sizeof fields / sizeof *fields,
+                                      .name = name,
+                                      .key = name ? NULL : x->key,
+                                      .print = s->print,
+                                      .digest = may_be_cached(x) ? s->digest : NULL,
+                                      .module = s->module};
     if (name)
-        queue_named_id(x->tenant, name, id);
+        queue_named_id(x->tenant, name, s->id);
     else
-        queue_new_id(id);
-    code = accept_job(x, &q, out, e);
-    return code == ERROR_OK ? judge(out, &x->server->options->limits, e) : code;
+        queue_new_id(s->id);
+    s->accepting.submission = &s->to;
+    return ERROR_OK;
+}
+
+/* the queue's answer, come by itself or with others, as an error or a job */
+static enum error_code conclude(struct exchange *x, struct submission *s, struct error *e)
+{
+    enum error_code code = s->accepting.code;
+    if (code != ERROR_OK)
+        *e = s->accepting.error;
+    else if (s->accepting.accepted.outcome == QUEUE_ARCHIVED)
+        code = accept_archived(x, s, e);
+    if (code == ERROR_OK)
+        code = judge(s, &x->server->options->limits, e);
+    if (code == ERROR_OK && s->accepting.accepted.outcome == QUEUE_ACCEPTED)
+        log_event("job_submitted", "job", s->accepting.accepted.id, "request_id", x->request_id, NULL);
+    return code;
+}
+
+static void accept_alone(struct exchange *x, struct submission *s)
+{
+    struct queue_accepting *const items[] = {&s->accepting};
+    struct queue *queue = pool_take(x->server);
+    queue_accept_many(queue, items, 1);
+    pool_give(x->server, queue);
 }
 
 /* "dry_run": the request and its module are checked as the job would, in a process of their own; 200 says
@@ -238,46 +300,73 @@ static enum error_code dry_run(struct exchange *x, const struct submission *s, s
     return code;
 }
 
-static void take_submission(struct exchange *x, const char *name)
+static void reply_error(struct exchange *x, enum error_code code, struct error *e)
 {
-    struct submission s = {0};
-    struct error e = {0};
-    struct queue_accepted accepted;
-    enum error_code code = take_body(x, &s, &e);
-    bool dry = code == ERROR_OK && s.request->dry_run;
-    if (dry)
-        code = dry_run(x, &s, &e);
-    else if (code == ERROR_OK)
-        code = submit(x, &s, name, &accepted, &e);
-    api_request_destroy(s.request);
     flight_end(x); /* before the answer: who has it may ask again */
+    e->code = code;
+    reply_problem(x, e);
+}
+
+/* the queue has answered */
+static void answer(struct exchange *x)
+{
+    struct submission *s = x->submission;
+    struct queue_accepted *a = &s->accepting.accepted;
+    struct error e = {0};
+    enum error_code code = conclude(x, s, &e);
     if (code != ERROR_OK) {
-        e.code = code;
-        reply_problem(x, &e);
+        reply_error(x, code, &e);
         return;
     }
+    flight_end(x);
+    struct job_showing how = {.status = 202, .replayed = a->outcome == QUEUE_REPLAYED};
+    const char *name = s->name ? s->name : a->id;
+    if (a->outcome == QUEUE_ACCEPTED)
+        job_show_fields(x, name, a->id, &a->job, how);
+    else
+        job_show(x, name, how);
+}
+
+static void take_submission(struct exchange *x, const char *name)
+{
+    struct submission *s = x->submission = submission_create();
+    struct error e = {0};
+    enum error_code code = take_body(x, s, &e);
+    bool dry = code == ERROR_OK && s->request->dry_run;
     if (dry)
+        code = dry_run(x, s, &e);
+    else if (code == ERROR_OK)
+        code = prepare(x, s, name, &e);
+    if (code != ERROR_OK) {
+        reply_error(x, code, &e);
+        return;
+    }
+    if (dry) {
+        flight_end(x);
         return; /* what_if_reply answers */
-    if (accepted.outcome == QUEUE_ACCEPTED)
-        log_event("job_submitted", "job", accepted.id, "request_id", x->request_id, NULL);
-    job_show(x, name ? name : accepted.id,
-             (struct job_showing){.status = 202, .replayed = accepted.outcome == QUEUE_REPLAYED});
+    }
+    x->again = answer;
+    if (acceptor_add(x->server->acceptor, x, &s->accepting))
+        return; /* answer answers */
+    accept_alone(x, s);
+    answer(x);
 }
 
 enum error_code job_submit(struct exchange *x, const char *json, size_t size, char id[QUEUE_ID_SIZE],
                            struct error *e)
 {
-    struct submission s = {0};
-    struct queue_accepted accepted;
-    enum error_code code = take_json(x, json, size, NULL, &s, e);
+    struct submission *s = submission_create();
+    enum error_code code = take_json(x, json, size, NULL, s, e);
     if (code == ERROR_OK)
-        code = submit(x, &s, NULL, &accepted, e);
-    api_request_destroy(s.request);
-    if (code != ERROR_OK)
-        return code;
-    log_event("job_submitted", "job", accepted.id, "request_id", x->request_id, NULL);
-    snprintf(id, QUEUE_ID_SIZE, "%s", accepted.id);
-    return ERROR_OK;
+        code = prepare(x, s, NULL, e);
+    if (code == ERROR_OK) {
+        accept_alone(x, s);
+        code = conclude(x, s, e);
+    }
+    if (code == ERROR_OK)
+        snprintf(id, QUEUE_ID_SIZE, "%s", s->accepting.accepted.id);
+    submission_destroy(s);
+    return code;
 }
 
 void handle_job_post(struct exchange *x)

@@ -59,15 +59,17 @@ enum error_code tenant_module_use(struct exchange *x, const char *digest, struct
     return code;
 }
 
+enum error_code tenant_module_missing(const char *digest, struct error *e)
+{
+    return error_set_pointer(
+        e, ERROR_INVALID_REQUEST, "/module",
+        "there is no module sha256:%s; PUT it to /v1/modules first, or send it with the request", digest);
+}
+
 enum error_code tenant_module_named(struct exchange *x, const char *digest, struct error *e)
 {
     enum error_code code = tenant_module_use(x, digest, e);
     if (code == ERROR_OK)
         code = store_keep(x->server->store, digest, e);
-    return code != ERROR_NOT_FOUND
-               ? code
-               : error_set_pointer(
-                     e, ERROR_INVALID_REQUEST, "/module",
-                     "there is no module sha256:%s; PUT it to /v1/modules first, or send it with the request",
-                     digest);
+    return code == ERROR_NOT_FOUND ? tenant_module_missing(digest, e) : code;
 }

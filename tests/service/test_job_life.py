@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # label: service
-# timeout: 120
+# timeout: 150
 """The life of a job over HTTP: idempotency keys, chosen ids, conditional requests, pages, answers from finished jobs,
 retry, delete, archive, purge."""
 import concurrent.futures
@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -137,6 +138,48 @@ def test_idempotency():
             until(lambda: send(service, "POST", "/v1/jobs", dict(REQUEST, seed=-1), third)[0] == 409)
         until(lambda: send(service, "POST", "/v1/jobs", REQUEST, third)[0] == 202)
         assert service.redis_cli("HGET", "{t}:n", "submitted") == "3"
+    finally:
+        service.close()
+
+
+def test_redis_slow():
+    """submissions wait for Redis together: they hold no HTTP thread meanwhile, and each gets its own answer"""
+    service = harness.Service()
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        with concurrent.futures.ThreadPoolExecutor(32) as pool:
+            service.redis.send_signal(signal.SIGSTOP)
+            try:
+                waiting = [pool.submit(send, service, "POST", "/v1/jobs", dict(REQUEST, labels={"n": str(i % 16)}),
+                                       {"Idempotency-Key": f"slow-{i}", "Cache-Control": "no-cache"}) for i in range(32)]
+                time.sleep(0.5)
+                assert not any(w.done() for w in waiting)
+                began = time.monotonic()
+                assert service.request("GET", "/livez", timeout=3)[0] == 200   # more submissions wait than there are threads
+                assert time.monotonic() - began < 1
+            finally:
+                service.redis.send_signal(signal.SIGCONT)
+            replies = [w.result() for w in waiting]
+        assert {status for status, _, _ in replies} == {202}, replies
+        assert len({body["id"] for _, _, body in replies}) == 32
+        for i, (_, headers, body) in enumerate(replies):
+            assert body["labels"] == {"n": str(i % 16)} and headers["location"] == "/v1/jobs/" + body["id"], body
+            assert (body["state"], body["version"], headers["etag"]) == ("queued", 1, '"v1"'), body
+            assert json.loads(service.request("GET", headers["location"])[2]) == body
+        # the server ends while some wait: they get their answers
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            service.redis.send_signal(signal.SIGSTOP)
+            try:
+                waiting = [pool.submit(send, service, "POST", "/v1/jobs", REQUEST, {"Idempotency-Key": f"end-{i}"})
+                           for i in range(8)]
+                time.sleep(0.5)
+                service.server.send_signal(signal.SIGTERM)
+                time.sleep(0.5)
+            finally:
+                service.redis.send_signal(signal.SIGCONT)
+            assert {w.result()[0] for w in waiting} == {202}
+        assert service.server.wait(20) == 0
+        assert service.redis_cli("HGET", "{t}:n", "submitted") == "40"
     finally:
         service.close()
 
@@ -407,4 +450,5 @@ def test_running():
 
 
 if __name__ == "__main__":
-    harness.main([test_idempotency, test_chosen_ids, test_pages, test_end, test_times, test_dry_run, test_dead, test_running])
+    harness.main([test_idempotency, test_redis_slow, test_chosen_ids, test_pages, test_end, test_times, test_dry_run, test_dead,
+                  test_running])
