@@ -3,11 +3,9 @@
  * Every module as a cost-function network: its size, seconds to build it and to solve, the price of the solver's plan by
  * the walk over the best expert's and over the search's (with --search), and the certified bound under all plans over the
  * best known price. */
-#include "base/file.h"
-#include "ir/prepare.h"
-#include "ir/read.h"
 #include "mcts/search.h"
 #include "network/network.h"
+#include "tests/support/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +17,6 @@ static const char *const defaults[] = {
     "gpt.mlir.gz:data=8,model=8", "gpt_torch.mlir.gz:data=4,model=4", "gns.mlir.gz:data=4,model=4",
     "unet.mlir.gz:data=4,model=4", "itx.mlir.gz:data=4,model=4", "mlp.mlir:data=4,model=2",
     "paper_attention.mlir:data=4,model=2"};
-
-struct subject {
-    struct ir_program read, prepared;
-    struct nda *nda;
-    struct plan_context *context;
-    struct mesh mesh;
-    struct cost_machine machine;
-    struct evaluator *evaluator;
-};
 
 static double now_s(void)
 {
@@ -47,29 +36,9 @@ static void must(enum error_code code, const struct error *e)
 static void subject_open(struct subject *s, const char *path, const char *mesh, const char *device)
 {
     struct error e;
-    char *text;
-    size_t size;
-    *s = (struct subject){0};
-    must(file_read(path, (size_t)1 << 30, &text, &size, &e), &e);
-    must(ir_read(text, size, NULL, &s->read, &e), &e);
-    free(text);
-    must(ir_prepare(&s->read, &s->prepared, &e), &e);
-    must(nda_create(&s->prepared, NULL, &s->nda, &e), &e);
-    must(mesh_parse(mesh, &s->mesh, &e), &e);
-    must(cost_machine_create(&s->mesh, device, 0, &s->machine, &e), &e);
-    must(plan_context_create(s->nda, &s->mesh, NULL, 0, &s->context, &e), &e);
-    struct spmd_options walk = spmd_default_options(&s->mesh);
-    cost_axis_order(&s->machine, &s->mesh, walk.axis_order);
-    must(evaluator_create(s->context, &s->machine, &walk, &s->evaluator, &e), &e);
-}
-
-static void subject_close(struct subject *s)
-{
-    evaluator_destroy(s->evaluator);
-    plan_context_destroy(s->context);
-    nda_destroy(s->nda);
-    ir_program_release(&s->prepared);
-    ir_program_release(&s->read);
+    must(subject_file(s, path, &e), &e);
+    must(subject_mesh(s, mesh, &e), &e);
+    must(subject_device(s, device, 0, &e), &e);
 }
 
 /* the cost of the search's best plan with its default budget, or of the best expert's */

@@ -2,10 +2,7 @@
  * decisions on mesh data=4,model=4, a100-40; each plan once (nothing is remembered between them). Columns:
  * ops after preparation, mean steps of the local programs, processor milliseconds of apply (the list), walk
  * and price, evaluations a second. */
-#include "cost/price.h"
-#include "base/file.h"
-#include "ir/prepare.h"
-#include "ir/read.h"
+#include "tests/support/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,21 +14,6 @@ static double seconds(void)
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static enum error_code read_module(const char *path, struct ir_program *prepared, struct error *e)
-{
-    struct ir_program read = {0};
-    char *text = NULL;
-    size_t size = 0;
-    enum error_code code = file_read(path, (size_t)1 << 30, &text, &size, e);
-    if (!code)
-        code = ir_read(text, size, NULL, &read, e);
-    free(text);
-    if (!code)
-        code = ir_prepare(&read, prepared, e);
-    ir_program_release(&read);
-    return code;
 }
 
 struct totals {
@@ -87,32 +69,22 @@ static enum error_code measure(const struct plan_context *c, const struct cost_m
 
 static enum error_code bench(const char *path, uint32_t plans, struct error *e)
 {
-    struct ir_program prepared = {0};
-    struct nda *n = NULL;
-    struct plan_context *c = NULL;
-    struct mesh m;
-    struct cost_machine machine;
+    struct subject s;
     struct totals t;
-    enum error_code code = read_module(path, &prepared, e);
+    enum error_code code = subject_file(&s, path, e);
     if (!code)
-        code = mesh_parse("data=4,model=4", &m, e);
+        code = subject_mesh(&s, "data=4,model=4", e);
     if (!code)
-        code = cost_machine_create(&m, "a100-40", 0, &machine, e);
+        code = subject_device(&s, "a100-40", 0, e);
     if (!code)
-        code = nda_create(&prepared, NULL, &n, e);
-    if (!code)
-        code = plan_context_create(n, &m, NULL, 0, &c, e);
-    if (!code)
-        code = measure(c, &machine, plans, &t, e);
+        code = measure(s.context, &s.machine, plans, &t, e);
     if (!code) {
         const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
         double each = 1e3 / plans, whole = t.apply_s + t.walk_s + t.price_s;
-        printf("%-24s %8u %9.0f %9.3f %9.3f %9.3f %12.0f\n", name, prepared.op_count, t.steps / plans,
+        printf("%-24s %8u %9.0f %9.3f %9.3f %9.3f %12.0f\n", name, s.program.op_count, t.steps / plans,
                t.apply_s * each, t.walk_s * each, t.price_s * each, plans / whole);
     }
-    plan_context_destroy(c);
-    nda_destroy(n);
-    ir_program_release(&prepared);
+    subject_close(&s);
     return code;
 }
 

@@ -9,10 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/file.h"
-#include "ir/prepare.h"
-#include "ir/read.h"
 #include "mcts/core.h"
+#include "tests/support/subject.h"
 
 static const struct bench_module {
     const char *name, *mesh, *device;
@@ -33,16 +31,6 @@ static const struct bench_module {
 };
 enum { MODULES = sizeof modules / sizeof *modules };
 
-struct problem {
-    const char *name;
-    struct ir_program read, prepared;
-    struct nda *nda;
-    struct plan_context *context;
-    struct mesh mesh;
-    struct cost_machine machine;
-    struct evaluator *evaluator;
-};
-
 static double now_s(void)
 {
     struct timespec t;
@@ -58,33 +46,14 @@ static void must(enum error_code code, const struct error *e)
     exit(1);
 }
 
-static void problem_open(const struct bench_module *m, const char *folder, struct problem *p)
+static void subject_open(const struct bench_module *m, const char *folder, struct subject *p)
 {
     struct error e;
-    char path[1024], *text;
-    size_t size;
-    *p = (struct problem){.name = m->name};
+    char path[1024];
     snprintf(path, sizeof path, "%s/%s", folder, m->name);
-    must(file_read(path, (size_t)1 << 30, &text, &size, &e), &e);
-    must(ir_read(text, size, NULL, &p->read, &e), &e);
-    free(text);
-    must(ir_prepare(&p->read, &p->prepared, &e), &e);
-    must(nda_create(&p->prepared, NULL, &p->nda, &e), &e);
-    must(mesh_parse(m->mesh, &p->mesh, &e), &e);
-    must(cost_machine_create(&p->mesh, m->device, 0, &p->machine, &e), &e);
-    must(plan_context_create(p->nda, &p->mesh, NULL, 0, &p->context, &e), &e);
-    struct spmd_options walk = spmd_default_options(&p->mesh);
-    cost_axis_order(&p->machine, &p->mesh, walk.axis_order);
-    must(evaluator_create(p->context, &p->machine, &walk, &p->evaluator, &e), &e);
-}
-
-static void problem_close(struct problem *p)
-{
-    evaluator_destroy(p->evaluator);
-    plan_context_destroy(p->context);
-    nda_destroy(p->nda);
-    ir_program_release(&p->prepared);
-    ir_program_release(&p->read);
+    must(subject_file(p, path, &e), &e);
+    must(subject_mesh(p, m->mesh, &e), &e);
+    must(subject_device(p, m->device, 0, &e), &e);
 }
 
 struct outcome {
@@ -92,7 +61,7 @@ struct outcome {
     double seconds;
 };
 
-static struct outcome solve(const struct problem *p, struct search_options o, const struct core_tuning *tuning,
+static struct outcome solve(const struct subject *p, struct search_options o, const struct core_tuning *tuning,
                             uint32_t threads)
 {
     struct search *s;
@@ -121,7 +90,7 @@ static double worse(const struct search_plan *a, const struct search_plan *b)
     return 100 * (cost_of(b) / cost_of(a) - 1);
 }
 
-static struct search_plan best_baseline(const struct problem *p)
+static struct search_plan best_baseline(const struct subject *p)
 {
     struct search *s;
     struct error e;
@@ -138,7 +107,7 @@ static struct search_plan best_baseline(const struct problem *p)
     return best;
 }
 
-static void print_decisions(const struct problem *p, const struct search_plan *plan)
+static void print_decisions(const struct subject *p, const struct search_plan *plan)
 {
     for (uint32_t i = 0; i < plan->count; i++) {
         struct text t = {0};
@@ -149,7 +118,7 @@ static void print_decisions(const struct problem *p, const struct search_plan *p
     printf("\n");
 }
 
-static void table_quality(const struct problem *p, const struct bench_module *m, struct search_options o)
+static void table_quality(const struct subject *p, const struct bench_module *m, struct search_options o)
 {
     struct search_plan expert = best_baseline(p);
     struct outcome with = solve(p, o, NULL, 2);
@@ -163,7 +132,7 @@ static void table_quality(const struct problem *p, const struct bench_module *m,
     struct outcome greedy = solve(p, other, NULL, 1);
     const struct search_plan *best = &with.state.best;
     printf("| %s | %s %s | %.4f | %.1f ms | %.1f GiB%s | %+.2f %% | %+.2f %% | %+.2f %% | %+.2f %% | %lu / %lu | %.1f s |\n",
-           p->name, m->mesh, m->device, cost_of(best), (double)best->price.step_ps * 1e-9,
+           m->name, m->mesh, m->device, cost_of(best), (double)best->price.step_ps * 1e-9,
            (double)best->price.peak_bytes / (1 << 30), best->cost.over_steps ? " (too much)" : "",
            worse(best, &expert), worse(best, &without.state.best), worse(&without.state.best, &random.state.best),
            worse(&without.state.best, &greedy.state.best), (unsigned long)with.state.rollouts,
@@ -173,21 +142,21 @@ static void table_quality(const struct problem *p, const struct bench_module *m,
     fflush(stdout);
 }
 
-static void table_curve(const struct problem *p, struct search_options o)
+static void table_curve(const struct subject *p, const struct bench_module *m, struct search_options o)
 {
     struct outcome x = solve(p, o, NULL, 2);
-    printf("| %s |", p->name);
+    printf("| %s |", m->name);
     for (uint32_t i = 0; i < x.state.curve_count; i++)
         printf(" %lu: %.4f", (unsigned long)x.state.curve[i].rollouts, (double)x.state.curve[i].cost.c * 0x1p-32);
     printf(" |\n");
     fflush(stdout);
 }
 
-static void table_threads(const struct problem *p, struct search_options o)
+static void table_threads(const struct subject *p, const struct bench_module *m, struct search_options o)
 {
     struct outcome one = solve(p, o, NULL, 1), two = solve(p, o, NULL, 2);
     bool same = memcmp(&one.state, &two.state, sizeof one.state) == 0;
-    printf("| %s | %lu | %lu | %.2f s | %.0f/s | %.2f s | %.0f/s | %.2f | %s |\n", p->name,
+    printf("| %s | %lu | %lu | %.2f s | %.0f/s | %.2f s | %.0f/s | %.2f | %s |\n", m->name,
            (unsigned long)one.state.rollouts, (unsigned long)one.state.evaluations, one.seconds,
            (double)one.state.rollouts / one.seconds, two.seconds, (double)two.state.rollouts / two.seconds,
            one.seconds / two.seconds, same ? "same" : "DIFFERENT");
@@ -195,7 +164,7 @@ static void table_threads(const struct problem *p, struct search_options o)
 }
 
 /* Every plan that any list of decisions reaches, if there are at most `most` of them. */
-static uint32_t exhaust(const struct problem *p, uint32_t most, struct cost *best, struct hash128 *best_hash)
+static uint32_t exhaust(const struct subject *p, uint32_t most, struct cost *best, struct hash128 *best_hash)
 {
     struct search_domain *d;
     struct error e;
@@ -238,20 +207,20 @@ static uint32_t exhaust(const struct problem *p, uint32_t most, struct cost *bes
     return count;
 }
 
-static void table_tiny(const struct problem *p, struct search_options o)
+static void table_tiny(const struct subject *p, const struct bench_module *m, struct search_options o)
 {
     enum { MOST = 20000 };
     struct cost best;
     struct hash128 hash;
     uint32_t plans = exhaust(p, MOST, &best, &hash);
     if (plans > MOST) {
-        printf("| %s | more than %d plans | | |\n", p->name, MOST);
+        printf("| %s | more than %d plans | | |\n", m->name, MOST);
         return;
     }
     o.no_baselines = 1;
     struct outcome x = solve(p, o, NULL, 2);
     bool equal = x.state.best.cost.c == best.c && x.state.best.cost.over_steps == best.over_steps;
-    printf("| %s | %u | %.6f | %.6f %s after %lu evaluations |\n", p->name, plans, (double)best.c * 0x1p-32,
+    printf("| %s | %u | %.6f | %.6f %s after %lu evaluations |\n", m->name, plans, (double)best.c * 0x1p-32,
            cost_of(&x.state.best), equal ? "equal" : "WORSE", (unsigned long)x.state.evaluations);
     fflush(stdout);
 }
@@ -274,7 +243,7 @@ static struct core_tuning without_part(uint32_t i)
     return t;
 }
 
-static void table_parts(const struct problem *p, struct search_options o)
+static void table_parts(const struct subject *p, const struct bench_module *m, struct search_options o)
 {
     static const char *const names[PARTS] = {"as shipped", "no walkers", "walkers alone", "no playout", "explore x 1/2",
                                              "explore x 2", "mean only", "uniform prior", "append only", "no polish",
@@ -300,17 +269,17 @@ static void table_parts(const struct problem *p, struct search_options o)
             most = dearer > most ? dearer : most;
             evaluations += (double)x[i][seed].state.evaluations / SEEDS;
         }
-        printf("| %s | %s | %+.2f %% | %+.2f %% | %.0f |\n", p->name, names[i], sum, most, evaluations);
+        printf("| %s | %s | %+.2f %% | %+.2f %% | %.0f |\n", m->name, names[i], sum, most, evaluations);
     }
     fflush(stdout);
 }
 
-static void table_action(const struct problem *p, struct search_options o)
+static void table_action(const struct subject *p, const struct bench_module *m, struct search_options o)
 {
     struct outcome ours = solve(p, o, NULL, 2);
     o.method = SEARCH_PER_ACTION;
     struct outcome theirs = solve(p, o, NULL, 2);
-    printf("| %s | %.4f | %lu | %.2f s | %.4f | %lu | %.2f s |\n", p->name, cost_of(&ours.state.best),
+    printf("| %s | %.4f | %lu | %.2f s | %.4f | %lu | %.2f s |\n", m->name, cost_of(&ours.state.best),
            (unsigned long)ours.state.evaluations, ours.seconds, cost_of(&theirs.state.best),
            (unsigned long)theirs.state.evaluations, theirs.seconds);
     fflush(stdout);
@@ -318,14 +287,15 @@ static void table_action(const struct problem *p, struct search_options o)
 
 static const struct {
     const char *name, *head;
+    void (*run)(const struct subject *p, const struct bench_module *m, struct search_options o);
 } tables[] = {
     {"quality", "| module | mesh | best C | step | peak | best expert | no baselines | random | greedy | rollouts / evaluations | time |\n"
-                "|---|---|---|---|---|---|---|---|---|---|---|"},
-    {"curve", "| module | best C by rollouts |\n|---|---|"},
-    {"threads", "| module | rollouts | evaluations | 1 thread | | 2 threads | | speed-up | result |\n|---|---|---|---|---|---|---|---|---|"},
-    {"tiny", "| module | plans | best of all | search |\n|---|---|---|---|"},
-    {"parts", "| module | search | dearer than the best of all, mean of 3 seeds | worst | evaluations |\n|---|---|---|---|---|"},
-    {"action", "| module | decisions by color: C | evaluations | time | by argument: C | evaluations | time |\n|---|---|---|---|---|---|---|"},
+                "|---|---|---|---|---|---|---|---|---|---|---|", table_quality},
+    {"curve", "| module | best C by rollouts |\n|---|---|", table_curve},
+    {"threads", "| module | rollouts | evaluations | 1 thread | | 2 threads | | speed-up | result |\n|---|---|---|---|---|---|---|---|---|", table_threads},
+    {"tiny", "| module | plans | best of all | search |\n|---|---|---|---|", table_tiny},
+    {"parts", "| module | search | dearer than the best of all, mean of 3 seeds | worst | evaluations |\n|---|---|---|---|---|", table_parts},
+    {"action", "| module | decisions by color: C | evaluations | time | by argument: C | evaluations | time |\n|---|---|---|---|---|---|---|", table_action},
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
@@ -368,17 +338,10 @@ int main(int argc, char **argv)
                 continue;
             m.mesh = mesh ? mesh : m.mesh;
             m.device = device ? device : m.device;
-            struct problem p;
-            problem_open(&m, folder, &p);
-            switch (t) {
-            case 0: table_quality(&p, &m, o); break;
-            case 1: table_curve(&p, o); break;
-            case 2: table_threads(&p, o); break;
-            case 3: table_tiny(&p, o); break;
-            case 4: table_parts(&p, o); break;
-            case 5: table_action(&p, o); break;
-            }
-            problem_close(&p);
+            struct subject p;
+            subject_open(&m, folder, &p);
+            tables[t].run(&p, &m, o);
+            subject_close(&p);
         }
     }
     return 0;

@@ -1,8 +1,6 @@
 /* Microseconds a walk, by model and plan: `bench_walk [MODEL..]`; the models of tests/models when none is given. */
-#include "base/file.h"
-#include "ir/prepare.h"
-#include "ir/read.h"
 #include "spmd/local.h"
+#include "tests/support/subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,33 +65,16 @@ static enum error_code run_plans(const struct plan_context *c, struct error *e)
 
 static enum error_code run_model(const char *path, struct error *e)
 {
-    struct ir_program read = {0}, program = {0};
-    struct nda *n = NULL;
-    struct plan_context *c = NULL;
-    struct mesh mesh;
-    size_t size = 0;
-    char *text = NULL;
-    enum error_code code = file_read(path, 1 << 30, &text, &size, e);
+    struct subject s;
+    enum error_code code = subject_file(&s, path, e);
 
     if (code == ERROR_OK)
-        code = ir_read(text, size, NULL, &read, e);
-    if (code == ERROR_OK)
-        code = ir_prepare(&read, &program, e);
-    if (code == ERROR_OK)
-        code = nda_create(&program, NULL, &n, e);
-    if (code == ERROR_OK)
-        code = mesh_parse("data=4,model=4", &mesh, e);
-    if (code == ERROR_OK)
-        code = plan_context_create(n, &mesh, NULL, 0, &c, e);
+        code = subject_mesh(&s, "data=4,model=4", e);
     if (code == ERROR_OK) {
-        printf("%s: %u spaces\n", path, n->space_count);
-        code = run_plans(c, e);
+        printf("%s: %u spaces\n", path, s.nda->space_count);
+        code = run_plans(s.context, e);
     }
-    plan_context_destroy(c);
-    nda_destroy(n);
-    ir_program_release(&program);
-    ir_program_release(&read);
-    free(text);
+    subject_close(&s);
     return code;
 }
 

@@ -3,48 +3,28 @@
 #define TOAST_TESTS_ANALYSIS_LOAD_H
 
 #include "support.h"
-
-#include "analysis/plan.h"
-#include "ir/prepare.h"
-#include "ir/read.h"
+#include "subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct loaded {
-    struct ir_program read, program;
-    struct nda *nda;
-};
-
-static inline void load_text(struct loaded *l, const char *text, size_t size)
+static inline void load_text(struct subject *l, const char *text, size_t size)
 {
     struct error e = {0};
-    memset(l, 0, sizeof *l);
-    ir_read_program(TOAST_BINARY_DIR "/toast-read");
-    ASSERT_OK(ir_read(text, size, NULL, &l->read, &e), &e);
-    ASSERT_OK(ir_prepare(&l->read, &l->program, &e), &e);
-    ASSERT_OK(nda_create(&l->program, NULL, &l->nda, &e), &e);
+    ASSERT_OK(subject_text(l, text, size, &e), &e);
 }
 
 /* path below the source tree */
-static inline void load(struct loaded *l, const char *path)
+static inline void load(struct subject *l, const char *path)
 {
-    size_t size;
-    char *full = mem_printf("%s/%s", TOAST_SOURCE_DIR, path), *text = support_read(full, &size);
-    load_text(l, text, size);
-    free(text);
+    struct error e = {0};
+    char *full = mem_printf("%s/%s", TOAST_SOURCE_DIR, path);
+    ASSERT_OK(subject_file(l, full, &e), &e);
     free(full);
 }
 
-static inline void unload(struct loaded *l)
-{
-    nda_destroy(l->nda);
-    ir_program_release(&l->program);
-    ir_program_release(&l->read);
-}
-
-static inline struct plan_context *context(const struct loaded *l, const char *mesh_text)
+static inline struct plan_context *context(const struct subject *l, const char *mesh_text)
 {
     struct error e = {0};
     struct mesh mesh;

@@ -26,7 +26,7 @@ static const struct {
 static void counts_of_every_model(void **state)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct loaded l;
+        struct subject l;
         char path[80], found[200], want[200];
         snprintf(path, sizeof path, "tests/models/%s", table[i].model);
         load(&l, path);
@@ -39,7 +39,7 @@ static void counts_of_every_model(void **state)
         assert_string_equal(found, want);
         for (uint32_t s = 0; s < l.nda->set_count; s++)
             assert_false(l.nda->sets[s].inconsistent);
-        unload(&l);
+        subject_close(&l);
     }
 }
 
@@ -50,7 +50,7 @@ static void small_models(void **state)
                                          "unet"};
     struct text out = {0};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct loaded l;
+        struct subject l;
         struct plan_context *c;
         struct plan_baseline *baselines;
         uint32_t count;
@@ -78,7 +78,7 @@ static void small_models(void **state)
             text_printf(&out, "  warning: %s\n", l.nda->warnings[w]);
         free(baselines);
         plan_context_destroy(c);
-        unload(&l);
+        subject_close(&l);
     }
     assert_golden("small.txt", &out);
     text_release(&out);
@@ -97,7 +97,7 @@ static uint32_t result_color(const struct nda *n, uint32_t atom)
 /* figure 4: mlp(x : [B, X], w1 : [X, U], w2 : [U, W]) -> [B, W] */
 static void mlp_has_the_colors_of_figure_4(void **state)
 {
-    struct loaded l;
+    struct subject l;
     uint32_t b, x, u, w;
     load(&l, "tests/models/mlp.mlir");
     b = argument_color(l.nda, 0, 0);
@@ -112,11 +112,11 @@ static void mlp_has_the_colors_of_figure_4(void **state)
     assert_int_equal(l.nda->color_count, 4);
     assert_int_equal(l.nda->groups[l.nda->colors[b].group].roles, NDA_COLOR_BATCH);
     assert_string_equal(l.nda->groups[l.nda->colors[u].group].label, "ffn");
-    unload(&l);
+    subject_close(&l);
 }
 
 /* the opcode of the op whose factors a conflict is between */
-static const char *conflict_op(const struct loaded *l, uint32_t i)
+static const char *conflict_op(const struct subject *l, uint32_t i)
 {
     return ir_op_name(&l->program, l->nda->spaces[l->nda->names[l->nda->conflicts[i].a].space].op);
 }
@@ -126,7 +126,7 @@ static void attention_has_the_conflicts_of_figure_5(void **state)
 {
     static const char *const ops[] = {"stablehlo.dot_general", "stablehlo.reduce", "stablehlo.broadcast_in_dim",
                                       "stablehlo.divide", "stablehlo.dot_general"};
-    struct loaded l;
+    struct subject l;
     load(&l, "tests/models/paper_attention.mlir");
     assert_int_equal(l.nda->conflict_count, 5);
     assert_int_equal(l.nda->set_count, 1);
@@ -147,25 +147,25 @@ static void attention_has_the_conflicts_of_figure_5(void **state)
                 at = atom;
         assert_int_equal(at, l.nda->conflicts[0].flipped ? 1 : 0);
     }
-    unload(&l);
+    subject_close(&l);
 }
 
 /* reduced over the other dimension, the averaged vector runs across the box */
 static void a_path_across_splits_the_set(void **state)
 {
-    struct loaded l;
+    struct subject l;
     load(&l, "tests/analysis/data/paper_attention_other.mlir");
     assert_int_equal(l.nda->conflict_count, 5);
     assert_int_equal(l.nda->boxes, 3);
     assert_int_equal(l.nda->crossed_boxes, 1);
     assert_int_equal(l.nda->set_count, 2);
     assert_int_equal(l.nda->class_count, 2);
-    unload(&l);
+    subject_close(&l);
 }
 
 static void flat_agrees_with_t2b(void **state)
 {
-    struct loaded a, b;
+    struct subject a, b;
     load(&a, "tests/models/t2b.mlir.gz");
     load(&b, "tests/models/t2b_flat.mlir.gz");
     assert_int_equal(a.nda->conflict_count, b.nda->conflict_count);
@@ -178,13 +178,13 @@ static void flat_agrees_with_t2b(void **state)
             found |= b.nda->groups[h].roles == roles && b.nda->groups[h].size == a.nda->groups[g].size;
         assert_true(roles == 0 || found);
     }
-    unload(&a);
-    unload(&b);
+    subject_close(&a);
+    subject_close(&b);
 }
 
 static void roles_and_names_of_a_train_step(void **state)
 {
-    struct loaded l;
+    struct subject l;
     const struct nda *n;
     load(&l, "tests/models/t2b.mlir.gz");
     n = l.nda;
@@ -206,19 +206,19 @@ static void roles_and_names_of_a_train_step(void **state)
     }
     assert_int_equal(n->arguments[n->argument_count - 1].role, NDA_ROLE_DATA);
     assert_int_equal(n->groups[n->colors[argument_color(n, n->argument_count - 1, 0)].group].roles, NDA_COLOR_BATCH);
-    unload(&l);
+    subject_close(&l);
 }
 
 static void roles_of_a_decode_step(void **state)
 {
-    struct loaded l;
+    struct subject l;
     uint32_t caches = 0;
     load(&l, "tests/models/itx.mlir.gz");
     for (uint32_t i = 0; i < l.nda->argument_count; i++)
         caches += l.nda->arguments[i].role == NDA_ROLE_CACHE;
     assert_int_equal(caches, 64);   /* keys and values of 32 layers */
     assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_PARAMETER);
-    unload(&l);
+    subject_close(&l);
 }
 
 static uint32_t colors_of_role(const struct nda *n, uint32_t role)
@@ -232,40 +232,40 @@ static uint32_t colors_of_role(const struct nda *n, uint32_t role)
 /* weights without moments are told from a carried state by their gradient, although both are updated by sums of products */
 static void sgd_is_training_and_sampling_is_not(void **state)
 {
-    struct loaded l;
+    struct subject l;
     load(&l, "tests/analysis/data/sgd.mlir");
     assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_PARAMETER);
     assert_int_equal(l.nda->arguments[1].role, NDA_ROLE_PARAMETER);
     assert_int_equal(l.nda->arguments[2].role, NDA_ROLE_DATA);
     assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
     assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);
-    unload(&l);
+    subject_close(&l);
     load(&l, "tests/analysis/data/sampler.mlir");
     assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_CACHE);
     assert_int_equal(l.nda->arguments[1].role, NDA_ROLE_PARAMETER);
     assert_int_equal(l.nda->arguments[2].role, NDA_ROLE_PARAMETER);
     assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
-    unload(&l);
+    subject_close(&l);
 }
 
 /* two losses, of which one uses weights that the other has just updated; frozen weights under trained adapters */
 static void judges_and_adapters(void **state)
 {
-    struct loaded l;
+    struct subject l;
     load(&l, "tests/analysis/data/adversarial.mlir");
     for (uint32_t i = 0; i < l.nda->argument_count; i++)
         assert_int_equal(l.nda->arguments[i].role, i < 4 ? NDA_ROLE_PARAMETER : i < 8 ? NDA_ROLE_OPTIMIZER : NDA_ROLE_DATA);
     assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
-    unload(&l);
+    subject_close(&l);
     load(&l, "tests/analysis/data/adapters.mlir");
     for (uint32_t i = 0; i < l.nda->argument_count; i++)   /* a, b; frozen w; examples */
         assert_int_equal(l.nda->arguments[i].role, i < 3 ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA);
-    unload(&l);
+    subject_close(&l);
 }
 
 static void scans_tell_their_trips(void **state)
 {
-    struct loaded l;
+    struct subject l;
     uint32_t loops = 0;
     load(&l, "tests/models/t2b_scan.mlir.gz");
     for (uint32_t op = 0; op < l.program.op_count; op++)
@@ -276,7 +276,7 @@ static void scans_tell_their_trips(void **state)
         }
     assert_int_equal(loops, 2);
     assert_int_equal(l.nda->warning_count, 0);
-    unload(&l);
+    subject_close(&l);
 }
 
 /* `i < 12 and r > limit`, as a solver stops: 12 at most, with a warning */
@@ -296,13 +296,13 @@ static void early_ends_have_a_bound(void **state)
         "  } do {\n    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : tensor<i32>\n"
         "    %d = stablehlo.tanh %c : tensor<8xf32>\n    stablehlo.return %j, %d : tensor<i32>, tensor<8xf32>\n  }\n"
         "  return %0#1 : tensor<8xf32>\n}\n";
-    struct loaded l;
+    struct subject l;
     load_text(&l, text, sizeof text - 1);
     for (uint32_t op = 0; op < l.program.op_count; op++)
         if (l.program.ops[op].code == IR_WHILE)
             assert_int_equal(l.nda->trip_count[op], 12);
     assert_int_equal(l.nda->warning_count, 1);
-    unload(&l);
+    subject_close(&l);
 }
 
 /* a transformer of 4, 18 and 28 layers has one set a layer, and the same classes, groups and decisions */
@@ -311,7 +311,7 @@ static void depth_changes_no_decision(void **state)
     static const int layers[] = {4, 18, 28};
     struct text m = {0}, first = {0}, now = {0};
     for (int i = 0; i < 3; i++) {
-        struct loaded l;
+        struct subject l;
         struct plan_context *c;
         uint32_t count;
         const struct plan_decision *list;
@@ -330,7 +330,7 @@ static void depth_changes_no_decision(void **state)
             text_add(&first, now.at);
         assert_string_equal(now.at, first.at);
         plan_context_destroy(c);
-        unload(&l);
+        subject_close(&l);
     }
     text_release(&m);
     text_release(&first);
@@ -340,7 +340,7 @@ static void depth_changes_no_decision(void **state)
 /* invariants of the tables on a model with everything in it */
 static void edges_go_forward_and_join_equal_atoms(void **state)
 {
-    struct loaded l;
+    struct subject l;
     load(&l, "tests/models/small/t2b_scan.mlir");
     for (uint32_t i = 0; i < l.nda->edge_count; i++) {
         const struct nda_name *from = &l.nda->names[l.nda->edge_from[i]], *to = &l.nda->names[l.nda->edge_to[i]];
@@ -356,7 +356,7 @@ static void edges_go_forward_and_join_equal_atoms(void **state)
             assert_int_equal(l.nda->names[name].size, nda_atoms(l.nda, value)[k].size);
         }
     }
-    unload(&l);
+    subject_close(&l);
 }
 
 int main(void)

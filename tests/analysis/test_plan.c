@@ -61,7 +61,7 @@ static void random_plans_keep_the_rules(void **state)
     static const char *const meshes[] = {"a=8", "a=4,b=2", "a=2,b=2,c=2"};
     struct rng r = {support_seed(7)};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct loaded l;
+        struct subject l;
         char path[80];
         snprintf(path, sizeof path, "tests/models/%s", models[i]);
         load(&l, path);
@@ -77,7 +77,7 @@ static void random_plans_keep_the_rules(void **state)
             plan_release(&p);
             plan_context_destroy(c);
         }
-        unload(&l);
+        subject_close(&l);
     }
 }
 
@@ -92,7 +92,7 @@ static struct plan_decision decision(const struct plan_context *c, const char *g
 
 static void order_is_priority_and_plans_are_states(void **state)
 {
-    struct loaded l;
+    struct subject l;
     struct plan_context *c;
     struct plan p, q;
     struct plan_decision list[4];
@@ -125,13 +125,13 @@ static void order_is_priority_and_plans_are_states(void **state)
     plan_release(&p);
     plan_release(&q);
     plan_context_destroy(c);
-    unload(&l);
+    subject_close(&l);
 }
 
 /* figure 5b: side with the last dimension of a, c and d sharded; the other side has the first */
 static void resolutions_choose_a_side(void **state)
 {
-    struct loaded l;
+    struct subject l;
     struct plan_context *c;
     struct plan p;
     uint32_t sides = 0;
@@ -163,7 +163,7 @@ static void resolutions_choose_a_side(void **state)
     assert_int_equal(sides, 3);
     plan_release(&p);
     plan_context_destroy(c);
-    unload(&l);
+    subject_close(&l);
 }
 
 static uint32_t sharded_arguments(const struct plan_context *c, const struct plan *p, uint8_t role, uint32_t *all)
@@ -182,7 +182,7 @@ static uint32_t sharded_arguments(const struct plan_context *c, const struct pla
 /* ZeRO-1 shards the moments and leaves the parameters whole; FSDP shards both */
 static void experts_store_what_they_say(void **state)
 {
-    struct loaded l;
+    struct subject l;
     struct plan_context *c;
     struct plan p;
     struct plan_baseline b;
@@ -206,14 +206,14 @@ static void experts_store_what_they_say(void **state)
     assert_int_equal(plan_baseline_find(c, "magic:data", &b, &e), ERROR_INVALID_PLAN);
     plan_release(&p);
     plan_context_destroy(c);
-    unload(&l);
+    subject_close(&l);
 }
 
 static void baselines_are_distinct_and_replay(void **state)
 {
     static const char *const models[] = {"mlp.mlir", "t2b.mlir.gz", "gns.mlir.gz", "unet.mlir.gz", "itx.mlir.gz"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct loaded l;
+        struct subject l;
         struct plan_context *c;
         struct plan_baseline *list;
         struct hash128 hashes[64];
@@ -243,13 +243,13 @@ static void baselines_are_distinct_and_replay(void **state)
         free(list);
         plan_release(&p);
         plan_context_destroy(c);
-        unload(&l);
+        subject_close(&l);
     }
 }
 
 static void decisions_have_text_and_back(void **state)
 {
-    struct loaded l;
+    struct subject l;
     struct plan_context *c;
     struct plan_decision d;
     struct error e = {0};
@@ -270,10 +270,10 @@ static void decisions_have_text_and_back(void **state)
     assert_int_equal(plan_decision_find(c, "embed", "data", NULL, "some", &d, &e), ERROR_INVALID_PLAN);
     text_release(&t);
     plan_context_destroy(c);
-    unload(&l);
+    subject_close(&l);
 }
 
-static enum error_code pin(const struct loaded *l, const struct plan_pin *pin, struct plan_context **c, struct error *e)
+static enum error_code pin(const struct subject *l, const struct plan_pin *pin, struct plan_context **c, struct error *e)
 {
     struct mesh mesh;
     ASSERT_OK(mesh_parse("a=4,b=2", &mesh, e), e);
@@ -282,7 +282,7 @@ static enum error_code pin(const struct loaded *l, const struct plan_pin *pin, s
 
 static void pins_are_kept(void **state)
 {
-    struct loaded l;
+    struct subject l;
     struct plan_context *c = NULL;
     struct plan p;
     struct plan_sharding s;
@@ -313,13 +313,13 @@ static void pins_are_kept(void **state)
     on.rank = 2;
     on.index = 99;
     assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
-    unload(&l);
+    subject_close(&l);
 }
 
 /* x : [{a}, {}] alone gives the batch plan: y, z and w follow, the weights stay whole */
 static void pins_propagate(void **state)
 {
-    struct loaded l;
+    struct subject l;
     struct plan_context *c = NULL;
     struct plan p, q;
     struct error e = {0};
@@ -341,14 +341,14 @@ static void pins_propagate(void **state)
     plan_release(&p);
     plan_release(&q);
     plan_context_destroy(c);
-    unload(&l);
+    subject_close(&l);
 }
 
 static void an_indivisible_pin_is_refused(void **state)
 {
     static const char module[] = "func.func @main(%a: tensor<6x4xf32>) -> tensor<6x4xf32> {\n"
                                  "  %0 = stablehlo.negate %a : tensor<6x4xf32>\n  return %0 : tensor<6x4xf32>\n}\n";
-    struct loaded l;
+    struct subject l;
     struct plan_context *c = NULL;
     struct error e = {0};
     struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2};
@@ -357,7 +357,7 @@ static void an_indivisible_pin_is_refused(void **state)
     assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
     assert_non_null(strstr(e.message, "arg0"));
     assert_non_null(strstr(e.message, "6"));
-    unload(&l);
+    subject_close(&l);
 }
 
 int main(void)

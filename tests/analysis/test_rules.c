@@ -3,7 +3,7 @@
 
 static void every_family(void **state)
 {
-    struct loaded l;
+    struct subject l;
     struct text out = {0};
     bool seen[IR_FAMILIES] = {0};
     load(&l, "tests/analysis/data/ops.mlir");
@@ -23,12 +23,12 @@ static void every_family(void **state)
         if (f != IR_FAMILY_COLLECTIVE && !seen[f])
             fail_msg("no op of family %s in ops.mlir", ir_family_name((enum ir_family)f));
     text_release(&out);
-    unload(&l);
+    subject_close(&l);
 }
 
 static void rule_of(const char *module, const char *op, char *out, size_t room)
 {
-    struct loaded l;
+    struct subject l;
     struct text t = {0};
     load_text(&l, module, strlen(module));
     out[0] = 0;
@@ -42,7 +42,7 @@ static void rule_of(const char *module, const char *op, char *out, size_t room)
         break;
     }
     text_release(&t);
-    unload(&l);
+    subject_close(&l);
 }
 
 static void reshape_chain_cuts_through(void **state)

@@ -2,60 +2,27 @@
 /* Evaluations of real modules: what is remembered equals what is computed afresh, in any order; the order of
  * prices; donation and baselines at the sizes the models have. */
 #include "support.h"
+#include "subject.h"
 
-#include "cost/price.h"
-#include "ir/prepare.h"
-#include "ir/read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct fixture {
-    struct ir_program prepared;
-    struct nda *nda;
-    struct mesh mesh;
-    struct plan_context *context;
-    struct cost_machine machine;
-    struct spmd_options options;
-    struct evaluator *evaluator;
-};
-
-static void open_model(struct fixture *f, const char *path, const char *mesh)
+static void open_model(struct subject *f, const char *path, const char *mesh)
 {
-    struct ir_program read = {0};
     struct error e;
-    size_t size;
-    char *text = support_read(path, &size);
-    memset(f, 0, sizeof *f);
-    ir_read_program(TOAST_BINARY_DIR "/toast-read");
-    ASSERT_OK(ir_read(text, size, NULL, &read, &e), &e);
-    free(text);
-    ASSERT_OK(ir_prepare(&read, &f->prepared, &e), &e);
-    ir_program_release(&read);
-    ASSERT_OK(mesh_parse(mesh, &f->mesh, &e), &e);
-    ASSERT_OK(nda_create(&f->prepared, NULL, &f->nda, &e), &e);
-    ASSERT_OK(plan_context_create(f->nda, &f->mesh, NULL, 0, &f->context, &e), &e);
-    ASSERT_OK(cost_machine_create(&f->mesh, "a100-40", 0, &f->machine, &e), &e);
-    f->options = spmd_default_options(&f->mesh);
-    cost_axis_order(&f->machine, &f->mesh, f->options.axis_order);
-    ASSERT_OK(evaluator_create(f->context, &f->machine, &f->options, &f->evaluator, &e), &e);
+    ASSERT_OK(subject_file(f, path, &e), &e);
+    ASSERT_OK(subject_mesh(f, mesh, &e), &e);
+    ASSERT_OK(subject_device(f, "a100-40", 0, &e), &e);
 }
 
-static void close_model(struct fixture *f)
-{
-    evaluator_destroy(f->evaluator);
-    plan_context_destroy(f->context);
-    nda_destroy(f->nda);
-    ir_program_release(&f->prepared);
-}
-
-static struct price price_afresh(const struct fixture *f, const struct plan *p)
+static struct price price_afresh(const struct subject *f, const struct plan *p)
 {
     struct spmd_local local = {0};
     struct price_scratch *scratch = NULL;
     struct price out;
     struct error e;
-    ASSERT_OK(spmd_walk(f->context, p, &f->options, &local, &e), &e);
+    ASSERT_OK(spmd_walk(f->context, p, evaluator_options(f->evaluator), &local, &e), &e);
     price_local(&local, &f->machine, &scratch, &out);
     price_scratch_destroy(scratch);
     spmd_local_release(&local);
@@ -71,7 +38,7 @@ static void session_equals_full_recomputation(void **state)
 {
     struct rng r = {.state = support_seed(7)};
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        struct fixture f;
+        struct subject f;
         char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
         open_model(&f, path, "data=4,model=2");
         free(path);
@@ -104,7 +71,7 @@ static void session_equals_full_recomputation(void **state)
         }
         plan_release(&p);
         evaluator_session_destroy(one);
-        close_model(&f);
+        subject_close(&f);
     }
 }
 
@@ -112,7 +79,7 @@ static void session_equals_full_recomputation(void **state)
  * nothing. */
 static void replicated_is_the_unsharded_module(void **state)
 {
-    struct fixture f;
+    struct subject f;
     struct error e;
     open_model(&f, SUPPORT_MODELS "t2b.mlir.gz", "data=4,model=4");
     const struct price *u = evaluator_unsharded(f.evaluator);
@@ -135,21 +102,21 @@ static void replicated_is_the_unsharded_module(void **state)
     /* nearly all of the matmuls' FLOPs divide by sixteen */
     assert_in_range(fsdp.matmul_ps, u->matmul_ps / 16, u->matmul_ps / 16 + u->matmul_ps / 1000);
     plan_release(&p);
-    close_model(&f);
+    subject_close(&f);
 }
 
 /* the scanned model's steps are counted once an iteration: its matmuls take as long as the rematerialised
  * one's */
 static void loops_multiply_time(void **state)
 {
-    struct fixture scan, remat;
+    struct subject scan, remat;
     open_model(&scan, SUPPORT_MODELS "t2b_scan.mlir.gz", "data=4,model=4");
     open_model(&remat, SUPPORT_MODELS "t2b_remat.mlir.gz", "data=4,model=4");
     double a = (double)evaluator_unsharded(scan.evaluator)->matmul_ps;
     double b = (double)evaluator_unsharded(remat.evaluator)->matmul_ps;
     assert_true(a > 0.9 * b && a < 1.1 * b);
-    close_model(&scan);
-    close_model(&remat);
+    subject_close(&scan);
+    subject_close(&remat);
 }
 
 /* Other orders of the same steps: still a local program, with the same kernels and collectives. */
@@ -157,7 +124,7 @@ static void orders_mean_the_same(void **state)
 {
     struct rng r = {.state = support_seed(11)};
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        struct fixture f;
+        struct subject f;
         char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
         open_model(&f, path, "data=4,model=2");
         free(path);
@@ -173,7 +140,7 @@ static void orders_mean_the_same(void **state)
             for (int order = COST_ORDER_DEPTH_FIRST; order <= COST_ORDER_MEMORY; order++) {
                 struct spmd_local local = {0};
                 struct price_scratch *scratch = NULL;
-                ASSERT_OK(spmd_walk(f.context, &p, &f.options, &local, &e), &e);
+                ASSERT_OK(spmd_walk(f.context, &p, evaluator_options(f.evaluator), &local, &e), &e);
                 price_reorder(&local, &scratch, (enum cost_order)order);
                 ASSERT_OK(spmd_local_check(&local, &e), &e);
                 price_local(&local, &f.machine, &scratch, &other);
@@ -186,7 +153,7 @@ static void orders_mean_the_same(void **state)
             }
         }
         plan_release(&p);
-        close_model(&f);
+        subject_close(&f);
     }
 }
 

@@ -2,52 +2,22 @@
 /* The search on real programs: the optimum of tiny ones, never worse than a baseline, the same bytes on any number of
  * threads, decisions that replay, rewards in the order of plans. */
 #include "support.h"
+#include "subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/prepare.h"
-#include "ir/read.h"
 #include "mcts/core.h"
 
-struct problem {
-    struct ir_program read, prepared;
-    struct nda *nda;
-    struct mesh mesh;
-    struct cost_machine machine;
-    struct plan_context *context;
-    struct evaluator *evaluator;
-};
-
-static void open_problem(struct problem *p, const char *model, const char *mesh, int64_t memory_limit)
+static void open_subject(struct subject *p, const char *model, const char *mesh, int64_t memory_limit)
 {
     struct error e;
     char path[512];
-    size_t size;
     snprintf(path, sizeof path, "%s%s", SUPPORT_MODELS, model);
-    char *text = support_read(path, &size);
-    memset(p, 0, sizeof *p);
-    ir_read_program(TOAST_BINARY_DIR "/toast-read");
-    ASSERT_OK(ir_read(text, size, NULL, &p->read, &e), &e);
-    free(text);
-    ASSERT_OK(ir_prepare(&p->read, &p->prepared, &e), &e);
-    ASSERT_OK(nda_create(&p->prepared, NULL, &p->nda, &e), &e);
-    ASSERT_OK(mesh_parse(mesh, &p->mesh, &e), &e);
-    ASSERT_OK(cost_machine_create(&p->mesh, "a100-40", memory_limit, &p->machine, &e), &e);
-    ASSERT_OK(plan_context_create(p->nda, &p->mesh, NULL, 0, &p->context, &e), &e);
-    struct spmd_options walk = spmd_default_options(&p->mesh);
-    cost_axis_order(&p->machine, &p->mesh, walk.axis_order);
-    ASSERT_OK(evaluator_create(p->context, &p->machine, &walk, &p->evaluator, &e), &e);
-}
-
-static void close_problem(struct problem *p)
-{
-    evaluator_destroy(p->evaluator);
-    plan_context_destroy(p->context);
-    nda_destroy(p->nda);
-    ir_program_release(&p->prepared);
-    ir_program_release(&p->read);
+    ASSERT_OK(subject_file(p, path, &e), &e);
+    ASSERT_OK(subject_mesh(p, mesh, &e), &e);
+    ASSERT_OK(subject_device(p, "a100-40", memory_limit, &e), &e);
 }
 
 static struct search_state solve(const struct search *s, uint32_t threads)
@@ -61,7 +31,7 @@ static struct search_state solve(const struct search *s, uint32_t threads)
 }
 
 /* plan_apply's own replay must reach the hash, and the price must be the plan's */
-static void check_best(const struct problem *p, const struct search_plan *best)
+static void check_best(const struct subject *p, const struct search_plan *best)
 {
     struct plan_decision list[SEARCH_MAX_LIST];
     struct plan plan;
@@ -84,7 +54,7 @@ static void check_best(const struct problem *p, const struct search_plan *best)
 }
 
 /* best of every plan that a list of decisions reaches */
-static uint32_t exhaust(const struct problem *p, struct cost *best)
+static uint32_t exhaust(const struct subject *p, struct cost *best)
 {
     struct search_domain *d;
     struct error e;
@@ -137,11 +107,11 @@ static void tiny_programs_are_solved(void **state)
     } cases[] = {{"mlp.mlir", "a=4,b=2", 0}, {"mlp.mlir", "a=8", 0}, {"mlp.mlir", "a=2,b=2", 300000},
                  {"paper_attention.mlir", "a=4", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct problem p;
+        struct subject p;
         struct search *s;
         struct error e;
         struct cost best;
-        open_problem(&p, cases[i].model, cases[i].mesh, cases[i].limit);
+        open_subject(&p, cases[i].model, cases[i].mesh, cases[i].limit);
         uint32_t plans = exhaust(&p, &best);
         assert_true(plans > 1);
         struct search_options o = {.no_baselines = 1};
@@ -151,7 +121,7 @@ static void tiny_programs_are_solved(void **state)
         assert_int_equal(x.best.cost.over_steps, best.over_steps);
         assert_int_equal(x.best.cost.c, best.c);
         search_destroy(s);
-        close_problem(&p);
+        subject_close(&p);
     }
 }
 
@@ -169,10 +139,10 @@ static void check_rewards(const struct search *s)
 
 static void never_worse_than_a_baseline_on(const char *model, int64_t limit)
 {
-    struct problem p;
+    struct subject p;
     struct search *s;
     struct error e;
-    open_problem(&p, model, "data=4,model=2", limit);
+    open_subject(&p, model, "data=4,model=2", limit);
     struct search_options o = {.seed = 7, .rollouts = 600};
     ASSERT_OK(search_create(p.evaluator, &o, &s, &e), &e);
     struct search_state one = solve(s, 1), two = solve(s, 2);
@@ -186,7 +156,7 @@ static void never_worse_than_a_baseline_on(const char *model, int64_t limit)
     check_rewards(s);
     check_best(&p, &one.best);
     search_destroy(s);
-    close_problem(&p);
+    subject_close(&p);
 }
 
 static void small_models_beat_their_baselines(void **state)
@@ -204,10 +174,10 @@ static void rewards_order_the_baselines_of_the_corpus(void **state)
     static const char *const models[] = {"t2b.mlir.gz", "t2b_scan.mlir.gz", "t2b_remat.mlir.gz", "gns.mlir.gz", "unet.mlir.gz",
                                          "itx.mlir.gz", "gpt_torch.mlir.gz"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct problem p;
+        struct subject p;
         struct search *s;
         struct error e;
-        open_problem(&p, models[i], "data=4,model=4", 0);
+        open_subject(&p, models[i], "data=4,model=4", 0);
         struct search_options o = {.method = SEARCH_BASELINES};
         ASSERT_OK(search_create(p.evaluator, &o, &s, &e), &e);
         check_rewards(s);
@@ -217,24 +187,24 @@ static void rewards_order_the_baselines_of_the_corpus(void **state)
             assert_true(cost_compare(x.best.cost, x.best.hash, plan->cost, plan->hash) <= 0);
         }
         search_destroy(s);
-        close_problem(&p);
+        subject_close(&p);
     }
 }
 
 static void per_action_search_runs(void **state)
 {
     (void)state;
-    struct problem p;
+    struct subject p;
     struct search *s;
     struct error e;
-    open_problem(&p, "mlp.mlir", "a=4,b=2", 0);
+    open_subject(&p, "mlp.mlir", "a=4,b=2", 0);
     struct search_options o = {.method = SEARCH_PER_ACTION, .rollouts = 200};
     ASSERT_OK(search_create(p.evaluator, &o, &s, &e), &e);
     struct search_state x = solve(s, 2);
     assert_true(x.best.count > 0);
     assert_true(x.best.cost.c < (int64_t)1 << 32);
     search_destroy(s);
-    close_problem(&p);
+    subject_close(&p);
 }
 
 int main(void)

@@ -3,9 +3,8 @@
 /* The admissible network's bound under every plan, the heuristic one's plan over the best, on tiny random programs whose
  * plans are tried one and all; answers as bytes; the problem as contest JSON. Seeds are printed when something fails. */
 #include "support.h"
+#include "subject.h"
 
-#include "ir/prepare.h"
-#include "ir/read.h"
 #include "network/internal.h"
 
 #include <stdio.h>
@@ -126,28 +125,16 @@ static char *write_program(uint64_t seed)
 }
 
 /* ---- one program against all its plans ---- */
-struct subject {
-    struct ir_program read, prepared;
-    struct nda *nda;
-    struct mesh mesh;
-    struct cost_machine machine;
-    struct plan_context *context;
-    struct evaluator *evaluator;
-};
-
 static void open_subject(struct subject *s, uint64_t seed)
 {
     static const char *const meshes[] = {"x=2", "x=4", "x=2,y=2", "x=4,y=2"};
     struct error e;
     struct rng r = {seed ^ 0x6d657368};
     char *text = write_program(seed);
-    *s = (struct subject){0};
-    if (ir_read(text, strlen(text), NULL, &s->read, &e) != ERROR_OK)
+    if (subject_text(s, text, strlen(text), &e) != ERROR_OK)
         fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, e.message, text);
     free(text);
-    ASSERT_OK(ir_prepare(&s->read, &s->prepared, &e), &e);
-    ASSERT_OK(nda_create(&s->prepared, NULL, &s->nda, &e), &e);
-    ASSERT_OK(mesh_parse(meshes[rng_below(&r, 4)], &s->mesh, &e), &e);
+    ASSERT_OK(subject_mesh(s, meshes[rng_below(&r, 4)], &e), &e);
     ASSERT_OK(cost_machine_create(&s->mesh, rng_below(&r, 2) ? "a100-40" : "h100", 0, &s->machine, &e), &e);
     if (rng_below(&r, 3) == 0) /* so slow that FLOPs count, or so slow to talk to */
         for (int i = 0; i < COST_RATES; i++)
@@ -157,24 +144,11 @@ static void open_subject(struct subject *s, uint64_t seed)
             s->machine.links[a].bytes_per_s *= 1e-4;
     if (rng_below(&r, 3) == 0)
         s->machine.device.launch_ps = 1000;
-    ASSERT_OK(plan_context_create(s->nda, &s->mesh, NULL, 0, &s->context, &e), &e);
-    struct spmd_options walk = spmd_default_options(&s->mesh);
-    cost_axis_order(&s->machine, &s->mesh, walk.axis_order);
-    ASSERT_OK(evaluator_create(s->context, &s->machine, &walk, &s->evaluator, &e), &e);
+    ASSERT_OK(subject_evaluator(s, &e), &e);
     if (rng_below(&r, 3) == 0) { /* memory that not every plan keeps */
         s->machine.memory_limit_bytes = evaluator_unsharded(s->evaluator)->peak_bytes * (int64_t)(4 + rng_below(&r, 6)) / 10;
-        evaluator_destroy(s->evaluator);
-        ASSERT_OK(evaluator_create(s->context, &s->machine, &walk, &s->evaluator, &e), &e);
+        ASSERT_OK(subject_evaluator(s, &e), &e);
     }
-}
-
-static void close_subject(struct subject *s)
-{
-    evaluator_destroy(s->evaluator);
-    plan_context_destroy(s->context);
-    nda_destroy(s->nda);
-    ir_program_release(&s->prepared);
-    ir_program_release(&s->read);
 }
 
 struct tally {
@@ -282,7 +256,7 @@ static void one_program(uint64_t seed, struct tally *t)
     free(bytes);
     network_answer_release(&a);
     network_destroy(n);
-    close_subject(&s);
+    subject_close(&s);
 }
 
 static void test_bound_optimum_plan(void **state)
@@ -328,7 +302,7 @@ static void test_export(void **state)
     cfn_problem_release(&p);
     text_release(&t);
     network_destroy(n);
-    close_subject(&s);
+    subject_close(&s);
 }
 
 int main(void)

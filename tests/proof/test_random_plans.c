@@ -7,12 +7,10 @@
  *
  * TOAST_PLANS=N plans a program (default PLANS), TOAST_ONLY=name one program, TOAST_SEED. Two processes share the work. */
 #include "support.h"
+#include "subject.h"
 
-#include "analysis/plan.h"
 #include "api/proof.h"
-#include "ir/prepare.h"
 #include "ir/print.h"
-#include "ir/read.h"
 #include "spmd/emit.h"
 #include "spmd/local.h"
 
@@ -122,16 +120,15 @@ static void count_used(const struct spmd_local *l)
 }
 
 /* ------------------------------------------------------------------ one plan */
-struct subject {
+struct trial {
     const char *name;
-    struct ir_program prepared;
-    struct nda *nda;
+    struct subject module;
     struct plan_context *contexts[3];
     struct mesh meshes[3];
     struct verify_reference *reference;
 };
 
-static void complain(const struct subject *s, uint32_t plan, const char *stage, const char *what)
+static void complain(const struct trial *s, uint32_t plan, const char *stage, const char *what)
 {
     shared->failures++;
     printf("FAILED %s plan %u mesh %s (seed %llu): %s: %s\n", s->name, plan, meshes[plan % 3], (unsigned long long)seed, stage, what);
@@ -168,7 +165,7 @@ static enum error_code emit(const struct plan_context *c, const struct plan *p, 
     return code;
 }
 
-static void prove_plan(struct subject *s, uint32_t index, const struct plan_context *c, const struct plan *p,
+static void prove_plan(struct trial *s, uint32_t index, const struct plan_context *c, const struct plan *p,
                        const struct spmd_local *l)
 {
     struct ir_program module = {0};
@@ -182,7 +179,7 @@ static void prove_plan(struct subject *s, uint32_t index, const struct plan_cont
         complain(s, index, "emit", e.message);
         return;
     }
-    const struct nda *n = s->nda;
+    const struct nda *n = s->module.nda;
     struct verify_sharding *cuts = mem_zalloc((size_t)n->argument_count + n->result_count + 1, sizeof *cuts);
     if (local) {
         for (uint32_t a = 0; a < plan_context_mesh(c)->axis_count; a++)
@@ -209,7 +206,7 @@ static void prove_plan(struct subject *s, uint32_t index, const struct plan_cont
     ir_program_release(&module);
 }
 
-static void try_plan(struct subject *s, uint32_t index, struct spmd_local *l)
+static void try_plan(struct trial *s, uint32_t index, struct spmd_local *l)
 {
     const struct plan_context *c = s->contexts[index % 3];
     struct rng r = {hash_combine(hash_combine(seed, index), hash_bytes(s->name, strlen(s->name), 0))};
@@ -219,12 +216,12 @@ static void try_plan(struct subject *s, uint32_t index, struct spmd_local *l)
     options.combine_bytes = index % 4 ? 0 : 4096;
     struct error e = {0};
     struct plan p;
-    plan_init(&p, s->nda, &s->meshes[index % 3]);
+    plan_init(&p, s->module.nda, &s->meshes[index % 3]);
     plan_copy(&p, plan_context_start(c));
     plan_random(c, &r, &p);
     if (hash128_compare(p.hash, plan_context_start(c)->hash) == 0)
         shared->unchanged++;
-    if (hash128_compare(p.hash, plan_hash_full(&p, s->nda)) != 0)
+    if (hash128_compare(p.hash, plan_hash_full(&p, s->module.nda)) != 0)
         complain(s, index, "plan", "incremental hash differs from the full one");
     if (spmd_walk(c, &p, &options, l, &e) != ERROR_OK)
         complain(s, index, "walk", e.message);
@@ -238,24 +235,18 @@ static void try_plan(struct subject *s, uint32_t index, struct spmd_local *l)
 }
 
 /* ------------------------------------------------------------------ one program */
-static bool open_subject(struct subject *s, uint32_t program)
+static bool open_trial(struct trial *s, uint32_t program)
 {
-    struct ir_program image = {0};
     struct error e = {0};
     s->name = programs[program].name;
-    enum error_code code = ir_read(programs[program].text, programs[program].size, NULL, &image, &e);
-    if (code == ERROR_OK)
-        code = ir_prepare(&image, &s->prepared, &e);
-    ir_program_release(&image);
-    if (code == ERROR_OK)
-        code = nda_create(&s->prepared, NULL, &s->nda, &e);
+    enum error_code code = subject_text(&s->module, programs[program].text, programs[program].size, &e);
     for (int m = 0; m < 3 && code == ERROR_OK; m++) {
         code = mesh_parse(meshes[m], &s->meshes[m], &e);
         if (code == ERROR_OK)
-            code = plan_context_create(s->nda, &s->meshes[m], NULL, 0, &s->contexts[m], &e);
+            code = plan_context_create(s->module.nda, &s->meshes[m], NULL, 0, &s->contexts[m], &e);
     }
     if (code == ERROR_OK)
-        code = verify_reference_create(&s->prepared, seed, NULL, &s->reference, &e);
+        code = verify_reference_create(&s->module.program, seed, NULL, &s->reference, &e);
     if (code != ERROR_OK) {
         printf("line %d column %d: ", e.line, e.column);
         complain(s, 0, "program", e.message);
@@ -266,13 +257,12 @@ static bool open_subject(struct subject *s, uint32_t program)
     return code == ERROR_OK;
 }
 
-static void close_subject(struct subject *s)
+static void close_trial(struct trial *s)
 {
     verify_reference_destroy(s->reference);
     for (int m = 0; m < 3; m++)
         plan_context_destroy(s->contexts[m]);
-    nda_destroy(s->nda);
-    ir_program_release(&s->prepared);
+    subject_close(&s->module);
 }
 
 /* Chunks go round the programs, so that both processes end together. */
@@ -280,17 +270,17 @@ static void work(void)
 {
     uint32_t chunks = (plans + CHUNK - 1) / CHUNK;
     for (uint32_t job; (job = shared->next++) < program_count * chunks;) {
-        struct subject s = {0};
+        struct trial s = {0};
         struct spmd_local l = {0};
         uint32_t first = job / program_count * CHUNK, program = job % program_count;
-        if (open_subject(&s, program)) {
+        if (open_trial(&s, program)) {
             if (first == 0)
-                count_offered(s.nda);
+                count_offered(s.module.nda);
             for (uint32_t i = first; i < first + CHUNK && i < plans; i++)
                 try_plan(&s, i, &l);
         }
         spmd_local_release(&l);
-        close_subject(&s);
+        close_trial(&s);
     }
 }
 

@@ -3,9 +3,8 @@
 /* On the models of tests/models no op falls back to replication but those of docs/op-status.md: for every baseline on
  * 4x2 and some random plans, the ops that the walk had to replicate are collected and looked up there. */
 #include "support.h"
+#include "subject.h"
 
-#include "ir/prepare.h"
-#include "ir/read.h"
 #include "spmd/local.h"
 
 #include <stdlib.h>
@@ -35,39 +34,27 @@ static void check_walk(const char *model, const struct plan_context *c, const st
 static void check_model(const char *model)
 {
     char *path = mem_printf("%s%s", SUPPORT_MODELS, model);
-    size_t size;
-    char *text = support_read(path, &size);
-    struct ir_program image = {0}, prepared = {0};
-    struct nda *n = NULL;
-    struct mesh m = {0};
-    struct plan_context *c = NULL;
+    struct subject s;
     struct spmd_local l = {0};
     struct error e;
-    ASSERT_OK(ir_read(text, size, NULL, &image, &e), &e);
-    ASSERT_OK(ir_prepare(&image, &prepared, &e), &e);
-    ASSERT_OK(nda_create(&prepared, NULL, &n, &e), &e);
-    ASSERT_OK(mesh_parse("data=4,model=2", &m, &e), &e);
-    ASSERT_OK(plan_context_create(n, &m, NULL, 0, &c, &e), &e);
+    ASSERT_OK(subject_file(&s, path, &e), &e);
+    ASSERT_OK(subject_mesh(&s, "data=4,model=2", &e), &e);
     uint32_t count;
-    struct plan_baseline *baselines = plan_baselines(c, &count);
+    struct plan_baseline *baselines = plan_baselines(s.context, &count);
     for (uint32_t b = 0; b < count + 8; b++) {
         struct plan p;
-        plan_init(&p, n, &m);
-        plan_copy(&p, plan_context_start(c));
+        plan_init(&p, s.nda, &s.mesh);
+        plan_copy(&p, plan_context_start(s.context));
         if (b < count)
-            plan_replay(c, baselines[b].decisions, &baselines[b].count, &p);
+            plan_replay(s.context, baselines[b].decisions, &baselines[b].count, &p);
         else
-            plan_random(c, &(struct rng){b}, &p);
-        check_walk(model, c, &p, &l);
+            plan_random(s.context, &(struct rng){b}, &p);
+        check_walk(model, s.context, &p, &l);
         plan_release(&p);
     }
     free(baselines);
     spmd_local_release(&l);
-    plan_context_destroy(c);
-    nda_destroy(n);
-    ir_program_release(&prepared);
-    ir_program_release(&image);
-    free(text);
+    subject_close(&s);
     free(path);
 }
 
@@ -84,7 +71,6 @@ static void only_listed_ops_are_replicated(void **state)
 
 int main(void)
 {
-    ir_read_program(TOAST_BINARY_DIR "/toast-read");
     const struct CMUnitTest tests[] = {cmocka_unit_test(only_listed_ops_are_replicated)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
