@@ -164,11 +164,8 @@ int cmd_prove(int argc, char **argv)
     struct error e = {0};
     struct ir_program prepared = {0};
     int status = 0;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(usage, stdout);
-            return 0;
-        }
+    if (cli_help(argc, argv, usage))
+        return 0;
     enum error_code code = parse(&c, argc, argv, &e);
     if (!code)
         code = cli_prepare_module(c.module, &prepared, &e);

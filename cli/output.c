@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 int cli_fail(const char *command, const char *file, const struct error *e)
@@ -20,6 +21,16 @@ int cli_fail(const char *command, const char *file, const struct error *e)
     else
         fprintf(stderr, "toast %s: %s\n", command, e->message);
     return error_code_exit_status(e->code);
+}
+
+bool cli_help(int argc, char **argv, const char *usage)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(usage, stdout);
+            return true;
+        }
+    return false;
 }
 
 int cli_usage(const char *command, const char *format, ...)

@@ -9,6 +9,8 @@
 int cli_fail(const char *command, const char *file, const struct error *e);
 /* usage error: message and a pointer to --help; returns 2 */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* --help or -h anywhere: the usage on stdout, and true */
+bool cli_help(int argc, char **argv, const char *usage);
 /* StableHLO text (gzip is read directly) -> program image; "-" is standard input */
 enum error_code cli_read_module(const char *path, struct ir_program *out, struct error *e) BASE_CHECKED;
 /* module as planned: read, then prepared */
