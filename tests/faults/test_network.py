@@ -3,6 +3,7 @@
 # timeout: 400
 """Workers on other hosts: each in a network namespace and with a file system view of its own, with nothing but Redis' address
 and the server's. Then the network fails: link down, blackhole route, delay, half-open connections."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -86,6 +87,16 @@ class Hosts:
             shutil.rmtree(cache, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def two_workers(count):
+    """hosts with a worker on each, both alive, and what `count` requests must give"""
+    expected = faults.references(range(count))
+    with contextlib.closing(Hosts()) as hosts:
+        workers = [hosts.start_worker(0), hosts.start_worker(1)]
+        hosts.alive(2)
+        yield hosts, workers, expected
+
+
 def settle(service, jobs, expected):
     for number, job in jobs:
         body = faults.wait(service, job)
@@ -100,39 +111,27 @@ def stored(cache):
 
 
 def test_nothing_in_common():
-    numbers = range(24)
-    expected = faults.references(numbers)
-    hosts = Hosts()
-    try:
+    with two_workers(24) as (hosts, workers, expected):
         service = hosts.service
-        workers = [hosts.start_worker(0), hosts.start_worker(1)]
-        hosts.alive(2)
         for worker in workers:
             assert os.listdir(f"/proc/{worker.pid}/root{service.folder}") == [], "it sees the service's folder"
-        settle(service, [(n, faults.submit(service, *faults.request(n))) for n in numbers], expected)
+        settle(service, [(n, faults.submit(service, *faults.request(n))) for n in range(24)], expected)
         assert all(stored(cache) > 0 for cache in hosts.caches), "one worker did everything"
         # without the token there is no store
         assert service.request("GET", "/internal/blobs/" + 64 * "0")[0] == 404
         status, _, _ = service.request("GET", "/internal/blobs/" + 64 * "0", headers={"Authorization": "Bearer wrong"})
         assert status == 404
-    finally:
-        hosts.close()
 
 
 def test_cut():
     """a link goes down, later a route leads nowhere: the other worker goes on, and the first one comes back"""
-    numbers = range(20)
-    expected = faults.references(numbers)
-    hosts = Hosts()
-    try:
+    with two_workers(20) as (hosts, workers, expected):
         service = hosts.service
-        workers = [hosts.start_worker(0), hosts.start_worker(1)]
-        hosts.alive(2)
         cuts = [(lambda: run("ip", "link", "set", hosts.links[0], "down"), lambda: run("ip", "link", "set", hosts.links[0], "up")),
                 (lambda: run("ip", "-n", hosts.names[1], "route", "add", "blackhole", hosts.addresses[1] + "/32"),
                  lambda: run("ip", "-n", hosts.names[1], "route", "del", "blackhole", hosts.addresses[1] + "/32"))]
         for i, (cut, heal) in enumerate(cuts):
-            jobs = [(n, faults.submit(service, *faults.request(n))) for n in numbers[10 * i:10 * i + 10]]
+            jobs = [(n, faults.submit(service, *faults.request(n))) for n in range(10 * i, 10 * i + 10)]
             faults.wait(service, jobs[0][1])
             began = time.monotonic()
             cut()
@@ -143,8 +142,6 @@ def test_cut():
             hosts.alive(2)
         assert all(worker.poll() is None for worker in workers)
         assert faults.counters(service).get("lease_lost", 0) + faults.counters(service).get("assisted", 0) > 0
-    finally:
-        hosts.close()
 
 
 def test_relay():

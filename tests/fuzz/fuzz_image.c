@@ -1,12 +1,11 @@
 /* Program images as a hostile reader could write them: refused, or safe to walk, print, verify, prepare and
  * analyse. */
-#include "fuzz.h"
+#include "reader.h"
 
 #include "analysis/nda.h"
 #include "ir/image.h"
 #include "ir/prepare.h"
 #include "ir/print.h"
-#include "ir/read.h"
 
 #define T "tensor<4x2xf32>"
 static const char *const seeds[] = {
@@ -33,19 +32,14 @@ static const char *const seeds[] = {
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
-    const char *reader = getenv("TOAST_READER");
     if (!getenv("TOAST_FUZZ_SEEDS"))
         return 0;
-    ir_read_program(reader ? reader : TOAST_BINARY_DIR "/toast-read");
+    fuzz_reader();
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         struct ir_program p;
-        struct error e = {0};
         char name[24];
         snprintf(name, sizeof name, "image%zu", i);
-        enum error_code code = ir_read(seeds[i], strlen(seeds[i]), NULL, &p, &e);
-        if (code != ERROR_OK)
-            fprintf(stderr, "%s\n%s\n", seeds[i], e.message);
-        FUZZ_CHECK(code == ERROR_OK);
+        fuzz_program(seeds[i], strlen(seeds[i]), &p);
         fuzz_seed(name, p.image, p.image_size);
         ir_program_release(&p);
     }

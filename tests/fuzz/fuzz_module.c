@@ -1,18 +1,16 @@
 /* tries: 60 */
 /* The whole reader: text through the sandboxed child, the image it writes checked, prepared, analysed,
  * printed, and the printed text read again. The child must never die of anything but its limits. */
-#include "fuzz.h"
+#include "reader.h"
 
 #include "analysis/nda.h"
 #include "ir/prepare.h"
 #include "ir/print.h"
-#include "ir/read.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
-    const char *reader = getenv("TOAST_READER");
-    ir_read_program(reader ? reader : TOAST_BINARY_DIR "/toast-read");
+    fuzz_reader();
     return 0;
 }
 

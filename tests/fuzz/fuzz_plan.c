@@ -1,9 +1,8 @@
 /* plan.json: refused, or replayed on a module (tests/models/mlp.mlir). */
-#include "fuzz.h"
+#include "reader.h"
 
 #include "api/job.h"
 #include "ir/prepare.h"
-#include "ir/read.h"
 
 static struct ir_program read, prepared;
 static struct nda *nda;
@@ -11,15 +10,10 @@ static struct nda *nda;
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
-    const char *reader = getenv("TOAST_READER");
     struct error e = {0};
-    size_t size;
-    char *text = fuzz_read("tests/models/mlp.mlir", &size);
-    ir_read_program(reader ? reader : TOAST_BINARY_DIR "/toast-read");
-    FUZZ_CHECK(ir_read(text, size, NULL, &read, &e) == ERROR_OK);
+    fuzz_model(&read);
     FUZZ_CHECK(ir_prepare(&read, &prepared, &e) == ERROR_OK);
     FUZZ_CHECK(nda_create(&prepared, NULL, &nda, &e) == ERROR_OK);
-    free(text);
     return 0;
 }
 

@@ -1,9 +1,8 @@
 /* What-if: a request, and behind a NUL perhaps a plan.json -> the price of tests/models/mlp.mlir, or a
  * refusal. */
-#include "fuzz.h"
+#include "reader.h"
 
 #include "api/what_if.h"
-#include "ir/read.h"
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -12,13 +11,7 @@ static struct ir_program image;
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
-    const char *reader = getenv("TOAST_READER");
-    struct error e = {0};
-    size_t size;
-    char *text = fuzz_read("tests/models/mlp.mlir", &size);
-    ir_read_program(reader ? reader : TOAST_BINARY_DIR "/toast-read");
-    FUZZ_CHECK(ir_read(text, size, NULL, &image, &e) == ERROR_OK);
-    free(text);
+    fuzz_model(&image);
     return 0;
 }
 

@@ -3,7 +3,7 @@
 /* links: queue */
 /* Whose turn it is: two tenants under unequal load, tasks of unequal length, weights, newcomers, priority and
  * age. Workers are played here: a slot claims, holds its task for some milliseconds and finishes it. */
-#include "redis_server.h"
+#include "queue_fixture.h"
 
 #include "queue/call.h"
 #include "queue/tenants.h"
@@ -11,30 +11,6 @@
 #include <time.h>
 
 enum { SLOTS = 4, TICK_MS = 5 };
-
-struct fixture {
-    struct redis_server redis;
-    struct queue *q;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = mem_zalloc(1, sizeof *f);
-    struct error e;
-    redis_server_create(&f->redis);
-    ASSERT_OK(queue_create(f->redis.address, &f->q, &e), &e);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    queue_destroy(f->q);
-    redis_server_destroy(&f->redis);
-    free(f);
-    return 0;
-}
 
 static void sleep_ms(long ms)
 {

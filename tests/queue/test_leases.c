@@ -3,47 +3,8 @@
 /* links: queue */
 /* What keeps work moving when workers are slow, crash or go: second runs, pauses after deaths, starting over,
  * drain, and a Redis whose clock was set back. */
-#include "redis_server.h"
-
-#include "queue/audit.h"
-#include "queue/queue.h"
-#include "queue/redis.h"
-
-struct fixture {
-    struct redis_server redis;
-    struct queue *q;
-    struct redis *raw;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = mem_zalloc(1, sizeof *f);
-    struct error e;
-    redis_server_create(&f->redis);
-    ASSERT_OK(queue_create(f->redis.address, &f->q, &e), &e);
-    ASSERT_OK(redis_create(f->redis.address, &f->raw, &e), &e);
-    *state = f;
-    return 0;
-}
-
-/* each test ends with the invariants */
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    struct queue_audit audit;
-    struct error e;
-    ASSERT_OK(queue_audit_run(f->q, NULL, 0, &audit, &e), &e);
-    for (size_t i = 0; i < audit.violations.count; i++)
-        fprintf(stderr, "%d %s %s\n", audit.violations.at[i].invariant, audit.violations.at[i].subject,
-                audit.violations.at[i].text);
-    int violated = audit.violations.count != 0;
-    queue_audit_release(&audit);
-    queue_destroy(f->q);
-    redis_destroy(f->raw);
-    redis_server_destroy(&f->redis);
-    free(f);
-    return violated;
-}
+#include "queue_counter.h"
+#include "queue_fixture.h"
 
 static long long raw(struct fixture *f, int argc, const char **argv)
 {
@@ -100,25 +61,6 @@ static bool assist(struct fixture *f, const char *token, struct queue_task *t)
     return found;
 }
 
-static bool done(struct fixture *f, const struct queue_task *t, const char *digest, const char *token,
-                 struct queue_task *next)
-{
-    struct error e;
-    bool found;
-    ASSERT_OK(queue_task_done(f->q, t, digest, digest, strlen(digest), token, next, &found, &e), &e);
-    return found;
-}
-
-static long long counter(struct fixture *f, const char *name)
-{
-    struct error e;
-    struct queue_fields n;
-    ASSERT_OK(queue_counters(f->q, &n, &e), &e);
-    long long value = queue_number(&n, name);
-    queue_fields_release(&n);
-    return value;
-}
-
 /* a job at a step of `tasks` tasks, the first of which is t's */
 static void begin(struct fixture *f, char id[QUEUE_ID_SIZE], uint32_t tasks, struct queue_task *t)
 {
@@ -149,7 +91,7 @@ static void test_stragglers(void **state)
     assert_false(assist(f, "h1", &again)); /* nothing is done yet: nobody knows what is slow */
     for (int i = 0; i < 2; i++) {
         claim(f, i ? "w3" : "w2", &b);
-        assert_false(done(f, &b, "x", "w9", &next));
+        assert_false(done(f->q, &b, "x", "w9", &next));
         queue_task_release(&b);
     }
     assert_false(assist(f, "h1", &again)); /* it has not run for long */
@@ -165,13 +107,13 @@ static void test_stragglers(void **state)
     assert_true(both[0].held && both[1].held && !drain);
     /* the helper is first and gets the join; the slow one's differing result is seen although its step is
      * over */
-    assert_true(done(f, &again, "same", "h1b", &next));
+    assert_true(done(f->q, &again, "same", "h1b", &next));
     assert_string_equal(next.kind, "merge");
-    assert_false(done(f, &slow, "same", "w4", &b));
-    assert_int_equal(counter(f, "nondeterminism"), 0);
-    assert_false(done(f, &slow, "other", "w4", &b));
-    assert_int_equal(counter(f, "nondeterminism"), 1);
-    assert_int_equal(counter(f, "assisted"), 1);
+    assert_false(done(f->q, &slow, "same", "w4", &b));
+    assert_int_equal(counter(f->q, "nondeterminism"), 0);
+    assert_false(done(f->q, &slow, "other", "w4", &b));
+    assert_int_equal(counter(f->q, "nondeterminism"), 1);
+    assert_int_equal(counter(f->q, "assisted"), 1);
     ASSERT_OK(queue_beat(f->q, "w", "build1", "host", 1, both, 2, &drain, &e), &e);
     assert_false(both[0].held || both[1].held);
     free(k);
@@ -191,7 +133,7 @@ static void test_helper_leaves(void **state)
     bool drain;
     begin(f, id, 2, &slow);
     claim(f, "w2", &b);
-    assert_false(done(f, &b, "x", "w9", &next));
+    assert_false(done(f->q, &b, "x", "w9", &next));
     char *k = mem_printf("{t}:k:%s:1", id);
     const char *earlier[] = {"HSET", k, "s:0", "1"};
     raw(f, 4, earlier);

@@ -3,34 +3,8 @@
 /* links: queue */
 /* The queue's transitions against a real Redis: a job's whole chain, fences, late results, deaths, cancel,
  * deadlines, and that nothing is lost when Redis is killed. */
-#include "redis_server.h"
-
-#include "queue/queue.h"
-#include "queue/redis.h"
-
-struct fixture {
-    struct redis_server redis;
-    struct queue *q;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = mem_zalloc(1, sizeof *f);
-    struct error e;
-    redis_server_create(&f->redis);
-    ASSERT_OK(queue_create(f->redis.address, &f->q, &e), &e);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    queue_destroy(f->q);
-    redis_server_destroy(&f->redis);
-    free(f);
-    return 0;
-}
+#include "queue_counter.h"
+#include "queue_fixture.h"
 
 static void submit(struct queue *q, char id[QUEUE_ID_SIZE], long long deadline_ms)
 {
@@ -59,16 +33,6 @@ static void expect_state(struct queue *q, const char *id, const char *state)
     queue_fields_release(&job);
 }
 
-static long long counter(struct queue *q, const char *name)
-{
-    struct error e;
-    struct queue_fields n;
-    ASSERT_OK(queue_counters(q, &n, &e), &e);
-    long long value = queue_number(&n, name);
-    queue_fields_release(&n);
-    return value;
-}
-
 static void claim(struct queue *q, const char *token, struct queue_task *t, bool expected)
 {
     struct error e;
@@ -93,15 +57,6 @@ static bool commit(struct queue *q, const struct queue_task *t, const char *kind
                            .fields = fields,
                            .field_count = 1};
     ASSERT_OK(queue_commit(q, t, &s, token, next, &found, &e), &e);
-    return found;
-}
-
-static bool done(struct queue *q, const struct queue_task *t, const char *digest, const char *token,
-                 struct queue_task *next)
-{
-    struct error e;
-    bool found;
-    ASSERT_OK(queue_task_done(q, t, digest, digest, strlen(digest), token, next, &found, &e), &e);
     return found;
 }
 

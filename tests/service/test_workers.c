@@ -4,6 +4,7 @@
 /* Workers with a deterministic toy job (epochs of hashing) against a real Redis: whatever is killed, started
  * or restarted while it runs, the job ends with the same bytes. The program is its own worker: `--worker
  * REDIS STORE THREADS`. */
+#include "queue_counter.h"
 #include "redis_server.h"
 
 #include "workers/worker.h"
@@ -217,16 +218,6 @@ static void wait_epoch(struct fixture *f, const char *id, long long epoch)
     fail_msg("the job stands still");
 }
 
-static long long counter(struct fixture *f, const char *name)
-{
-    struct error e;
-    struct queue_fields n;
-    ASSERT_OK(queue_counters(f->q, &n, &e), &e);
-    long long value = queue_number(&n, name);
-    queue_fields_release(&n);
-    return value;
-}
-
 static char *undisturbed(struct fixture *f, const char *request)
 {
     char id[QUEUE_ID_SIZE];
@@ -248,7 +239,7 @@ static void test_killed_workers(void **state)
     pid_t a = start_worker(f, "2"), b = start_worker(f, "1");
     submit(f, "plain", id);
     wait_epoch(f, id, 3);
-    for (kill(a, SIGSTOP); counter(f, "leases") < 2; kill(a, SIGSTOP)) { /* b holds one: a holds the other */
+    for (kill(a, SIGSTOP); counter(f->q, "leases") < 2; kill(a, SIGSTOP)) { /* b holds one: a holds the other */
         kill(a, SIGCONT);
         usleep(5000);
     }
@@ -257,12 +248,12 @@ static void test_killed_workers(void **state)
     a = start_worker(f, "2"); /* joins in mid-job */
     char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_string_equal(result, expected);
-    assert_true(counter(f, "lease_lost") + counter(f, "assisted") >=
+    assert_true(counter(f->q, "lease_lost") + counter(f->q, "assisted") >=
                 1); /* whoever is idle does not wait for the lease */
-    assert_int_equal(counter(f, "nondeterminism"), 0);
+    assert_int_equal(counter(f->q, "nondeterminism"), 0);
     assert_int_equal(end_worker(a, SIGTERM), 0);
     assert_int_equal(end_worker(b, SIGTERM), 0);
-    assert_int_equal(counter(f, "leases"), 0);
+    assert_int_equal(counter(f->q, "leases"), 0);
     free(result);
     free(expected);
 }
@@ -281,7 +272,7 @@ static void test_all_leave(void **state)
     }
     char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_string_equal(result, expected);
-    assert_int_equal(counter(f, "lease_lost"), 0);
+    assert_int_equal(counter(f->q, "lease_lost"), 0);
     end_worker(a, SIGTERM);
     free(result);
     free(expected);
@@ -302,7 +293,7 @@ static void test_redis_restart(void **state)
     }
     char *result = wait_for(f, id, "succeeded", "a:result", 90);
     assert_string_equal(result, expected);
-    assert_int_equal(counter(f, "nondeterminism"), 0);
+    assert_int_equal(counter(f->q, "nondeterminism"), 0);
     end_worker(a, SIGTERM);
     free(result);
     free(expected);
@@ -323,7 +314,7 @@ static void test_bad_jobs(void **state)
     result = wait_for(f, crashed, "dead", "error", 60);
     assert_non_null(strstr(result, "signal 6"));
     free(result);
-    assert_int_equal(counter(f, "tasks:read:died"), 3);
+    assert_int_equal(counter(f->q, "tasks:read:died"), 3);
     end_worker(a, SIGTERM);
 }
 
