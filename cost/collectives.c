@@ -112,6 +112,7 @@ static struct offer price_group(const struct cost_machine *machine, const struct
         return (struct offer){g->latency_ps + n * g->ps_per_byte, "direct"};
     case SPMD_OP:
     case SPMD_SLICE:
+    case SPMD_MASK:
     case SPMD_LOOP:
     case SPMD_LOOP_BODY:
     case SPMD_LOOP_END:

@@ -114,11 +114,16 @@ static inline enum step_fate op_fate(const struct value_use *result, const struc
     return FATE_KERNEL;
 }
 
-static const struct op_info slice_info = {.class = OP_CUT}, mark_info = {.class = OP_OTHER};
+static const struct op_info slice_info = {.class = OP_CUT}, masked_info = {.class = OP_CHEAP}, partial_info = {.class = OP_ALIAS},
+                            mark_info = {.class = OP_OTHER};
 
 static inline const struct op_info *info_of(const struct price_scratch *s, const struct spmd_step *t)
 {
-    return t->kind == SPMD_OP ? step_info(s, t) : t->kind == SPMD_SLICE ? &slice_info : &mark_info;
+    if (t->kind == SPMD_OP)
+        return step_info(s, t);
+    if (t->kind == SPMD_MASK)
+        return t->mask_initial ? &masked_info : &partial_info;
+    return t->kind == SPMD_SLICE ? &slice_info : &mark_info;
 }
 
 /* loop_end of a region's first step is its last, and the other way round; *open is the innermost region open
@@ -161,7 +166,7 @@ static void find_uses(struct price_scratch *s, const struct spmd_local *l)
             add_use(&s->uses[operands[o]], kernel, wants_buffer(info, o));
             s->uses[operands[o]].kept |= repeated;
         }
-        if (t->kind != SPMD_OP && t->kind != SPMD_SLICE && !step_is_collective(t->kind)) {
+        if (!step_is_local(t->kind) && !step_is_collective(t->kind)) {
             s->fates[i] = FATE_MARK;
             match_region(s, t->kind, i, &open);
         }
@@ -296,7 +301,7 @@ static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, cons
         uint32_t first = (uint32_t)s->pool_count;
         s->mark++;
         push_value(s, l, operand, INT64_MAX);
-        if (s->uses[result].hard && t->result_count == 1)
+        if (s->uses[result].hard && t->result_count == 1 && t->kind == SPMD_OP)
             make_kernel(s, l, loops, step, first);
         else
             set_roots(s, result, VALUE_FUSED, first);

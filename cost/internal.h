@@ -160,6 +160,10 @@ static inline const struct op_info *step_info(const struct price_scratch *s, con
 {
     return &s->program->ops[step->op];
 }
+static inline bool step_is_local(uint8_t kind)
+{
+    return kind == SPMD_OP || kind == SPMD_SLICE || kind == SPMD_MASK;
+}
 static inline bool step_is_collective(uint8_t kind)
 {
     return kind == SPMD_ALL_GATHER || kind == SPMD_ALL_REDUCE || kind == SPMD_REDUCE_SCATTER ||

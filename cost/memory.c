@@ -122,6 +122,7 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
         case SPMD_ALL_TO_ALL:
         case SPMD_PERMUTE:
         case SPMD_SLICE:
+        case SPMD_MASK:
         case SPMD_LOOP_BODY:
         case SPMD_BRANCH:
             break;

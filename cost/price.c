@@ -60,7 +60,7 @@ static int64_t run_kernel(struct price_scratch *s, const struct spmd_local *l, c
     path += ps;
     if (step_is_collective(t->kind)) {
         run_collective(c, t, ps, &ready, overlap);
-    } else if (t->kind == SPMD_OP || t->kind == SPMD_SLICE) {
+    } else if (step_is_local(t->kind)) {
         c->compute_ps = later(c->compute_ps, ready) + ps;
         if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
             c->matmul_ps += ps;

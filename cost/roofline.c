@@ -348,7 +348,7 @@ void price_times(struct price_scratch *s, const struct spmd_local *l, const stru
             k->ps = collective_time(l, machine, k->step, &tuple);
         else if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
             k->ps = matmul_time(s, l, k, &r);
-        else if (t->kind == SPMD_OP || t->kind == SPMD_SLICE)
+        else if (step_is_local(t->kind))
             k->ps = round_ps(r.weight * (kernel_bytes(s, l, k) * r.ps_per_byte + (double)r.launch_ps));
     }
 }

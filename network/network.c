@@ -50,22 +50,47 @@ static bool makes_partials(const struct nda *a, const struct nda_space *s)
     return false;
 }
 
-/* in program order: what an op contracts, and what ops that a partial passes make of it */
-static void find_partials(struct network *n)
+/* a value that the body may return partial may be carried so, and leave the loop so */
+static bool carry_partial(struct network *n, const struct nda_space *end)
+{
+    const struct ir_program *p = n->nda->program;
+    uint32_t body = ir_region_block(p, end->op, 1);
+    uint32_t returned = ir_operand(p, ir_block_terminator(p, body), end->index);
+    uint32_t carried = p->blocks[body].args + end->index;
+    if (!n->may_be_partial[returned] || n->may_be_partial[carried])
+        return false;
+    n->may_be_partial[carried] = n->may_be_partial[ir_result(p, end->op, end->index)] = 1;
+    return true;
+}
+
+static bool pass_partials_on(struct network *n)
 {
     const struct nda *a = n->nda;
-    n->may_be_partial = mem_zalloc((size_t)a->program->value_count + 1, 1);
+    bool changed = false;
     for (uint32_t s = 0; s < a->space_count; s++) {
         const struct nda_space *sp = &a->spaces[s];
+        if (sp->kind == NDA_SPACE_LOOP_END)
+            changed |= carry_partial(n, sp);
         if (sp->kind != NDA_SPACE_OP)
             continue;
         bool partial = makes_partials(a, sp);
         for (uint32_t i = 0; i < a->program->ops[sp->op].operand_count; i++)
             partial |= spmd_forms_passes_partials(n->forms, sp->op) &&
                        n->may_be_partial[ir_operand(a->program, sp->op, i)];
-        for (uint32_t i = 0; partial && i < a->program->ops[sp->op].result_count; i++)
+        for (uint32_t i = 0; partial && i < a->program->ops[sp->op].result_count; i++) {
+            changed |= !n->may_be_partial[ir_result(a->program, sp->op, i)];
             n->may_be_partial[ir_result(a->program, sp->op, i)] = 1;
+        }
     }
+    return changed;
+}
+
+/* what an op contracts, what ops that a partial passes make of it, and what loops carry of it */
+static void find_partials(struct network *n)
+{
+    n->may_be_partial = mem_zalloc((size_t)n->nda->program->value_count + 1, 1);
+    while (pass_partials_on(n))
+        continue;
 }
 
 static int64_t option_cost(const struct network *n, uint32_t space, const struct plan_cell *cells)

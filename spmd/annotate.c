@@ -257,6 +257,15 @@ static void constrain_own(struct emit *e, uint32_t v)
         keep(a, &a->constrained[said][v], constrain(e, v, said, x));
 }
 
+/* A value carried partial: XLA has no such sharding, so it is held to be replicated there, as it would be if every
+ * iteration reduced what it adds; XLA's own pass moves these all_reduces out of the loop. */
+uint32_t annotate_carry(struct emit *e, uint32_t v)
+{
+    if (partial_axes(e, &e->local->values[v].form))
+        constrain_own(e, v);
+    return annotate_use(e, v);
+}
+
 static void read_operands(struct emit *e, struct lower_op *o, int shape)
 {
     for (uint32_t i = 0; i < o->in_count; i++) {

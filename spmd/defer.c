@@ -3,7 +3,13 @@
  * Candidates grow forward from the ops that leave partials, through ops that are linear in them. Then they shrink to
  * a fixpoint: a value stays partial on an axis only if every use passes it on, an add only if both operands do. What
  * is left falls into components (values joined by the ops that pass them); a component is worth it only when fewer
- * bytes are reduced at its ends than at its sources. An op that passes ignores its own cell on that axis. */
+ * bytes are reduced at its ends than at its sources, each counted as often as the loops around it run. An op that
+ * passes ignores its own cell on that axis.
+ *
+ * Loops: a carried value stays partial when the body returns it partial in the same place and every use in the body
+ * passes it on (`carry + gradient`: each needs the other partial first, so the carried value is a candidate as soon as
+ * a partial meets it, and the fixpoint decides). Its result is reduced after the loop, or passes on there. Not on axes
+ * on which the plan shards the carried value: that is a choice for memory, a reduce_scatter in every iteration. */
 #include "spmd/walk.h"
 
 #include <string.h>
@@ -37,6 +43,11 @@ static bool is_zero(const struct walk *w, uint32_t value)
     return def != IR_NONE && (w->t->ops[def].flags & WALK_ZERO);
 }
 
+static bool is_unary(uint8_t pass)
+{
+    return pass == WALK_PASS_LAYOUT || pass == WALK_PASS_NEGATE || pass == WALK_PASS_SCALE;
+}
+
 /* axes on which the op's own space shards nothing: an operand beside the partial is replicated there anyway */
 static uint32_t open_axes(const struct walk *w, uint32_t op)
 {
@@ -53,6 +64,46 @@ static uint32_t open_axes(const struct walk *w, uint32_t op)
 static uint32_t lattice(const struct walk *w, uint32_t other, uint8_t reducer, enum nda_reducer of)
 {
     return reducer == of ? kept(w, other, reducer) : 0;
+}
+
+/* the loop's value that use u of an initial value, or of what the body returns, becomes */
+static const struct walk_carried *fed_by(const struct walk *w, uint32_t u)
+{
+    const struct ir_program *p = w->program;
+    uint32_t op = w->t->operand_op[u], loop = op;
+
+    if (w->t->ops[op].pass == WALK_PASS_CARRY)
+        loop = p->regions[p->blocks[p->ops[op].block].region].op;
+    return &w->t->carried[w->t->controls[w->t->ops[loop].control].carried + (u - p->ops[op].operands)];
+}
+
+/* the values that become partial where use u passes a partial on; returns how many */
+static uint32_t passed_into(const struct walk *w, uint32_t u, uint32_t into[2])
+{
+    uint32_t op = w->t->operand_op[u];
+
+    switch ((enum walk_pass)w->t->ops[op].pass) {
+    case WALK_PASS_INITIAL:
+        into[0] = fed_by(w, u)->argument;
+        return 1;
+    case WALK_PASS_CARRY:
+        into[0] = fed_by(w, u)->argument;
+        into[1] = fed_by(w, u)->result;
+        return 2;
+    case WALK_PASS_NONE:
+    case WALK_PASS_LAYOUT:
+    case WALK_PASS_NEGATE:
+    case WALK_PASS_ADD:
+    case WALK_PASS_SCALE:
+    case WALK_PASS_SELECT:
+    case WALK_PASS_MAX:
+    case WALK_PASS_MIN:
+    case WALK_PASS_AND:
+    case WALK_PASS_OR:
+        break;
+    }
+    into[0] = ir_result(w->program, op, 0);
+    return 1;
 }
 
 /* axes on which use u of a value passes it on partial, as things stand */
@@ -96,6 +147,9 @@ static uint32_t use_passes(const struct walk *w, uint32_t u, uint8_t reducer)
         return lattice(w, other, reducer, NDA_REDUCE_AND);
     case WALK_PASS_OR:
         return lattice(w, other, reducer, NDA_REDUCE_OR);
+    case WALK_PASS_INITIAL:
+    case WALK_PASS_CARRY:
+        return kept(w, fed_by(w, u)->argument, reducer);
     }
     return 0;
 }
@@ -139,36 +193,135 @@ static void find_sources(struct walk *w)
     }
 }
 
+static void widen(struct walk *w, uint32_t value, uint32_t mask, uint8_t reducer)
+{
+    struct walk_partial *r = entry(w, value);
+
+    if (!mask)
+        return;
+    if (!r) {
+        push(w, value, 0, mask, reducer);
+    } else if (r->reducer == reducer && (mask & ~r->keep)) {
+        r->part = r->keep = (uint8_t)(r->keep | mask);
+        VEC_PUSH(&w->s->queue, value);
+    }
+}
+
+/* A carried value becomes a candidate on the axes on which the plan does not shard it. */
+static void offer(struct walk *w, const struct walk_carried *c, uint32_t mask, uint8_t reducer)
+{
+    struct spmd_form f;
+
+    if (c->steers)
+        return;
+    walk_carried_form(w, c, &f);
+    for (uint32_t a = 0; a < w->axes; a++)
+        if (f.at[a] != SPMD_REPLICATED)
+            mask &= ~(1u << a);
+    widen(w, c->argument, mask, reducer);
+}
+
+/* the loop's carried value that v is, or is a layout or multiple of; NULL */
+static const struct walk_carried *carried_under(const struct walk *w, uint32_t v)
+{
+    for (uint32_t hops = 0; hops <= WALK_DEPTH; hops++) {
+        uint32_t def = w->program->values[v].op;
+        if (w->t->carried_of[v] != NDA_NONE)
+            return &w->t->carried[w->t->carried_of[v]];
+        if (def == IR_NONE)
+            return NULL;
+        uint8_t pass = w->t->ops[def].pass;
+        if (!is_unary(pass))
+            return NULL;
+        bool second = pass == WALK_PASS_SCALE && is_free(w, ir_operand(w->program, def, 0));
+        v = ir_operand(w->program, def, second);
+    }
+    return NULL;
+}
+
+/* Use u of a partial value meets a value that a loop carries, beside it in an op or as what its body returns. */
+static void meet_loop(struct walk *w, uint32_t u, uint32_t mask, uint8_t reducer)
+{
+    const struct ir_program *p = w->program;
+    uint32_t op = w->t->operand_op[u];
+
+    if (w->t->ops[op].pass == WALK_PASS_CARRY) {
+        offer(w, fed_by(w, u), mask, reducer);
+        return;
+    }
+    for (uint32_t i = 0; i < p->ops[op].operand_count; i++) {
+        uint32_t other = ir_operand(p, op, i);
+        const struct walk_carried *c = other == p->operands[u] ? NULL : carried_under(w, other);
+        if (c)
+            offer(w, c, mask, reducer);
+    }
+}
+
+/* does the op, in a loop, bring partials of this reducer together, or return them? */
+static bool may_meet_loop(const struct walk *w, uint32_t op, uint8_t reducer)
+{
+    if (w->program->ops[op].block == w->nda->block)
+        return false;
+    switch ((enum walk_pass)w->t->ops[op].pass) {
+    case WALK_PASS_SELECT:
+    case WALK_PASS_CARRY:
+        return true;
+    case WALK_PASS_ADD:
+        return reducer == NDA_REDUCE_ADD;
+    case WALK_PASS_MAX:
+        return reducer == NDA_REDUCE_MAX;
+    case WALK_PASS_MIN:
+        return reducer == NDA_REDUCE_MIN;
+    case WALK_PASS_AND:
+        return reducer == NDA_REDUCE_AND;
+    case WALK_PASS_OR:
+        return reducer == NDA_REDUCE_OR;
+    case WALK_PASS_NONE:
+    case WALK_PASS_LAYOUT:
+    case WALK_PASS_NEGATE:
+    case WALK_PASS_SCALE:
+    case WALK_PASS_INITIAL:
+        break;
+    }
+    return false;
+}
+
 /* Adds what the uses of the queue's values can pass on. Adds need both operands: whichever comes last adds it. */
 static void grow(struct walk *w)
 {
     for (size_t i = 0; i < w->s->queue.count; i++) {
         uint32_t value = w->s->queue.at[i];
         for (uint32_t k = w->t->use_start[value]; k < w->t->use_start[value + 1]; k++) {
-            struct walk_partial *p = entry(w, value);
-            uint32_t u = w->t->uses[k], op = w->t->operand_op[u];
-            uint32_t mask = p->keep & use_passes(w, u, p->reducer);
-            if (!mask)
-                continue;
-            uint32_t result = ir_result(w->program, op, 0);
-            struct walk_partial *r = entry(w, result);
-            if (!r) {
-                push(w, result, 0, mask, p->reducer);
-            } else if (r->reducer == p->reducer && (mask & ~r->keep)) {
-                r->part = r->keep = (uint8_t)(r->keep | mask);
-                VEC_PUSH(&w->s->queue, result);
-            }
+            const struct walk_partial p = *entry(w, value);
+            uint32_t u = w->t->uses[k], into[2];
+            if (may_meet_loop(w, w->t->operand_op[u], p.reducer))
+                meet_loop(w, u, p.keep, p.reducer);
+            uint32_t mask = p.keep & use_passes(w, u, p.reducer);
+            for (uint32_t r = mask ? passed_into(w, u, into) : 0; r-- > 0;)
+                widen(w, into[r], mask, p.reducer);
         }
     }
 }
 
-/* what reaches the result of a passing op, as things stand */
+/* what the body returns in place of a carried value, as things stand */
+static uint32_t returns(const struct walk *w, const struct walk_carried *c, uint8_t reducer)
+{
+    return kept(w, w->program->operands[c->returned], reducer) & use_passes(w, c->returned, reducer);
+}
+
+/* what reaches a carried value, a loop's result or the result of a passing op, as things stand */
 static uint32_t arrives(const struct walk *w, const struct walk_partial *p)
 {
     uint32_t def = w->program->values[p->value].op, mask = p->own;
 
+    if (w->t->carried_of[p->value] != NDA_NONE)
+        return returns(w, &w->t->carried[w->t->carried_of[p->value]], p->reducer);
     if (!w->t->ops[def].pass)
         return mask;
+    if (w->t->ops[def].pass == WALK_PASS_INITIAL) {
+        uint32_t index = p->value - ir_result(w->program, def, 0);
+        return kept(w, w->t->carried[w->t->controls[w->t->ops[def].control].carried + index].argument, p->reducer);
+    }
     for (uint32_t i = 0; i < w->program->ops[def].operand_count; i++) {
         uint32_t u = w->program->ops[def].operands + i;
         mask |= kept(w, w->program->operands[u], p->reducer) & use_passes(w, u, p->reducer);
@@ -186,13 +339,15 @@ static void shrink(struct walk *w)
             if (keep && w->t->use_start[p->value] == w->t->use_start[p->value + 1])
                 keep = 0;
             for (uint32_t k = w->t->use_start[p->value]; keep && k < w->t->use_start[p->value + 1]; k++) {
-                uint32_t u = w->t->uses[k];
+                uint32_t u = w->t->uses[k], into[2];
                 keep &= use_passes(w, u, p->reducer);
-                if (keep) {
-                    const struct walk_partial *r = entry(w, ir_result(w->program, w->t->operand_op[u], 0));
+                for (uint32_t n = keep ? passed_into(w, u, into) : 0; n-- > 0;) {
+                    const struct walk_partial *r = entry(w, into[n]);
                     keep &= r && r->reducer == p->reducer ? r->part : 0;
                 }
             }
+            if (w->t->carried_of[p->value] != NDA_NONE)
+                part = keep;   /* not reduced in every iteration */
             changed |= part != p->part || keep != p->keep;
             p->part = (uint8_t)part;
             p->keep = (uint8_t)keep;
@@ -209,25 +364,29 @@ static uint32_t find(struct walk *w, uint32_t i)
     return i;
 }
 
+static void join(struct walk *w, uint32_t i, uint32_t value)
+{
+    uint32_t at = w->s->list_at[value];
+    if (!at)
+        return;
+    uint32_t a = find(w, i), b = find(w, at - 1);
+    if (a != b)
+        w->s->partials.at[a > b ? a : b].parent = a > b ? b : a;
+}
+
 /* Joins kept values with the results they pass into; drops components that would reduce as many bytes as before. */
 static void weigh(struct walk *w)
 {
     struct walk_partial *p = w->s->partials.at;
-    uint32_t count = (uint32_t)w->s->partials.count;
+    uint32_t count = (uint32_t)w->s->partials.count, into[2];
 
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t k = w->t->use_start[p[i].value]; p[i].keep && k < w->t->use_start[p[i].value + 1]; k++) {
-            uint32_t result = ir_result(w->program, w->t->operand_op[w->t->uses[k]], 0);
-            uint32_t at = w->s->list_at[result];
-            if (!at)
-                continue;
-            uint32_t a = find(w, i), b = find(w, at - 1);
-            if (a != b)
-                p[a > b ? a : b].parent = a > b ? b : a;
-        }
+        for (uint32_t k = w->t->use_start[p[i].value]; p[i].keep && k < w->t->use_start[p[i].value + 1]; k++)
+            for (uint32_t n = passed_into(w, w->t->uses[k], into); n-- > 0;)
+                join(w, i, into[n]);
     for (uint32_t i = 0; i < count; i++) {
         struct walk_partial *root = &p[find(w, i)];
-        int64_t bytes = w->t->value_bytes[p[i].value];
+        int64_t bytes = w->t->value_bytes[p[i].value] * w->t->block_trips[w->program->values[p[i].value].block];
         if (p[i].own)
             root->before += bytes;
         if (p[i].part & ~p[i].keep)
@@ -239,6 +398,46 @@ static void weigh(struct walk *w)
             p[i].keep = 0;
             p[i].part = p[i].own;
         }
+    }
+}
+
+/* Is the partial reduced behind nothing but unary ops, no smaller than `bytes`? */
+static bool ends_alone(const struct walk *w, uint32_t value, int64_t bytes, uint32_t depth)
+{
+    const struct walk_partial *p = entry(w, value);
+
+    if (!p || !p->keep)
+        return w->t->value_bytes[value] >= bytes;
+    for (uint32_t k = w->t->use_start[value]; k < w->t->use_start[value + 1]; k++) {
+        uint32_t op = w->t->operand_op[w->t->uses[k]];
+        if (depth == 0 || !is_unary(w->t->ops[op].pass) || !ends_alone(w, ir_result(w->program, op, 0), bytes, depth - 1))
+            return false;
+    }
+    return true;
+}
+
+static void end_here(struct walk *w, uint32_t value)
+{
+    struct walk_partial *p = entry(w, value);
+
+    if (!p || !p->keep)
+        return;
+    p->keep = 0;
+    for (uint32_t k = w->t->use_start[value]; k < w->t->use_start[value + 1]; k++) {
+        uint32_t result = ir_result(w->program, w->t->operand_op[w->t->uses[k]], 0);
+        end_here(w, result);
+        entry(w, result)->part = entry(w, result)->own;
+    }
+}
+
+/* The results of a loop that gain nothing by waiting are reduced right after it: there they meet and combine. */
+static void end_at_loops(struct walk *w)
+{
+    for (size_t i = 0; i < w->s->partials.count; i++) {
+        uint32_t value = w->s->partials.at[i].value, def = w->program->values[value].op;
+        if (def != IR_NONE && w->t->ops[def].pass == WALK_PASS_INITIAL &&
+            ends_alone(w, value, w->t->value_bytes[value], WALK_DEPTH))
+            end_here(w, value);
     }
 }
 
@@ -263,6 +462,7 @@ void walk_defer(struct walk *w)
         return;
     shrink(w);
     weigh(w);
+    end_at_loops(w);
     for (size_t i = 0; i < s->partials.count; i++) {
         const struct walk_partial *p = &s->partials.at[i];
         s->keep[p->value] = p->keep;

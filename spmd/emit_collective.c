@@ -332,6 +332,15 @@ static enum error_code permute(struct emit *e, struct move *m, struct error *err
     return ERROR_OK;
 }
 
+/* the group's first device keeps x, the others have zeros */
+static struct emit_tensor mask(struct emit *e, const struct move *m)
+{
+    struct emit_axes axes = step_axes(m->step);
+    if (!m->step->mask_initial)
+        return m->x;
+    return emit_select(e, emit_is_first(e, &axes), m->x, emit_zeros(e, m->x.element, m->x.rank, m->x.dims));
+}
+
 enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, struct error *error)
 {
     struct move *moves = mem_zalloc(count, sizeof *moves);
@@ -356,13 +365,15 @@ enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, 
         moves->x = emit_keep_range(e, moves->x, moves->to, s->to_atom);
     else if (s->kind == SPMD_SLICE)
         code = emit_keep_block(e, moves->x, moves->origin, moves->from, moves->to, &moves->x, error);
+    else if (s->kind == SPMD_MASK)
+        moves->x = mask(e, moves);
     else if (s->kind == SPMD_PERMUTE)
         code = permute(e, moves, error);
     else if (count == 1)
         single(e, moves);
     else
         together(e, moves, count);
-    if (!code && s->kind == SPMD_SLICE)
+    if (!code && (s->kind == SPMD_SLICE || s->kind == SPMD_MASK))
         e->value_of[moves->result] = moves->x.value;
     free(moves);
     return code;

@@ -16,9 +16,11 @@ struct walk {
     VEC(struct open_op) stack;
 };
 
-static uint32_t use(struct emit *e, uint32_t spmd_value)
+static uint32_t use(struct emit *e, const struct spmd_step *s, uint32_t spmd_value)
 {
-    return e->form == SPMD_ANNOTATED ? annotate_use(e, spmd_value) : e->value_of[spmd_value];
+    if (e->form != SPMD_ANNOTATED)
+        return e->value_of[spmd_value];
+    return s->kind == SPMD_LOOP_END ? annotate_carry(e, spmd_value) : annotate_use(e, spmd_value);
 }
 
 /* builder values of a step's operands; owned */
@@ -26,7 +28,7 @@ static uint32_t *uses(struct emit *e, const struct spmd_step *s)
 {
     uint32_t *values = mem_alloc((s->operand_count + 1) * sizeof *values);
     for (uint32_t i = 0; i < s->operand_count; i++)
-        values[i] = use(e, e->local->operands[s->operands + i]);
+        values[i] = use(e, s, e->local->operands[s->operands + i]);
     return values;
 }
 

@@ -10,6 +10,9 @@
  * - A collective and a SLICE have one operand and one result of the same origin; what moves is the difference of the
  *   two forms. Collectives that share `combined` stand next to each other, are of one kind, axes, reducer and element
  *   type, and do not depend on each other: one tuple op.
+ * - A MASK has one operand and one result of the same origin: axes replicated in the one are partial in the other. With
+ *   `mask_initial` all devices but the first of the group over these axes replace the value by zeros; without, the value
+ *   is a partial as it is (zeros; any value under max, min, and, or).
  * - SPMD_OP: operands are the program op's operands, results its results, one to one. `cells` are the axis_count cells
  *   in force (they can differ from the plan's); of an optimization_barrier (one space per value) SPMD_NONE.
  *   An op may have no step (its value was not wanted) or several (rematerialised in several forms), and a cheap op
@@ -17,7 +20,8 @@
  * - SPMD_LOOP of a while with n carried values: operands = n inits; results = 2n block arguments: the cond block's n,
  *   then the body block's n, all aliases of the carried buffers and in the carried form. The cond's steps follow, then
  *   SPMD_LOOP_BODY (operand = the predicate), the body's steps, SPMD_LOOP_END (operands = n body results, results = n
- *   while results, all in the carried form). Origins of block arguments are the program's block arguments.
+ *   while results, all in the carried form). Origins of block arguments are the program's block arguments. A carried
+ *   value may be partial: its initial value comes from a MASK, the body passes it on, and it is reduced after the loop.
  * - SPMD_BRANCH of a case / if: operand = the index or predicate; then the first region's steps, SPMD_BRANCH_NEXT
  *   (operands = that region's results), the next region's .., SPMD_BRANCH_END (operands = the last region's results;
  *   results = the op's results). A single region has BRANCH_END only. Regions have no block arguments.
@@ -57,6 +61,7 @@ enum spmd_step_kind {
     SPMD_ALL_TO_ALL,      /* axes, minor-most on `atom`, become minor-most on `to_atom` */
     SPMD_PERMUTE,         /* collective_permute: the same axes shard other atoms or positions, local shape unchanged */
     SPMD_SLICE,           /* replicated -> sharded, minor-most on `to_atom`: each device keeps its block; local */
+    SPMD_MASK,            /* replicated -> partial(reducer): counts once in what the loop adds to it; local */
     SPMD_LOOP,            /* opens a while */
     SPMD_LOOP_BODY,       /* separates cond from body */
     SPMD_LOOP_END,
@@ -74,7 +79,8 @@ struct spmd_step {
     uint8_t axis_count, axes[MESH_MAX_AXES];
     uint8_t atom, to_atom;             /* of the operand's origin, or SPMD_WHOLE + dim; 255 where the kind has none */
     uint8_t mask_initial;              /* SPMD_OP with a contracting factor: only the first device of the group (over the
-                                          axes on such factors) keeps operand / init, the others the reducer's identity */
+                                          axes on such factors) keeps operand / init, the others the reducer's identity;
+                                          SPMD_MASK: likewise, over `axes` */
     uint8_t rematerialised;            /* a further version of `op` in another form */
     uint32_t op;                       /* program op; of a reduction the op whose partial it completes, of other
                                           reshards the use that wanted another form */

@@ -20,6 +20,8 @@ const char *spmd_step_kind_name(enum spmd_step_kind k)
         return "collective_permute";
     case SPMD_SLICE:
         return "slice";
+    case SPMD_MASK:
+        return "mask";
     case SPMD_LOOP:
         return "loop";
     case SPMD_LOOP_BODY:

@@ -16,7 +16,7 @@ static uint32_t mark_dead(struct walk *w, uint32_t *uses)
         uses[l->operands[i]]++;
     for (size_t i = 0; i < w->s->suspects.count; i++) {
         struct spmd_step *s = &l->steps[w->s->suspects.at[i]];
-        bool used = s->kind > SPMD_SLICE || s->op == SPMD_NONE || s->combined;
+        bool used = s->kind > SPMD_MASK || s->op == SPMD_NONE || s->combined;
         for (uint32_t k = 0; k < s->result_count; k++)
             used |= uses[s->results + k] > 0;
         if (used)

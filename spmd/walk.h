@@ -15,11 +15,13 @@
 enum walk_pass {
     WALK_PASS_NONE,
     WALK_PASS_LAYOUT,    /* transpose, reshape, slice: any reducer */
-    WALK_PASS_NEGATE,    /* sums only */
+    WALK_PASS_NEGATE,    /* sums only: negate, a sum over dims of one element */
     WALK_PASS_ADD,       /* add, subtract: both operands partial sums */
     WALK_PASS_SCALE,     /* multiply either operand, divide the first, by a value replicated on the axis */
     WALK_PASS_SELECT,    /* both branches partial, or one and zero; predicate replicated on the axis */
-    WALK_PASS_MAX, WALK_PASS_MIN, WALK_PASS_AND, WALK_PASS_OR   /* both operands partial by the same reducer */
+    WALK_PASS_MAX, WALK_PASS_MIN, WALK_PASS_AND, WALK_PASS_OR,  /* both operands partial by the same reducer */
+    WALK_PASS_INITIAL,   /* a while: operands become its carried values */
+    WALK_PASS_CARRY      /* return of a while's body: operands become the carried values and the while's results */
 };
 
 enum {
@@ -41,6 +43,9 @@ struct walk_op {
 struct walk_carried {
     uint32_t begin, end;    /* spaces of a while's carried value; branch: end only */
     uint32_t begin_slot, end_slot;   /* slot that stands for the form: body argument; op's result; NDA_NONE: replicated */
+    uint32_t argument, result, returned;   /* while: the body's argument, the op's result, program operand index of what
+                                              the body returns; branch: NDA_NONE */
+    uint8_t steers;         /* the condition reads it */
 };
 struct walk_control {
     uint32_t op;
@@ -55,6 +60,8 @@ struct walk_table {
     struct walk_op *ops;                /* per program op */
     uint8_t *name_ok;                   /* per name: may be sharded (shardable and soundly mapped) */
     int64_t *value_bytes;               /* per program value, whole */
+    uint32_t *carried_of;               /* per program value: entry of carried whose body argument it is; NDA_NONE */
+    int64_t *block_trips;               /* per block: product of the trip counts around it, at most WALK_MOST_TRIPS */
     uint32_t *operand_slot;             /* per program operand: slot, or NDA_NONE (wanted replicated) */
     uint32_t *operand_op;               /* per program operand: op */
     uint32_t *slot_space;               /* per slot */
@@ -119,6 +126,7 @@ struct walk {
     uint32_t dots;                      /* dots and convolutions so far */
 };
 
+enum { WALK_MOST_TRIPS = 1 << 16 };   /* trip counts beyond it weigh alike: bytes x trips stays below 2^62 */
 enum { WALK_DEPTH = 5 };   /* how many ops a remade value, or the search for what a use wants, may reach */
 
 #define WALK_GROW(array, room, needed)                                                                        \
@@ -204,11 +212,18 @@ uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t fro
 /* ---- walk_ops.c */
 /* emits the step of an ordinary op with these cells, its operands first */
 void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells);
+/* completes a partial that no use takes as it is, in the form in which its first use wants it */
+void walk_reduce_result(struct walk *w, uint32_t value);
 /* cells in force of an op: the plan's less what passing partials override */
 void walk_op_cells(const struct walk *w, uint32_t op, struct plan_cell *cells);
 /* form in which program operand index u is wanted */
 void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_form *f);
+/* form of a carried value from the loop's begin to its end, of a branch's result in all regions */
 void walk_carried_form(const struct walk *w, const struct walk_carried *c, struct spmd_form *f);
+/* the same, partial only where program value v, which becomes it, stays so by itself: what is wanted of v */
+void walk_initial_form(const struct walk *w, const struct walk_carried *c, uint32_t v, struct spmd_form *f);
+/* axes on which program value v stays partial are so in f */
+void walk_keep_partial(const struct walk *w, uint32_t v, struct spmd_form *f);
 void walk_close_region(struct walk *w, uint32_t undo);   /* forgets the versions made since */
 void walk_push_operands(struct walk *w, struct spmd_step *s, uint32_t base);   /* stack from base on -> s, popped */
 

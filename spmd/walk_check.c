@@ -177,6 +177,24 @@ static void check_reshard(struct check *c, const struct spmd_step *s)
     EXPECT(c, spmd_form_equal(&f, &to->form), "result is not in the form that the step gives");
 }
 
+/* Replicated axes become partial: of a sum only where the value is zero elsewhere. */
+static void check_mask(struct check *c, const struct spmd_step *s)
+{
+    EXPECT(c, s->operand_count == 1 && s->result_count == 1 && s->axis_count > 0, "a mask has one operand and one result");
+    if (c->failed)
+        return;
+    const struct spmd_value *from = operand(c, s, 0), *to = &c->l->values[s->results];
+    struct spmd_form f = from->form;
+
+    EXPECT(c, from->origin == to->origin, "origin changes");
+    EXPECT(c, s->mask_initial == 0 || s->reducer == NDA_REDUCE_ADD, "masked for a reducer that counts as often as it likes");
+    for (uint32_t k = 0; k < s->axis_count; k++) {
+        EXPECT(c, f.at[s->axes[k]] == SPMD_REPLICATED, "masked axis is not replicated");
+        f.at[s->axes[k]] = (uint8_t)(SPMD_PARTIAL + s->reducer);
+    }
+    EXPECT(c, spmd_form_equal(&f, &to->form), "result is not in the form that the step gives");
+}
+
 /* Form that an op's cells give a slot; `partial` where a factor is missing in a result. */
 static struct spmd_form cell_form(const struct check *c, const struct nda_space *space, const struct nda_slot *slot,
                                   const struct plan_cell *cells, bool lookup_is_partial)
@@ -217,6 +235,7 @@ static bool passes(const struct check *c, uint32_t op)
     case IR_MINIMUM:
     case IR_AND:
     case IR_OR:
+    case IR_REDUCE:
         return true;
     default:
         return false;
@@ -252,6 +271,9 @@ static void check_passing(struct check *c, const struct spmd_step *s, uint32_t a
         break;
     case IR_MULTIPLY:
         EXPECT(c, partial == 1 || partial == 2, "partial x partial");
+        break;
+    case IR_REDUCE:
+        EXPECT(c, partial == 1 && operand(c, s, 0)->bytes == c->l->values[s->results].bytes, "a reduction of partials");
         break;
     case IR_DIVIDE:
         EXPECT(c, partial == 1, "division by a partial");
@@ -362,9 +384,11 @@ static void check_kind(struct check *c, const struct spmd_step *s)
     case SPMD_SLICE:
         check_reshard(c, s);
         break;
+    case SPMD_MASK:
+        check_mask(c, s);
+        break;
     case SPMD_LOOP:
         EXPECT(c, s->operand_count == op->operand_count && s->result_count == 2 * op->operand_count, "carried values");
-        no_partials(c, s);
         same_forms(c, s, s->results);
         same_forms(c, s, s->results + s->operand_count);
         break;
@@ -373,6 +397,9 @@ static void check_kind(struct check *c, const struct spmd_step *s)
         replicated_operand(c, s);
         break;
     case SPMD_LOOP_END:
+        EXPECT(c, s->result_count == op->result_count, "results");
+        same_forms(c, s, s->results);
+        break;
     case SPMD_BRANCH_END:
         EXPECT(c, s->result_count == op->result_count, "results");
         same_forms(c, s, s->results);

@@ -1,6 +1,7 @@
 /* Loops and branches: carried values have one form from start to end, predicates are replicated (a predicate that
  * differed between devices would part them at the next collective), and what a loop's body takes from outside is
- * brought into its form before the loop, once. */
+ * brought into its form before the loop, once. A value to which every iteration only adds may be carried partial
+ * (defer.c): its initial value is masked, so that it counts once, and the loop's result is reduced. */
 #include "spmd/walk.h"
 
 static uint32_t carried_count(const struct walk *w, uint32_t op)
@@ -27,17 +28,48 @@ static void add_results(struct walk *w, uint32_t first_value, uint32_t op, uint3
     w->l->steps[w->l->step_count - 1].result_count += count;
 }
 
+static bool is_zero(const struct walk *w, uint32_t value)
+{
+    uint32_t def = w->program->values[value].op;
+
+    return def != IR_NONE && (w->t->ops[def].flags & WALK_ZERO);
+}
+
+/* the step that makes a version, replicated on some axes, the partial that f has there */
+static uint32_t mask(struct walk *w, uint32_t op, uint32_t version, const struct spmd_form *f)
+{
+    const struct spmd_value from = w->l->values[version];
+    uint32_t base = (uint32_t)w->s->stack.count;
+    struct spmd_step *s = walk_new_step(w, SPMD_MASK, op);
+
+    for (uint32_t a = 0; a < w->axes; a++)
+        if (f->at[a] != from.form.at[a]) {
+            s->axes[s->axis_count++] = (uint8_t)a;
+            s->reducer = (uint8_t)(f->at[a] - SPMD_PARTIAL);
+        }
+    s->mask_initial = s->reducer == NDA_REDUCE_ADD && !is_zero(w, from.origin);
+    s->result_count = 1;
+    VEC_PUSH(&w->s->stack, version);
+    walk_push_operands(w, s, base);
+    uint32_t value = walk_new_value(w, from.origin, f);
+    w->l->values[value].step = w->l->step_count - 1;
+    return value;
+}
+
 /* operands from program operand index `first` on, in the carried forms, onto the stack */
 static void obtain_carried(struct walk *w, uint32_t op, uint32_t first, uint32_t count)
 {
-    struct spmd_form f;
+    struct spmd_form f, g;
     size_t base = w->s->stack.count;
 
     for (uint32_t i = 0; i < count; i++) {
         const struct walk_carried *c = carried(w, op, i);
-        walk_carried_form(w, c, &f);
-        uint32_t space = c->begin == NDA_NONE ? c->end : c->begin;
-        uint32_t version = walk_obtain(w, w->program->operands[first + i], &f, op, space);
+        uint32_t value = w->program->operands[first + i], space = c->begin == NDA_NONE ? c->end : c->begin;
+        walk_initial_form(w, c, value, &f);
+        walk_carried_form(w, c, &g);
+        uint32_t version = walk_obtain(w, value, &f, op, space);
+        if (!walk_form_same(&f, &g))
+            version = mask(w, op, version, &g);
         VEC_PUSH(&w->s->stack, version);
     }
     for (size_t i = base; i < w->s->stack.count; i++)
@@ -112,6 +144,9 @@ void walk_while(struct walk *w, uint32_t op)
     w->trips = trips;
     emit_mark(w, SPMD_LOOP_END, op, base);
     add_results(w, ir_result(p, op, 0), op, count);
+    uint32_t results = w->l->steps[w->l->step_count - 1].results;
+    for (uint32_t i = 0; i < count; i++)
+        walk_reduce_result(w, results + i);
 }
 
 void walk_branch(struct walk *w, uint32_t op)

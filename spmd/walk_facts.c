@@ -36,6 +36,16 @@ static bool is_splat(const struct ir_program *p, uint32_t value, double of)
     return a && ir_constant_double(p, a, 0) == of;
 }
 
+/* a sum from zero over dims of one element: a reshape (so the gradient of a broadcast bias ends) */
+static bool sums_nothing(const struct ir_program *p, uint32_t op)
+{
+    if (p->ops[op].operand_count != 2 || p->ops[op].result_count != 1 || ir_region_reducer(p, op, 0) != IR_ADD)
+        return false;
+    return ir_type_elements(p, ir_value_type(p, ir_operand(p, op, 0))) ==
+               ir_type_elements(p, ir_value_type(p, ir_result(p, op, 0))) &&
+           is_splat(p, ir_operand(p, op, 1), 0);
+}
+
 static uint8_t pass_of(const struct ir_program *p, uint32_t op)
 {
     enum ir_element e = (enum ir_element)ir_value_type(p, ir_result(p, op, 0))->element;
@@ -48,6 +58,8 @@ static uint8_t pass_of(const struct ir_program *p, uint32_t op)
         return WALK_PASS_LAYOUT;
     case IR_NEGATE:
         return numeric ? WALK_PASS_NEGATE : WALK_PASS_NONE;
+    case IR_REDUCE:
+        return numeric && sums_nothing(p, op) ? WALK_PASS_NEGATE : WALK_PASS_NONE;
     case IR_ADD:
     case IR_SUBTRACT:
         return numeric ? WALK_PASS_ADD : WALK_PASS_NONE;

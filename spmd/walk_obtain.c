@@ -106,9 +106,22 @@ static bool reduces(uint8_t kind)
     return kind == SPMD_ALL_REDUCE || kind == SPMD_REDUCE_SCATTER;
 }
 
+/* the op that left value v partial; of a loop's result the one whose result the body returns */
+static uint32_t left_partial(const struct walk *w, uint32_t v)
+{
+    uint32_t def = w->program->values[v].op;
+
+    while (def != IR_NONE && w->t->ops[def].pass == WALK_PASS_INITIAL) {
+        const struct walk_control *c = &w->t->controls[w->t->ops[def].control];
+        v = w->program->operands[w->t->carried[c->carried + (v - w->program->ops[def].results)].returned];
+        def = w->program->values[v].op;
+    }
+    return def;
+}
+
 uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op, uint32_t space)
 {
-    uint32_t origin = w->l->values[from].origin, def = w->program->values[origin].op;
+    uint32_t origin = w->l->values[from].origin, def = left_partial(w, origin);
 
     walk_settle(w, from);
     for (uint32_t i = 0; i < r->count; i++) {

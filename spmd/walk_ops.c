@@ -20,6 +20,16 @@ void walk_op_cells(const struct walk *w, uint32_t op, struct plan_cell *cells)
             walk_drop_cell(w, cells, a);
 }
 
+void walk_keep_partial(const struct walk *w, uint32_t v, struct spmd_form *f)
+{
+    if (!w->deferring)
+        return;
+    uint32_t keep = w->s->keep[v];
+    for (uint32_t a = 0; keep >> a; a++)
+        if (keep >> a & 1)
+            f->at[a] = (uint8_t)(SPMD_PARTIAL + w->s->partials.at[w->s->list_at[v] - 1].reducer);
+}
+
 /* operand of an ordinary op under these cells; a partial that passes stays partial */
 static void operand_form(const struct walk *w, uint32_t u, const struct plan_cell *cells, struct spmd_form *f)
 {
@@ -29,12 +39,7 @@ static void operand_form(const struct walk *w, uint32_t u, const struct plan_cel
         *f = spmd_form_none;
     else
         walk_slot_form(w, slot, cells, f);
-    if (!w->deferring)
-        return;
-    uint32_t value = w->program->operands[u], keep = w->s->keep[value];
-    for (uint32_t a = 0; keep >> a; a++)
-        if (keep >> a & 1)
-            f->at[a] = (uint8_t)(SPMD_PARTIAL + w->s->partials.at[w->s->list_at[value] - 1].reducer);
+    walk_keep_partial(w, w->program->operands[u], f);
 }
 
 static void warn_if_gathered(struct walk *w, uint32_t op, uint32_t version, const struct spmd_form *wanted)
@@ -80,8 +85,7 @@ static uint32_t placed_axes(const struct walk *w, const struct spmd_form *now, u
     return mask;
 }
 
-/* A partial that no use takes as it is: completed at once, in the form in which its first use wants it. */
-static void reduce_result(struct walk *w, uint32_t value)
+void walk_reduce_result(struct walk *w, uint32_t value)
 {
     uint32_t origin = w->l->values[value].origin;
     if (walk_form_is_none(&w->l->values[value].form))
@@ -168,11 +172,12 @@ void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells)
     }
     uint32_t results = w->l->steps[index].results;
     for (uint32_t i = 0; i < ir->result_count; i++)
-        reduce_result(w, results + i);
+        walk_reduce_result(w, results + i);
 }
 
 /* ------------------------------------------------------------------------------------------- wants */
-void walk_carried_form(const struct walk *w, const struct walk_carried *c, struct spmd_form *f)
+/* how the plan shards it: where begin and end of a loop agree */
+static void planned_form(const struct walk *w, const struct walk_carried *c, struct spmd_form *f)
 {
     struct plan_cell cells[MESH_MAX_AXES];
     struct spmd_form g;
@@ -204,6 +209,19 @@ void walk_carried_form(const struct walk *w, const struct walk_carried *c, struc
                 }
 }
 
+void walk_carried_form(const struct walk *w, const struct walk_carried *c, struct spmd_form *f)
+{
+    planned_form(w, c, f);
+    if (c->argument != NDA_NONE)
+        walk_keep_partial(w, c->argument, f);
+}
+
+void walk_initial_form(const struct walk *w, const struct walk_carried *c, uint32_t v, struct spmd_form *f)
+{
+    planned_form(w, c, f);
+    walk_keep_partial(w, v, f);
+}
+
 void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_form *f)
 {
     uint32_t slot = w->t->operand_slot[u], op = w->t->operand_op[u];
@@ -215,7 +233,7 @@ void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_f
     const struct walk_op *o = &w->t->ops[op];
     if (o->control != NDA_NONE) {
         const struct walk_control *c = &w->t->controls[o->control];
-        walk_carried_form(w, &w->t->carried[c->carried + (u - w->program->ops[op].operands)], f);
+        walk_initial_form(w, &w->t->carried[c->carried + (u - w->program->ops[op].operands)], w->program->operands[u], f);
         return;
     }
     if (o->space == NDA_NONE) {   /* terminators and barriers: the form of the slot's own space */
@@ -229,7 +247,7 @@ void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_f
             walk_slot_form(w, slot, cells, f);
         } else {
             const struct walk_control *c = &w->t->controls[w->t->ops[space->op].control];
-            walk_carried_form(w, &w->t->carried[c->carried + space->index], f);
+            walk_initial_form(w, &w->t->carried[c->carried + space->index], w->program->operands[u], f);
         }
         return;
     }

@@ -289,6 +289,54 @@ static void collect_captures(struct walk_table *t, const struct ir_program *p, u
     }
 }
 
+/* what becomes of a while's carried values: the initial ones, the body's arguments, what it returns, the results */
+static void tie_loop(struct walk_table *t, const struct ir_program *p, const struct walk_control *control)
+{
+    uint32_t op = control->op, condition = ir_region_block(p, op, 0), body = ir_region_block(p, op, 1);
+    uint32_t back = ir_block_terminator(p, body);
+
+    t->ops[op].pass = WALK_PASS_INITIAL;
+    t->ops[back].pass = WALK_PASS_CARRY;
+    for (uint32_t i = 0; i < control->carried_count; i++) {
+        struct walk_carried *c = &t->carried[control->carried + i];
+        uint32_t read = p->blocks[condition].args + i;
+        c->argument = p->blocks[body].args + i;
+        c->result = ir_result(p, op, i);
+        c->returned = p->ops[back].operands + i;
+        c->steers = t->use_start[read] < t->use_start[read + 1];
+        t->carried_of[c->argument] = control->carried + i;
+    }
+}
+
+/* product of the trip counts of the loops around a block; an unknown count is one */
+static int64_t trips_around(const struct nda *n, uint32_t block)
+{
+    const struct ir_program *p = n->program;
+    int64_t trips = 1;
+
+    for (uint32_t op; (op = p->regions[p->blocks[block].region].op) != IR_NONE; block = p->ops[op].block) {
+        int64_t times = p->ops[op].code == IR_WHILE && n->trip_count[op] > 0 ? n->trip_count[op] : 1;
+        trips = times < WALK_MOST_TRIPS / trips ? trips * times : WALK_MOST_TRIPS;
+        if (p->ops[op].block == IR_NONE)
+            break;
+    }
+    return trips;
+}
+
+static void fill_loops(struct walk_table *t, const struct nda *n)
+{
+    const struct ir_program *p = n->program;
+
+    t->carried_of = mem_alloc((p->value_count + 1) * sizeof *t->carried_of);
+    memset(t->carried_of, 0xff, (p->value_count + 1) * sizeof *t->carried_of);
+    for (uint32_t i = 0; i < t->control_count; i++)
+        if (p->ops[t->controls[i].op].code == IR_WHILE)
+            tie_loop(t, p, &t->controls[i]);
+    t->block_trips = mem_zalloc(p->block_count + 1, sizeof *t->block_trips);
+    for (uint32_t block = 0; block < p->block_count; block++)
+        t->block_trips[block] = trips_around(n, block);
+}
+
 static void fill_controls(struct walk_table *t, const struct nda *n)
 {
     const struct ir_program *p = n->program;
@@ -308,7 +356,7 @@ static void fill_controls(struct walk_table *t, const struct nda *n)
             t->carried = mem_realloc(t->carried, t->carried_room, sizeof *t->carried);
         }
         for (uint32_t i = 0; i < p->ops[op].result_count; i++)
-            t->carried[t->carried_count++] = (struct walk_carried){NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE};
+            t->carried[t->carried_count++] = (struct walk_carried){NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE, 0};
     }
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *space = &n->spaces[s];
@@ -363,6 +411,7 @@ enum error_code walk_table_create(const struct nda *n, struct walk_table *t, str
     walk_table_ops(t, n);
     fill_uses(t, p);
     fill_controls(t, n);
+    fill_loops(t, n);
     return ERROR_OK;
 }
 
@@ -371,6 +420,8 @@ void walk_table_release(struct walk_table *t)
     free(t->ops);
     free(t->name_ok);
     free(t->value_bytes);
+    free(t->carried_of);
+    free(t->block_trips);
     free(t->operand_slot);
     free(t->operand_op);
     free(t->slot_space);

@@ -104,7 +104,7 @@ static void count_used(const struct spmd_local *l)
     const struct nda *n = l->nda;
     for (uint32_t i = 0; i < l->step_count; i++) {
         const struct spmd_step *s = &l->steps[i];
-        if (s->kind >= SPMD_ALL_GATHER && s->kind <= SPMD_SLICE)
+        if (s->kind >= SPMD_ALL_GATHER && s->kind <= SPMD_MASK)
             shared->change[s->kind][s->reducer]++;
         if (s->kind != SPMD_OP || s->cells == SPMD_NONE || n->op_space[s->op] == NDA_NONE)
             continue;
@@ -302,10 +302,11 @@ static bool print_coverage(void)
                        ok ? "" : "  TOO FEW");
             }
     printf("\n%-18s %-9s %10s\n", "change of form", "reducer", "times");
-    for (int k = SPMD_ALL_GATHER; k <= SPMD_SLICE; k++) {
-        bool reduces = k == SPMD_ALL_REDUCE || k == SPMD_REDUCE_SCATTER;
+    for (int k = SPMD_ALL_GATHER; k <= SPMD_MASK; k++) {
+        bool reduces = k == SPMD_ALL_REDUCE || k == SPMD_REDUCE_SCATTER || k == SPMD_MASK;
         for (int r = reduces ? 1 : 0; r < (reduces ? REDUCERS : 1); r++) {
-            bool ok = shared->change[k][r] >= AT_LEAST;
+            bool carried = k != SPMD_MASK || r == NDA_REDUCE_ADD || r == NDA_REDUCE_MAX;   /* what the programs carry */
+            bool ok = !carried || shared->change[k][r] >= AT_LEAST;
             enough = enough && ok;
             printf("%-18s %-9s %10u%s\n", spmd_step_kind_name((enum spmd_step_kind)k), reducers[r], shared->change[k][r],
                    ok ? "" : "  TOO FEW");

@@ -221,6 +221,70 @@ func.func public @main(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %b: tensor<1
   return %0#1, %0#3 : tensor<8x16xf32>, tensor<16xf32>
 }
 // -----
+// accumulation: sums carried through two loops, from values that are not zero and from zeros
+func.func public @main(%x: tensor<4x16x32xf32>, %w: tensor<32x8xf32>, %a0: tensor<32x8xf32>, %b0: tensor<8xf32>) -> (tensor<32x8xf32>, tensor<8xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %o:3 = stablehlo.while(%i = %zero, %oa = %a0, %ob = %b0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>
+    cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %zeros = stablehlo.constant dense<0.0> : tensor<8xf32>
+    %r:3 = stablehlo.while(%i1 = %zero, %a = %oa, %b = %zeros) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>
+      cond {
+      %n = stablehlo.constant dense<2> : tensor<i32>
+      %c = stablehlo.compare LT, %i1, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>
+    %m = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>
+    %d = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>
+    %t = stablehlo.tanh %d : tensor<16x8xf32>
+    %gw = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xf32>, tensor<16x8xf32>) -> tensor<32x8xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %gb = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %p = stablehlo.add %a, %gw : tensor<32x8xf32>
+    %q = stablehlo.add %b, %gb : tensor<8xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+      %j1 = stablehlo.add %i1, %one : tensor<i32>
+      stablehlo.return %j1, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>
+    }
+    %nb = stablehlo.subtract %ob, %r#2 : tensor<8xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %r#1, %nb : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>
+  }
+  %s = stablehlo.tanh %o#1 : tensor<32x8xf32>
+  return %s, %o#2 : tensor<32x8xf32>, tensor<8xf32>
+}
+// -----
+// running maximum and sum over a loop
+func.func public @main(%x: tensor<4x16x32xf32>, %m0: tensor<32xf32>) -> (tensor<32xf32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %zf = stablehlo.constant dense<0.0> : tensor<f32>
+  %r:3 = stablehlo.while(%i = %zero, %m = %m0, %s = %zf) : tensor<i32>, tensor<32xf32>, tensor<f32>
+    cond {
+    %n = stablehlo.constant dense<4> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>
+    %y = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %low = stablehlo.constant dense<-7.0> : tensor<f32>
+    %top = stablehlo.reduce(%y init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<16x32xf32>, tensor<f32>) -> tensor<32xf32>
+    %sum = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<16x32xf32>, tensor<f32>) -> tensor<f32>
+    %p = stablehlo.maximum %m, %top : tensor<32xf32>
+    %q = stablehlo.add %s, %sum : tensor<f32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32xf32>, tensor<f32>
+  }
+  return %r#1, %r#2 : tensor<32xf32>, tensor<f32>
+}
+// -----
 // branches: case and if whose predicate comes from the data
 func.func public @main(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>, %k: tensor<i32>) -> (tensor<8x16xf32>, tensor<8x8xf32>) {
   %z = stablehlo.constant dense<0.0> : tensor<f32>

@@ -123,6 +123,45 @@ static void test_gradients(void **state)
     model_close(&m);
 }
 
+/* Gradient accumulation by a scan, batch-sharded: every parameter's gradient and the loss are summed over the devices once,
+ * after the loop, where they combine to one op. ZeRO-1 scatters the three gradients there and gathers the parameters;
+ * FSDP scatters in every one of the four iterations, as its carried sums are sharded. */
+static void test_accumulated_step(void **state)
+{
+    static const struct {
+        const char *baseline;
+        int64_t all_reduces, scatters, combined;
+    } cases[] = {{"batch:data", 3 + 1, 0, 1}, {"zero1:data", 1, 3, 1}, {"fsdp:data", 1, 3 * 4, 1}};
+    struct model m;
+    struct error e = {0};
+    size_t size;
+    char *text = support_read(TOAST_SOURCE_DIR "/tests/spmd/accumulated_step.mlir", &size);
+
+    (void)state;
+    model_text(&m, text, size, "data=8");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan p = {0};
+        struct plan_baseline b;
+        struct spmd_options o = spmd_default_options(&m.mesh);
+        plan_init(&p, m.nda, &m.mesh);
+        ASSERT_OK(plan_baseline_find(m.context, cases[i].baseline, &b, &e), &e);
+        plan_replay(m.context, b.decisions, &b.count, &p);
+        o.combine_bytes = 1;
+        model_walk(&m, &p, &o);
+        expect_count(&m, SPMD_ALL_REDUCE, cases[i].all_reduces, -1);
+        assert_int_equal(model_count(&m, SPMD_REDUCE_SCATTER, NULL), cases[i].scatters);
+        for (uint32_t k = 0; k < m.local.step_count; k++)
+            if (m.local.steps[k].kind == SPMD_ALL_REDUCE)
+                assert_int_equal(m.local.steps[k].trips, 1);
+        o.combine_bytes = 0;
+        model_walk(&m, &p, &o);
+        assert_int_equal(model_count(&m, SPMD_ALL_REDUCE, NULL), cases[i].combined);
+        plan_release(&p);
+    }
+    model_close(&m);
+    free(text);
+}
+
 /* FSDP T2B gathers each parameter once, or (regather) again for the backward pass and the next distant use. */
 static void test_regather(void **state)
 {
@@ -225,7 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mlp),          cmocka_unit_test(test_attention), cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_regather),    
+        cmocka_unit_test(test_accumulated_step), cmocka_unit_test(test_regather),    
         cmocka_unit_test(test_random_plans), cmocka_unit_test(test_reuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

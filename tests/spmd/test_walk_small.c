@@ -159,6 +159,108 @@ static const char reshapes[] =
     "tensor<32x8xf32>\n"
     "  return %1, %3, %t : tensor<32x8xf32>, tensor<32x8xf32>, tensor<4x8x16xf32>\n}\n";
 
+/* gradient accumulation over four microbatches: a weight's and a bias's, from initial values that are not zero */
+#define ACCUMULATE_BODY                                                                                            \
+    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, " \
+    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"                                                          \
+    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"                                 \
+    "    %d = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> " \
+    "tensor<16x8xf32>\n"                                                                                          \
+    "    %t = stablehlo.tanh %d : tensor<16x8xf32>\n"                                                               \
+    "    %gw = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xf32>, tensor<16x8xf32>) -> " \
+    "tensor<32x8xf32>\n"                                                                                          \
+    "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"                                                        \
+    "    %gb = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16x8xf32>, "     \
+    "tensor<f32>) -> tensor<8xf32>\n"                                                                             \
+    "    %p = stablehlo.add %a, %gw : tensor<32x8xf32>\n"                                                           \
+    "    %q = stablehlo.add %b, %gb : tensor<8xf32>\n"                                                              \
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"                                                        \
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+#define COUNT_TO(n)                                                                                                \
+    "    %n = stablehlo.constant dense<" n "> : tensor<i32>\n"                                                      \
+    "    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"                    \
+    "    stablehlo.return %c : tensor<i1>\n"
+#define ACCUMULATE_INPUTS "%x: tensor<4x16x32xf32>, %w: tensor<32x8xf32>, %a0: tensor<32x8xf32>, %b0: tensor<8xf32>"
+
+static const char accumulate[] =
+    "func.func @main(" ACCUMULATE_INPUTS ") -> (tensor<32x8xf32>, tensor<8xf32>) {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %r:3 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+    "    cond {\n" COUNT_TO("4") "  } do {\n" ACCUMULATE_BODY
+    "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+    "  }\n"
+    "  %s = stablehlo.multiply %r#1, %w : tensor<32x8xf32>\n"
+    "  %u = stablehlo.tanh %r#2 : tensor<8xf32>\n"
+    "  return %s, %u : tensor<32x8xf32>, tensor<8xf32>\n}\n";
+
+/* the same, but every iteration looks at the weight's sum so far: that one must be whole there */
+static const char accumulate_seen[] =
+    "func.func @main(" ACCUMULATE_INPUTS ", %v0: tensor<32x8xf32>) -> (tensor<32x8xf32>, tensor<8xf32>, tensor<32x8xf32>) {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %r:4 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0, %v = %v0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>, "
+    "tensor<32x8xf32>\n"
+    "    cond {\n" COUNT_TO("4") "  } do {\n" ACCUMULATE_BODY
+    "    %h = stablehlo.tanh %p : tensor<32x8xf32>\n"
+    "    stablehlo.return %j, %p, %q, %h : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>, tensor<32x8xf32>\n"
+    "  }\n"
+    "  return %r#1, %r#2, %r#3 : tensor<32x8xf32>, tensor<8xf32>, tensor<32x8xf32>\n}\n";
+
+/* two loops: the inner one goes on from where the outer one stands; a further sum starts from zeros inside and is added
+ * by the outer loop */
+static const char accumulate_nested[] =
+    "func.func @main(" ACCUMULATE_INPUTS ") -> (tensor<32x8xf32>, tensor<8xf32>) {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %o:3 = stablehlo.while(%i = %zero, %oa = %a0, %ob = %b0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+    "    cond {\n" COUNT_TO("3") "  } do {\n"
+    "    %zeros = stablehlo.constant dense<0.0> : tensor<8xf32>\n"
+    "    %r:3 = stablehlo.while(%i1 = %zero, %a = %oa, %b = %zeros) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+    "      cond {\n"
+    "      %n = stablehlo.constant dense<2> : tensor<i32>\n"
+    "      %c = stablehlo.compare LT, %i1, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "      stablehlo.return %c : tensor<i1>\n"
+    "    } do {\n" ACCUMULATE_BODY
+    "      %j1 = stablehlo.add %i1, %one : tensor<i32>\n"
+    "      stablehlo.return %j1, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+    "    }\n"
+    "    %nb = stablehlo.subtract %ob, %r#2 : tensor<8xf32>\n"
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+    "    stablehlo.return %j, %r#1, %nb : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+    "  }\n"
+    "  %s = stablehlo.tanh %o#1 : tensor<32x8xf32>\n"
+    "  return %s, %o#2 : tensor<32x8xf32>, tensor<8xf32>\n}\n";
+
+/* a largest value so far; and a sum that the condition reads, which must be whole in every iteration */
+static const char running_max[] =
+    "func.func @main(%x: tensor<4x16x32xf32>, %m0: tensor<32xf32>) -> (tensor<32xf32>, tensor<f32>) {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %zf = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %r:3 = stablehlo.while(%i = %zero, %m = %m0, %s = %zf) : tensor<i32>, tensor<32xf32>, tensor<f32>\n"
+    "    cond {\n"
+    "    %n = stablehlo.constant dense<4> : tensor<i32>\n"
+    "    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "    %most = stablehlo.constant dense<1.0e30> : tensor<f32>\n"
+    "    %k = stablehlo.compare LT, %s, %most, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+    "    %b = stablehlo.and %c, %k : tensor<i1>\n"
+    "    stablehlo.return %b : tensor<i1>\n"
+    "  } do {\n"
+    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, "
+    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"
+    "    %y = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"
+    "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "    %low = stablehlo.constant dense<-7.0> : tensor<f32>\n"
+    "    %top = stablehlo.reduce(%y init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<16x32xf32>, "
+    "tensor<f32>) -> tensor<32xf32>\n"
+    "    %sum = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<16x32xf32>, "
+    "tensor<f32>) -> tensor<f32>\n"
+    "    %p = stablehlo.maximum %m, %top : tensor<32xf32>\n"
+    "    %q = stablehlo.add %s, %sum : tensor<f32>\n"
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+    "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32xf32>, tensor<f32>\n"
+    "  }\n"
+    "  return %r#1, %r#2 : tensor<32xf32>, tensor<f32>\n}\n";
+
 static void open_small(struct model *m, const char *text, const char *mesh)
 {
     model_text(m, text, strlen(text), mesh);
@@ -313,6 +415,73 @@ static void test_loop(void **state)
     model_close(&m);
 }
 
+/* all_reduces of the batch-sharded program, uncombined, by where they stand: in no loop, in loops */
+static void expect_reductions(const char *text, uint32_t outside, uint32_t inside, uint32_t masks, uint32_t masked)
+{
+    struct model m;
+    struct plan p = {0};
+    uint32_t found[2] = {0}, seen[2] = {0};
+
+    open_small(&m, text, "a=4");
+    for (uint32_t op = 0; op < m.nda->program->op_count; op++)
+        m.nda->trip_count[op] += m.nda->trip_count[op] ? 0 : 4;   /* as the request's trip_counts would say */
+    struct spmd_options o = spmd_default_options(&m.mesh);
+    o.combine_bytes = 1;
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 0, 1, 0);
+    model_walk(&m, &p, &o);
+    for (uint32_t i = 0; i < m.local.step_count; i++) {
+        const struct spmd_step *s = &m.local.steps[i];
+        if (s->kind == SPMD_ALL_REDUCE)
+            found[s->trips > 1]++;
+        seen[0] += s->kind == SPMD_MASK;
+        seen[1] += s->kind == SPMD_MASK && s->mask_initial;
+        if (s->kind == SPMD_ALL_REDUCE && s->trips == 1)   /* charged to what the body adds, not to the loop */
+            assert_true(m.nda->program->ops[s->op].code != IR_WHILE);
+    }
+    assert_int_equal(found[0], outside);
+    assert_int_equal(found[1], inside);
+    assert_int_equal(seen[0], masks);
+    assert_int_equal(seen[1], masked);
+    o.defer_partials = 0;   /* as it was: every iteration reduces what it adds */
+    model_walk(&m, &p, &o);
+    assert_int_equal(count(&m, SPMD_MASK), 0);
+    for (uint32_t i = 0; i < m.local.step_count; i++)
+        if (m.local.steps[i].kind == SPMD_ALL_REDUCE)
+            assert_true(m.local.steps[i].trips > 1);
+    plan_release(&p);
+    model_close(&m);
+}
+
+/* One reduction a carried sum, after the loop; its initial value on one device only. */
+static void test_accumulation(void **state)
+{
+    (void)state;
+    expect_reductions(accumulate, 2, 0, 2, 2);
+    expect_reductions(accumulate_seen, 1, 1, 1, 1);
+    expect_reductions(accumulate_nested, 2, 0, 3, 2);   /* the inner sum starts from zeros */
+    expect_reductions(running_max, 1, 1, 1, 0);         /* max counts its initial value as often as it likes */
+}
+
+/* The plan shards the carried sum over the same axis: scattered in every iteration, for the memory that saves. */
+static void test_accumulation_sharded(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    open_small(&m, accumulate, "a=4");
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 0, 1, 0);
+    shard(&m, &p, 2, 0, 0);
+    model_walk(&m, &p, NULL);
+    const struct spmd_step *s = only_step(&m, SPMD_REDUCE_SCATTER);
+    assert_int_equal(s->trips, 4);
+    assert_int_equal(count(&m, SPMD_MASK), 1);   /* the bias's sum */
+    plan_release(&p);
+    model_close(&m);
+}
+
 static void test_hoist(void **state)
 {
     struct model m;
@@ -410,7 +579,9 @@ static const struct {
                 {"sum", sum_from_one},  {"scatter", scatter_add},         {"loop", loop},
                 {"branches", branches}, {"hoist", hoist},                 {"inner", inner},
                                 {"across", across},
-                {"barrier", barrier},   {"linear", linear}};
+                {"barrier", barrier},   {"linear", linear},
+                {"accumulate", accumulate}, {"accumulate_seen", accumulate_seen}, {"accumulate_nested", accumulate_nested},
+                {"running_max", running_max}};
 
 static void prove_random(struct model *m, const struct verify_reference *ref, const char *name, uint64_t seed)
 {
@@ -467,7 +638,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deferral),       cmocka_unit_test(test_linear), cmocka_unit_test(test_maxima),
         cmocka_unit_test(test_initial_values), cmocka_unit_test(test_loop),   cmocka_unit_test(test_hoist),
-        cmocka_unit_test(test_reshapes),
+        cmocka_unit_test(test_reshapes),       cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_accumulation_sharded),
         cmocka_unit_test(test_inner_atom),     cmocka_unit_test(test_across_atoms),
         cmocka_unit_test(test_proof),
     };

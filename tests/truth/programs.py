@@ -78,6 +78,45 @@ def nested_loop(x, w):
     return lax.fori_loop(0, 3, lambda _, c: lax.fori_loop(0, 2, inner, c) + 0.5, x)
 
 
+def accumulated_step(state, x, y):
+    """A train step with gradient accumulation: a scan over microbatches adds their gradients, then momentum."""
+    parameters, momentum = state
+
+    def loss(p, x, y):
+        h = jnp.tanh(x @ p["w1"] + p["b1"])
+        return ((h @ p["w2"] - y) ** 2).mean()
+
+    def microbatch(sums, xy):
+        value, gradient = jax.value_and_grad(loss)(parameters, *xy)
+        return jax.tree.map(jnp.add, sums, (value, gradient)), None
+    zeros = jax.tree.map(jnp.zeros_like, parameters)
+    (total, gradient), _ = lax.scan(microbatch, (jnp.zeros(()), zeros), (x, y))
+    momentum = jax.tree.map(lambda m, g: 0.9 * m + g / x.shape[0], momentum, gradient)
+    return (jax.tree.map(lambda p, m: p - 0.1 * m, parameters, momentum), momentum), total / x.shape[0]
+
+
+def nested_sums(x, w, s, t):
+    """Two loops of sums: the inner one goes on from s; t is added to what the inner one makes of zeros."""
+    def inner(c, xi):
+        g = xi.T @ jnp.tanh(xi @ w)
+        return (c[0] + g, jnp.where(g.shape[0] > 4, c[1] - xi.sum(0), c[1])), None
+
+    def outer(c, xs):
+        (a, b), _ = lax.scan(inner, (c[0], jnp.zeros_like(t)), xs)
+        return (a, c[1] + 0.5 * b), None
+    (s, t), _ = lax.scan(outer, (s, t), x)
+    return jnp.sin(s), t * 2.0
+
+
+def running_extrema(x, high, low, count):
+    """Largest and smallest so far, a sum of integers, a flag; every one from a value that counts."""
+    def body(c, xi):
+        high, low, count, any_large = c
+        return (jnp.maximum(high, xi.max(0)), jnp.minimum(xi.min(0), low), count + (xi > 0).sum(0, dtype=jnp.int32),
+                any_large | (xi > 1.5).any(0)), None
+    return lax.scan(body, (high, low, count, high > 1.0), x)[0]
+
+
 def branches(x, w, k):
     y = lax.switch(k, [lambda a: a @ w, lambda a: jnp.sin(a @ w) + 1.0, lambda a: (a @ w).sum(0) + a,
                        lambda a: a * 2.0], x)
@@ -181,6 +220,15 @@ func.func public @main(%x: tensor<16x8xf32> {tf.aliasing_output = 1 : i32}, %y: 
 }
 """
 
+WEIGHTS = {"w1": f32((32, 16)), "b1": f32((16,)), "w2": f32((16, 8))}
+
+DONATED_ARGUMENTS = {"accumulated_step": 0}
+
+EXPERT = {   # (mesh, expert plan) beside the random ones
+    "accumulated_step": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
+                         ("data=4,model=2", "fsdp:data")],
+}
+
 JAX = {
     "iota_and_constants": (iota_and_constants, f32((32,)), f32((4, 8))),
     "flattened_mask": (flattened_mask, f32((16, 8, 32)), f32((32, 24))),
@@ -192,6 +240,9 @@ JAX = {
     "dynamic_slices": (dynamic_slices, f32((32, 16)), f32((1, 16)), f32((3, 2)), i32(())),
     "loops": (loops, f32((8, 16)), f32((16, 16))),
     "nested_loop": (nested_loop, f32((8, 16)), f32((16, 16))),
+    "accumulated_step": (accumulated_step, (WEIGHTS, WEIGHTS), f32((4, 16, 32)), f32((4, 16, 8))),
+    "nested_sums": (nested_sums, f32((3, 2, 16, 8)), f32((8, 8)), f32((8, 8)), f32((8,))),
+    "running_extrema": (running_extrema, f32((4, 16, 8)), f32((8,)), f32((8,)), i32((8,))),
     "branches": (branches, f32((8, 16)), f32((16, 16)), i32(())),
     "convolutions": (convolutions, f32((8, 8, 8, 8)), f32((3, 3, 8, 16)), f32((3, 3, 2, 16)), f32((3, 3, 8, 16))),
     "convolution_gradients": (convolution_gradients, f32((8, 8, 8, 8)), f32((3, 3, 8, 16))),
@@ -211,7 +262,8 @@ def all_programs():
     """{name: StableHLO text}"""
     out = dict(TEXT)
     for name, (function, *arguments) in JAX.items():
-        wide = any(a.dtype == np.int64 for a in arguments)   # else constants would be 64 bits wide
+        wide = any(a.dtype == np.int64 for a in jax.tree.leaves(arguments))   # else constants would be 64 bits wide
         with jax.enable_x64(wide):
-            out[name] = jax.jit(function, keep_unused=True).lower(*arguments).as_text()
+            out[name] = jax.jit(function, keep_unused=True, donate_argnums=DONATED_ARGUMENTS.get(name, ())).lower(
+                *arguments).as_text()
     return out

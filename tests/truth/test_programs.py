@@ -26,8 +26,10 @@ def main():
             path = os.path.join(folder, name + ".mlir")
             open(path, "w").write(text)
             subject, errors = candidates.Subject(path, seed, wide=True), {}
-            for k in range(plans):
-                arguments = ["--mesh", candidates.MESHES[k % 3], "--random-plan", str(seed * 1000 + k)]
+            tries = [(candidates.MESHES[k % 3], "--random-plan", str(seed * 1000 + k)) for k in range(plans)]
+            tries += [(mesh, "--baseline", plan) for mesh, plan in programs.EXPERT.get(name, [])]
+            for k, (mesh, *plan) in enumerate(tries):
+                arguments = ["--mesh", mesh, *plan]
                 try:
                     verdicts = candidates.try_plan(subject, arguments, permute=k % 2 == 1)
                 except Exception as e:
