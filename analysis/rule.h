@@ -106,5 +106,7 @@ void rule_scatter(struct rule *r);
 void rule_sort(struct rule *r);
 void rule_linalg(struct rule *r);
 void rule_custom_call(struct rule *r);
+/* the rule that the op itself states (sdy.sharding_rule); false: it states none that is understood */
+bool rule_given(struct rule *r);
 
 #endif

@@ -147,6 +147,6 @@ void rule_custom_call(struct rule *r)
         rule_elementwise(r);
     else if (r->operand_count == 1 && strcmp(target, "mhlo.topk") == 0)
         parallel_dims(r, r->slots.at[0].rank - (r->slots.at[0].rank > 0), -1);
-    else
+    else if (!rule_given(r))
         r->warning = "calls a target without a sharding rule: replicated";
 }

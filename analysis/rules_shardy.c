@@ -1,0 +1,123 @@
+/* Custom calls that bring their own rule, as JAX prints for its linear algebra and `custom_partitioning` users for theirs:
+ *
+ *   sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k])->([i, l, m], [i]) {i=8, j=16, ..}, reduction={k}, custom>
+ *
+ * A letter is a factor. One that stands in an operand and in every result is parallel, unless the rule says that it is reduced,
+ * permuted or wanted whole; dimensions of several letters are replicated. Source: Shardy's OpShardingRuleAttr. */
+#include "analysis/rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LETTERS = 26 * 16, NO_LETTER = -1 };
+
+/* one letter, `i` or `z_3`, as a number; NO_LETTER when there is none. *at goes past it */
+static int take_letter(const char **at)
+{
+    int letter = **at - 'a', number = 0;
+    if (letter < 0 || letter >= 26)
+        return NO_LETTER;
+    ++*at;
+    if (**at == '_') {
+        char *end;
+        number = (int)strtol(*at + 1, &end, 10);
+        *at = end;
+    }
+    return number < 0 || number >= MOST_LETTERS / 26 ? NO_LETTER : number * 26 + letter;
+}
+
+static void skip_blanks(const char **at)
+{
+    *at += strspn(*at, " ,");
+}
+
+/* `i, jk, l]` of one tensor into letters[]; false when the ranks differ or the text is another */
+static bool take_dims(const char **at, uint32_t rank, int *letters)
+{
+    uint32_t d = 0;
+    for (skip_blanks(at); **at && **at != ']'; skip_blanks(at)) {
+        int letter = take_letter(at);
+        if (d == rank || letter == NO_LETTER)
+            return false;
+        if (**at >= 'a' && **at <= 'z') {   /* several letters: replicated */
+            while (**at && !strchr(" ,]", **at))
+                ++*at;
+            letter = NO_LETTER;
+        }
+        letters[d++] = letter;
+    }
+    return *(*at)++ == ']' && d == rank;
+}
+
+/* letters[slot * IR_MAX_RANK + dim] */
+static bool take_tensors(const struct rule *r, const char *text, int *letters)
+{
+    const char *at = strchr(text, '(');
+    if (!at)
+        return false;
+    for (uint32_t s = 0; s < r->slots.count; s++) {
+        at += strcspn(at, "[{");
+        if (*at++ != '[' || !take_dims(&at, r->slots.at[s].rank, letters + (size_t)s * IR_MAX_RANK))
+            return false;
+    }
+    at += strcspn(at, "[{");
+    return *at != '[';
+}
+
+/* letters in `reduction={..}` and the like, which are not parallel */
+static void take_exceptions(const char *text, uint8_t *except)
+{
+    static const char *const kinds[] = {"reduction={", "need_replication={", "permutation={"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *at = strstr(text, kinds[i]);
+        at = at ? at + strlen(kinds[i]) : "";
+        for (skip_blanks(&at); *at && *at != '}'; skip_blanks(&at)) {
+            int letter = take_letter(&at);
+            if (letter == NO_LETTER)
+                break;
+            except[letter] = 1;
+        }
+    }
+}
+
+static bool is_parallel(const struct rule *r, const int *letters, int letter)
+{
+    bool in_operand = false;
+    for (uint32_t s = 0; s < r->slots.count; s++) {
+        bool found = false;
+        for (uint32_t d = 0; d < r->slots.at[s].rank; d++)
+            found |= letters[(size_t)s * IR_MAX_RANK + d] == letter;
+        in_operand |= found && s < r->operand_count;
+        if (!found && s >= r->operand_count)
+            return false;
+    }
+    return in_operand && rule_result_count(r) > 0;
+}
+
+bool rule_given(struct rule *r)
+{
+    const struct ir_attr *a = ir_attr_find(r->program, r->op, "sdy.sharding_rule");
+    const char *text = a && a->kind == IR_ATTR_TEXT ? ir_string(r->program, a->first) : NULL;
+    uint8_t except[MOST_LETTERS] = {0};
+    if (!text || r->slots.count == 0)
+        return false;
+    int *letters = mem_alloc(sizeof *letters * r->slots.count * IR_MAX_RANK);
+    bool understood = take_tensors(r, text, letters);
+    if (understood)
+        take_exceptions(text, except);
+    for (int letter = 0; understood && letter < MOST_LETTERS; letter++) {
+        uint32_t factor = RULE_NO_FACTOR;
+        if (except[letter] || !is_parallel(r, letters, letter))
+            continue;
+        for (uint32_t s = 0; s < r->slots.count; s++)
+            for (uint32_t d = 0; d < r->slots.at[s].rank; d++) {
+                if (letters[(size_t)s * IR_MAX_RANK + d] != letter)
+                    continue;
+                if (factor == RULE_NO_FACTOR)
+                    factor = rule_factor(r, NDA_PARALLEL, NDA_REDUCE_NONE, rule_size(r, s, d));
+                rule_put(r, factor, s, d);
+            }
+    }
+    free(letters);
+    return understood;
+}
