@@ -304,6 +304,10 @@ void job_show(struct exchange *x, const char *name, struct job_showing how);
 void job_show_fields(struct exchange *x, const char *name, const char *id, struct queue_fields *job,
                      struct job_showing how);
 
+/* ---- list.c ---- */
+/* RFC 3339: 2026-11-21T03:04:05.678Z, fraction optional, or an offset -> ms since 1970 */
+bool list_time_parse(const char *text, long long *ms);
+
 /* ---- janitor.c ---- */
 /* a thread that archives, forgets and collects until s->stopped */
 void *janitor_run(void *server);

@@ -43,8 +43,7 @@ static bool literal(const char **at, const char *any)
     return **at && strchr(any, **at) ? (++*at, true) : false;
 }
 
-/* RFC 3339: 2026-11-21T03:04:05.678Z, fraction optional, or an offset -> ms since 1970 */
-static bool parse_time(const char *at, long long *ms)
+bool list_time_parse(const char *at, long long *ms)
 {
     struct tm t = {0};
     int year, month, hours, minutes, scale = 100, sign;
@@ -76,7 +75,7 @@ static bool parse_time(const char *at, long long *ms)
 static enum error_code take_time(const struct exchange *x, const char *name, long long *ms, struct error *e)
 {
     char text[48];
-    if (!request_query(x, name, text, sizeof text) || parse_time(text, ms))
+    if (!request_query(x, name, text, sizeof text) || list_time_parse(text, ms))
         return ERROR_OK;
     return error_set_pointer(e, ERROR_MALFORMED, name, "%s must be a time such as 2026-11-21T03:04:05Z",
                              name);

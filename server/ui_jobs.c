@@ -1,6 +1,8 @@
-/* /ui/jobs: the caller's jobs, newest first, by state and label; several cancelled or started again at once.
- */
+/* /ui/jobs: the caller's jobs, newest first, by state, label and time; several cancelled or started again at
+ * once. */
 #include "server/ui.h"
+
+#include <time.h>
 
 enum { PAGE = 50 };
 
@@ -9,9 +11,51 @@ static const char *const states[] = {"queued",    "validating", "running",   "fi
 
 struct listing {
     char state[32], label[200], token[80];
+    char from[24], until[24];   /* as the form has them: 2026-11-21T03:04, UTC; "" for none */
+    long long from_ms, until_ms; /* created in [from, until); 0: no limit */
     long long now_ms;
     size_t shown;
 };
+
+static bool filtered(const struct listing *l)
+{
+    return l->state[0] || l->label[0] || l->from[0] || l->until[0];
+}
+
+/* A time of the form (a day, minutes or seconds, all UTC) or one as the API takes it; `shown` becomes what the form shows. */
+static enum error_code read_time(const struct exchange *x, const char *name, char shown[24], long long *ms, struct error *e)
+{
+    char text[48] = "", whole[72];
+    if (!request_query(x, name, text, sizeof text) || !text[0])
+        return ERROR_OK;
+    size_t n = strlen(text);
+    snprintf(whole, sizeof whole, "%s%s", text, n == 10 ? "T00:00:00Z" : n == 16 ? ":00Z" : n == 19 ? "Z" : "");
+    if (!list_time_parse(whole, ms))
+        return error_set_pointer(e, ERROR_MALFORMED, name, "a time is given as 2026-11-21T03:04, in UTC");
+    time_t s = (time_t)(*ms / 1000);
+    struct tm parts;
+    gmtime_r(&s, &parts);
+    strftime(shown, 24, "%Y-%m-%dT%H:%M", &parts);
+    return ERROR_OK;
+}
+
+static enum error_code read_filter(const struct exchange *x, struct listing *l, struct error *e)
+{
+    request_query(x, "state", l->state, sizeof l->state);
+    request_query(x, "label", l->label, sizeof l->label);
+    request_query(x, "before", l->token, sizeof l->token);
+    enum error_code code = read_time(x, "created_after", l->from, &l->from_ms, e);
+    return code == ERROR_OK ? read_time(x, "created_before", l->until, &l->until_ms, e) : code;
+}
+
+/* the filter as it stands in addresses */
+static void write_query(struct text *t, const struct listing *l)
+{
+    ui_query(t, "state", l->state);
+    ui_query(t, "label", l->label);
+    ui_query(t, "created_after", l->from);
+    ui_query(t, "created_before", l->until);
+}
 
 static void write_filter(struct text *t, const struct listing *l)
 {
@@ -24,9 +68,14 @@ static void write_filter(struct text *t, const struct listing *l)
     html_add(t,
              "</select></label><label>Label <input name=\"label\" value=\"%s\" placeholder=\"team=speech\" "
              "autocomplete=\"off\" "
-             "spellcheck=\"false\"></label><button>Show</button>",
+             "spellcheck=\"false\"></label>",
              l->label);
-    if (l->state[0] || l->label[0])
+    html_add(t,
+             "<label>Created from <input type=\"datetime-local\" name=\"created_after\" value=\"%s\"></label>"
+             "<label>before <input type=\"datetime-local\" name=\"created_before\" value=\"%s\"></label>"
+             "<span class=\"note\">UTC</span><button>Show</button>",
+             l->from, l->until);
+    if (filtered(l))
         text_add(t, "<a href=\"/ui/jobs\">All jobs</a>");
     text_add(t, "</form>");
 }
@@ -102,7 +151,7 @@ static void write_table(struct ui_page *p, const struct listing *l, const struct
                  "'request={\"mesh\":{\"axes\":[{\"name\":\"data\",\"size\":8}]},\"device\":\"a100-40\"}' "
                  "\\\n     %s/v1/jobs</code></pre>"
                  "</section>",
-                 l->state[0] || l->label[0] ? "No job is like that" : "No jobs yet",
+                 filtered(l) ? "No job is like that" : "No jobs yet",
                  "A job begins with a module and a mesh:", "http://127.0.0.1:8080");
         return;
     }
@@ -141,7 +190,10 @@ static enum error_code read_page(struct exchange *x, struct listing *l, struct q
 {
     char label[200], *end;
     struct queue_pair pair;
-    struct queue_filter f = {.tenant = x->tenant, .state = l->state[0] ? l->state : NULL};
+    struct queue_filter f = {.tenant = x->tenant,
+                             .state = l->state[0] ? l->state : NULL,
+                             .from_ms = l->from_ms,
+                             .until_ms = l->until_ms};
     snprintf(label, sizeof label, "%s", l->label);
     if (label[0]) {
         if (!split_label(label, &pair))
@@ -167,14 +219,13 @@ static void write_pages(struct text *t, const struct listing *l, const struct qu
     if (!l->token[0] && !page->more)
         return;
     text_add(t, "<nav class=\"pages\" aria-label=\"Pages\">");
+    write_query(&query, l);
+    const char *filter = query.at ? query.at : "";
     if (l->token[0])
-        text_add(t, "<a href=\"/ui/jobs\">Newest</a>");
-    if (page->more) {
-        ui_query(&query, "state", l->state);
-        ui_query(&query, "label", l->label);
+        html_add(t, "<a href=\"/ui/jobs%s%s\">Newest</a>", filter[0] ? "?" : "", filter[0] ? filter + 1 : "");
+    if (page->more)
         html_add(t, "<a rel=\"next\" href=\"/ui/jobs?before=%lld-%s%s\">Older</a>", page->last_ms,
-                 page->last_id, query.at ? query.at : "");
-    }
+                 page->last_id, filter);
     text_add(t, "</nav>");
     text_release(&query);
 }
@@ -206,10 +257,9 @@ void handle_ui_jobs(struct exchange *x)
     struct queue_page page = {0};
     struct ui_page p;
     struct error e;
-    request_query(x, "state", l.state, sizeof l.state);
-    request_query(x, "label", l.label, sizeof l.label);
-    request_query(x, "before", l.token, sizeof l.token);
-    enum error_code code = read_page(x, &l, &page, &e);
+    enum error_code code = read_filter(x, &l, &e);
+    if (code == ERROR_OK)
+        code = read_page(x, &l, &page, &e);
     if (code != ERROR_OK) {
         ui_problem(x, NULL, &e);
         return;

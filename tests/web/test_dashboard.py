@@ -146,6 +146,17 @@ def test_forms():
     assert shared.bad in listed and shared.done not in listed
     assert shared.done in s.request("GET", "/ui/jobs?label=team%3Dspeech")[2].decode()
     assert "No job is like that" in s.request("GET", "/ui/jobs?label=team%3Dnobody")[2].decode()
+    # .. by time: minutes in UTC as a browser's form sends them, a day, or as the API takes it
+    created = s.json("GET", f"/v1/jobs/{shared.done}")[1]["created_at"]
+    minute = urllib.parse.quote(created[:16])
+    later = urllib.parse.quote(f"{int(created[:4]) + 1}{created[4:16]}")
+    for query, there in ((f"created_after={minute}", True), (f"created_before={minute}", False), (f"created_after={later}", False),
+                         (f"created_before={later}&created_after={created[:10]}", True), (f"created_after={created}", True),
+                         (f"created_before={created}", False), ("state=&label=&created_after=&created_before=", True)):
+        page = s.request("GET", "/ui/jobs?" + query)[2].decode()
+        assert (shared.done in page) == there, (query, created)
+    assert f'name="created_before" value="{urllib.parse.unquote(later)}"' in s.request("GET", f"/ui/jobs?created_before={later}")[2].decode()
+    assert s.request("GET", "/ui/jobs?created_after=yesterday")[0] == 400
 
 
 def test_pages_load():
