@@ -202,7 +202,7 @@ enum error_code search_open(const struct search *s, const void *snapshot, size_t
         return code;
     code = core_best_check(s, &p.elites, e);
     if (!code) {
-        *out = (struct search_state){.epoch = p.epoch, .phase = p.phase, .tasks = p.tasks, .rollouts = p.rollouts,
+        *out = (struct search_state){.epoch = p.epoch, .phase = p.phase, .tasks = p.tasks, .rollouts = p.rollouts, .dropped = p.cut,
                                      .evaluations = p.evaluations, .curve_count = p.curve_count};
         core_plan_publish(s, &p.elites.at[0], &out->best);
         snprintf(out->stop_reason, sizeof out->stop_reason, "%s", stop_names[p.stop]);

@@ -60,6 +60,7 @@ enum search_phase { SEARCH_EPOCHS, SEARCH_POLISH, SEARCH_DONE };
 struct search_state {                  /* read from a snapshot */
     uint32_t epoch, phase, tasks;      /* tasks of the present epoch or polish round */
     uint64_t rollouts, evaluations;
+    uint64_t dropped;                  /* edges and prices that did not fit into deltas and snapshots so far */
     struct search_plan best;
     char stop_reason[32];              /* "budget", "no_gain", "cancelled" .. when done */
     uint32_t curve_count;              /* best cost by rollouts, for the report */

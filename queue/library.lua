@@ -23,6 +23,7 @@
 --   {t}:purge           zset: when (ms) an ended job is forgotten -> id/tenant/state;   {t}:dead zset: end (ms) -> id
 --   {t}:o:<id>          hash: what is left of an archived job (blob, state, ver ..) or of a forgotten one (state gone)
 --   {t}:idem:<tenant>:<key>, {t}:cache:<tenant>:<digest>   strings: id and request of a key (24 h); id of a finished job
+--   {t}:libs            hash: version of a library -> when (ms) it was first loaded and by which build (library_workers.lua)
 --   {t}:conf            hash: how long ended jobs are kept (library_jobs.lua)
 --   {t}:ev:<id>         stream of events;  {t}:n counters;  {t}:w:<worker> hash, 15 s;  {t}:builds zset of last beats
 --
@@ -373,7 +374,8 @@ local function task_done(keys, args)
     return {'next', run_next(job, next_token, take)}
 end
 
--- epoch_commit(member, token, next token, kind, tasks, join, wrap, state, progress, rollouts, field, value ...)
+-- epoch_commit(member, token, next token, kind, tasks, join, wrap, state, progress, rollouts, dropped,
+-- field, value ...)
 -- -> {'stale'|'fenced'} or {'next', task}. Fields are b:<name> and a:<name>; an empty value removes the field.
 local function epoch_commit(keys, args)
     local member, token, next_token = args[1], args[2], args[3]
@@ -386,14 +388,16 @@ local function epoch_commit(keys, args)
     end
     local key, kind, tasks = P .. 'j:' .. job.id, args[4], tonumber(args[5])
     job.committing = job.fence
-    for i = 11, #args, 2 do
+    for i = 12, #args, 2 do
         if args[i + 1] == '' then call('HDEL', key, args[i]) else call('HSET', key, args[i], args[i + 1]) end
     end
     if args[9] ~= '' then call('HSET', key, 'progress', args[9]) end
     local rollouts = tonumber(args[10]) - tonumber(job.rollouts or '0')
     if rollouts > 0 then rollouts_noted(job, rollouts) end
     task_noted(job, '0', token)
-    call('HSET', key, 'rollouts', args[10])
+    local dropped = tonumber(args[11]) - tonumber(job.dropped or '0')
+    if dropped > 0 then count('edges_dropped', dropped) end
+    call('HSET', key, 'rollouts', args[10], 'dropped', args[11])
     count('tasks:' .. job.kind .. ':ok')
     call('HINCRBY', key, 'tasks_done', 1)
     drop_step(job)

@@ -55,6 +55,14 @@ local function drain(keys, args)
     return call('ZSCORE', P .. 'workers', args[1]) and 1 or 0
 end
 
+-- library(build) -> flat version, "<ms> <build>" ..: which versions of these functions were loaded, first when and by which
+-- build. A process that gets an answer has its own.
+local function library(keys, args)
+    call('HSETNX', P .. 'libs', V, int(now_ms()) .. ' ' .. args[1])
+    return call('HGETALL', P .. 'libs')
+end
+
+register('library', library, {'allow-oom'})
 register('assist', assist, {'allow-oom'})
 register('reset', reset, {'allow-oom'})
 register('drain', drain, {'allow-oom'})

@@ -197,7 +197,7 @@ struct queue_step {
         *wrap; /* join: after several tasks; wrap: writes artifacts when stopped early, or "" */
     uint32_t tasks;
     const char *state, *progress; /* progress: JSON text or "" to keep it */
-    uint64_t rollouts;
+    uint64_t rollouts, dropped; /* of the job so far; dropped: statistics that did not fit (toast_edges_dropped_total) */
     const struct queue_pair *fields; /* b:<name>, a:<name> */
     size_t field_count;
 };
@@ -227,5 +227,15 @@ struct queue_health {
     long long used_bytes, limit_bytes;
 };
 enum error_code queue_check(struct queue *q, struct queue_health *out, struct error *e) BASE_CHECKED;
+/* The function library of this build, loaded if it was not, and the others in the same Redis: builds of a rolling upgrade stand
+ * side by side. Newer is what was loaded first later. The others stay 0 where FUNCTION LIST is forbidden. */
+struct queue_library {
+    char version[13];
+    char newer[48]; /* the newest build with other functions that came after this one's; "" none */
+    int others;     /* libraries in Redis beside ours */
+};
+/* build: what this library is noted under. ERROR_UNAVAILABLE; ERROR_INTERNAL: Redis refuses to load or to call it. */
+enum error_code queue_library_check(struct queue *q, const char *build, struct queue_library *out,
+                                    struct error *e) BASE_CHECKED;
 
 #endif

@@ -162,6 +162,11 @@ static enum error_code load_library(struct redis *r, struct error *e)
     return code;
 }
 
+const char *redis_library_version(const struct redis *r)
+{
+    return r->version;
+}
+
 static void append_call(struct redis *r, const char *function, const struct redis_call *c)
 {
     enum { FIXED = 4 };

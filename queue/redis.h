@@ -44,6 +44,8 @@ void redis_calls(struct redis *r, const char *name, struct redis_call *calls, si
 enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv,
                            const size_t *sizes, redisReply **out, struct error *e) BASE_CHECKED;
 
+const char *redis_library_version(const struct redis *r);
+
 /* times the connection was made again */
 unsigned long redis_reconnects(const struct redis *r);
 unsigned long redis_reconnects_total(void); /* of all connections of this process */

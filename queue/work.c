@@ -195,6 +195,7 @@ enum error_code queue_commit(struct queue *q, const struct queue_task *t, const 
     call_add(&a, s->state);
     call_add(&a, s->progress);
     call_add_number(&a, (long long)s->rollouts);
+    call_add_number(&a, (long long)s->dropped);
     call_add_pairs(&a, s->fields, s->field_count);
     enum error_code code = call_function(q, "epoch_commit", &a, &r, e);
     if (code != ERROR_OK)

@@ -3,6 +3,7 @@
 #include "server/internal.h"
 
 #include "api/job.h"
+#include "base/log.h"
 
 extern const unsigned char server_openapi[]; /* docs/openapi.json */
 extern const size_t server_openapi_size;
@@ -23,6 +24,29 @@ static void check(struct text *t, bool *all, const char *name, bool good, const 
     *all &= good;
 }
 
+/* Our functions must be there; those of other builds may be, or no upgrade could roll. */
+static void check_library(struct queue *q, struct text *t, bool *all)
+{
+    struct queue_library l;
+    struct error e;
+    bool good = queue_library_check(q, TOAST_VERSION, &l, &e) == ERROR_OK;
+    check(t, all, "redis_functions", good, "let the server's user call FUNCTION LOAD and FCALL; Redis must be 7.0 or newer");
+    t->size--; /* the brace */
+    text_printf(t, ",\"version\":\"%s\"", l.version);
+    if (good && l.newer[0]) {
+        text_add(t, ",\"note\":");
+        char *note = mem_printf("build %s, which is newer, has loaded its functions, too: replace this one (%s)", l.newer,
+                                TOAST_VERSION);
+        log_json_string(t, note, strlen(note));
+        free(note);
+    } else if (good && l.others) {
+        text_printf(t, ",\"note\":\"functions of %d older build%s are loaded, too: FUNCTION DELETE removes them when no process of "
+                       "%s is left\"",
+                    l.others, l.others > 1 ? "s" : "", l.others > 1 ? "theirs" : "its");
+    }
+    text_add(t, "}");
+}
+
 void handle_readyz(struct exchange *x)
 {
     struct queue_health h = {0};
@@ -31,7 +55,6 @@ void handle_readyz(struct exchange *x)
     bool all = true;
     struct queue *q = pool_take(x->server);
     bool reached = queue_check(q, &h, &e) == ERROR_OK;
-    pool_give(x->server, q);
     check(&checks, &all, "redis", reached, "start Redis or correct its address");
     if (reached) {
         check(&checks, &all, "redis_primary", h.primary, "give the address of the primary, not of a replica");
@@ -41,7 +64,9 @@ void handle_readyz(struct exchange *x)
         check(&checks, &all, "redis_max_memory", h.memory_bounded, "set maxmemory, for example 1gb");
         check(&checks, &all, "redis_memory", !atomic_load(&x->server->memory_short),
               "free memory or raise maxmemory");
+        check_library(q, &checks, &all);
     }
+    pool_give(x->server, q);
     check(&checks, &all, "disk", store_free_share(x->server->store) >= 0.1, "free a tenth of the disk");
     check(&checks, &all, "accepting", !atomic_load(&x->server->draining),
           "this server is going away; use another");
@@ -57,6 +82,8 @@ static const struct {
 } plain[] = {
     {"submitted", "toast_jobs_submitted_total", "counter", "Jobs accepted"},
     {"rollouts", "toast_rollouts_total", "counter", "Rollouts of searches that were committed"},
+    {"edges_dropped", "toast_edges_dropped_total", "counter",
+     "Edges and prices of committed searches that did not fit into a task's result or the snapshot"},
     {"cached", "toast_jobs_cached_total", "counter", "Jobs answered by an equal one that had succeeded"},
     {"archived", "toast_jobs_archived_total", "counter", "Ended jobs that left Redis for the store"},
     {"deleted", "toast_jobs_deleted_total", "counter", "Jobs deleted by clients or forgotten in time"},

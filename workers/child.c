@@ -176,6 +176,7 @@ static enum error_code answer_step(struct child *c, const struct tasks_result *r
     frame_add_text(answer, "outcome", r->finished ? "finish" : "step");
     frame_add_text(answer, "progress", r->progress ? r->progress : "");
     frame_add_number(answer, "rollouts", r->rollouts);
+    frame_add_number(answer, "dropped", r->dropped);
     if (r->finished)
         return ERROR_OK;
     frame_add_text(answer, "kind", r->kind);

@@ -199,6 +199,7 @@ static enum error_code follow(struct context *c, const struct tasks_task *t, str
     out->state = done && !network ? "finalizing" : "running";
     out->progress = api_progress_json(c->job, network ? "network" : stage, state, false);
     out->rollouts = state->rollouts;
+    out->dropped = state->dropped;
     tasks_output_add(out, "snapshot", "", (char *)snapshot->bytes, snapshot->size, false);
     free(state);
     return ERROR_OK;
@@ -268,6 +269,7 @@ static enum error_code run_emit(struct context *c, const struct tasks_task *t, s
         out->finished = true;
         out->progress = api_progress_json(c->job, "done", state, whole);
         out->rollouts = state->rollouts;
+        out->dropped = state->dropped;
     }
     api_artifacts_release(&artifacts);
     free(state);

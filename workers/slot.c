@@ -214,6 +214,7 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
                                       .state = queue_field(f, "state"),
                                       .progress = queue_field(f, "progress"),
                                       .rollouts = (uint64_t)queue_number(f, "rollouts"),
+                                      .dropped = (uint64_t)queue_number(f, "dropped"),
                                       .fields = pairs,
                                       .field_count = count};
             code = queue_commit(slot->queue, t, &step, token, next, found, e);

@@ -54,6 +54,7 @@ static bool commit(struct queue *q, const struct queue_task *t, const char *kind
                            .state = "running",
                            .progress = "{}",
                            .rollouts = 5,
+                           .dropped = 7,
                            .fields = fields,
                            .field_count = 1};
     ASSERT_OK(queue_commit(q, t, &s, token, next, &found, &e), &e);
@@ -83,6 +84,7 @@ static void test_chain(void **state)
     /* the reply was lost: asking again gives the same task, nothing moves */
     struct queue_task again;
     assert_true(commit(f->q, &t, "rollouts", 2, "w1b", &again));
+    assert_int_equal(counter(f->q, "edges_dropped"), 7); /* of the job so far: saying it again adds nothing */
     assert_string_equal(again.member, next.member);
     queue_task_release(&again);
     claim(f->q, "w2", &u, true);
@@ -258,6 +260,33 @@ static void test_redis_killed(void **state)
     queue_task_release(&next);
 }
 
+/* each build's functions stand beside the others'; who came last is the newer one */
+static void test_libraries(void **state)
+{
+    struct fixture *f = *state;
+    struct error e;
+    struct queue_library l;
+    ASSERT_OK(queue_library_check(f->q, "0.2.0", &l, &e), &e);
+    assert_int_equal(strlen(l.version), 12);
+    assert_int_equal(l.others, 0);
+    assert_string_equal(l.newer, "");
+    redis_server_command(&f->redis, "FUNCTION LOAD \"#!lua name=toast_aaaaaaaaaaaa\\nredis.register_function('a', function() end)\"");
+    redis_server_command(&f->redis, "HSET {t}:libs aaaaaaaaaaaa \"1 0.1.0\"");
+    redis_server_command(&f->redis, "HSET {t}:libs cccccccccccc \"9999999999999 0.4.0\""); /* deleted since */
+    ASSERT_OK(queue_library_check(f->q, "0.2.0", &l, &e), &e);
+    assert_int_equal(l.others, 1);
+    assert_string_equal(l.newer, "");
+    redis_server_command(&f->redis, "FUNCTION LOAD \"#!lua name=toast_bbbbbbbbbbbb\\nredis.register_function('b', function() end)\"");
+    redis_server_command(&f->redis, "HSET {t}:libs bbbbbbbbbbbb \"9999999999998 0.3.0\"");
+    ASSERT_OK(queue_library_check(f->q, "0.2.0", &l, &e), &e);
+    assert_int_equal(l.others, 2);
+    assert_string_equal(l.newer, "0.3.0");
+    redis_server_command(&f->redis, "FUNCTION FLUSH"); /* ours comes back by itself */
+    ASSERT_OK(queue_library_check(f->q, "0.2.0", &l, &e), &e);
+    assert_int_equal(l.others, 0);
+    assert_string_equal(l.newer, "");
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN); /* as every process of ours that talks to Redis */
@@ -268,6 +297,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_redis_killed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_libraries, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,8 +100,9 @@ def test_metrics():
         asked.join()
         found, text = values(service)
         for name in ("toast_http_requests_total", "toast_http_request_duration_seconds", "toast_jobs", "toast_job_queue_age_seconds",
-                     "toast_tasks_total", "toast_task_seconds", "toast_slots_wanted", "toast_rollouts_total", "toast_redis_reconnects_total",
-                     "toast_build_info"):
+                     "toast_tasks_total", "toast_task_seconds", "toast_slots_wanted", "toast_edges_dropped_total", "toast_rollouts_total",
+                     "toast_lease_lost_total", "toast_fenced_writes_total", "toast_nondeterminism_total", "toast_redis_reconnects_total",
+                     "toast_build_info"):   # the design's list
             assert f"# TYPE {name} " in text and re.search(rf"^{name}\w*({{|\s)", text, re.M), name
         assert found['toast_jobs{state="succeeded"}'] == 3 and found["toast_rollouts_total"] > 0
         for kind in ("read", "rollouts", "emit"):
@@ -109,6 +110,12 @@ def test_metrics():
             assert found[f'toast_task_seconds_count{{kind="{kind}"}}'] == done >= 3, kind
             assert 0 <= found[f'toast_task_seconds_sum{{kind="{kind}"}}'] < 60 * done
         assert found["toast_slots_wanted"] == 0
+        assert found["toast_edges_dropped_total"] == 0   # 64 rollouts leave nothing out
+        labels = {n: set(re.findall(rf'^{n}{{([^}}]*)}}', text, re.M)) for n in ("toast_http_requests_total", "toast_jobs", "toast_tasks_total",
+                                                                                 "toast_task_seconds_sum", "toast_build_info")}
+        names = {n: {tuple(re.findall(r'(\w+)="', one)) for one in found_in} for n, found_in in labels.items()}
+        assert names == {"toast_http_requests_total": {("route", "method", "code")}, "toast_jobs": {("state",)},
+                         "toast_tasks_total": {("kind", "result")}, "toast_task_seconds_sum": {("kind",)}, "toast_build_info": {("version",)}}
         assert not re.search(r"j_[0-9a-z]{26}", text), "never a job as label"
         assert not re.search(r"_(ms|us|kb|mb)\b", text), "base units"
         buckets = [v for k, v in found.items() if k.startswith("toast_http_request_duration_seconds_bucket")]
@@ -132,5 +139,38 @@ def test_metrics():
         service.close()
 
 
+def functions_check(service):
+    status, ready = service.json("GET", "/readyz")
+    check, = [c for c in ready["checks"] if c["name"] == "redis_functions"]
+    return status, check
+
+
+def test_functions():
+    """ready is who has this build's functions, whoever else has others: an upgrade rolls; which build is newer is said"""
+    service = harness.Service()
+    try:
+        status, check = functions_check(service)
+        assert status == 200 and check["ok"] and "note" not in check and re.fullmatch("[0-9a-f]{12}", check["version"]), check
+        noted = service.redis_cli("HGET", "{t}:libs", check["version"])
+        assert re.fullmatch(r"\d{13} \S+", noted), noted
+        for name, when, expected in (("a" * 12, "1 0.0.1", "functions of 1 older build are loaded"),
+                                     ("b" * 12, "9999999999999 9.9.9+next", "build 9.9.9+next, which is newer")):
+            service.redis_cli("FUNCTION", "LOAD", f"#!lua name=toast_{name}\nredis.register_function('toast_x_{name}', function() end)")
+            service.redis_cli("HSET", "{t}:libs", name, when)
+            status, check = functions_check(service)
+            assert status == 200 and check["ok"] and check["note"].startswith(expected), check
+        service.redis_cli("FUNCTION", "DELETE", "toast_" + "b" * 12)
+        service.redis_cli("FUNCTION", "DELETE", "toast_" + check["version"])   # comes back by itself
+        status, check = functions_check(service)
+        assert status == 200 and check["note"].startswith("functions of 1 older"), check
+        # a user that may not load them: not ready, and what to allow
+        service.redis_cli("FUNCTION", "FLUSH")
+        service.redis_cli("ACL", "SETUSER", "default", "-function")
+        status, check = functions_check(service)
+        assert status == 503 and not check["ok"] and "FUNCTION LOAD" in check["fix"], check
+    finally:
+        service.close()
+
+
 if __name__ == "__main__":
-    harness.main([test_requests, test_metrics])
+    harness.main([test_requests, test_metrics, test_functions])

@@ -67,6 +67,22 @@ static inline void redis_server_start(struct redis_server *s)
     fail_msg("redis-server did not start");
 }
 
+/* an inline command beside the queue's own; it must succeed */
+static inline void redis_server_command(struct redis_server *s, const char *command)
+{
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    char answer[256] = "";
+    snprintf(where.sun_path, sizeof where.sun_path, "%s", s->socket);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&where, sizeof where), 0);
+    assert_int_equal(send(fd, command, strlen(command), MSG_NOSIGNAL), strlen(command));
+    assert_int_equal(send(fd, "\r\n", 2, MSG_NOSIGNAL), 2);
+    assert_true(recv(fd, answer, sizeof answer - 1, 0) > 0);
+    if (answer[0] == '-')
+        fail_msg("%s: %s", command, answer);
+    close(fd);
+}
+
 static inline void redis_server_create(struct redis_server *s)
 {
     s->folder = support_scratch();

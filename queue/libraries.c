@@ -1,0 +1,67 @@
+/* See queue.h, queue_library_check. */
+#include "queue/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FUNCTION LIST: one array a library, names and values in turn */
+static const char *name_of(const redisReply *library)
+{
+    for (size_t i = 0; i + 1 < library->elements; i += 2)
+        if (strcmp(reply_text(library, i), "library_name") == 0)
+            return reply_text(library, i + 1);
+    return "";
+}
+
+static bool stands(const redisReply *list, const char *version)
+{
+    for (size_t i = 0; i < list->elements; i++) {
+        const char *name = name_of(list->element[i]);
+        if (strncmp(name, "toast_", 6) == 0 && strcmp(name + 6, version) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *noted(const struct queue_fields *libs, const char *version)
+{
+    return queue_field(libs, version);
+}
+
+/* among the libraries that still stand */
+static void find_newer(const redisReply *list, const struct queue_fields *libs, struct queue_library *out)
+{
+    long long latest = strtoll(noted(libs, out->version), NULL, 10);
+    out->others = (int)list->elements - stands(list, out->version);
+    for (size_t i = 0; i < libs->count; i++) {
+        char *build;
+        long long since = strtoll(libs->at[i].value, &build, 10);
+        if (since <= latest || !stands(list, libs->at[i].name))
+            continue;
+        latest = since;
+        snprintf(out->newer, sizeof out->newer, "%s", build + (*build == ' '));
+    }
+}
+
+enum error_code queue_library_check(struct queue *q, const char *build, struct queue_library *out, struct error *e)
+{
+    struct call a = {0};
+    struct queue_fields libs = {0};
+    redisReply *r = NULL;
+    *out = (struct queue_library){0};
+    snprintf(out->version, sizeof out->version, "%s", redis_library_version(q->redis));
+    call_add(&a, build);
+    enum error_code code = call_function(q, "library", &a, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    reply_fields(r, &libs);
+    freeReplyObject(r);
+    const char *list[] = {"FUNCTION", "LIST", "LIBRARYNAME", "toast_*"};
+    if (call_read(q, 4, list, &r, NULL) == ERROR_OK) {
+        find_newer(r, &libs, out);
+        freeReplyObject(r);
+    }
+    queue_fields_release(&libs);
+    return ERROR_OK;
+}
