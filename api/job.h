@@ -103,6 +103,8 @@ enum error_code api_plan_replay(const struct api_plan_file *f, const struct plan
  * beside them */
 enum error_code api_plan_decisions(const struct api_plan_file *f, const struct plan_context *c, struct plan_decision *out,
                                    uint32_t room, uint32_t *count, uint32_t *factors, struct error *e) BASE_CHECKED;
+/* the same of its factors, one axis each, in order; of a file that api_plan_replay took. at: owned */
+void api_plan_factors(const struct api_plan_file *f, const struct plan_context *c, struct plan_factors *out);
 /* the context (with the file's pins) and the plan it describes, for a prepared program's analysis */
 enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *n, struct plan_context **context,
                                struct plan *plan, struct error *e) BASE_CHECKED;

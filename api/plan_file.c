@@ -276,3 +276,17 @@ enum error_code api_plan_decisions(const struct api_plan_file *f, const struct p
     }
     return ERROR_OK;
 }
+
+void api_plan_factors(const struct api_plan_file *f, const struct plan_context *c, struct plan_factors *out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < f->factor_count; i++)
+        count += f->factors[i].axis_count;
+    *out = (struct plan_factors){.at = mem_alloc((count + 1) * sizeof *out->at)};
+    for (uint32_t i = 0; i < f->factor_count; i++)
+        for (uint32_t a = 0; a < f->factors[i].axis_count; a++) {
+            const struct api_factor *x = &f->factors[i];
+            out->at[out->count++] = (struct plan_factor){.space = x->op, .factor = (uint8_t)x->factor,
+                                                         .axis = (uint8_t)mesh_axis_find(plan_context_mesh(c), x->axes[a])};
+        }
+}

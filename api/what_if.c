@@ -235,11 +235,12 @@ struct pricing {
     struct evaluator *evaluator;
     struct plan plan;
     struct search_plan decisions; /* what the report replays */
-    bool beyond;                  /* the plan has factors that no decision gives: no report of them */
+    struct plan_factors beyond;   /* its factors */
 };
 
 static void pricing_release(struct pricing *p)
 {
+    free(p->beyond.at);
     plan_release(&p->plan);
     evaluator_destroy(p->evaluator);
     plan_context_destroy(p->context);
@@ -256,7 +257,10 @@ static enum error_code choose_plan(const struct api_what_if *w, struct pricing *
         TRY(api_plan_apply(w->plan, p->nda, &p->context, &p->plan, e));
         TRY(api_plan_decisions(w->plan, p->context, d->decisions, SEARCH_MAX_LIST, &d->count, &factors, e));
         snprintf(d->found_by, sizeof d->found_by, "plan");
-        p->beyond = factors > 0;
+        if (factors)
+            api_plan_factors(w->plan, p->context, &p->beyond);
+        d->factors = p->beyond.at;
+        d->factor_count = p->beyond.count;
         return ERROR_OK;
     }
     const struct api_request *r = w->request;
@@ -346,7 +350,7 @@ static enum error_code run(const struct api_what_if *w, const struct ir_program 
     hash128_format(p->plan.hash, hash);
     json_object_set_new(out, "price", encode_whole_price(p));
     json_object_set_new(out, "plan_hash", json_string(hash));
-    return w->report && !p->beyond ? add_report(w, p, image, out, e) : ERROR_OK;
+    return w->report ? add_report(w, p, image, out, e) : ERROR_OK;
 }
 
 enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json, struct error *e)

@@ -95,6 +95,43 @@ def test_prices():
         service.close()
 
 
+def test_factors():
+    """plans with factors that no decision gives (another planner's, a person's) have their report as well"""
+    service = harness.Service(workers=1)
+    try:
+        job = service.json("POST", "/v1/jobs", dict(REQUEST, planner="cfn"))[1]
+        assert service.wait(job["id"])["state"] == "succeeded"
+        plan = service.json("GET", f"/v1/jobs/{job['id']}/plan")[1]
+        report = service.json("GET", f"/v1/jobs/{job['id']}/artifacts/report.json")[1]
+        assert plan["factors"] and not plan["decisions"], plan
+        whole = price(service, {"plan": plan})
+        assert whole["plan_hash"] == plan["hash"] and whole["plan"]["factors"] == plan["factors"]
+        assert whole["plan"]["arguments"] == plan["arguments"] and whole["report"]["collectives"] == report["collectives"]
+        assert whole["report"]["summary"]["step_ps"] == report["summary"]["step_ps"] == whole["price"]["step_ps"]
+        assert price(service, {"plan": whole["plan"]}) == whole
+        # a person's edit: one factor less; a factor beside decisions, each still worth what leaving it out costs
+        edited = dict(plan, factors=plan["factors"][:-1])
+        del edited["hash"]
+        less = price(service, {"plan": edited})
+        assert less["report"]["summary"]["step_ps"] == less["price"]["step_ps"] and less["plan"]["hash"] == less["plan_hash"] != plan["hash"]
+        decided = price(service, dict(REQUEST, baseline="batch:data"))["plan"]
+        mixed = 0
+        for factor in [{"op": f["op"], "factor": k, "axes": ["model"]} for f in plan["factors"][:3] for k in range(2)]:
+            beside = dict(decided, factors=[factor])
+            del beside["hash"]
+            status, got = service.json("POST", "/v1/price", {"plan": beside})
+            assert status == 200 or got["code"] == "invalid_plan", got     # it may not divide
+            if status == 200:
+                mixed += 1
+                assert got["plan"]["factors"] == [factor] and got["plan"]["hash"] == got["plan_hash"]
+                without = price(service, {"plan": dict(beside, decisions=decided["decisions"][1:])})
+                assert (without["price"]["step_ps"] - got["price"]["step_ps"] == got["plan"]["decisions"][0]["worth_ps"]
+                        == got["report"]["decisions"][0]["worth_ps"]), got["plan"]["decisions"]
+        assert mixed, plan["factors"]
+    finally:
+        service.close()
+
+
 def test_refusals():
     service = harness.Service()
     try:
@@ -199,4 +236,4 @@ def test_processes():
 
 
 if __name__ == "__main__":
-    harness.main([test_prices, test_refusals, test_processes])
+    harness.main([test_prices, test_factors, test_refusals, test_processes])
