@@ -11,6 +11,7 @@ enum {
     BLOCK_MS = 50,  /* how long one XREAD waits; a new watcher waits that long at most for its turn */
     ROUND_MS = 40,  /* pause between rounds where one XREAD is not enough */
     RETRY_MS = 250, /* Redis is away */
+    SAY_S = 2,      /* how often other servers are told who has how many streams here */
     PENDING_MAX = 256 << 10, /* bytes a client may be behind; then its stream ends, and it may resume */
     CHUNK = 4 << 10,
 };
@@ -32,6 +33,8 @@ struct watcher {
     size_t sent; /* of pending */
 };
 
+typedef VEC(struct queue_streams) stream_list;
+
 struct follow {
     struct server *server;
     pthread_mutex_t lock;
@@ -41,6 +44,9 @@ struct follow {
     time_t looked;
     bool ended, stop;
     pthread_t thread;
+    char id[QUEUE_ID_SIZE];          /* of this server among those of its Redis */
+    stream_list said;                /* the thread's own: what other servers were told last */
+    time_t said_at;
 };
 
 static time_t now_s(void)
@@ -167,6 +173,60 @@ static void look_at_clock(struct follow *f)
     }
 }
 
+/* ---- how many streams a tenant has ---- */
+
+static size_t streams_of(const struct follow *f, const char *tenant)
+{
+    size_t n = 0;
+    for (const struct watcher *at = f->list; at; at = at->next)
+        n += !at->exchange && strcmp(at->tenant, tenant) == 0;
+    return n;
+}
+
+static void count_stream(stream_list *l, const char *tenant, size_t by)
+{
+    struct queue_streams one = {.count = by};
+    for (size_t i = 0; i < l->count; i++)
+        if (strcmp(l->at[i].tenant, tenant) == 0) {
+            l->at[i].count += by;
+            return;
+        }
+    snprintf(one.tenant, sizeof one.tenant, "%s", tenant);
+    VEC_PUSH(l, one);
+}
+
+/* tells the other servers; who had streams here and has none is said to have none */
+static void say_streams(struct follow *f, struct queue *q)
+{
+    stream_list now = {0};
+    if (now_s() - f->said_at < SAY_S)
+        return;
+    f->said_at = now_s();
+    pthread_mutex_lock(&f->lock);
+    for (const struct watcher *at = f->list; at; at = at->next)
+        if (!at->exchange)
+            count_stream(&now, at->tenant, 1);
+    pthread_mutex_unlock(&f->lock);
+    for (size_t i = 0; i < f->said.count; i++)
+        if (f->said.at[i].count)
+            count_stream(&now, f->said.at[i].tenant, 0);
+    if (now.count && queue_streams_beat(q, f->id, now.at, now.count, NULL) != ERROR_OK)
+        f->said_at = 0;
+    VEC_FREE(&f->said);
+    f->said = now;
+}
+
+/* with those at other servers; while Redis is away as far as this one knows */
+static bool room_elsewhere(struct follow *f, const char *tenant, size_t here)
+{
+    bool room = true;
+    struct queue *q = pool_take(f->server);
+    if (queue_stream_open(q, f->id, tenant, here, FOLLOW_STREAMS_PER_TENANT, &room, NULL) != ERROR_OK)
+        room = true;
+    pool_give(f->server, q);
+    return room;
+}
+
 /* ---- the thread ---- */
 
 static int by_job(const void *a, const void *b)
@@ -183,7 +243,7 @@ static bool gather(struct follow *f, place_list *out)
 {
     out->count = 0;
     pthread_mutex_lock(&f->lock);
-    while (!f->list && !f->stop)
+    while (!f->list && !f->said.count && !f->stop)
         pthread_cond_wait(&f->some, &f->lock);
     bool stop = f->stop;
     for (struct watcher *w = f->list; w; w = w->next)
@@ -233,12 +293,14 @@ static void *run(void *user)
         pthread_mutex_lock(&f->lock);
         look_at_clock(f);
         pthread_mutex_unlock(&f->lock);
+        say_streams(f, q);
         if (code != ERROR_OK)
             pause_ms(RETRY_MS);
         else if (!places.count)
             pause_ms(BLOCK_MS); /* streams that end are all there is: their clients take the rest */
     }
     VEC_FREE(&places);
+    VEC_FREE(&f->said);
     pool_give(f->server, q);
     return NULL;
 }
@@ -247,6 +309,7 @@ struct follow *follow_create(struct server *s)
 {
     struct follow *f = mem_zalloc(1, sizeof *f);
     f->server = s;
+    queue_new_id(f->id);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->some, NULL);
     BASE_CHECK(pthread_create(&f->thread, NULL, run, f) == 0);
@@ -328,11 +391,38 @@ static void end_stream(void *user)
     free(w);
 }
 
+/* into the list, so that it counts, and out again when there is no room for it */
+static enum error_code admit(struct follow *f, struct watcher *w, bool ended, struct error *e)
+{
+    pthread_mutex_lock(&f->lock);
+    size_t own = streams_of(f, w->tenant) + 1;
+    bool crowded = f->streams >= (size_t)f->server->options->event_streams, room = own <= FOLLOW_STREAMS_PER_TENANT;
+    w->ending = ended || f->ended;
+    bool in = room && !crowded;
+    if (in)
+        insert(f, w);
+    pthread_mutex_unlock(&f->lock);
+    if (in && !ended && !room_elsewhere(f, w->tenant, own)) {
+        pthread_mutex_lock(&f->lock);
+        take_out(w);
+        pthread_mutex_unlock(&f->lock);
+        room = false;
+    }
+    if (!room)
+        return error_set(e, ERROR_TOO_MANY,
+                         "%d event streams are open already; close one, or ask with ?format=json",
+                         FOLLOW_STREAMS_PER_TENANT);
+    if (crowded)
+        return error_set(e, ERROR_UNAVAILABLE,
+                         "this server has %d event streams open and takes no more; ask with ?format=json",
+                         f->server->options->event_streams);
+    return ERROR_OK;
+}
+
 enum error_code follow_stream(struct follow *f, struct MHD_Connection *c, const char *tenant,
                               const struct queue_place *place, bool ended, struct text *head,
                               follow_format format, struct MHD_Response **out, struct error *e)
 {
-    size_t own = 0;
     struct watcher *w = mem_zalloc(1, sizeof *w);
     w->place = *place;
     w->connection = c;
@@ -341,21 +431,11 @@ enum error_code follow_stream(struct follow *f, struct MHD_Connection *c, const 
     w->due = now_s() + FOLLOW_KEEP_ALIVE_S;
     *head = (struct text){0};
     snprintf(w->tenant, sizeof w->tenant, "%s", tenant);
-    pthread_mutex_lock(&f->lock);
-    for (const struct watcher *at = f->list; at; at = at->next)
-        own += !at->exchange && strcmp(at->tenant, tenant) == 0;
-    bool full = own >= FOLLOW_STREAMS_PER_TENANT;
-    if (!full) {
-        w->ending = ended || f->ended;
-        insert(f, w);
-    }
-    pthread_mutex_unlock(&f->lock);
-    if (full) {
+    enum error_code code = admit(f, w, ended, e);
+    if (code != ERROR_OK) {
         text_release(&w->pending);
         free(w);
-        return error_set(e, ERROR_TOO_MANY,
-                         "%d event streams are open already; close one, or ask with ?format=json",
-                         FOLLOW_STREAMS_PER_TENANT);
+        return code;
     }
     *out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK, read_stream, w, end_stream);
     BASE_CHECK(*out);

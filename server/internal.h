@@ -23,6 +23,7 @@ enum {
     LIMIT_URI = 8 << 10,
     LIMIT_HEADERS = 16 << 10,
     LIMIT_JSON = 1 << 20,
+    SERVER_CONNECTIONS = 4096,
     LIMIT_MODULE = 512 << 20,
     JOB_NAME_MAX = 64,
 };

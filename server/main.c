@@ -13,7 +13,7 @@ static void help(FILE *out)
         "                    [--insecure-listen] [--host-name NAME].. [--cors-origin ORIGIN]..\n"
         "                    [--ready-file FILE] [--archive-after S] [--keep S] [--keep-dead S]\n"
         "                    [--keep-gone S] [--blob-grace S] [--collect-every S] [--open-jobs N]\n"
-        "                    [--submits-per-s N] [--tenant-bytes N] [--quiet]\n\n"
+        "                    [--submits-per-s N] [--tenant-bytes N] [--event-streams N] [--quiet]\n\n"
         "  --redis            unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "  --store            dir:PATH                                     (TOAST_STORE, dir:toast-data)\n"
@@ -35,6 +35,8 @@ static void help(FILE *out)
         "20)\n"
         "  --tenant-bytes     of the modules that a tenant has                      (TOAST_TENANT_BYTES, 10 "
         "GiB)\n"
+        "  --event-streams    open at this server at once, of all tenants (TOAST_EVENT_STREAMS, 2000);\n"
+        "                     a tenant may have 200 at all servers together\n"
         "  --quiet            no line of JSON on stderr for every request, only for events\n\n"
         "Keys are made with toast keys add. While there are none, a loopback address is open to everybody "
         "who\n"
@@ -76,6 +78,15 @@ static bool take_limit(struct server_limits *l, int option, const char *text)
     else
         l->tenant_bytes = value;
     return true;
+}
+
+/* 1 to half of the connections that the server takes */
+static bool take_streams(struct server_options *o, const char *text)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    o->event_streams = (int)value;
+    return text[0] && !*end && value >= 1 && value <= SERVER_CONNECTIONS / 2;
 }
 
 static bool take_name(struct server_names *names, const char *text)
@@ -124,8 +135,10 @@ int server_main(int argc, char **argv)
         {"archive-after", 1, NULL, 'A'},   {"keep", 1, NULL, 'K'},          {"keep-dead", 1, NULL, 'D'},
         {"keep-gone", 1, NULL, 'G'},       {"blob-grace", 1, NULL, 'B'},    {"collect-every", 1, NULL, 'C'},
         {"open-jobs", 1, NULL, 'o'},       {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},
+        {"event-streams", 1, NULL, 'e'},
         {"quiet", 0, NULL, 'q'},           {"help", 0, NULL, 'h'},          {NULL, 0, NULL, 0}};
-    bool bad = !take_limits(&o.limits);
+    const char *streams = getenv("TOAST_EVENT_STREAMS");
+    bool bad = !take_limits(&o.limits) || !take_streams(&o, streams && *streams ? streams : "2000");
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
         case 'r':
@@ -170,6 +183,9 @@ int server_main(int argc, char **argv)
         case 'p':
         case 't':
             bad |= !take_limit(&o.limits, c, optarg);
+            break;
+        case 'e':
+            bad |= !take_streams(&o, optarg);
             break;
         case 'h':
             help(stdout);

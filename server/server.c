@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS = 4096,
     CONNECTION_MEMORY = 64 << 10, /* request line and headers; what we refuse ourselves (24 KiB) fits */
     SILENCE_S = 75,               /* above every deadline of watch.c */
     SWALLOW_MAX = 1 << 20,        /* of a body that is refused already; then the connection is cut */
@@ -330,7 +329,7 @@ static enum error_code start(struct server *s, int fd, struct error *e)
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
         NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-        MHD_OPTION_NOTIFY_CONNECTION, watch_connection, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+        MHD_OPTION_NOTIFY_CONNECTION, watch_connection, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     return s->daemon ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the HTTP server could not be started");

@@ -25,6 +25,7 @@ struct server_options {
     const char *worker_token;  /* lets workers use /internal; NULL: closed */
     const char *ready_file;    /* written with the port once the server listens; NULL: none */
     bool log_requests;         /* a line of JSON for every request */
+    int event_streams;         /* open here at once, of all tenants; a connection each */
     long long grace_ms, collect_ms; /* blobs: how long nobody needs to refer to one; how often is looked */
     bool insecure_listen;      /* allow an address other than loopback although there are no keys */
     bool require_keys;         /* nobody is let in without a key, even while there is none */

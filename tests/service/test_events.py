@@ -212,6 +212,41 @@ def test_many_streams():
         service.close()
 
 
+def test_streams_at_two_servers():
+    """a tenant's 200 streams are all servers' together, those of a server that died aside; a server has a limit of its own"""
+    service = harness.Service(environment={"TOAST_EVENT_STREAMS": "150"})
+    first = service.server
+    try:
+        path = f"/v1/jobs/{submit(service)}/events"
+        here = [Stream(service, path) for _ in range(150)]
+        assert {s.status for s in here} == {200}
+        status, problem = service.json("GET", path)
+        assert (status, problem["code"]) == (503, "unavailable") and "150" in problem["detail"], problem
+        service.port = 0
+        service.start_server()
+        there = [Stream(service, path) for _ in range(50)]
+        assert {s.status for s in there} == {200}
+        status, problem = service.json("GET", path)
+        assert (status, problem["code"]) == (429, "too_many_jobs") and "200" in problem["detail"], problem
+        there.pop().close()   # noticed within two seconds
+        until = time.monotonic() + 20
+        while (more := Stream(service, path)).status != 200 and time.monotonic() < until:
+            time.sleep(0.2)
+        assert more.status == 200
+        assert service.json("GET", path)[0] == 429
+        first.kill()   # its streams are nobody's five seconds later
+        first.wait()
+        while (more := Stream(service, path)).status != 200 and time.monotonic() < until + 20:
+            time.sleep(0.2)
+        assert more.status == 200
+        ttl = int(service.redis_cli("PTTL", "{t}:es:default"))
+        assert 0 < ttl <= 30000, ttl
+    finally:
+        first.kill()
+        first.wait()
+        service.close()
+
+
 def test_prefer_wait():
     service = harness.Service()
     try:
@@ -280,5 +315,5 @@ def test_redis_goes_away():
 
 
 if __name__ == "__main__":
-    harness.main([test_whole_stream, test_positions, test_keep_alive_and_goodbye, test_many_streams, test_prefer_wait,
+    harness.main([test_whole_stream, test_positions, test_keep_alive_and_goodbye, test_many_streams, test_streams_at_two_servers, test_prefer_wait,
                   test_redis_goes_away])
