@@ -102,9 +102,13 @@ static enum error_code copy_op(struct rebuild *r, uint32_t op, const uint32_t *o
 }
 
 /* ------------------------------------------------------------------ 1. inline */
-static enum error_code refuse_types(const struct ir_program *p, uint32_t op, struct error *e)
+static enum error_code refuse_op(const struct ir_program *p, uint32_t op, struct error *e)
 {
     const struct ir_op *o = &p->ops[op];
+    if (o->code == IR_SDY_MANUAL_COMPUTATION)
+        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
+                            "%s: a part that is partitioned by hand already (JAX's shard_map) cannot be planned: plan the "
+                            "module that has the function without shard_map", ir_op_name(p, op));
     for (uint32_t i = 0; i < o->operand_count + o->result_count; i++) {
         uint32_t v = i < o->operand_count ? ir_operand(p, op, i) : o->results + i - o->operand_count;
         const struct ir_type *t = ir_value_type(p, v);
@@ -128,11 +132,17 @@ static const char *callee_of(const struct ir_program *p, uint32_t op)
 
 static enum error_code inline_block(struct rebuild *r, uint32_t block, bool keep_terminator, struct error *e);
 
+/* Shardy's way of naming a part: a call of the function that stands right there */
+static bool is_named_part(const struct ir_program *p, uint32_t op)
+{
+    return strcmp(ir_op_name(p, op), "sdy.named_computation") == 0;
+}
+
 static enum error_code inline_call(struct rebuild *r, uint32_t op, const char *symbol, struct error *e)
 {
     const struct ir_program *p = r->p;
     const struct ir_op *o = &p->ops[op];
-    uint32_t function = ir_function(p, symbol);
+    uint32_t function = is_named_part(p, op) ? op : ir_function(p, symbol);
     uint32_t body = function == IR_NONE ? IR_NONE : ir_region_block(p, function, 0);
     if (body == IR_NONE)
         return error_set_at(e, ERROR_INVALID_MODULE, (int)o->line, (int)o->column,
@@ -172,8 +182,8 @@ static enum error_code inline_block(struct rebuild *r, uint32_t block, bool keep
     uint32_t count = p->blocks[block].op_count - (keep_terminator || p->blocks[block].op_count == 0 ? 0 : 1);
     for (uint32_t i = 0; code == ERROR_OK && i < count; i++) {
         uint32_t op = p->block_ops[p->blocks[block].ops + i];
-        const char *callee = callee_of(p, op);
-        code = refuse_types(p, op, e);
+        const char *callee = is_named_part(p, op) ? "named_computation" : callee_of(p, op);
+        code = refuse_op(p, op, e);
         if (code != ERROR_OK)
             break;
         if (callee) {

@@ -1,11 +1,10 @@
 /* From the module as read to the program that is planned: one function, only live ops, nothing shared by accident.
  *
  * Order (planner.md section 1): refuse dynamic and quantized types with the op's position; inline `call`,
- * `func.call` and `stablehlo.composite` (through its decomposition); batch_norm_training and batch_norm_grad become sums
- * and elementwise ops (expand.h); drop dead code (also unused loop-carried
- * values whose only use is to carry themselves are KEPT: signatures do not change); ops on empty tensors become
- * constants (simplify.h); then clone every broadcast and
- * every constant-derived value (constant, iota, and what only these feed: masks, their broadcasts, compares,
+ * `func.call`, `sdy.named_computation` and `stablehlo.composite` (through its decomposition); batch_norm_training and
+ * batch_norm_grad become sums and elementwise ops (expand.h); drop dead code (also unused loop-carried values whose only
+ * use is to carry themselves are KEPT: signatures do not change); ops on empty tensors become constants (simplify.h);
+ * then clone every broadcast and every constant-derived value (constant, iota, and what only these feed: masks, their broadcasts, compares,
  * converts ..) for each use, so that a shared scalar's broadcast ties no unrelated parameters.
  * The result is a module with the original's module attributes and a single func.func @main (public), whose
  * signature, argument and result attributes are the original's. Other top-level ops (sdy.mesh) are kept.
@@ -15,7 +14,7 @@
 
 #include "ir/program.h"
 
-/* ERROR_UNSUPPORTED_MODULE (dynamic or quantized types, no @main, unknown callee, recursion, several blocks in a
+/* ERROR_UNSUPPORTED_MODULE (dynamic or quantized types, a manual_computation, no @main, unknown callee, recursion, several blocks in a
  * region) with line and column. */
 enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out, struct error *e) BASE_CHECKED;
 

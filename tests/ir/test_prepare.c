@@ -91,6 +91,17 @@ static void calls_are_inlined_and_dead_code_goes(void **state)
                 "    \"func.return\"(%3) : (tensor<4xf32>) -> ()\n");
 }
 
+static void named_computations_are_inlined(void **state)
+{
+    expect_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+                "  %0 = sdy.named_computation<\"half\">(%a) (%b: tensor<4xf32>) {\n"
+                "    %1 = stablehlo.negate %b : tensor<4xf32>\n    sdy.return %1 : tensor<4xf32>\n"
+                "  } : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n",
+                "^bb0(%0: tensor<4xf32>):\n"
+                "    %1 = \"stablehlo.negate\"(%0) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                "    \"func.return\"(%1) : (tensor<4xf32>) -> ()\n");
+}
+
 static void broadcasts_and_constants_are_cloned(void **state)
 {
     expect_text("func.func @main(%a: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {\n"
@@ -180,6 +191,9 @@ static void refusals_say_where(void **state)
         const char *says;
     } rows[] = {
         {"func.func @f() { return }", ERROR_UNSUPPORTED_MODULE, 1, "@main"},
+        {"sdy.mesh @m = <[\"x\"=2]>\nfunc.func @main(%a: " F32 ") -> " F32 " {\n %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"x\"}]>] "
+         "out_shardings=[<@m, [{\"x\"}]>] manual_axes={\"x\"} (%b: tensor<2xf32>) {\n sdy.return %b : tensor<2xf32>\n } : (" F32 ") -> "
+         F32 "\n return %0 : " F32 " }", ERROR_UNSUPPORTED_MODULE, 3, "shard_map"},
         {"func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n return %a : tensor<?xf32> }", ERROR_UNSUPPORTED_MODULE, 1,
          "dynamic"},
         {"func.func @main(%a: " F32 ") -> " F32 " {\n %0 = \"stablehlo.custom_call\"(%a) {call_target_name = \"x\"} : (" F32
@@ -232,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(op_counts_are_the_prototypes),        cmocka_unit_test(calls_are_inlined_and_dead_code_goes),
         cmocka_unit_test(broadcasts_and_constants_are_cloned), cmocka_unit_test(loops_keep_their_signature),
+        cmocka_unit_test(named_computations_are_inlined),
         cmocka_unit_test(empty_tensors_go),                    cmocka_unit_test(refusals_say_where),                  cmocka_unit_test(growth_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
