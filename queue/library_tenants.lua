@@ -163,14 +163,13 @@ end
 
 local MODULE_KEEP_MS = 30 * 86400000   -- without being sent, read or named
 
--- module_add(tenant, digest, size) -> 'new' | 'exists'
+-- module_add(tenant, digest, size) -> 'new' | 'exists', until when (ms) it is kept if it is not used before
 local function module_add(keys, args)
     local key = P .. 'blob:' .. args[1]
     local old = call('HGET', key, args[2])
     call('HSET', key, args[2], args[3] .. ' ' .. int(now_ms()) .. ' ' .. args[2])
-    if old then return 'exists' end
-    call('HINCRBY', P .. 'blobs', args[1], args[3])
-    return 'new'
+    if not old then call('HINCRBY', P .. 'blobs', args[1], args[3]) end
+    return {old and 'exists' or 'new', now_ms() + MODULE_KEEP_MS}
 end
 
 -- whether the tenant has it; writes once an hour at most
@@ -181,9 +180,11 @@ module_used = function(tenant, digest)
     return size ~= nil
 end
 
--- module_use(tenant, digest) -> 'ok' | 'missing'
+-- module_use(tenant, digest) -> 'ok' and until when (ms) it is kept | 'missing'
 local function module_use(keys, args)
-    return module_used(args[1], args[2]) and 'ok' or 'missing'
+    if not module_used(args[1], args[2]) then return {'missing'} end
+    local used = string.match(call('HGET', P .. 'blob:' .. args[1], args[2]), '^%d+ (%d+) ')
+    return {'ok', tonumber(used) + MODULE_KEEP_MS}
 end
 
 local function module_forget(tenant, digest, size)

@@ -9,7 +9,8 @@
 
 /* calls function(tenant, digest [, size]) and gives whether its answer is `wanted` */
 static enum error_code ask(struct queue *q, const char *function, const char *tenant, const char *digest,
-                           long long size, const char *wanted, bool *is, struct error *e)
+                           long long size, const char *wanted, bool *is, long long *until_ms,
+                           struct error *e)
 {
     struct call a = {0};
     redisReply *r = NULL;
@@ -20,14 +21,16 @@ static enum error_code ask(struct queue *q, const char *function, const char *te
     if (code != ERROR_OK)
         return code;
     *is = strcmp(reply_text(r, 0), wanted) == 0;
+    if (until_ms)
+        *until_ms = reply_number(r, 1);
     freeReplyObject(r);
     return ERROR_OK;
 }
 
 enum error_code queue_module_add(struct queue *q, const char *tenant, const char *digest, size_t size_bytes,
-                                 bool *existed, struct error *e)
+                                 bool *existed, long long *until_ms, struct error *e)
 {
-    return ask(q, "module_add", tenant, digest, (long long)size_bytes, "exists", existed, e);
+    return ask(q, "module_add", tenant, digest, (long long)size_bytes, "exists", existed, until_ms, e);
 }
 
 static enum error_code missing(struct error *e, const char *digest)
@@ -35,17 +38,18 @@ static enum error_code missing(struct error *e, const char *digest)
     return error_set(e, ERROR_NOT_FOUND, "there is no module sha256:%s", digest);
 }
 
-enum error_code queue_module_use(struct queue *q, const char *tenant, const char *digest, struct error *e)
+enum error_code queue_module_use(struct queue *q, const char *tenant, const char *digest, long long *until_ms,
+                                 struct error *e)
 {
     bool known;
-    enum error_code code = ask(q, "module_use", tenant, digest, 0, "ok", &known, e);
+    enum error_code code = ask(q, "module_use", tenant, digest, 0, "ok", &known, until_ms, e);
     return code == ERROR_OK && !known ? missing(e, digest) : code;
 }
 
 enum error_code queue_module_drop(struct queue *q, const char *tenant, const char *digest, struct error *e)
 {
     bool known;
-    enum error_code code = ask(q, "module_drop", tenant, digest, 0, "ok", &known, e);
+    enum error_code code = ask(q, "module_drop", tenant, digest, 0, "ok", &known, NULL, e);
     return code == ERROR_OK && !known ? missing(e, digest) : code;
 }
 

@@ -108,6 +108,8 @@ struct exchange {
     int wait_default_s; /* what is waited when the client has no preference */
     int wait_s;                  /* of Prefer: wait, once it was applied */
     struct job_showing showing;  /* again */
+    long long module_until_ms;   /* when the tenant's module that was sent or named last will be forgotten */
+    char sunset[32];             /* for the header of that name (RFC 8594); "" none */
     bool in_flight;              /* key is in flights */
     char key[65];                /* hash of the Idempotency-Key, or "" */
     struct what_if_result *what_if; /* owned; what again() answers */
@@ -190,7 +192,7 @@ void origin_add_headers(const struct exchange *x, struct MHD_Response *r);
 bool origin_preflight(struct exchange *x);
 
 /* ---- modules.c ---- */
-/* before a module's body: a tenant that has it, or has room. ERROR_QUOTA */
+/* before the body of a module or a problem: a tenant that has it, or has room. ERROR_QUOTA */
 enum error_code modules_begin(struct exchange *x, struct error *e) BASE_CHECKED;
 
 /* ---- tenant.c: x's tenant has modules of its own, although equal bytes are stored once ---- */

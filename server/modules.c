@@ -4,6 +4,8 @@
 
 #include "queue/tenants.h"
 
+#include <time.h>
+
 /* "sha256:<hex>" or "<hex>"; NULL: neither */
 static const char *digest_of(const char *name)
 {
@@ -27,9 +29,19 @@ enum error_code modules_begin(struct exchange *x, struct error *e)
     return digest && tenant_module_use(x, digest, e) == ERROR_OK ? ERROR_OK : tenant_room(x, e);
 }
 
+/* Sunset (RFC 8594): when the module will be forgotten, as of now; also as a JSON text of the same time */
+static void say_until(struct exchange *x, char text[32])
+{
+    time_t s = (time_t)(x->module_until_ms / 1000);
+    struct tm parts;
+    gmtime_r(&s, &parts);
+    strftime(x->sunset, sizeof x->sunset, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
 static void put(struct exchange *x, const char *expected)
 {
-    char digest[STORE_DIGEST_SIZE], location[96];
+    char digest[STORE_DIGEST_SIZE], location[96], until[32];
     struct error e;
     struct text t = {0};
     bool existed;
@@ -42,7 +54,12 @@ static void put(struct exchange *x, const char *expected)
         return;
     }
     snprintf(location, sizeof location, "/v1/modules/%s", digest);
-    text_printf(&t, "{\"module\":\"sha256:%s\",\"size_bytes\":%zu}", digest, size);
+    text_printf(&t, "{\"module\":\"sha256:%s\",\"size_bytes\":%zu", digest, size);
+    if (x->route->access != ACCESS_WORKER) {
+        say_until(x, until);
+        text_printf(&t, ",\"expires_at\":\"%s\"", until);
+    }
+    text_add(&t, "}");
     struct header h = {"Location", location};
     reply_json(x, existed ? 200 : 201, &t, &h, 1);
 }
@@ -64,13 +81,16 @@ void handle_module_put(struct exchange *x)
 void handle_module_get(struct exchange *x)
 {
     struct error e;
+    char until[32];
     const char *digest = digest_of(x->params[0]);
-    if (!digest)
+    if (!digest) {
         no_digest(x);
-    else if (tenant_module_use(x, digest, &e) != ERROR_OK)
+    } else if (tenant_module_use(x, digest, &e) != ERROR_OK) {
         reply_problem(x, &e);
-    else
+    } else {
+        say_until(x, until);
         reply_blob(x, digest, "text/plain; charset=utf-8", NULL);
+    }
 }
 
 /* The tenant has the module no more; jobs that named it go on. */

@@ -112,7 +112,7 @@ void origin_add_headers(const struct exchange *x, struct MHD_Response *r)
     MHD_add_response_header(r, "Access-Control-Allow-Origin", allowed(x));
     MHD_add_response_header(r, "Access-Control-Expose-Headers",
                             "Content-Digest, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Location, "
-                            "Retry-After, X-Request-Id");
+                            "Retry-After, Sunset, X-Request-Id");
 }
 
 bool origin_preflight(struct exchange *x)

@@ -121,6 +121,8 @@ void handle_problem_post(struct exchange *x)
     enum error_code code = parse_query(x, &r, &e);
     if (code == ERROR_OK)
         code = body_store(x, NULL, problem, &existed, &e);
+    if (code == ERROR_OK) /* counts in what the tenant may have, as a module does */
+        code = tenant_module_add(x, problem, &existed, &e);
     if (code == ERROR_OK)
         code = submit(x, &r, problem, id, &e);
     if (code != ERROR_OK) {

@@ -38,6 +38,8 @@ void reply_response(struct exchange *x, int status, struct MHD_Response *r, cons
     origin_add_headers(x, r);
     if (!caching)
         MHD_add_response_header(r, "Cache-Control", "no-store");
+    if (x->sunset[0])
+        MHD_add_response_header(r, "Sunset", x->sunset);
     if (x->close || atomic_load(&x->server->draining))
         MHD_add_response_header(r, "Connection", "close");
     x->status = status;

@@ -126,7 +126,7 @@ static enum MHD_Result begin(struct exchange *x, const char *method, const char 
         code = auth_check(x, &e);
     if (code == ERROR_OK)
         code = query_check(x, &e);
-    if (code == ERROR_OK && x->route->body == BODY_MODULE)
+    if (code == ERROR_OK && (x->route->body == BODY_MODULE || x->route->body == BODY_PROBLEM))
         code = modules_begin(x, &e);
     if (code == ERROR_OK)
         code = body_begin(x, &e);

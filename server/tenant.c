@@ -34,7 +34,7 @@ enum error_code tenant_module_add(struct exchange *x, const char *digest, bool *
         return code;
     close(fd);
     struct queue *q = pool_take(x->server);
-    code = queue_module_add(q, x->tenant, digest, size, existed, e);
+    code = queue_module_add(q, x->tenant, digest, size, existed, &x->module_until_ms, e);
     pool_give(x->server, q);
     return code;
 }
@@ -54,7 +54,7 @@ enum error_code tenant_module_store(struct exchange *x, const void *bytes, size_
 enum error_code tenant_module_use(struct exchange *x, const char *digest, struct error *e)
 {
     struct queue *q = pool_take(x->server);
-    enum error_code code = queue_module_use(q, x->tenant, digest, e);
+    enum error_code code = queue_module_use(q, x->tenant, digest, &x->module_until_ms, e);
     pool_give(x->server, q);
     return code;
 }

@@ -129,8 +129,8 @@ static void test_own_outcomes(void **state)
     bool existed;
     static const char has[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
                       other[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
-    ASSERT_OK(queue_module_add(f->q, "default", has, 1, &existed, &e), &e);
-    ASSERT_OK(queue_module_add(f->q, "another", other, 1, &existed, &e), &e);
+    ASSERT_OK(queue_module_add(f->q, "default", has, 1, &existed, NULL, &e), &e);
+    ASSERT_OK(queue_module_add(f->q, "another", other, 1, &existed, NULL, &e), &e);
     make(&b);
     b.submissions[0].module = has;
     b.submissions[1].module = other;                                     /* another tenant's */

@@ -2,6 +2,8 @@
 # label: service
 # timeout: 120
 """Who may do what: keys with tenant, role and expiry; nothing of another tenant is seen or changed."""
+import calendar
+import email.utils
 import hashlib
 import json
 import os
@@ -252,7 +254,30 @@ def test_modules_apart():
         assert status(service, "GET", f"/v1/modules/{digest}", a) == 404
         assert status(service, "GET", f"/v1/modules/{digest}", b) == 200
         assert status(service, "DELETE", f"/v1/modules/{digest}", a) == 404
-        assert status(service, "POST", "/v1/modules", a, b"// more") == 201
+        answer, headers, data = service.request("POST", "/v1/modules", b"// more", bearer(a))
+        assert answer == 201
+        # until when it is kept, unless it is used before: 30 days
+        until_text = json.loads(data)["expires_at"]
+        left = calendar.timegm(time.strptime(until_text, "%Y-%m-%dT%H:%M:%SZ")) - time.time()
+        assert 30 * 86400 - 60 < left <= 30 * 86400 + 1, until_text
+        assert email.utils.parsedate_to_datetime(headers["sunset"]).strftime("%Y-%m-%dT%H:%M:%SZ") == until_text
+        more = hashlib.sha256(b"// more").hexdigest()
+        service.redis_cli("HSET", "{t}:blob:apples", more, f"7 {int(time.time() * 1000) - 29 * 86400000} {more}")
+        answer, headers, _ = service.request("HEAD", f"/v1/modules/{more}", None, bearer(a))   # reading it is a use
+        assert email.utils.parsedate_to_datetime(headers["sunset"]).timestamp() > time.time() + 29 * 86400
+        # a contest problem is in the quota as a module is, and given up like one
+        problem = json.dumps({"intervals": [[0, 4]], "costs": [[1, 2]], "usages": [[5, 6]], "edges": {"nodes": [], "costs": []},
+                              "usage_limit": 99, "name": "x" * 3000}).encode()
+        ask = dict(kind, Prefer="respond-async", **bearer(a))
+        answer, _, data = service.request("POST", "/v1/problems:solve", problem, ask)
+        assert answer == 202, data
+        named = hashlib.sha256(problem).hexdigest()
+        assert status(service, "GET", f"/v1/modules/{named}", a) == 200 and status(service, "GET", f"/v1/modules/{named}", b) == 404
+        answer, _, data = service.request("POST", "/v1/problems:solve", problem + b" ", ask)
+        assert answer == 507 and json.loads(data)["code"] == "quota_exceeded", data
+        assert status(service, "DELETE", f"/v1/modules/{named}", a) == 204
+        assert service.request("POST", "/v1/problems:solve", problem + b" ", ask)[0] == 202
+        assert status(service, "DELETE", f"/v1/modules/{hashlib.sha256(problem + b' ').hexdigest()}", a) == 204
         assert json.loads(service.request("GET", "/v1/limits", None, bearer(a))[2])["tenant_module_bytes"] == limit
         # forgotten when it was not used for a month; what was is not
         size = len(text)
