@@ -53,8 +53,27 @@ static uint32_t apply(const struct plan_context *c, struct plan *p, struct plan_
     return changed;
 }
 
+static uint32_t apply_regather(const struct plan_context *c, struct plan *p, struct plan_decision d)
+{
+    const struct nda *n = c->n;
+    uint32_t changed = 0;
+    for (uint32_t i = 0; i < p->argument_count; i++) {
+        const struct nda_argument *a = &n->arguments[i];
+        uint8_t factor = plan_space(p, a->space)[d.axis].factor;
+        if (a->role != NDA_ROLE_PARAMETER || factor == NDA_NO_FACTOR || (p->regather[i] >> d.axis & 1) ||
+            n->colors[n->names[n->spaces[a->space].names + factor].color].group != d.group)
+            continue;
+        p->regather[i] |= (uint8_t)(1u << d.axis);
+        p->hash = hash128_xor(p->hash, context_regather_word(i, d.axis));
+        changed++;
+    }
+    return changed;
+}
+
 uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d)
 {
+    if (d.scope == PLAN_SCOPE_REGATHER)
+        return apply_regather(c, p, d);
     return apply(c, p, d, NDA_NONE);
 }
 

@@ -30,6 +30,8 @@ struct plan_context {
     struct hash128 axis_word[MESH_MAX_AXES][MESH_MAX_AXES];   /* [axis][position], odd */
     struct plan_decision *decisions;
     uint32_t decision_count;
+    struct plan_decision *regathers;
+    uint32_t regather_count;
 };
 
 /* hash of one cell: a product, so that the XOR over cells is not linear in names and axes */
@@ -59,6 +61,8 @@ void context_partners(struct plan_context *c);
 void context_update_scope(struct plan_context *c);
 void context_candidates(struct plan_context *c);
 void context_decisions(struct plan_context *c);
+void context_regathers(struct plan_context *c);
+struct hash128 context_regather_word(uint32_t argument, uint32_t axis);   /* of the plan's hash */
 enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins, uint32_t count,
                              struct error *e) BASE_CHECKED;
 

@@ -21,16 +21,29 @@ static uint32_t resolution(uint32_t bits, uint32_t i)
     return 1u << (i - 2);
 }
 
-/* groups on optimizer state: what scope `update` is for */
-static uint8_t *state_groups(const struct nda *n)
+/* groups on arguments of a role: of optimizer state what scope `update` is for, of parameters what `regather` is for */
+static uint8_t *role_groups(const struct nda *n, enum nda_role role)
 {
     uint8_t *state = mem_zalloc((size_t)n->group_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        for (uint32_t f = 0; f < sp->name_count && n->arguments[i].role == NDA_ROLE_OPTIMIZER; f++)
+        for (uint32_t f = 0; f < sp->name_count && n->arguments[i].role == role; f++)
             state[n->colors[n->names[sp->names + f].color].group] = 1;
     }
     return state;
+}
+
+void context_regathers(struct plan_context *c)
+{
+    VEC(struct plan_decision) list = {0};
+    uint8_t *parameters = role_groups(c->n, NDA_ROLE_PARAMETER);
+    for (uint32_t g = 0; g < c->n->group_count; g++)
+        for (uint32_t axis = 0; axis < c->mesh.axis_count && parameters[g]; axis++)
+            if (c->mesh.axes[axis].size > 1)
+                VEC_PUSH(&list, ((struct plan_decision){g, 0, (uint8_t)axis, PLAN_SCOPE_REGATHER}));
+    free(parameters);
+    c->regathers = list.at;
+    c->regather_count = (uint32_t)list.count;
 }
 
 void context_decisions(struct plan_context *c)
@@ -38,7 +51,7 @@ void context_decisions(struct plan_context *c)
     const struct nda *n = c->n;
     uint32_t least = n->name_count / 20 < FEWEST ? n->name_count / 20 : FEWEST;
     VEC(struct plan_decision) offered = {0};
-    uint8_t *state = state_groups(n);
+    uint8_t *state = role_groups(n, NDA_ROLE_OPTIMIZER);
     struct plan alone;
     plan_init(&alone, n, &c->mesh);
     for (uint32_t g = 0; g < n->group_count; g++) {
@@ -67,11 +80,20 @@ void context_decisions(struct plan_context *c)
     c->decision_count = (uint32_t)offered.count;
 }
 
+static const char *const scopes[] = {[PLAN_SCOPE_ALL] = "all", [PLAN_SCOPE_UPDATE] = "update", [PLAN_SCOPE_REGATHER] = "regather"};
+
+const char *plan_scope_name(uint8_t scope)
+{
+    return scopes[scope];
+}
+
 void plan_decision_text(const struct plan_context *c, struct plan_decision d, struct text *out)
 {
     const struct nda_group *g = &c->n->groups[d.group];
-    text_printf(out, "%s%s", d.scope == PLAN_SCOPE_UPDATE ? "update:" : "", g->label);
-    if (g->bits) {
+    if (d.scope != PLAN_SCOPE_ALL)
+        text_printf(out, "%s:", scopes[d.scope]);
+    text_add(out, g->label);
+    if (g->bits && d.scope != PLAN_SCOPE_REGATHER) {
         text_add_char(out, '[');
         for (uint32_t i = 0; i < g->bits; i++)
             text_add_char(out, i < 32 && d.bits >> i & 1 ? '1' : '0');
@@ -102,9 +124,12 @@ enum error_code plan_decision_find(const struct plan_context *c, const char *gro
         if (i < 32)
             d.bits |= (uint32_t)(bits[i] - '0') << i;
     }
-    if (scope && strcmp(scope, "all") != 0 && strcmp(scope, "update") != 0)
-        return error_set(e, ERROR_INVALID_PLAN, "the scope of a decision is 'all' or 'update', not '%.40s'", scope);
-    d.scope = scope && strcmp(scope, "update") == 0 ? PLAN_SCOPE_UPDATE : PLAN_SCOPE_ALL;
+    while (scope && d.scope <= PLAN_SCOPE_REGATHER && strcmp(scopes[d.scope], scope) != 0)
+        d.scope++;
+    if (d.scope > PLAN_SCOPE_REGATHER)
+        return error_set(e, ERROR_INVALID_PLAN, "the scope of a decision is 'all', 'update' or 'regather', not '%.40s'", scope);
+    if (d.scope == PLAN_SCOPE_REGATHER)
+        d.bits = 0;
     d.axis = (uint8_t)a;
     *out = d;
     return ERROR_OK;

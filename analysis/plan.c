@@ -13,18 +13,23 @@ void plan_init(struct plan *p, const struct nda *n, const struct mesh *m)
     p->cells = mem_alloc(bytes + 1);
     for (size_t i = 0; i < (size_t)n->space_count * m->axis_count; i++)
         p->cells[i] = (struct plan_cell){NDA_NO_FACTOR, 0};
+    p->argument_count = n->argument_count;
+    p->regather = mem_zalloc((size_t)n->argument_count + 1, 1);
 }
 
 void plan_copy(struct plan *to, const struct plan *from)
 {
-    BASE_CHECK(to->axis_count == from->axis_count && to->space_count == from->space_count);
+    BASE_CHECK(to->axis_count == from->axis_count && to->space_count == from->space_count &&
+               to->argument_count == from->argument_count);
     memcpy(to->cells, from->cells, (size_t)from->space_count * from->axis_count * sizeof *from->cells);
+    memcpy(to->regather, from->regather, from->argument_count);
     to->hash = from->hash;
 }
 
 void plan_release(struct plan *p)
 {
     free(p->cells);
+    free(p->regather);
     *p = (struct plan){0};
 }
 
@@ -38,6 +43,11 @@ static struct hash128 axis_word(uint32_t axis, uint32_t position)
 {
     struct hash128 w = hash_word(0x617869730000u + axis * MESH_MAX_AXES + position);
     return (struct hash128){w.hi | 1, w.lo | 1};
+}
+
+struct hash128 context_regather_word(uint32_t argument, uint32_t axis)
+{
+    return hash_word(0x7265676174680000u + (uint64_t)argument * MESH_MAX_AXES + axis);
 }
 
 void context_words(struct plan_context *c)
@@ -63,6 +73,10 @@ struct hash128 plan_hash_full(const struct plan *p, const struct nda *n)
             k = axis_word(a, cell.position);
             h = hash128_xor(h, (struct hash128){w.hi * k.hi, w.lo * k.lo});
         }
+    for (uint32_t i = 0; i < p->argument_count; i++)
+        for (uint32_t a = 0; a < p->axis_count; a++)
+            if (p->regather[i] >> a & 1)
+                h = hash128_xor(h, context_regather_word(i, a));
     return h;
 }
 
@@ -152,6 +166,7 @@ enum error_code plan_context_create(const struct nda *n, const struct mesh *m, c
     }
     context_candidates(c);
     context_decisions(c);
+    context_regathers(c);
     *out = c;
     return ERROR_OK;
 }
@@ -169,6 +184,7 @@ void plan_context_destroy(struct plan_context *c)
     free(c->update);
     free(c->word);
     free(c->decisions);
+    free(c->regathers);
     free(c);
 }
 
@@ -185,6 +201,12 @@ const struct mesh *plan_context_mesh(const struct plan_context *c)
 const struct plan *plan_context_start(const struct plan_context *c)
 {
     return &c->start;
+}
+
+const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count)
+{
+    *count = c->regather_count;
+    return c->regathers;
 }
 
 const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count)

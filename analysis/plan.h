@@ -31,9 +31,11 @@ int mesh_axis_find(const struct mesh *m, const char *name);   /* -1: none */
 
 struct plan_cell { uint8_t factor, position; };   /* factor NDA_NO_FACTOR: this axis shards nothing here */
 struct plan {
-    uint32_t axis_count, space_count;
+    uint32_t axis_count, space_count, argument_count;
     struct plan_cell *cells;       /* [space * axis_count + axis]; owned */
-    struct hash128 hash;           /* XOR of a word per (name, position, axis) */
+    uint8_t *regather;             /* [argument]: bit a: what is gathered of it over axis a is let go between distant uses
+                                      and gathered again; owned */
+    struct hash128 hash;           /* XOR of a word per (name, position, axis) and per (argument, axis) gathered again */
 };
 void plan_init(struct plan *p, const struct nda *n, const struct mesh *m);   /* nothing sharded; hash 0 */
 void plan_copy(struct plan *to, const struct plan *from);                     /* both initialised for the same nda, mesh */
@@ -46,7 +48,8 @@ struct hash128 plan_hash_full(const struct plan *p, const struct nda *n);     /*
 /* product of the axes on a factor */
 int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t space, uint32_t factor);
 
-enum plan_scope { PLAN_SCOPE_ALL, PLAN_SCOPE_UPDATE };
+/* REGATHER shards nothing: the parameters that this group shards over this axis by then are gathered again (bits are 0). */
+enum plan_scope { PLAN_SCOPE_ALL, PLAN_SCOPE_UPDATE, PLAN_SCOPE_REGATHER };
 struct plan_decision { uint32_t group; uint32_t bits; uint8_t axis; uint8_t scope; };   /* bit i: class i of the group */
 
 /* A pinned sharding: dims[d] is a list of axes (major first), replicated (count 0) or open. */
@@ -71,7 +74,12 @@ const struct plan *plan_context_start(const struct plan_context *c);
 /* decisions offered (touch an argument or are batch or sequence; change at least min_effect names when taken alone), in a fixed order */
 const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count);
 
-/* Appends a decision (planner.md section 4, rules a to e). Returns how many names changed; 0 = no effect. */
+/* decisions of scope regather: every axis and every group with a parameter's dim in it, in a fixed order; less memory for
+ * more communication, so only worth trying where memory binds */
+const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count);
+
+/* Appends a decision (planner.md section 4, rules a to e). Returns how many names (scope regather: arguments) changed;
+ * 0 = no effect. */
 uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d);
 /* start + decisions in order; drops those without effect from the list (count updated) */
 void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p);
@@ -89,7 +97,7 @@ uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells
                            uint32_t axis);
 uint32_t plan_tied_name(const struct plan_context *c, uint32_t name);   /* NDA_NONE: free */
 
-/* What a plan has beyond the context's start, as single factors: applied in order to the start they give it again. */
+/* The cells that a plan has beyond the context's start, as single factors: applied in order to the start they give them again. */
 struct plan_factor { uint32_t space; uint8_t factor, axis; };
 struct plan_factors { struct plan_factor *at; uint32_t count; };   /* at: owned (free) */
 void plan_factors_list(const struct plan_context *c, const struct plan *p, struct plan_factors *out);
@@ -98,8 +106,9 @@ bool plan_factors_apply(const struct plan_context *c, const struct plan_factor *
 /* a seeded random plan for the proof: a mix of decisions and single factors; changes at least one factor when possible */
 void plan_random(const struct plan_context *c, struct rng *r, struct plan *p);
 
-/* "batch@data", "seq[1]@model", "update:embed@data" */
+/* "batch@data", "seq[1]@model", "update:embed@data", "regather:embed@data" */
 void plan_decision_text(const struct plan_context *c, struct plan_decision d, struct text *out);
+const char *plan_scope_name(uint8_t scope);   /* "all", "update", "regather" */
 /* inverse, by group label and axis name; ERROR_INVALID_PLAN */
 enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis, const char *bits,
                                    const char *scope, struct plan_decision *out, struct error *e) BASE_CHECKED;

@@ -84,7 +84,7 @@ static json_t *encode_decisions(const struct report *r)
             bits[b] = d.bits >> b & 1 ? '1' : '0';
         json_array_append_new(out, json_pack("{s:o, s:s, s:s, s:s, s:s, s:I}", "group", json_safe(n->groups[d.group].label), "axis",
                                              plan_context_mesh(c)->axes[d.axis].name, "bits", bits, "scope",
-                                             d.scope == PLAN_SCOPE_UPDATE ? "update" : "all", "at", "last", "worth_ps",
+                                             plan_scope_name(d.scope), "at", "last", "worth_ps",
                                              (json_int_t)r->decisions[i].worth_ps));
     }
     return out;

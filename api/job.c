@@ -168,7 +168,7 @@ enum error_code api_job_take_network(struct api_job *j, const void *bytes, size_
     return code;
 }
 
-/* decisions where the file has nothing else, so that the report can name them; else every factor */
+/* the file's decisions, which the report names, and the factors that they do not give */
 static enum error_code describe_incumbent(struct api_job *j, const struct api_plan_file *f, const struct plan *p, struct error *e)
 {
     uint32_t factors = 0;
@@ -177,8 +177,7 @@ static enum error_code describe_incumbent(struct api_job *j, const struct api_pl
     s->hash = p->hash;
     snprintf(s->found_by, sizeof s->found_by, "%s", api_plan_found_by(f));
     if (factors) {
-        s->count = 0;
-        plan_factors_list(j->context, p, &j->incumbent_factors);
+        api_plan_factors(f, j->context, &j->incumbent_factors);
         s->factors = j->incumbent_factors.at;
         s->factor_count = j->incumbent_factors.count;
     }

@@ -37,9 +37,12 @@ enum error_code cli_decision_parse(const struct plan_context *c, char *text, str
         return error_set(e, ERROR_INVALID_PLAN, "decision '%.100s' is not group@axis", text);
     *at = 0;
     const char *scope = "all", *group = text, *bits = "";
-    if (strncmp(group, "update:", 7) == 0) {
-        scope = "update";
-        group += 7;
+    for (uint8_t s = PLAN_SCOPE_UPDATE; s <= PLAN_SCOPE_REGATHER; s++) {
+        size_t size = strlen(plan_scope_name(s));
+        if (strncmp(text, plan_scope_name(s), size) == 0 && text[size] == ':') {
+            scope = plan_scope_name(s);
+            group = text + size + 1;
+        }
     }
     char *bracket = strrchr(text, '[');
     if (bracket && at[-1] == ']') {

@@ -164,15 +164,19 @@ static struct search_domain *create(const struct evaluator *v)
 enum error_code search_domain_create(const struct evaluator *v, struct search_domain **out, struct error *e)
 {
     const struct plan_context *c = evaluator_context(v);
-    uint32_t count;
-    const struct plan_decision *offered = plan_context_decisions(c, &count);
-    if (count > MAX_DECISIONS)
+    uint32_t count, again;
+    const struct plan_decision *offered = plan_context_decisions(c, &count), *regathers = plan_context_regathers(c, &again);
+    if (count + again > MAX_DECISIONS)
         return error_set(e, ERROR_UNSUPPORTED_MODULE, "%u decisions are more than the search's %u", count, MAX_DECISIONS);
     struct search_domain *d = create(v);
-    d->decisions = mem_zalloc(count, sizeof *d->decisions);
+    d->decisions = mem_zalloc(count + again, sizeof *d->decisions);
     if (count)
         memcpy(d->decisions, offered, count * sizeof *offered);
-    d->decision_count = d->total_count = count;
+    if (again)
+        memcpy(d->decisions + count, regathers, again * sizeof *regathers);
+    d->decision_count = count;
+    d->regather_count = again;
+    d->total_count = count + again;
     add_baselines(d, c);
     *out = d;
     return ERROR_OK;

@@ -22,6 +22,7 @@ struct search_domain {
     void *self;                                 /* owned; released by destroy */
     struct plan_decision *decisions;            /* owned; what the numbers stand for */
     uint32_t decision_count;                    /* 0 .. decision_count: offered, the search's actions */
+    uint32_t regather_count;                    /* .. + regather_count: become actions where memory binds: no baseline fits */
     uint32_t total_count;                       /* .. total_count: further ones that only baselines use */
     struct search_domain_baseline *baselines;   /* owned */
     uint32_t baseline_count;

@@ -118,6 +118,17 @@ void core_tune(struct search *s, struct core_tuning tuning)
     s->id = identity(s);
 }
 
+/* Weights gathered again cost time for memory: actions only where no baseline fits, so that other searches are as small as
+ * they were. */
+static void offer_regathers(struct search *s)
+{
+    bool fits = s->root.cost.over_steps == 0;
+    for (uint32_t i = 0; i < s->domain->baseline_count; i++)
+        fits |= s->baselines[i].cost.over_steps == 0;
+    if (!fits)
+        s->domain->decision_count += s->domain->regather_count;
+}
+
 enum error_code search_create_on(struct search_domain *d, const struct search_options *options, struct search **out,
                                  struct error *e)
 {
@@ -129,6 +140,8 @@ enum error_code search_create_on(struct search_domain *d, const struct search_op
     enum error_code code = set_options(s, options, e);
     if (!code)
         code = price_baselines(s, e);
+    if (!code)
+        offer_regathers(s);
     if (code) {
         search_destroy(s);
         return code;

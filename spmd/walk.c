@@ -210,6 +210,9 @@ enum error_code spmd_walk(const struct plan_context *c, const struct plan *p, co
     for (uint32_t a = 0; a < w.axes; a++)
         w.size[a] = out->mesh->axes[a].size;
     walk_order_axes(&w, &out->options);
+    w.regathers = out->options.regather;
+    for (uint32_t i = 0; i < p->argument_count; i++)
+        w.regathers |= p->regather[i] != 0;
     walk_defer(&w);
     add_arguments(&w);
     walk_block(&w, n->block);

@@ -60,6 +60,7 @@ struct walk_table {
     struct walk_op *ops;                /* per program op */
     uint8_t *name_ok;                   /* per name: may be sharded (shardable and soundly mapped) */
     int64_t *value_bytes;               /* per program value, whole */
+    uint32_t *weight_of;                /* per program value: parameter that it is in another layout or type; NDA_NONE */
     uint32_t *carried_of;               /* per program value: entry of carried whose body argument it is; NDA_NONE */
     int64_t *block_trips;               /* per block: product of the trip counts around it, at most WALK_MOST_TRIPS */
     uint32_t *operand_slot;             /* per program operand: slot, or NDA_NONE (wanted replicated) */
@@ -118,6 +119,7 @@ struct walk {
     uint8_t slow_first[MESH_MAX_AXES];  /* axis numbers by speed of their links, slowest first */
     int64_t combine_bytes;
     bool deferring;                     /* some value stays partial */
+    bool regathers;                     /* some gathered value may be let go */
     uint32_t depth;
     int64_t trips;
     uint32_t next_combined;

@@ -151,13 +151,19 @@ static void op_result_form(const struct walk *w, uint32_t op, uint32_t value, st
     walk_result_form(w, op, w->nda->value_def_slot[value], cells, f);
 }
 
-/* With `regather`, a gathered version is let go when as many dots passed since its last use as a layer has. */
+/* A version that may be gathered again (all by the walk's option, a parameter's by the plan) is let go when as many dots
+ * passed since its last use as a layer has. */
 static bool is_gone(const struct walk *w, uint32_t version)
 {
     uint32_t step = w->l->values[version].step;
 
-    return w->l->options.regather && step < WALK_PENDING && w->l->steps[step].kind == SPMD_ALL_GATHER &&
-           w->dots - w->s->used[version] > OBTAIN_WINDOW;
+    if (!w->regathers || step >= WALK_PENDING || w->l->steps[step].kind != SPMD_ALL_GATHER ||
+        w->dots - w->s->used[version] <= OBTAIN_WINDOW)
+        return false;
+    uint32_t weight = w->t->weight_of[w->l->values[version].origin], axes = 0;
+    for (uint32_t i = 0; weight != NDA_NONE && i < w->l->steps[step].axis_count; i++)
+        axes |= 1u << w->l->steps[step].axes[i];
+    return w->l->options.regather || (weight != NDA_NONE && (w->plan->regather[weight] & axes));
 }
 
 static uint32_t find_version(const struct walk *w, uint32_t v, const struct spmd_form *f)

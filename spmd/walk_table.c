@@ -381,6 +381,25 @@ static void fill_controls(struct walk_table *t, const struct nda *n)
     }
 }
 
+/* Parameters through reshapes, transposes and converts: what is gathered of them may be let go and gathered again. */
+static void fill_weights(struct walk_table *t, const struct nda *n)
+{
+    const struct ir_program *p = n->program;
+
+    t->weight_of = mem_alloc((p->value_count + 1) * sizeof *t->weight_of);
+    memset(t->weight_of, 0xff, (p->value_count + 1) * sizeof *t->weight_of);
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].role == NDA_ROLE_PARAMETER)
+            t->weight_of[n->arguments[i].value] = i;
+    const struct ir_block *b = &p->blocks[n->block];
+    for (uint32_t i = 0; i < b->op_count; i++) {
+        uint32_t op = p->block_ops[b->ops + i];
+        uint16_t code = p->ops[op].code;
+        if (code == IR_RESHAPE || code == IR_TRANSPOSE || code == IR_CONVERT)
+            t->weight_of[ir_result(p, op, 0)] = t->weight_of[ir_operand(p, op, 0)];
+    }
+}
+
 enum error_code walk_table_create(const struct nda *n, struct walk_table *t, struct error *e)
 {
     const struct ir_program *p = n->program;
@@ -412,6 +431,7 @@ enum error_code walk_table_create(const struct nda *n, struct walk_table *t, str
     fill_uses(t, p);
     fill_controls(t, n);
     fill_loops(t, n);
+    fill_weights(t, n);
     return ERROR_OK;
 }
 
@@ -420,6 +440,7 @@ void walk_table_release(struct walk_table *t)
     free(t->ops);
     free(t->name_ok);
     free(t->value_bytes);
+    free(t->weight_of);
     free(t->carried_of);
     free(t->block_trips);
     free(t->operand_slot);

@@ -268,6 +268,15 @@ static void decisions_have_text_and_back(void **state)
     assert_int_equal(plan_decision_find(c, "embed", "data", "1", NULL, &d, &e), ERROR_INVALID_PLAN);
     assert_int_equal(plan_decision_find(c, "sequence", "data", "1x", NULL, &d, &e), ERROR_INVALID_PLAN);
     assert_int_equal(plan_decision_find(c, "embed", "data", NULL, "some", &d, &e), ERROR_INVALID_PLAN);
+    for (uint8_t scope = PLAN_SCOPE_ALL; scope <= PLAN_SCOPE_REGATHER; scope++) {
+        struct text t = {0};
+        ASSERT_OK(plan_decision_find(c, "embed", "data", NULL, plan_scope_name(scope), &d, &e), &e);
+        assert_int_equal(d.scope, scope);
+        plan_decision_text(c, d, &t);
+        assert_string_equal(t.at, scope == PLAN_SCOPE_ALL ? "embed@data" : scope == PLAN_SCOPE_UPDATE ? "update:embed@data"
+                                                                                                       : "regather:embed@data");
+        text_release(&t);
+    }
     text_release(&t);
     plan_context_destroy(c);
     subject_close(&l);

@@ -168,6 +168,37 @@ static void small_models_beat_their_baselines(void **state)
 }
 
 /* at the size of the papers, where some plans fit and most do not */
+/* small/gpt on eight devices: with 1.06 MB a plan fits only when weights are gathered again (the least that the search finds
+ * without is 1.12 MB, docs/performance.md). Where a baseline fits these are no actions, and the search is as it was. */
+static void weights_are_gathered_again_where_memory_binds(void **state)
+{
+    (void)state;
+    static const int64_t limits[] = {1060000, 0};
+    for (size_t i = 0; i < 2; i++) {
+        struct subject p;
+        struct search *s;
+        struct error e;
+        uint32_t offered, regathers, found = 0;
+        open_subject(&p, "small/gpt.mlir", "data=8", limits[i]);
+        plan_context_decisions(p.context, &offered);
+        plan_context_regathers(p.context, &regathers);
+        assert_true(regathers > 0);
+        struct search_options o = {0};
+        ASSERT_OK(search_create(p.evaluator, &o, &s, &e), &e);
+        assert_int_equal(s->domain->decision_count, limits[i] ? offered + regathers : offered);
+        if (limits[i]) {
+            struct search_state x = solve(s, 2);
+            check_best(&p, &x.best);
+            assert_int_equal(x.best.cost.over_steps, 0);
+            for (uint32_t k = 0; k < x.best.count; k++)
+                found += x.best.decisions[k].scope == PLAN_SCOPE_REGATHER;
+            assert_true(found > 0);
+        }
+        search_destroy(s);
+        subject_close(&p);
+    }
+}
+
 static void rewards_order_the_baselines_of_the_corpus(void **state)
 {
     (void)state;
@@ -212,7 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiny_programs_are_solved),
         cmocka_unit_test(small_models_beat_their_baselines),
-        cmocka_unit_test(rewards_order_the_baselines_of_the_corpus),
+        cmocka_unit_test(weights_are_gathered_again_where_memory_binds),
+                                       cmocka_unit_test(rewards_order_the_baselines_of_the_corpus),
         cmocka_unit_test(per_action_search_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

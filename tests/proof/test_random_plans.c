@@ -219,6 +219,10 @@ static void try_plan(struct trial *s, uint32_t index, struct spmd_local *l)
     plan_init(&p, s->module.nda, &s->meshes[index % 3]);
     plan_copy(&p, plan_context_start(c));
     plan_random(c, &r, &p);
+    uint32_t regathers = 0;
+    const struct plan_decision *again = plan_context_regathers(c, &regathers);
+    for (uint32_t i = index % 5; i < regathers && index % 3 == 0; i += 2)
+        (void)plan_apply(c, &p, again[i]);
     if (hash128_compare(p.hash, plan_context_start(c)->hash) == 0)
         shared->unchanged++;
     if (hash128_compare(p.hash, plan_hash_full(&p, s->module.nda)) != 0)

@@ -191,6 +191,62 @@ static void test_regather(void **state)
     model_close(&m);
 }
 
+/* The same as a decision: only the weights that one group shards are gathered again; without the sharding it does nothing,
+ * and it shards nothing itself. */
+static void test_regather_decision(void **state)
+{
+    static const char *const sharding[][2] = {{"batch", "data"}, {"batch", "model"}, {"embed", "data"}, {"ffn", "model"}};
+    struct model m;
+    struct plan p = {0}, q = {0};
+    struct error e = {0};
+    struct spmd_options o;
+    struct plan_decision d;
+    uint32_t count, again = 0, in_list = 0;
+    int64_t whole;
+
+    (void)state;
+    model_open(&m, "small/t2b.mlir", "data=4,model=2");
+    plan_init(&p, m.nda, &m.mesh);
+    plan_init(&q, m.nda, &m.mesh);
+    for (size_t i = 0; i < sizeof sharding / sizeof *sharding; i++) {
+        ASSERT_OK(plan_decision_find(m.context, sharding[i][0], sharding[i][1], "", "all", &d, &e), &e);
+        assert_true(plan_apply(m.context, &p, d) > 0);
+    }
+    const struct plan_decision *offered = plan_context_regathers(m.context, &count);
+    ASSERT_OK(plan_decision_find(m.context, "ffn", "model", "", "regather", &d, &e), &e);
+    assert_int_equal(plan_apply(m.context, &q, d), 0);
+    o = spmd_default_options(&m.mesh);
+    o.combine_bytes = 1;
+    model_walk(&m, &p, &o);
+    int64_t kept = model_count(&m, SPMD_ALL_GATHER, NULL), last = kept;
+    o.regather = 1;
+    model_walk(&m, &p, &o);
+    int64_t most = model_count(&m, SPMD_ALL_GATHER, &whole);
+    o.regather = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        in_list += offered[i].group == d.group && offered[i].axis == d.axis;
+        struct hash128 before = p.hash;
+        uint32_t changed = plan_apply(m.context, &p, offered[i]);
+        assert_int_equal(changed > 0, hash128_compare(before, p.hash) != 0);
+        struct hash128 full = plan_hash_full(&p, m.nda);
+        assert_int_equal(hash128_compare(full, p.hash), 0);
+        assert_int_equal(plan_apply(m.context, &p, offered[i]), 0);   /* twice is once */
+        model_walk(&m, &p, &o);
+        int64_t now = model_count(&m, SPMD_ALL_GATHER, NULL);
+        assert_true(changed ? now >= last && now <= most : now == last);
+        again += now > last;
+        last = now;
+    }
+    assert_int_equal(in_list, 1);
+    assert_true(again >= 2);       /* a choice per group, not one for all */
+    assert_true(last <= most);     /* the walk's option lets go what is no weight, too */
+    plan_copy(&q, &p);
+    assert_memory_equal(q.regather, p.regather, m.nda->argument_count);
+    plan_release(&q);
+    plan_release(&p);
+    model_close(&m);
+}
+
 static const char *const models[] = {"mlp.mlir",           "paper_attention.mlir", "small/t2b.mlir",
                                      "small/t2b_flat.mlir", "small/t2b_remat.mlir", "small/t2b_scan.mlir",
                                      "small/gpt.mlir",     "small/gpt_torch.mlir", "small/gns.mlir",
@@ -264,7 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mlp),          cmocka_unit_test(test_attention), cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_accumulated_step), cmocka_unit_test(test_regather),    
+        cmocka_unit_test(test_accumulated_step), cmocka_unit_test(test_regather), cmocka_unit_test(test_regather_decision),    
         cmocka_unit_test(test_random_plans), cmocka_unit_test(test_reuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
