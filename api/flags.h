@@ -19,14 +19,14 @@ struct api_flags {
 #define API_FLAG_TABLE(FLAG_VALUE)                                                                            \
     FLAG_VALUE(mesh, "--mesh", "AXES", "mesh axes, outermost first: data=4,model=2")                          \
     FLAG_VALUE(device, "--device", "NAME", "device of the catalogue: a100-40, h100, tpu-v5e ..")              \
-    FLAG_VALUE(planner, "--planner", "P", "auto | mcts | baselines | propagate")                              \
+    FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | baselines | propagate")                        \
     FLAG_VALUE(memory_limit, "--memory-limit", "BYTES", "per device; default: the device's less 10 %")        \
     FLAG_VALUE(devices_per_host, "--devices-per-host", "N", "how many devices share a host's fast links")     \
     FLAG_VALUE(rollouts, "--rollouts", "N", "search budget; default by module size")                          \
     FLAG_VALUE(seconds, "--seconds", "S", "cut the search after S seconds (then not reproducible)")           \
     FLAG_VALUE(seed, "--seed", "N", "seed of the search; default 1")                                          \
     FLAG_VALUE(parallelism, "--parallelism", "N", "search tasks in flight per epoch, 1 to 256; default 16")   \
-    FLAG_VALUE(outputs, "--outputs", "LIST", "of annotated,manual,local,report,plan; default all")
+    FLAG_VALUE(outputs, "--outputs", "LIST", "of annotated,manual,local,report,plan,problem; default: all but problem")
 
 /* Tries to take argv[*i] (and its value). 1: taken, *i advanced to its last word; 0: not one of these flags; -1: the
  * value is missing (message in e). Knows --pin, --no-baselines, --proof beside the table. */

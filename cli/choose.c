@@ -17,7 +17,6 @@ const char **cli_choice_option(struct cli_choice *c, const char *name)
     } table[] = {{"--plan", &c->plan},
                  {"--mesh", &c->mesh},
                  {"--decisions", &c->decisions},
-                 {"--decision", &c->decisions},
                  {"--baseline", &c->baseline},
                  {"--random-plan", &c->seed},
                  {"--device", &c->device},

@@ -11,7 +11,7 @@ static const char usage[] =
     "usage: toast evaluate PROBLEM --solution FILE\n\n"
     "Prints what a solution of a contest problem (JSON, gzip too) costs and uses, in exact arithmetic. The "
     "solution is\n"
-    "the last line of FILE that begins with '[': one value index per node. Exit status 4 when it is not "
+    "the last line of FILE that begins with '[': one value index per node. Exit status 3 when it is not "
     "feasible.\n\n"
     "  --solution FILE       the solution; - is standard input\n\n"
     "examples:\n"
@@ -71,7 +71,7 @@ int cmd_evaluate(int argc, char **argv)
         code = cfn_evaluate(&p, values, &verdict, &e);
     if (code == ERROR_OK)
         print_verdict(&p, &verdict);
-    int status = code != ERROR_OK ? cli_fail("evaluate", blame, &e) : verdict.feasible ? 0 : 4;
+    int status = code != ERROR_OK ? cli_fail("evaluate", blame, &e) : verdict.feasible ? 0 : 3;
     free(values);
     free(text);
     cfn_problem_release(&p);

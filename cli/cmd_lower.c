@@ -26,6 +26,8 @@ static const char usage[] =
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --device NAME         whose links order the collectives over several axes; default: all links alike\n"
+    "  --devices-per-host N  how many devices share a host's fast links, beside --device\n"
+    "  --memory-limit BYTES  as toast price takes it; changes no module\n"
     "  --form F              annotated, manual or local\n"
     "  -o FILE               standard output when absent\n"
     "  --collectives FILE    the local program's collectives as JSON: kind, axes, count, bytes on one device\n"

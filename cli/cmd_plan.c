@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "cli/output.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,9 +155,14 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
         return code;
     p->analyse_s = cli_seconds() - t;
     t = cli_seconds();
-    code = search_run(api_job_search(job), (uint32_t)p->threads, r->seconds, show_progress, p, &state, &reproducible, e);
+    double left = r->deadline_s > 0 ? fmax(r->deadline_s - (t - p->start), 0.001) : 0; /* counts from the start, as a job's does */
+    bool deadline = left > 0 && (r->seconds <= 0 || left < r->seconds);
+    code = search_run(api_job_search(job), (uint32_t)p->threads, deadline ? left : r->seconds, show_progress, p, &state,
+                      &reproducible, e);
     p->search_s = cli_seconds() - t;
     t = cli_seconds();
+    if (code == ERROR_OK && deadline && !reproducible && r->deadline_fail)
+        code = error_set(e, ERROR_DEADLINE, "the deadline of %g s passed during the search, and on_deadline is fail", r->deadline_s);
     if (code == ERROR_OK && api_job_wants_network(job, reproducible))
         code = solve_network(p, job, e);
     if (code == ERROR_OK)

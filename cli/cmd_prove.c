@@ -18,6 +18,8 @@ static const char usage[] =
     "  --decisions LIST      e.g. \"batch@data,ffn@model\", in order of priority\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
     "  --random-plan SEED    a seeded random plan\n"
+    "  --device NAME, --devices-per-host N, --memory-limit BYTES\n"
+    "                        as toast price takes them; they change no result\n"
     "  --random-plans N      N of them, seeds from --first (1) on; prints the ones that are not equal\n"
     "  --inputs SEED         seed of the inputs; default 1\n"
     "  --json                proof.json on standard output\n\n"

@@ -16,7 +16,7 @@ static const char usage[] =
     "the limit at\n"
     "every time. Prints cost, lower bound and gap, and the answer as the last line. Ctrl-C ends early with "
     "the best so\n"
-    "far. Exit status 4 when no assignment keeps the limit.\n\n"
+    "far. Exit status 3 when no assignment keeps the limit.\n\n"
     "  --seconds S           ends after S seconds from the start of the program, reading included (60)\n"
     "  --units N             ends after N units of work (about a millisecond each); the same seed and units "
     "give the\n"
@@ -209,7 +209,7 @@ int cmd_solve(int argc, char **argv)
     if (run.trace && fclose(run.trace) != 0 && code == ERROR_OK)
         code = error_set(&e, ERROR_IO, "%s: it could not be written", o.trace);
     status = code != ERROR_OK                         ? cli_fail("solve", o.path, &e)
-             : answer.status == CFN_STATUS_INFEASIBLE ? 4
+             : answer.status == CFN_STATUS_INFEASIBLE ? 3
                                                       : 0;
     cfn_answer_release(&answer);
     cfn_problem_release(&p);

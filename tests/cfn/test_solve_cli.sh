@@ -25,11 +25,11 @@ test "$(tail -n 1 "$dir/out")" = "[0, 0, 2, 1, 0]" || fail "the last line is not
 grep -q '^cost 445$' "$dir/verdict" && grep -q '^feasible$' "$dir/verdict" || fail "the referee disagrees"
 echo "[0, 0, 1, 1, 0]" > "$dir/heavy"
 status=0; "$bin/toast" evaluate "$dir/small.json" --solution "$dir/heavy" > "$dir/verdict" || status=$?
-test $status = 4 && grep -q 'usage 55 at time 50' "$dir/verdict" || fail "the violated time is not named"
+test $status = 3 && grep -q 'usage 55 at time 50' "$dir/verdict" || fail "the violated time is not named"
 
 sed 's/"usage_limit": 50/"usage_limit": 40/' "$dir/small.json" > "$dir/tight.json"
 status=0; "$bin/toast" solve "$dir/tight.json" > "$dir/out" 2> /dev/null || status=$?
-test $status = 4 && grep -q 'infeasible: at time 50 usage is at least 50' "$dir/out" || fail "no verdict"
+test $status = 3 && grep -q 'infeasible: at time 50 usage is at least 50' "$dir/out" || fail "no verdict"
 sed 's/\[30, 40\]/[30, oops]/' "$dir/small.json" > "$dir/bad.json"
 status=0; "$bin/toast" solve "$dir/bad.json" 2> "$dir/err" || status=$?
 test $status = 2 && grep -q '/edges/costs/0/1' "$dir/err" && grep -q byte "$dir/err" || fail "the damage is not named"

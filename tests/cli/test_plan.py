@@ -65,6 +65,22 @@ with tempfile.TemporaryDirectory() as scratch:
     status = plan('small/t2b.mlir', f'{scratch}/tight', '--mesh', 'data=2', '--device', 'a100-40', '--rollouts', '50',
                   '--memory-limit', '1000000')
     check(status == 3, f'nothing fits ends with 3, not {status}')
+    # cut by a clock: 4, with the best so far; a deadline that must not be missed: 4, and nothing
+    long = ['--mesh', 'data=8,model=8', '--device', 'a100-40', '--rollouts', '20000']
+    for name, limit, reason in (('seconds', {'budget': {'seconds': 0.02, 'rollouts': 20000}}, 'best so far'),
+                                ('deadline', {'deadline_s': 0.05}, 'best so far'),
+                                ('missed', {'deadline_s': 0.05, 'on_deadline': 'fail'}, 'nothing')):
+        asked = pathlib.Path(scratch) / f'{name}.json'
+        asked.write_text(json.dumps(limit))
+        run = subprocess.run([toast, 'plan', str(models / 't2b.mlir.gz'), *long, '--request', str(asked), '-o', f'{scratch}/{name}',
+                              '--quiet'], capture_output=True, text=True)
+        made = pathlib.Path(scratch, name, 'plan.json')
+        check(run.returncode == 4, f'cut by {name} ends with 4, not {run.returncode}: {run.stderr}')
+        check(made.exists() == (reason != 'nothing'), f'cut by {name} leaves {reason}')
+        if made.exists():
+            check(json.loads(made.read_text())['reproducible'] is False, f'cut by {name} says so')
+        else:
+            check('deadline of 0.05 s' in run.stderr, f'why: {run.stderr}')
     tight = json.loads(pathlib.Path(f'{scratch}/tight/report.json').read_text())
     check(tight['summary']['fits'] is False and tight['if_nothing_fits']['smallest_budget_bytes'] > 1000000, 'nothing fits is told')
     status = plan('small/t2b.mlir', f'{scratch}/pinned', '--mesh', 'data=4', '--device', 'a100-40', '--rollouts', '50', '--pin',
