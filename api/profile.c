@@ -88,9 +88,71 @@ static enum error_code read_table(struct json_at v, struct arena *arena, struct 
     return read_points(json_member(&v, "points"), arena, t, e);
 }
 
+/* ---- timings of segments: checked and kept with the profile; what reads them is the planner that composes segments ---- */
+
+static bool stands_before(const struct json_at *list, size_t i, const char *member, const char *text)
+{
+    for (size_t k = 0; k < i; k++) {
+        const char *other = json_string_value(json_object_get(json_item(list, k).value, member));
+        if (other && strcmp(other, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* the text that names item i of a list, which no item before it has */
+static enum error_code read_own_name(const struct json_at *list, size_t i, const char *member, struct error *e)
+{
+    struct json_at item = json_item(list, i), name = json_member(&item, member);
+    const char *text = NULL;
+    TRY(json_text(name, API_PROFILE_SEGMENT_NAME, &text, e));
+    if (!text || !text[0])
+        return json_refuse_to(e, name, ERROR_INVALID_REQUEST, "a text is needed, of at most %d bytes", API_PROFILE_SEGMENT_NAME);
+    if (stands_before(list, i, member, text))
+        return json_refuse_to(e, name, ERROR_INVALID_REQUEST, "this one is there twice");
+    return ERROR_OK;
+}
+
+static enum error_code check_configuration(const struct json_at *list, size_t i, struct error *e)
+{
+    static const char *const known[] = {"configuration", "time_us", "computation_us", "communication_us", "peak_bytes", "runs", NULL};
+    static const char *const times[] = {"time_us", "computation_us", "communication_us"};
+    struct json_at v = json_item(list, i);
+    int64_t whole = 0;
+    double us;
+    TRY(json_only(&v, known, e));
+    TRY(read_own_name(list, i, "configuration", e));
+    if (!json_member(&v, "time_us").value)
+        return json_refuse_to(e, json_member(&v, "time_us"), ERROR_INVALID_REQUEST, "the time that was measured is needed");
+    for (int k = 0; k < 3; k++)
+        TRY(json_number(json_member(&v, times[k]), 0, 1e12, &us, e));
+    TRY(json_int(json_member(&v, "peak_bytes"), 0, INT64_C(1) << 50, &whole, e));
+    return json_int(json_member(&v, "runs"), 1, 1000000, &whole, e);
+}
+
+static enum error_code check_segments(struct json_at list, struct error *e)
+{
+    static const char *const known[] = {"segment", "configurations", NULL};
+    size_t segments, count;
+    TRY(json_list(list, API_PROFILE_MAX_SEGMENTS, &segments, e));
+    for (size_t i = 0; i < segments; i++) {
+        struct json_at v = json_item(&list, i);
+        TRY(json_only(&v, known, e));
+        TRY(read_own_name(&list, i, "segment", e));
+        struct json_at table = json_member(&v, "configurations");
+        TRY(json_list(table, API_PROFILE_MAX_CONFIGURATIONS, &count, e));
+        if (count == 0)
+            return json_refuse_to(e, table, ERROR_INVALID_REQUEST, "configurations are needed, each with what was measured");
+        for (size_t k = 0; k < count; k++)
+            TRY(check_configuration(&table, k, e));
+    }
+    return ERROR_OK;
+}
+
 enum error_code profile_read(struct json_at v, struct arena *arena, struct api_profile **out, struct error *e)
 {
-    static const char *const known[] = {"name", "version", "description", "flops", "memory_bytes_per_s", "collectives", NULL};
+    static const char *const known[] = {"name", "version", "description", "flops", "memory_bytes_per_s", "collectives",
+                                        "segments", NULL};
     struct api_profile *p = arena_alloc(arena, sizeof *p);
     const char *name = NULL, *description = NULL;
     size_t count;
@@ -123,6 +185,7 @@ enum error_code profile_read(struct json_at v, struct arena *arena, struct api_p
             if (p->tables[k].kind == t->kind && p->tables[k].devices == t->devices && p->tables[k].spans_hosts == t->spans_hosts)
                 return json_refuse_to(e, item, ERROR_INVALID_REQUEST, "this kind and size of group is there twice");
     }
+    TRY(check_segments(json_member(&v, "segments"), e));
     *out = p;
     return ERROR_OK;
 }

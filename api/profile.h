@@ -3,7 +3,11 @@
  *   {"name": "our-pod", "version": 3, "description": "..",           name and version are set by the service
  *    "flops": {"bf16": 2.4e14}, "memory_bytes_per_s": 1.3e12,        achieved, not peak
  *    "collectives": [{"kind": "all_reduce", "devices": 8, "between_hosts": false,
- *                     "points": [[1048576, 61.2], [16777216, 310.5]]}]}       bytes (nccl-tests' size), microseconds
+ *                     "points": [[1048576, 61.2], [16777216, 310.5]]}],       bytes (nccl-tests' size), microseconds
+ *    "segments": [{"segment": "9c..", "configurations": [{"configuration": "a3..", "time_us": 412.5}]}]}
+ *
+ * Timings of segments (pieces of a program that repeat, each in every way it may be sharded; CFP's tables) are checked, kept and
+ * part of the digest; the planner that composes them is `segments`, which this build has not. Both names are the client's.
  *
  * A request names one in device.profile, or has it inline; a canonical request always has it inline, so that a job's digest covers
  * what it was priced with. */
@@ -12,7 +16,8 @@
 
 #include "api/request.h"
 
-enum { API_PROFILE_MAX_BYTES = 32 << 10, API_PROFILE_MAX_TABLES = 128, API_PROFILE_MAX_POINTS = 256, API_PROFILE_NAME_SIZE = 64 };
+enum { API_PROFILE_MAX_BYTES = 32 << 10, API_PROFILE_MAX_TABLES = 128, API_PROFILE_MAX_POINTS = 256, API_PROFILE_NAME_SIZE = 64,
+       API_PROFILE_MAX_SEGMENTS = 64, API_PROFILE_MAX_CONFIGURATIONS = 1024, API_PROFILE_SEGMENT_NAME = 128 };
 
 struct api_profile {
     char name[API_PROFILE_NAME_SIZE]; /* "" of an inline one without a name */

@@ -29,6 +29,7 @@ SMUGGLED = b"0\r\n\r\nGET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n"
 TWICE = b"--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n{}\r\n"
 REQUEST = b'{"mesh":{"axes":[{"name":"d","size":8}]},"device":"a100-40","module":{"inline":"m"}'
 TABLE = b'{"collectives":[{"kind":"all_reduce","devices":8,"between_hosts":false,"points":[[1,2],[3,4]]}]}'
+SEGMENT = (b'{"segments":[{"segment":"s","configurations":[{"configuration":"a","time_us":1},{"configuration":"b","time_us":2}]}]}')
 PROBLEM = (b'{"intervals":[[0,4],[2,6]],"costs":[[1,2],[3,4]],"usages":[[5,6],[7,8]],'
            b'"edges":{"nodes":[[0,1]],"costs":[[1,2,3,9]]},"usage_limit":99}')
 NOISE = bytes((i * 197 + (i >> 3) * 31) & 255 for i in range(5000))
@@ -324,7 +325,24 @@ ROWS = [
     ("price", "duplicate key in a plan", post("/v1/price", b'{"plan":{"mesh":{},"mesh":{}}}', JSON + CLOSE), 400, "invalid_json",
      (1, 25)),
     ("profiles", "a list", profile(b"[]"), 422, "invalid_request", None),
-    ("profiles", "unknown field", profile(b'{"segments":[]}'), 422, "invalid_request", "/segments"),
+    ("profiles", "unknown field", profile(b'{"segment":[]}'), 422, "invalid_request", "/segment"),
+    ("profiles", "segments that are no list", profile(b'{"segments":{}}'), 422, "invalid_request", "/segments"),
+    ("profiles", "a segment without a name", profile(b'{"segments":[{"configurations":[{"configuration":"a","time_us":1}]}]}'), 422,
+     "invalid_request", "/segments/0/segment"),
+    ("profiles", "a segment without timings", profile(b'{"segments":[{"segment":"s","configurations":[]}]}'), 422, "invalid_request",
+     "/segments/0/configurations"),
+    ("profiles", "a segment of 129 letters", profile(b'{"segments":[{"segment":"' + b"s" * 129 + b'","configurations":[]}]}'), 422,
+     "invalid_request", "/segments/0/segment"),
+    ("profiles", "a configuration without its time", profile(SEGMENT.replace(b'"time_us":1', b'"runs":1')), 422, "invalid_request",
+     "/segments/0/configurations/0/time_us"),
+    ("profiles", "a negative time", profile(SEGMENT.replace(b'"time_us":1', b'"time_us":-1')), 422, "invalid_request",
+     "/segments/0/configurations/0/time_us"),
+    ("profiles", "half a byte", profile(SEGMENT.replace(b'"time_us":1', b'"time_us":1,"peak_bytes":0.5')), 422, "invalid_request",
+     "/segments/0/configurations/0/peak_bytes"),
+    ("profiles", "a configuration twice", profile(SEGMENT.replace(b'"b"', b'"a"')), 422, "invalid_request",
+     "/segments/0/configurations/1/configuration"),
+    ("profiles", "a segment twice", profile(SEGMENT.replace(b"]}]}", b"]}," + SEGMENT[13:])), 422, "invalid_request",
+     "/segments/1/segment"),
     ("profiles", "unknown type of number", profile(b'{"flops":{"zz":1}}'), 422, "invalid_request", "/flops/zz"),
     ("profiles", "negative speed", profile(b'{"flops":{"bf16":-1}}'), 422, "invalid_request", "/flops/bf16"),
     ("profiles", "memory of speed 0", profile(b'{"memory_bytes_per_s":0}'), 422, "invalid_request", "/memory_bytes_per_s"),

@@ -46,6 +46,19 @@ def test_versions():
         assert service.json("GET", "/v1/profiles")[1]["profiles"] == [
             {"name": "another", "version": 1, "href": "/v1/profiles/another"},
             {"name": "our-pod", "version": 14, "href": "/v1/profiles/our-pod"}]
+        # timings of segments are kept as they came, and are part of what a job's digest covers
+        timed = {"segments": [{"segment": f"{s:032x}", "configurations": [
+            {"configuration": f"{s}-{c}", "time_us": 10.5 * c + s, "computation_us": 8 * c, "communication_us": 2.5 * c + s, "peak_bytes": c << 20,
+             "runs": 10} for c in range(60)]} for s in range(3)]}   # the paper's layer: some 180 programs
+        status, body = service.json("PUT", "/v1/profiles/timed", timed)
+        assert status == 201 and body["profile"] == timed, body
+        assert service.json("GET", "/v1/profiles/timed")[1]["profile"] == timed
+        asked = {"module": {"inline": MODEL}, "mesh": MESH, "device": {"base": "a100-40", "profile": "timed"}, "dry_run": True}
+        digests = {service.json("POST", "/v1/jobs", asked)[1]["digest"]}
+        timed["segments"][2]["configurations"][59]["time_us"] += 1
+        assert service.json("PUT", "/v1/profiles/timed", timed)[1]["version"] == 2
+        status, dry = service.json("POST", "/v1/jobs", asked)
+        assert status == 200 and len(digests | {dry["digest"]}) == 2, dry
         for name in (".hidden", "a@1", "a:b", "x" * 64, "a%20b", "a%3Ab"):
             assert service.json("PUT", f"/v1/profiles/{name}", {})[0] in (400, 404), name
         for wrong, where in [([], ""), ({"x": 1}, "/x"), ({"flops": {"bf16": 0}}, "/flops/bf16"), ({"flops": {"b": 1}}, "/flops/b"),
