@@ -54,7 +54,7 @@ static const char usage[] =
     "  --host-name        NAME          another name of this machine: without keys only localhost is answered\n"
     "  --cors-origin      ORIGIN        https://HOST[:PORT] whose pages may use the API; none without this\n\n"
     "Keys: toast keys add --data DIR. While there are none, a loopback address is open.\n"
-    "Limits of a tenant, as for toast-server: TOAST_OPEN_JOBS, TOAST_SUBMITS_PER_S, TOAST_TENANT_BYTES.\n"
+    "Limits, as for toast-server: TOAST_OPEN_JOBS, TOAST_SUBMITS_PER_S, TOAST_TENANT_BYTES, TOAST_EVENT_STREAMS.\n"
     "Logs: one line of JSON per event on stderr; Redis' own in DIR/redis.log. Stop with ^C or SIGTERM.\n\n"
     "example:\n  toast serve --workers 2 --data /var/lib/toast\n";
 
