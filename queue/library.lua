@@ -179,6 +179,12 @@ local function drop_blobs(job)
     end
 end
 
+local function drop_artifacts(job)
+    for field in pairs(job) do
+        if string.sub(field, 1, 2) == 'a:' then call('HDEL', P .. 'j:' .. job.id, field) end
+    end
+end
+
 -- cancel, deadline or seconds: keep the best so far by jumping to the step that writes artifacts, where there is one
 local function stop_job(job, why, state_without, err)
     local discard = state_without == 'discard'
@@ -249,8 +255,9 @@ end
 local function keep_incumbent(job)
     local plan, key = job['a:plan.json'], P .. 'j:' .. job.id
     local best = plan and string.match(job.progress or '', '"best":%b{}')
-    local progress = '{"stage":"read"' .. (best and ',' .. best or '') .. '}'
-    if not pcall(cjson.decode, progress) then progress = '{"stage":"read"}' end
+    local stage = '{"stage":"' .. (job.stop ~= '' and 'emit' or 'read') .. '"'
+    local progress = stage .. (best and ',' .. best or '') .. '}'
+    if not pcall(cjson.decode, progress) then progress = stage .. '}' end
     drop_blobs(job)
     call('HSET', key, 'progress', progress)
     if not plan then return '' end
@@ -430,6 +437,7 @@ local function finish(keys, args)
     end
     local key, state = P .. 'j:' .. job.id, args[3]
     job.committing = job.fence
+    if state ~= 'failed' then drop_artifacts(job) end   -- what it had while it ran; now those that follow are all
     for i = 6, #args, 2 do call('HSET', key, args[i], args[i + 1]) end
     if args[5] ~= '' then call('HSET', key, 'progress', args[5]) end
     call('HSET', key, 'last', args[2])

@@ -343,6 +343,7 @@ def test_progress():
         small = {"mesh": {"axes": [{"name": "data", "size": 4}]}, "device": "a100-40", "budget": {"rollouts": 10}}
         text = (MODELS / "mlp.mlir").read_bytes()
         jobs = {planner: submit(service, dict(small, planner=planner), text) for planner in ("auto", "cfn", "baselines")}
+        less = submit(service, dict(small, outputs=["report"]), text)
         wrong = submit(service, small, b"module {\n  nonsense\n}")
         big = submit(service, dict(small, memory_limit_bytes=1), text)
         waiting = service.json("GET", f"/v1/jobs/{wrong}")[1]["progress"]
@@ -354,7 +355,13 @@ def test_progress():
             summary = json.loads(artifacts(service, job)["report.json"])["summary"]
             assert best == {key: summary[key] for key in ("step_ps", "peak_bytes", "fits", "found_by")}, (planner, best, summary)
             last = service.json("GET", f"/v1/jobs/{job}/events?format=json")[1]["events"][-2:]
+            assert json.loads(artifacts(service, job)["plan.json"])["found_by"] == best["found_by"]
             assert planner != "cfn" or last[0]["progress"]["best"]["found_by"] == best["found_by"] == "cfn", last
+        # what it had while it ran is not what it was asked for
+        assert service.wait(less)["state"] == "succeeded"
+        assert set(artifacts(service, less)) == {"report.json", "report.txt", "report.html"}, artifacts(service, less).keys()
+        status, body = service.json("GET", f"/v1/jobs/{less}/plan")
+        assert (status, body["code"]) == (404, "no_plan_yet") and "outputs" in body["detail"], body
         for job, stage in ((wrong, "read"), (big, "analyse")):
             body = service.wait(job)
             assert (body["state"], body["progress"]["stage"]) == ("failed", stage), body
