@@ -2,6 +2,7 @@
  * the same everywhere. */
 #include "report/html.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,8 +33,12 @@ static double nice_step(double range, int most)
 
 struct frame {
     const struct html_plot *p;
+    double width, height;   /* what the axes span, never 0 */
     double x_scale, y_scale;
 };
+
+/* an axis has fewer marks than this (a step that its numbers cannot resolve would never end) */
+enum { MOST_MARKS = 16 };
 
 static double place_x(const struct frame *f, double x)
 {
@@ -50,8 +55,9 @@ static void draw_axes(struct text *t, const struct frame *f)
 {
     const struct html_plot *p = f->p;
     char label[32];
-    double step = nice_step(p->y_high - p->y_low, 5);
-    for (double y = (double)(long long)(p->y_low / step) * step; y <= p->y_high + step / 1e6; y += step) {
+    double step = nice_step(f->height, 5), first = floor(p->y_low / step);
+    for (int k = 0; k < MOST_MARKS && (first + k) * step <= p->y_high + step / 1e6; k++) {
+        double y = (first + k) * step;
         if (y < p->y_low - step / 1e6)
             continue;
         p->y_format(y, label);
@@ -60,8 +66,10 @@ static void draw_axes(struct text *t, const struct frame *f)
         html_add(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>", LEFT - 6, place_y(f, y) + 4,
                  label);
     }
-    step = nice_step(p->x_high - p->x_low, 6);
-    for (double x = (double)(long long)(p->x_low / step) * step; x <= p->x_high + step / 1e6; x += step) {
+    step = nice_step(f->width, 6);
+    first = floor(p->x_low / step);
+    for (int k = 0; k < MOST_MARKS && (first + k) * step <= p->x_high + step / 1e6; k++) {
+        double x = (first + k) * step;
         if (x < p->x_low - step / 1e6)
             continue;
         p->x_format(x, label);
@@ -92,7 +100,7 @@ void html_plot(struct text *t, const struct html_plot *p)
 {
     double width = p->x_high > p->x_low ? p->x_high - p->x_low : 1,
            height = p->y_high > p->y_low ? p->y_high - p->y_low : 1;
-    struct frame f = {p, (HTML_WIDTH - LEFT - RIGHT) / width, (HEIGHT - BOTTOM - TOP) / height};
+    struct frame f = {p, width, height, (HTML_WIDTH - LEFT - RIGHT) / width, (HEIGHT - BOTTOM - TOP) / height};
     begin(t, p->title, HEIGHT);
     draw_axes(t, &f);
     for (uint32_t i = 0; i < p->line_count; i++) {
