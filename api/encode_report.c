@@ -77,8 +77,11 @@ static json_t *encode_memory(const struct report *r)
     json_t *points = json_array();
     for (uint32_t i = 0; i < r->timeline_count; i++)
         json_array_append_new(points, json_integer(r->timeline[i]));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "limit_bytes", (json_int_t)r->memory_limit_bytes,
-                     "peak_bytes", (json_int_t)r->price.peak_bytes, "peak_step", (json_int_t)r->price.peak_step,
+    json_t *orders = json_pack("{s:I, s:I}", "program", (json_int_t)r->price.program_peak_bytes, "depth_first",
+                               (json_int_t)r->price.depth_first_peak_bytes);
+    return json_pack("{s:I, s:I, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "limit_bytes",
+                     (json_int_t)r->memory_limit_bytes, "peak_bytes", (json_int_t)r->price.peak_bytes, "peak_bytes_by_order",
+                     orders, "order", r->peak_depth_first ? "depth_first" : "program", "peak_step", (json_int_t)r->price.peak_step,
                      "argument_bytes", (json_int_t)r->price.argument_bytes, "output_bytes", (json_int_t)r->price.output_bytes,
                      "alias_bytes", (json_int_t)r->price.alias_bytes, "steps", (int)r->timeline_steps, "timeline", points,
                      "at_peak", encode_tensors(r));

@@ -23,10 +23,11 @@ static const char usage[] =
     "  --memory-limit BYTES  per device; default: the device's less 10 %\n"
     "  --devices-per-host N  how many devices share a host's fast links\n"
     "  --matmuls-only        count no other computation, as the paper does\n"
-    "  --order O             how the device orders the steps: program (as emitted; default), depth-first (as\n"
-    "                        XLA does for CPUs), memory (what frees most first)\n"
-    "  --timeline            bytes alive in each step, one a line\n"
-    "  --live                the tensors that make up the peak\n"
+    "  --order O             how the device orders the steps: program (as emitted), depth-first (as XLA does\n"
+    "                        for CPUs), memory (what frees most first); default: either (times in program\n"
+    "                        order, memory the larger of that and depth first)\n"
+    "  --timeline            bytes alive in each step, one a line, in the order that takes most\n"
+    "  --live                the tensors that make up the peak in that order\n"
     "  --json                for programs\n\n"
     "Without a plan the module is priced unsharded.\n"
     "exit status: 0 fits, 3 does not fit, 1 internal error, 2 usage, 6 module refused\n\n"
@@ -202,6 +203,10 @@ static void print_table(const struct command *c)
     print_seconds("unsharded", u->step_ps);
     printf("\nmemory of one device\n");
     print_bytes("peak", p->peak_bytes);
+    if (c->machine.order == COST_ORDER_EITHER) {
+        print_bytes("in program order", p->program_peak_bytes);
+        print_bytes("depth first", p->depth_first_peak_bytes);
+    }
     print_bytes("arguments", p->argument_bytes);
     print_bytes("results", p->output_bytes);
     print_bytes("of them in arguments", p->alias_bytes);
@@ -220,11 +225,13 @@ static void price_json(const struct price *p, struct cost cost, int64_t limit, s
     text_printf(out,
                 "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
                 ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64
-                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64 ", \"peak_step\": %" PRIu32
+                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64 ", \"program_peak_bytes\": %" PRId64
+                ", \"depth_first_peak_bytes\": %" PRId64 ", \"peak_step\": %" PRIu32
                 ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64 ", \"alias_bytes\": %" PRId64
                 ", \"memory_limit_bytes\": %" PRId64 ", \"fits\": %s, \"cost\": %.9f",
                 p->step_ps, p->compute_ps, p->matmul_ps, p->communication_ps, p->exposed_ps,
-                p->critical_path_ps, p->peak_bytes, p->peak_step, p->argument_bytes, p->output_bytes,
+                p->critical_path_ps, p->peak_bytes, p->program_peak_bytes,
+                p->depth_first_peak_bytes, p->peak_step, p->argument_bytes, p->output_bytes,
                 p->alias_bytes, limit, p->peak_bytes <= limit ? "true" : "false",
                 (double)cost.c / 4294967296.0);
 }
@@ -335,7 +342,7 @@ static void print_live(const struct command *c)
 
 static bool order_of(const char *name, uint8_t *order)
 {
-    static const char *const names[] = {"program", "depth-first", "memory"};
+    static const char *const names[] = {"either", "program", "depth-first", "memory"};
     for (uint8_t i = 0; name && i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0) {
             *order = i;
@@ -358,7 +365,7 @@ static enum error_code run(struct command *c, const struct ir_program *prepared,
     if (c->matmuls_only)
         c->machine.fusion_weight = 0;
     if (!order_of(c->order, &c->machine.order))
-        return error_set(e, ERROR_USAGE, "--order is program, depth-first or memory, not '%.60s'", c->order);
+        return error_set(e, ERROR_USAGE, "--order is either, program, depth-first or memory, not '%.60s'", c->order);
     code = evaluator_create(choice->context, &c->machine, &choice->walk, &c->evaluator, e);
     if (!code && c->baselines)
         return print_baselines(c, e);
@@ -375,6 +382,8 @@ static enum error_code run(struct command *c, const struct ir_program *prepared,
         print_json(c);
     else
         print_table(c);
+    if ((c->timeline || c->live) && price_reorder_to_peak(&c->local, &c->machine, &c->price))
+        printf("\nsteps below: depth first\n");
     if (c->timeline)
         print_timeline(c);
     if (c->live)

@@ -41,9 +41,10 @@ static void take_lives(struct cost_estimate *s, const struct price_scratch *scra
         struct cost_life *life = &s->lives[l->values[v].origin];
         if (scratch->values[v].state != VALUE_BUFFER || r.from >= r.until)
             continue;
+        uint32_t from = scratch->kernels[r.from].step, until = scratch->kernels[r.until - 1].step + 1;
         bool first = life->from == life->until;
-        life->from = first || r.from < life->from ? r.from : life->from;
-        life->until = first || r.until > life->until ? r.until : life->until;
+        life->from = first || from < life->from ? from : life->from;
+        life->until = first || until > life->until ? until : life->until;
     }
 }
 

@@ -8,19 +8,11 @@
  * buffer.
  *
  * The *roots* of a fused value are the buffers that a kernel computing it reads; they live until the last
- * such kernel. */
+ * such kernel (memory.c). */
 #include "cost/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define GROW(array, room, need)                                                                              \
-    do {                                                                                                     \
-        if ((room) < (size_t)(need)) {                                                                       \
-            (room) = (size_t)(need) + (size_t)(need) / 4 + 64;                                               \
-            (array) = mem_realloc((array), (room), sizeof *(array));                                         \
-        }                                                                                                    \
-    } while (0)
 
 struct price_scratch *price_scratch_create(struct price_program *shared)
 {
@@ -45,6 +37,8 @@ void price_scratch_destroy(struct price_scratch *s)
     free(s->kernels);
     free(s->pool);
     free(s->loop_end);
+    free(s->at);
+    price_graph_destroy(s->graph);
     free(s);
 }
 
@@ -61,10 +55,10 @@ void price_prepare(struct price_scratch *s, const struct spmd_local *l)
     GROW(s->fates, s->fate_room, l->step_count + 1);
     GROW(s->ranges, s->range_room, l->value_count + 1);
     GROW(s->deltas, s->delta_room, l->step_count + 2);
+    GROW(s->at, s->at_room, l->step_count + 1);
     GROW(s->kernels, s->kernel_room, l->step_count + 1);
     GROW(s->loop_end, s->loop_room, l->step_count + 1);
     memset(s->uses, 0, (size_t)l->value_count * sizeof *s->uses);
-    memset(s->deltas, 0, ((size_t)l->step_count + 2) * sizeof *s->deltas);
     s->pool_count = s->kernel_count = 0;
     s->mark = 0;
 }
@@ -207,27 +201,6 @@ static inline void push_value(struct price_scratch *s, const struct spmd_local *
         push_root(s, s->pool[first + i].value, s->pool[first + i].bytes, cut);
 }
 
-struct open_loops {
-    uint32_t count;
-    uint32_t at[64]; /* LOOP steps, outermost first; deeper ones only lose the extension of live ranges */
-};
-
-/* A buffer from outside a loop that the loop reads lives until the loop ends. */
-static inline void use_root(struct price_scratch *s, const struct spmd_local *l,
-                            const struct open_loops *loops, uint32_t root, uint32_t step)
-{
-    uint32_t until = step;
-    for (uint32_t i = 0; i < loops->count; i++) {
-        uint32_t defined = l->values[root].step;
-        if (defined == SPMD_NONE || defined < loops->at[i]) {
-            until = s->loop_end[loops->at[i]];
-            break;
-        }
-    }
-    if (s->values[root].last < until)
-        s->values[root].last = until;
-}
-
 /* the union of the operands' roots, at the end of the pool */
 static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t)
 {
@@ -243,22 +216,15 @@ static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *
 }
 
 /* a step that reads its roots now: a kernel, a collective or a mark */
-static void add_kernel(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
-                       uint32_t step, uint32_t first)
+static void add_kernel(struct price_scratch *s, uint32_t step, uint32_t first)
 {
-    uint32_t reads_at = step, combined = l->steps[step].combined;
-    while (combined && reads_at > 0 && l->steps[reads_at - 1].combined == combined)
-        reads_at--; /* the first member's step packs the operands of all */
     s->kernels[s->kernel_count++] =
         (struct kernel){.step = step, .roots = first, .root_count = (uint32_t)s->pool_count - first};
-    for (size_t i = first; i < s->pool_count; i++)
-        use_root(s, l, loops, s->pool[i].value, reads_at);
 }
 
-static void use_operands(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
-                         uint32_t step)
+static void use_operands(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
 {
-    add_kernel(s, l, loops, step, collect_roots(s, l, &l->steps[step]));
+    add_kernel(s, step, collect_roots(s, l, &l->steps[step]));
 }
 
 static void set_roots(struct price_scratch *s, uint32_t value, uint8_t state, uint32_t first)
@@ -268,11 +234,10 @@ static void set_roots(struct price_scratch *s, uint32_t value, uint8_t state, ui
     s->values[value].root_count = (uint8_t)(s->pool_count - first);
 }
 
-static void make_kernel(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
-                        uint32_t step, uint32_t first)
+static void make_kernel(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t first)
 {
     const struct spmd_step *t = &l->steps[step];
-    add_kernel(s, l, loops, step, first);
+    add_kernel(s, step, first);
     for (uint32_t r = 0; r < t->result_count; r++)
         s->values[t->results + r].state = VALUE_BUFFER;
 }
@@ -290,8 +255,7 @@ static bool make_alias(struct price_scratch *s, const struct spmd_local *l, uint
     return true;
 }
 
-static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, const struct open_loops *loops,
-                       uint32_t step)
+static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
 {
     const struct spmd_step *t = &l->steps[step];
     for (uint32_t o = 0; o < t->operand_count; o++) {
@@ -302,7 +266,7 @@ static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, cons
         s->mark++;
         push_value(s, l, operand, INT64_MAX);
         if (s->uses[result].hard && t->result_count == 1 && t->kind == SPMD_OP)
-            make_kernel(s, l, loops, step, first);
+            make_kernel(s, l, step, first);
         else
             set_roots(s, result, VALUE_FUSED, first);
     }
@@ -310,13 +274,10 @@ static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, cons
 
 /* Block arguments: the cond's are the body's; a carried value that the body returns as it came is its init.
  */
-static void open_loop(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops,
-                      uint32_t step)
+static void open_loop(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
 {
     const struct spmd_step *t = &l->steps[step], *end = &l->steps[s->loop_end[step]];
-    use_operands(s, l, loops, step);
-    if (loops->count < sizeof loops->at / sizeof loops->at[0])
-        loops->at[loops->count++] = step;
+    use_operands(s, l, step);
     uint32_t n = t->operand_count;
     for (uint32_t c = 0; c < n; c++) {
         uint32_t body = t->results + n + c, init = l->operands[t->operands + c];
@@ -327,14 +288,11 @@ static void open_loop(struct price_scratch *s, const struct spmd_local *l, struc
     }
 }
 
-static void close_region(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops,
-                         uint32_t step)
+static void close_region(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
 {
     const struct spmd_step *t = &l->steps[step];
     uint32_t open = s->loop_end[step];
-    use_operands(s, l, loops, step);
-    if (t->kind == SPMD_LOOP_END && loops->count && loops->at[loops->count - 1] == open)
-        loops->count--;
+    use_operands(s, l, step);
     for (uint32_t r = 0; r < t->result_count; r++) {
         uint32_t operand = l->operands[t->operands + r], carry = l->steps[open].results + t->result_count + r;
         bool same = t->kind == SPMD_LOOP_END && operand == carry && s->values[carry].state == VALUE_ALIAS;
@@ -344,59 +302,55 @@ static void close_region(struct price_scratch *s, const struct spmd_local *l, st
 }
 
 /* a value's record, as far as nothing is known of it */
-static inline void begin_value(struct value_work *v, uint32_t step)
+static inline void begin_value(struct value_work *v)
 {
     v->state = VALUE_BUFFER;
-    v->homed = 0;
     v->mark = 0;
-    v->last = step;
 }
 
-static void fuse_mark(struct price_scratch *s, const struct spmd_local *l, struct open_loops *loops,
-                      uint32_t step)
+static void fuse_mark(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
 {
     uint8_t kind = l->steps[step].kind;
     if (kind == SPMD_LOOP)
-        open_loop(s, l, loops, step);
+        open_loop(s, l, step);
     else if (kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END)
-        close_region(s, l, loops, step);
+        close_region(s, l, step);
     else
-        use_operands(s, l, loops, step);
+        use_operands(s, l, step);
 }
 
 void price_fuse(struct price_scratch *s, const struct spmd_local *l)
 {
-    struct open_loops loops = {0};
     find_uses(s, l);
     for (uint32_t v = 0; v < l->argument_count; v++) {
-        begin_value(&s->values[v], 0);
+        begin_value(&s->values[v]);
         s->times[v] = (struct value_times){0, 0};
     }
     for (uint32_t i = 0; i < l->step_count; i++) {
         const struct spmd_step *t = &l->steps[i];
         for (uint32_t r = 0; r < t->result_count; r++)
-            begin_value(&s->values[t->results + r], i);
+            begin_value(&s->values[t->results + r]);
         switch ((enum step_fate)s->fates[i]) {
         case FATE_FREE:
             for (uint32_t r = 0; r < t->result_count; r++)
                 set_roots(s, t->results + r, VALUE_FUSED, (uint32_t)s->pool_count);
             break;
         case FATE_ALIAS:
-            fuse_alias(s, l, &loops, i);
+            fuse_alias(s, l, i);
             break;
         case FATE_FUSED: {
             uint32_t first = collect_roots(s, l, t);
             if (s->pool_count - first <= ROOTS_MAX)
                 set_roots(s, t->results, VALUE_FUSED, first);
             else
-                make_kernel(s, l, &loops, i, first);
+                make_kernel(s, l, i, first);
             break;
         }
         case FATE_KERNEL:
-            make_kernel(s, l, &loops, i, collect_roots(s, l, t));
+            make_kernel(s, l, i, collect_roots(s, l, t));
             break;
         case FATE_MARK:
-            fuse_mark(s, l, &loops, i);
+            fuse_mark(s, l, i);
             break;
         }
     }

@@ -1,17 +1,27 @@
 /* What the parts of the price share: facts of the program's ops, and the working memory of one pricing.
  *
- * A pricing is three passes, none of which allocates once the arrays have grown.
+ * A pricing is a few passes, none of which allocates once the arrays have grown.
  *
  * fusion.c: backward over the steps, how each value is used, hence what fuses; forward, the buffers that every
  * kernel reads.
  *
  * roofline.c: the time of each kernel from the bytes and FLOPs that remain.
  *
- * memory.c: live ranges of the buffers, and where results, loop carries and donated arguments share one. */
+ * memory.c: live ranges of the buffers, and where results, loop carries and donated arguments share one; of the kernels in
+ * program order and in schedule.c's depth-first order. */
 #ifndef TOAST_COST_INTERNAL_H
 #define TOAST_COST_INTERNAL_H
 
 #include "cost/price.h"
+
+/* room for `need` entries; what was there stays */
+#define GROW(array, room, need)                                                                              \
+    do {                                                                                                     \
+        if ((room) < (size_t)(need)) {                                                                       \
+            (room) = (size_t)(need) + (size_t)(need) / 4 + 64;                                               \
+            (array) = mem_realloc((array), (room), sizeof *(array));                                         \
+        }                                                                                                    \
+    } while (0)
 
 /* What an op costs, by how it treats its operands. */
 enum op_class {
@@ -76,12 +86,12 @@ enum { KERNEL_SEVERAL = NDA_NONE };
 struct value_work {
     uint32_t roots;      /* in the pool; of a buffer none: it is its own */
     uint32_t mark, slot; /* last union it was put into, and its place there */
-    uint32_t last;       /* last step that needs the buffer */
-    uint32_t home_free;  /* homed: first step that does not need what the place held before */
+    uint32_t last;       /* last time something needs the buffer */
+    uint32_t home_free;  /* homed: first time nothing needs what the place held before */
     uint8_t root_count;  /* at most ROOTS_MAX */
     uint8_t state;       /* enum value_state */
     uint8_t homed;       /* its buffer is part of an output, a carry or a branch's result */
-    uint8_t pad;
+    uint8_t lent;        /* the blocks it was ordered from lie in a result's memory */
 };
 enum {
     ROOTS_MAX = 64
@@ -107,11 +117,12 @@ struct kernel {
     int64_t ps;                 /* once, not x trips; 0 for marks */
 };
 
-/* Where a buffer takes memory: during steps from .. until - 1. */
+/* Where a buffer takes memory: during times from .. until - 1 of the line (memory.c). */
 struct live_range {
     uint32_t from, until;
 };
 
+struct price_graph;
 struct price_scratch {
     struct price_program *program; /* owned, unless shared */
     bool program_shared;
@@ -126,14 +137,18 @@ struct price_scratch {
     struct live_range *ranges;
     size_t range_room; /* per value; from == until: takes none */
     int64_t *deltas;
-    size_t delta_room; /* per step + 2 */
-    struct kernel *kernels;
+    size_t delta_room; /* per time + 2; after price_memory: bytes alive */
+    struct kernel *kernels; /* in program order */
     size_t kernel_count, kernel_room;
+    const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
+    uint32_t *at;
+    size_t at_room; /* per step of a kernel: its place in the line */
     struct root *pool;
     size_t pool_count, pool_room;
     uint32_t *loop_end;
     size_t loop_room; /* per step: the step that closes the region it opens */
     uint32_t mark;    /* of the union being built */
+    struct price_graph *graph; /* owned; schedule.c's, made at first use */
 };
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
@@ -147,14 +162,18 @@ struct price_rates {
 };
 struct price_rates price_rates_of(const struct cost_machine *machine);
 
-/* grows the arrays for l, finds its ops' facts and clears what a pricing accumulates */
+/* grows the arrays for l and clears what a pricing accumulates */
 void price_prepare(struct price_scratch *s, const struct spmd_local *l);
-/* fusion: states, roots, kernels, last uses */
+/* fusion: states, roots, kernels */
 void price_fuse(struct price_scratch *s, const struct spmd_local *l);
 /* ps of every kernel */
 void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine);
-/* live ranges; fills peak_bytes, peak_step, argument_bytes, output_bytes, alias_bytes */
-void price_memory(struct price_scratch *s, const struct spmd_local *l, struct price *out);
+/* Live ranges when the kernels run in the order of line (a permutation of s->kernels that price_depth_first made, or s->kernels);
+ * fills peak_bytes, peak_step, argument_bytes, output_bytes, alias_bytes. line stays borrowed. */
+void price_memory(struct price_scratch *s, const struct spmd_local *l, const struct kernel *line, struct price *out);
+/* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next call */
+const struct kernel *price_depth_first(struct price_scratch *s, const struct spmd_local *l);
+void price_graph_destroy(struct price_graph *g);
 
 static inline const struct op_info *step_info(const struct price_scratch *s, const struct spmd_step *step)
 {

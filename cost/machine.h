@@ -48,9 +48,10 @@ struct cost_table {
     uint32_t count;                    /* 1 or more */
 };
 
-/* In which order a device runs the steps: as the walk made them (what we emit, and the default); depth first from the
- * results, as XLA's CPU compiler orders them whatever it is given; of the steps that are ready what frees most memory. */
-enum cost_order { COST_ORDER_PROGRAM, COST_ORDER_DEPTH_FIRST, COST_ORDER_MEMORY };
+/* In which order a device runs the steps. EITHER: time as the walk made them (what we emit); memory the larger of that order
+ * and depth first from the results, in which XLA's CPU compiler runs whatever it is given. Else one order for time and memory:
+ * as the walk made them; depth first; of the steps that are ready what frees most memory. */
+enum cost_order { COST_ORDER_EITHER, COST_ORDER_PROGRAM, COST_ORDER_DEPTH_FIRST, COST_ORDER_MEMORY };
 
 struct cost_machine {
     struct cost_device device;         /* with overrides applied */

@@ -7,12 +7,81 @@
  * its own only while its home still holds something that is needed. Members of a combined collective are
  * packed into one array, and their results are parts of one: operands die at the first member's step, results
  * live from the last member's on, as long as any of them. Elementwise kernels and updates take over an
- * operand's buffer on its last use; collectives hold operand and result. Until a result that takes no
- * argument's buffer is written, its memory serves temporaries that fit in. */
+ * operand's buffer on its last use; collectives hold operand and result. Until a result is written its memory
+ * serves temporaries that fit in; if it takes an argument's buffer, since that was read for the last time.
+ *
+ * Time is a kernel's place in the line: the order that is priced, of kernels alone. What stands between two
+ * kernels is fused, free or a name, and takes no memory. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+/* ---------------------------------------------------------------- when */
+struct open_loops {
+    uint32_t count;
+    uint32_t at[64]; /* LOOP steps, outermost first; deeper ones only lose the extension of live ranges */
+};
+
+/* A buffer from outside a loop that the loop reads lives until the loop ends. */
+static inline void use_root(struct price_scratch *s, const struct spmd_local *l,
+                            const struct open_loops *loops, uint32_t root, uint32_t time)
+{
+    uint32_t until = time;
+    for (uint32_t i = 0; i < loops->count; i++) {
+        uint32_t defined = l->values[root].step;
+        if (defined == SPMD_NONE || defined < loops->at[i]) {
+            until = s->at[s->loop_end[loops->at[i]]];
+            break;
+        }
+    }
+    if (s->values[root].last < until)
+        s->values[root].last = until;
+}
+
+static inline const struct spmd_step *step_at(const struct price_scratch *s, const struct spmd_local *l,
+                                              uint32_t time)
+{
+    return &l->steps[s->line[time].step];
+}
+
+static void begin_values(struct price_scratch *s, const struct spmd_local *l)
+{
+    for (uint32_t v = 0; v < l->argument_count; v++) {
+        s->values[v].last = 0;
+        s->values[v].homed = s->values[v].lent = 0;
+    }
+    for (uint32_t t = 0; t < s->kernel_count; t++) {
+        const struct spmd_step *step = step_at(s, l, t);
+        s->at[s->line[t].step] = t;
+        for (uint32_t v = step->results; v < step->results + step->result_count; v++) {
+            s->values[v].last = t;
+            s->values[v].homed = s->values[v].lent = 0;
+        }
+    }
+}
+
+/* at, last: every kernel's place and the last one that needs each buffer */
+static void find_times(struct price_scratch *s, const struct spmd_local *l)
+{
+    struct open_loops loops = {0};
+    begin_values(s, l);
+    for (uint32_t t = 0, packed = 0; t < s->kernel_count; t++) {
+        const struct kernel *k = &s->line[t];
+        const struct spmd_step *step = &l->steps[k->step];
+        if (!step->combined || t == 0 || step_at(s, l, t - 1)->combined != step->combined)
+            packed = t; /* the first member's step packs the operands of all */
+        for (uint32_t r = k->roots; r < k->roots + k->root_count; r++)
+            use_root(s, l, &loops, s->pool[r].value, packed);
+        if (step->kind == SPMD_LOOP && loops.count < sizeof loops.at / sizeof loops.at[0])
+            loops.at[loops.count++] = k->step;
+        else if (step->kind == SPMD_LOOP_END && loops.count &&
+                 loops.at[loops.count - 1] == s->loop_end[k->step])
+            loops.count--;
+    }
+}
+
+/* ---------------------------------------------------------------- homes */
 static inline bool is_buffer(const struct price_scratch *s, uint32_t value)
 {
     return s->values[value].state == VALUE_BUFFER;
@@ -61,7 +130,7 @@ static void home_loop(struct price_scratch *s, const struct spmd_local *l, uint3
             give_home(s, value, s->uses[carry].uses ? s->values[carry].last + 1 : 0);
         if (is_buffer(s, result) && s->values[result].homed)
             give_home(s, carry, s->values[result].home_free);
-        s->values[carry].last = step; /* the buffer stays until the loop ends, whatever it holds */
+        s->values[carry].last = s->at[step]; /* the buffer stays until the loop ends, whatever it holds */
     }
 }
 
@@ -82,7 +151,7 @@ static void home_operand(struct price_scratch *s, const struct spmd_local *l, ui
 {
     uint32_t value = buffer_of(s, operand);
     if (!s->values[successor].homed || value == NDA_NONE || value < l->argument_count ||
-        s->values[value].homed || s->values[value].last != step)
+        s->values[value].homed || s->values[value].last != s->at[step])
         return;
     give_home(s, value, s->values[successor].home_free);
 }
@@ -91,7 +160,7 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
 {
     uint32_t branch_at = NDA_NONE; /* BRANCH whose END was met last (reverse order) */
     for (size_t k = s->kernel_count; k-- > 0;) {
-        uint32_t i = s->kernels[k].step;
+        uint32_t i = s->line[k].step;
         const struct spmd_step *t = &l->steps[i];
         switch ((enum spmd_step_kind)t->kind) {
         case SPMD_RESULT:
@@ -136,35 +205,37 @@ static inline bool writes_in_place(const struct price_scratch *s, const struct s
     return t->kind == SPMD_OP ? step_info(s, t)->in_place : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END;
 }
 
+/* ---------------------------------------------------------------- ranges */
 /* memory of a value's own during [from, until) */
 static struct live_range range_of(const struct price_scratch *s, const struct spmd_local *l, uint32_t value)
 {
     const struct value_work *v = &s->values[value];
-    uint32_t from = l->values[value].step;
-    if (v->state != VALUE_BUFFER || from == SPMD_NONE)
+    uint32_t step = l->values[value].step;
+    if (v->state != VALUE_BUFFER || step == SPMD_NONE)
         return (struct live_range){0, 0};
-    if (l->steps[from].kind == SPMD_BRANCH_END)
-        from = s->loop_end[from];
+    if (l->steps[step].kind == SPMD_BRANCH_END)
+        step = s->loop_end[step];
+    uint32_t from = s->at[step];
     if (v->homed) {
-        bool waits = v->home_free > from + writes_in_place(s, &l->steps[from]);
+        bool waits = v->home_free > from + writes_in_place(s, &l->steps[step]);
         return (struct live_range){from, waits ? v->home_free : from};
     }
     return (struct live_range){from, v->last + 1};
 }
 
-/* A buffer that dies in this step and can be written over: the new one begins where it ends. */
-static bool take_over(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t donor,
+/* A buffer that dies now and can be written over: the new one begins where it ends. */
+static bool take_over(struct price_scratch *s, const struct spmd_local *l, uint32_t now, uint32_t donor,
                       uint32_t value)
 {
     struct live_range *r = &s->ranges[donor];
-    if (s->ranges[value].from >= s->ranges[value].until || s->ranges[value].from != step)
+    if (s->ranges[value].from >= s->ranges[value].until || s->ranges[value].from != now)
         return false;
-    if (r->from >= r->until || r->until != step + 1 || r->from == step ||
+    if (r->from >= r->until || r->until != now + 1 || r->from == now ||
         l->values[donor].bytes < l->values[value].bytes)
         return false;
-    r->until = step;
-    s->deltas[step + 1] += l->values[donor].bytes;
-    s->deltas[step] -= l->values[donor].bytes;
+    r->until = now;
+    s->deltas[now + 1] += l->values[donor].bytes;
+    s->deltas[now] -= l->values[donor].bytes;
     return true;
 }
 
@@ -176,12 +247,13 @@ static void share_carried(struct price_scratch *s, const struct spmd_local *l, u
         uint32_t donor = t->kind == SPMD_LOOP ? buffer_of(s, l->operands[t->operands + c])
                                               : l->steps[s->loop_end[step]].results + n + c;
         if (donor != NDA_NONE && is_buffer(s, donor))
-            (void)take_over(s, l, step, donor, first + c);
+            (void)take_over(s, l, s->at[step], donor, first + c);
     }
 }
 
-static void share_in_kernel(struct price_scratch *s, const struct spmd_local *l, const struct kernel *k)
+static void share_in_kernel(struct price_scratch *s, const struct spmd_local *l, uint32_t now)
 {
+    const struct kernel *k = &s->line[now];
     const struct spmd_step *t = &l->steps[k->step];
     if (t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END) {
         share_carried(s, l, k->step);
@@ -193,7 +265,7 @@ static void share_in_kernel(struct price_scratch *s, const struct spmd_local *l,
     for (uint32_t i = 0; i < k->root_count; i++) {
         /* if only part of it is read, elements would be written before they are read */
         bool whole = roots[i].bytes >= l->values[roots[i].value].bytes;
-        if (whole && take_over(s, l, k->step, roots[i].value, t->results))
+        if (whole && take_over(s, l, now, roots[i].value, t->results))
             return;
     }
 }
@@ -239,6 +311,8 @@ static bool has_outer(const struct spmd_local *l, uint32_t value, uint8_t atom)
 static int64_t ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
                             const struct spmd_step *t)
 {
+    if (t->kind != SPMD_ALL_GATHER && t->kind != SPMD_REDUCE_SCATTER)
+        return 0;
     uint32_t operand = l->operands[t->operands];
     if (t->kind == SPMD_ALL_GATHER && s->uses[t->results].hard && has_outer(l, t->results, t->atom))
         return l->values[t->results].bytes;
@@ -247,19 +321,19 @@ static int64_t ordered_copy(const struct price_scratch *s, const struct spmd_loc
     return 0;
 }
 
-/* kernels [first, first + count): the members of one combined collective */
-static void place_combined(struct price_scratch *s, const struct spmd_local *l, size_t first, size_t count)
+/* kernels [first, first + count) of the line: the members of one combined collective */
+static void place_combined(struct price_scratch *s, const struct spmd_local *l, uint32_t first, uint32_t count)
 {
-    struct live_range packed = {s->kernels[first].step, s->kernels[first + count - 1].step + 1};
+    struct live_range packed = {first, first + count};
     uint32_t last = packed.until - 1;
-    for (size_t k = first; k < first + count; k++) {
-        uint32_t result = l->steps[s->kernels[k].step].results;
-        add_range(s, l->values[l->operands[l->steps[s->kernels[k].step].operands]].bytes, packed);
-        if (s->values[result].last > last)
-            last = s->values[result].last;
+    for (uint32_t k = first; k < first + count; k++) {
+        const struct spmd_step *t = step_at(s, l, k);
+        add_range(s, l->values[l->operands[t->operands]].bytes, packed);
+        if (s->values[t->results].last > last)
+            last = s->values[t->results].last;
     }
-    for (size_t k = first; k < first + count; k++) {
-        uint32_t result = l->steps[s->kernels[k].step].results;
+    for (uint32_t k = first; k < first + count; k++) {
+        uint32_t result = step_at(s, l, k)->results;
         struct live_range r = range_of(s, l, result);
         r = (struct live_range){packed.until - 1, s->values[result].homed ? r.until : last + 1};
         s->ranges[result] = r;
@@ -267,11 +341,10 @@ static void place_combined(struct price_scratch *s, const struct spmd_local *l, 
     }
 }
 
-static size_t combined_members(const struct price_scratch *s, const struct spmd_local *l, size_t kernel)
+static uint32_t combined_members(const struct price_scratch *s, const struct spmd_local *l, uint32_t kernel)
 {
-    uint32_t id = l->steps[s->kernels[kernel].step].combined;
-    size_t count = 1;
-    while (id && kernel + count < s->kernel_count && l->steps[s->kernels[kernel + count].step].combined == id)
+    uint32_t id = step_at(s, l, kernel)->combined, count = 1;
+    while (id && kernel + count < s->kernel_count && step_at(s, l, kernel + count)->combined == id)
         count++;
     return count;
 }
@@ -298,103 +371,173 @@ enum {
     LENDERS = 8,
     SMALLEST_PART = 64
 }; /* the largest results; what is smaller than a 64th of one stays out */
+
+/* a result's memory while it holds nothing, or what may lie in it: a buffer, or the blocks of one before they are in
+ * order */
 struct lender {
-    uint32_t value, until;
+    struct live_range free;
+    uint32_t value;
+    bool blocks;
     int64_t bytes;
 };
 
 static int larger_lender(const void *a, const void *b)
 {
     const struct lender *x = a, *y = b;
-    return x->bytes != y->bytes  ? (x->bytes < y->bytes ? 1 : -1)
-           : x->value < y->value ? -1
-                                 : x->value > y->value;
+    return x->bytes != y->bytes             ? (x->bytes < y->bytes ? 1 : -1)
+           : x->free.from != y->free.from   ? (x->free.from < y->free.from ? -1 : 1)
+           : x->free.until != y->free.until ? (x->free.until < y->free.until ? -1 : 1)
+           : x->blocks != y->blocks         ? (x->blocks ? -1 : 1)
+           : x->value < y->value            ? -1
+                                            : x->value > y->value;
 }
 
-static bool is_free(const struct price_scratch *s, const uint32_t *placed, size_t count, struct live_range r)
+struct tenants {
+    VEC(struct lender) fit;
+    VEC(struct live_range) placed;
+};
+
+static bool may_lie_in(const struct lender *tenant, const struct lender *result)
 {
-    for (size_t i = 0; i < count; i++)
-        if (s->ranges[placed[i]].from < r.until && r.from < s->ranges[placed[i]].until)
-            return false;
-    return true;
+    return tenant->free.from < tenant->free.until && tenant->free.from >= result->free.from &&
+           tenant->free.until <= result->free.until && tenant->bytes <= result->bytes;
 }
 
-/* first fit, largest first, of the temporaries that are dead before the result is written */
-static void lend(struct price_scratch *s, const struct spmd_local *l, const struct lender *result)
+static bool overlaps(struct live_range a, struct live_range b)
 {
-    VEC(struct lender) fit = {0};
-    VEC(uint32_t) placed = {0};
-    for (uint32_t v = l->argument_count; v < l->value_count; v++) {
-        struct live_range r = s->ranges[v];
-        int64_t bytes = l->values[v].bytes;
-        if (is_buffer(s, v) && r.from < r.until && r.until <= result->until && bytes <= result->bytes &&
-            bytes >= result->bytes / SMALLEST_PART)
-            VEC_PUSH(&fit, ((struct lender){v, r.until, bytes}));
+    return a.from < b.until && b.from < a.until;
+}
+
+/* everything that the kernels of a range begin and that is gone when it ends, by size */
+static void find_tenants(const struct price_scratch *s, const struct spmd_local *l, const struct lender *result,
+                         struct tenants *out)
+{
+    int64_t least = result->bytes / SMALLEST_PART;
+    out->fit.count = out->placed.count = 0;
+    for (uint32_t i = result->free.from; i < result->free.until; i++) {
+        const struct spmd_step *t = step_at(s, l, i);
+        for (uint32_t v = t->results; v < t->results + t->result_count; v++) {
+            struct lender tenant = {s->ranges[v], v, false, l->values[v].bytes};
+            if (is_buffer(s, v) && may_lie_in(&tenant, result) && tenant.bytes >= least)
+                VEC_PUSH(&out->fit, tenant);
+        }
+        int64_t copied = t->combined ? 0 : ordered_copy(s, l, t); /* a tuple's are not counted */
+        struct lender blocks = {{i, i + 1}, t->results, true, copied};
+        if (blocks.bytes && blocks.bytes >= least && !s->values[t->results].lent &&
+            may_lie_in(&blocks, result))
+            VEC_PUSH(&out->fit, blocks);
     }
-    if (fit.count)
-        qsort(fit.at, fit.count, sizeof *fit.at, larger_lender);
-    for (size_t i = 0; i < fit.count; i++) {
-        struct live_range r = s->ranges[fit.at[i].value];
-        if (!is_free(s, placed.at, placed.count, r))
+    if (out->fit.count)
+        qsort(out->fit.at, out->fit.count, sizeof *out->fit.at, larger_lender);
+}
+
+/* first fit, largest first */
+static void lend(struct price_scratch *s, const struct spmd_local *l, const struct lender *result,
+                 struct tenants *tenants)
+{
+    find_tenants(s, l, result, tenants);
+    for (size_t i = 0; i < tenants->fit.count; i++) {
+        const struct lender *t = &tenants->fit.at[i];
+        bool taken = false;
+        for (size_t k = 0; k < tenants->placed.count && !taken; k++)
+            taken = overlaps(tenants->placed.at[k], t->free);
+        if (taken)
             continue;
-        VEC_PUSH(&placed, fit.at[i].value);
-        add_range(s, -fit.at[i].bytes, r);
+        VEC_PUSH(&tenants->placed, t->free);
+        add_range(s, -t->bytes, t->free);
+        if (t->blocks)
+            s->values[t->value].lent = 1;
+        else
+            s->ranges[t->value] = (struct live_range){0, 0};
     }
-    for (size_t i = 0; i < placed.count; i++)
-        s->ranges[placed.at[i]] = (struct live_range){0, 0};
-    VEC_FREE(&fit);
-    VEC_FREE(&placed);
+}
+
+/* what was in a buffer's memory right before it, on the way to the same result; NDA_NONE: nothing */
+static uint32_t predecessor(const struct price_scratch *s, const struct spmd_local *l, uint32_t buffer)
+{
+    uint32_t step = l->values[buffer].step, before = NDA_NONE;
+    const struct spmd_step *t = &l->steps[step];
+    if (t->kind == SPMD_LOOP_END)
+        before = l->steps[s->loop_end[step]].results + t->result_count + (buffer - t->results);
+    else if (t->kind == SPMD_LOOP)
+        before = buffer_of(s, l->operands[t->operands + (buffer - t->results) % t->operand_count]);
+    else if (t->kind == SPMD_OP && step_info(s, t)->class == OP_UPDATE)
+        before = buffer_of(s, l->operands[t->operands]);
+    bool homed = before != NDA_NONE && before >= l->argument_count && is_buffer(s, before) &&
+                 s->values[before].homed;
+    return homed ? before : NDA_NONE;
+}
+
+/* when a result's memory begins to hold what becomes the result */
+static uint32_t written_at(const struct price_scratch *s, const struct spmd_local *l, uint32_t buffer)
+{
+    for (uint32_t before; (before = predecessor(s, l, buffer)) != NDA_NONE;)
+        buffer = before;
+    uint32_t step = l->values[buffer].step;
+    return s->at[l->steps[step].kind == SPMD_BRANCH_END ? s->loop_end[step] : step];
 }
 
 static void lend_results(struct price_scratch *s, const struct spmd_local *l, int64_t boundary_bytes)
 {
     struct lender largest[LENDERS + 1];
+    struct tenants tenants = {0};
     uint32_t count = 0;
     const struct spmd_step *t = l->step_count ? &l->steps[l->step_count - 1] : NULL;
     for (uint32_t r = 0; t && t->kind == SPMD_RESULT && r < t->operand_count; r++) {
-        uint32_t value = l->operands[t->operands + r], argument = s->program->alias_argument[r];
-        uint32_t buffer = buffer_of(s, value);
-        bool taken = argument != NDA_NONE && l->values[argument].bytes == l->values[value].bytes;
-        if (taken || buffer == NDA_NONE || buffer < l->argument_count || !s->values[buffer].homed ||
+        uint32_t value = l->operands[t->operands + r], buffer = buffer_of(s, value);
+        if (buffer == NDA_NONE || buffer < l->argument_count || !s->values[buffer].homed ||
             l->values[value].bytes < boundary_bytes / SMALLEST_PART)
             continue;
-        largest[count++] = (struct lender){value, l->values[buffer].step, l->values[value].bytes};
+        struct live_range free = {s->values[buffer].home_free, written_at(s, l, buffer)};
+        if (free.from >= free.until)
+            continue;
+        largest[count++] = (struct lender){free, value, false, l->values[value].bytes};
         qsort(largest, count, sizeof *largest, larger_lender);
         count = count > LENDERS ? LENDERS : count;
     }
     for (uint32_t i = 0; i < count; i++)
-        lend(s, l, &largest[i]);
+        lend(s, l, &largest[i], &tenants);
+    VEC_FREE(&tenants.fit);
+    VEC_FREE(&tenants.placed);
 }
 
-void price_memory(struct price_scratch *s, const struct spmd_local *l, struct price *out)
+/* the line's peak and its step; bytes alive at each time from now on in deltas */
+static void find_peak(struct price_scratch *s, struct price *out)
 {
+    int64_t alive = out->argument_bytes + out->output_bytes - out->alias_bytes;
+    out->peak_bytes = alive;
+    out->peak_step = 0;
+    for (uint32_t t = 0; t < s->kernel_count; t++) {
+        alive += s->deltas[t];
+        s->deltas[t] = alive;
+        if (alive > out->peak_bytes) {
+            out->peak_bytes = alive;
+            out->peak_step = s->line[t].step;
+        }
+    }
+}
+
+void price_memory(struct price_scratch *s, const struct spmd_local *l, const struct kernel *line,
+                  struct price *out)
+{
+    s->line = line;
+    memset(s->deltas, 0, (s->kernel_count + 2) * sizeof *s->deltas);
+    find_times(s, l);
     find_homes(s, l);
     for (uint32_t a = 0; a < l->argument_count; a++)
         s->ranges[a] = (struct live_range){0, 0};
-    for (size_t i = 0, count; i < s->kernel_count; i += count) {
+    for (uint32_t i = 0, count; i < s->kernel_count; i += count) {
         count = combined_members(s, l, i);
         if (count > 1) {
             place_combined(s, l, i, count);
             continue;
         }
-        const struct spmd_step *t = &l->steps[s->kernels[i].step];
+        const struct spmd_step *t = step_at(s, l, i);
         place_results(s, l, t);
-        if (t->kind == SPMD_ALL_GATHER || t->kind == SPMD_REDUCE_SCATTER)
-            add_range(s, ordered_copy(s, l, t),
-                      (struct live_range){s->kernels[i].step, s->kernels[i].step + 1});
-        share_in_kernel(s, l, &s->kernels[i]);
+        add_range(s, ordered_copy(s, l, t), (struct live_range){i, i + 1});
+        share_in_kernel(s, l, i);
     }
     count_boundary(s, l, out);
     lend_results(s, l, out->argument_bytes + out->output_bytes);
-    int64_t alive = out->argument_bytes + out->output_bytes - out->alias_bytes;
-    out->peak_bytes = alive;
-    out->peak_step = 0;
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        alive += s->deltas[i];
-        s->deltas[i] = alive; /* from now on: bytes alive in each step */
-        if (alive > out->peak_bytes) {
-            out->peak_bytes = alive;
-            out->peak_step = i;
-        }
-    }
+    find_peak(s, out);
 }

@@ -122,9 +122,9 @@ static void run(struct price_scratch *s, const struct spmd_local *l, const struc
     out->critical_path_ps = longest;
 }
 
-/* everything but the makespan */
-static struct price_scratch *analyse(const struct spmd_local *l, const struct cost_machine *machine,
-                                     struct price_scratch **scratch, struct price *out)
+/* what kernels there are and how long each takes */
+static struct price_scratch *find_kernels(const struct spmd_local *l, const struct cost_machine *machine,
+                                          struct price_scratch **scratch, struct price *out)
 {
     if (!*scratch)
         *scratch = price_scratch_create(NULL);
@@ -132,15 +132,55 @@ static struct price_scratch *analyse(const struct spmd_local *l, const struct co
     price_prepare(*scratch, l);
     price_fuse(*scratch, l);
     price_times(*scratch, l, machine);
-    price_memory(*scratch, l, out);
     return *scratch;
+}
+
+/* everything but the makespan, of the steps as they stand */
+static struct price_scratch *analyse(const struct spmd_local *l, const struct cost_machine *machine,
+                                     struct price_scratch **scratch, struct price *out)
+{
+    struct price_scratch *s = find_kernels(l, machine, scratch, out);
+    price_memory(s, l, s->kernels, out);
+    return s;
+}
+
+/* the larger of two orders' peaks; leaves the scratch as of program order */
+static void price_either_order(struct price_scratch *s, const struct spmd_local *l, struct price *out)
+{
+    price_memory(s, l, price_depth_first(s, l), out);
+    int64_t depth_first = out->peak_bytes;
+    uint32_t step = out->peak_step;
+    price_memory(s, l, s->kernels, out);
+    out->program_peak_bytes = out->peak_bytes;
+    out->depth_first_peak_bytes = depth_first;
+    if (depth_first > out->peak_bytes) {
+        out->peak_bytes = depth_first;
+        out->peak_step = step;
+    }
 }
 
 void price_local(const struct spmd_local *l, const struct cost_machine *machine,
                  struct price_scratch **scratch, struct price *out)
 {
-    struct price_scratch *s = analyse(l, machine, scratch, out);
+    struct price_scratch *s = find_kernels(l, machine, scratch, out);
+    if (machine->order == COST_ORDER_EITHER)
+        price_either_order(s, l, out);
+    else
+        price_memory(s, l, s->kernels, out);
     run(s, l, machine, out);
+}
+
+bool price_reorder_to_peak(struct spmd_local *l, const struct cost_machine *machine, struct price *p)
+{
+    struct price_scratch *s = NULL;
+    struct price there;
+    if (p->depth_first_peak_bytes <= p->program_peak_bytes)
+        return false;
+    price_reorder(l, &s, COST_ORDER_DEPTH_FIRST);
+    analyse(l, machine, &s, &there);
+    p->peak_step = there.peak_step;
+    price_scratch_destroy(s);
+    return true;
 }
 
 int64_t *price_step_times(const struct spmd_local *l, const struct cost_machine *machine)
@@ -185,13 +225,29 @@ int64_t price_step(const struct spmd_local *l, const struct cost_machine *machin
 }
 
 /* ---------------------------------------------------------------- what stands in memory when */
+/* the last kernel at or before a step; 0 when there is none */
+static uint32_t kernel_at(const struct price_scratch *s, uint32_t step)
+{
+    uint32_t low = 0, high = (uint32_t)s->kernel_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->kernels[middle].step <= step)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int64_t *price_timeline(const struct spmd_local *l, const struct cost_machine *machine)
 {
     struct price_scratch *s = NULL;
     struct price p;
     analyse(l, machine, &s, &p);
-    int64_t *alive = s->deltas;
-    s->deltas = NULL;
+    int64_t *alive = mem_zalloc((size_t)l->step_count + 1, sizeof *alive);
+    int64_t boundary = p.argument_bytes + p.output_bytes - p.alias_bytes;
+    for (uint32_t i = 0; i < l->step_count; i++)
+        alive[i] = s->kernel_count && s->kernels[0].step <= i ? s->deltas[kernel_at(s, i)] : boundary;
     price_scratch_destroy(s);
     return alive;
 }
@@ -211,9 +267,11 @@ struct price_live *price_live_at(const struct spmd_local *l, const struct cost_m
     struct price p;
     VEC(struct price_live) out = {0};
     analyse(l, machine, &s, &p);
+    uint32_t now = kernel_at(s, step);
+    bool begun = s->kernel_count && s->kernels[0].step <= step;
     for (uint32_t v = 0; v < l->value_count; v++)
-        if (v < l->argument_count ||
-            (s->values[v].state == VALUE_BUFFER && s->ranges[v].from <= step && step < s->ranges[v].until))
+        if (v < l->argument_count || (begun && s->values[v].state == VALUE_BUFFER &&
+                                      s->ranges[v].from <= now && now < s->ranges[v].until))
             VEC_PUSH(&out, ((struct price_live){v, l->values[v].bytes}));
     for (uint32_t i = 0; i < l->step_count;
          i++) /* operands packed for the combined collective of this step */

@@ -12,8 +12,9 @@ struct price {
     int64_t communication_ps;    /* all collectives */
     int64_t exposed_ps;          /* of it, what blocks compute */
     int64_t critical_path_ps;    /* the paper's measure, beside the makespan */
-    int64_t peak_bytes;          /* live ranges with donation, in-place reuse and fusion */
-    uint32_t peak_step;          /* step at which the peak stands */
+    int64_t peak_bytes;          /* live ranges with donation, in-place reuse and fusion, in the order that takes more */
+    int64_t program_peak_bytes, depth_first_peak_bytes; /* in each order; 0 when the machine's order names one */
+    uint32_t peak_step;          /* step in which the larger peak stands, whatever ran before it */
     int64_t argument_bytes, output_bytes, alias_bytes;   /* per device */
 };
 
@@ -21,20 +22,24 @@ struct price {
 struct price_scratch;
 void price_scratch_destroy(struct price_scratch *s);
 
-/* Full pricing of a local program. *scratch may point to NULL: it is created. Integers throughout: bit for bit the same
+/* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of COST_ORDER_EITHER also
+ * depth first (schedule.c), for a compiler may choose: an order in the text binds none. *scratch may point to NULL: it is created. Integers throughout: bit for bit the same
  * for equal inputs on every CPU. */
 void price_local(const struct spmd_local *l, const struct cost_machine *machine, struct price_scratch **scratch,
                  struct price *out);
 
-/* Puts the steps of l in another order that means the same (schedule.c). price_local takes steps as they stand. */
+/* Puts the steps of l in another order that means the same (schedule.c); COST_ORDER_EITHER and _PROGRAM leave them. */
 void price_reorder(struct spmd_local *l, struct price_scratch **scratch, enum cost_order order);
+/* Puts the steps in the order in which *p has its peak, and peak_step where it stands then: for price_timeline and
+ * price_live_at, which take steps as they stand. true: that was depth first. */
+bool price_reorder_to_peak(struct spmd_local *l, const struct cost_machine *machine, struct price *p);
 
 /* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the collective's. */
 int64_t price_step(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step, const char **algorithm);
 /* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the tuple's time. */
 int64_t *price_step_times(const struct spmd_local *l, const struct cost_machine *machine);
-/* bytes alive in each step (owned, step_count entries), and per value [first step, last step] where it takes memory;
- * for the report's timeline and the tensors at the peak */
+/* bytes alive in each step (owned, step_count entries), steps as they stand; in a step that is no kernel what the last kernel
+ * before it left. For the report's timeline; price_live_at: the tensors alive in one step. */
 int64_t *price_timeline(const struct spmd_local *l, const struct cost_machine *machine);
 struct price_live { uint32_t value; int64_t bytes; };
 struct price_live *price_live_at(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step, uint32_t *count);

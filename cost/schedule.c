@@ -2,11 +2,14 @@
  *
  * Units: a kernel with what is fused into it, the members of one combined collective, or a whole loop or
  * branch (whose inside keeps its order). An order of units that respects which buffers they read becomes an
- * order of steps: what is fused stands right before the first kernel that reads it.
+ * order of kernels (price_depth_first: what the memory of a plan is priced in beside program order) or of
+ * steps (price_reorder): what is fused stands right before the first kernel that reads it.
  *
  * depth first: from the results backward, each operand's whole cone before the next operand's; cones that are
- * read from elsewhere too come first, then large ones. This is the order in which XLA compiles for CPUs, so
- * that its memory and ours are compared like with like.
+ * read from elsewhere too come first, then large ones. This is the order in which XLA compiles for CPUs
+ * whatever the order in the text. Cones are summed over paths, so that most sums reach their cap: units for the
+ * readers, and for the bytes what all units summed so far make. So of deep cones the one summed last comes first,
+ * and the order of summing matters: operands in their order, from the results backward, as XLA does it.
  *
  * memory: of the units that are ready the one that frees most. Gathers of weights grow memory whenever they
  * come, so that this greedy order makes them all before the forward pass: docs/performance.md has figures. */
@@ -20,21 +23,50 @@ struct unit {
     uint32_t users;
     int64_t bytes;        /* of the buffers it makes */
     int64_t shared, cone; /* depth first: uses beside the one, bytes, of everything behind it, capped */
+    uint32_t read_by;     /* 1 + the last unit whose reads it was put into */
     uint8_t state;
 };
 
-struct graph {
-    const struct spmd_local *l;
-    struct price_scratch *s;
-    struct unit *units; /* arguments first, then in program order; the last one returns the results */
-    uint32_t count;
-    uint32_t *unit_of; /* per step of a kernel */
-    VEC(uint32_t) edges;
-    uint32_t *order, placed; /* units but arguments */
+/* a unit to be sorted among those that one unit reads */
+struct read {
+    int64_t shared, cone;
+    uint32_t unit;
 };
 
+/* Kept from one pricing to the next, so that none of it is allocated again. */
+struct price_graph {
+    const struct spmd_local *l;
+    const struct price_scratch *s;
+    struct unit *units; /* arguments first, then in program order; the last one returns the results */
+    size_t unit_room;
+    uint32_t count;
+    uint32_t *unit_of; /* per step of a kernel */
+    size_t unit_of_room;
+    VEC(uint32_t) edges;
+    VEC(uint32_t) stack;
+    VEC(struct read) reads; /* being sorted */
+    uint32_t *order, placed; /* units but arguments */
+    size_t order_room;
+    struct kernel *line; /* the kernels in that order */
+    size_t line_room;
+};
+
+void price_graph_destroy(struct price_graph *g)
+{
+    if (!g)
+        return;
+    free(g->units);
+    free(g->unit_of);
+    free(g->order);
+    free(g->line);
+    VEC_FREE(&g->edges);
+    VEC_FREE(&g->stack);
+    VEC_FREE(&g->reads);
+    free(g);
+}
+
 /* ---------------------------------------------------------------- units */
-static uint32_t unit_end(const struct graph *g, uint32_t kernel)
+static uint32_t unit_end(const struct price_graph *g, uint32_t kernel)
 {
     const struct spmd_step *steps = g->l->steps;
     const struct kernel *k = g->s->kernels;
@@ -49,7 +81,7 @@ static uint32_t unit_end(const struct graph *g, uint32_t kernel)
     return last;
 }
 
-static void add_reads(struct graph *g, struct unit *u, uint32_t self)
+static void add_reads(struct price_graph *g, struct unit *u, uint32_t self)
 {
     u->reads = (uint32_t)g->edges.count;
     for (uint32_t k = u->first; k <= u->last; k++) {
@@ -57,51 +89,128 @@ static void add_reads(struct graph *g, struct unit *u, uint32_t self)
         for (uint32_t r = 0; r < kernel->root_count; r++) {
             uint32_t value = g->s->pool[kernel->roots + r].value, step = g->l->values[value].step;
             uint32_t from = step == SPMD_NONE ? value : g->unit_of[step];
-            bool known = from == self;
-            for (size_t i = u->reads; i < g->edges.count && !known; i++)
-                known = g->edges.at[i] == from;
-            if (!known) {
-                VEC_PUSH(&g->edges, from);
-                g->units[from].users++;
-            }
+            if (from == self || g->units[from].read_by == self + 1)
+                continue;
+            g->units[from].read_by = self + 1;
+            g->units[from].users++;
+            VEC_PUSH(&g->edges, from);
         }
     }
     u->read_count = (uint32_t)g->edges.count - u->reads;
 }
 
-static void make_units(struct graph *g)
+static void add_unit(struct price_graph *g, uint32_t kernel)
 {
-    const struct spmd_local *l = g->l;
-    g->units = mem_zalloc(l->argument_count + g->s->kernel_count + 1, sizeof *g->units);
-    g->unit_of = mem_zalloc((size_t)l->step_count + 1, sizeof *g->unit_of);
-    g->order = mem_zalloc(g->s->kernel_count + 1, sizeof *g->order);
+    const struct price_scratch *s = g->s;
+    struct unit *u = &g->units[g->count];
+    *u = (struct unit){.first = kernel, .last = unit_end(g, kernel)};
+    for (uint32_t k = u->first; k <= u->last; k++) {
+        const struct spmd_step *t = &g->l->steps[s->kernels[k].step];
+        g->unit_of[s->kernels[k].step] = g->count;
+        for (uint32_t r = t->results; r < t->results + t->result_count; r++)
+            u->bytes += s->values[r].state == VALUE_BUFFER ? g->l->values[r].bytes : 0;
+    }
+    add_reads(g, u, g->count);
+    g->count++;
+}
+
+/* the units of a program that price_fuse has seen */
+static struct price_graph *make_units(struct price_scratch *s, const struct spmd_local *l)
+{
+    if (!s->graph)
+        s->graph = mem_zalloc(1, sizeof *s->graph);
+    struct price_graph *g = s->graph;
+    g->l = l;
+    g->s = s;
+    g->edges.count = g->stack.count = 0;
+    g->placed = 0;
+    GROW(g->units, g->unit_room, l->argument_count + s->kernel_count + 1);
+    GROW(g->unit_of, g->unit_of_room, (size_t)l->step_count + 1);
+    GROW(g->order, g->order_room, s->kernel_count + 1);
     for (uint32_t a = 0; a < l->argument_count; a++)
         g->units[a] = (struct unit){.bytes = l->values[a].bytes, .state = 2};
     g->count = l->argument_count;
-    for (uint32_t k = 0; k < g->s->kernel_count; k++) {
-        struct unit *u = &g->units[g->count];
-        *u = (struct unit){.first = k, .last = unit_end(g, k)};
-        for (; k < u->last; k++)
-            g->unit_of[g->s->kernels[k].step] = g->count;
-        g->unit_of[g->s->kernels[k].step] = g->count;
-        add_reads(g, u, g->count);
-        for (uint32_t i = u->first; i <= u->last; i++) {
-            const struct spmd_step *t = &l->steps[g->s->kernels[i].step];
-            for (uint32_t r = t->results; r < t->results + t->result_count; r++)
-                u->bytes += g->s->values[r].state == VALUE_BUFFER ? l->values[r].bytes : 0;
-        }
-        g->count++;
-    }
+    for (uint32_t k = 0; k < s->kernel_count; k = g->units[g->count - 1].last + 1)
+        add_unit(g, k);
+    return g;
 }
 
 /* ---------------------------------------------------------------- depth first */
-static void weigh_cones(struct graph *g)
+static int by_cone(const void *a, const void *b)
+{
+    const struct read *x = a, *y = b;
+    return x->shared != y->shared ? (x->shared < y->shared ? 1 : -1)
+           : x->cone != y->cone   ? (x->cone < y->cone ? 1 : -1)
+           : x->unit < y->unit    ? -1
+                                  : x->unit > y->unit;
+}
+
+/* most units read a few; what returns the results reads hundreds */
+static void sort_reads(struct read *r, size_t count)
+{
+    if (count > 16) {
+        qsort(r, count, sizeof *r, by_cone);
+        return;
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && by_cone(&r[k], &r[k - 1]) < 0; k--) {
+            struct read swap = r[k];
+            r[k] = r[k - 1];
+            r[k - 1] = swap;
+        }
+}
+
+/* puts what a unit reads and is not yet placed on the stack, what goes first on top */
+static void push_reads(struct price_graph *g, const struct unit *u, bool by_cones)
+{
+    g->reads.count = 0;
+    for (uint32_t k = 0; k < u->read_count; k++) {
+        uint32_t unit = g->edges.at[u->reads + k];
+        const struct unit *r = &g->units[unit];
+        if (!r->state)
+            VEC_PUSH(&g->reads, ((struct read){r->shared, r->cone, unit}));
+    }
+    if (by_cones)
+        sort_reads(g->reads.at, g->reads.count);
+    for (size_t k = g->reads.count; k-- > 0;)
+        VEC_PUSH(&g->stack, g->reads.at[k].unit);
+}
+
+/* places every unit that the last one needs after what it reads */
+static void visit(struct price_graph *g, bool by_cones)
+{
+    g->placed = 0;
+    VEC_PUSH(&g->stack, g->count - 1);
+    while (g->stack.count) {
+        uint32_t at = g->stack.at[g->stack.count - 1];
+        struct unit *u = &g->units[at];
+        if (u->state) {
+            g->stack.count--;
+            if (u->state == 1)
+                g->order[g->placed++] = at;
+            u->state = 2;
+            continue;
+        }
+        u->state = 1;
+        push_reads(g, u, by_cones);
+    }
+}
+
+/* over the units in the order in which they are placed, which they leave */
+static void weigh_cones(struct price_graph *g)
 {
     int64_t all = 0, units = g->count;
-    for (uint32_t i = 0; i < g->count; i++) {
+    for (uint32_t i = 0; i < g->l->argument_count; i++) {
         struct unit *u = &g->units[i];
         u->shared = u->users ? u->users - 1 : 0;
         u->cone = u->bytes;
+        all += u->bytes;
+    }
+    for (uint32_t i = 0; i < g->placed; i++) {
+        struct unit *u = &g->units[g->order[i]];
+        u->shared = u->users ? u->users - 1 : 0;
+        u->cone = u->bytes;
+        u->state = 0;
         all += u->bytes;
         for (uint32_t k = 0; k < u->read_count; k++) {
             u->shared += g->units[g->edges.at[u->reads + k]].shared;
@@ -112,51 +221,38 @@ static void weigh_cones(struct graph *g)
     }
 }
 
-static bool goes_before(const struct graph *g, uint32_t a, uint32_t b)
+static void order_depth_first(struct price_graph *g)
 {
-    const struct unit *x = &g->units[a], *y = &g->units[b];
-    if (x->shared != y->shared)
-        return x->shared > y->shared;
-    return x->cone != y->cone ? x->cone > y->cone : a < b;
-}
-
-static void sort_reads(struct graph *g, const struct unit *u)
-{
-    uint32_t *e = g->edges.at + u->reads;
-    for (uint32_t i = 1; i < u->read_count; i++)
-        for (uint32_t k = i; k > 0 && goes_before(g, e[k], e[k - 1]); k--) {
-            uint32_t swap = e[k];
-            e[k] = e[k - 1];
-            e[k - 1] = swap;
-        }
-}
-
-static void order_depth_first(struct graph *g)
-{
-    VEC(uint32_t) stack = {0};
+    visit(g, false);
     weigh_cones(g);
-    VEC_PUSH(&stack, g->count - 1);
-    while (stack.count) {
-        uint32_t at = stack.at[stack.count - 1];
-        struct unit *u = &g->units[at];
-        if (u->state) {
-            stack.count--;
-            if (u->state == 1)
-                g->order[g->placed++] = at;
-            u->state = 2;
-            continue;
-        }
-        u->state = 1;
-        sort_reads(g, u);
-        for (uint32_t k = u->read_count; k-- > 0;)
-            if (!g->units[g->edges.at[u->reads + k]].state)
-                VEC_PUSH(&stack, g->edges.at[u->reads + k]);
-    }
-    VEC_FREE(&stack);
+    visit(g, true);
+}
+
+static void put_in_line(struct price_graph *g, const struct unit *u, uint32_t *count)
+{
+    for (uint32_t k = u->first; k <= u->last; k++)
+        g->line[(*count)++] = g->s->kernels[k];
+}
+
+const struct kernel *price_depth_first(struct price_scratch *s, const struct spmd_local *l)
+{
+    uint32_t count = 0;
+    if (!s->kernel_count)
+        return s->kernels;
+    struct price_graph *g = make_units(s, l);
+    order_depth_first(g);
+    GROW(g->line, g->line_room, s->kernel_count);
+    for (uint32_t i = 0; i + 1 < g->placed; i++)
+        put_in_line(g, &g->units[g->order[i]], &count);
+    for (uint32_t i = l->argument_count; i + 1 < g->count; i++)
+        if (!g->units[i].state) /* what no result needs */
+            put_in_line(g, &g->units[i], &count);
+    put_in_line(g, &g->units[g->count - 1], &count);
+    return g->line;
 }
 
 /* ---------------------------------------------------------------- memory */
-static int64_t frees(const struct graph *g, const struct unit *u, const uint32_t *left)
+static int64_t frees(const struct price_graph *g, const struct unit *u, const uint32_t *left)
 {
     int64_t bytes = -u->bytes;
     for (uint32_t k = 0; k < u->read_count; k++) {
@@ -174,7 +270,7 @@ struct lists {
     VEC(uint32_t) ready;
 };
 
-static void make_lists(struct graph *g, struct lists *s)
+static void make_lists(struct price_graph *g, struct lists *s)
 {
     uint32_t arguments = g->l->argument_count, *fill = mem_zalloc((size_t)g->count + 1, sizeof *fill);
     s->left = mem_zalloc((size_t)g->count + 1, sizeof *s->left);
@@ -197,7 +293,7 @@ static void make_lists(struct graph *g, struct lists *s)
     free(fill);
 }
 
-static uint32_t take_best(struct graph *g, struct lists *s)
+static uint32_t take_best(struct price_graph *g, struct lists *s)
 {
     size_t best = 0;
     int64_t most = INT64_MIN;
@@ -213,7 +309,7 @@ static uint32_t take_best(struct graph *g, struct lists *s)
     return at;
 }
 
-static void order_by_memory(struct graph *g)
+static void order_by_memory(struct price_graph *g)
 {
     struct lists s = {0};
     make_lists(g, &s);
@@ -241,7 +337,7 @@ struct steps {
 };
 
 /* a step, after the steps of what it reads that are not placed: those are fused or free */
-static void place_step(const struct graph *g, struct steps *out, uint32_t step)
+static void place_step(const struct price_graph *g, struct steps *out, uint32_t step)
 {
     const struct spmd_step *t = &g->l->steps[step];
     if (out->placed[step])
@@ -256,7 +352,7 @@ static void place_step(const struct graph *g, struct steps *out, uint32_t step)
 }
 
 /* what the steps of a region or combined collective read from outside must stand before its first step */
-static void place_unit(const struct graph *g, struct steps *out, const struct unit *u)
+static void place_unit(const struct price_graph *g, struct steps *out, const struct unit *u)
 {
     uint32_t first = g->s->kernels[u->first].step, last = g->s->kernels[u->last].step;
     for (uint32_t step = first; step <= last && first != last; step++) {
@@ -273,29 +369,26 @@ static void place_unit(const struct graph *g, struct steps *out, const struct un
 
 void price_reorder(struct spmd_local *l, struct price_scratch **scratch, enum cost_order order)
 {
-    if (order == COST_ORDER_PROGRAM)
+    if (order == COST_ORDER_EITHER || order == COST_ORDER_PROGRAM)
         return;
     if (!*scratch)
         *scratch = price_scratch_create(NULL);
     price_prepare(*scratch, l);
     price_fuse(*scratch, l);
-    struct graph g = {.l = l, .s = *scratch};
-    make_units(&g);
+    if (!(*scratch)->kernel_count)
+        return;
+    struct price_graph *g = make_units(*scratch, l);
     if (order == COST_ORDER_DEPTH_FIRST)
-        order_depth_first(&g);
+        order_depth_first(g);
     else
-        order_by_memory(&g);
+        order_by_memory(g);
     struct steps out = {.order = mem_zalloc((size_t)l->step_count + 1, sizeof *out.order),
                         .placed = mem_zalloc((size_t)l->step_count + 1, 1)};
-    for (uint32_t i = 0; i + 1 < g.placed; i++)
-        place_unit(&g, &out, &g.units[g.order[i]]);
+    for (uint32_t i = 0; i + 1 < g->placed; i++)
+        place_unit(g, &out, &g->units[g->order[i]]);
     for (uint32_t step = 0; step < l->step_count; step++) /* whatever no result needs, and the results */
-        place_step(&g, &out, step);
+        place_step(g, &out, step);
     spmd_local_reorder(l, out.order);
     free(out.order);
     free(out.placed);
-    free(g.units);
-    free(g.unit_of);
-    free(g.order);
-    VEC_FREE(&g.edges);
 }

@@ -41,7 +41,7 @@ static void get_list(struct bytes_reader *r, const struct search *s, struct sear
 /* struct price, field by field: the one place that knows their order */
 #define PRICE_FIELDS(X)                                                                                       \
     X(step_ps) X(compute_ps) X(matmul_ps) X(communication_ps) X(exposed_ps) X(critical_path_ps) X(peak_bytes) \
-    X(peak_step) X(argument_bytes) X(output_bytes) X(alias_bytes)
+    X(program_peak_bytes) X(depth_first_peak_bytes) X(peak_step) X(argument_bytes) X(output_bytes) X(alias_bytes)
 
 static void put_plan(struct bytes_writer *w, const struct core_plan *p)
 {

@@ -233,10 +233,12 @@ static void describe_live(const struct maker *m, const struct price_live *live, 
             snprintf(t->name, sizeof t->name, "%s", m->n->arguments[a].name);
 }
 
+/* last of all that looks at the steps: it puts them in the order that takes most memory */
 static void make_memory(struct maker *m)
 {
     struct report *r = m->r;
     const struct cost_machine *machine = evaluator_machine(r->evaluator);
+    r->peak_depth_first = price_reorder_to_peak(&m->local, machine, &r->price);
     int64_t *timeline = price_timeline(&m->local, machine);
     uint32_t steps = m->local.step_count, points = steps < TIMELINE_POINTS ? steps : TIMELINE_POINTS;
     r->timeline = arena_alloc(r->arena, (points + 1) * sizeof *r->timeline);

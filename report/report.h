@@ -49,6 +49,7 @@ struct report {
     int64_t time_by_kind[SPMD_RESULT + 1];      /* of collectives, by step kind */
     int64_t *timeline;                          uint32_t timeline_count, timeline_steps;   /* at most 512 points; of so many steps */
     struct report_tensor *at_peak;              uint32_t at_peak_count;                    /* largest first, at most 20 */
+    bool peak_depth_first;                      /* timeline, peak_step and at_peak are of that order, else of program order */
     struct report_decision *decisions;          uint32_t decision_count;
     struct report_conflict *conflicts;          uint32_t conflict_count;
     struct search_state search;

@@ -27,7 +27,7 @@ void report_html_memory(const struct report *r, struct text *t)
     struct html_rule rule = {"limit", limit, 3, true};
     struct html_line line = {"alive", x, y, n, 0, true, true};
     struct html_plot p = {.title = "Memory of one device over the program's steps, with the limit",
-                          .x_name = "steps, in program order",
+                          .x_name = r->peak_depth_first ? "steps, depth first" : "steps, in program order",
                           .x_format = html_format_count,
                           .y_format = html_format_bytes,
                           .x_high = r->timeline_steps ? r->timeline_steps : 1,
@@ -42,9 +42,13 @@ void report_html_memory(const struct report *r, struct text *t)
     struct text svg = {0};
     html_plot(&svg, &p);
     report_bytes(r->memory_limit_bytes, bytes);
-    char note[160];
-    snprintf(note, sizeof note, "Bytes alive on one device in each step. The limit is %s%s.", bytes,
-             far ? ", far above what is drawn" : "");
+    char note[320], program[32], depth_first[32];
+    report_bytes(r->price.program_peak_bytes, program);
+    report_bytes(r->price.depth_first_peak_bytes, depth_first);
+    snprintf(note, sizeof note,
+             "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, depth first %s: a "
+             "compiler may choose, so the larger counts and is drawn.",
+             bytes, far ? ", far above what is drawn" : "", program, depth_first);
     html_figure(t, "memory", "Memory over the program", note, &svg);
     uint32_t rows = n < TABLE_ROWS ? n : TABLE_ROWS;
     html_details(t, "Numbers", rows);

@@ -144,7 +144,12 @@ static void write_collectives(const struct report *r, struct text *t)
 
 static void write_memory(const struct report *r, struct text *t)
 {
+    char program[32], depth_first[32];
+    report_bytes(r->price.program_peak_bytes, program);
+    report_bytes(r->price.depth_first_peak_bytes, depth_first);
     heading(t, "Memory over the program (each row a sixteenth of its steps; | is the limit)");
+    text_printf(t, "peak %s in program order, %s depth first: a compiler may choose, so the larger counts;\n"
+                   "below the steps %s\n", program, depth_first, r->peak_depth_first ? "depth first" : "in program order");
     int64_t top = r->memory_limit_bytes;
     for (uint32_t i = 0; i < r->timeline_count; i++)
         top = r->timeline[i] > top ? r->timeline[i] : top;

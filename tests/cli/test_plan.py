@@ -46,6 +46,11 @@ with tempfile.TemporaryDirectory() as scratch:
     for key in ('summary', 'baselines', 'collectives', 'proof', 'time', 'memory', 'decisions', 'conflicts', 'search', 'warnings',
                 'if_nothing_fits', 'provenance'):
         check(key in report, f'report.json has {key}')
+    memory = report['memory']
+    orders = memory['peak_bytes_by_order']
+    check(memory['peak_bytes'] == max(orders['program'], orders['depth_first']) == orders[memory['order']],
+          'the larger of two orders counts')
+    check(max(memory['timeline']) == memory['peak_bytes'], 'the timeline is of the order that takes most')
     check(len(written['arguments']) == 63 and len(written['results']) >= 62, 'every argument and result has its sharding')
     check(written['decisions'], 'the plan decides something')
 

@@ -182,6 +182,72 @@ static void results_lend_their_memory(void **state)
     }
 }
 
+/* so does the memory of an argument that is donated, once it was read for the last time: b lies there */
+static void donated_arguments_lend_their_memory(void **state)
+{
+    for (int late = 0; late < 2; late++) { /* p is read until c is made */
+        struct toy t;
+        toy_begin(&t, 2, (int64_t[]){8 * K, K}, (int[]){0, -1});
+        uint32_t a = TOY_OP(&t, "sort", 8 * K, 0);
+        uint32_t b = TOY_OP(&t, "sort", 8 * K, a);
+        uint32_t c = TOY_OP(&t, "sort", 8 * K, b, late ? 0u : 1u);
+        uint32_t n = TOY_OP(&t, "sort", 8 * K, c);
+        TOY_END(&t, n);
+        expect_peak(&t, (8 + 1 + 8 + (late ? 8 : 0)) * KB);
+    }
+}
+
+/* What a result is made from by updates in place lies in the result's memory before it: nothing else does then. */
+static void results_lend_nothing_once_begun(void **state)
+{
+    for (int begun = 0; begun < 2; begun++) {
+        struct toy t;
+        toy_begin(&t, 1, (int64_t[]){K}, NULL);
+        uint32_t start = begun ? TOY_OP(&t, "sort", 8 * K, 0) : 0;
+        uint32_t a = TOY_OP(&t, "sort", 8 * K, 0);
+        uint32_t b = TOY_OP(&t, "sort", 2 * K, a);
+        if (!begun)
+            start = TOY_OP(&t, "sort", 8 * K, b);
+        uint32_t y = TOY_OP(&t, "dynamic_update_slice", 8 * K, start, b, b);
+        TOY_END(&t, y);
+        expect_peak(&t, (1 + 8 + 2 + (begun ? 8 : 0)) * KB);
+    }
+}
+
+/* Two chains that end in one op. Depth first the larger cone comes first, whole. Interleaved as written, that saves memory: the
+ * first values of both chains are never alive at once. Where the larger cone leaves the larger value it costs memory. */
+static void the_larger_order_counts(void **state)
+{
+    for (int depth_first = 0; depth_first < 2; depth_first++) {
+        struct toy t;
+        uint32_t g, h, y;
+        toy_begin(&t, 1, (int64_t[]){K}, NULL);
+        if (depth_first) {
+            h = TOY_OP(&t, "sort", 12 * K, 0);
+            h = TOY_OP(&t, "sort", 2 * K, h);
+            g = TOY_OP(&t, "sort", 16 * K, 0);
+        } else {
+            g = TOY_OP(&t, "sort", 16 * K, 0);
+            h = TOY_OP(&t, "sort", 8 * K, 0);
+            g = TOY_OP(&t, "sort", 2 * K, g);
+            h = TOY_OP(&t, "sort", 2 * K, h);
+        }
+        y = TOY_OP(&t, "sort", K, g, h);
+        TOY_END(&t, y);
+        struct price p = toy_price(&t);
+        assert_int_equal(p.program_peak_bytes, (depth_first ? 1 + 1 + 2 + 16 : 1 + 1 + 16 + 8 + 2) * KB);
+        assert_int_equal(p.depth_first_peak_bytes, (depth_first ? 1 + 1 + 16 + 12 + 2 : 1 + 1 + 16 + 2) * KB);
+        assert_int_equal(p.peak_bytes, depth_first ? p.depth_first_peak_bytes : p.program_peak_bytes);
+        assert_int_equal(price_reorder_to_peak(&t.local, &t.machine, &p), depth_first);
+        check_timeline(&t, &p);
+        t.machine.order = COST_ORDER_PROGRAM; /* of the steps as they stand now */
+        struct price one = toy_price(&t);
+        assert_int_equal(one.peak_bytes, p.peak_bytes);
+        assert_int_equal(one.depth_first_peak_bytes, 0);
+        toy_release(&t);
+    }
+}
+
 /* a dot of 2 m n k FLOPs on local shapes: both axes shard a factor, one of them the contracted one */
 static void matmul_roofline(void **state)
 {
@@ -356,6 +422,9 @@ int main(void)
         cmocka_unit_test(collective_holds_operand_and_result),
         cmocka_unit_test(loop_carries_once),
         cmocka_unit_test(results_lend_their_memory),
+        cmocka_unit_test(donated_arguments_lend_their_memory),
+        cmocka_unit_test(results_lend_nothing_once_begun),
+        cmocka_unit_test(the_larger_order_counts),
         cmocka_unit_test(matmul_roofline),
         cmocka_unit_test(only_matmuls_with_weight_zero),
         cmocka_unit_test(overlap_hides_collectives),

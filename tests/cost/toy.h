@@ -44,10 +44,11 @@ static inline void toy_begin(struct toy *t, uint32_t arguments, const int64_t *f
     ir_build_region(t->builder);
     ir_build_block(t->builder, types, arguments);
     t->local.mesh = &t->mesh;
-    t->local.steps = mem_zalloc(64, sizeof *t->local.steps);
-    t->local.values = mem_zalloc(128, sizeof *t->local.values);
-    t->local.operands = mem_zalloc(256, sizeof *t->local.operands);
-    t->local.cells = mem_zalloc(128, sizeof *t->local.cells);
+    struct spmd_local *l = &t->local;
+    l->steps = mem_zalloc(l->step_room = 64, sizeof *l->steps);
+    l->values = mem_zalloc(l->value_room = 128, sizeof *l->values);
+    l->operands = mem_zalloc(l->operand_room = 256, sizeof *l->operands);
+    l->cells = mem_zalloc(l->cell_room = 128, sizeof *l->cells);
     for (uint32_t a = 0; a < arguments; a++)
         t->local.values[t->local.value_count++] =
             (struct spmd_value){.origin = a, .step = SPMD_NONE, .bytes = 4 * floats[a]};
