@@ -194,12 +194,12 @@ enum error_code api_profile_canonical(const char *json, size_t size, char **out,
 {
     json_t *value = NULL;
     struct api_profile *p;
-    if (size > API_PROFILE_MAX_BYTES)
-        return error_set(e, ERROR_TOO_LARGE, "a profile may have at most %d bytes", API_PROFILE_MAX_BYTES);
     TRY(json_parse(json, size, API_MAX_JSON_KEYS, &value, e));
     struct arena *arena = arena_create();
     enum error_code code = profile_read((struct json_at){value, ""}, arena, &p, e);
     arena_destroy(arena);
+    if (code == ERROR_OK && size > API_PROFILE_MAX_BYTES) /* what is wrong in it is said first */
+        code = error_set(e, ERROR_TOO_LARGE, "a profile may have at most %d bytes", API_PROFILE_MAX_BYTES);
     if (code == ERROR_OK) {
         json_object_del(value, "name");
         json_object_del(value, "version");

@@ -72,7 +72,11 @@ def test_versions():
                              ({"collectives": [{"kind": "collective_permute", "devices": 2, "points": [[1, 1]]}] * 2}, "/collectives/1")]:
             status, problem = service.json("PUT", "/v1/profiles/wrong", wrong)
             assert status == 422 and problem.get("errors", [{"pointer": ""}])[0]["pointer"] == where, (wrong, problem)
-        assert service.json("PUT", "/v1/profiles/large", {"description": "x" * (40 << 10)})[0] == 413
+        assert service.json("PUT", "/v1/profiles/large", {"description": "x" * (40 << 10)})[0] == 422
+        assert service.json("PUT", "/v1/profiles/large", {"segments": [{"segment": f"{i}", "configurations": [
+            {"configuration": "x" * 128, "time_us": 1}]} for i in range(64)], "description": "x" * 999})[0] == 201
+        large = [{"segment": f"{i}", "configurations": [{"configuration": f"{c:0100}", "time_us": 1} for c in range(250)]} for i in range(2)]
+        assert service.json("PUT", "/v1/profiles/large", {"segments": large})[0] == 413
         assert service.request("PUT", "/v1/profiles/a", "{", {"Content-Type": "application/json"})[0] == 400
         presets = service.json("GET", "/v1/presets")[1]["presets"]
         names = {d["name"] for d in service.json("GET", "/v1/devices")[1]["devices"]}
