@@ -309,6 +309,14 @@ void api_job_best(const struct api_job *j, const struct search_state *state, boo
         *out = j->incumbent;
 }
 
+static void describe(const struct api_job *j, bool reproducible, struct report *r)
+{
+    snprintf(r->module_digest, sizeof r->module_digest, "%s", j->module_digest);
+    r->seed = j->request->seed;
+    r->reproducible = reproducible;
+    r->pins_completed = j->request->planner == API_PLANNER_PROPAGATE;
+}
+
 static enum error_code make_report(const struct api_job *j, const struct search_state *state, bool reproducible,
                                    struct report **out, struct error *e)
 {
@@ -320,10 +328,7 @@ static enum error_code make_report(const struct api_job *j, const struct search_
         (*out)->has_bound = j->network.has_bound;
         (*out)->bound_ps = j->network.bound_ps;
     }
-    snprintf((*out)->module_digest, sizeof (*out)->module_digest, "%s", j->module_digest);
-    (*out)->seed = j->request->seed;
-    (*out)->reproducible = reproducible;
-    (*out)->pins_completed = j->request->planner == API_PLANNER_PROPAGATE;
+    describe(j, reproducible, *out);
     return ERROR_OK;
 }
 
@@ -379,8 +384,11 @@ enum error_code api_job_finish(const struct api_job *j, const struct search_stat
 enum error_code api_job_plan(const struct api_job *j, const struct search_state *state, bool reproducible, char **json,
                              struct error *e)
 {
-    struct report *r = NULL;
-    TRY(make_report(j, state, reproducible, &r, e));
+    struct report *r;
+    struct search_plan best;
+    api_job_best(j, state, reproducible, &best);
+    TRY(report_create_plan(j->evaluator, &best, &r, e));
+    describe(j, reproducible, r);
     *json = plan_text(j, r);
     report_destroy(r);
     return ERROR_OK;

@@ -1,7 +1,7 @@
 /* The search, measured: against every baseline, random and greedy search at equal evaluations, exhaustion on tiny
  * programs; best price by rollouts; threads; what each part of it is worth.
  *
- *   bench_search [--models a,b,..] [--seed N] [--rollouts N] [--table quality|curve|threads|tiny|parts|action|all]
+ *   bench_search [--models a,b,..] [--seed N] [--rollouts N] [--table quality|curve|threads|tiny|parts|action|merge|all]
  *
  * Meshes and devices are those of the table below: plans fit there, so that time decides. */
 #include <stdio.h>
@@ -285,6 +285,58 @@ static void table_action(const struct subject *p, const struct bench_module *m, 
     fflush(stdout);
 }
 
+static double merge_ms(const struct search *s, const struct search_blob *snapshot, const struct search_blob *deltas,
+                       uint32_t count, struct search_blob *next)
+{
+    double least = 1e9;
+    for (int i = 0; i < 5; i++) {
+        struct error e;
+        free(next->bytes);
+        double start = now_s();
+        must(search_merge(s, snapshot->bytes, snapshot->size, deltas, count, next, &e), &e);
+        double took = 1e3 * (now_s() - start);
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
+/* the first epochs with so many tasks each: what the merge of each of them takes (best of five) */
+static void table_merge(const struct subject *p, const struct bench_module *m, struct search_options o)
+{
+    enum { EPOCHS = 4 };
+    static const uint32_t parallelism[] = {16, 64, 256};
+    struct evaluator_session *session = evaluator_session_create(p->evaluator);
+    for (size_t k = 0; k < sizeof parallelism / sizeof *parallelism; k++) {
+        struct search *s;
+        struct error e;
+        uint32_t count = parallelism[k];
+        struct search_blob snapshot, next, *deltas = mem_zalloc(count, sizeof *deltas);
+        o.parallelism = count;
+        must(search_create(p->evaluator, &o, &s, &e), &e);
+        search_begin(s, &snapshot);
+        for (int epoch = 0; epoch < EPOCHS; epoch++) {
+            size_t bytes = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                must(search_task(s, snapshot.bytes, snapshot.size, i, session, NULL, &deltas[i], &e), &e);
+                bytes += deltas[i].size;
+            }
+            next = (struct search_blob){0};
+            double ms = merge_ms(s, &snapshot, deltas, count, &next);
+            printf("| %s | %u | %d | %.1f | %.0f | %.0f |\n", m->name, count, epoch, ms, 1e-3 * (double)bytes,
+                   1e-3 * (double)next.size);
+            fflush(stdout);
+            for (uint32_t i = 0; i < count; i++)
+                free(deltas[i].bytes);
+            free(snapshot.bytes);
+            snapshot = next;
+        }
+        free(snapshot.bytes);
+        free(deltas);
+        search_destroy(s);
+    }
+    evaluator_session_destroy(session);
+}
+
 static const struct {
     const char *name, *head;
     void (*run)(const struct subject *p, const struct bench_module *m, struct search_options o);
@@ -296,6 +348,7 @@ static const struct {
     {"tiny", "| module | plans | best of all | search |\n|---|---|---|---|", table_tiny},
     {"parts", "| module | search | dearer than the best of all, mean of 3 seeds | worst | evaluations |\n|---|---|---|---|---|", table_parts},
     {"action", "| module | decisions by color: C | evaluations | time | by argument: C | evaluations | time |\n|---|---|---|---|---|---|---|", table_action},
+    {"merge", "| module | tasks | epoch | merge ms | deltas kB | snapshot kB |\n|---|---|---|---|---|---|", table_merge},
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 

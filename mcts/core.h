@@ -133,8 +133,15 @@ enum error_code core_snapshot_read(const struct search *s, const void *bytes, si
 void core_delta_write(const struct search *s, const struct core_delta *d, struct search_blob *out);
 enum error_code core_delta_read(const struct search *s, const void *bytes, size_t size, struct core_delta *d,
                                 struct error *e) BASE_CHECKED;
-/* the best plan's decisions must lead to its hash */
-enum error_code core_best_check(const struct search *s, const struct core_elites *elites, struct error *e) BASE_CHECKED;
+/* The best plan's decisions must lead to its hash. checked (may be NULL; zeroed at first): the plan that was found good
+ * last, which is not replayed again: most deltas of an epoch have the best plan of its snapshot. */
+struct core_checked {
+    struct search_list list;
+    struct hash128 hash;
+    bool any;
+};
+enum error_code core_best_check(const struct search *s, const struct core_elites *elites, struct core_checked *checked,
+                                struct error *e) BASE_CHECKED;
 
 /* Prices by plan hash, shared by this process' threads. It changes what a pricing takes, never what comes out. */
 struct core_memo *core_memo_create(void);

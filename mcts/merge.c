@@ -138,6 +138,7 @@ static void advance(const struct search *s, struct core_snapshot *p, bool gained
 static enum error_code absorb_all(const struct search *s, struct core_snapshot *p, const struct search_blob *deltas,
                                   uint32_t delta_count, struct error *e)
 {
+    struct core_checked checked = {0};
     for (uint32_t i = 0; i < delta_count; i++) {
         struct core_delta d;
         enum error_code code = core_delta_read(s, deltas[i].bytes, deltas[i].size, &d, e);
@@ -147,7 +148,7 @@ static enum error_code absorb_all(const struct search *s, struct core_snapshot *
             code = error_set(e, ERROR_INVALID_REQUEST, "delta %u is of task %u of epoch %u, not of epoch %u", i, d.index,
                              d.epoch, p->epoch);
         if (!code)
-            code = core_best_check(s, &d.elites, e);
+            code = core_best_check(s, &d.elites, &checked, e);
         if (!code)
             absorb(p, &d);
         core_delta_release(&d);
@@ -155,7 +156,7 @@ static enum error_code absorb_all(const struct search *s, struct core_snapshot *
             return code;
     }
     /* a later plan of a delta may have given the best one another list */
-    return core_best_check(s, &p->elites, e);
+    return core_best_check(s, &p->elites, &checked, e);
 }
 
 enum error_code search_merge(const struct search *s, const void *snapshot, size_t size, const struct search_blob *deltas,

@@ -213,7 +213,7 @@ enum error_code search_open(const struct search *s, const void *snapshot, size_t
     enum error_code code = core_snapshot_read(s, snapshot, size, &p, e);
     if (code)
         return code;
-    code = core_best_check(s, &p.elites, e);
+    code = core_best_check(s, &p.elites, NULL, e);
     if (!code) {
         *out = (struct search_state){.epoch = p.epoch, .phase = p.phase, .tasks = p.tasks, .rollouts = p.rollouts, .dropped = p.cut,
                                      .evaluations = p.evaluations, .curve_count = p.curve_count};

@@ -399,15 +399,22 @@ enum error_code core_delta_read(const struct search *s, const void *bytes, size_
     return damaged("search delta", e);
 }
 
-enum error_code core_best_check(const struct search *s, const struct core_elites *elites, struct error *e)
+enum error_code core_best_check(const struct search *s, const struct core_elites *elites, struct core_checked *checked,
+                                struct error *e)
 {
-    struct search_list list = elites->at[0].list;
+    const struct core_plan *best = &elites->at[0];
+    struct search_list list = best->list;
     struct hash128 hash;
+    if (checked && checked->any && hash128_compare(checked->hash, best->hash) == 0 &&
+        tree_list_compare(checked->list.at, checked->list.count, list.at, list.count) == 0)
+        return ERROR_OK;
     void *session = s->domain->session_create(s->domain, NULL);
     s->domain->replay(session, &list, &hash);
     s->domain->session_destroy(session);
-    if (hash128_compare(hash, elites->at[0].hash) == 0)
-        return ERROR_OK;
-    return error_set(e, ERROR_INVALID_REQUEST, "the best plan's decisions do not lead to its hash: the blob was made "
-                     "by another build or is damaged");
+    if (hash128_compare(hash, best->hash) != 0)
+        return error_set(e, ERROR_INVALID_REQUEST, "the best plan's decisions do not lead to its hash: the blob was made "
+                         "by another build or is damaged");
+    if (checked)
+        *checked = (struct core_checked){best->list, best->hash, true};
+    return ERROR_OK;
 }

@@ -288,21 +288,28 @@ static void make_baselines(struct report *r, const struct search *s)
     }
 }
 
-static enum error_code make(struct maker *m, const struct search *s, struct error *e)
+/* what plan.json says */
+static enum error_code make_plan(struct maker *m, struct error *e)
 {
     struct report *r = m->r;
     attribute_cells(m);
     TRY(evaluator_price(m->session, &m->plan, &r->price, &r->cost, e));
-    TRY(spmd_walk(m->c, &m->plan, evaluator_options(r->evaluator), &m->local, e));
-    m->step_times = price_step_times(&m->local, evaluator_machine(r->evaluator));
     r->memory_limit_bytes = evaluator_machine(r->evaluator)->memory_limit_bytes;
     report_arguments(m->c, &m->plan, r->arena, false, &r->arguments, &r->argument_count);
     report_arguments(m->c, &m->plan, r->arena, true, &r->results, &r->result_count);
+    return make_decisions(m, e);
+}
+
+/* the rest */
+static enum error_code make_report(struct maker *m, const struct search *s, struct error *e)
+{
+    struct report *r = m->r;
+    TRY(spmd_walk(m->c, &m->plan, evaluator_options(r->evaluator), &m->local, e));
+    m->step_times = price_step_times(&m->local, evaluator_machine(r->evaluator));
     make_baselines(r, s);
     make_collectives(m);
     qsort(r->collectives, r->collective_count, sizeof *r->collectives, by_time);
     make_memory(m);
-    TRY(make_decisions(m, e));
     TRY(make_conflicts(m, e));
     make_warnings(m);
     plan_context_decisions(m->c, &r->offered);
@@ -311,40 +318,61 @@ static enum error_code make(struct maker *m, const struct search *s, struct erro
     return ERROR_OK;
 }
 
-enum error_code report_create(const struct evaluator *v, const struct search *s, const struct search_state *state,
-                              const struct search_plan *plan, struct report **out, struct error *e)
+static void maker_open(struct maker *m, const struct evaluator *v, const struct search_plan *plan)
 {
     struct arena *arena = arena_create();
-    struct maker m = {.r = arena_alloc(arena, sizeof *m.r), .c = evaluator_context(v)};
-    m.n = plan_context_nda(m.c);
-    m.mesh = plan_context_mesh(m.c);
-    m.r->arena = arena;
-    m.r->evaluator = v;
-    m.r->plan = *plan;
+    *m = (struct maker){.r = arena_alloc(arena, sizeof *m->r), .c = evaluator_context(v)};
+    m->n = plan_context_nda(m->c);
+    m->mesh = plan_context_mesh(m->c);
+    m->r->arena = arena;
+    m->r->evaluator = v;
+    m->r->plan = *plan;
     if (plan->factor_count) {
         struct plan_factor *factors = arena_alloc(arena, plan->factor_count * sizeof *factors);
         memcpy(factors, plan->factors, plan->factor_count * sizeof *factors);
-        m.r->plan.factors = factors;
+        m->r->plan.factors = factors;
     }
+    snprintf(m->r->proof_status, sizeof m->r->proof_status, "not_run");
+    snprintf(m->r->proof_reason, sizeof m->r->proof_reason, "not_requested");
+    m->session = evaluator_session_create(v);
+    plan_init(&m->plan, m->n, m->mesh);
+}
+
+/* the report to the caller, or nothing on failure */
+static enum error_code maker_close(struct maker *m, enum error_code code, struct report **out)
+{
+    plan_release(&m->plan);
+    spmd_local_release(&m->local);
+    evaluator_session_destroy(m->session);
+    free(m->cell_decision);
+    free(m->value_space);
+    free(m->step_times);
+    if (code != ERROR_OK)
+        report_destroy(m->r);
+    else
+        *out = m->r;
+    return code;
+}
+
+enum error_code report_create(const struct evaluator *v, const struct search *s, const struct search_state *state,
+                              const struct search_plan *plan, struct report **out, struct error *e)
+{
+    struct maker m;
+    maker_open(&m, v, plan);
     if (state)
         m.r->search = *state;
-    snprintf(m.r->proof_status, sizeof m.r->proof_status, "not_run");
-    snprintf(m.r->proof_reason, sizeof m.r->proof_reason, "not_requested");
-    m.session = evaluator_session_create(v);
-    plan_init(&m.plan, m.n, m.mesh);
-    enum error_code code = make(&m, s, e);
-    plan_release(&m.plan);
-    spmd_local_release(&m.local);
-    evaluator_session_destroy(m.session);
-    free(m.cell_decision);
-    free(m.value_space);
-    free(m.step_times);
-    if (code != ERROR_OK) {
-        report_destroy(m.r);
-        return code;
-    }
-    *out = m.r;
-    return ERROR_OK;
+    enum error_code code = make_plan(&m, e);
+    if (code == ERROR_OK)
+        code = make_report(&m, s, e);
+    return maker_close(&m, code, out);
+}
+
+enum error_code report_create_plan(const struct evaluator *v, const struct search_plan *plan, struct report **out,
+                                   struct error *e)
+{
+    struct maker m;
+    maker_open(&m, v, plan);
+    return maker_close(&m, make_plan(&m, e), out);
 }
 
 void report_add_baseline(struct report *r, const char *name, const struct price *price, struct cost cost)

@@ -70,6 +70,9 @@ struct report {
 /* plan: decisions in order (they replay from the context's pins). s and state may be NULL (priced alone). */
 enum error_code report_create(const struct evaluator *v, const struct search *s, const struct search_state *state,
                               const struct search_plan *plan, struct report **out, struct error *e) BASE_CHECKED;
+/* The same with no more than plan.json says: price, memory limit, arguments, results, decisions and what they are worth. */
+enum error_code report_create_plan(const struct evaluator *v, const struct search_plan *plan, struct report **out,
+                                   struct error *e) BASE_CHECKED;
 void report_destroy(struct report *r);
 /* a further row among the baselines: another planner's plan */
 void report_add_baseline(struct report *r, const char *name, const struct price *price, struct cost cost);

@@ -336,6 +336,52 @@ static void damaged_blobs_are_refused_or_harmless(void **state)
     search_destroy(s);
 }
 
+static uint32_t replays;
+
+static void count_replay(void *session, struct search_list *list, struct hash128 *hash)
+{
+    replays++;
+    land_replay(session, list, hash);
+}
+
+/* Most deltas have the best plan of the epoch's snapshot: to check it costs one replay, not one a delta. */
+static void a_merge_replays_equal_best_plans_once(void **state)
+{
+    (void)state;
+    enum { TASKS = 64 };
+    struct search_domain *land = land_create(7, LAND_GROUPS);
+    struct search_options o = {.seed = 1, .rollouts = 20000, .parallelism = TASKS};
+    struct search_blob snapshot, next, deltas[TASKS];
+    struct search *s;
+    struct error e;
+    land->replay = count_replay;
+    ASSERT_OK(search_create_on(land, &o, &s, &e), &e);
+    search_begin(s, &snapshot);
+    for (int epoch = 0; epoch < 3; epoch++) {
+        uint32_t changes = 1;   /* of the best plan from one delta to the next; one more for the merged one */
+        struct hash128 before = {0, 0};
+        for (uint32_t i = 0; i < TASKS; i++) {
+            struct core_delta d;
+            ASSERT_OK(search_task(s, snapshot.bytes, snapshot.size, i, NULL, NULL, &deltas[i], &e), &e);
+            ASSERT_OK(core_delta_read(s, deltas[i].bytes, deltas[i].size, &d, &e), &e);
+            changes += hash128_compare(before, d.elites.at[0].hash) != 0;
+            before = d.elites.at[0].hash;
+            core_delta_release(&d);
+        }
+        replays = 0;
+        ASSERT_OK(search_merge(s, snapshot.bytes, snapshot.size, deltas, TASKS, &next, &e), &e);
+        assert_in_range(replays, 1, changes);
+        for (uint32_t i = 0; i < TASKS; i++)
+            free(deltas[i].bytes);
+        free(snapshot.bytes);
+        snapshot = next;
+        if (epoch == 2)
+            assert_true(changes < TASKS / 2);
+    }
+    free(snapshot.bytes);
+    search_destroy(s);
+}
+
 static bool stop_at_once(void *user)
 {
     ++*(int *)user;
@@ -411,6 +457,7 @@ int main(void)
         cmocka_unit_test(seed_and_parallelism_are_part_of_the_result),
         cmocka_unit_test(the_budget_is_kept_exactly),
         cmocka_unit_test(damaged_blobs_are_refused_or_harmless),
+        cmocka_unit_test(a_merge_replays_equal_best_plans_once),
         cmocka_unit_test(control_cancels),
         cmocka_unit_test(options_out_of_range_are_refused),
         cmocka_unit_test(nothing_to_decide_ends_at_once),

@@ -1,0 +1,62 @@
+/* timeout: 120 */
+/* A job in this process: plan.json of the best so far, which a worker writes after every epoch, is made without the rest of
+ * the report and must not differ from the plan.json of the end. */
+#include "support.h"
+
+#include "api/job.h"
+#include "base/file.h"
+#include "ir/read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const char request[] = "{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 4}, "
+                              "{\"name\": \"model\", \"size\": 2}]}, \"device\": \"a100-40\", \"planner\": \"mcts\", "
+                              "\"budget\": {\"rollouts\": 300}, \"outputs\": [\"plan\"]}";
+
+static void test_plan_so_far(void **state)
+{
+    (void)state;
+    struct error e;
+    struct api_request *r;
+    struct ir_program image;
+    struct api_job *job;
+    char *text, *so_far;
+    size_t size;
+    ASSERT_OK(file_read("tests/models/small/gpt_torch.mlir", (size_t)1 << 24, &text, &size, &e), &e);
+    ASSERT_OK(ir_read(text, size, NULL, &image, &e), &e);
+    free(text);
+    ASSERT_OK(api_request_parse(request, strlen(request), NULL, false, &r, &e), &e);
+    ASSERT_OK(api_job_create(r, &image, &job, &e), &e);
+    struct search_state *found = mem_zalloc(1, sizeof *found);
+    ASSERT_OK(search_run(api_job_search(job), 1, 0, NULL, NULL, found, NULL, &e), &e);
+    assert_true(found->best.count > 0); /* decisions whose worth is told */
+    struct api_artifacts end;
+    struct api_outcome outcome;
+    for (int reproducible = 0; reproducible < 2; reproducible++) {
+        ASSERT_OK(api_job_plan(job, found, reproducible, &so_far, &e), &e);
+        ASSERT_OK(api_job_finish(job, found, reproducible, &end, &outcome, &e), &e);
+        const struct api_artifact *plan = NULL;
+        for (uint32_t i = 0; i < end.count; i++)
+            if (strcmp(end.at[i].name, "plan.json") == 0)
+                plan = &end.at[i];
+        assert_non_null(plan);
+        assert_int_equal(plan->size, strlen(so_far));
+        assert_memory_equal(plan->bytes, so_far, plan->size);
+        assert_non_null(strstr(so_far, "\"worth_ps\""));
+        free(so_far);
+        api_artifacts_release(&end);
+    }
+    free(found);
+    api_job_destroy(job);
+    ir_program_release(&image);
+    api_request_destroy(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan_so_far)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
