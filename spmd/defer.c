@@ -100,6 +100,7 @@ static uint32_t passed_into(const struct walk *w, uint32_t u, uint32_t into[2])
     case WALK_PASS_MIN:
     case WALK_PASS_AND:
     case WALK_PASS_OR:
+    case WALK_PASS_UPDATE:
         break;
     }
     into[0] = ir_result(w->program, op, 0);
@@ -147,6 +148,8 @@ static uint32_t use_passes(const struct walk *w, uint32_t u, uint8_t reducer)
         return lattice(w, other, reducer, NDA_REDUCE_AND);
     case WALK_PASS_OR:
         return lattice(w, other, reducer, NDA_REDUCE_OR);
+    case WALK_PASS_UPDATE:
+        return index < 2 ? kept(w, ir_operand(p, op, 1 - index), reducer) : 0;
     case WALK_PASS_INITIAL:
     case WALK_PASS_CARRY:
         return kept(w, fed_by(w, u)->argument, reducer);
@@ -264,6 +267,7 @@ static bool may_meet_loop(const struct walk *w, uint32_t op, uint8_t reducer)
         return false;
     switch ((enum walk_pass)w->t->ops[op].pass) {
     case WALK_PASS_SELECT:
+    case WALK_PASS_UPDATE:
     case WALK_PASS_CARRY:
         return true;
     case WALK_PASS_ADD:

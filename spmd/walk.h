@@ -15,11 +15,12 @@
 enum walk_pass {
     WALK_PASS_NONE,
     WALK_PASS_LAYOUT,    /* transpose, reshape, slice: any reducer */
-    WALK_PASS_NEGATE,    /* sums only: negate, a sum over dims of one element */
+    WALK_PASS_NEGATE,    /* sums only: negate, a sum or broadcast over dims of one element */
     WALK_PASS_ADD,       /* add, subtract: both operands partial sums */
     WALK_PASS_SCALE,     /* multiply either operand, divide the first, by a value replicated on the axis */
     WALK_PASS_SELECT,    /* both branches partial, or one and zero; predicate replicated on the axis */
     WALK_PASS_MAX, WALK_PASS_MIN, WALK_PASS_AND, WALK_PASS_OR,  /* both operands partial by the same reducer */
+    WALK_PASS_UPDATE,    /* dynamic_update_slice: operand and update partial alike */
     WALK_PASS_INITIAL,   /* a while: operands become its carried values */
     WALK_PASS_CARRY      /* return of a while's body: operands become the carried values and the while's results */
 };

@@ -236,6 +236,8 @@ static bool passes(const struct check *c, uint32_t op)
     case IR_AND:
     case IR_OR:
     case IR_REDUCE:
+    case IR_BROADCAST_IN_DIM:
+    case IR_DYNAMIC_UPDATE_SLICE:
         return true;
     default:
         return false;
@@ -267,13 +269,15 @@ static void check_passing(struct check *c, const struct spmd_step *s, uint32_t a
     case IR_MINIMUM:
     case IR_AND:
     case IR_OR:
+    case IR_DYNAMIC_UPDATE_SLICE:
         EXPECT(c, partial == 3, "partial + replicated");
         break;
     case IR_MULTIPLY:
         EXPECT(c, partial == 1 || partial == 2, "partial x partial");
         break;
     case IR_REDUCE:
-        EXPECT(c, partial == 1 && operand(c, s, 0)->bytes == c->l->values[s->results].bytes, "a reduction of partials");
+    case IR_BROADCAST_IN_DIM:
+        EXPECT(c, partial == 1 && operand(c, s, 0)->bytes == c->l->values[s->results].bytes, "a reduction or broadcast of partials");
         break;
     case IR_DIVIDE:
         EXPECT(c, partial == 1, "division by a partial");

@@ -36,14 +36,17 @@ static bool is_splat(const struct ir_program *p, uint32_t value, double of)
     return a && ir_constant_double(p, a, 0) == of;
 }
 
+static bool same_elements(const struct ir_program *p, uint32_t op)
+{
+    return ir_type_elements(p, ir_value_type(p, ir_operand(p, op, 0))) ==
+           ir_type_elements(p, ir_value_type(p, ir_result(p, op, 0)));
+}
+
 /* a sum from zero over dims of one element: a reshape (so the gradient of a broadcast bias ends) */
 static bool sums_nothing(const struct ir_program *p, uint32_t op)
 {
-    if (p->ops[op].operand_count != 2 || p->ops[op].result_count != 1 || ir_region_reducer(p, op, 0) != IR_ADD)
-        return false;
-    return ir_type_elements(p, ir_value_type(p, ir_operand(p, op, 0))) ==
-               ir_type_elements(p, ir_value_type(p, ir_result(p, op, 0))) &&
-           is_splat(p, ir_operand(p, op, 1), 0);
+    return p->ops[op].operand_count == 2 && p->ops[op].result_count == 1 && ir_region_reducer(p, op, 0) == IR_ADD &&
+           same_elements(p, op) && is_splat(p, ir_operand(p, op, 1), 0);
 }
 
 static uint8_t pass_of(const struct ir_program *p, uint32_t op)
@@ -58,6 +61,8 @@ static uint8_t pass_of(const struct ir_program *p, uint32_t op)
         return WALK_PASS_LAYOUT;
     case IR_NEGATE:
         return numeric ? WALK_PASS_NEGATE : WALK_PASS_NONE;
+    case IR_BROADCAST_IN_DIM:   /* adds dims of one element */
+        return numeric && same_elements(p, op) ? WALK_PASS_NEGATE : WALK_PASS_NONE;
     case IR_REDUCE:
         return numeric && sums_nothing(p, op) ? WALK_PASS_NEGATE : WALK_PASS_NONE;
     case IR_ADD:
@@ -69,6 +74,8 @@ static uint8_t pass_of(const struct ir_program *p, uint32_t op)
         return ir_element_is_float(e) ? WALK_PASS_SCALE : WALK_PASS_NONE;   /* integers truncate */
     case IR_SELECT:
         return WALK_PASS_SELECT;
+    case IR_DYNAMIC_UPDATE_SLICE:
+        return numeric ? WALK_PASS_UPDATE : WALK_PASS_NONE;
     case IR_MAXIMUM:
         return WALK_PASS_MAX;
     case IR_MINIMUM:

@@ -230,6 +230,44 @@ static const char accumulate_nested[] =
     "  %s = stablehlo.tanh %o#1 : tensor<32x8xf32>\n"
     "  return %s, %o#2 : tensor<32x8xf32>, tensor<8xf32>\n}\n";
 
+/* scanned layers: the inner loop writes each layer's gradient into its place of a stack, the outer one adds the stacks */
+static const char accumulate_stacks[] =
+    "func.func @main(%x: tensor<4x16x32xf32>, %w: tensor<3x32x8xf32>, %s0: tensor<3x32x8xf32>) -> tensor<3x32x8xf32> {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %o:2 = stablehlo.while(%i = %zero, %s = %s0) : tensor<i32>, tensor<3x32x8xf32>\n"
+    "    cond {\n" COUNT_TO("4") "  } do {\n"
+    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, "
+    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"
+    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"
+    "    %empty = stablehlo.constant dense<0.0> : tensor<3x32x8xf32>\n"
+    "    %r:2 = stablehlo.while(%k = %zero, %stack = %empty) : tensor<i32>, tensor<3x32x8xf32>\n"
+    "      cond {\n"
+    "      %n = stablehlo.constant dense<3> : tensor<i32>\n"
+    "      %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "      stablehlo.return %c : tensor<i1>\n"
+    "    } do {\n"
+    "      %wk = stablehlo.dynamic_slice %w, %k, %zero, %zero, sizes = [1, 32, 8] : (tensor<3x32x8xf32>, tensor<i32>, "
+    "tensor<i32>, tensor<i32>) -> tensor<1x32x8xf32>\n"
+    "      %v = stablehlo.reshape %wk : (tensor<1x32x8xf32>) -> tensor<32x8xf32>\n"
+    "      %d = stablehlo.dot_general %m, %v, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
+    "tensor<16x8xf32>\n"
+    "      %t = stablehlo.tanh %d : tensor<16x8xf32>\n"
+    "      %g = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xf32>, tensor<16x8xf32>) -> "
+    "tensor<32x8xf32>\n"
+    "      %b = stablehlo.broadcast_in_dim %g, dims = [1, 2] : (tensor<32x8xf32>) -> tensor<1x32x8xf32>\n"
+    "      %u = stablehlo.dynamic_update_slice %stack, %b, %k, %zero, %zero : (tensor<3x32x8xf32>, tensor<1x32x8xf32>, "
+    "tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x32x8xf32>\n"
+    "      %one1 = stablehlo.constant dense<1> : tensor<i32>\n"
+    "      %k1 = stablehlo.add %k, %one1 : tensor<i32>\n"
+    "      stablehlo.return %k1, %u : tensor<i32>, tensor<3x32x8xf32>\n"
+    "    }\n"
+    "    %p = stablehlo.add %s, %r#1 : tensor<3x32x8xf32>\n"
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+    "    stablehlo.return %j, %p : tensor<i32>, tensor<3x32x8xf32>\n"
+    "  }\n"
+    "  return %o#1 : tensor<3x32x8xf32>\n}\n";
+
 /* a largest value so far; and a sum that the condition reads, which must be whole in every iteration */
 static const char running_max[] =
     "func.func @main(%x: tensor<4x16x32xf32>, %m0: tensor<32xf32>) -> (tensor<32xf32>, tensor<f32>) {\n"
@@ -460,6 +498,7 @@ static void test_accumulation(void **state)
     expect_reductions(accumulate, 2, 0, 2, 2);
     expect_reductions(accumulate_seen, 1, 1, 1, 1);
     expect_reductions(accumulate_nested, 2, 0, 3, 2);   /* the inner sum starts from zeros */
+    expect_reductions(accumulate_stacks, 1, 0, 2, 1);   /* where each layer of each microbatch had one */
     expect_reductions(running_max, 1, 1, 1, 0);         /* max counts its initial value as often as it likes */
 }
 
@@ -581,7 +620,7 @@ static const struct {
                                 {"across", across},
                 {"barrier", barrier},   {"linear", linear},
                 {"accumulate", accumulate}, {"accumulate_seen", accumulate_seen}, {"accumulate_nested", accumulate_nested},
-                {"running_max", running_max}};
+                {"accumulate_stacks", accumulate_stacks}, {"running_max", running_max}};
 
 static void prove_random(struct model *m, const struct verify_reference *ref, const char *name, uint64_t seed)
 {

@@ -95,6 +95,17 @@ def accumulated_step(state, x, y):
     return (jax.tree.map(lambda p, m: p - 0.1 * m, parameters, momentum), momentum), total / x.shape[0]
 
 
+def accumulated_layers(w, x, y):
+    """Gradient accumulation of layers that are scanned: the inner loop stacks what the outer one adds."""
+    def loss(w, x, y):
+        h, _ = lax.scan(lambda h, wi: (jnp.tanh(h @ wi), None), x, w)
+        return ((h - y) ** 2).mean()
+
+    def microbatch(sums, xy):
+        return sums + jax.grad(loss)(w, *xy), None
+    return w - 0.1 * lax.scan(microbatch, jnp.zeros_like(w), (x, y))[0]
+
+
 def nested_sums(x, w, s, t):
     """Two loops of sums: the inner one goes on from s; t is added to what the inner one makes of zeros."""
     def inner(c, xi):
@@ -241,6 +252,7 @@ JAX = {
     "loops": (loops, f32((8, 16)), f32((16, 16))),
     "nested_loop": (nested_loop, f32((8, 16)), f32((16, 16))),
     "accumulated_step": (accumulated_step, (WEIGHTS, WEIGHTS), f32((4, 16, 32)), f32((4, 16, 8))),
+    "accumulated_layers": (accumulated_layers, f32((3, 16, 16)), f32((4, 16, 16)), f32((4, 16, 16))),
     "nested_sums": (nested_sums, f32((3, 2, 16, 8)), f32((8, 8)), f32((8, 8)), f32((8,))),
     "running_extrema": (running_extrema, f32((4, 16, 8)), f32((8,)), f32((8,)), i32((8,))),
     "branches": (branches, f32((8, 16)), f32((16, 16)), i32(())),
