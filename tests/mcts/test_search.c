@@ -169,7 +169,7 @@ static void small_models_beat_their_baselines(void **state)
 
 /* at the size of the papers, where some plans fit and most do not */
 /* small/gpt on eight devices: with 1.06 MB a plan fits only when weights are gathered again (the least that the search finds
- * without is 1.12 MB, docs/performance.md). Where a baseline fits these are no actions, and the search is as it was. */
+ * without is 1.16 MB, docs/performance.md). Where a baseline fits these are no actions, and the search is as it was. */
 static void weights_are_gathered_again_where_memory_binds(void **state)
 {
     (void)state;
