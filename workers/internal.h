@@ -55,6 +55,7 @@ struct slot {
     unsigned long tokens;
     struct queue *queue;
     pthread_t thread;
+    atomic_bool ended; /* the thread is done with all of this */
     pthread_mutex_t lock; /* guards member, token, lost: read by the beat */
     char *member, *token; /* NULL: no task */
     bool lost;

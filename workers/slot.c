@@ -342,5 +342,6 @@ void *slot_run(void *user)
         }
     }
     process_end(&slot->child, true);
+    atomic_store(&slot->ended, true);
     return NULL;
 }

@@ -15,6 +15,7 @@ enum {
     BEAT_MS = 2000,
     GRACE_MS = 3000, /* SIGTERM: a task under way may take so long to end; then it is given back */
     LEAVE_MS = 4500, /* .. and whatever hangs, the worker is gone after 5 s */
+    LEAVE_TICK_MS = 2,
 };
 
 void worker_sleep_ms(int ms)
@@ -28,12 +29,16 @@ bool worker_leaving(const struct supervisor *s)
     return atomic_load(&s->stopping);
 }
 
-bool worker_must_leave(const struct supervisor *s)
+static long leaving_ms(const struct supervisor *s)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return worker_leaving(s) &&
-           (now.tv_sec - s->stop_at.tv_sec) * 1000 + (now.tv_nsec - s->stop_at.tv_nsec) / 1000000 > GRACE_MS;
+    return (now.tv_sec - s->stop_at.tv_sec) * 1000 + (now.tv_nsec - s->stop_at.tv_nsec) / 1000000;
+}
+
+bool worker_must_leave(const struct supervisor *s)
+{
+    return worker_leaving(s) && leaving_ms(s) > GRACE_MS;
 }
 
 /* ---- the heartbeat ---- */
@@ -118,16 +123,13 @@ static enum error_code prepare(struct supervisor *s, struct error *e)
 /* false: a slot does not come back in time; its child is ended */
 static bool join_slots(struct supervisor *s)
 {
-    struct timespec until;
     bool all = true;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LEAVE_MS / 1000;
-    until.tv_nsec += LEAVE_MS % 1000 * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
     for (int i = 0; i < s->options->threads; i++) {
         struct slot *slot = &s->slots[i];
-        if (pthread_clockjoin_np(slot->thread, NULL, CLOCK_MONOTONIC, &until) == 0) {
+        while (!atomic_load(&slot->ended) && leaving_ms(s) < LEAVE_MS)
+            worker_sleep_ms(LEAVE_TICK_MS);
+        if (atomic_load(&slot->ended)) {
+            pthread_join(slot->thread, NULL);
             queue_destroy(slot->queue);
             continue;
         }
