@@ -49,7 +49,7 @@ def submit(service, module, job, seconds=60):
     body, headers = harness.multipart({"module": module.read_bytes(), "request": json.dumps(job).encode()})
     headers["Cache-Control"] = "no-cache"   # work, not the answer of an equal job
     headers["Idempotency-Key"] = os.urandom(16).hex()
-    until = time.monotonic() + seconds
+    until = harness.deadline(seconds)
     while True:
         try:
             status, _, data = service.request("POST", "/v1/jobs", body, headers, timeout=10)
@@ -64,7 +64,7 @@ def submit(service, module, job, seconds=60):
 
 def look(service, job, seconds=60):
     """GET of the job; -> its body, whatever is restarted meanwhile"""
-    until = time.monotonic() + seconds
+    until = harness.deadline(seconds)
     while True:
         try:
             status, body = service.json("GET", f"/v1/jobs/{job}")
@@ -80,7 +80,7 @@ def look(service, job, seconds=60):
 
 def wait(service, job, seconds=120):
     """-> the job's body once it has ended"""
-    until = time.monotonic() + seconds
+    until = harness.deadline(seconds)
     while (body := look(service, job))["state"] not in ENDED:
         assert time.monotonic() < until, f"{job} is stuck: {body}"
         time.sleep(0.05)
@@ -111,7 +111,7 @@ def check(service, jobs=(), holds=True):
 
 
 def until(what, condition, seconds=30):
-    end = time.monotonic() + seconds
+    end = harness.deadline(seconds)
     while not (value := condition()):
         assert time.monotonic() < end, what
         time.sleep(0.05)
@@ -125,7 +125,7 @@ def counters(service):
 
 def retried(what, seconds=60):
     """-> what() once the service answers it"""
-    until = time.monotonic() + seconds
+    until = harness.deadline(seconds)
     while True:
         try:
             return what()
@@ -137,7 +137,7 @@ def retried(what, seconds=60):
 
 def wait_idle(service, seconds=60):
     """until no job is open: submissions whose answer was lost are jobs too"""
-    until = time.monotonic() + seconds
+    until = harness.deadline(seconds)
     while True:
         open_jobs = [int(n) for name, n in counters(service).items()
                      if name.startswith("jobs:") and name[5:] not in ENDED]

@@ -71,7 +71,7 @@ class Hosts:
 
     def alive(self, count, seconds=30):
         """until so many workers have beaten within the last 4 s"""
-        end = time.monotonic() + seconds
+        end = harness.deadline(seconds)
         while True:
             now = int(self.service.redis_cli("TIME").split("\n")[0]) * 1000
             if int(self.service.redis_cli("ZCOUNT", "{t}:workers", str(now - 4000), "+inf")) == count:

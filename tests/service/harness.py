@@ -15,6 +15,12 @@ import time
 
 BIN = pathlib.Path(os.environ.get("TOAST_BIN", "build/release/bin"))
 SOURCE = pathlib.Path(os.environ.get("TOAST_SOURCE", "."))
+SLOW = int(os.environ.get("TOAST_TEST_SLOW", "1"))   # how much longer than on an idle machine without sanitizers all may take
+
+
+def deadline(seconds):
+    """on time.monotonic(): when a test that waits gives up"""
+    return time.monotonic() + SLOW * seconds
 
 
 class Service:
@@ -45,7 +51,7 @@ class Service:
             ["redis-server", "--port", "0", "--unixsocket", f"{self.folder}/redis.sock", "--dir", str(self.folder),
              "--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "256mb", "--maxmemory-policy", "noeviction",
              "--save", "", *self.redis_options], stdout=self.log, stderr=self.log, env=self.environment)
-        for _ in range(500):
+        for _ in range(500 * SLOW):
             probe = socket.socket(socket.AF_UNIX)
             try:
                 probe.connect(f"{self.folder}/redis.sock")
@@ -66,7 +72,7 @@ class Service:
         self.server = subprocess.Popen(
             [BIN / "toast-server", "--redis", self.redis_address, "--store", self.store, "--listen", listen,
              "--ready-file", str(ready), *self.server_options], stdout=self.log, stderr=self.log, env=self.environment)
-        for _ in range(1000):
+        for _ in range(1000 * SLOW):
             if ready.exists():
                 self.port = int(ready.read_text())
                 return
@@ -89,7 +95,7 @@ class Service:
 
     def request(self, method, path, body=None, headers=None, timeout=30):
         """-> (status, headers with lower-case names, bytes)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SLOW * timeout)
         try:
             connection.request(method, path, body, headers or {})
             reply = connection.getresponse()
@@ -137,7 +143,7 @@ class Service:
 
     def wait(self, job, seconds=60):
         """-> the job's body once it has ended"""
-        until = time.monotonic() + seconds
+        until = deadline(seconds)
         while time.monotonic() < until:
             status, body = self.json("GET", f"/v1/jobs/{job}")
             assert status == 200, (status, body)

@@ -30,7 +30,7 @@ def submit(service, request, module=MLP, **headers):
 
 
 def until(what, condition, seconds=30):
-    end = time.monotonic() + seconds
+    end = harness.deadline(seconds)
     while not (value := condition()):
         assert time.monotonic() < end, what
         time.sleep(0.02)

@@ -86,7 +86,7 @@ def no_key_left(service):
 
 
 def until(condition, seconds=30):
-    end = time.monotonic() + seconds
+    end = harness.deadline(seconds)
     while not (value := condition()):
         assert time.monotonic() < end, "never came"
         time.sleep(0.05)

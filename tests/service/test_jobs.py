@@ -60,7 +60,7 @@ def reference(request):
 
 
 def wait_for(service, job, condition, seconds=60):
-    until = time.monotonic() + seconds
+    until = harness.deadline(seconds)
     while time.monotonic() < until:
         status, body = service.json("GET", f"/v1/jobs/{job}")
         assert status == 200, (status, body)

@@ -32,7 +32,7 @@ def lines(service, event, **wanted):
 
 def soon(look):
     """a line is written after its reply was sent"""
-    until = time.monotonic() + 10
+    until = harness.deadline(10)
     while not (found := look()) and time.monotonic() < until:
         time.sleep(0.02)
     return found
@@ -131,7 +131,7 @@ def test_metrics():
         service.redis.kill()
         service.redis.wait()
         service.start_redis()
-        until = time.monotonic() + 20
+        until = harness.deadline(20)
         while service.request("GET", f"/v1/jobs/{ids[0]}")[0] != 200 and time.monotonic() < until:
             time.sleep(0.1)
         assert values(service)[0]["toast_redis_reconnects_total"] > before

@@ -163,7 +163,7 @@ def test_replies():
         assert go("/v1/jobs", "POST", "/v1/jobs", "{", kind)[0] == 400
         assert go("/v1/jobs", "POST", "/v1/jobs", "{}")[0] == 415
         at = f"/v1/jobs/{job['id']}"
-        until = time.monotonic() + 30
+        until = harness.deadline(30)
         while time.monotonic() < until and go("/v1/jobs/{id}", "GET", at)[1]["state"] != "succeeded":
             time.sleep(0.02)
         status, job = go("/v1/jobs/{id}", "GET", at)

@@ -39,7 +39,7 @@ def test_host():
         assert asked(service, "evil.example", "/internal/blobs/" + "0" * 64)[0] == 404    # workers have a token, no browser has
         made = subprocess.run([harness.BIN / "toast", "keys", "add", "--redis", service.redis_address], capture_output=True, text=True,
                               check=True).stdout.strip()
-        until = time.monotonic() + 10
+        until = harness.deadline(10)
         while asked(service, "evil.example")[0] == 421 and time.monotonic() < until:
             time.sleep(0.1)
         assert asked(service, "evil.example")[0] == 401                # a page has no key; a proxy may use any name
@@ -114,7 +114,7 @@ def test_options():
                                   "--host-name", "build-17", "--cors-origin", PAGE], stderr=subprocess.DEVNULL)
         try:
             port = harness.pathlib.Path(folder) / "port"
-            until = time.monotonic() + 20
+            until = harness.deadline(20)
             while not (port.exists() and port.read_text()) and time.monotonic() < until:
                 time.sleep(0.05)
             service = harness.Service.__new__(harness.Service)   # its requests alone

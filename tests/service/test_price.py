@@ -202,7 +202,7 @@ def test_processes():
         def ask_and(action):
             asks = threading.Thread(target=ask)
             asks.start()
-            until = time.monotonic() + 20
+            until = harness.deadline(20)
             while not (running := children(service.server.pid)) and time.monotonic() < until:
                 time.sleep(0.002)
             action(running)

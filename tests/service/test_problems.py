@@ -88,7 +88,7 @@ def same_bytes_whoever_works():
         service = harness.Service(workers=workers)
         try:
             job = job_of(service, problem, f"?units={units}&seed=3")
-            deadline = time.monotonic() + 100
+            deadline = harness.deadline(100)
             while workers > 1 and time.monotonic() < deadline:
                 time.sleep(0.5)
                 if service.json("GET", f"/v1/jobs/{job}")[1]["state"] == "succeeded":
