@@ -171,6 +171,8 @@ void price_times(struct price_scratch *s, const struct spmd_local *l, const stru
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that price_depth_first made, or s->kernels);
  * fills peak_bytes, peak_step, argument_bytes, output_bytes, alias_bytes. line stays borrowed. */
 void price_memory(struct price_scratch *s, const struct spmd_local *l, const struct kernel *line, struct price *out);
+/* bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; 0: none */
+int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t);
 /* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next call */
 const struct kernel *price_depth_first(struct price_scratch *s, const struct spmd_local *l);
 void price_graph_destroy(struct price_graph *g);

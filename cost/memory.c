@@ -308,8 +308,8 @@ static bool has_outer(const struct spmd_local *l, uint32_t value, uint8_t atom)
 
 /* Blocks travel whole. Where the dimension is not the outermost one they are brought into order by a copy: of
  * what was gathered, if a kernel wants it in memory; of what is to be scattered. */
-static int64_t ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
-                            const struct spmd_step *t)
+int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
+                           const struct spmd_step *t)
 {
     if (t->kind != SPMD_ALL_GATHER && t->kind != SPMD_REDUCE_SCATTER)
         return 0;
@@ -421,7 +421,7 @@ static void find_tenants(const struct price_scratch *s, const struct spmd_local 
             if (is_buffer(s, v) && may_lie_in(&tenant, result) && tenant.bytes >= least)
                 VEC_PUSH(&out->fit, tenant);
         }
-        int64_t copied = t->combined ? 0 : ordered_copy(s, l, t); /* a tuple's are not counted */
+        int64_t copied = t->combined ? 0 : price_ordered_copy(s, l, t); /* a tuple's are not counted */
         struct lender blocks = {{i, i + 1}, t->results, true, copied};
         if (blocks.bytes && blocks.bytes >= least && !s->values[t->results].lent &&
             may_lie_in(&blocks, result))
@@ -534,7 +534,7 @@ void price_memory(struct price_scratch *s, const struct spmd_local *l, const str
         }
         const struct spmd_step *t = step_at(s, l, i);
         place_results(s, l, t);
-        add_range(s, ordered_copy(s, l, t), (struct live_range){i, i + 1});
+        add_range(s, price_ordered_copy(s, l, t), (struct live_range){i, i + 1});
         share_in_kernel(s, l, i);
     }
     count_boundary(s, l, out);

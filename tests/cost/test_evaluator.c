@@ -137,6 +137,29 @@ static void ordered_blocks_take_the_results_memory(void **state)
     subject_close(&f);
 }
 
+/* in the order that takes most: what is alive at the peak adds up to it, and nothing is higher */
+static void check_peak(struct subject *f, const struct plan *p)
+{
+    struct spmd_local local = {0};
+    struct price price = price_afresh(f, p);
+    struct error e;
+    uint32_t count;
+    ASSERT_OK(spmd_walk(f->context, p, evaluator_options(f->evaluator), &local, &e), &e);
+    assert_int_equal(price_reorder_to_peak(&local, &f->machine, &price),
+                     price.depth_first_peak_bytes > price.program_peak_bytes);
+    int64_t *alive = price_timeline(&local, &f->machine), sum = 0;
+    for (uint32_t i = 0; i < local.step_count; i++)
+        assert_true(alive[i] <= price.peak_bytes);
+    assert_int_equal(alive[price.peak_step], price.peak_bytes);
+    struct price_live *live = price_live_at(&local, &f->machine, price.peak_step, &count);
+    for (uint32_t i = 0; i < count; i++)
+        sum += live[i].bytes;
+    assert_int_equal(sum, price.peak_bytes);
+    free(live);
+    free(alive);
+    spmd_local_release(&local);
+}
+
 /* Other orders of the same steps: still a local program, with the same kernels and collectives. */
 static void orders_mean_the_same(void **state)
 {
@@ -158,6 +181,7 @@ static void orders_mean_the_same(void **state)
             assert_int_equal(program.peak_bytes, program.depth_first_peak_bytes > program.program_peak_bytes
                                                      ? program.depth_first_peak_bytes
                                                      : program.program_peak_bytes);
+            check_peak(&f, &p);
             for (int order = COST_ORDER_DEPTH_FIRST; order <= COST_ORDER_MEMORY; order++) {
                 struct spmd_local local = {0};
                 struct price_scratch *scratch = NULL;
