@@ -1,5 +1,7 @@
 /* Small JSON bodies: problems (RFC 9457), job errors, progress, the device catalogue, limits. */
 #include "api/job.h"
+#include "api/limits.h"
+#include "api/profile.h"
 
 #include "api/encode.h"
 
@@ -137,10 +139,23 @@ char *api_presets_json(void)
 
 char *api_limits_json(const struct api_tenant_limits *t)
 {
-    json_t *limits =
-        json_pack("{s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "module_bytes", (json_int_t)512 << 20, "json_bytes",
-                  API_MAX_JSON_BYTES, "mesh_axes", MESH_MAX_AXES, "devices", MESH_MAX_DEVICES, "constraints",
-                  API_MAX_CONSTRAINTS, "header_bytes", 16 << 10, "url_bytes", 8 << 10, "nesting", 256);
+    const struct {
+        const char *name;
+        long long value;
+    } all[] = {{"module_bytes", LIMIT_MODULE},
+               {"problem_bytes", (long long)LIMIT_PROBLEM},
+               {"profile_bytes", API_PROFILE_MAX_BYTES},
+               {"json_bytes", LIMIT_JSON},
+               {"header_bytes", LIMIT_HEADERS},
+               {"url_bytes", LIMIT_URI},
+               {"mesh_axes", MESH_MAX_AXES},
+               {"devices", MESH_MAX_DEVICES},
+               {"constraints", API_MAX_CONSTRAINTS},
+               {"nesting", 256},
+               {"tenant_modules", LIMIT_TENANT_MODULES}};
+    json_t *limits = json_object();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        json_object_set_new(limits, all[i].name, json_integer(all[i].value));
     json_object_set_new(limits, "tenant_open_jobs", json_integer(t->open_jobs));
     json_object_set_new(limits, "tenant_submits_per_s", json_integer(t->submits_per_s));
     json_object_set_new(limits, "tenant_event_streams", json_integer(t->event_streams));

@@ -6,6 +6,7 @@
 #include "server/archive.h"
 #include "server/server.h"
 
+#include "api/limits.h"
 #include "base/inflate.h"
 #include "base/memory.h"
 #include "queue/keys.h"
@@ -19,16 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LIMIT_URI = 8 << 10,
-    LIMIT_HEADERS = 16 << 10,
-    LIMIT_JSON = 1 << 20,
-    SERVER_CONNECTIONS = 4096,
-    LIMIT_MODULE = 512 << 20,
-    JOB_NAME_MAX = 64,
-};
-
-static const size_t LIMIT_PROBLEM = (size_t)2 << 30;
+enum { SERVER_CONNECTIONS = 4096, JOB_NAME_MAX = 64 };
 
 enum body_kind {
     BODY_NONE,   /* a body is refused */
@@ -196,7 +188,6 @@ bool origin_preflight(struct exchange *x);
 enum error_code modules_begin(struct exchange *x, struct error *e) BASE_CHECKED;
 
 /* ---- tenant.c: x's tenant has modules of its own, although equal bytes are stored once ---- */
-enum { TENANT_MODULES = 100000 }; /* a reference takes some 130 bytes of Redis */
 /* before a module is taken. ERROR_QUOTA */
 enum error_code tenant_room(struct exchange *x, struct error *e) BASE_CHECKED;
 /* a module that is in the store becomes the tenant's; *existed: it was */

@@ -59,6 +59,16 @@ static void add_json(struct text *out, const char *name, const char *json)
     text_printf(out, ",\"%s\":%s", name, json[0] ? json : "null");
 }
 
+/* What is left at the pace so far. As of the last event, not of now: the body of a version, and with it the ETag, stays. */
+static void add_eta(struct text *out, const struct queue_fields *job)
+{
+    const char *at = strstr(queue_field(job, "progress"), "\"fraction\":");
+    double share = at ? strtod(at + strlen("\"fraction\":"), NULL) : 0;
+    long long ms = queue_number(job, "updated") - queue_number(job, "started");
+    if (!job_ended(job) && share > 0 && share < 1 && ms > 0)
+        text_printf(out, ",\"eta_s\":%.1f", (double)ms * 1e-3 * (1 - share) / share);
+}
+
 /* the worker's progress object with the queue's counts put in before its end; the first task says nothing until it ends */
 static void add_progress(struct text *out, const struct queue_fields *job)
 {
@@ -69,6 +79,7 @@ static void add_progress(struct text *out, const struct queue_fields *job)
         text_add(out, queue_field(job, "started")[0] ? "{\"stage\":\"read\"" : "{\"stage\":\"queued\"");
     else
         text_add_n(out, json, n - 1);
+    add_eta(out, job);
     text_printf(out, ",\"tasks_done\":%lld,\"step_tasks\":%lld,\"step_done\":%lld}",
                 queue_number(job, "tasks_done"), queue_number(job, "tasks"), queue_number(job, "done"));
 }
@@ -103,8 +114,8 @@ void job_body(const char *id, const struct queue_fields *job, struct text *out)
     text_printf(out,
                 ",\"links\":{\"self\":\"/v1/jobs/%s\",\"plan\":\"/v1/jobs/%s/plan\",\"events\":\"/v1/jobs/%s/events\",\"artifacts\":\"/v1/jobs/"
                 "%s/artifacts\","
-                "\"cancel\":\"/v1/jobs/%s:cancel\"}}",
-                id, id, id, id, id);
+                "\"cancel\":\"/v1/jobs/%s:cancel\",\"ui\":\"/ui/jobs/%s\"}}",
+                id, id, id, id, id, id);
 }
 
 static int by_name(const void *a, const void *b)

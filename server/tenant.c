@@ -17,7 +17,7 @@ enum error_code tenant_room(struct exchange *x, struct error *e)
             e, ERROR_QUOTA,
             "this tenant's modules take %lld bytes of %lld; DELETE /v1/modules/{digest} gives room back",
             usage.bytes, l->tenant_bytes);
-    if (code == ERROR_OK && usage.count >= TENANT_MODULES)
+    if (code == ERROR_OK && usage.count >= LIMIT_TENANT_MODULES)
         return error_set(e, ERROR_QUOTA,
                          "this tenant has %lld modules, the most there may be; DELETE /v1/modules/{digest} "
                          "gives room back",

@@ -346,6 +346,8 @@ def test_progress():
         less = submit(service, dict(small, outputs=["report"]), text)
         wrong = submit(service, small, b"module {\n  nonsense\n}")
         big = submit(service, dict(small, memory_limit_bytes=1), text)
+        long = submit(service, dict(small, mesh={"axes": [{"name": "data", "size": 4}, {"name": "model", "size": 4}]},
+                                    budget={"rollouts": 4000}), (MODELS / "t2b.mlir.gz").read_bytes())
         waiting = service.json("GET", f"/v1/jobs/{wrong}")[1]["progress"]
         assert waiting["stage"] == "queued" and "best" not in waiting, waiting
         service.start_worker()
@@ -362,6 +364,15 @@ def test_progress():
         assert set(artifacts(service, less)) == {"report.json", "report.txt", "report.html"}, artifacts(service, less).keys()
         status, body = service.json("GET", f"/v1/jobs/{less}/plan")
         assert (status, body["code"]) == (404, "no_plan_yet") and "outputs" in body["detail"], body
+        # what is left is said while it runs
+        for _ in range(2000):
+            body = service.json("GET", f"/v1/jobs/{long}")[1]
+            if 0 < body["progress"].get("fraction", 0) < 1:
+                break
+            time.sleep(0.02)
+        assert body["progress"]["eta_s"] >= 0 and body["links"]["ui"] == f"/ui/jobs/{long}", body
+        service.request("POST", f"/v1/jobs/{long}:cancel", b"")
+        assert "eta_s" not in service.wait(long)["progress"]
         for job, stage in ((wrong, "read"), (big, "analyse")):
             body = service.wait(job)
             assert (body["state"], body["progress"]["stage"]) == ("failed", stage), body

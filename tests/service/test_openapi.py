@@ -146,6 +146,8 @@ def test_replies():
         for path in ("/livez", "/readyz", "/metrics", "/openapi.json", "/v1/devices", "/v1/presets", "/v1/limits"):
             assert go(path, "GET", path)[0] == 200
         assert go("/openapi.json", "GET", "/openapi.json")[1] == SPEC
+        limits = go("/v1/limits", "GET", "/v1/limits")[1]
+        assert (limits["module_bytes"], limits["problem_bytes"], limits["tenant_modules"]) == (512 << 20, 2 << 30, 100000), limits
         status, stored = go("/v1/modules", "POST", "/v1/modules", model)
         assert status == 201
         digest = stored["module"]
