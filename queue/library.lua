@@ -110,11 +110,13 @@ local function parse_member(member)
     return string.match(member, '^([^/]+)/([^/]+)/(%d+)/(%d+)$')
 end
 
--- forgets who works on the present step: their leases end, and what they bring later is stale
+-- forgets who works on the present step: their leases end, and what they bring later is stale. What some of them brought
+-- goes, too: the next step's task must not take it for the results of a whole step.
 local function drop_step(job)
     step_ends(job)
     for i = 0, tonumber(job.tasks) - 1 do call('ZREM', P .. 'lease', member_of(job, int(i))) end
-    call('DEL', P .. 'p:' .. job.id, P .. 'k:' .. job.id .. ':' .. job.epoch)
+    local step = job.id .. ':' .. job.epoch
+    call('DEL', P .. 'p:' .. job.id, P .. 'k:' .. step, P .. 'd:' .. step)
     run_remove(job)
 end
 

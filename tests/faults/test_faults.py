@@ -255,6 +255,35 @@ def test_incumbent():
         service.close()
 
 
+def test_step_with_holes():
+    """what was done of a step that is given up does not reach what follows: cancel and a new start amid results out of order"""
+    service = harness.Service()
+    try:
+        for end in ("cancel", "reset"):
+            worker = service.start_worker()
+            job = faults.submit(service, T2B, dict(LONG, parallelism=16, budget={"rollouts": 4000}))
+            until("no rollouts", lambda: searching(service, job))
+            worker.terminate()
+            worker.wait()
+            until("between two steps", lambda: service.redis_cli("HGET", "{t}:j:" + job, "tasks") == "16")
+            build = faults.look(service, job)["build"]
+            first, second = (function(service, "claim", f"a#0.{n}", build, "")[:2] for n in range(2))
+            assert int(second[0].split("/")[3]) > int(first[0].split("/")[3])
+            assert function(service, "task_done", *second, "0" * 64, "inothing", "") == ["more"]
+            if end == "cancel":
+                assert service.request("POST", f"/v1/jobs/{job}:cancel", b"")[0] == 202
+            else:
+                assert function(service, "reset", *first, "{}") == ["restarted"]
+            service.start_worker()
+            body = faults.wait(service, job)
+            assert (body["state"], body["error"]) == ("cancelled" if end == "cancel" else "succeeded", None), body
+            assert service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200
+            faults.check(service, [job])
+            service.workers.pop().terminate()
+    finally:
+        service.close()
+
+
 def test_lost_blob():
     """what a running job stands on is gone or damaged: it starts over and gives the same bytes"""
     request = dict(LONG, budget={"rollouts": 20000}, parallelism=16)
@@ -357,4 +386,4 @@ def test_two_builds():
 
 if __name__ == "__main__":
     harness.main([test_stopped_worker, test_redis_out_of_memory, test_full_disk, test_clocks, test_memory_limit, test_hung_child, test_lost_blob,
-                  test_incumbent, test_drain, test_two_builds])
+                  test_step_with_holes, test_incumbent, test_drain, test_two_builds])
