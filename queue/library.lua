@@ -192,7 +192,7 @@ local function stop_job(job, why, state_without, err)
     local discard = state_without == 'discard'
     call('HSET', P .. 'j:' .. job.id, 'stop', why)
     job.stop = why
-    if (job.state == 'finalizing' or job.state == 'cancelling') and not (discard and why == 'cancel') then
+    if (job.state == 'finalizing' or job.state == 'cancelling') and not discard then
         if why == 'cancel' then set_state(job, 'cancelling') end
         event(job, 'stop', why)
         return
@@ -538,7 +538,9 @@ local function reap()
             local deadline = tonumber(job.deadline)
             if deadline > 0 and deadline <= now then
                 local err = '{"code":"deadline","detail":"the deadline passed before a plan was ready"}'
-                stop_job(job, 'deadline', job.on_deadline == 'fail' and 'discard' or '', err)
+                local fail = job.on_deadline == 'fail'
+                if fail then err = '{"code":"deadline","detail":"the deadline passed before the end, and on_deadline is fail"}' end
+                stop_job(job, 'deadline', fail and 'discard' or '', err)
             elseif job.state == 'running' and job.wrap ~= '' then
                 stop_job(job, 'seconds', '', '')
             end

@@ -219,6 +219,37 @@ static void test_deadline(void **state)
     expect_state(f->q, id, "expired");
 }
 
+/* a job whose artifacts are being written when its deadline passes: `best` lets them, `fail` does not */
+static void test_deadline_at_the_end(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const wanted[] = {"best", "fail"};
+    for (int i = 0; i < 2; i++) {
+        char id[QUEUE_ID_SIZE];
+        struct error e;
+        struct queue_task t, emit;
+        bool found, existed, fenced;
+        struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}, {"on_deadline", wanted[i]}},
+                          plan[] = {{"a:plan.json", "p"}};
+        queue_new_id(id);
+        struct queue_submission s = {.id = id, .tenant = "default", .first_kind = "read", .deadline_ms = 200, .fields = fields,
+                                     .field_count = 3};
+        ASSERT_OK(queue_submit(f->q, &s, &existed, &e), &e);
+        claim(f->q, "w1", &t, true);
+        struct queue_step step = {.kind = "emit", .tasks = 1, .join = "", .wrap = "", .state = "finalizing", .progress = "{}"};
+        ASSERT_OK(queue_commit(f->q, &t, &step, "w2", &emit, &found, &e), &e);
+        assert_true(found);
+        usleep(250000);
+        ASSERT_OK(queue_reap(f->q, &e), &e);
+        expect_state(f->q, id, i ? "expired" : "finalizing");
+        ASSERT_OK(queue_finish(f->q, &emit, "succeeded", "", "{}", plan, 1, &fenced, &e), &e);
+        assert_int_equal(fenced, i);
+        expect_state(f->q, id, i ? "expired" : "succeeded");
+        queue_task_release(&t);
+        queue_task_release(&emit);
+    }
+}
+
 static void test_redis_killed(void **state)
 {
     struct fixture *f = *state;
@@ -296,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_deaths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deadline_at_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_redis_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_libraries, setup, teardown),
     };
