@@ -134,20 +134,25 @@ static uint32_t plain(struct emit *e, uint32_t root, int shape)
 }
 
 /* x, in the given shape, constrained to v's form */
-static uint32_t constrain(struct emit *e, uint32_t v, int shape, uint32_t x)
+static uint32_t constrain_to(struct emit *e, uint32_t v, const struct spmd_form *form, int shape, uint32_t x)
 {
     struct text sharding = {0};
     const struct spmd_value *s = &e->local->values[v];
     text_add(&sharding, "#sdy.sharding");
     if (shape == ATOMS)
-        emit_atom_sharding_text(e, s->origin, &s->form, &sharding);
+        emit_atom_sharding_text(e, s->origin, form, &sharding);
     else
-        (void)emit_sharding_text(e, s->origin, &s->form, &sharding);
+        (void)emit_sharding_text(e, s->origin, form, &sharding);
     struct ir_attr attr = ir_build_named(e->b, "sharding", ir_build_text(e->b, sharding.at));
     struct emit_tensor y = shaped(e, v, shape, x);
     y = emit_one(e, "sdy.sharding_constraint", &y, 1, y.element, y.rank, y.dims, &attr, 1);
     text_release(&sharding);
     return y.value;
+}
+
+static uint32_t constrain(struct emit *e, uint32_t v, int shape, uint32_t x)
+{
+    return constrain_to(e, v, &e->local->values[v].form, shape, x);
 }
 
 /* the shape in which v's form can be said, WHOLE where possible; SHAPES when in none */
@@ -266,14 +271,60 @@ uint32_t annotate_carry(struct emit *e, uint32_t v)
     return annotate_use(e, v);
 }
 
+/* axes that shard inner pieces of a dim */
+static void add_axes_of_pieces(const struct emit *e, uint32_t v, struct emit_axes *axes)
+{
+    const struct spmd_value *s = &e->local->values[v];
+    for (uint32_t a = 0; a < e->mesh->axis_count; a++) {
+        bool there = false;
+        for (uint8_t i = 0; i < axes->count; i++)
+            there |= axes->at[i] == a;
+        if (there || s->form.at[a] >= SPMD_WHOLE)
+            continue;
+        uint32_t dim = nda_atoms(e->nda, s->origin)[s->form.at[a]].dim;
+        if (!emit_layout(e, s->origin, &s->form, dim).contiguous)
+            axes->at[axes->count++] = (uint8_t)a;
+    }
+}
+
+/* Axes along which a grouped convolution is not split in the annotated form. XLA's partitioner (jaxlib 0.10.2, found by the
+ * truth tests) adds up too much where a sum over the batch in groups (the weights' gradient) is split over some axes and
+ * not over others, and ends itself where features within a group are split. */
+static struct emit_axes unsplit_axes(const struct emit *e, const struct lower_op *o)
+{
+    struct emit_axes axes = {.count = 0};
+    if (e->program->ops[o->op].code != IR_CONVOLUTION)
+        return axes;
+    if (ir_int(e->program, o->op, "batch_group_count", 1) > 1)
+        axes = lower_contracting_axes(e, o);
+    else if (ir_int(e->program, o->op, "feature_group_count", 1) == 1)
+        return axes;
+    for (uint32_t i = 0; i < o->in_count; i++)
+        add_axes_of_pieces(e, e->local->operands[o->step->operands + i], &axes);
+    for (uint32_t i = 0; i < o->out_count; i++)
+        add_axes_of_pieces(e, o->step->results + i, &axes);
+    return axes;
+}
+
+static uint32_t whole_along(struct emit *e, uint32_t v, const struct emit_axes *axes, int shape, uint32_t x)
+{
+    struct spmd_form form = e->local->values[v].form;
+    for (uint8_t i = 0; i < axes->count; i++)
+        form.at[axes->at[i]] = SPMD_REPLICATED;
+    return constrain_to(e, v, &form, shape, x);
+}
+
 static void read_operands(struct emit *e, struct lower_op *o, int shape)
 {
+    struct emit_axes unsplit = unsplit_axes(e, o);
     for (uint32_t i = 0; i < o->in_count; i++) {
         uint32_t v = e->local->operands[o->step->operands + i];
         if (slides(e, o->op))
             constrain_own(e, v);
         o->in[i] = shaped(e, v, shape, IR_NONE);
         o->in[i].value = read_as(e, v, shape);
+        if (unsplit.count)
+            o->in[i].value = whole_along(e, v, &unsplit, shape, o->in[i].value);
     }
 }
 
@@ -283,6 +334,9 @@ static void define(struct emit *e, struct lower_op *o, uint32_t i, int shape)
     uint32_t v = o->step->results + i;
     struct emit_tensor as = shaped(e, v, shape, IR_NONE);
     uint32_t x = emit_reshape(e, o->out[i], as.rank, as.dims).value; /* differs after a slice of one piece */
+    struct emit_axes unsplit = unsplit_axes(e, o);
+    if (unsplit.count)
+        x = whole_along(e, v, &unsplit, shape, x);
     e->annotate->plain[shape][v] = x;
     if (!constrains_definition(e, o->step, v) || !o->out[i].rank)
         return;

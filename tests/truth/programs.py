@@ -150,6 +150,15 @@ def convolution_gradients(x, k):
     return jax.grad(loss, (0, 1))(x, k)
 
 
+def grouped_gradients(x, g, d):
+    def loss(x, g, d):
+        dims = ("NHWC", "HWIO", "NHWC")
+        y = lax.conv_general_dilated(x, g, (2, 2), "SAME", dimension_numbers=dims, feature_group_count=8)
+        z = lax.conv_general_dilated(x, d, (1, 1), "SAME", dimension_numbers=dims, feature_group_count=16)
+        return (jnp.tanh(y) ** 2).sum() + (jnp.tanh(z) ** 2).sum()
+    return jax.grad(loss, (0, 1, 2))(x, g, d)
+
+
 def pooling(x):
     pooled = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     mean = lax.reduce_window(x, 0.0, lax.add, (1, 3, 3, 1), (1, 1, 1, 1), "SAME")
@@ -258,6 +267,7 @@ JAX = {
     "branches": (branches, f32((8, 16)), f32((16, 16)), i32(())),
     "convolutions": (convolutions, f32((8, 8, 8, 8)), f32((3, 3, 8, 16)), f32((3, 3, 2, 16)), f32((3, 3, 8, 16))),
     "convolution_gradients": (convolution_gradients, f32((8, 8, 8, 8)), f32((3, 3, 8, 16))),
+    "grouped_gradients": (grouped_gradients, f32((8, 4, 4, 16)), f32((3, 3, 2, 16)), f32((3, 3, 1, 16))),
     "pooling": (pooling, f32((8, 8, 8, 8))),
     "sorts": (sorts, f32((16, 8)), i32((16, 8))),
     "reductions": (reductions, f32((16, 8)), typed((16, 8), jnp.bool_), i32((16, 8))),
