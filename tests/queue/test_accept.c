@@ -55,7 +55,7 @@ static long long submitted(struct fixture *f)
 }
 
 struct batch {
-    char ids[MANY][QUEUE_ID_SIZE], keys[MANY][8];
+    char ids[MANY][QUEUE_ID_SIZE], keys[MANY][16];
     struct queue_pair fields[2];
     struct queue_submission submissions[MANY];
     struct queue_accepting items[MANY], *list[MANY];

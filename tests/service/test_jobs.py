@@ -205,7 +205,7 @@ def test_stop_early():
         wait_for(service, dropped, searching)
         status, body = service.json("POST", f"/v1/jobs/{dropped}:cancel?discard=true", b"")
         assert (status, body["state"]) == (200, "cancelled"), body
-        late = submit(service, dict(LONG, deadline_s=6))
+        late = submit(service, dict(LONG, deadline_s=6 * harness.SLOW))
         body = service.wait(late, 40)
         assert body["state"] == "succeeded" and body["stopped_by"] == "deadline", body
         seconds = submit(service, dict(LONG, budget={"rollouts": 1000000, "seconds": 1}))
