@@ -34,7 +34,7 @@ local LEASE_MS, GAP_MS, BUILD_GONE_MS = 10000, 3000, 60000
 local EVENTS = 1000
 local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
-local run_add, run_remove, run_claim, run_next, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
+local run_add, run_remove, run_claim, run_next, run_more, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
 local submit_allowed, limits_of, module_used, modules_expire   -- library_tenants.lua too
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
@@ -236,9 +236,12 @@ end
 
 -- after a lost reply: the task that this token was given then
 local function resume(job, token)
-    if job and not TERMINAL[job.state] and token ~= ''
-        and call('HGET', P .. 'k:' .. job.id .. ':' .. job.epoch, 'o:0') == token then
-        return task_reply(job, '0', token)
+    if not job or TERMINAL[job.state] or token == '' then return nil end
+    local held = call('HGETALL', P .. 'k:' .. job.id .. ':' .. job.epoch)
+    for i = 1, #held, 2 do
+        if held[i + 1] == token and string.sub(held[i], 1, 2) == 'o:' then
+            return task_reply(job, string.sub(held[i], 3), token)
+        end
     end
     return nil
 end
@@ -343,7 +346,8 @@ local function held_job(member, token)
     return job, job, index
 end
 
--- task_done(member, token, digest, payload, next token) -> {'more'|'stale'|'duplicate'} or {'next', task}
+-- task_done(member, token, digest, payload, next token) -> {'more'|'stale'|'duplicate'} or {'next', task}: another one of
+-- the step, or its join. An empty next token takes none of the step's.
 -- Results carry no fence: the first is kept, a later one must be byte-equal.
 local function task_done(keys, args)
     local member, token, digest, payload, next_token = args[1], args[2], args[3], args[4], args[5]
@@ -360,6 +364,8 @@ local function task_done(keys, args)
     local k = P .. 'k:' .. id .. ':' .. epoch
     local before = call('HGET', k, 'r:' .. index)
     if before then
+        local again = resume(job, next_token)
+        if again then return {'next', again} end
         if before ~= digest then count('nondeterminism') end
         count('tasks:' .. kind .. ':duplicate')
         return {'duplicate'}
@@ -378,7 +384,10 @@ local function task_done(keys, args)
     call('HINCRBY', P .. 'j:' .. id, 'tasks_done', 1)
     call('HINCRBY', P .. 'j:' .. id, 'ver', 1)
     call('HINCRBY', P .. 'j:' .. id, 'silent', 1)   -- visible changes without an event
-    if done < tonumber(job.tasks) then return {'more'} end
+    if done < tonumber(job.tasks) then
+        local another = next_token ~= '' and run_more(job, next_token, take)
+        return another and {'next', another} or {'more'}
+    end
     start_step(job, tonumber(epoch) + 1, job.join, 1, '', job.wrap)
     return {'next', run_next(job, next_token, take)}
 end

@@ -108,6 +108,12 @@ run_next = function(job, token, take)
     return take(job, token)
 end
 
+-- another task of the step for the worker that ended one of it; nil when a claim would give one of another job
+run_more = function(job, token, take)
+    if call('ZRANGE', P .. 'r:' .. job.tenant, 0, 0)[1] ~= job.id then return nil end
+    return run_next(job, token, take)
+end
+
 -- v:<i> of {t}:k:<id>:<epoch>: when task i began and what was charged
 task_begins = function(job, index)
     local ms = tonumber(call('HGET', P .. 'ms', job.kind) or '50')

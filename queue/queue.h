@@ -187,7 +187,8 @@ enum error_code queue_assist(struct queue *q, const char *token, const char *bui
 enum error_code queue_drain(struct queue *q, const char *worker, bool drain, bool *known,
                             struct error *e) BASE_CHECKED;
 
-/* One task of several. *found: the step is complete and its join is claimed for next_token. */
+/* One task of several. *found: a task is claimed for next_token: another one of the step when a claim would give that,
+ * too, or the join of the step that is complete. next_token "" takes none but the join. */
 enum error_code queue_task_done(struct queue *q, const struct queue_task *t, const char *digest,
                                 const void *payload, size_t size, const char *next_token,
                                 struct queue_task *next, bool *found, struct error *e) BASE_CHECKED;

@@ -91,7 +91,7 @@ static void test_stragglers(void **state)
     assert_false(assist(f, "h1", &again)); /* nothing is done yet: nobody knows what is slow */
     for (int i = 0; i < 2; i++) {
         claim(f, i ? "w3" : "w2", &b);
-        assert_false(done(f->q, &b, "x", "w9", &next));
+        assert_false(done(f->q, &b, "x", "", &next));
         queue_task_release(&b);
     }
     assert_false(assist(f, "h1", &again)); /* it has not run for long */
@@ -133,7 +133,7 @@ static void test_helper_leaves(void **state)
     bool drain;
     begin(f, id, 2, &slow);
     claim(f, "w2", &b);
-    assert_false(done(f->q, &b, "x", "w9", &next));
+    assert_false(done(f->q, &b, "x", "", &next));
     char *k = mem_printf("{t}:k:%s:1", id);
     const char *earlier[] = {"HSET", k, "s:0", "1"};
     raw(f, 4, earlier);

@@ -131,7 +131,7 @@ static void test_late_results(void **state)
     ASSERT_OK(queue_release(f->q, &a, &e), &e);
     claim(f->q, "w2", &b, true);
     assert_int_equal(b.index, a.index);
-    assert_false(done(f->q, &b, "x", "w2b", &next));
+    assert_false(done(f->q, &b, "x", "", &next));
     assert_false(done(f->q, &a, "x", "w1c", &next));
     assert_int_equal(counter(f->q, "nondeterminism"), 0);
     assert_false(done(f->q, &a, "y", "w1d", &next));
@@ -143,6 +143,41 @@ static void test_late_results(void **state)
     queue_task_release(&t);
     queue_task_release(&a);
     queue_task_release(&b);
+}
+
+/* the answer to a result brings another task of the step, where a claim would give one of this job */
+static void test_another_task(void **state)
+{
+    struct fixture *f = *state;
+    char id[QUEUE_ID_SIZE], urgent[QUEUE_ID_SIZE];
+    struct error e;
+    bool existed;
+    struct queue_task t, a, b, again, c;
+    submit(f->q, id, 0);
+    claim(f->q, "w1", &t, true);
+    assert_true(commit(f->q, &t, "rollouts", 4, "w1b", &a));
+    assert_true(done(f->q, &a, "x", "w1c", &b));
+    assert_string_equal(b.kind, "rollouts");
+    assert_int_equal(b.index, 1);
+    assert_string_equal(b.token, "w1c");
+    assert_true(done(f->q, &a, "x", "w1c", &again)); /* the reply was lost: the same task, and nothing moves */
+    assert_string_equal(again.member, b.member);
+    assert_int_equal(counter(f->q, "tasks:rollouts:ok"), 1);
+    assert_int_equal(counter(f->q, "tasks:rollouts:duplicate"), 0);
+    assert_int_equal(counter(f->q, "leases"), 1);
+    queue_new_id(urgent);
+    struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}, {"priority", "9"}};
+    struct queue_submission s = {
+        .id = urgent, .tenant = "default", .first_kind = "read", .fields = fields, .field_count = 3};
+    ASSERT_OK(queue_submit(f->q, &s, &existed, &e), &e);
+    assert_false(done(f->q, &b, "y", "w1d", &c)); /* another job of the tenant is before this one */
+    claim(f->q, "w1d", &c, true);
+    assert_string_equal(c.id, urgent);
+    queue_task_release(&t);
+    queue_task_release(&a);
+    queue_task_release(&b);
+    queue_task_release(&again);
+    queue_task_release(&c);
 }
 
 static void test_deaths(void **state)
@@ -324,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_results, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_task, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deaths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
