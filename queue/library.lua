@@ -447,7 +447,8 @@ local function finish(keys, args)
         return 'fenced'
     end
     local key, state = P .. 'j:' .. job.id, args[3]
-    job.committing = job.fence
+    -- claims of one task of several are not counted: the one that ends the job is
+    job.committing = job.tasks == '1' and job.fence or int(call('HINCRBY', key, 'fence', 1))
     if state ~= 'failed' then drop_artifacts(job) end   -- what it had while it ran; now those that follow are all
     for i = 6, #args, 2 do call('HSET', key, args[i], args[i + 1]) end
     if args[5] ~= '' then call('HSET', key, 'progress', args[5]) end

@@ -180,6 +180,34 @@ static void test_another_task(void **state)
     queue_task_release(&c);
 }
 
+/* one of several tasks fails the job (too little memory, say): its event has a fence of its own */
+static void test_failed_in_the_middle(void **state)
+{
+    struct fixture *f = *state;
+    char id[QUEUE_ID_SIZE];
+    struct error e;
+    bool fenced;
+    struct queue_task t, a, b;
+    struct queue_fields before, after;
+    submit(f->q, id, 0);
+    claim(f->q, "w1", &t, true);
+    assert_true(commit(f->q, &t, "rollouts", 2, "w1b", &a));
+    claim(f->q, "w2", &b, true);
+    ASSERT_OK(queue_job(f->q, id, &before, &e), &e);
+    ASSERT_OK(queue_finish(f->q, &a, "failed", "{}", "", NULL, 0, &fenced, &e), &e);
+    assert_false(fenced);
+    expect_state(f->q, id, "failed");
+    ASSERT_OK(queue_finish(f->q, &b, "failed", "{}", "", NULL, 0, &fenced, &e), &e);
+    assert_true(fenced);
+    ASSERT_OK(queue_job(f->q, id, &after, &e), &e);
+    assert_int_equal(queue_number(&after, "fence"), queue_number(&before, "fence") + 1);
+    queue_fields_release(&before);
+    queue_fields_release(&after);
+    queue_task_release(&t);
+    queue_task_release(&a);
+    queue_task_release(&b);
+}
+
 static void test_deaths(void **state)
 {
     struct fixture *f = *state;
@@ -360,6 +388,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_results, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_task, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failed_in_the_middle, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deaths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
