@@ -161,30 +161,25 @@ local function retire(job)
     end
 end
 
+-- removes fields of the hash: 'a' artifacts a:<name>, 'b' blobs b:<name> of the search
+local function drop_fields(job, kinds)
+    for field in pairs(job) do
+        local kind = string.match(field, '^([ab]):')
+        if kind and string.find(kinds, kind, 1, true) then call('HDEL', P .. 'j:' .. job.id, field) end
+    end
+end
+
 local function terminal(job, state, err)
     drop_step(job)
     drop_results(job, job.epoch)
     drop_results(job, int(tonumber(job.epoch) - 1))
+    drop_fields(job, 'b')   -- nobody needs them any more
     set_state(job, state)
     call('ZREM', P .. 'dl', job.id)
     call('SREM', P .. 'open:' .. job.tenant, job.id)
     call('HSET', P .. 'j:' .. job.id, 'finished', int(now_ms()), 'error', err or '')
     event(job, 'state', state)
     retire(job)
-end
-
--- removes what the job's steps left: blobs b:<name>, artifacts a:<name>
-local function drop_blobs(job)
-    for field in pairs(job) do
-        local kind = string.sub(field, 1, 2)
-        if kind == 'b:' or kind == 'a:' then call('HDEL', P .. 'j:' .. job.id, field) end
-    end
-end
-
-local function drop_artifacts(job)
-    for field in pairs(job) do
-        if string.sub(field, 1, 2) == 'a:' then call('HDEL', P .. 'j:' .. job.id, field) end
-    end
 end
 
 -- cancel, deadline or seconds: keep the best so far by jumping to the step that writes artifacts, where there is one
@@ -198,7 +193,7 @@ local function stop_job(job, why, state_without, err)
         return
     end
     if job.wrap == '' or discard then
-        if discard then drop_blobs(job) end
+        if discard then drop_fields(job, 'a') end
         terminal(job, why == 'cancel' and 'cancelled' or 'expired', err)
         return
     end
@@ -263,7 +258,7 @@ local function keep_incumbent(job)
     local stage = '{"stage":"' .. (job.stop ~= '' and 'emit' or 'read') .. '"'
     local progress = stage .. (best and ',' .. best or '') .. '}'
     if not pcall(cjson.decode, progress) then progress = stage .. '}' end
-    drop_blobs(job)
+    drop_fields(job, 'ab')
     call('HSET', key, 'progress', progress)
     if not plan then return '' end
     call('HSET', key, 'a:plan.json', plan, 'b:incumbent', string.sub(plan, 1, 64))
@@ -449,7 +444,7 @@ local function finish(keys, args)
     local key, state = P .. 'j:' .. job.id, args[3]
     -- claims of one task of several are not counted: the one that ends the job is
     job.committing = job.tasks == '1' and job.fence or int(call('HINCRBY', key, 'fence', 1))
-    if state ~= 'failed' then drop_artifacts(job) end   -- what it had while it ran; now those that follow are all
+    if state ~= 'failed' then drop_fields(job, 'a') end   -- what it had while it ran; now those that follow are all
     for i = 6, #args, 2 do call('HSET', key, args[i], args[i + 1]) end
     if args[5] ~= '' then call('HSET', key, 'progress', args[5]) end
     call('HSET', key, 'last', args[2])

@@ -204,7 +204,7 @@ local function retry(keys, args)
     call('ZREM', P .. 'arch', id)
     call('ZREM', P .. 'dead', id)
     call('ZREM', P .. 'purge', id .. '/' .. job.tenant .. '/' .. state)
-    drop_blobs(job)
+    drop_fields(job, 'ab')
     call('HDEL', key, 'finished', 'started', 'last', 'search_started', 'rollouts', 'dropped', 'tasks_done')
     call('HSET', key, 'error', '', 'stop', '', 'build', '', 'progress', '', 'attempt', '0', 'accepted', int(now), 'retried', token,
          'deadline', job.deadline ~= '0' and int(now + span) or '0')

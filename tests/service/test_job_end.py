@@ -116,6 +116,9 @@ def test_keys_of_ended_jobs():
         running = {"p", "k", "d", "run", "r", "lease", "dl", "open", "vt"}
         kinds = look_at_keys(service, running)
         assert {"j", "ev", "tl", "idem", "cache", "arch", "purge", "dead", "idx", "st"} <= kinds, kinds
+        for key in service.redis_cli("--scan", "--pattern", "{t}:j:*").split():
+            fields = service.redis_cli("HKEYS", key).split()
+            assert not [field for field in fields if field.startswith("b:")], (key, fields)   # the search's blobs are nobody's now
         fsck(service)
         make_due(service, "{t}:arch")
         kinds = look_at_keys(service, running | {"j", "ev", "tl"})
