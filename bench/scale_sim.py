@@ -3,8 +3,8 @@
 
   bench/scale_sim.py [--measure inputs.json] [--inputs inputs.json]
 
-Measured on one worker: seconds a rollout, seconds a merge, bytes of snapshots and deltas, seconds of a queue function in Redis,
-seconds of a blob through the server. Simulated: workers of one thread that claim, load the epoch's snapshot, compute, report;
+Measured on one worker: seconds a rollout, seconds a merge and how much of it grows with the number of deltas (a job of 16 and one
+of 256 tasks an epoch), bytes of snapshots and deltas, seconds of a queue function in Redis, seconds of a blob through the server. Simulated: workers of one thread that claim, load the epoch's snapshot, compute, report;
 the last one merges and commits. Redis is one server with a queue, the blobs' link another. One job alone has up to 256
 tasks an epoch; many jobs share the workers. Columns: rollouts a second, how much of what the workers could do at best, share
 of the time in which a job merges, how busy Redis and the blobs' link are, and what bounds it first.
@@ -28,48 +28,64 @@ LINK_BYTES_PER_S = 1.25e9   # the server's network: 10 Gbit/s
 RING_S = 0.0005             # from XADD to a waiting worker's claim
 
 
+def metrics(s):
+    found = {}
+    for line in s.request("GET", "/metrics")[2].decode().split("\n"):
+        m = re.match(r"(toast_(?:task_seconds_(?:sum|count)|rollouts_total))(?:\{kind=\"(\w+)\"\})? (\S+)", line)
+        if m:
+            found[m[1], m[2]] = float(m[3])
+    return found
+
+
+def run(s, model, parallelism, rollouts, look=lambda job, body: None):
+    """one job to its end; -> what the metrics grew by"""
+    request = {"mesh": {"axes": [{"name": "data", "size": 8}, {"name": "model", "size": 8}]}, "device": "a100-40",
+               "planner": "mcts", "budget": {"rollouts": rollouts}, "parallelism": parallelism}
+    body, headers = harness.multipart({"module": model, "request": json.dumps(request).encode()})
+    before = metrics(s)
+    status, _, data = s.request("POST", "/v1/jobs", body, headers)
+    assert status == 202, data
+    job = json.loads(data)["id"]
+    while (body := json.loads(s.request("GET", f"/v1/jobs/{job}")[2]))["state"] != "succeeded":
+        assert body["error"] is None, body
+        look(job, body)
+        time.sleep(0.1)
+    return {name: value - before.get(name, 0) for name, value in metrics(s).items()}
+
+
+def seconds_each(grown, kind):
+    return grown["toast_task_seconds_sum", kind] / max(1, grown["toast_task_seconds_count", kind])
+
+
 def measure():
     import gzip
     model = gzip.open(ROOT / "tests" / "models" / "t2b.mlir.gz").read()
     s = harness.Service(workers=1)
+    seen = {"first": 0, "snapshot_bytes": 0, "blob_s": 0.0}
+
+    def look(job, body):
+        progress = body["progress"]
+        if progress.get("stage") != "search" or progress.get("epoch", 0) < 5:
+            return
+        seen["first"] = progress["rollouts"] / 16 / (2 ** 5 - 1 + 32 * (progress["epoch"] - 5))
+        digest = s.redis_cli("hget", "{t}:j:" + job, "b:snapshot").split(":")[0]
+        path = s.folder / "data" / "blobs" / digest[:2] / digest[2:4] / digest
+        if digest and path.exists():
+            seen["snapshot_bytes"] = max(seen["snapshot_bytes"], path.stat().st_size)
+            began = time.monotonic()
+            path.read_bytes()
+            seen["blob_s"] = time.monotonic() - began
+
     try:
-        request = {"mesh": {"axes": [{"name": "data", "size": 8}, {"name": "model", "size": 8}]}, "device": "a100-40",
-                   "planner": "mcts", "budget": {"rollouts": 30000}, "parallelism": 16}
-        body, headers = harness.multipart({"module": model, "request": json.dumps(request).encode()})
-        status, _, data = s.request("POST", "/v1/jobs", body, headers)
-        assert status == 202, data
-        job = json.loads(data)["id"]
-
-        def metrics():
-            found = {}
-            for line in s.request("GET", "/metrics")[2].decode().split("\n"):
-                m = re.match(r"(toast_(?:task_seconds_(?:sum|count)|rollouts_total))(?:\{kind=\"(\w+)\"\})? (\S+)", line)
-                if m:
-                    found[m[1], m[2]] = float(m[3])
-            return found
-
-        first = snapshot_bytes = 0
         s.redis_cli("config", "resetstat")
-        while (body := json.loads(s.request("GET", f"/v1/jobs/{job}")[2]))["state"] != "succeeded":
-            assert body["error"] is None, body
-            progress = body["progress"]
-            if progress.get("stage") == "search" and progress.get("epoch", 0) >= 5:
-                first = progress["rollouts"] / 16 / (2 ** 5 - 1 + 32 * (progress["epoch"] - 5))
-                digest = s.redis_cli("hget", "{t}:j:" + job, "b:snapshot").split(":")[0]
-                path = s.folder / "data" / "blobs" / digest[:2] / digest[2:4] / digest
-                if digest and path.exists():
-                    snapshot_bytes = max(snapshot_bytes, path.stat().st_size)
-                    began = time.monotonic()
-                    path.read_bytes()
-                    blob_s = time.monotonic() - began
-            time.sleep(0.1)
-        gone = metrics()
+        few = run(s, model, 16, 30000, look)
         fcall = re.search(r"cmdstat_fcall:calls=(\d+),usec=(\d+)", s.redis_cli("info", "commandstats"))
-        rollouts = gone["toast_rollouts_total", None]
-        return {"rollout_s": gone["toast_task_seconds_sum", "rollouts"] / rollouts, "first_rollouts": round(first),
-                "merge_s": gone["toast_task_seconds_sum", "merge"] / max(1, gone["toast_task_seconds_count", "merge"]),
-                "script_s": int(fcall[2]) / int(fcall[1]) * 1e-6, "snapshot_bytes": snapshot_bytes,
-                "delta_bytes": 24 * 1024, "blob_s": blob_s, "spread": 0.1, "model": "t2b, 8x8, one worker of one thread"}
+        many = run(s, model, 256, 20000)
+        each = max(0.0, seconds_each(many, "merge") - seconds_each(few, "merge")) / (256 - 16)
+        return {"rollout_s": few["toast_task_seconds_sum", "rollouts"] / few["toast_rollouts_total", None],
+                "first_rollouts": round(seen["first"]), "merge_s": seconds_each(few, "merge") - 16 * each, "merge_delta_s": each,
+                "script_s": int(fcall[2]) / int(fcall[1]) * 1e-6, "snapshot_bytes": seen["snapshot_bytes"],
+                "delta_bytes": 24 * 1024, "blob_s": seen["blob_s"], "spread": 0.1, "model": "t2b, 8x8, one worker of one thread"}
     finally:
         s.close()
 
@@ -109,8 +125,10 @@ class Simulation:
         self.serial += 1
         heapq.heappush(self.events, (when, self.serial, f, arguments))
 
-    def claim(self, now, worker):
-        now = self.redis.serve(now, self.inputs["script_s"])
+    def claim(self, now, worker, brought=False):
+        """brought: with the answer to a result, another task of the same job"""
+        if not brought:
+            now = self.redis.serve(now, self.inputs["script_s"])
         last = self.has[worker]
         order = sorted(range(len(self.jobs)), key=lambda j: (last is None or j != last[0]))
         job = next((j for j in order if self.jobs[j].pending), None)
@@ -132,12 +150,12 @@ class Simulation:
         self.rollouts += rollouts
         j.done += 1
         if j.done < j.tasks:
-            self.at(now, self.claim, worker)
+            self.at(now, self.claim, worker, j.pending > 0)
             return
         j.merging_since = now
         read = j.tasks * self.inputs["delta_bytes"] / 1e9   # the deltas come out of Redis
         now = self.redis.serve(now, read)
-        self.at(now + self.inputs["merge_s"] * j.tasks / 16, self.commit, worker, job)
+        self.at(now + self.inputs["merge_s"] + self.inputs["merge_delta_s"] * j.tasks, self.commit, worker, job)
 
     def commit(self, now, worker, job):
         j = self.jobs[job]

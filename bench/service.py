@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The service's figures on this machine, with authentication, idempotency and validation: one table.
 
-  bench/service.py [--rows submit,status,..] [--seconds 5]
+  bench/service.py [--rows submit,status,..] [--seconds 5] [--real-time]
 
-Starts a Redis, a server and workers of its own for every row. Run it on an idle machine. `bench/recovery.py` has the
+Starts a Redis, a server and workers of its own for every row. Run it on an idle machine, or, where there is other work, with
+--real-time (root): everything has a real-time priority then, and workers' children, which are nice elsewhere, a lower one. `bench/recovery.py` has the
 rows about deaths, `bench/faults.py` the long run under kill -9."""
 import argparse
+import datetime
 import gzip
 import hashlib
 import http.client
@@ -45,8 +47,23 @@ def service(fsync="always", workers=0, maxmemory="1gb"):
     s.key = made.stdout.strip()
     time.sleep(1.5)   # servers read the keys again within a second
     for _ in range(workers):
-        s.start_worker()
+        start_worker(s)
     return s
+
+
+def start_worker(s):
+    worker = s.start_worker()
+    if os.sched_getscheduler(0) != os.SCHED_RR:
+        return
+    found = []
+    while not found:   # a child's parent is the thread that began it
+        time.sleep(0.01)
+        threads = pathlib.Path(f"/proc/{worker.pid}/task").glob("*/children")
+        found = [child for thread in threads for child in thread.read_text().split()]
+    time.sleep(0.3)   # its threads have begun
+    for child in found:
+        for thread in os.listdir(f"/proc/{child}/task"):
+            os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(2))
 
 
 def call(s, method, path, body=None, headers=None):
@@ -107,7 +124,7 @@ def bench_status(seconds):
             r["p99_ms"] <= 10 and r["requests"] >= 0.9 * 2000 * seconds)
         submit(s, dict(LONG, module=module(s, T2B)))
         for _ in range(2):
-            s.start_worker()
+            start_worker(s)
         time.sleep(5)
         r = load(s, get, "--connections", 500, "--hz", 1, "--seconds", 4 * seconds)
         row("500 pollers x 1 Hz, both cores searching", "p99 <= 25 ms, p99.9 <= 100 ms",
@@ -248,32 +265,35 @@ def bench_events(seconds):
 
 
 def rollout_rate(workers):
-    """of t2b at paper size, from the search's second epoch to its last"""
+    """of t2b at paper size, from the search's second epoch to its last, by the times of the job's events: whoever asked all the
+    time how far it is would take a core from the workers"""
     s = service(workers=workers)
     try:
         mesh = {"axes": [{"name": "data", "size": 8}, {"name": "model", "size": 8}]}
         digest = module(s, gzip.open(ROOT / "tests" / "models" / "t2b.mlir.gz").read())
         job = submit(s, {"module": digest, "mesh": mesh, "device": "a100-40", "planner": "mcts", "outputs": ["plan"],
                          "budget": {"rollouts": 30000}})
-        seen, last = [], 0
-        while True:
-            body = json.loads(call(s, "GET", f"/v1/jobs/{job}")[2])
-            progress = body["progress"]
-            if progress.get("epoch", 0) >= 2 and progress["stage"] == "search" and progress["rollouts"] != last:
-                last = progress["rollouts"]
-                seen.append((time.monotonic(), last))
-            if progress["stage"] not in ("queued", "read", "analyse", "search") or body["error"]:
-                break
-            time.sleep(0.002)
+        body = {}
+        while "finished_at" not in body:
+            body = json.loads(call(s, "GET", f"/v1/jobs/{job}", headers={"Prefer": "wait=60"})[2])
+        assert body["state"] == "succeeded", body
+        seen = []
+        for event in json.loads(call(s, "GET", f"/v1/jobs/{job}/events?format=json")[2])["events"]:
+            progress = event.get("progress") or {}
+            if progress.get("epoch", 0) >= 2 and progress["stage"] == "search":
+                seen.append((datetime.datetime.fromisoformat(event["at"]), progress["rollouts"]))
         (start, first), (end, final) = seen[0], seen[-1]
-        return (final - first) / (end - start)
+        return (final - first) / (end - start).total_seconds()
     finally:
         s.close()
 
 
 def bench_scaling(seconds):
-    one, two = rollout_rate(1), rollout_rate(2)
-    row("rollouts/s of t2b 8x8 with 1 and 2 workers of one thread", ">= 1.7 x", f"{one:.0f}, {two:.0f}: {two / one:.2f} x", two >= 1.7 * one)
+    """in turns, so that what else the machine does meets both"""
+    one, two = zip(*((rollout_rate(1), rollout_rate(2)) for _ in range(3)))
+    ratios = sorted(b / a for a, b in zip(one, two))
+    row("rollouts/s of t2b 8x8 with 1 and 2 workers of one thread", ">= 1.7 x",
+        f"{sum(one) / 3:.0f}, {sum(two) / 3:.0f}: {ratios[1]:.2f} x ({ratios[0]:.2f} to {ratios[2]:.2f})", ratios[1] >= 1.7)
 
 
 BENCHES = {"submit": bench_submit, "status": bench_status, "upload": bench_upload, "redis": bench_redis_kills,
@@ -284,7 +304,10 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--rows", default=",".join(BENCHES))
     p.add_argument("--seconds", type=float, default=5)
+    p.add_argument("--real-time", action="store_true")
     a = p.parse_args()
+    if a.real_time:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(3))
     os.environ.setdefault("TOAST_BIN", str(ROOT / "build" / "release" / "bin"))
     print("| measure | goal | here | met |\n|---|---|---|---|")
     for name in a.rows.split(","):
