@@ -68,11 +68,31 @@ static uint32_t condition_of(const struct ir_program *p, uint32_t op)
     return p->values[ir_operand(p, ir_block_terminator(p, ir_region_block(p, op, 0)), 0)].op;
 }
 
+/* what gives a truth value, without `!= false` and conversions to itself (JAX writes them around a plain bool) */
+static uint32_t plain_test(const struct nda *n, uint32_t test)
+{
+    const struct ir_program *p = n->program;
+    char direction[32];
+    int64_t other;
+    while (test != IR_NONE) {
+        bool same = p->ops[test].code == IR_CONVERT;
+        if (p->ops[test].code == IR_COMPARE) {
+            ir_word(p, test, "comparison_direction", direction);
+            same = strcmp(direction, "NE") == 0 && constant_of(n, ir_operand(p, test, 1), &other) && other == 0;
+        }
+        if (!same || ir_value_type(p, ir_operand(p, test, 0))->element != IR_I1)
+            break;
+        test = p->values[ir_operand(p, test, 0)].op;
+    }
+    return test;
+}
+
 /* Of a condition that joins several (`i < n and not done`) the least count of those that are known: it may end earlier. */
 static int64_t most_trips(const struct nda *n, uint32_t op, uint32_t test, uint32_t depth)
 {
     enum { DEPTH = 8 };
     const struct ir_program *p = n->program;
+    test = plain_test(n, test);
     if (test == IR_NONE || p->ops[test].code != IR_AND || depth == DEPTH)
         return count_trips(n, op, test);
     int64_t a = most_trips(n, op, p->values[ir_operand(p, test, 0)].op, depth + 1),

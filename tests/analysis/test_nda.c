@@ -292,7 +292,9 @@ static void early_ends_have_a_bound(void **state)
         "    %p = stablehlo.compare GT, %s, %l : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
         "    %q = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
         "    %r = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-        "    %a = stablehlo.and %p, %r : tensor<i1>\n    %b = stablehlo.and %a, %q : tensor<i1>\n    stablehlo.return %b : tensor<i1>\n"
+        "    %z = stablehlo.constant dense<false> : tensor<i1>\n"
+        "    %t = stablehlo.compare NE, %q, %z : (tensor<i1>, tensor<i1>) -> tensor<i1>\n    %u = stablehlo.convert %t : tensor<i1>\n"
+        "    %a = stablehlo.and %p, %r : tensor<i1>\n    %b = stablehlo.and %a, %u : tensor<i1>\n    stablehlo.return %b : tensor<i1>\n"
         "  } do {\n    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : tensor<i32>\n"
         "    %d = stablehlo.tanh %c : tensor<8xf32>\n    stablehlo.return %j, %d : tensor<i32>, tensor<8xf32>\n  }\n"
         "  return %0#1 : tensor<8xf32>\n}\n";

@@ -259,7 +259,7 @@ def prefill(k):
             x = x + jax.nn.gelu(norm(x) @ w["w1"]) @ w["w2"]
             caches.append((key, v))
         last = jnp.take_along_axis(x, (lengths - 1)[:, None, None], 1)[:, 0]
-        return caches, (last @ p["embed"].T).astype(jnp.float32)
+        return caches, last @ p["embed"].T
     layer = {"g": bf16(D), "qkv": bf16(D, 3 * H * K), "o": bf16(H * K, D), "w1": bf16(D, 4 * D), "w2": bf16(4 * D, D)}
     return lowered(step, {"embed": bf16(V, D), "layers": [layer, layer]}, i32(B, S), i32(B))
 
@@ -271,11 +271,11 @@ def beam_search(k):
     def step(p, start):
         def go(c):
             t, _, score, alive, _ = c
-            return (t < T) & alive.any() & (score.max() < 1e8)
+            return (t < T - 1) & alive.any() & (score.max() < 1e8)
 
         def body(c):
             t, words, score, alive, state = c
-            last = lax.dynamic_index_in_dim(words, jnp.maximum(t - 1, 0), 2, keepdims=False)
+            last = lax.dynamic_index_in_dim(words, t, 2, keepdims=False)
             state = jnp.tanh(state @ p["w"] + p["embed"][last])
             logp = jax.nn.log_softmax(state @ p["head"])
             score2, pick = lax.top_k((score[..., None] + logp).reshape(B, W * V), W)
@@ -283,9 +283,9 @@ def beam_search(k):
             words = jnp.take_along_axis(words, beam[..., None], 1)
             state = jnp.take_along_axis(state, beam[..., None], 1)
             alive = jnp.take_along_axis(alive, beam, 1) & (word != 0)
-            return t + 1, lax.dynamic_update_index_in_dim(words, word, t, 2), score2, alive, state
+            return t + 1, lax.dynamic_update_index_in_dim(words, word, t + 1, 2), score2, alive, state
         words = jnp.zeros((B, W, T), jnp.int32).at[:, :, 0].set(start[:, None])
-        return lax.while_loop(go, body, (jnp.int32(1), words, jnp.tile(jnp.arange(W) * -1.0, (B, 1)),
+        return lax.while_loop(go, body, (jnp.int32(0), words, jnp.tile(jnp.arange(W) * -1.0, (B, 1)),
                                          jnp.ones((B, W), bool), jnp.zeros((B, W, D))))[:4]
     return lowered(step, {"embed": f32(V, D), "w": f32(D, D), "head": f32(D, V)}, i32(B))
 

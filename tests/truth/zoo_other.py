@@ -420,7 +420,7 @@ def conjugate_gradient(k):
             alpha = rr / (p * ap).sum(-1, keepdims=True)
             r2 = r - alpha * ap
             return x + alpha * p, r2, r2 + (r2 * r2).sum(-1, keepdims=True) / rr * p, i + 1
-        return lax.while_loop(lambda c: ((c[1] ** 2).sum() > 1e-4) & (c[3] < 12), body, (jnp.zeros_like(b), b, b, 0))[0]
+        return lax.while_loop(lambda c: ((c[1] ** 2).sum() > 1e-4) & (c[3] < 4), body, (jnp.zeros_like(b), b, b, 0))[0]
     return lowered(step, f32(B, N, N), f32(B, N))
 
 
