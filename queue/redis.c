@@ -10,12 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 extern const unsigned char queue_library_text[]; /* queue/library.lua, by toast_embed */
 
-enum { CONNECT_S = 2, REPLY_S = 5 }; /* REPLY_S must exceed the longest BLOCK (queue.c: 1 s) */
+enum { CONNECT_MS = 2000, REPLY_MS = 5000 }; /* REPLY_MS must exceed the longest BLOCK (queue.c: 1 s) */
 
-static atomic_ulong reconnects; /* a statistic of the process */
+/* A Redis that takes connections and does not answer (stopped, its disk stuck, behind a network that swallows all) costs
+ * each call its whole time limit, and the threads that call serve others too. So the first call that failed after
+ * SILENT_MS says so to the whole process: from then on one call every PROBE_EVERY_MS asks with PING and a short limit, and
+ * all others are refused at once, until PING is answered. */
+enum { SILENT_MS = CONNECT_MS - 100, PROBE_MS = 500, PROBE_EVERY_MS = 1000 };
+
+static atomic_llong probe_at_ms; /* when to ask next; 0: Redis answers, or says at once that it is gone */
+static atomic_ulong reconnects;  /* a statistic of the process */
 
 struct redis {
     redisContext *context;             /* NULL: not connected */
@@ -82,11 +90,14 @@ static void drop(struct redis *r)
     r->context = NULL;
 }
 
-static enum error_code connect_now(struct redis *r, struct error *e)
+static void limit_replies(struct redis *r, int ms)
 {
-    struct timeval limit = {.tv_sec = CONNECT_S}, reply_limit = {.tv_sec = REPLY_S};
-    if (r->context)
-        return ERROR_OK;
+    redisSetTimeout(r->context, (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000});
+}
+
+static enum error_code connect_within(struct redis *r, int ms, struct error *e)
+{
+    struct timeval limit = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
     r->context = r->unix_path ? redisConnectUnixWithTimeout(r->unix_path, limit)
                               : redisConnectWithTimeout(r->host, r->port, limit);
     if (!r->context || r->context->err) {
@@ -96,7 +107,7 @@ static enum error_code connect_now(struct redis *r, struct error *e)
         return ERROR_UNAVAILABLE;
     }
     fcntl(r->context->fd, F_SETFD, FD_CLOEXEC); /* not for the children of a worker */
-    redisSetTimeout(r->context, reply_limit);
+    limit_replies(r, ms);
     if (r->password) {
         redisReply *reply = redisCommand(r->context, "AUTH %s", r->password);
         bool good = reply && reply->type != REDIS_REPLY_ERROR;
@@ -110,6 +121,56 @@ static enum error_code connect_now(struct redis *r, struct error *e)
     if (r->connects++)
         atomic_fetch_add(&reconnects, 1);
     return ERROR_OK;
+}
+
+static long long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+/* a call that began then has failed */
+static void note_failure(long long began_ms)
+{
+    long long none = 0, now = now_ms();
+    if (now - began_ms >= SILENT_MS)
+        atomic_compare_exchange_strong(&probe_at_ms, &none, now);
+}
+
+/* while Redis is silent: this call asks, or another one does */
+static enum error_code probe(struct redis *r, long long due, struct error *e)
+{
+    long long now = now_ms();
+    if (now < due || !atomic_compare_exchange_strong(&probe_at_ms, &due, now + PROBE_EVERY_MS))
+        return error_set(e, ERROR_UNAVAILABLE, "Redis does not answer");
+    drop(r); /* what it had in flight may still come */
+    enum error_code code = connect_within(r, PROBE_MS, e);
+    redisReply *reply = code == ERROR_OK ? redisCommand(r->context, "PING") : NULL;
+    if (!reply) {
+        drop(r);
+        return error_set(e, ERROR_UNAVAILABLE, "Redis does not answer");
+    }
+    freeReplyObject(reply);
+    limit_replies(r, REPLY_MS);
+    atomic_store(&probe_at_ms, 0);
+    return ERROR_OK;
+}
+
+static enum error_code connect_now(struct redis *r, struct error *e)
+{
+    long long due = atomic_load(&probe_at_ms), began;
+    if (due)
+        return probe(r, due, e);
+    if (r->context)
+        return ERROR_OK;
+    began = now_ms();
+    enum error_code code = connect_within(r, CONNECT_MS, e);
+    if (code == ERROR_OK)
+        limit_replies(r, REPLY_MS);
+    else
+        note_failure(began);
+    return code;
 }
 
 /* what an error reply means to a caller; Redis' text is our own scripts' or Redis' own, never a client's */
@@ -133,8 +194,10 @@ enum error_code redis_command(struct redis *r, int argc, const char **argv, cons
     enum error_code code = connect_now(r, e);
     if (code != ERROR_OK)
         return code;
+    long long began = now_ms();
     redisReply *reply = redisCommandArgv(r->context, argc, argv, sizes);
     if (!reply) {
+        note_failure(began);
         error_set(e, ERROR_UNAVAILABLE, "the connection to Redis broke: %s", r->context->errstr);
         drop(r);
         return ERROR_UNAVAILABLE;
@@ -205,6 +268,7 @@ static enum error_code round_trip(struct redis *r, const char *function, struct 
     enum error_code code = connect_now(r, e);
     if (code != ERROR_OK)
         return code;
+    long long began = now_ms();
     for (size_t i = 0; i < count; i++)
         if (!calls[i].answered)
             append_call(r, function, &calls[i]);
@@ -214,6 +278,7 @@ static enum error_code round_trip(struct redis *r, const char *function, struct 
         if (calls[i].answered)
             continue;
         if (redisGetReply(r->context, &reply) != REDIS_OK || !reply) {
+            note_failure(began);
             error_set(e, ERROR_UNAVAILABLE, "the connection to Redis broke: %s", r->context->errstr);
             drop(r);
             return ERROR_UNAVAILABLE;

@@ -21,7 +21,8 @@ void redis_destroy(struct redis *r);
 /* argv with sizes -> reply (owned; freeReplyObject). Reconnects when the last command broke the connection,
  * but never repeats a command by itself: a lost reply is ambiguous and only the caller knows that its command
  * is idempotent. ERROR_UNAVAILABLE (cannot connect, broken, timeout of 5 s, Redis still loading, out of
- * memory, read only), ERROR_INTERNAL (any other error reply: our bug). */
+ * memory, read only; at once, without waiting, where another call of this process has just waited in vain: a process
+ * talks to one Redis), ERROR_INTERNAL (any other error reply: our bug). */
 enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes,
                               redisReply **out, struct error *e) BASE_CHECKED;
 

@@ -13,12 +13,15 @@
 
 /* ---- Host ---- */
 
-/* "name:80", "[::1]:80" -> "name", "::1"; false: it does not fit */
+/* "name:80", "[::1]:80" -> "name", "::1"; false: it does not fit, or is followed by what is no port */
 static bool host_of(const char *header, char *out, size_t room)
 {
     bool bracket = header[0] == '[';
     size_t n = strcspn(header + bracket, bracket ? "]" : ":");
-    if (n == 0 || n >= room)
+    const char *rest = header + bracket + n;
+    if (n == 0 || n >= room || (bracket && *rest++ != ']'))
+        return false;
+    if (*rest && (*rest != ':' || rest[1 + strspn(rest + 1, "0123456789")]))
         return false;
     memcpy(out, header + bracket, n);
     out[n] = 0;

@@ -3,6 +3,7 @@
 # timeout: 150
 """The life of a job over HTTP: idempotency keys, chosen ids, conditional requests, pages, answers from finished jobs,
 retry, delete, archive, purge."""
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -180,6 +181,37 @@ def test_redis_slow():
             assert {w.result()[0] for w in waiting} == {202}
         assert service.server.wait(20) == 0
         assert service.redis_cli("HGET", "{t}:n", "submitted") == "40"
+    finally:
+        service.close()
+
+
+def test_redis_silent():
+    """a Redis that takes connections and answers nothing is waited for once: requests are refused meanwhile, /livez lives"""
+    service = harness.Service()
+
+    def timed(method, path, body=None):
+        began = time.monotonic()
+        status, headers, _ = service.request(method, path, body, {"Content-Type": "application/json"} if body else None, timeout=60)
+        return status, headers, time.monotonic() - began
+
+    try:
+        text = json.dumps(dict(REQUEST, module={"inline": MODEL.decode()}))
+        with concurrent.futures.ThreadPoolExecutor(100) as pool:
+            service.redis.send_signal(signal.SIGSTOP)
+            try:
+                replies = [w.result() for w in [pool.submit(timed, *("POST", "/v1/jobs", text) if i % 4 else ("GET", "/v1/jobs"))
+                                                for i in range(100)]]
+                assert {status for status, _, _ in replies} == {503}, collections.Counter(r[0] for r in replies)
+                assert all(int(headers["retry-after"]) > 0 for _, headers, _ in replies)
+                assert max(seconds for _, _, seconds in replies) < 12 * harness.SLOW, max(r[2] for r in replies)
+                for path, expected in (("/livez", 200), ("/v1/jobs", 503), ("/readyz", 503)) * 3:
+                    status, _, seconds = timed("GET", path)
+                    assert status == expected and seconds < 2 * harness.SLOW, (path, status, seconds)
+            finally:
+                service.redis.send_signal(signal.SIGCONT)
+        began = time.monotonic()
+        until(lambda: timed("POST", "/v1/jobs", text)[0] == 202)
+        assert time.monotonic() - began < 4 * harness.SLOW
     finally:
         service.close()
 
@@ -450,5 +482,5 @@ def test_running():
 
 
 if __name__ == "__main__":
-    harness.main([test_idempotency, test_redis_slow, test_chosen_ids, test_pages, test_end, test_times, test_dry_run, test_dead,
-                  test_running])
+    harness.main([test_idempotency, test_redis_slow, test_redis_silent, test_chosen_ids, test_pages, test_end, test_times,
+                  test_dry_run, test_dead, test_running])

@@ -29,7 +29,8 @@ def test_host():
                      "TOAST.internal"):
             assert asked(service, host)[0] == 200, host
         for host in ("evil.example", f"evil.example:{service.port}", "localhost.evil.example", "localhost.", "10.0.0.1", "[::2]",
-                     "127.0.0.1.evil.example", "build-17.evil.example", "build-1", "x" * 300, "::1", "2130706433", "0.0.0.0"):
+                     "127.0.0.1.evil.example", "build-17.evil.example", "build-1", "x" * 300, "::1", "2130706433", "0.0.0.0",
+                     "[::1", "[::1].evil.example", "localhost:80@evil.example", "127.0.0.1:80x"):
             for path in ("/v1/jobs", "/ui/session", "/metrics", "/livez"):
                 status, headers, data = asked(service, host, path)
                 assert status == 421 and headers["connection"] == "close", (host, path, status)
