@@ -513,6 +513,12 @@ local function cancel(keys, args)
     return {'ok', job.state}
 end
 
+-- fail: whatever the job has is too late, also what seconds have cut short meanwhile
+local function stop_at_deadline(job, fail)
+    local late = fail and 'the end, and on_deadline is fail' or 'a plan was ready'
+    stop_job(job, 'deadline', fail and 'discard' or '', '{"code":"deadline","detail":"the deadline passed before ' .. late .. '"}')
+end
+
 -- reap(): called about once a second by every worker and server; returns how many tasks were taken up again
 local function reap()
     local now = now_ms()
@@ -539,14 +545,11 @@ local function reap()
     for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'dl', '-inf', int(now), 'LIMIT', 0, 50)) do
         local job = load(id)
         call('ZREM', P .. 'dl', id)
-        if job and not TERMINAL[job.state] and job.stop == '' then
-            local deadline = tonumber(job.deadline)
+        if job and not TERMINAL[job.state] then
+            local deadline, fail = tonumber(job.deadline), job.on_deadline == 'fail'
             if deadline > 0 and deadline <= now then
-                local err = '{"code":"deadline","detail":"the deadline passed before a plan was ready"}'
-                local fail = job.on_deadline == 'fail'
-                if fail then err = '{"code":"deadline","detail":"the deadline passed before the end, and on_deadline is fail"}' end
-                stop_job(job, 'deadline', fail and 'discard' or '', err)
-            elseif job.state == 'running' and job.wrap ~= '' then
+                if job.stop == '' or (fail and job.stop == 'seconds') then stop_at_deadline(job, fail) end
+            elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' then
                 stop_job(job, 'seconds', '', '')
             end
             if deadline > now then call('ZADD', P .. 'dl', job.deadline, id) end

@@ -313,6 +313,34 @@ static void test_deadline_at_the_end(void **state)
     }
 }
 
+/* seconds cut the search first: by the deadline a job that may not be late has ended all the same */
+static void test_deadline_after_seconds(void **state)
+{
+    struct fixture *f = *state;
+    struct error e;
+    struct queue_task t, rollouts;
+    bool found, existed;
+    char id[QUEUE_ID_SIZE];
+    struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}, {"on_deadline", "fail"}, {"seconds_ms", "100"}};
+    queue_new_id(id);
+    struct queue_submission s = {.id = id, .tenant = "default", .first_kind = "read", .deadline_ms = 400, .fields = fields,
+                                 .field_count = 4};
+    ASSERT_OK(queue_submit(f->q, &s, &existed, &e), &e);
+    claim(f->q, "w1", &t, true);
+    struct queue_step step = {.kind = "rollouts", .tasks = 2, .join = "merge", .wrap = "emit", .state = "running",
+                              .progress = "{}"};
+    ASSERT_OK(queue_commit(f->q, &t, &step, "w2", &rollouts, &found, &e), &e);
+    assert_true(found);
+    usleep(150000);
+    ASSERT_OK(queue_reap(f->q, &e), &e);
+    expect_state(f->q, id, "finalizing");
+    usleep(300000);
+    ASSERT_OK(queue_reap(f->q, &e), &e);
+    expect_state(f->q, id, "expired");
+    queue_task_release(&t);
+    queue_task_release(&rollouts);
+}
+
 static void test_redis_killed(void **state)
 {
     struct fixture *f = *state;
@@ -393,6 +421,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline_at_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deadline_after_seconds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_redis_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_libraries, setup, teardown),
     };
