@@ -1,14 +1,14 @@
 /* What the parts of the price share: facts of the program's ops, and the working memory of one pricing.
  *
- * A pricing is a few passes, none of which allocates once the arrays have grown.
+ * A pricing is a few passes, none of which allocates once the arrays have grown (but for lend.c's two short lists).
  *
  * fusion.c: backward over the steps, how each value is used, hence what fuses; forward, the buffers that every
  * kernel reads.
  *
  * roofline.c: the time of each kernel from the bytes and FLOPs that remain.
  *
- * memory.c: live ranges of the buffers, and where results, loop carries and donated arguments share one; of the kernels in
- * program order and in schedule.c's depth-first order. */
+ * memory.c: live ranges of the buffers, and where loop carries and donated arguments share one; of the kernels in program order
+ * and in schedule.c's depth-first order. lend.c: temporaries in the memory of results that are not written yet. */
 #ifndef TOAST_COST_INTERNAL_H
 #define TOAST_COST_INTERNAL_H
 
@@ -171,6 +171,9 @@ void price_times(struct price_scratch *s, const struct spmd_local *l, const stru
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that price_depth_first made, or s->kernels);
  * fills peak_bytes, peak_step, argument_bytes, output_bytes, alias_bytes. line stays borrowed. */
 void price_memory(struct price_scratch *s, const struct spmd_local *l, const struct kernel *line, struct price *out);
+/* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of its own.
+ * boundary_bytes: of arguments and results, what a result's size is compared with. */
+void price_lend(struct price_scratch *s, const struct spmd_local *l, int64_t boundary_bytes);
 /* bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; 0: none */
 int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t);
 /* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next call */
@@ -189,6 +192,31 @@ static inline bool step_is_collective(uint8_t kind)
 {
     return kind == SPMD_ALL_GATHER || kind == SPMD_ALL_REDUCE || kind == SPMD_REDUCE_SCATTER ||
            kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE;
+}
+
+/* ---- what memory.c and lend.c both look at ---- */
+/* the step whose kernel runs at this time of the line */
+static inline const struct spmd_step *step_at(const struct price_scratch *s, const struct spmd_local *l, uint32_t time)
+{
+    return &l->steps[s->line[time].step];
+}
+static inline bool is_buffer(const struct price_scratch *s, uint32_t value)
+{
+    return s->values[value].state == VALUE_BUFFER;
+}
+/* the one buffer that a value is or names; NDA_NONE when it has none */
+static inline uint32_t buffer_of(const struct price_scratch *s, uint32_t value)
+{
+    const struct value_work *v = &s->values[value];
+    return v->state == VALUE_BUFFER ? value : v->state == VALUE_ALIAS ? s->pool[v->roots].value : NDA_NONE;
+}
+/* so many bytes more during the range */
+static inline void add_range(struct price_scratch *s, int64_t bytes, struct live_range r)
+{
+    if (r.from < r.until) {
+        s->deltas[r.from] += bytes;
+        s->deltas[r.until] -= bytes;
+    }
 }
 
 #endif
