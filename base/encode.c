@@ -25,6 +25,14 @@ bool encode_from_hex(const char *hex, unsigned char *out, size_t size)
     return hex[2 * size] == 0;
 }
 
+int encode_from_percent(const char *from, size_t n)
+{
+    int nibbles[2] = {-1, -1};
+    for (size_t i = 0; i < 2 && i + 1 < n; i++)
+        nibbles[i] = digit(from[i + 1] >= 'A' && from[i + 1] <= 'F' ? (char)(from[i + 1] - 'A' + 'a') : from[i + 1]);
+    return nibbles[0] < 0 || nibbles[1] < 0 ? -1 : nibbles[0] << 4 | nibbles[1];
+}
+
 bool encode_equal_secret(const char *a, const char *b)
 {
     size_t n = strlen(a);

@@ -1,4 +1,4 @@
-/* Small encodings: base64, and comparison of secrets. */
+/* Small encodings: base64, hex, percent escapes, and comparison of secrets. */
 #ifndef TOAST_BASE_ENCODE_H
 #define TOAST_BASE_ENCODE_H
 
@@ -9,6 +9,9 @@
 void encode_base64(const void *bytes, size_t size, char *out);
 /* bytes of hex digits; false: not `size` pairs of lower-case hex digits */
 bool encode_from_hex(const char *hex, unsigned char *out, size_t size);
+/* the byte (0 to 255) that a percent escape in either case stands for; from: its '%', with n characters from there on.
+ * -1: the escape is not whole. */
+int encode_from_percent(const char *from, size_t n);
 /* equality in time that depends on the lengths only */
 bool encode_equal_secret(const char *a, const char *b);
 /* equality of size bytes in time that depends on size only */

@@ -1,6 +1,7 @@
 /* See form.h. */
 #include "server/form.h"
 
+#include "base/encode.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -15,30 +16,19 @@ bool form_is_type(const char *content_type)
     return end == 0 || end == ';' || end == ' ';
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static char *decode(const char *at, size_t size)
 {
     char *out = mem_alloc(size + 1);
     size_t n = 0;
     for (size_t i = 0; i < size; i++) {
-        int c = at[i] == '+' ? ' ' : (unsigned char)at[i];
-        if (at[i] == '%') {
-            int high = i + 2 < size ? digit(at[i + 1]) : -1, low = high < 0 ? -1 : digit(at[i + 2]);
-            c = low < 0 ? 0 : high << 4 | low;
-            i += 2;
-        }
-        if (c == 0) {
+        bool escaped = at[i] == '%';
+        int c = escaped ? encode_from_percent(at + i, size - i) : at[i] == '+' ? ' ' : (unsigned char)at[i];
+        if (c <= 0) {
             free(out);
             return NULL;
         }
         out[n++] = (char)c;
+        i += escaped ? 2 : 0;
     }
     out[n] = 0;
     return out;

@@ -1,6 +1,8 @@
 /* GET /v1/jobs: pages of the caller's jobs by state, label and time. */
 #include "server/internal.h"
 
+#include "base/encode.h"
+
 #include "server/job_body.h"
 #include "server/page_token.h"
 
@@ -100,11 +102,6 @@ static enum error_code take_state(const struct exchange *x, struct listing *l, s
         "expired, cancelled, dead");
 }
 
-static int hex_digit(char c)
-{
-    return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10 : -1;
-}
-
 /* label=name=value, percent-encoded, any number of times: all must be there */
 static enum error_code take_labels(const struct exchange *x, struct listing *l, struct error *e)
 {
@@ -117,13 +114,12 @@ static enum error_code take_labels(const struct exchange *x, struct listing *l, 
                                          LABELS_MAX, LABEL_SIZE);
             char *text = l->texts[l->filter.label_count] = mem_zalloc(n + 1, 1);
             for (const char *c = value; c < at + n; c++) {
-                bool escape = *c == '%';
-                int high = escape ? hex_digit(c[1]) : 0, low = escape && high >= 0 ? hex_digit(c[2]) : 0;
-                text[out] = escape ? (char)(high << 4 | low) : *c == '+' ? ' ' : *c;
-                if (high < 0 || low < 0 || !text[out++])
+                int byte = *c == '%' ? encode_from_percent(c, (size_t)(at + n - c)) : *c == '+' ? ' ' : (unsigned char)*c;
+                if (byte <= 0)
                     return error_set_pointer(e, ERROR_MALFORMED, "label",
                                              "a percent escape in label is not whole");
-                c += escape ? 2 : 0;
+                text[out++] = (char)byte;
+                c += *c == '%' ? 2 : 0;
             }
             char *equals = strchr(text, '=');
             if (!equals)

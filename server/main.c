@@ -113,88 +113,83 @@ static bool take_limits(struct server_limits *l)
     return good;
 }
 
+static const struct option names[] = {
+    {"redis", 1, NULL, 'r'},       {"store", 1, NULL, 's'},           {"listen", 1, NULL, 'l'},
+    {"host-name", 1, NULL, 'n'},   {"insecure-listen", 0, NULL, 'i'}, {"require-keys", 0, NULL, 'k'},
+    {"cors-origin", 1, NULL, 'c'}, {"ready-file", 1, NULL, 'f'},      {"archive-after", 1, NULL, 'A'},
+    {"keep", 1, NULL, 'K'},        {"keep-dead", 1, NULL, 'D'},       {"keep-gone", 1, NULL, 'G'},
+    {"blob-grace", 1, NULL, 'B'},  {"collect-every", 1, NULL, 'C'},   {"open-jobs", 1, NULL, 'o'},
+    {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},  {"event-streams", 1, NULL, 'e'},
+    {"quiet", 0, NULL, 'q'},       {"help", 0, NULL, 'h'},            {NULL, 0, NULL, 0}};
+
+/* false: there is no such option, or its value is not what it needs */
+static bool take_option(struct server_options *o, int option, const char *value)
+{
+    switch (option) {
+    case 'r':
+        o->redis = value;
+        return true;
+    case 's':
+        o->store = value;
+        return true;
+    case 'l':
+        o->listen = value;
+        return true;
+    case 'f':
+        o->ready_file = value;
+        return true;
+    case 'i':
+        return o->insecure_listen = true;
+    case 'k':
+        return o->require_keys = true;
+    case 'q':
+        o->log_requests = false;
+        return true;
+    case 'n':
+        return take_name(&o->host_names, value);
+    case 'c':
+        return origin_valid(value) && take_name(&o->cors_origins, value);
+    case 'o':
+    case 'p':
+    case 't':
+        return take_limit(&o->limits, option, value);
+    case 'e':
+        return take_streams(o, value);
+    case '?':
+        return false;
+    default:
+        return take_time(o, option, value);
+    }
+}
+
+static const char *environment(const char *name, const char *otherwise)
+{
+    const char *text = getenv(name);
+    return text ? text : otherwise;
+}
+
 int server_main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--what-if") == 0) /* a child of the server itself */
         return what_if_child(argc, argv);
-    const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE"),
-               *where = getenv("TOAST_LISTEN");
-    const char *token = getenv("TOAST_WORKER_TOKEN"), *required = getenv("TOAST_REQUIRE_KEYS");
+    const char *token = getenv("TOAST_WORKER_TOKEN"), *streams = environment("TOAST_EVENT_STREAMS", "");
     struct server_options o = {.log_requests = true,
                                .grace_ms = 3600000,
                                .collect_ms = 600000,
-                               .redis = redis ? redis : "redis://127.0.0.1:6379",
-                               .store = store ? store : "dir:toast-data",
-                               .listen = where ? where : "127.0.0.1:8080",
+                               .redis = environment("TOAST_REDIS", "redis://127.0.0.1:6379"),
+                               .store = environment("TOAST_STORE", "dir:toast-data"),
+                               .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
                                .worker_token = token && *token ? token : NULL,
-                               .require_keys = required && strcmp(required, "1") == 0};
-    static const struct option options[] = {
-        {"redis", 1, NULL, 'r'},           {"store", 1, NULL, 's'},         {"listen", 1, NULL, 'l'},
-        {"insecure-listen", 0, NULL, 'i'}, {"require-keys", 0, NULL, 'k'},  {"host-name", 1, NULL, 'n'},
-        {"cors-origin", 1, NULL, 'c'},  {"ready-file", 1, NULL, 'f'},
-        {"archive-after", 1, NULL, 'A'},   {"keep", 1, NULL, 'K'},          {"keep-dead", 1, NULL, 'D'},
-        {"keep-gone", 1, NULL, 'G'},       {"blob-grace", 1, NULL, 'B'},    {"collect-every", 1, NULL, 'C'},
-        {"open-jobs", 1, NULL, 'o'},       {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},
-        {"event-streams", 1, NULL, 'e'},
-        {"quiet", 0, NULL, 'q'},           {"help", 0, NULL, 'h'},          {NULL, 0, NULL, 0}};
-    const char *streams = getenv("TOAST_EVENT_STREAMS");
-    bool bad = !take_limits(&o.limits) || !take_streams(&o, streams && *streams ? streams : "2000");
-    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
-        switch (c) {
-        case 'r':
-            o.redis = optarg;
-            break;
-        case 's':
-            o.store = optarg;
-            break;
-        case 'l':
-            o.listen = optarg;
-            break;
-        case 'i':
-            o.insecure_listen = true;
-            break;
-        case 'q':
-            o.log_requests = false;
-            break;
-        case 'k':
-            o.require_keys = true;
-            break;
-        case 'n':
-            bad |= !take_name(&o.host_names, optarg);
-            break;
-        case 'c':
-            bad |= !origin_valid(optarg) || !take_name(&o.cors_origins, optarg);
-            break;
-        case 'f':
-            o.ready_file = optarg;
-            break;
-        case 'A':
-        case 'K':
-        case 'D':
-        case 'G':
-        case 'B':
-        case 'C':
-            if (!take_time(&o, c, optarg)) {
-                help(stderr);
-                return 2;
-            }
-            break;
-        case 'o':
-        case 'p':
-        case 't':
-            bad |= !take_limit(&o.limits, c, optarg);
-            break;
-        case 'e':
-            bad |= !take_streams(&o, optarg);
-            break;
-        case 'h':
+                               .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
+    bool good = take_limits(&o.limits) && take_streams(&o, *streams ? streams : "2000");
+    for (int c; (c = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
+        if (c == 'h') {
             help(stdout);
             return 0;
-        default:
-            help(stderr);
-            return 2;
         }
-    if (optind < argc || bad) {
+        good &= take_option(&o, c, optarg);
+    }
+    if (optind < argc || !good) {
         help(stderr);
         return 2;
     }

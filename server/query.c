@@ -2,26 +2,15 @@
  * not into the request, must not find a job submitted. */
 #include "server/internal.h"
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
+#include "base/encode.h"
 
 bool query_decode(const char *from, size_t n, char *out, size_t room)
 {
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
-        int c = (unsigned char)from[i];
-        bool escaped = c == '%';
-        if (escaped) {
-            if (i + 2 >= n || hex_digit(from[i + 1]) < 0 || hex_digit(from[i + 2]) < 0)
-                return false;
-            c = hex_digit(from[i + 1]) << 4 | hex_digit(from[i + 2]);
-            i += 2;
-        }
+        bool escaped = from[i] == '%';
+        int c = escaped ? encode_from_percent(from + i, n - i) : (unsigned char)from[i];
+        i += escaped ? 2 : 0;
         if (c <= 0x20 || c >= 0x7f || (escaped && (c == '/' || c == '\\' || c == '%')) || at + 1 >= room)
             return false;
         out[at++] = (char)c;
@@ -76,7 +65,7 @@ static enum error_code unknown(const struct exchange *x, const char *name, struc
 static bool escapes_whole(const char *from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (from[i] == '%' && (i + 2 >= n || hex_digit(from[i + 1]) < 0 || hex_digit(from[i + 2]) < 0))
+        if (from[i] == '%' && encode_from_percent(from + i, n - i) < 0)
             return false;
     return true;
 }

@@ -1,6 +1,9 @@
 /* base: error table, arena, vectors, text, hashing, files and gzip. */
 #include "support.h"
 
+#include "base/encode.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -58,6 +61,22 @@ static void sha256_matches_the_standard(void **state)
     sha256_bytes("abc", 3, digest);
     sha256_format(digest, hex);
     assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+static void percent_escapes_are_whole_or_refused(void **state)
+{
+    static const char *const broken[] = {"%", "%4", "%4g", "%g4", "%%4", "% 4", "%:0", "%@0", "%`0"};
+    (void)state;
+    for (int i = 0; i < 256; i++) {
+        char lower[4], upper[4];
+        snprintf(lower, sizeof lower, "%%%02x", (unsigned)i);
+        snprintf(upper, sizeof upper, "%%%02X", (unsigned)i);
+        assert_int_equal(encode_from_percent(lower, 3), i);
+        assert_int_equal(encode_from_percent(upper, 3), i);
+        assert_int_equal(encode_from_percent(upper, 2), -1); /* what stands behind the end does not count */
+    }
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+        assert_int_equal(encode_from_percent(broken[i], strlen(broken[i])), -1);
 }
 
 static void hash128_round_trips(void **state)
@@ -136,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_one_text_each),   cmocka_unit_test(arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(text_and_vectors_grow),       cmocka_unit_test(sha256_matches_the_standard),
+        cmocka_unit_test(percent_escapes_are_whole_or_refused),
         cmocka_unit_test(hash128_round_trips),         cmocka_unit_test(gzip_is_expanded_and_bombs_refused),
         cmocka_unit_test(files_are_replaced_whole),
     };
