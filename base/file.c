@@ -34,17 +34,18 @@ enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size
     bool standard_input = strcmp(path, "-") == 0;
     int fd = standard_input ? dup(0) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+        return error_set(e, ERROR_USAGE, "%s: %s", path, strerror(errno));
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
         close(fd);
-        return error_set(e, ERROR_IO, "%s: is a folder, not a file", path);
+        return error_set(e, ERROR_USAGE, "%s: is a folder, not a file", path);
     }
     enum error_code code = read_all(fd, path, max_bytes, &raw, e);
     close(fd);
     if (code == ERROR_OK && raw.size >= 2 && (unsigned char)raw.at[0] == 0x1f && (unsigned char)raw.at[1] == 0x8b) {
-        code = gzip_expand(raw.at, raw.size, max_bytes, bytes, size, e);
+        struct error inner = {0};
+        code = gzip_expand(raw.at, raw.size, max_bytes, bytes, size, &inner);
         text_release(&raw);
-        return code;
+        return code == ERROR_OK ? code : error_set(e, code, "%s: %s", path, inner.message);
     }
     if (code != ERROR_OK) {
         text_release(&raw);

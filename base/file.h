@@ -6,8 +6,9 @@
 #include "base/memory.h"
 
 /* A whole file into memory (owned, NUL-terminated after *size bytes); gzip is recognised by its first two bytes
- * and decompressed. "-" reads standard input. ERROR_IO, ERROR_TOO_LARGE above max_bytes (decompressed),
- * ERROR_INVALID_REQUEST when the gzip data is damaged or ends early. */
+ * and decompressed. "-" reads standard input. ERROR_USAGE when it cannot be opened (not there, not allowed, a folder),
+ * ERROR_IO, ERROR_TOO_LARGE above max_bytes (decompressed), ERROR_INVALID_REQUEST when the gzip data is damaged or
+ * ends early. Messages begin with the path and a colon. */
 enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size_t *size, struct error *e) BASE_CHECKED;
 
 /* Writes through a temporary file beside it, fsync and rename: readers see the old file or the new one (devices and

@@ -19,7 +19,7 @@ struct cli_choice {
 
 /* the place of an option's value ("--mesh" ..), or NULL when it is none of these */
 const char **cli_choice_option(struct cli_choice *c, const char *name);
-/* a decision as `toast` prints it: "update:seq[10]@model". ERROR_INVALID_PLAN. text is overwritten. */
+/* a decision as `toast` prints it: "update:sequence[10]@model". ERROR_INVALID_PLAN. text is overwritten. */
 enum error_code cli_decision_parse(const struct plan_context *c, char *text, struct plan_decision *out,
                                    struct error *e) BASE_CHECKED;
 /* Analyses a prepared program (borrowed; must outlive *c) and makes the plan. ERROR_USAGE when the options

@@ -1,8 +1,8 @@
 /* toast analyze: what the named dimension analysis found, as a table or JSON, and the dimension graph. */
 #include "analysis/plan.h"
 #include "base/file.h"
+#include "cli/output.h"
 #include "ir/prepare.h"
-#include "ir/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,12 +274,7 @@ static enum error_code parse(int argc, char **argv, struct options *o, struct er
 
 static enum error_code analyze(const struct options *o, struct analysis *a, struct error *e)
 {
-    char *text = NULL;
-    size_t size;
-    enum error_code code = file_read(o->module, (size_t)512 << 20, &text, &size, e);
-    if (code == ERROR_OK)
-        code = ir_read(text, size, NULL, &a->read, e);
-    free(text);
+    enum error_code code = cli_read_module(o->module, &a->read, e);
     if (code == ERROR_OK)
         code = ir_prepare(&a->read, &a->prepared, e);
     if (code == ERROR_OK)
@@ -320,10 +315,8 @@ int cmd_analyze(int argc, char **argv)
         if (o.rules)
             rules(a.nda, &out);
         fwrite(out.at, 1, out.size, stdout);
-    } else if (e.line) {
-        fprintf(stderr, "%s:%d:%d: %s\n", o.module, e.line, e.column, e.message);
     } else {
-        fprintf(stderr, "toast analyze: %s\n", e.message);
+        cli_fail("analyze", o.module, &e);
     }
     text_release(&out);
     plan_context_destroy(a.context);

@@ -22,7 +22,7 @@ static const char usage[] =
     "       toast lower MODULE --mesh data=4,model=2 [--decisions LIST | --baseline NAME | --random-plan SEED] --form F\n\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh)\n"
     "  --mesh AXES           mesh axes, major first\n"
-    "  --decisions LIST      e.g. \"batch@data,ffn@model,seq[1]@model,update:embed@data\", in order of priority\n"
+    "  --decisions LIST      e.g. \"batch@data,ffn@model,sequence[1]@model,update:embed@data\", in order of priority\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
     "  --random-plan SEED    a seeded random plan\n"
     "  --device NAME         whose links order the collectives over several axes; default: all links alike\n"

@@ -14,7 +14,7 @@ static const char usage[] =
     "       toast price MODULE --mesh AXES --device NAME --baselines\n\n"
     "  --mesh AXES           mesh axes, outermost first\n"
     "  --device NAME         of the catalogue: a100-40, h100, tpu-v5e ..\n"
-    "  --decisions LIST      e.g. \"batch@data,ffn@model,seq[1]@model,update:embed@data\", in order of "
+    "  --decisions LIST      e.g. \"batch@data,ffn@model,sequence[1]@model,update:embed@data\", in order of "
     "priority\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
     "  --random-plan SEED    a seeded random plan\n"

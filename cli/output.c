@@ -44,13 +44,27 @@ int cli_usage(const char *command, const char *format, ...)
     return 2;
 }
 
+/* what is wrong inside the file is wrong with the module; its path is said by cli_fail then, as before line and column */
+static enum error_code refuse_file(const char *path, const struct error *unread, struct error *e)
+{
+    size_t size = strlen(path);
+    bool named = strncmp(unread->message, path, size) == 0 && strncmp(unread->message + size, ": ", 2) == 0;
+    const char *what = named ? unread->message + size + 2 : unread->message;
+    if (unread->code == ERROR_INVALID_REQUEST)
+        return error_set(e, ERROR_INVALID_MODULE, "%s", what);
+    if (unread->code == ERROR_TOO_LARGE)
+        return error_set(e, ERROR_MODULE_TOO_LARGE, "%s", what);
+    return error_set(e, unread->code, "%s", unread->message);
+}
+
 enum error_code cli_read_module(const char *path, struct ir_program *out, struct error *e)
 {
     char *text = NULL;
     size_t size = 0;
-    enum error_code code = file_read(path, (size_t)512 << 20, &text, &size, e);
+    struct error unread = {0};
+    enum error_code code = file_read(path, (size_t)512 << 20, &text, &size, &unread);
     if (code != ERROR_OK)
-        return code;
+        return refuse_file(path, &unread, e);
     code = ir_read(text, size, NULL, out, e);
     free(text);
     return code;

@@ -144,7 +144,7 @@ static void files_are_replaced_whole(void **state)
     assert_string_equal(bytes, "second");
     free(bytes);
     assert_int_equal(file_read(path, 5, &bytes, &size, &e), ERROR_TOO_LARGE);
-    assert_int_equal(file_read(deep, 5, &bytes, &size, &e), ERROR_IO);
+    assert_int_equal(file_read(deep, 5, &bytes, &size, &e), ERROR_USAGE);
     free(dir);
     free(deep);
     free(path);

@@ -2,7 +2,7 @@
 # label: unit
 # timeout: 300
 """Every bad input of the command line gets a clear error that says what and where, the right exit status, and leaves no files."""
-import os, pathlib, subprocess, sys, tempfile, time
+import gzip, os, pathlib, subprocess, sys, tempfile, time
 
 toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
 source = pathlib.Path(os.environ['TOAST_SOURCE'])
@@ -31,7 +31,11 @@ CASES = [
     ('brackets of 100,000', 'module attributes {a = ' + '[' * 100_000 + '} {}', MESH, 6, ['nest']),
     ('dimension of 2^63', mlp.replace('256x32', '9223372036854775808x32'), MESH, 6, [':']),
     ('product of sizes overflows', mlp.replace('256x32', '4611686018427387904x32'), MESH, 6, []),
-    ('file that is not there', Ellipsis, MESH, 1, ['No such file']),
+    ('file that is not there', Ellipsis, MESH, 2, ['No such file', 'missing.mlir']),
+    ('truncated gzip', gzip.compress(mlp.encode())[:-40], MESH, 6, ['module.mlir: gzip']),
+    ('gzip of two bytes', b'\x1f\x8b', MESH, 6, ['module.mlir: gzip']),
+    ('request that is not there', None, MESH + ['--request', '/nonexistent/r.json'], 2, ['/nonexistent/r.json', 'No such file']),
+    ('request that is a folder', None, MESH + ['--request', '/tmp'], 2, ['/tmp', 'folder']),
     ('mesh with a zero axis', None, ['--mesh', 'data=0', '--device', 'a100-40'], 2, ['data']),
     ('mesh with an axis twice', None, ['--mesh', 'data=2,data=4', '--device', 'a100-40'], 2, ['data']),
     ('mesh over 2^20 devices', None, ['--mesh', 'data=1024,model=2048', '--device', 'a100-40'], 2, ['1048576']),
@@ -50,7 +54,6 @@ CASES = [
     ('unknown output', None, MESH + ['--outputs', 'picture'], 2, ['report']),
     ('unknown option', None, MESH + ['--fast'], 2, ['--fast', '--help']),
     ('option that swallows the next', None, ['--mesh'], 2, ['--help']),
-    ('no module', ..., MESH, 1, []),
 ]
 
 failures = 0
@@ -84,6 +87,19 @@ with tempfile.TemporaryDirectory() as scratch:
             wrong.append(f'took {seconds:.0f} s')
         print(f'{"FAILED" if wrong else "ok    "} {name}: {message.strip()[:160]}{" <- " + "; ".join(wrong) if wrong else ""}')
         failures += bool(wrong)
+    # the other commands say the same of a module, with the same status
+    path = os.path.join(scratch, 'module.mlir')
+    for status, word, data in [(6, ':4:', mlp.replace('call @relu(%0)', 'call @relu(%9)').encode()), (6, ': gzip', gzip.compress(mlp.encode())[:-40]),
+                               (2, 'No such file', None)]:
+        os.unlink(path)
+        if data:
+            open(path, 'wb').write(data)
+        for command in (['analyze'], ['read', '-o', scratch], ['price', *MESH], ['interpret'], ['lower', '--mesh', 'data=2', '--form', 'local'],
+                        ['prove', '--mesh', 'data=2', '--random-plan', '1']):
+            run = subprocess.run([toast, command[0], path, *command[1:]], capture_output=True, text=True)
+            if run.returncode != status or path + word not in run.stderr and f'{path}: {word}' not in run.stderr:
+                print(f'FAILED toast {command[0]} ends with {run.returncode}, not {status}: {run.stderr[:160]}')
+                failures += 1
     # the next job is unaffected
     path = os.path.join(scratch, 'module.mlir')
     open(path, 'w').write(mlp)

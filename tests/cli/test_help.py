@@ -57,4 +57,11 @@ for command in commands:
             check(not taken(command, name), f'toast {command} takes {name}, which its help does not name')
     check(not taken(command, '--no-such-thing'), f'toast {command} refuses what it does not know')
 
+# decisions that a help shows are decisions of a transformer
+for command, more in ('price', ['--device', 'a100-40']), ('lower', ['--form', 'local', '-o', '/dev/null']), ('prove', []):
+    listed = re.search(r'--decisions LIST +e\.g\. "([^"]+)"', run(command, '--help').stdout)
+    check(listed, f'toast {command} --help shows decisions')
+    tried = run(command, str(source / 'tests/models/small/t2b.mlir'), '--mesh', 'data=4,model=2', '--decisions', listed[1], *more)
+    check(tried.returncode == 0, f'toast {command} --decisions {listed[1]}: {tried.stderr}')
+
 sys.exit(bool(failures))
