@@ -383,22 +383,36 @@ enum error_code queue_tidy(struct queue *q, struct error *e)
     return call_plain(q, "tidy", &a, e);
 }
 
+static enum error_code get_secret(struct queue *q, char out[65], struct error *e)
+{
+    const char *argv[] = {"GET", "{t}:secret"};
+    redisReply *r = NULL;
+    enum error_code code = call_read(q, 2, argv, &r, e);
+    if (code != ERROR_OK)
+        return code;
+    snprintf(out, 65, "%s", reply_text(r, 0));
+    freeReplyObject(r);
+    return ERROR_OK;
+}
+
+/* read first: SET is refused while Redis is out of memory, also where it would set nothing */
 enum error_code queue_secret(struct queue *q, char out[65], struct error *e)
 {
     uint8_t raw[32];
     char hex[65];
     redisReply *r = NULL;
+    enum error_code code = get_secret(q, out, e);
+    if (code != ERROR_OK || out[0])
+        return code;
     random_bytes(raw, sizeof raw);
     sha256_format(raw, hex);
-    const char *make[] = {"SET", "{t}:secret", hex, "NX"}, *get[] = {"GET", "{t}:secret"};
-    enum error_code code = call_read(q, 4, make, &r, e);
+    const char *make[] = {"SET", "{t}:secret", hex, "NX"};
+    code = call_read(q, 4, make, &r, e);
     if (code != ERROR_OK)
         return code;
     freeReplyObject(r);
-    code = call_read(q, 2, get, &r, e);
+    code = get_secret(q, out, e);
     if (code != ERROR_OK)
         return code;
-    snprintf(out, 65, "%s", reply_text(r, 0));
-    freeReplyObject(r);
     return out[0] ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the servers' common secret is missing");
 }

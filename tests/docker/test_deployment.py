@@ -133,7 +133,7 @@ def kubernetes():
 def compose():
     """the file uses anchors, so only its text is looked at"""
     text = (ROOT / "docker" / "compose.yaml").read_text()
-    for word in ("appendfsync, always", "noeviction", "no-new-privileges", "cap_drop: [ALL]", "read_only: true", "replicas: 2"):
+    for word in ("appendfsync, always", '--save, ""', "noeviction", "no-new-privileges", "cap_drop: [ALL]", "read_only: true", "replicas: 2"):
         check(word in text, f"compose.yaml has {word}")
     check(re.search(r"ports: \[\"127\.0\.0\.1:", text), "the server is published on loopback only")
 
@@ -151,12 +151,14 @@ def metrics(query):
     guide = (ROOT / "docs" / "operations.md").read_text()
     for name in names:
         check(name in guide, f"docs/operations.md explains {name}")
+    for name in sorted(set(re.findall(r'"(toast_[a-z_]+)"[^;]*?"(?:counter|gauge|summary|histogram)"', source))):
+        check(re.search(rf"`{name}[`{{]", guide), f"docs/operations.md says what {name} means")
     dashboard = json.loads((ROOT / "docker" / "grafana" / "toast.json").read_text())
     ids = [p["id"] for p in dashboard["panels"]]
     check(len(set(ids)) == len(ids) >= 8, "panels have ids of their own")
     for panel in dashboard["panels"]:
-        for target in panel["targets"]:
-            asked[f"panel {panel['title']}"] = target["expr"]
+        for i, target in enumerate(panel["targets"]):
+            asked[f"panel {panel['title']}, query {i}"] = target["expr"]
     for who, expression in asked.items():
         wanted = set(re.findall(r"toast_[a-z_]+", expression))
         check(wanted, f"{who}: asks for a metric of ours")
