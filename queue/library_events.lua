@@ -10,7 +10,7 @@ end
 -- ---- event streams that tenants have open, at all servers ----
 --
 --   {t}:es:<tenant>  hash: server -> how many, and when it said so (ms); 30 s. Servers say it again every two seconds; what is
---                    older than five is a dead server's.
+--                    older than five is a dead server's, and after 30 it is taken out.
 
 local STREAMS_FRESH_MS, STREAMS_MS = 5000, 30000
 
@@ -30,7 +30,11 @@ local function stream_open(keys, args)
     local said = call('HGETALL', P .. 'es:' .. args[2])
     for i = 1, #said, 2 do
         local count, at = string.match(said[i + 1], '^(%d+) (%d+)$')
-        if said[i] ~= args[1] and tonumber(at) > now - STREAMS_FRESH_MS then all = all + tonumber(count) end
+        if tonumber(at) < now - STREAMS_MS then
+            call('HDEL', P .. 'es:' .. args[2], said[i])   -- it will not come back: ids are of processes
+        elseif said[i] ~= args[1] and tonumber(at) > now - STREAMS_FRESH_MS then
+            all = all + tonumber(count)
+        end
     end
     if all > tonumber(args[4]) then return 0 end
     streams_say(args[1], args[2], args[3], now)
