@@ -14,16 +14,17 @@ enum { MOST_LETTERS = 26 * 16, NO_LETTER = -1 };
 /* one letter, `i` or `z_3`, as a number; NO_LETTER when there is none. *at goes past it */
 static int take_letter(const char **at)
 {
-    int letter = **at - 'a', number = 0;
+    int letter = **at - 'a';
+    long number = 0;
     if (letter < 0 || letter >= 26)
         return NO_LETTER;
     ++*at;
     if (**at == '_') {
         char *end;
-        number = (int)strtol(*at + 1, &end, 10);
+        number = strtol(*at + 1, &end, 10);
         *at = end;
     }
-    return number < 0 || number >= MOST_LETTERS / 26 ? NO_LETTER : number * 26 + letter;
+    return number < 0 || number >= MOST_LETTERS / 26 ? NO_LETTER : (int)number * 26 + letter;
 }
 
 static void skip_blanks(const char **at)
