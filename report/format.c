@@ -37,6 +37,20 @@ void report_time(int64_t ps, char out[32])
     scaled((double)ps, 1000, units, 5, out);
 }
 
+void report_worth(int64_t ps, char out[48])
+{
+    char time[32];
+    report_time(ps < 0 ? -ps : ps, time);
+    snprintf(out, 48, "%s %s", ps < 0 ? "costs" : "saves", ps ? time : "no time");
+}
+
+const char *report_cause(const struct report *r, const struct report_collective *c)
+{
+    if (c->decision >= 0)
+        return r->decisions[c->decision].text;
+    return r->plan.factor_count ? "a single sharding" : "a pin";
+}
+
 void report_type(const struct ir_program *p, uint32_t value, char *out, size_t room)
 {
     const struct ir_type *t = ir_value_type(p, value);

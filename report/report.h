@@ -15,7 +15,7 @@ struct report_collective {         /* one row a (kind, axes, bytes, source line,
     int64_t time_ps;               /* count included */
     const char *algorithm;
     char location[160];            /* "file:line", or "line N" of the module's text */
-    int decision;                  /* index of the plan's decision behind it; -1: a pin or none */
+    int decision;                  /* index of the plan's decision behind it; -1: a pin or a single factor */
 };
 struct report_tensor { char name[160]; char type[96]; char location[160]; int64_t bytes; };
 struct report_decision { struct plan_decision decision; char text[160]; int64_t worth_ps; };
@@ -86,6 +86,9 @@ const char *report_kind_name(uint8_t kind);                          /* "all_gat
 const char *report_role_name(int role);                              /* "parameter"; "result" for -1 */
 void report_bytes(int64_t bytes, char out[32]);                      /* "36.4 GB" */
 void report_time(int64_t ps, char out[32]);                          /* "412 ms" */
+void report_worth(int64_t ps, char out[48]);                         /* "saves 412 ms", "costs 3 us", "saves no time" */
+/* what made a collective: the decision's text (borrowed), "a pin", or where the plan has factors "a single sharding" */
+const char *report_cause(const struct report *r, const struct report_collective *c);
 void report_type(const struct ir_program *p, uint32_t value, char *out, size_t room);   /* "bf16[8,16]" */
 void report_spec(const struct plan_sharding *s, const struct mesh *m, char *out, size_t room);
 void report_axes(const struct mesh *m, const uint8_t *axes, uint32_t count, char *out, size_t room);   /* "data,model" */

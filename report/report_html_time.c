@@ -229,12 +229,11 @@ void report_html_decisions(const struct report *r, struct text *t)
 {
     struct html_bar bars[SHOWN_DECISIONS];
     struct html_segment segments[SHOWN_DECISIONS];
-    char notes[SHOWN_DECISIONS][64], worth[32];
+    char notes[SHOWN_DECISIONS][48];
     struct html_bars b = {.title = "What each decision is worth", .bars = bars};
     for (; b.count < r->decision_count && b.count < SHOWN_DECISIONS; b.count++) {
         int64_t w = r->decisions[b.count].worth_ps, size = w < 0 ? -w : w;
-        report_time(size, worth);
-        snprintf(notes[b.count], sizeof notes[0], "%s %s", w < 0 ? "costs" : "saves", worth);
+        report_worth(w, notes[b.count]);
         segments[b.count] = (struct html_segment){(double)size, w < 0 ? RED : GREEN, false};
         bars[b.count] =
             (struct html_bar){r->decisions[b.count].text, notes[b.count], &segments[b.count], 1, false};
@@ -295,7 +294,7 @@ void report_html_communication(const struct report *r, struct text *t)
                  "class=\"num\">%s</td><td>%s</td>",
                  report_kind_name(c->kind), axes, count, bytes, time, c->algorithm ? c->algorithm : "none");
         html_add(t, "<td class=\"long\">%s</td><td class=\"long\"><code>%s</code></td></tr>",
-                 c->decision >= 0 ? r->decisions[c->decision].text : "a pin", c->location);
+                 report_cause(r, c), c->location);
     }
     text_add(t, "</tbody></table>");
     if (i < r->collective_count)

@@ -61,6 +61,7 @@ static void write_nothing_fits(const struct report *r, struct text *t)
 
 static void write_decisions(const struct report *r, struct text *t)
 {
+    bool costly = false;
     heading(t, "Decisions, in order, and what each is worth");
     if (r->plan.factor_count)
         text_printf(t, "none: op by op, %u single shardings (\"factors\" in plan.json) of the cost-function network\n",
@@ -68,11 +69,13 @@ static void write_decisions(const struct report *r, struct text *t)
     else if (r->decision_count == 0)
         text_add(t, "none: the module stays as it is (pins apart)\n");
     for (uint32_t i = 0; i < r->decision_count; i++) {
-        char worth[32];
-        int64_t w = r->decisions[i].worth_ps;
-        report_time(w < 0 ? -w : w, worth);
-        text_printf(t, "%2u. %-50s %s%s a step\n", i + 1, r->decisions[i].text, w < 0 ? "costs " : "saves ", worth);
+        char worth[48];
+        report_worth(r->decisions[i].worth_ps, worth);
+        text_printf(t, "%2u. %-50s %s a step\n", i + 1, r->decisions[i].text, worth);
+        costly |= r->decisions[i].worth_ps < 0;
     }
+    if (costly)
+        text_add(t, "One that costs time is there for memory.\n");
 }
 
 static int by_plan_order(const void *a, const void *b)
@@ -136,7 +139,7 @@ static void write_collectives(const struct report *r, struct text *t)
         report_time(c->time_ps, time);
         report_axes(m, c->axes, c->axis_count, axes, sizeof axes);
         text_printf(t, "%-18s %-14s %6lld %10s %10s  %-22.22s %s\n", report_kind_name(c->kind), axes, (long long)c->count, bytes,
-                    time, c->decision >= 0 ? r->decisions[c->decision].text : "a pin", c->location);
+                    time, report_cause(r, c), c->location);
     }
     if (r->collective_count > SHOWN_COLLECTIVES)
         text_printf(t, "… and %u more rows in report.json\n", r->collective_count - SHOWN_COLLECTIVES);
@@ -147,15 +150,17 @@ static void write_memory(const struct report *r, struct text *t)
     char program[32], depth_first[32];
     report_bytes(r->price.program_peak_bytes, program);
     report_bytes(r->price.depth_first_peak_bytes, depth_first);
-    heading(t, "Memory over the program (each row a sixteenth of its steps; | is the limit)");
+    uint32_t rows = r->timeline_count < 16 ? r->timeline_count : 16;
+    heading(t, rows < 16 ? "Memory over the program (each row a step; | is the limit)"
+                         : "Memory over the program (each row a sixteenth of its steps; | is the limit)");
     text_printf(t, "peak %s in program order, %s depth first: a compiler may choose, so the larger counts;\n"
                    "below the steps %s\n", program, depth_first, r->peak_depth_first ? "depth first" : "in program order");
     int64_t top = r->memory_limit_bytes;
     for (uint32_t i = 0; i < r->timeline_count; i++)
         top = r->timeline[i] > top ? r->timeline[i] : top;
-    for (uint32_t row = 0; row < 16 && r->timeline_count; row++) {
+    for (uint32_t row = 0; row < rows; row++) {
         int64_t high = 0;
-        for (uint32_t i = row * r->timeline_count / 16; i < (row + 1) * r->timeline_count / 16; i++)
+        for (uint32_t i = row * r->timeline_count / rows; i < (row + 1) * r->timeline_count / rows; i++)
             high = r->timeline[i] > high ? r->timeline[i] : high;
         char bytes[32];
         report_bytes(high, bytes);

@@ -41,6 +41,9 @@ with tempfile.TemporaryDirectory() as scratch:
     check(len(plan['factors']) > 10 and not plan['decisions'], 'the plan is a list of factors')
     check(report['proof']['status'] == 'equal', f'proof: {report["proof"]}')
     check('cfn' in [b['name'] for b in report['baselines']], 'the network\'s plan is in the table of plans')
+    person = pathlib.Path(f'{scratch}/t1/report.txt').read_text()
+    check(report['collectives'] and 'a single sharding' in person and 'a pin' not in person,
+          'collectives of a plan of factors are not put down to pins, of which there are none')
     bound = report['bound']
     check(bound and bound['network'] == 'admissible' and 0 < bound['value_ps'], f'a bound is given: {bound}')
     fitting = [b['step_ps'] for b in report['baselines'] if b['fits']]

@@ -51,6 +51,10 @@ with tempfile.TemporaryDirectory() as scratch:
     check(memory['peak_bytes'] == max(orders['program'], orders['depth_first']) == orders[memory['order']],
           'the larger of two orders counts')
     check(max(memory['timeline']) == memory['peak_bytes'], 'the timeline is of the order that takes most')
+    person = one['report.txt'].decode()
+    worths = [d['worth_ps'] for d in written['decisions']]
+    check(('saves no time a step' in person) == (0 in worths) and ' 0 ps a step' not in person, 'a decision worth nothing saves no time')
+    check(('is there for memory' in person) == (min(worths) < 0), 'why a decision may cost time')
     check(len(written['arguments']) == 63 and len(written['results']) >= 62, 'every argument and result has its sharding')
     check(written['decisions'], 'the plan decides something')
 
@@ -61,6 +65,13 @@ with tempfile.TemporaryDirectory() as scratch:
                               '-o', again], capture_output=True, text=True)
         check(run.returncode == 0, f'toast lower --form {form}: {run.stderr}')
         check(run.returncode == 0 and pathlib.Path(again).read_bytes() == one[f'{form}.mlir'], f'{form}.mlir is written again')
+
+    # a program of few steps has a row a step
+    plan('mlp.mlir', f'{scratch}/few', '--mesh', 'data=4,model=2', '--device', 'a100-40', '--rollouts', '50')
+    few = (pathlib.Path(f'{scratch}/few') / 'report.txt').read_text()
+    rows = few.split('each row a step; | is the limit')[1].split('Alive at the peak')[0].count('|')
+    steps = json.loads((pathlib.Path(f'{scratch}/few') / 'report.json').read_text())['memory']['steps']
+    check(rows == steps < 16, f'{rows} rows for {steps} steps')
 
     # a plan of another module is refused
     run = subprocess.run([toast, 'lower', str(models / 'small/gpt.mlir'), '--plan', f'{scratch}/t1/plan.json', '--form', 'manual',
