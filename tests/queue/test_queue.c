@@ -334,6 +334,10 @@ static void test_deadline_after_seconds(void **state)
     usleep(150000);
     ASSERT_OK(queue_reap(f->q, &e), &e);
     expect_state(f->q, id, "finalizing");
+    struct queue_audit audit; /* whose look at the deadline is one of invariant 1 */
+    ASSERT_OK(queue_audit_run(f->q, NULL, 0, &audit, &e), &e);
+    assert_int_equal(audit.violations.count, 0);
+    queue_audit_release(&audit);
     usleep(300000);
     ASSERT_OK(queue_reap(f->q, &e), &e);
     expect_state(f->q, id, "expired");
