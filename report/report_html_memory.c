@@ -5,12 +5,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_ROWS = 64 };
+enum { TABLE_ROWS = 64, NOTE = 320 };
+
+static void write_note(const struct report *r, bool far, char note[NOTE])
+{
+    char limit[32], program[32], depth_first[32];
+    report_bytes(r->memory_limit_bytes, limit);
+    report_bytes(r->price.program_peak_bytes, program);
+    report_bytes(r->price.depth_first_peak_bytes, depth_first);
+    snprintf(note, NOTE,
+             "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, depth first %s: a "
+             "compiler may choose, so the larger counts and is drawn.",
+             limit, far ? ", far above what is drawn" : "", program, depth_first);
+}
+
+/* the curve as a table; x: first step of each of its points */
+static void write_numbers(struct text *t, const struct report *r, const double *x)
+{
+    uint32_t n = r->timeline_count, rows = n < TABLE_ROWS ? n : TABLE_ROWS;
+    char bytes[32];
+    html_details(t, "Numbers", rows);
+    text_add(t, "<table><thead><tr><th class=\"num\">Steps from</th><th class=\"num\">Highest</th><th "
+                "class=\"num\">Of the limit</th></tr>"
+                "</thead><tbody>");
+    for (uint32_t row = 0; row < rows; row++) {
+        int64_t most = 0;
+        for (uint32_t i = row * n / rows; i < (row + 1) * n / rows; i++)
+            most = r->timeline[i] > most ? r->timeline[i] : most;
+        report_bytes(most, bytes);
+        html_add(
+            t, "<tr><td class=\"num\">%.0f</td><td class=\"num\">%s</td><td class=\"num\">%.1f %%</td></tr>",
+            x[row * n / rows], bytes, 100 * (double)most / (double)r->memory_limit_bytes);
+    }
+    text_add(t, "</tbody></table>");
+    html_details_end(t);
+}
 
 void report_html_memory(const struct report *r, struct text *t)
 {
     uint32_t n = r->timeline_count;
-    char peak[48], bytes[32];
+    char peak[48], bytes[32], note[NOTE];
     if (n == 0)
         return;
     double *x = mem_zalloc(n + 1u, sizeof *x), *y = mem_zalloc(n + 1u, sizeof *y);
@@ -41,31 +75,9 @@ void report_html_memory(const struct report *r, struct text *t)
                           .mark = peak};
     struct text svg = {0};
     html_plot(&svg, &p);
-    report_bytes(r->memory_limit_bytes, bytes);
-    char note[320], program[32], depth_first[32];
-    report_bytes(r->price.program_peak_bytes, program);
-    report_bytes(r->price.depth_first_peak_bytes, depth_first);
-    snprintf(note, sizeof note,
-             "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, depth first %s: a "
-             "compiler may choose, so the larger counts and is drawn.",
-             bytes, far ? ", far above what is drawn" : "", program, depth_first);
+    write_note(r, far, note);
     html_figure(t, "memory", "Memory over the program", note, &svg);
-    uint32_t rows = n < TABLE_ROWS ? n : TABLE_ROWS;
-    html_details(t, "Numbers", rows);
-    text_add(t, "<table><thead><tr><th class=\"num\">Steps from</th><th class=\"num\">Highest</th><th "
-                "class=\"num\">Of the limit</th></tr>"
-                "</thead><tbody>");
-    for (uint32_t row = 0; row < rows; row++) {
-        int64_t most = 0;
-        for (uint32_t i = row * n / rows; i < (row + 1) * n / rows; i++)
-            most = r->timeline[i] > most ? r->timeline[i] : most;
-        report_bytes(most, bytes);
-        html_add(
-            t, "<tr><td class=\"num\">%.0f</td><td class=\"num\">%s</td><td class=\"num\">%.1f %%</td></tr>",
-            x[row * n / rows], bytes, 100 * (double)most / limit);
-    }
-    text_add(t, "</tbody></table>");
-    html_details_end(t);
+    write_numbers(t, r, x);
     html_figure_end(t);
     text_release(&svg);
     free(x);
