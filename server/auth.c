@@ -139,18 +139,24 @@ static void be(struct exchange *x, const struct queue_key *k)
     x->role = k->role;
 }
 
-/* who asks, as far as that can be told */
-static void identify(struct exchange *x)
+/* who asks; false: that cannot be told now */
+static bool identify(struct exchange *x)
 {
     struct auth *a = x->server->auth;
     const char *given = bearer(x);
     struct queue_key key;
-    if (given ? auth_find(a, given, &key) : session_identify(x, &key)) {
+    enum error_code code = !given                      ? session_identify(x, &key)
+                           : auth_find(a, given, &key) ? ERROR_OK
+                                                       : ERROR_UNAUTHORIZED;
+    if (code == ERROR_OK) {
         be(x, &key);
     } else if (!auth_required(a)) {
         snprintf(x->tenant, sizeof x->tenant, "default");
         x->role = QUEUE_ROLE_ADMIN;
+    } else if (code == ERROR_UNAVAILABLE) {
+        return false;
     }
+    return true;
 }
 
 /* Who is let in without a key in the request itself (a cookie; no keys at all) might be a browser that obeys
@@ -181,9 +187,7 @@ enum error_code auth_check(struct exchange *x, struct error *e)
     enum access wanted = x->route->access;
     if (wanted == ACCESS_WORKER)
         return check_worker(x, e);
-    bool known = usable(x->server->auth);
-    if (known)
-        identify(x);
+    bool known = usable(x->server->auth) && identify(x);
     if ((unsigned)x->role >= (unsigned)wanted)
         return wanted == ACCESS_PUBLIC ? ERROR_OK : check_browser(x, e);
     if (!known)

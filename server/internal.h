@@ -205,8 +205,9 @@ enum error_code tenant_module_missing(const char *digest, struct error *e);
 
 /* ---- session.c: browsers ---- */
 enum { SESSION_CSRF_SIZE = 65 };
-/* the valid key that the cookie stands for; fills x->csrf */
-bool session_identify(struct exchange *x, struct queue_key *out);
+/* The valid key that the cookie stands for; fills x->csrf. ERROR_UNAUTHORIZED (no cookie, session or key any more),
+ * ERROR_UNAVAILABLE (Redis cannot be asked) */
+enum error_code session_identify(struct exchange *x, struct queue_key *out) BASE_CHECKED;
 bool session_csrf_good(struct exchange *x);
 bool session_from_elsewhere(
     struct exchange *x); /* a browser says that another site's page made this request */

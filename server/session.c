@@ -31,21 +31,23 @@ static const char *cookie(struct exchange *x)
     return id && queue_session_valid(id) ? id : NULL;
 }
 
-bool session_identify(struct exchange *x, struct queue_key *out)
+enum error_code session_identify(struct exchange *x, struct queue_key *out)
 {
     const char *id = cookie(x);
     char key_id[QUEUE_KEY_ID_SIZE];
     unsigned char digest[32];
     struct error e;
     if (!id)
-        return false;
+        return ERROR_UNAUTHORIZED;
     struct queue *q = pool_take(x->server);
     enum error_code code = queue_session_find(q, id, key_id, digest, &e);
     pool_give(x->server, q);
+    if (code == ERROR_UNAVAILABLE)
+        return code;
     if (code != ERROR_OK || !auth_find_digest(x->server->auth, key_id, digest, out))
-        return false;
+        return ERROR_UNAUTHORIZED;
     csrf_of(id, x->csrf);
-    return true;
+    return ERROR_OK;
 }
 
 /* does a browser say that another site made this request? (Fetch Metadata; Origin, RFC 6454) */

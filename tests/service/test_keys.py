@@ -432,6 +432,17 @@ def test_sessions():
         answer, headers, _ = service.request("POST", f"/ui/session/end?csrf={headers['x-csrf-token']}", b"", with_cookie)
         assert answer == 303 and headers["location"] == "/ui/login"
         assert service.request("GET", "/v1/jobs", None, with_cookie)[0] == 401
+        # without Redis nobody is told to sign in again: the session lasts
+        _, headers, _ = service.request("POST", "/ui/session", None, bearer(key))
+        with_cookie = {"Cookie": headers["set-cookie"].split("; ")[0]}
+        service.redis.kill()
+        service.redis.wait()
+        for path in ("/ui/jobs", "/v1/jobs", "/ui/session"):
+            answer, headers, _ = service.request("GET", path, None, with_cookie)
+            assert answer == 503 and "location" not in headers and int(headers["retry-after"]) >= 1, (path, answer, headers)
+        assert service.request("GET", "/ui/login", None, with_cookie)[0] == 200
+        service.start_redis()
+        until(lambda: service.request("GET", "/ui/jobs", None, with_cookie)[0] == 200)
     finally:
         service.close()
 
