@@ -85,9 +85,11 @@ static void row_label(const json_t *row, const char *section, char out[LABEL + 1
     char axes[64] = "";
     const char *kind = json_string_value(json_object_get(row, "kind")), *group = json_string_value(json_object_get(row, "group"));
     const char *name = json_string_value(json_object_get(row, "name")), *axis = json_string_value(json_object_get(row, "axis"));
-    const char *bits = json_string_value(json_object_get(row, "bits"));
+    const char *bits = json_string_value(json_object_get(row, "bits")), *scope = json_string_value(json_object_get(row, "scope"));
     if (strcmp(section, "decisions") == 0) {
-        snprintf(out, LABEL + 1, "%.20s%s%.8s%s@%.8s", group, bits && *bits ? "[" : "", bits, bits && *bits ? "]" : "", axis);
+        bool part = scope && *scope && strcmp(scope, "all") != 0;   /* update:embed@data, as everywhere else */
+        snprintf(out, LABEL + 1, "%.8s%s%.14s%s%.6s%s@%.7s", part ? scope : "", part ? ":" : "", group, bits && *bits ? "[" : "", bits,
+                 bits && *bits ? "]" : "", axis);
     } else if (strcmp(section, "collectives") == 0) {
         json_t *list = json_pack("[O]", json_object_get(row, "axes"));
         dims_text(list, axes, sizeof axes);
@@ -116,15 +118,16 @@ static void add_section(struct text *t, const json_t *whole, const char *section
         add_cell(t, label, LABEL);
         json_array_foreach(json_object_get(row, "values"), k, value)
         {
-            char cell[64] = "-", time[32];
+            char cell[64] = "-", time[48];
             const json_t *worth = json_object_get(value, "worth_ps"), *ps = json_object_get(value, "time_ps");
             if (strcmp(section, "tensors") == 0) {
                 dims_text(value, cell, sizeof cell);
             } else if (worth || ps) {
-                report_time(json_integer_value(worth ? worth : ps), time);
                 if (worth)
-                    snprintf(cell, sizeof cell, "worth %s", time);
+                    report_worth(json_integer_value(worth), cell);
                 else
+                    report_time(json_integer_value(ps), time);
+                if (ps)
                     snprintf(cell, sizeof cell, "%lld x, %s", (long long)json_integer_value(json_object_get(value, "count")), time);
             }
             add_cell(t, cell, COLUMN);

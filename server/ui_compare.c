@@ -1,4 +1,5 @@
 /* /ui/compare?jobs=A,B: two to eight jobs side by side: price, decisions, and the shardings that differ. */
+#include "report/report.h"
 #include "server/ui.h"
 
 enum { MOST = 8, SHOWN_DIFFERENCES = 200 };
@@ -122,7 +123,7 @@ static void write_mesh(struct text *t, const struct side *sides, size_t count)
     text_add(t, "</tr><tr><th scope=\"row\">Decisions, in order</th>");
     for (size_t i = 0; i < count; i++) {
         const struct look *list = look_get(sides[i].report, "decisions");
-        char worth[32];
+        char worth[48];
         if (look_count(list) == 0) {
             text_add(t, "<td class=\"num muted\">none</td>");
             continue;
@@ -130,9 +131,8 @@ static void write_mesh(struct text *t, const struct side *sides, size_t count)
         text_add(t, "<td class=\"decisions\"><ol>");
         for (size_t d = 0; d < look_count(list); d++) {
             double w = look_number(look_get(look_item(list, d), "worth_ps"));
-            html_format_time(w < 0 ? -w : w, worth);
-            html_add(t, "<li>%s <span class=\"note\">%s %s</span></li>",
-                     look_text(look_get(look_item(list, d), "decision")), w < 0 ? "costs" : "saves", worth);
+            report_worth((int64_t)w, worth);
+            html_add(t, "<li>%s <span class=\"note\">%s</span></li>", look_text(look_get(look_item(list, d), "decision")), worth);
         }
         text_add(t, "</ol></td>");
     }

@@ -66,6 +66,17 @@ with tempfile.TemporaryDirectory() as scratch:
         check(run.returncode == 0, f'toast lower --form {form}: {run.stderr}')
         check(run.returncode == 0 and pathlib.Path(again).read_bytes() == one[f'{form}.mlir'], f'{form}.mlir is written again')
 
+    # side by side, decisions are called as in the report, with what they save or cost
+    other = pathlib.Path(f'{scratch}/edited')
+    other.mkdir()
+    first = written['decisions'][0]
+    edited = dict(written, decisions=[dict(first, scope='update', worth_ps=-5_000_000_000), dict(first, worth_ps=0)])
+    (other / 'plan.json').write_text(json.dumps(edited))
+    (other / 'report.json').write_bytes(one['report.json'])
+    run = subprocess.run([toast, 'diff', f'{scratch}/t1', str(other)], capture_output=True, text=True)
+    check(run.returncode == 0 and f'update:{first["group"]}' in run.stdout and 'costs 5.00 ms' in run.stdout and
+          'saves no time' in run.stdout, f'toast diff: {run.stdout[:1500]} {run.stderr}')
+
     # a program of few steps has a row a step
     plan('mlp.mlir', f'{scratch}/few', '--mesh', 'data=4,model=2', '--device', 'a100-40', '--rollouts', '50')
     few = (pathlib.Path(f'{scratch}/few') / 'report.txt').read_text()
