@@ -435,7 +435,7 @@ end
 
 -- finish(member, token, state, error, progress, field, value ...) -> 'ok' | 'fenced': the terminal transition
 local function finish(keys, args)
-    local job, any = held_job(args[1], args[2])
+    local job, any, index = held_job(args[1], args[2])
     if not job then
         if any and TERMINAL[any.state] and any.last == args[2] then return 'ok' end
         count('fenced')
@@ -448,7 +448,7 @@ local function finish(keys, args)
     for i = 6, #args, 2 do call('HSET', key, args[i], args[i + 1]) end
     if args[5] ~= '' then call('HSET', key, 'progress', args[5]) end
     call('HSET', key, 'last', args[2])
-    task_noted(job, '0', args[2])
+    task_noted(job, index, args[2])
     call('HINCRBY', key, 'tasks_done', 1)
     count('tasks:' .. job.kind .. (state == 'failed' and ':failed' or ':ok'))
     if job.stop == 'cancel' then state = 'cancelled' end

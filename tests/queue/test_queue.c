@@ -6,6 +6,8 @@
 #include "queue_counter.h"
 #include "queue_fixture.h"
 
+#include "queue/observe.h"
+
 static void submit(struct queue *q, char id[QUEUE_ID_SIZE], long long deadline_ms)
 {
     struct error e;
@@ -194,13 +196,20 @@ static void test_failed_in_the_middle(void **state)
     assert_true(commit(f->q, &t, "rollouts", 2, "w1b", &a));
     claim(f->q, "w2", &b, true);
     ASSERT_OK(queue_job(f->q, id, &before, &e), &e);
-    ASSERT_OK(queue_finish(f->q, &a, "failed", "{}", "", NULL, 0, &fenced, &e), &e);
+    ASSERT_OK(queue_finish(f->q, &b, "failed", "{}", "", NULL, 0, &fenced, &e), &e);
     assert_false(fenced);
     expect_state(f->q, id, "failed");
-    ASSERT_OK(queue_finish(f->q, &b, "failed", "{}", "", NULL, 0, &fenced, &e), &e);
+    ASSERT_OK(queue_finish(f->q, &a, "failed", "{}", "", NULL, 0, &fenced, &e), &e);
     assert_true(fenced);
     ASSERT_OK(queue_job(f->q, id, &after, &e), &e);
     assert_int_equal(queue_number(&after, "fence"), queue_number(&before, "fence") + 1);
+    struct queue_done_list list; /* who did what: the task that failed, not another of its step */
+    ASSERT_OK(queue_done_tasks(f->q, id, &list, &e), &e);
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.at[1].kind, "rollouts");
+    assert_int_equal(list.at[1].index, b.index);
+    assert_int_not_equal(list.at[1].from_ms, 0);
+    queue_done_release(&list);
     queue_fields_release(&before);
     queue_fields_release(&after);
     queue_task_release(&t);
