@@ -64,7 +64,8 @@ static void add_eta(struct text *out, const struct queue_fields *job)
 {
     const char *at = strstr(queue_field(job, "progress"), "\"fraction\":");
     double share = at ? strtod(at + strlen("\"fraction\":"), NULL) : 0;
-    long long ms = queue_number(job, "updated") - queue_number(job, "started");
+    bool searching = queue_field(job, "search_started")[0]; /* empty again when a job starts over */
+    long long ms = queue_number(job, "updated") - queue_number(job, searching ? "search_started" : "started");
     if (!job_ended(job) && share > 0 && share < 1 && ms > 0)
         text_printf(out, ",\"eta_s\":%.1f", (double)ms * 1e-3 * (1 - share) / share);
 }

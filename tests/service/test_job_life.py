@@ -393,6 +393,23 @@ def test_times():
         service.close()
 
 
+def test_what_is_left():
+    """the pace is that of this search: what came before it, or an earlier search of a job that starts over, does not count"""
+    service = harness.Service()
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        job = submit(service)
+        key = "{t}:j:" + job
+        look = lambda: service.json("GET", f"/v1/jobs/{job}")[1]["progress"].get("eta_s")
+        assert look() is None
+        service.redis_cli("HSET", key, "started", "1000000", "updated", "1200000", "progress", '{"stage":"search","fraction":0.5}')
+        assert look() == 200, look()
+        service.redis_cli("HSET", key, "search_started", "1190000")
+        assert look() == 10, look()
+    finally:
+        service.close()
+
+
 def test_dry_run():
     """says what the job would be, or what is wrong where; nothing is queued"""
     service = harness.Service()
@@ -483,4 +500,4 @@ def test_running():
 
 if __name__ == "__main__":
     harness.main([test_idempotency, test_redis_slow, test_redis_silent, test_chosen_ids, test_pages, test_end, test_times,
-                  test_dry_run, test_dead, test_running])
+                  test_what_is_left, test_dry_run, test_dead, test_running])
