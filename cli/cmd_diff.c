@@ -57,7 +57,7 @@ static enum error_code from_files(const char *name, struct texts *t, struct api_
 {
     struct stat st;
     if (stat(name, &st) != 0)
-        return error_set(e, ERROR_IO, "%s: %s", name, strerror(errno));
+        return error_set(e, ERROR_USAGE, "%s: %s", name, strerror(errno));
     const char *slash = strrchr(name, '/');
     bool folder = S_ISDIR(st.st_mode);
     char *plan = folder ? mem_printf("%s/plan.json", name) : mem_strdup(name);

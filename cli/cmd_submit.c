@@ -20,7 +20,7 @@ static int help(void)
 {
     struct text t = {0};
     text_add(&t, "usage: toast submit MODULE --mesh AXES --device NAME [options] [--wait]\n\n"
-                 "Sends a StableHLO module (text or gzip) to the service and prints the job's id.\n\n");
+                 "Sends a StableHLO module (text or gzip; - reads standard input) to the service and prints the job's id.\n\n");
     api_flags_help(&t);
     text_add(&t, "  --request          FILE   a job request (JSON); flags override it\n"
                  "  --wait                    wait for the job's end; exit status as of toast wait\n"
@@ -59,7 +59,7 @@ static int take_options(struct submit_command *s, int argc, char **argv)
                 ERROR_OK)
                 return cli_fail("submit", NULL, &e);
             s->flags.request = s->request_text;
-        } else if (argv[i][0] == '-') {
+        } else if (argv[i][0] == '-' && argv[i][1]) {
             return cli_usage("submit", "unknown option or missing value: '%s'", argv[i]);
         } else if (s->module) {
             return cli_usage("submit", "one module at a time; '%s' is a second one", argv[i]);
@@ -70,18 +70,20 @@ static int take_options(struct submit_command *s, int argc, char **argv)
     return s->module ? -1 : cli_usage("submit", "a module is needed");
 }
 
-/* the file as it is: gzip stays gzip */
+/* the file ("-": standard input) as it is: gzip stays gzip */
 static enum error_code add_file(struct text *body, const char *path, struct error *e)
 {
     char chunk[1 << 16];
-    FILE *f = fopen(path, "rb");
+    bool standard_input = strcmp(path, "-") == 0;
+    FILE *f = standard_input ? stdin : fopen(path, "rb");
     if (!f)
-        return error_set(e, ERROR_IO, "%s: %s", path, strerror(errno));
+        return error_set(e, ERROR_USAGE, "%s: %s", path, strerror(errno));
     for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;)
         text_add_n(body, chunk, n);
     bool failed = ferror(f);
-    fclose(f);
-    return failed ? error_set(e, ERROR_IO, "%s: cannot be read", path) : ERROR_OK;
+    if (!standard_input)
+        fclose(f);
+    return failed ? error_set(e, ERROR_USAGE, "%s: cannot be read", path) : ERROR_OK;
 }
 
 static enum error_code post(const struct submit_command *s, const char *json, json_t **job, struct error *e)

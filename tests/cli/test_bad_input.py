@@ -100,6 +100,12 @@ with tempfile.TemporaryDirectory() as scratch:
             if run.returncode != status or path + word not in run.stderr and f'{path}: {word}' not in run.stderr:
                 print(f'FAILED toast {command[0]} ends with {run.returncode}, not {status}: {run.stderr[:160]}')
                 failures += 1
+    # a client says so before it asks for its service
+    for command in (['submit', path, *MESH], ['submit', scratch, *MESH], ['diff', path, path]):
+        run = subprocess.run([toast, *command], capture_output=True, text=True, env=dict(os.environ, TOAST_URL='http://127.0.0.1:1'))
+        if run.returncode != 2 or command[1] not in run.stderr:
+            print(f'FAILED toast {command} ends with {run.returncode}, not 2: {run.stderr[:160]}')
+            failures += 1
     # the next job is unaffected
     path = os.path.join(scratch, 'module.mlir')
     open(path, 'w').write(mlp)

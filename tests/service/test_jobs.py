@@ -278,8 +278,8 @@ def test_clients():
     environment = dict(os.environ)
     toast = str(harness.BIN / "toast")
 
-    def run(*arguments):
-        return subprocess.run([toast, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=100)
+    def run(*arguments, stdin=subprocess.DEVNULL):
+        return subprocess.run([toast, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=100, stdin=stdin)
 
     environment["TOAST_URL"] = "http://127.0.0.1:1"
     assert run("status").returncode == 5
@@ -323,6 +323,9 @@ def test_clients():
             time.sleep(0.05)
         assert [j["id"] for j in json.loads(done.stdout)["jobs"]] == [j["id"] for j in newest]
         assert run("submit", MODEL, *flags, "--wait").returncode == 0
+        with open(MODEL, "rb") as text:
+            done = run("submit", "-", *flags, "--wait", stdin=text)
+        assert done.returncode == 0, done
         began = time.monotonic()
         serve.terminate()
         assert serve.wait(15) == 0
