@@ -42,6 +42,14 @@ static int help(void)
     return 0;
 }
 
+/* 0 when it is none */
+static long whole_number(const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    return *end ? 0 : n;
+}
+
 /* -1: go on; else the exit status */
 static int take_options(struct plan_command *p, int argc, char **argv)
 {
@@ -62,7 +70,7 @@ static int take_options(struct plan_command *p, int argc, char **argv)
         else if (strcmp(argv[i], "-o") == 0 && more)
             p->directory = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0 && more)
-            p->threads = strtol(argv[++i], NULL, 10);
+            p->threads = whole_number(argv[++i]);
         else if (strcmp(argv[i], "--request") == 0 && more) {
             free(p->request_text);
             if (file_read(argv[++i], API_MAX_JSON_BYTES, &p->request_text, &p->flags.request_size, &e) != ERROR_OK)
@@ -119,9 +127,14 @@ static enum error_code write_files(const struct plan_command *p, const struct ap
 static void print_result(const struct plan_command *p, const struct api_artifacts *a)
 {
     const char *wanted = p->json ? "report.json" : "report.txt";
+    bool found = false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (strcmp(a->at[i].name, wanted) == 0)
+        if (strcmp(a->at[i].name, wanted) == 0) {
             fwrite(a->at[i].bytes, 1, a->at[i].size, stdout);
+            found = true;
+        }
+    if (p->json && !found)
+        fprintf(stderr, "toast plan: %s is not printed: 'report' is not among the outputs\n", wanted);
     if (!p->json)
         printf("\nfiles in %s:", p->directory);
     for (uint32_t i = 0; !p->json && i < a->count; i++)

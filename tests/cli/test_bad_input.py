@@ -53,6 +53,7 @@ CASES = [
     ('unknown planner', None, MESH + ['--planner', 'oracle'], 2, ['mcts']),
     ('unknown output', None, MESH + ['--outputs', 'picture'], 2, ['report']),
     ('unknown option', None, MESH + ['--fast'], 2, ['--fast', '--help']),
+    ('threads that are no number', None, MESH + ['--threads', '2x'], 2, ['--threads']),
     ('option that swallows the next', None, ['--mesh'], 2, ['--help']),
 ]
 

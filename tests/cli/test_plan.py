@@ -77,6 +77,11 @@ with tempfile.TemporaryDirectory() as scratch:
     check(run.returncode == 0 and f'update:{first["group"]}' in run.stdout and 'costs 5.00 ms' in run.stdout and
           'saves no time' in run.stdout, f'toast diff: {run.stdout[:1500]} {run.stderr}')
 
+    # --json without a report says why nothing is printed
+    run = subprocess.run([toast, 'plan', str(models / 'mlp.mlir'), '--mesh', 'data=2', '--device', 'a100-40', '--rollouts', '20', '--quiet',
+                          '--json', '--outputs', 'plan', '-o', f'{scratch}/bare'], capture_output=True, text=True)
+    check(run.returncode == 0 and not run.stdout and "'report' is not among the outputs" in run.stderr, f'--json: {run}')
+
     # a program of few steps has a row a step
     plan('mlp.mlir', f'{scratch}/few', '--mesh', 'data=4,model=2', '--device', 'a100-40', '--rollouts', '50')
     few = (pathlib.Path(f'{scratch}/few') / 'report.txt').read_text()
