@@ -153,6 +153,7 @@ bool query_decode(const char *from, size_t n, char *out, size_t room);
 enum error_code query_check(const struct exchange *x, struct error *e) BASE_CHECKED;
 /* value of a parameter into out; false: absent. What query_decode refuses gives an empty value. */
 bool request_query(const struct exchange *x, const char *name, char *out, size_t room);
+bool request_query_empty(const struct exchange *x, const char *name); /* there, with nothing behind '=' */
 /* the same for one that is true or false; *out stays when it is absent. ERROR_MALFORMED: anything else */
 enum error_code request_query_flag(const struct exchange *x, const char *name, bool *out,
                                    struct error *e) BASE_CHECKED;

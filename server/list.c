@@ -162,7 +162,8 @@ static enum error_code take_position(struct exchange *x, struct listing *l, stru
         text_printf(&l->scope, "%zu %s\n%zu %s\n", strlen(f->labels[i].name), f->labels[i].name,
                     strlen(f->labels[i].value), f->labels[i].value);
     enum error_code code = take_secret(x, l->secret, e);
-    if (code != ERROR_OK || !request_query(x, "page_token", token, sizeof token))
+    if (code != ERROR_OK || request_query_empty(x, "page_token") || /* as a loop over pages begins */
+        !request_query(x, "page_token", token, sizeof token))
         return code;
     if (!page_token_read(l->secret, l->scope.at, token, &l->filter.before_ms, id))
         return error_set_pointer(e, ERROR_MALFORMED, "page_token",

@@ -99,19 +99,34 @@ enum error_code query_check(const struct exchange *x, struct error *e)
     return ERROR_OK;
 }
 
-bool request_query(const struct exchange *x, const char *name, char *out, size_t room)
+/* the value of a parameter, undecoded; NULL: absent */
+static const char *find(const struct exchange *x, const char *name, size_t *length)
 {
     size_t n = strlen(name);
     for (const char *at = x->query; *at;) {
-        size_t length = strcspn(at, "&");
-        if (length > n && strncmp(at, name, n) == 0 && at[n] == '=') {
-            if (!query_decode(at + n + 1, length - n - 1, out, room))
-                out[0] = 0;
-            return true;
+        *length = strcspn(at, "&");
+        if (*length > n && strncmp(at, name, n) == 0 && at[n] == '=') {
+            *length -= n + 1;
+            return at + n + 1;
         }
-        at += length + (at[length] == '&');
+        at += *length + (at[*length] == '&');
     }
-    return false;
+    return NULL;
+}
+
+bool request_query(const struct exchange *x, const char *name, char *out, size_t room)
+{
+    size_t length;
+    const char *value = find(x, name, &length);
+    if (value && !query_decode(value, length, out, room))
+        out[0] = 0;
+    return value != NULL;
+}
+
+bool request_query_empty(const struct exchange *x, const char *name)
+{
+    size_t length;
+    return find(x, name, &length) && length == 0;
 }
 
 enum error_code request_query_flag(const struct exchange *x, const char *name, bool *out, struct error *e)

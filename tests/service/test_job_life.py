@@ -285,6 +285,8 @@ def test_pages():
         service.server.wait()
         service.start_server()
         assert service.json("GET", f"/v1/jobs?page_size=3&page_token={token}")[0] == 200
+        first = service.json("GET", "/v1/jobs?page_size=3")[1]
+        assert service.json("GET", "/v1/jobs?page_size=3&page_token=") == (200, first)   # as a loop over pages begins
     finally:
         service.close()
 
