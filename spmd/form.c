@@ -142,7 +142,10 @@ void walk_result_form(const struct walk *w, uint32_t op, uint32_t slot, const st
     for (uint32_t a = 0; a < w->axes; a++) {
         if (cells[a].factor == NDA_NO_FACTOR || f->at[a] != SPMD_REPLICATED)
             continue;
-        const struct nda_name *name = &w->nda->names[w->nda->spaces[o->space].names + cells[a].factor];
+        uint32_t index = w->nda->spaces[o->space].names + cells[a].factor;
+        if (w->t->name_ok[index] & WALK_NAME_PARALLEL)
+            continue;
+        const struct nda_name *name = &w->nda->names[index];
         if (name->kind == NDA_CONTRACTING)
             f->at[a] = (uint8_t)(SPMD_PARTIAL + name->reducer);
         else if (name->kind == NDA_LOOKUP && (o->flags & WALK_PARTIAL_LOOKUP))
@@ -169,8 +172,7 @@ uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const 
         if (f->at[a] == SPMD_REPLICATED)
             continue;
         uint8_t factor = f->at[a] < SPMD_WHOLE ? map[f->at[a]] : NDA_NO_FACTOR;
-        if (factor == NDA_NO_FACTOR || !w->t->name_ok[space->names + factor] ||
-            w->nda->names[space->names + factor].kind != NDA_PARALLEL)
+        if (factor == NDA_NO_FACTOR || !(w->t->name_ok[space->names + factor] & WALK_NAME_PARALLEL))
             missed |= 1u << a;
         else
             cells[a] = (struct plan_cell){factor, f->position[a]};

@@ -54,12 +54,15 @@ struct walk_control {
     uint32_t captures, capture_count;   /* range of table->captures: program operand indices inside, defined outside */
 };
 
+/* in name_ok, one byte a name: the inner loops look up many names, and whole records of them are far apart */
+enum { WALK_NAME_OK = 1, WALK_NAME_PARALLEL = 2 };
+
 struct walk_table {
     const struct nda *nda;              /* what it was made for */
     const struct ir_program *program;
     uint32_t space_count, value_count;
     struct walk_op *ops;                /* per program op */
-    uint8_t *name_ok;                   /* per name: may be sharded (shardable and soundly mapped) */
+    uint8_t *name_ok;                   /* per name: may be sharded (shardable and soundly mapped): 0 or WALK_NAME_* */
     int64_t *value_bytes;               /* per program value, whole */
     uint32_t *weight_of;                /* per program value: parameter that it is in another layout or type; NDA_NONE */
     uint32_t *carried_of;               /* per program value: entry of carried whose body argument it is; NDA_NONE */

@@ -234,7 +234,11 @@ static void fill_names(struct walk_table *t, const struct nda *n)
     t->name_ok = mem_zalloc(n->name_count + 1, 1);
     for (uint32_t s = 0; s < n->space_count; s++)
         for (uint32_t f = 0; f < n->spaces[s].name_count; f++)
-            t->name_ok[n->spaces[s].names + f] = factor_sound(t, n, &n->spaces[s], f);
+            if (factor_sound(t, n, &n->spaces[s], f)) {
+                uint32_t name = n->spaces[s].names + f;
+                t->name_ok[name] =
+                    n->names[name].kind == NDA_PARALLEL ? WALK_NAME_OK | WALK_NAME_PARALLEL : WALK_NAME_OK;
+            }
 }
 
 /* ------------------------------------------------------------------------------------------- control flow */
