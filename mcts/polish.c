@@ -59,11 +59,11 @@ enum error_code core_polish(struct core_task *t, struct error *e)
     if (decisions)
         qsort(ranked, decisions, sizeof *ranked, by_gain);
     struct core_plan base = t->p->elites.at[0];
-    uint64_t end = (uint64_t)t->p->polish_offset + core_polish_window(s);
+    uint64_t from = t->p->polish_offset, end = from + core_polish_window(s);
     uint64_t left = s->polish_budget > t->p->polish_evaluations ? s->polish_budget - t->p->polish_evaluations : 0;
     t->quota = left / t->p->tasks + (t->index < left % t->p->tasks);
     enum error_code code = ERROR_OK;
-    for (uint64_t k = t->p->polish_offset + t->index; k < end && t->evaluations < t->quota && !code; k += t->p->tasks) {
+    for (uint64_t k = from + t->index; k < end && t->evaluations < t->quota && !code; k += t->p->tasks) {
         struct search_list list = base.list;
         struct hash128 hash;
         uint32_t node;

@@ -405,6 +405,30 @@ static void control_cancels(void **state)
     search_destroy(s);
 }
 
+/* what a damaged snapshot may say: the places of the tasks behind the last offset must not begin at 0 again */
+static void polish_behind_its_candidates_ends_at_once(void **state)
+{
+    (void)state;
+    struct search *s = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
+    struct search_blob begin, snapshot, delta;
+    struct core_snapshot p;
+    struct error e;
+    int asked = 0;
+    struct search_control control = {stop_at_once, &asked};
+    search_begin(s, &begin);
+    ASSERT_OK(core_snapshot_read(s, begin.bytes, begin.size, &p, &e), &e);
+    p.phase = SEARCH_POLISH;
+    p.polish_offset = UINT32_MAX;
+    core_snapshot_write(s, &p, &snapshot);
+    ASSERT_OK(search_task(s, snapshot.bytes, snapshot.size, 1, NULL, &control, &delta, &e), &e);
+    assert_int_equal(asked, 0);
+    core_snapshot_release(&p);
+    free(delta.bytes);
+    free(snapshot.bytes);
+    free(begin.bytes);
+    search_destroy(s);
+}
+
 static void options_out_of_range_are_refused(void **state)
 {
     (void)state;
@@ -459,6 +483,7 @@ int main(void)
         cmocka_unit_test(damaged_blobs_are_refused_or_harmless),
         cmocka_unit_test(a_merge_replays_equal_best_plans_once),
         cmocka_unit_test(control_cancels),
+        cmocka_unit_test(polish_behind_its_candidates_ends_at_once),
         cmocka_unit_test(options_out_of_range_are_refused),
         cmocka_unit_test(nothing_to_decide_ends_at_once),
         cmocka_unit_test(without_search_the_baselines_race_or_the_pins_stand),
