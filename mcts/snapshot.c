@@ -69,7 +69,8 @@ static void get_plan(struct bytes_reader *r, const struct search *s, struct core
 #undef X
     p->found = (uint16_t)bytes_get(r, 2);
     p->baseline = (uint16_t)bytes_get(r, 2);
-    if (p->found > FOUND_PER_ACTION || (p->found == FOUND_BASELINE && p->baseline >= s->domain->baseline_count))
+    if (p->found > FOUND_PER_ACTION || (p->found == FOUND_BASELINE && p->baseline >= s->domain->baseline_count) ||
+        p->cost.c < 0 || p->cost.over_steps < 0)
         r->bad = 1;
 }
 

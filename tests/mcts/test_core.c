@@ -429,6 +429,24 @@ static void polish_behind_its_candidates_ends_at_once(void **state)
     search_destroy(s);
 }
 
+static void costs_below_nothing_are_refused(void **state)
+{
+    (void)state;
+    struct search *s = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
+    struct search_blob begin, snapshot;
+    struct core_snapshot p, again;
+    struct error e;
+    search_begin(s, &begin);
+    ASSERT_OK(core_snapshot_read(s, begin.bytes, begin.size, &p, &e), &e);
+    p.elites.at[0].cost.c = INT64_MIN;
+    core_snapshot_write(s, &p, &snapshot);
+    assert_int_equal(core_snapshot_read(s, snapshot.bytes, snapshot.size, &again, &e), ERROR_INVALID_REQUEST);
+    core_snapshot_release(&p);
+    free(snapshot.bytes);
+    free(begin.bytes);
+    search_destroy(s);
+}
+
 static void options_out_of_range_are_refused(void **state)
 {
     (void)state;
@@ -484,6 +502,7 @@ int main(void)
         cmocka_unit_test(a_merge_replays_equal_best_plans_once),
         cmocka_unit_test(control_cancels),
         cmocka_unit_test(polish_behind_its_candidates_ends_at_once),
+        cmocka_unit_test(costs_below_nothing_are_refused),
         cmocka_unit_test(options_out_of_range_are_refused),
         cmocka_unit_test(nothing_to_decide_ends_at_once),
         cmocka_unit_test(without_search_the_baselines_race_or_the_pins_stand),
