@@ -29,11 +29,13 @@ def run(*command):
 
 class Hosts:
     """redis and server here, workers in namespaces a and b that reach us over a link each"""
+    made = 0   # the kernel takes its time to remove a link whose namespace is gone: names and addresses are used once
 
     def __init__(self):
-        self.names = [f"toast-{os.getpid()}-{x}" for x in "ab"]
-        self.links = [f"t{os.getpid() % 100000}{x}" for x in "ab"]
-        self.addresses = [f"10.231.{os.getpid() % 250}.{1 + 4 * i}" for i in range(2)]
+        number, Hosts.made = Hosts.made, Hosts.made + 1
+        self.names = [f"toast-{os.getpid()}-{number}{x}" for x in "ab"]
+        self.links = [f"t{os.getpid() % 100000}n{number}{x}" for x in "ab"]
+        self.addresses = [f"10.231.{os.getpid() % 250}.{1 + 4 * i + 8 * number}" for i in range(2)]
         self.caches = [pathlib.Path(tempfile.mkdtemp(prefix="toast-cache-")) for _ in self.names]
         self.service = None
         try:
