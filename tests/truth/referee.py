@@ -36,8 +36,9 @@ from jax._src.op_shardings import op_sharding_to_indices  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)   # device_put would narrow i64 and f64
 
-TOLERANCE = 2e-5   # float32: results up to 1e-5 off were measured for correct programs (reassociated sums)
-COARSE = {"bfloat16": 2e-2, "float16": 2e-3, "float64": 2e-5}
+# float32: results up to 1e-5 off were measured for correct programs (reassociated sums); bfloat16: 2.9e-2, logits of two layers
+TOLERANCE = 2e-5
+COARSE = {"bfloat16": 4e-2, "float16": 2e-3, "float64": 2e-5}
 
 ELEMENTS = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i1": np.bool_,
             "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui16": np.uint16,

@@ -4,7 +4,7 @@
 """The zoo (zoo.py): every model is read, its batch and weights are recognised, a short search's plan and random plans mean the same.
 
 Interpreted, on meshes 8, 4x2, 2x2x2, 3 and 1; then under XLA in all three forms as many models as $TOAST_ZOO_SECONDS (120)
-allow, in another order for each $TOAST_SEED. Arguments: names of models.
+allow, at most $TOAST_ZOO_MODELS (20), in another order for each $TOAST_SEED. Arguments: names of models.
 """
 import json
 import os
@@ -105,7 +105,7 @@ def under_xla(name, path, seed):
 
 def main():
     seed, limit = int(os.environ.get("TOAST_SEED", "1")), float(os.environ.get("TOAST_ZOO_SECONDS", "120"))
-    names, bad = sys.argv[1:] or list(zoo.MODELS), []
+    names, bad, most = sys.argv[1:] or list(zoo.MODELS), [], int(os.environ.get("TOAST_ZOO_MODELS", "20"))
     paths = {}
     print(f"seed {seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -119,7 +119,7 @@ def main():
         order, start, ran = [n for n in names if n not in REFUSED], time.time(), []
         random.Random(seed).shuffle(order)
         for k, name in enumerate(order):
-            if time.time() - start > limit:
+            if time.time() - start > limit or len(ran) == most:
                 break
             problems = under_xla(name, paths[name], seed * 100 + k)
             ran.append(name)
