@@ -11,7 +11,7 @@ struct acceptor {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t some;
     VEC(struct waiting) queue; /* in the order of arrival */
-    bool ended, joined;
+    bool ended; /* by acceptor_end alone */
     pthread_t thread;
 };
 
@@ -60,14 +60,13 @@ struct acceptor *acceptor_create(struct server *s)
 
 void acceptor_end(struct acceptor *a)
 {
-    if (!a || a->joined)
+    if (!a || a->ended)
         return;
     pthread_mutex_lock(&a->lock);
     a->ended = true;
     pthread_cond_signal(&a->some);
     pthread_mutex_unlock(&a->lock);
     pthread_join(a->thread, NULL);
-    a->joined = true;
 }
 
 void acceptor_destroy(struct acceptor *a)

@@ -20,14 +20,18 @@ void walk_op_cells(const struct walk *w, uint32_t op, struct plan_cell *cells)
             walk_drop_cell(w, cells, a);
 }
 
+/* v, a candidate of the deferral where the mask is not 0, is partial on these axes */
+static void make_partial(const struct walk *w, uint32_t v, uint32_t mask, struct spmd_form *f)
+{
+    for (uint32_t a = 0; mask >> a; a++)
+        if (mask >> a & 1)
+            f->at[a] = (uint8_t)(SPMD_PARTIAL + w->s->partials.at[w->s->list_at[v] - 1].reducer);
+}
+
 void walk_keep_partial(const struct walk *w, uint32_t v, struct spmd_form *f)
 {
-    if (!w->deferring)
-        return;
-    uint32_t keep = w->s->keep[v];
-    for (uint32_t a = 0; keep >> a; a++)
-        if (keep >> a & 1)
-            f->at[a] = (uint8_t)(SPMD_PARTIAL + w->s->partials.at[w->s->list_at[v] - 1].reducer);
+    if (w->deferring)
+        make_partial(w, v, w->s->keep[v], f);
 }
 
 /* operand of an ordinary op under these cells; a partial that passes stays partial */
@@ -163,9 +167,7 @@ void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells)
         else
             walk_result_form(w, op, slot, cells, &f);
         if (w->deferring && o->pass)
-            for (uint32_t a = 0; w->s->part_of[origin] >> a; a++)
-                if (w->s->part_of[origin] >> a & 1)
-                    f.at[a] = (uint8_t)(SPMD_PARTIAL + w->s->partials.at[w->s->list_at[origin] - 1].reducer);
+            make_partial(w, origin, w->s->part_of[origin], &f);
         uint32_t value = walk_new_value(w, origin, &f);
         w->l->values[value].step = index;
         walk_add_version(w, value);
