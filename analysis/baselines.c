@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum strategy { REPLICATED, BATCH, FSDP, ZERO1, MEGATRON, SEQUENCE, MEGATRON_SEQUENCE, EDGE, EXPERT, STRATEGIES };
-enum { MOST_BASELINES = 64, MOST_TRIES = 4096, MOST_DECISIONS = 64 };
+enum { MOST_BASELINES = 128, MOST_TRIES = 4096, MOST_DECISIONS = 64, MOST_RUNS = 3 };
 
 static const char *const strategy_names[] = {"replicated", "batch", "fsdp", "zero1", "megatron", "sequence",
                                              "megatron", "edge", "expert"};
@@ -148,6 +148,35 @@ static void builder_init(struct builder *b, const struct plan_context *c)
     b->works[EXPERT] = roles & NDA_COLOR_EXPERT;
 }
 
+/* ------------------------------------------------------------------ which combinations race */
+struct race {
+    struct builder b;
+    struct plan_baseline *list;
+    struct hash128 hashes[MOST_BASELINES + 1];
+    uint8_t strategy[MESH_MAX_AXES];
+    uint32_t count, tries;
+    bool in_order;
+};
+
+static bool is_full(const struct race *r)
+{
+    return r->count == MOST_BASELINES || r->tries == MOST_TRIES;
+}
+
+static void enter(struct race *r)
+{
+    uint32_t i = 0;
+    if (is_full(r))
+        return;
+    r->tries++;
+    r->b.out = &r->list[r->count];
+    build(&r->b, r->strategy);
+    while (i < r->count && hash128_compare(r->hashes[i], r->b.plan.hash) != 0)
+        i++;
+    if (i == r->count)
+        r->hashes[r->count++] = r->b.plan.hash;
+}
+
 /* the next combination in order, first axis slowest; false after the last */
 static bool next_combination(const struct builder *b, uint8_t *strategy)
 {
@@ -162,26 +191,55 @@ static bool next_combination(const struct builder *b, uint8_t *strategy)
     return false;
 }
 
+/* how far inside (on how fast links) a strategy is used to be */
+static int depth(int strategy)
+{
+    return strategy == REPLICATED ? 2 : strategy == BATCH || strategy == FSDP || strategy == ZERO1 ? 0 : 1;
+}
+
+/* Strategies for the axes from `first` on, in so many runs of neighbours that share one. In order: what splits the examples
+ * comes first, what splits the model next, unused axes last. */
+static void enter_runs(struct race *r, uint32_t first, uint32_t runs)
+{
+    uint32_t axes = r->b.c->mesh.axis_count;
+    int before = first ? r->strategy[first - 1] : -1;
+    for (int s = 0; s < STRATEGIES && !is_full(r); s++) {
+        if (!r->b.works[s] || s == before)
+            continue;
+        if (r->in_order && (first ? depth(s) < depth(before) : runs > 1 && depth(s) > 0))
+            continue;
+        for (uint32_t end = runs == 1 ? axes : first + 1; end <= axes - (runs - 1); end++) {
+            memset(r->strategy + first, s, end - first);
+            if (runs == 1)
+                enter(r);
+            else
+                enter_runs(r, end, runs - 1);
+        }
+    }
+}
+
+/* Over one or two axes every combination races. Over more there are too many: the same strategy on all axes, then two and
+ * three strategies on neighbouring axes as people lay them out, then in any layout. */
 struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count)
 {
-    struct plan_baseline *list = mem_alloc(sizeof *list * (MOST_BASELINES + 1));
-    struct hash128 hashes[MOST_BASELINES + 1];
-    uint8_t strategy[MESH_MAX_AXES] = {0};
-    struct builder b;
-    uint32_t tries = 0;
-    builder_init(&b, c);
-    *count = 0;
-    do {
-        uint32_t i = 0;
-        b.out = &list[*count];
-        build(&b, strategy);
-        while (i < *count && hash128_compare(hashes[i], b.plan.hash) != 0)
-            i++;
-        if (i == *count)
-            hashes[(*count)++] = b.plan.hash;
-    } while (*count < MOST_BASELINES && ++tries < MOST_TRIES && next_combination(&b, strategy));
-    plan_release(&b.plan);
-    return list;
+    struct race r = {.list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
+    uint32_t axes = c->mesh.axis_count;
+    builder_init(&r.b, c);
+    if (axes <= 2) {
+        do
+            enter(&r);
+        while (!is_full(&r) && next_combination(&r.b, r.strategy));
+    } else {
+        enter_runs(&r, 0, 1);
+        for (int pass = 0; pass < 2; pass++) {
+            r.in_order = pass == 0;
+            for (uint32_t runs = 2; runs <= MOST_RUNS; runs++)
+                enter_runs(&r, 0, runs);
+        }
+    }
+    plan_release(&r.b.plan);
+    *count = r.count;
+    return r.list;
 }
 
 static int strategy_of(const char *word, size_t size)

@@ -114,7 +114,8 @@ enum error_code plan_decision_find(const struct plan_context *c, const char *gro
                                    const char *scope, struct plan_decision *out, struct error *e) BASE_CHECKED;
 
 /* Named expert plans, built from roles (planner.md section 7 Baselines): "replicated", "batch:data",
- * "fsdp:data+megatron:model" .. every combination over the axes, without duplicates by plan hash. */
+ * "fsdp:data+megatron:model" .. without duplicates by plan hash, at most 128: every combination over one or two axes; over more,
+ * at most three strategies on runs of neighbouring axes, the usual layouts first. */
 struct plan_baseline { char name[160]; struct plan_decision decisions[64]; uint32_t count; };
 struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count);   /* owned (free) */
 enum error_code plan_baseline_find(const struct plan_context *c, const char *name, struct plan_baseline *out,
