@@ -1,7 +1,7 @@
 /* Roles: what arguments are for, what colors do, and names for the groups (planner.md section 3).
  *
- * Everything comes from dataflow: which values reach a contraction (dot, convolution), directly through shape ops and
- * converts or at all, and which are needed for the results that are not tied to state (the forward pass). */
+ * Everything comes from dataflow: which values reach a contraction (dot, convolution), directly (through shape ops and
+ * converts, or as part of what depends on no example yet) or at all, and which are needed for the results that are not tied to state (the forward pass). */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
@@ -21,6 +21,7 @@ struct roles {
     struct nda *n;
     uint8_t *direct, *reaches, *forward;   /* of each value; forward: of each value needed for untied results */
     uint8_t *ends;                         /* of each value: the forward pass is not followed back through it */
+    uint8_t *apart;                        /* of each value: it depends on no example */
     struct facts *facts;
     bool train;
 };
@@ -55,7 +56,7 @@ static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t
         uint32_t v = n->slots[k].value;
         if (!n->slots[k].is_result)
             continue;
-        direct |= moves && r->direct[v];
+        direct |= (moves || r->apart[v]) && r->direct[v];
         reaches |= r->reaches[v];
         forward |= r->forward[v];
     }
@@ -114,6 +115,21 @@ static bool holds_color(const struct nda *n, uint32_t argument, uint32_t color)
         if (n->names[sp->names + f].color == color)
             return true;
     return false;
+}
+
+/* Examples are what is not tied to state; once the batch is known, of untied arguments those that hold it. */
+static void set_apart(struct roles *r, uint32_t batch)
+{
+    struct nda *n = r->n;
+    uint8_t *examples = mem_zalloc((size_t)n->argument_count + 1, 1);
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        bool tied = n->arguments[i].tied_result != NDA_NONE;
+        examples[i] = tied ? batch != NDA_NONE && !r->train : batch == NDA_NONE || holds_color(n, i, batch);
+    }
+    free(r->apart);
+    r->apart = stage_independent_of(n, examples);
+    free(examples);
+    flow_values(r);
 }
 
 /* every dimension of the argument is one of trained weights too: a weight that is not trained (adapters' base) */
@@ -247,28 +263,10 @@ static void index_facts(struct roles *r, const struct nda_space *sp, const uint8
     }
 }
 
-/* values that are parameters or moved parameters */
-static uint8_t *weight_values(const struct nda *n)
-{
-    uint8_t *weight = mem_zalloc((size_t)n->program->value_count + 1, 1);
-    for (uint32_t i = 0; i < n->argument_count; i++)
-        weight[n->arguments[i].value] = n->arguments[i].role == NDA_ROLE_PARAMETER;
-    for (uint32_t s = 0; s < n->space_count; s++) {
-        const struct nda_space *sp = &n->spaces[s];
-        bool w = false;
-        for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && stage_moves_only(n, sp); k++) {
-            w |= !n->slots[k].is_result && weight[n->slots[k].value];
-            if (n->slots[k].is_result && w)
-                weight[n->slots[k].value] = 1;
-        }
-    }
-    return weight;
-}
-
 static void collect_facts(struct roles *r)
 {
     struct nda *n = r->n;
-    uint8_t *weight = weight_values(n);
+    uint8_t *weight = stage_weight_values(n);
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *sp = &n->spaces[s];
         enum ir_family family = ir_opcode_family(n->program->ops[sp->op].code);
@@ -490,11 +488,13 @@ void stage_roles(struct nda *n)
     r.forward = mem_zalloc((size_t)n->program->value_count + 1, 1);
     r.ends = mem_zalloc((size_t)n->program->value_count + 1, 1);
     r.facts = mem_zalloc((size_t)n->color_count + 1, sizeof *r.facts);
-    flow_values(&r);
+    set_apart(&r, NDA_NONE);
     r.train = stage_is_train_step(n, r.direct, r.reaches);
     if (!r.train)
         memset(r.forward, 1, (size_t)n->program->value_count + 1);   /* no backward pass */
     batch = find_batch(&r);
+    if (batch != NDA_NONE)
+        set_apart(&r, batch);
     find_facts(&r, batch);   /* inputs hold the batch, parameters do not */
     color_roles(&r, batch);
     label_groups(&r);
@@ -502,5 +502,6 @@ void stage_roles(struct nda *n)
     free(r.reaches);
     free(r.forward);
     free(r.ends);
+    free(r.apart);
     free(r.facts);
 }

@@ -27,9 +27,13 @@ void stage_groups(struct nda *n);
 void stage_classes(struct nda *n);
 /* roles of arguments and colors; labels of groups */
 void stage_roles(struct nda *n);
-/* direct: of each value, it feeds a contraction or lookup through moves only; reaches: it reaches one at all */
+/* direct: of each value, it feeds a contraction or lookup, moved or made into another weight only; reaches: it reaches one at all */
 bool stage_is_train_step(const struct nda *n, const uint8_t *direct, const uint8_t *reaches);
 bool stage_is_contraction(const struct nda *n, uint32_t op);
+/* values that depend on none of the arguments that are marked (a byte each); a byte a value (owned) */
+uint8_t *stage_independent_of(const struct nda *n, const uint8_t *arguments);
+/* values that are parameters (by role), moved, or made of parameters only; a byte a value (owned) */
+uint8_t *stage_weight_values(const struct nda *n);
 /* the space hands elements on: shape ops, converts, loops, branches, barriers */
 bool stage_moves_only(const struct nda *n, const struct nda_space *sp);
 void stage_argument_names(struct nda *n, const struct nda_options *options);

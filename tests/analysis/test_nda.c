@@ -263,6 +263,39 @@ static void judges_and_adapters(void **state)
     subject_close(&l);
 }
 
+/* weights that are made of several arguments before they meet an example: quantized with scales, merged with an
+ * adapter and carried through a loop; what is added to examples in that loop (k) is none */
+static void weights_made_before_use(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x32xi8>, %s: tensor<1x32xf32>, %v: tensor<32x8xf32>, %a: tensor<32x2xf32>,\n"
+        "                %b: tensor<2x8xf32>, %m: tensor<32x8xf32>, %k: tensor<16x32xf32>) -> tensor<16x8xf32> {\n"
+        "  %0 = stablehlo.convert %w : (tensor<8x32xi8>) -> tensor<8x32xf32>\n"
+        "  %1 = stablehlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<1x32xf32>) -> tensor<8x32xf32>\n"
+        "  %2 = stablehlo.multiply %0, %1 : tensor<8x32xf32>\n"
+        "  %3 = stablehlo.dot_general %x, %2, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x32xf32>) -> tensor<16x32xf32>\n"
+        "  %4 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<32x2xf32>, tensor<2x8xf32>) -> tensor<32x8xf32>\n"
+        "  %5 = stablehlo.add %v, %4 : tensor<32x8xf32>\n"
+        "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+        "  %6:4 = stablehlo.while(%i = %zero, %u = %5, %y = %3, %q = %k) : tensor<i32>, tensor<32x8xf32>, tensor<16x32xf32>, tensor<16x32xf32>\n"
+        "  cond {\n    %n = stablehlo.constant dense<3> : tensor<i32>\n"
+        "    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n    stablehlo.return %p : tensor<i1>\n"
+        "  } do {\n    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : tensor<i32>\n"
+        "    %d = stablehlo.add %y, %q : tensor<16x32xf32>\n"
+        "    stablehlo.return %j, %u, %d, %q : tensor<i32>, tensor<32x8xf32>, tensor<16x32xf32>, tensor<16x32xf32>\n  }\n"
+        "  %7 = stablehlo.dot_general %6#2, %6#1, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>\n"
+        "  %8 = stablehlo.dot_general %7, %m, contracting_dims = [1] x [1] : (tensor<16x8xf32>, tensor<32x8xf32>) -> tensor<16x32xf32>\n"
+        "  %9 = stablehlo.multiply %8, %6#2 : tensor<16x32xf32>\n"
+        "  %10 = stablehlo.dot_general %9, %m, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>\n"
+        "  return %10 : tensor<16x8xf32>\n}\n";
+    struct subject l;
+    load_text(&l, text, sizeof text - 1);
+    for (uint32_t i = 0; i < l.nda->argument_count; i++)
+        assert_int_equal(l.nda->arguments[i].role, i == 0 || i == 7 ? NDA_ROLE_DATA : NDA_ROLE_PARAMETER);
+    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);   /* the 32 of w and v: made by one, summed by the next */
+    subject_close(&l);
+}
+
 static void scans_tell_their_trips(void **state)
 {
     struct subject l;
@@ -375,6 +408,7 @@ int main(void)
         cmocka_unit_test(scans_tell_their_trips),
         cmocka_unit_test(sgd_is_training_and_sampling_is_not),
         cmocka_unit_test(judges_and_adapters),
+        cmocka_unit_test(weights_made_before_use),
         cmocka_unit_test(early_ends_have_a_bound),
         cmocka_unit_test(depth_changes_no_decision),
         cmocka_unit_test(edges_go_forward_and_join_equal_atoms),
