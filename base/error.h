@@ -45,7 +45,9 @@
     X(URI_TOO_LONG, "uri_too_long", 414, 2)                                                                   \
     X(MEDIA_TYPE, "unsupported_media_type", 415, 2)                                                           \
     X(RANGE, "range_not_satisfiable", 416, 2)                                                                 \
-    X(TOO_MANY, "too_many_jobs", 429, 5)                                                                      \
+    X(TOO_MANY_JOBS, "too_many_jobs", 429, 5)                                                                 \
+    X(TOO_MANY_STREAMS, "too_many_streams", 429, 5)                                                           \
+    X(TOO_MANY_PROFILES, "too_many_profiles", 429, 5)                                                         \
     X(HEADERS_TOO_LARGE, "headers_too_large", 431, 2)                                                         \
     X(NOT_IMPLEMENTED, "not_implemented", 501, 2)                                                             \
     X(HTTP_VERSION, "http_version", 505, 2)                                                                   \

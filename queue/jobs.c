@@ -150,7 +150,7 @@ enum error_code queue_submit(struct queue *q, const struct queue_submission *s, 
     queue_fields_release(&accepted.job);
     *existed = accepted.outcome != QUEUE_ACCEPTED;
     if (accepted.outcome == QUEUE_FULL)
-        return error_set(e, ERROR_TOO_MANY, "%d jobs are open already; wait for one to end or cancel one",
+        return error_set(e, ERROR_TOO_MANY_JOBS, "%d jobs are open already; wait for one to end or cancel one",
                          s->open_limit);
     if (accepted.outcome == QUEUE_FAST)
         return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second", s->submits_per_s);
@@ -277,7 +277,7 @@ static enum error_code retry_outcome(const redisReply *r, int open_limit, char b
         return error_set(e, ERROR_CONFLICT, "only failed and dead jobs can start again; this one is %.32s",
                          reply_text(r, 1));
     else if (strcmp(word, "full") == 0)
-        return error_set(e, ERROR_TOO_MANY, "%d jobs are open already; wait for one to end or cancel one",
+        return error_set(e, ERROR_TOO_MANY_JOBS, "%d jobs are open already; wait for one to end or cancel one",
                          open_limit);
     return ERROR_OK;
 }

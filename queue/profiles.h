@@ -9,7 +9,7 @@
 enum { PROFILES_VERSIONS = 10, PROFILES_PER_TENANT = 100 };
 
 /* Stores a version unless the last one is the same text. *version is what it is now, *was what it was (0: a
- * new name). ERROR_TOO_MANY. */
+ * new name). ERROR_TOO_MANY_PROFILES. */
 enum error_code queue_profile_put(struct queue *q, const char *tenant, const char *name, const char *json,
                                   long long *version, long long *was, struct error *e) BASE_CHECKED;
 /* version 0: the last. *json owned. ERROR_NOT_FOUND. */

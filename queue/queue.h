@@ -86,7 +86,7 @@ struct queue_accepting {
 enum { QUEUE_ACCEPT_MAX = 64 }; /* some 5 ms of Redis' time */
 void queue_accept_many(struct queue *q, struct queue_accepting *const *items, size_t count);
 /* The same where only that much matters: *existed: a job with this id was there and nothing changed.
- * ERROR_TOO_MANY: open_limit reached; ERROR_TOO_FAST. */
+ * ERROR_TOO_MANY_JOBS: open_limit reached; ERROR_TOO_FAST. */
 enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,
                              struct error *e) BASE_CHECKED;
 
@@ -101,7 +101,7 @@ enum error_code queue_delete(struct queue *q, const char *id, const char *const 
                              struct error *e) BASE_CHECKED;
 /* A failed or dead job starts again. archived: its fields, when an earlier call said *blob (else NULL);
  * *blob: the job is archived there, nothing changed. ERROR_NOT_FOUND, ERROR_GONE, ERROR_CONFLICT (another
- * state), ERROR_TOO_MANY */
+ * state), ERROR_TOO_MANY_JOBS */
 enum error_code queue_retry(struct queue *q, const char *id, int open_limit,
                             const struct queue_fields *archived, char blob[65], struct error *e) BASE_CHECKED;
 

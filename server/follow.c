@@ -409,7 +409,7 @@ static enum error_code admit(struct follow *f, struct watcher *w, bool ended, st
         room = false;
     }
     if (!room)
-        return error_set(e, ERROR_TOO_MANY,
+        return error_set(e, ERROR_TOO_MANY_STREAMS,
                          "%d event streams are open already; close one, or ask with ?format=json",
                          FOLLOW_STREAMS_PER_TENANT);
     if (crowded)

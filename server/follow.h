@@ -27,7 +27,7 @@ size_t follow_streams(struct follow *f);
 
 /* A response whose body is `head` (taken) and then every event of the place's job after its position,
  * formatted by `format`. ended: the job has ended; the body is head alone. Owned by the caller
- * (MHD_destroy_response). ERROR_TOO_MANY: the tenant has its share of streams, here and at other servers.
+ * (MHD_destroy_response). ERROR_TOO_MANY_STREAMS: the tenant has its share of streams, here and at other servers.
  * ERROR_UNAVAILABLE: this server has as many as it takes (server_options.event_streams). */
 typedef void (*follow_format)(const struct queue_event *v, struct text *out);
 enum error_code follow_stream(struct follow *f, struct MHD_Connection *c, const char *tenant,

@@ -197,7 +197,7 @@ static enum error_code judge(const struct submission *s, const struct server_lim
         return error_set(e, ERROR_GONE,
                          "the job of this id was deleted, or its time was over; take another id");
     case QUEUE_FULL:
-        return error_set(e, ERROR_TOO_MANY, "%d jobs are open already; wait for one to end or cancel one",
+        return error_set(e, ERROR_TOO_MANY_JOBS, "%d jobs are open already; wait for one to end or cancel one",
                          l->open_jobs);
     case QUEUE_FAST:
         return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second; send them more slowly",

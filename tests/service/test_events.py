@@ -227,7 +227,7 @@ def test_streams_at_two_servers():
         there = [Stream(service, path) for _ in range(50)]
         assert {s.status for s in there} == {200}
         status, problem = service.json("GET", path)
-        assert (status, problem["code"]) == (429, "too_many_jobs") and "200" in problem["detail"], problem
+        assert (status, problem["code"]) == (429, "too_many_streams") and "200" in problem["detail"], problem
         there.pop().close()   # noticed within two seconds
         until = harness.deadline(20)
         while (more := Stream(service, path)).status != 200 and time.monotonic() < until:

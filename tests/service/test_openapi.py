@@ -122,6 +122,13 @@ def test_query_parameters():
     assert len(served) > 20 and served == described, [(k, served[k], described[k]) for k in served if served[k] != described[k]]
 
 
+def test_codes():
+    """the codes of problems are those of the table of errors"""
+    table = set(re.findall(r'X\(\w+, "(\w+)"', (harness.SOURCE / "base" / "error.h").read_text())) - {"ok"}
+    stated = set(re.findall(r"`(\w+)`", SPEC["components"]["schemas"]["Code"]["description"]))
+    assert len(table) > 40 and stated == table, stated ^ table
+
+
 def test_request_fields():
     text = (harness.SOURCE / "api" / "request.c").read_text()
     known = re.search(r'known\[\] = \{("module",[^}]*)NULL\}', text)[1]
@@ -211,4 +218,5 @@ def test_replies():
 
 
 if __name__ == "__main__":
-    harness.main([test_committed, test_routes, test_query_parameters, test_request_fields, test_price_fields, test_replies])
+    harness.main([test_committed, test_routes, test_query_parameters, test_codes, test_request_fields,
+                  test_price_fields, test_replies])

@@ -78,6 +78,12 @@ def test_versions():
         large = [{"segment": f"{i}", "configurations": [{"configuration": f"{c:0100}", "time_us": 1} for c in range(250)]} for i in range(2)]
         assert service.json("PUT", "/v1/profiles/large", {"segments": large})[0] == 413
         assert service.request("PUT", "/v1/profiles/a", "{", {"Content-Type": "application/json"})[0] == 400
+        there = len(service.json("GET", "/v1/profiles")[1]["profiles"])
+        for i in range(100 - there):
+            assert service.json("PUT", f"/v1/profiles/more-{i}", {})[0] == 201
+        status, problem = service.json("PUT", "/v1/profiles/one-too-many", {})
+        assert (status, problem["code"]) == (429, "too_many_profiles") and "100" in problem["detail"], problem
+        assert service.json("PUT", "/v1/profiles/more-0", {"description": "changed"})[0] == 200
         presets = service.json("GET", "/v1/presets")[1]["presets"]
         names = {d["name"] for d in service.json("GET", "/v1/devices")[1]["devices"]}
         assert len(presets) == 2 * len(names) and {p["request"]["device"] for p in presets} == names
