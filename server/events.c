@@ -59,7 +59,7 @@ static enum error_code read_position(struct exchange *x, struct queue *q, const 
                                      struct queue_event_id *out, bool *given, struct error *e)
 {
     char query[64];
-    const char *text = request_header(x, "Last-Event-ID");
+    const char *header = request_header(x, "Last-Event-ID"), *text = header;
     bool known;
     *out = (struct queue_event_id){0};
     if (!text && request_query(x, "after", query, sizeof query))
@@ -76,8 +76,9 @@ static enum error_code read_position(struct exchange *x, struct queue *q, const 
         if (code != ERROR_OK || known)
             return code;
     }
-    return error_set_pointer(e, ERROR_MALFORMED, "after",
-                             "this is no id of an event of this job; leave it out to get all events");
+    return error_set_pointer(e, ERROR_MALFORMED, header ? "Last-Event-ID" : "after",
+                             "%s is no id of an event of this job; leave it out to get all events",
+                             header ? "Last-Event-ID" : "the parameter after");
 }
 
 static enum error_code read_format(struct exchange *x, bool *json, struct error *e)

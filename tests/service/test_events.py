@@ -127,7 +127,8 @@ def test_positions():
             assert status == 400 and problem["errors"][0]["pointer"] == "after", (at, status, problem)
             if at and "%" not in at and at == at.strip():
                 status, problem = service.json("GET", f"/v1/jobs/{job}/events", headers={"Last-Event-ID": at})
-                assert status == 400, (at, status)
+                assert status == 400 and problem["errors"][0]["pointer"] == "Last-Event-ID", (at, status, problem)
+                assert "Last-Event-ID" in problem["detail"], problem
         assert service.json("GET", f"/v1/jobs/{job}/events?format=xml")[0] == 400
         assert service.json("GET", f"/v1/jobs/{job[:-3]}000/events")[0] == 404
         status, body = service.json("GET", f"/v1/jobs/{job}/events?format=json&after={own}")
