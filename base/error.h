@@ -18,6 +18,7 @@
     X(INVALID_REQUEST, "invalid_request", 422, 2)                                                             \
     X(INVALID_MODULE, "invalid_module", 422, 6)                                                               \
     X(UNSUPPORTED_MODULE, "unsupported_module", 422, 6)                                                       \
+    X(INVALID_GZIP, "invalid_gzip", 422, 6)                                                                   \
     X(MODULE_TOO_LARGE, "module_too_large", 413, 6)                                                           \
     X(INVALID_PLAN, "invalid_plan", 422, 2)                                                                   \
     X(INVALID_CONSTRAINT, "invalid_constraint", 422, 2)                                                       \

@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/inflate.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -8,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 static enum error_code read_all(int fd, const char *path, size_t max_bytes, struct text *out, struct error *e)
 {
@@ -45,6 +46,8 @@ enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size
         struct error inner = {0};
         code = gzip_expand(raw.at, raw.size, max_bytes, bytes, size, &inner);
         text_release(&raw);
+        if (code == ERROR_INVALID_GZIP) /* what it says about the file is the caller's to know */
+            code = ERROR_INVALID_REQUEST;
         return code == ERROR_OK ? code : error_set(e, code, "%s: %s", path, inner.message);
     }
     if (code != ERROR_OK) {
@@ -130,46 +133,23 @@ enum error_code file_make_directory(const char *path, struct error *e)
     return ERROR_OK;
 }
 
+static enum error_code add_expanded(void *user, const void *bytes, size_t size, struct error *e)
+{
+    struct text *out = user;
+    (void)e;
+    text_add_n(out, bytes, size);
+    return ERROR_OK;
+}
+
 enum error_code gzip_expand(const void *data, size_t size, size_t max_bytes, char **bytes, size_t *out_size,
                             struct error *e)
 {
     struct text out = {0};
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = 0};
-    size_t left = size;
-    unsigned char chunk[1 << 16];
-    if (inflateInit2(&z, 15 + 16) != Z_OK)
-        return error_set(e, ERROR_INTERNAL, "zlib could not be started");
-    enum error_code code = ERROR_OK;
-    for (int status = Z_OK; code == ERROR_OK;) {
-        if (z.avail_in == 0 && left) {
-            z.avail_in = left > (1 << 30) ? 1 << 30 : (uInt)left;
-            left -= z.avail_in;
-        }
-        z.next_out = chunk;
-        z.avail_out = sizeof chunk;
-        status = inflate(&z, Z_NO_FLUSH);
-        size_t made = sizeof chunk - z.avail_out;
-        if (out.size + made > max_bytes)
-            code = error_set(e, ERROR_TOO_LARGE, "gzip data expands to more than %zu bytes", max_bytes);
-        else
-            text_add_n(&out, (char *)chunk, made);
-        size_t used = size - left - z.avail_in;
-        if (code == ERROR_OK && out.size > (1 << 20) && out.size / 200 > used)
-            code = error_set(e, ERROR_INVALID_REQUEST, "gzip data expands more than 200:1; send it uncompressed");
-        if (code != ERROR_OK)
-            break;
-        if (status == Z_STREAM_END) {
-            if (z.avail_in == 0 && left == 0)
-                break;
-            if (z.avail_in < 2 || z.next_in[0] != 0x1f || z.next_in[1] != 0x8b || inflateReset(&z) != Z_OK)
-                code = error_set(e, ERROR_INVALID_REQUEST, "bytes follow the gzip data");
-        } else if (status != Z_OK) {
-            code = error_set(e, ERROR_INVALID_REQUEST, "gzip data is damaged or ends early (after %zu bytes)", out.size);
-        } else if (made == 0 && z.avail_in == 0 && left == 0) {
-            code = error_set(e, ERROR_INVALID_REQUEST, "gzip data ends early (after %zu bytes)", out.size);
-        }
-    }
-    inflateEnd(&z);
+    struct inflater *i = inflater_create(max_bytes, add_expanded, &out);
+    enum error_code code = inflater_add(i, data, size, e);
+    if (code == ERROR_OK)
+        code = inflater_finish(i, e);
+    inflater_destroy(i);
     if (code != ERROR_OK) {
         text_release(&out);
         return code;

@@ -19,7 +19,7 @@ enum error_code file_write(const char *path, const void *bytes, size_t size, str
 enum error_code file_make_directory(const char *path, struct error *e) BASE_CHECKED;
 
 /* gzip data -> owned bytes. Refuses more than max_bytes, a ratio above 200:1 past the first MiB, damage, an early
- * end and trailing bytes (a second member is allowed by RFC 1952 and read). ERROR_INVALID_REQUEST, ERROR_TOO_LARGE. */
+ * end and trailing bytes (a second member is allowed by RFC 1952 and read). ERROR_INVALID_GZIP, ERROR_TOO_LARGE. */
 enum error_code gzip_expand(const void *data, size_t size, size_t max_bytes, char **bytes, size_t *out_size,
                             struct error *e) BASE_CHECKED;
 

@@ -2,6 +2,8 @@
  * in memory (JSON) or in an unlinked file (multipart), which is gone when the client is. */
 #include "server/internal.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <strings.h>
@@ -130,6 +132,17 @@ static enum error_code add_spooled(struct body *b, const char *bytes, size_t siz
     return ERROR_OK;
 }
 
+/* Of an error in gzip data says which data they were. part: of a request ("module"), or a JSON pointer; NULL: the body */
+static enum error_code name_gzip(enum error_code code, const char *part, struct error *e)
+{
+    if (code != ERROR_INVALID_GZIP || !e)
+        return code;
+    struct error inner = *e;
+    if (!part)
+        return error_set(e, code, "the body: %s", inner.message);
+    return error_set_pointer(e, code, part, "%s%s: %s", part[0] == '/' ? "" : "the part ", part, inner.message);
+}
+
 void body_add(struct exchange *x, const char *bytes, size_t size)
 {
     struct body *b = &x->body;
@@ -141,7 +154,7 @@ void body_add(struct exchange *x, const char *bytes, size_t size)
     if (b->received > b->limit)
         code = error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", b->limit);
     else if (b->writer)
-        code = add_stored(x, bytes, size, e);
+        code = name_gzip(add_stored(x, bytes, size, e), NULL, e);
     else if (b->fd >= 0)
         code = add_spooled(b, bytes, size, e);
     else
@@ -160,19 +173,19 @@ void body_release(struct body *b)
     *b = (struct body){.fd = -1};
 }
 
-enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
-                           bool *existed, struct error *e)
+static enum error_code end_stored(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
+                                  bool *existed, struct error *e)
 {
     struct body *b = &x->body;
     enum error_code code = b->inflater ? inflater_finish(b->inflater, e) : ERROR_OK;
     if (code == ERROR_OK && x->gzip && !b->inflater)
-        code = error_set(e, ERROR_INVALID_REQUEST, "the body is empty, not gzip");
+        code = error_set(e, ERROR_INVALID_GZIP, "nothing was sent, not even an empty gzip file");
     if (code == ERROR_OK && b->kind == BODY_MODULE && b->decoded == 0)
         code = error_set(e, ERROR_INVALID_MODULE, "the module is empty");
     if (code == ERROR_OK && b->kind == BODY_PROBLEM && b->decoded == 0)
         code = error_set(e, ERROR_INVALID_REQUEST, "the problem is empty");
     if (code == ERROR_OK && b->kind != BODY_BLOB && b->first[0] == 0x1f && b->first[1] == 0x8b)
-        code = error_set(e, ERROR_INVALID_REQUEST, "the body is gzip inside gzip; compress it once");
+        code = error_set(e, ERROR_INVALID_GZIP, "this is gzip inside gzip; compress it once");
     if (code != ERROR_OK)
         return code;
     struct store_writer *w = b->writer;
@@ -181,7 +194,18 @@ enum error_code body_store(struct exchange *x, const char *expected, char digest
     return code == ERROR_INVALID_REQUEST ? (e->code = ERROR_MALFORMED) : code;
 }
 
-enum error_code body_store_module(struct server *s, const void *bytes, size_t size,
+enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
+                           bool *existed, struct error *e)
+{
+    return name_gzip(end_stored(x, expected, digest, existed, e), NULL, e);
+}
+
+enum error_code body_expand(const struct body *b, char **json, size_t *size, struct error *e)
+{
+    return name_gzip(gzip_expand(b->memory.at, b->memory.size, LIMIT_JSON, json, size, e), NULL, e);
+}
+
+enum error_code body_store_module(struct server *s, const char *part, const void *bytes, size_t size,
                                   char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     struct server *server = s;
@@ -191,7 +215,7 @@ enum error_code body_store_module(struct server *s, const void *bytes, size_t si
     if (code == ERROR_OK)
         code = add_stored(&x, bytes, size, e);
     if (code == ERROR_OK)
-        code = body_store(&x, NULL, digest, &existed, e);
+        code = end_stored(&x, NULL, digest, &existed, e);
     body_release(&x.body);
-    return code;
+    return name_gzip(code, part, e);
 }

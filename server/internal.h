@@ -195,7 +195,7 @@ enum error_code tenant_room(struct exchange *x, struct error *e) BASE_CHECKED;
 enum error_code tenant_module_add(struct exchange *x, const char *digest, bool *existed,
                                   struct error *e) BASE_CHECKED;
 /* tenant_room, body_store_module, tenant_module_add. ERROR_FORBIDDEN: the caller may only read. */
-enum error_code tenant_module_store(struct exchange *x, const void *bytes, size_t size,
+enum error_code tenant_module_store(struct exchange *x, const char *part, const void *bytes, size_t size,
                                     char digest[STORE_DIGEST_SIZE], struct error *e) BASE_CHECKED;
 /* ERROR_NOT_FOUND: the tenant does not have it, whoever else may */
 enum error_code tenant_module_use(struct exchange *x, const char *digest, struct error *e) BASE_CHECKED;
@@ -226,8 +226,11 @@ void body_release(struct body *b);
 /* BODY_MODULE, BODY_PROBLEM, BODY_BLOB: ends the stream. expected may be NULL. */
 enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
                            bool *existed, struct error *e) BASE_CHECKED;
-/* bytes (perhaps gzip) -> module in the store. ERROR_INVALID_REQUEST: empty, gzip in gzip. */
-enum error_code body_store_module(struct server *s, const void *bytes, size_t size,
+/* BODY_SUBMIT, BODY_SMALL with Content-Encoding gzip -> owned bytes. ERROR_INVALID_GZIP, ERROR_TOO_LARGE */
+enum error_code body_expand(const struct body *b, char **json, size_t *size, struct error *e) BASE_CHECKED;
+/* bytes (perhaps gzip) -> module in the store. part: what of the request they are, "module" or a JSON pointer.
+ * ERROR_INVALID_MODULE: empty; ERROR_INVALID_GZIP: damaged, a bomb, gzip in gzip. */
+enum error_code body_store_module(struct server *s, const char *part, const void *bytes, size_t size,
                                   char digest[STORE_DIGEST_SIZE], struct error *e) BASE_CHECKED;
 
 /* ---- multipart.c (RFC 7578): names and bytes are borrowed from the body ---- */

@@ -3,7 +3,6 @@
 #include "server/what_if.h"
 
 #include "api/what_if.h"
-#include "base/file.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -52,7 +51,7 @@ static enum error_code take_parts(struct exchange *x, const char *body, size_t s
     code =
         api_what_if_parse(p.request->bytes, p.request->size, plan, plan_size, NULL, p.module != NULL, w, e);
     if (code == ERROR_OK && p.module)
-        code = tenant_module_store(x, p.module->bytes, p.module->size, module, e);
+        code = tenant_module_store(x, "module", p.module->bytes, p.module->size, module, e);
     return code;
 }
 
@@ -66,7 +65,7 @@ static enum error_code take_body(struct exchange *x, struct api_what_if **w, cha
     if (b->fd < 0) {
         char *json;
         size_t size;
-        enum error_code code = gzip_expand(b->memory.at, b->memory.size, LIMIT_JSON, &json, &size, e);
+        enum error_code code = body_expand(b, &json, &size, e);
         if (code == ERROR_OK) {
             code = api_what_if_parse(json, size, NULL, 0, NULL, false, w, e);
             free(json);
@@ -90,7 +89,7 @@ static enum error_code find_module(struct exchange *x, const struct api_request 
     if (module[0])
         return ERROR_OK;
     if (r->module_inline)
-        return tenant_module_store(x, r->module_inline, r->module_inline_size, module, e);
+        return tenant_module_store(x, "/module/inline", r->module_inline, r->module_inline_size, module, e);
     snprintf(module, STORE_DIGEST_SIZE, "%s", r->module_digest);
     return tenant_module_named(x, module, e);
 }

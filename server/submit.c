@@ -5,7 +5,6 @@
 
 #include "api/request.h"
 #include "api/what_if.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 
@@ -78,8 +77,8 @@ static enum error_code take_json(struct exchange *x, const char *json, size_t si
     if (module)
         return ERROR_OK; /* s->module was set by whoever stored it */
     if (s->request->module_inline)
-        return tenant_module_store(x, s->request->module_inline, s->request->module_inline_size, s->module,
-                                   e);
+        return tenant_module_store(x, "/module/inline", s->request->module_inline,
+                                   s->request->module_inline_size, s->module, e);
     snprintf(s->module, sizeof s->module, "%s", s->request->module_digest);
     return s->request->dry_run ? tenant_module_named(x, s->module, e) : keep_named(x, s->module, e);
 }
@@ -112,7 +111,7 @@ static enum error_code take_parts(struct exchange *x, const char *body, size_t s
     /* the request first: a wrong one needs no module */
     code = api_request_parse(request->bytes, request->size, NULL, true, &s->request, e);
     if (code == ERROR_OK)
-        code = tenant_module_store(x, module->bytes, module->size, s->module, e);
+        code = tenant_module_store(x, "module", module->bytes, module->size, s->module, e);
     api_request_destroy(s->request);
     s->request = NULL;
     return code == ERROR_OK ? take_json(x, request->bytes, request->size, s->module, s, e) : code;
@@ -126,7 +125,7 @@ static enum error_code take_body(struct exchange *x, struct submission *s, struc
             return take_json(x, b->memory.at ? b->memory.at : "", b->memory.size, NULL, s, e);
         char *json;
         size_t size;
-        enum error_code code = gzip_expand(b->memory.at, b->memory.size, LIMIT_JSON, &json, &size, e);
+        enum error_code code = body_expand(b, &json, &size, e);
         if (code == ERROR_OK) {
             code = take_json(x, json, size, NULL, s, e);
             free(json);

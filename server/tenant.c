@@ -39,7 +39,7 @@ enum error_code tenant_module_add(struct exchange *x, const char *digest, bool *
     return code;
 }
 
-enum error_code tenant_module_store(struct exchange *x, const void *bytes, size_t size,
+enum error_code tenant_module_store(struct exchange *x, const char *part, const void *bytes, size_t size,
                                     char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     bool existed;
@@ -47,7 +47,7 @@ enum error_code tenant_module_store(struct exchange *x, const void *bytes, size_
         return error_set(e, ERROR_FORBIDDEN, "this key has the role read; sending a module needs submit");
     enum error_code code = tenant_room(x, e);
     if (code == ERROR_OK)
-        code = body_store_module(x->server, bytes, size, digest, e);
+        code = body_store_module(x->server, part, bytes, size, digest, e);
     return code == ERROR_OK ? tenant_module_add(x, digest, &existed, e) : code;
 }
 

@@ -117,14 +117,17 @@ static void gzip_is_expanded_and_bombs_refused(void **state)
     assert_string_equal(out, "hello");
     free(out);
     assert_int_equal(gzip_expand(packed, n, 4, &out, &size, &e), ERROR_TOO_LARGE);
-    assert_int_equal(gzip_expand(packed, n - 3, 100, &out, &size, &e), ERROR_INVALID_REQUEST);
+    assert_int_equal(gzip_expand(packed, n - 3, 100, &out, &size, &e), ERROR_INVALID_GZIP);
+    assert_non_null(strstr(e.message, "ends early, after 22 bytes")); /* of 10 of header, 7 of data, 8 of trailer */
     packed[n] = 'x';
-    assert_int_equal(gzip_expand(packed, n + 1, 100, &out, &size, &e), ERROR_INVALID_REQUEST);
+    assert_int_equal(gzip_expand(packed, n + 1, 100, &out, &size, &e), ERROR_INVALID_GZIP);
     packed[n - 6] ^= 1;
-    assert_int_equal(gzip_expand(packed, n, 100, &out, &size, &e), ERROR_INVALID_REQUEST);
+    assert_int_equal(gzip_expand(packed, n, 100, &out, &size, &e), ERROR_INVALID_GZIP);
+    assert_non_null(strstr(e.message, "damaged at byte ")); /* where, what, and what to do */
+    assert_non_null(strstr(e.message, "(incorrect data check); compress it again"));
     char *zeros = mem_zalloc(1, 8 << 20);
     n = compress_with_gzip(zeros, 8 << 20, packed, sizeof packed);
-    assert_int_equal(gzip_expand(packed, n, (size_t)1 << 30, &out, &size, &e), ERROR_INVALID_REQUEST);
+    assert_int_equal(gzip_expand(packed, n, (size_t)1 << 30, &out, &size, &e), ERROR_INVALID_GZIP);
     free(zeros);
 }
 

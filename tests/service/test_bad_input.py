@@ -33,6 +33,10 @@ SEGMENT = (b'{"segments":[{"segment":"s","configurations":[{"configuration":"a",
 PROBLEM = (b'{"intervals":[[0,4],[2,6]],"costs":[[1,2],[3,4]],"usages":[[5,6],[7,8]],'
            b'"edges":{"nodes":[[0,1]],"costs":[[1,2,3,9]]},"usage_limit":99}')
 NOISE = bytes((i * 197 + (i >> 3) * 31) & 255 for i in range(5000))
+DAMAGED = gzip.compress(NOISE)[:500] + b"\xff" * 100
+DAMAGED_PART = (b"--b\r\nContent-Disposition: form-data; name=\"module\"\r\n\r\n" + DAMAGED + b"\r\n"
+                b"--b\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n"
+                b'{"mesh":{"axes":[{"name":"d","size":8}]},"device":"a100-40"}\r\n--b--\r\n')
 PAGE = "a page for people, with the message in it"
 
 
@@ -171,21 +175,26 @@ ROWS = [
      400, "malformed_request", None),
     ("module", "no digest", head(b"PUT /v1/modules/..etc", b"Host: localhost", b"Content-Length: 3", b"Connection: close") + b"abc",
      400, "malformed_request", None),
-    ("module", "says gzip, is not", module(b"abc", b"Content-Encoding: gzip\r\n"), 422, "invalid_request", None),
-    ("module", "says gzip, is empty", module(b"", b"Content-Encoding: gzip\r\n"), 422, "invalid_request", None),
+    ("module", "says gzip, is not", module(b"abc", b"Content-Encoding: gzip\r\n"), 422, "invalid_gzip", None),
+    ("module", "says gzip, is empty", module(b"", b"Content-Encoding: gzip\r\n"), 422, "invalid_gzip", None),
     ("module", "says br", module(b"abc", b"Content-Encoding: br\r\n"), 415, "unsupported_media_type", None),
     ("module", "says two encodings", module(b"abc", b"Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n"), 415,
      "unsupported_media_type", None),
     ("module", "too large by its header", post("/v1/modules", b"", length=600 << 20), 413, "too_large", None),
     ("module", "0 bytes", module(b""), 422, "invalid_module", None),
-    ("gzip", "bomb", module(gzip.compress(bytes(64 << 20))), 422, "invalid_request", None),
-    ("gzip", "bomb behind noise", module(gzip.compress(NOISE * 20 + bytes(64 << 20))), 422, "invalid_request", None),
-    ("gzip", "nested", module(gzip.compress(gzip.compress(MODULE))), 422, "invalid_request", None),
-    ("gzip", "cut off", module(gzip.compress(NOISE)[:-9]), 422, "invalid_request", None),
-    ("gzip", "cut in its head", module(gzip.compress(NOISE)[:5]), 422, "invalid_request", None),
-    ("gzip", "bad CRC", module(gzip.compress(b"abc")[:-8] + b"12345678"), 422, "invalid_request", None),
-    ("gzip", "bad length", module(gzip.compress(b"abc")[:-4] + b"1234"), 422, "invalid_request", None),
-    ("gzip", "bytes behind", module(gzip.compress(b"abc") + b"more"), 422, "invalid_request", None),
+    ("gzip", "bomb", module(gzip.compress(bytes(64 << 20))), 422, "invalid_gzip", None),
+    ("gzip", "bomb behind noise", module(gzip.compress(NOISE * 20 + bytes(64 << 20))), 422, "invalid_gzip", None),
+    ("gzip", "nested", module(gzip.compress(gzip.compress(MODULE))), 422, "invalid_gzip", None),
+    ("gzip", "cut off", module(gzip.compress(NOISE)[:-9]), 422, "invalid_gzip", None),
+    ("gzip", "cut in its head", module(gzip.compress(NOISE)[:5]), 422, "invalid_gzip", None),
+    ("gzip", "bad CRC", module(gzip.compress(b"abc")[:-8] + b"12345678"), 422, "invalid_gzip", None),
+    ("gzip", "bad length", module(gzip.compress(b"abc")[:-4] + b"1234"), 422, "invalid_gzip", None),
+    ("gzip", "bytes behind", module(gzip.compress(b"abc") + b"more"), 422, "invalid_gzip", None),
+    ("gzip", "request damaged", job(gzip.compress(b"{}")[:-3], JSON + b"Content-Encoding: gzip\r\n"), 422, "invalid_gzip", None),
+    ("gzip", "part damaged", job(DAMAGED_PART, FORM), 422, "invalid_gzip", "module"),
+    ("gzip", "part of price damaged", post("/v1/price", DAMAGED_PART, FORM + CLOSE), 422, "invalid_gzip", "module"),
+    ("gzip", "inline", job(b'{"module": {"inline": "\\u001fx"}, "mesh": {"axes": [{"name": "d", "size": 2}]}, "device": "h100"}'),
+     422, "invalid_gzip", "/module/inline"),
     ("gzip", "request bomb", job(gzip.compress(b" " * (8 << 20)), JSON + b"Content-Encoding: gzip\r\n"), 413, "too_large", None),
     ("JSON", "1 MiB and a byte", job(b" " * ((1 << 20) + 1)), 413, "too_large", None),
     ("JSON", "no type", job(b"{}", b""), 415, "unsupported_media_type", None),
@@ -487,6 +496,23 @@ def test_table():
         service.close()
 
 
+def test_damaged_gzip():
+    """which part, where in it, what to do; the command line ends as for a damaged file of its own"""
+    service = harness.Service()
+    try:
+        for path, body, headers, part in (("/v1/modules", DAMAGED, b"", "the body: "), ("/v1/jobs", DAMAGED_PART, FORM, "the part module: "),
+                                          ("/v1/problems:solve", DAMAGED, JSON, "the body: ")):
+            problem = json.loads(service.raw(post(path, body, headers + CLOSE)).split(b"\r\n\r\n", 1)[1])
+            assert problem["code"] == "invalid_gzip" and problem["detail"].startswith(part + "gzip data is damaged at byte "), problem
+            assert 0 < int(problem["detail"].split("at byte ")[1].split()[0]) <= len(DAMAGED) and "again" in problem["detail"], problem
+        (service.folder / "m.gz").write_bytes(DAMAGED)
+        done = subprocess.run([harness.BIN / "toast", "submit", service.folder / "m.gz", "--mesh", "data=2", "--device", "h100"],
+                              env=dict(os.environ, TOAST_URL=f"http://127.0.0.1:{service.port}"), capture_output=True, text=True)
+        assert done.returncode == 6 and "damaged at byte" in done.stderr, done
+    finally:
+        service.close()
+
+
 def nothing_left(service):
     assert service.json("GET", "/v1/jobs")[1]["jobs"] == []
     for _ in range(100):   # a connection that was cut is seen a moment later
@@ -713,4 +739,4 @@ def test_markup():
 
 
 if __name__ == "__main__":
-    harness.main([test_table, test_problems, test_disconnects, test_memory_of_bombs, test_busy, test_modules, test_contest, test_markup])
+    harness.main([test_table, test_problems, test_damaged_gzip, test_disconnects, test_memory_of_bombs, test_busy, test_modules, test_contest, test_markup])
