@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/output.h"
+#include "cli/service_address.h"
 #include "server/archive.h"
 
 #include <getopt.h>
@@ -16,17 +17,20 @@ static const char usage[] =
     "usage: toast dead list [--json]\n"
     "       toast dead requeue JOB... | --all\n"
     "       toast dead discard JOB... | --all\n"
-    "       (all) [--redis ADDRESS] [--store dir:PATH]\n\n"
+    "       (all) [--data DIR | --redis ADDRESS --store dir:PATH]\n\n"
     "A job is dead when one of its tasks ended its process three times, or the job was started over five "
     "times.\n"
     "requeue lets it start again under its id; discard forgets it (its id then answers 410).\n\n"
-    "  --redis   unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, redis://127.0.0.1:6379)\n"
-    "  --store   dir:PATH, for jobs that are archived          (TOAST_STORE, dir:toast-data)\n"
-    "  --all     every dead job\n\n"
-    "example:\n  toast dead list --redis unix:toast-data/redis/redis.sock --store dir:toast-data\n";
+    SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
+    "  --store   ADDRESS  dir:PATH, for jobs that are archived (TOAST_STORE, dir:toast-data)\n"
+    "  --all              every dead job\n"
+    "  --json             the list as JSON\n\n"
+    "examples:\n"
+    "  toast dead list --data /var/lib/toast\n"
+    "  toast dead requeue --all --redis redis://10.0.0.5:6379 --store dir:/var/lib/toast\n";
 
 struct dead {
-    const char *redis, *store_address;
+    struct service_address where;
     bool json, all;
     struct queue *queue;
     struct store *store;
@@ -36,9 +40,12 @@ struct dead {
 
 static enum error_code open_both(struct dead *d, struct error *e)
 {
-    enum error_code code = queue_create(d->redis, &d->queue, e);
+    char *redis = service_address_redis(&d->where), *store = service_address_store(&d->where);
+    enum error_code code = queue_create(redis, &d->queue, e);
     if (code == ERROR_OK)
-        code = store_create(d->store_address, NULL, &d->store, e);
+        code = store_create(store, NULL, &d->store, e);
+    free(redis);
+    free(store);
     return code == ERROR_OK ? queue_dead(d->queue, &d->ids, &d->count, e) : code;
 }
 
@@ -135,19 +142,19 @@ static enum error_code act(struct dead *d, const char *command, const char *id, 
 /* -1: go on, else the exit status */
 static int take_options(struct dead *d, int argc, char **argv)
 {
-    static const struct option options[] = {{"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'},
+    static const struct option options[] = {{"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'}, {"data", 1, NULL, 'd'},
                                             {"json", 0, NULL, 'j'},  {"all", 0, NULL, 'a'},
                                             {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
-    const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE");
-    d->redis = redis ? redis : "redis://127.0.0.1:6379";
-    d->store_address = store ? store : "dir:toast-data";
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
         case 'r':
-            d->redis = optarg;
+            d->where.redis = optarg;
             break;
         case 's':
-            d->store_address = optarg;
+            d->where.store = optarg;
+            break;
+        case 'd':
+            d->where.data = optarg;
             break;
         case 'j':
             d->json = true;
@@ -161,7 +168,7 @@ static int take_options(struct dead *d, int argc, char **argv)
         default:
             return cli_usage("dead", "unknown option");
         }
-    return -1;
+    return service_address_check(&d->where, "dead");
 }
 
 int cmd_dead(int argc, char **argv)

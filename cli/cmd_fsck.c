@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "cli/fsck_archive.h"
 #include "cli/output.h"
+#include "cli/service_address.h"
 #include "queue/audit.h"
 #include "store/store.h"
 
@@ -14,20 +15,22 @@
 enum { EXPECT_MAX_BYTES = 64 << 20, SHOWN = 100 };
 
 static const char usage[] =
-    "usage: toast fsck [--redis ADDRESS] [--store ADDRESS] [--expect FILE] [--json]\n\n"
+    "usage: toast fsck [--data DIR | --redis ADDRESS --store ADDRESS] [--expect FILE] [--json]\n\n"
     "Checks the service's seven invariants: no job is lost or stuck, each ended once, fences, blobs, "
     "versions,\n"
     "expiry, counters; of jobs in Redis and of archived ones. It may run while the service works, and\n"
     "changes nothing but that a damaged blob is moved aside.\n\n"
-    "  --redis   unix:PATH or redis://[:PASSWORD@]HOST:PORT   (TOAST_REDIS, redis://127.0.0.1:6379)\n"
-    "  --store   dir:PATH or http://HOST:PORT                 (TOAST_STORE, dir:toast-data)\n"
-    "  --expect  FILE of job ids, one a line, that were acknowledged and must exist\n"
-    "  --json    the result as JSON\n\n"
+    SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
+    "  --store   ADDRESS  dir:PATH or http://HOST:PORT (TOAST_STORE, dir:toast-data)\n"
+    "  --expect  FILE     of job ids, one a line, that were acknowledged and must exist\n"
+    "  --json             the result as JSON\n\n"
     "Exit status: 0 all hold, 1 some do not, 5 Redis or the store cannot be reached.\n\n"
-    "example:\n  toast fsck --redis unix:toast-data/redis/redis.sock --store dir:toast-data\n";
+    "examples:\n"
+    "  toast fsck --data /var/lib/toast\n"
+    "  toast fsck --redis redis://10.0.0.5:6379 --store dir:/var/lib/toast\n";
 
 struct fsck {
-    const char *redis, *store;
+    struct service_address where;
     char *expected_text;
     VEC(const char *) expected; /* into expected_text */
     bool json;
@@ -89,7 +92,9 @@ static enum error_code check_store(struct fsck *f, struct queue_audit *a, struct
 {
     struct store *store;
     struct store_options options = {.token = getenv("TOAST_WORKER_TOKEN")};
-    enum error_code code = store_create(f->store, &options, &store, e);
+    char *where = service_address_store(&f->where);
+    enum error_code code = store_create(where, &options, &store, e);
+    free(where);
     if (code != ERROR_OK)
         return code;
     code = fsck_archived(store, a, e);
@@ -147,21 +152,20 @@ static void print_json(const struct fsck *f, const struct queue_audit *a)
 /* -1: go on, else the exit status */
 static int take_options(struct fsck *f, int argc, char **argv)
 {
-    static const struct option options[] = {{"redis", 1, NULL, 'r'},  {"store", 1, NULL, 's'},
+    static const struct option options[] = {{"redis", 1, NULL, 'r'},  {"store", 1, NULL, 's'}, {"data", 1, NULL, 'd'},
                                             {"expect", 1, NULL, 'e'}, {"json", 0, NULL, 'j'},
                                             {"help", 0, NULL, 'h'},   {NULL, 0, NULL, 0}};
-    const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE");
     struct error e = {0};
-    f->redis = redis ? redis : "redis://127.0.0.1:6379";
-    f->store = store ? store : "dir:toast-data";
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         if (c == 'h') {
             fputs(usage, stdout);
             return 0;
         } else if (c == 'r') {
-            f->redis = optarg;
+            f->where.redis = optarg;
         } else if (c == 's') {
-            f->store = optarg;
+            f->where.store = optarg;
+        } else if (c == 'd') {
+            f->where.data = optarg;
         } else if (c == 'j') {
             f->json = true;
         } else if (c != 'e') {
@@ -169,7 +173,7 @@ static int take_options(struct fsck *f, int argc, char **argv)
         } else if (take_expected(f, optarg, &e) != ERROR_OK) {
             return cli_fail("fsck", optarg, &e);
         }
-    return optind < argc ? cli_usage("fsck", "it takes no arguments") : -1;
+    return optind < argc ? cli_usage("fsck", "it takes no arguments") : service_address_check(&f->where, "fsck");
 }
 
 int cmd_fsck(int argc, char **argv)
@@ -180,7 +184,9 @@ int cmd_fsck(int argc, char **argv)
     struct error e = {0};
     int status = take_options(&f, argc, argv);
     if (status < 0) {
-        enum error_code code = queue_create(f.redis, &q, &e);
+        char *where = service_address_redis(&f.where);
+        enum error_code code = queue_create(where, &q, &e);
+        free(where);
         if (code == ERROR_OK)
             code = queue_audit_run(q, f.expected.at, f.expected.count, &audit, &e);
         if (code == ERROR_OK)

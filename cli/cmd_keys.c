@@ -2,6 +2,7 @@
  * within a second. The key itself is printed once, alone on stdout. */
 #include "base/log.h"
 #include "cli/output.h"
+#include "cli/service_address.h"
 #include "queue/tenants.h"
 
 #include <ctype.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: toast keys add [--tenant NAME] [--role ROLE] [--days N] [--note TEXT]\n"
@@ -22,10 +22,7 @@ static const char usage[] =
     "Once there is a key, the service lets nobody in without one. Several keys of a tenant may be valid at "
     "once: to change\n"
     "a key, add a second one, hand it out, then revoke the first. Servers follow within about a second.\n\n"
-    "  --data    DIR      the folder of toast serve (its private Redis)\n"
-    "  --redis   ADDRESS  unix:PATH or redis://[:PASSWORD@]HOST:PORT, as for toast-server (TOAST_REDIS; "
-    "without it\n"
-    "                     toast-data when toast serve runs there, else redis://127.0.0.1:6379)\n"
+    SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
     "  --tenant  NAME     whose jobs and modules the key opens (default)\n"
     "  --role    ROLE     read: look; submit: also send, cancel, delete (default); admin: also the service's "
     "own pages\n"
@@ -37,7 +34,8 @@ static const char usage[] =
     "  export TOAST_KEY=$(toast keys add --data /var/lib/toast --tenant speech)\n";
 
 struct options {
-    const char *command, *id, *weight, *redis, *data, *days, *role;
+    const char *command, *id, *weight, *days, *role;
+    struct service_address where;
     struct queue_key key;
     long share;
     bool json, last;
@@ -47,7 +45,7 @@ static bool take_value(struct options *o, const char *name, const char *value)
 {
     const struct {
         const char *name, **slot;
-    } values[] = {{"--redis", &o->redis}, {"--data", &o->data}, {"--days", &o->days}, {"--role", &o->role}};
+    } values[] = {{"--redis", &o->where.redis}, {"--data", &o->where.data}, {"--days", &o->days}, {"--role", &o->role}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(name, values[i].name) == 0) {
             *values[i].slot = value;
@@ -97,6 +95,8 @@ static int check(struct options *o)
     int status = check_command(o);
     if (status < 0)
         status = check_weight(o);
+    if (status < 0)
+        status = service_address_check(&o->where, "keys");
     if (status >= 0)
         return status;
     o->key.role = queue_role_from_text(o->role);
@@ -139,19 +139,6 @@ static int take_options(struct options *o, int argc, char **argv)
             return cli_usage("keys", "one argument too many: '%s'", argv[i]);
     }
     return check(o);
-}
-
-/* where Redis is (owned) */
-static char *address(const struct options *o)
-{
-    static const char embedded[] = "toast-data/redis/redis.sock";
-    const char *given = o->redis ? o->redis : getenv("TOAST_REDIS");
-    if (o->data)
-        return mem_printf("unix:%s/redis/redis.sock", o->data);
-    if (given && *given)
-        return mem_strdup(given);
-    return mem_strdup(access(embedded, F_OK) == 0 ? "unix:toast-data/redis/redis.sock"
-                                                  : "redis://127.0.0.1:6379");
 }
 
 static const char *day(long long ms, char out[16])
@@ -222,7 +209,7 @@ int cmd_keys(int argc, char **argv)
     if (status >= 0)
         return status;
     signal(SIGPIPE, SIG_IGN);
-    char *where = address(&o);
+    char *where = service_address_redis(&o.where);
     enum error_code code = queue_create(where, &q, &e);
     free(where);
     if (code == ERROR_OK)

@@ -274,7 +274,8 @@ def test_worker_elsewhere():
 
 def test_clients():
     """toast submit, status, wait, fetch, cancel against toast serve; exit statuses"""
-    folder = tempfile.mkdtemp(prefix="toast-serve-")
+    above = tempfile.mkdtemp(prefix="toast-serve-")
+    folder = f"{above}/toast-data"
     environment = dict(os.environ)
     toast = str(harness.BIN / "toast")
 
@@ -323,6 +324,27 @@ def test_clients():
             time.sleep(0.05)
         assert [j["id"] for j in json.loads(done.stdout)["jobs"]] == [j["id"] for j in newest]
         assert run("submit", MODEL, *flags, "--wait").returncode == 0
+        # operators' commands find Redis and the store of toast serve by its folder
+        done = run("fsck", "--data", folder, "--json")
+        assert done.returncode == 0 and json.loads(done.stdout)["holds"] and json.loads(done.stdout)["jobs"] == 4, done
+        done = run("dead", "list", "--data", folder, "--json")
+        assert done.returncode == 0 and json.loads(done.stdout) == {"jobs": []}, done
+        def started():   # whose last one may not have beaten yet
+            lines = harness.pathlib.Path(folder, "log").read_text().splitlines()
+            return [e["worker"] for e in map(json.loads, filter(lambda line: line.startswith("{"), lines)) if e["event"] == "worker_started"][-1]
+
+        until = harness.deadline(20)
+        while (done := run("drain", "--data", folder, worker := started())).returncode and time.monotonic() < until:
+            time.sleep(0.1)
+        assert done.returncode == 0, done
+        assert run("drain", "--data", folder, "--undo", worker).returncode == 0
+        assert run("drain", "--data", folder, "nobody").returncode == 2
+        for command in ("fsck",), ("dead", "list"), ("drain", "w"), ("keys", "list"):
+            done = run(*command, "--data", folder, "--redis", "unix:/nonexistent")
+            assert done.returncode == 2 and "--data" in done.stderr, done
+        embedded = subprocess.run([os.path.abspath(toast), "fsck"], cwd=os.path.dirname(folder), capture_output=True, text=True,
+                                  env={k: v for k, v in environment.items() if not k.startswith("TOAST_")})
+        assert embedded.returncode == 0, embedded   # toast-data is where one looks first
         with open(MODEL, "rb") as text:
             done = run("submit", "-", *flags, "--wait", stdin=text)
         assert done.returncode == 0, done
@@ -336,7 +358,7 @@ def test_clients():
         if serve.poll() is None:
             serve.terminate()
             serve.wait(20)
-        harness.shutil.rmtree(folder, ignore_errors=True)
+        harness.shutil.rmtree(above, ignore_errors=True)
 
 
 def test_progress():

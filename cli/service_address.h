@@ -1,0 +1,23 @@
+/* Where the commands for operators (keys, fsck, dead, drain) find the service's Redis and store. */
+#ifndef TOAST_CLI_SERVICE_ADDRESS_H
+#define TOAST_CLI_SERVICE_ADDRESS_H
+
+/* what the command line says; NULL: nothing. Borrowed. */
+struct service_address {
+    const char *data;         /* --data: the folder of toast serve, which has both */
+    const char *redis, *store; /* --redis, --store: those of separate processes */
+};
+
+/* their lines of a command's --help */
+#define SERVICE_ADDRESS_DATA_HELP "  --data    DIR      the folder of toast serve (its private Redis and its store)\n"
+#define SERVICE_ADDRESS_REDIS_HELP                                                                             \
+    "  --redis   ADDRESS  unix:PATH or redis://[:PASSWORD@]HOST:PORT, as for toast-server (TOAST_REDIS; without it\n" \
+    "                     toast-data when toast serve runs there, else redis://127.0.0.1:6379)\n"
+
+/* -1, or the exit status when --data stands beside one of the others, after saying so */
+int service_address_check(const struct service_address *a, const char *command);
+/* owned */
+char *service_address_redis(const struct service_address *a);
+char *service_address_store(const struct service_address *a);
+
+#endif
