@@ -152,6 +152,19 @@ static enum error_code set_budget(json_t *root, const struct api_flags *f, struc
     return ERROR_OK;
 }
 
+/* what every request needs, said as the command line says it */
+static enum error_code check_needed(const json_t *root, const struct api_flags *f, struct error *e)
+{
+    static const struct {
+        const char *member, *flag, *example;
+    } needed[] = {{"mesh", "--mesh", "data=4,model=2"}, {"device", "--device", "a100-40"}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!json_object_get(root, needed[i].member))
+            return error_set(e, ERROR_USAGE, "%s is missing, e.g. %s %s%s%s", needed[i].flag, needed[i].flag, needed[i].example,
+                             f->request ? "; the request has none either: its member is " : "", f->request ? needed[i].member : "");
+    return ERROR_OK;
+}
+
 static enum error_code fill(json_t *root, const struct api_flags *f, struct error *e)
 {
     if (!json_is_object(root))
@@ -170,7 +183,7 @@ static enum error_code fill(json_t *root, const struct api_flags *f, struct erro
         json_object_set_new(root, "no_baselines", json_true());
     if (f->proof)
         json_object_set_new(root, "proof", json_true());
-    return ERROR_OK;
+    return check_needed(root, f, e);
 }
 
 enum error_code api_flags_request(const struct api_flags *f, char **json, struct error *e)
