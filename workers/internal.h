@@ -18,9 +18,11 @@ enum {
 
 /* ---- process.c ---- */
 
+/* Its slot's thread's own, but for process_kill. */
 struct process {
     int fd; /* our end of the socket pair; -1: no child */
-    pid_t pid;
+    pthread_mutex_t lock; /* guards pid, so that what is killed is the child and not who has its number after it */
+    pid_t pid; /* 0: there is none, or it was waited for */
     struct timespec started;
     int short_lives; /* children in a row that ended within a second of their start */
 };
@@ -36,11 +38,14 @@ struct process_end {
     double cpu_s;
     int64_t resident_bytes; /* at most */
 };
+void process_init(struct process *p);
 /* p->fd stays -1 when there is no starting it (logged). A child that keeps ending at once is started more and
  * more slowly; the pause ends early when *leaving is set. */
 void process_start(struct process *p, const struct worker_options *o, const atomic_bool *leaving);
 /* Ends the child (when it has not died by itself) and says how it ended. */
 struct process_end process_end(struct process *p, bool kill_it);
+/* Ends the child where there is one; from any thread, beside all of the above. */
+void process_kill(struct process *p);
 /* "signal 11 (Segmentation fault) after 1.20 s of processor time and 35 MiB"; owned */
 char *process_end_text(const struct process_end *end);
 

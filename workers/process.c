@@ -36,7 +36,7 @@ static void pause_before(const struct process *p, const atomic_bool *leaving)
         worker_sleep_ms(WORKER_TICK_MS);
 }
 
-static int spawn(struct process *p, const struct worker_options *o, int socket)
+static int spawn(pid_t *pid, const struct worker_options *o, int socket)
 {
     char memory[24], niceness[16], cache[24], store[4096];
     posix_spawn_file_actions_t actions;
@@ -57,21 +57,44 @@ static int spawn(struct process *p, const struct worker_options *o, int socket)
     posix_spawnattr_setpgroup(&attributes, 0); /* a terminal's ^C is for the supervisor */
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    int result = posix_spawn(&p->pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+    int result = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return result;
 }
 
+static void set_pid(struct process *p, pid_t pid)
+{
+    pthread_mutex_lock(&p->lock);
+    p->pid = pid;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void process_init(struct process *p)
+{
+    *p = (struct process){.fd = -1};
+    pthread_mutex_init(&p->lock, NULL);
+}
+
+void process_kill(struct process *p)
+{
+    pthread_mutex_lock(&p->lock);
+    if (p->pid)
+        kill(p->pid, SIGKILL);
+    pthread_mutex_unlock(&p->lock);
+}
+
 void process_start(struct process *p, const struct worker_options *o, const atomic_bool *leaving)
 {
     int pair[2], result = 0;
+    pid_t pid = 0;
     pause_before(p, leaving);
     p->fd = -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         result = errno;
     } else {
-        result = spawn(p, o, pair[1]);
+        result = spawn(&pid, o, pair[1]);
+        set_pid(p, result == 0 ? pid : 0);
         close(pair[1]);
         if (result == 0)
             p->fd = pair[0];
@@ -112,11 +135,16 @@ struct process_end process_end(struct process *p, bool kill_it)
     if (p->fd < 0)
         return end;
     if (kill_it)
-        kill(p->pid, SIGKILL);
+        process_kill(p);
     close(p->fd);
     p->fd = -1;
+    while (waitid(P_PID, (id_t)p->pid, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    pthread_mutex_lock(&p->lock); /* it is dead, its number is given back here: this does not wait */
     while (wait4(p->pid, &end.status, 0, &used) < 0 && errno == EINTR)
         ;
+    p->pid = 0;
+    pthread_mutex_unlock(&p->lock);
     end.verdict = judge(end.status);
     end.cpu_s = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
                 (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;

@@ -111,7 +111,8 @@ static enum error_code prepare(struct supervisor *s, struct error *e)
     snprintf(s->name, sizeof s->name, "%.40s:%d:%08x", s->host, (int)getpid(), random);
     s->slots = mem_zalloc((size_t)s->options->threads, sizeof *s->slots);
     for (int i = 0; i < s->options->threads; i++) {
-        s->slots[i] = (struct slot){.s = s, .index = i, .child = {.fd = -1}};
+        s->slots[i] = (struct slot){.s = s, .index = i};
+        process_init(&s->slots[i].child);
         pthread_mutex_init(&s->slots[i].lock, NULL);
         enum error_code code = queue_create(s->options->redis, &s->slots[i].queue, e);
         if (code != ERROR_OK)
@@ -133,8 +134,7 @@ static bool join_slots(struct supervisor *s)
             queue_destroy(slot->queue);
             continue;
         }
-        if (slot->child.fd >= 0)
-            kill(slot->child.pid, SIGKILL);
+        process_kill(&slot->child);
         all = false;
     }
     return all;
