@@ -151,7 +151,7 @@ enum error_code api_job_network(const struct api_job *j, int threads, bool (*can
 {
     bool quick = j->request->planner == API_PLANNER_AUTO;
     struct network_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES, .seed = j->request->seed,
-                                    .no_bound = quick, .threads = threads, .cancelled = cancelled, .user = user};
+                                    .quick = quick, .threads = threads, .cancelled = cancelled, .user = user};
     struct network_answer answer;
     enum error_code code = network_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)

@@ -1,4 +1,4 @@
-/* bench_network [--models FOLDER] [--passes N] [--search] [FILE[:MESH[:DEVICE]] ..]
+/* bench_network [--models FOLDER] [--passes N] [--quick] [--search] [FILE[:MESH[:DEVICE]] ..]
  *
  * Every module as a cost-function network: its size, seconds to build it and to solve, the price of the solver's plan by
  * the walk over the best expert's and over the search's (with --search), and the certified bound under all plans over the
@@ -61,7 +61,7 @@ static double ratio(int64_t a, int64_t b)
     return (double)a / (double)b;
 }
 
-static void measure(const char *name, const struct subject *s, uint64_t passes, bool search)
+static void measure(const char *name, const struct subject *s, uint64_t passes, bool quick, bool search)
 {
     struct error e;
     struct network *n;
@@ -75,7 +75,7 @@ static void measure(const char *name, const struct subject *s, uint64_t passes, 
     fflush(stdout);
     network_destroy(n);
     start = now_s();
-    struct network_budget budget = {.passes = passes, .seed = 1, .threads = 2};
+    struct network_budget budget = {.passes = passes, .seed = 1, .threads = 2, .quick = quick};
     must(network_solve(s->evaluator, &budget, &a, &e), &e);
     double solved = now_s() - start;
     struct search_plan expert = search_best(s, false), found = search ? search_best(s, true) : expert;
@@ -97,13 +97,15 @@ int main(int argc, char **argv)
 {
     const char *folder = "tests/models", *files[64];
     uint64_t passes = 0;
-    bool search = false;
+    bool search = false, quick = false;
     size_t count = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--models") == 0 && i + 1 < argc)
             folder = argv[++i];
         else if (strcmp(argv[i], "--passes") == 0 && i + 1 < argc)
             passes = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--quick") == 0)
+            quick = true;
         else if (strcmp(argv[i], "--search") == 0)
             search = true;
         else if (count < 64)
@@ -125,7 +127,7 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s/%s", folder, name);
         struct subject s;
         subject_open(&s, path, mesh ? mesh : "data=4,model=2", device ? device : "a100-40");
-        measure(name, &s, passes, search);
+        measure(name, &s, passes, quick, search);
         subject_close(&s);
     }
     return 0;

@@ -43,7 +43,7 @@ void network_write(const struct network *n, const char *name, struct text *out);
 struct network_budget {
     uint64_t passes, seed;         /* work of each round, in passes over all edges of the network (8 to 10,000 units of the
                                       solver in all); 0: 2000 */
-    bool no_bound;                 /* only a plan */
+    bool quick;                    /* only a plan, and heuristic networks that a scout shows to be behind are not solved whole */
     int threads;                   /* 1 or 2; the answer is the same */
     bool (*cancelled)(void *user); /* may be NULL */
     void *user;
@@ -58,7 +58,7 @@ struct network_answer {
     int64_t bound_ps;              /* no plan that fits takes less */
 };
 /* Solves the heuristic networks, prices each answer by the walk and lowers the memory limit of the next round where it
- * did not fit; keeps the best by cost_compare. Then the admissible network's bound, unless no_bound. Equal inputs give
+ * did not fit; keeps the best by cost_compare. Then the admissible network's bound, unless quick. Equal inputs give
  * equal answers.
  * ERROR_CANCELLED. Release in any case. */
 enum error_code network_solve(const struct evaluator *v, const struct network_budget *budget,
