@@ -146,12 +146,13 @@ bool api_job_wants_network(const struct api_job *j, bool whole)
     return j->request->planner == API_PLANNER_CFN || (whole && j->request->planner == API_PLANNER_AUTO);
 }
 
-enum error_code api_job_network(const struct api_job *j, int threads, bool (*cancelled)(void *user), void *user,
-                                struct search_blob *out, struct error *e)
+enum error_code api_job_network(const struct api_job *j, const struct search_state *state, int threads,
+                                bool (*cancelled)(void *user), void *user, struct search_blob *out, struct error *e)
 {
     bool quick = j->request->planner == API_PLANNER_AUTO;
     struct network_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES, .seed = j->request->seed,
-                                    .quick = quick, .threads = threads, .cancelled = cancelled, .user = user};
+                                    .quick = quick, .known = &state->best.cost, .threads = threads,
+                                    .cancelled = cancelled, .user = user};
     struct network_answer answer;
     enum error_code code = network_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)

@@ -30,8 +30,10 @@ const struct nda *api_job_nda(const struct api_job *j);
  * in network_solve; the bytes do not depend on threads. */
 /* whole: the search was not cut short */
 bool api_job_wants_network(const struct api_job *j, bool whole);
-enum error_code api_job_network(const struct api_job *j, int threads, bool (*cancelled)(void *user), void *user,
-                                struct search_blob *out, struct error *e) BASE_CHECKED;
+/* state: of the search that has ended; its best plan ends a race under auto that is behind it */
+enum error_code api_job_network(const struct api_job *j, const struct search_state *state, int threads,
+                                bool (*cancelled)(void *user), void *user, struct search_blob *out,
+                                struct error *e) BASE_CHECKED;
 enum error_code api_job_take_network(struct api_job *j, const void *bytes, size_t size, struct error *e) BASE_CHECKED;
 
 /* A job that starts over keeps its incumbent, the plan.json of its best plan so far (bytes; copied): it is priced anew and

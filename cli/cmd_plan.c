@@ -142,12 +142,13 @@ static void print_result(const struct plan_command *p, const struct api_artifact
     printf(p->json ? "" : " timing.json\n");
 }
 
-static enum error_code solve_network(const struct plan_command *p, struct api_job *job, struct error *e)
+static enum error_code solve_network(const struct plan_command *p, const struct search_state *state, struct api_job *job,
+                                     struct error *e)
 {
     struct search_blob answer = {0};
     if (!p->quiet)
         fprintf(stderr, "%6.1f s  cost-function network\n", cli_seconds() - p->start);
-    enum error_code code = api_job_network(job, p->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
+    enum error_code code = api_job_network(job, state, p->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
     if (code == ERROR_OK)
         code = api_job_take_network(job, answer.bytes, answer.size, e);
     free(answer.bytes);
@@ -177,7 +178,7 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
     if (code == ERROR_OK && deadline && !reproducible && r->deadline_fail)
         code = error_set(e, ERROR_DEADLINE, "the deadline of %g s passed during the search, and on_deadline is fail", r->deadline_s);
     if (code == ERROR_OK && api_job_wants_network(job, reproducible))
-        code = solve_network(p, job, e);
+        code = solve_network(p, &state, job, e);
     if (code == ERROR_OK)
         code = api_job_finish(job, &state, reproducible, &artifacts, &outcome, e);
     p->finish_s = cli_seconds() - t;

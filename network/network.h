@@ -43,7 +43,8 @@ void network_write(const struct network *n, const char *name, struct text *out);
 struct network_budget {
     uint64_t passes, seed;         /* work of each round, in passes over all edges of the network (8 to 10,000 units of the
                                       solver in all); 0: 2000 */
-    bool quick;                    /* only a plan, and heuristic networks that a scout shows to be behind are not solved whole */
+    bool quick;                    /* only a plan, and of the heuristic networks only those that promise one */
+    const struct cost *known;      /* of a plan found otherwise, borrowed; a quick run that is behind it ends; may be NULL */
     int threads;                   /* 1 or 2; the answer is the same */
     bool (*cancelled)(void *user); /* may be NULL */
     void *user;

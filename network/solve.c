@@ -1,12 +1,12 @@
 /* Rounds: solve a heuristic network, price its plan by the walk, lower the limit when it did not fit; then the bound.
- * A quick run solves every network but the first, which mostly wins, by an eighth of the passes, and whole only where
- * that comes near the best so far (docs/performance.md has the figures). */
+ * A quick run solves the network that mostly wins. Where that is not behind what is known already it tries the others by
+ * an eighth of the passes, and whole where that comes near the best (docs/performance.md has the figures). */
 #include "network/internal.h"
 
 #include <stdlib.h>
 
 enum { DEFAULT_PASSES = 2000, LEAST_UNITS = 8, MOST_UNITS = 10000, LIMIT_ROUNDS = 3, SCOUT_SHARE = 8 };
-static const double SCOUT_NEAR = 1.01; /* a scout's cost over the best so far */
+static const double SCOUT_NEAR = 1.01, KNOWN_NEAR = 1.005; /* costs over the best so far, over what is known */
 static const enum network_kind HEURISTIC[] = {NETWORK_FULL, NETWORK_SHARED, NETWORK_MOVING};
 
 struct rounds {
@@ -97,9 +97,9 @@ static enum error_code heuristic(struct rounds *r, struct network *n, struct cos
     return code;
 }
 
-static bool is_near(struct cost scout, struct cost best)
+static bool is_near(struct cost a, struct cost best, double ratio)
 {
-    return scout.over_steps <= best.over_steps && (double)scout.c <= SCOUT_NEAR * (double)best.c;
+    return a.over_steps <= best.over_steps && (double)a.c <= ratio * (double)best.c;
 }
 
 static enum error_code all_heuristics(struct rounds *r, struct network *n, struct error *e)
@@ -107,15 +107,18 @@ static enum error_code all_heuristics(struct rounds *r, struct network *n, struc
     uint64_t passes = r->passes;
     struct cost least;
     bool any;
+    const struct network_budget *b = r->budget;
     enum error_code code = heuristic(r, n, &least, &any, e);
+    if (code == ERROR_OK && b->quick && b->known && !is_near(r->out->cost, *b->known, KNOWN_NEAR))
+        return code;
     for (size_t i = 1; i < sizeof HEURISTIC / sizeof *HEURISTIC && code == ERROR_OK; i++) {
         code = network_switch(n, HEURISTIC[i], e);
-        bool scout = r->budget->quick && passes >= SCOUT_SHARE, whole = !scout;
+        bool scout = b->quick && passes >= SCOUT_SHARE, whole = !scout;
         if (code == ERROR_OK && scout) {
             r->passes = passes / SCOUT_SHARE;
             code = heuristic(r, n, &least, &any, e);
             r->passes = passes;
-            whole = any && is_near(least, r->out->cost);
+            whole = any && is_near(least, r->out->cost, SCOUT_NEAR);
         }
         if (code == ERROR_OK && whole)
             code = heuristic(r, n, &least, &any, e);

@@ -290,11 +290,11 @@ static enum error_code run_network(struct context *c, const struct tasks_task *t
 {
     struct search_blob answer = {0};
     struct search_state *state = mem_alloc(sizeof *state);
-    enum error_code code = api_job_network(c->job, 1, asked_to_stop, (void *)(uintptr_t)t, &answer, e);
+    enum error_code code = open_state(c, state, e);
+    if (code == ERROR_OK)
+        code = api_job_network(c->job, state, 1, asked_to_stop, (void *)(uintptr_t)t, &answer, e);
     if (code == ERROR_OK)
         code = api_job_take_network(c->job, answer.bytes, answer.size, e);
-    if (code == ERROR_OK)
-        code = open_state(c, state, e);
     if (code == ERROR_OK)
         out->progress = api_progress_json(c->job, "emit", state, false);
     free(state);

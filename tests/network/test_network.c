@@ -274,6 +274,45 @@ static void test_bound_optimum_plan(void **state)
     assert_true(t.optimal * 2 >= t.exhausted);
 }
 
+/* a quick run gives no bound and seldom less; where its first plan is behind what is known it solves no other network */
+static void test_quick(void **state)
+{
+    (void)state;
+    enum { TRIES = 100 };
+    unsigned as_good = 0, shorter = 0;
+    for (uint64_t seed = 1; seed <= TRIES; seed++) {
+        struct subject s;
+        struct network_answer whole, quick, behind, level;
+        struct error e;
+        open_subject(&s, seed);
+        struct cost perfect = {.c = 0};
+        struct network_budget budget = {.passes = 100, .seed = seed, .threads = 1};
+        ASSERT_OK(network_solve(s.evaluator, &budget, &whole, &e), &e);
+        budget.quick = true;
+        ASSERT_OK(network_solve(s.evaluator, &budget, &quick, &e), &e);
+        budget.known = &perfect;
+        ASSERT_OK(network_solve(s.evaluator, &budget, &behind, &e), &e);
+        budget.known = &whole.cost;
+        budget.threads = 2;
+        ASSERT_OK(network_solve(s.evaluator, &budget, &level, &e), &e);
+        assert_false(quick.has_bound);
+        assert_true(behind.rounds <= 3 && behind.rounds <= quick.rounds);
+        shorter += behind.rounds < quick.rounds;
+        as_good += cost_compare(quick.cost, quick.hash, whole.cost, quick.hash) <= 0;
+        /* near what is known it is the same as without */
+        if (level.rounds == quick.rounds)
+            assert_int_equal(hash128_compare(level.hash, quick.hash), 0);
+        network_answer_release(&whole);
+        network_answer_release(&quick);
+        network_answer_release(&behind);
+        network_answer_release(&level);
+        subject_close(&s);
+    }
+    printf("quick: as good on %u of %d, ended early on %u\n", as_good, TRIES, shorter);
+    assert_true(as_good >= TRIES * 9 / 10);
+    assert_true(shorter >= TRIES / 2);
+}
+
 /* the exported text is the problem that the solver gets */
 static void test_export(void **state)
 {
@@ -307,6 +346,7 @@ static void test_export(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bound_optimum_plan), cmocka_unit_test(test_export)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bound_optimum_plan), cmocka_unit_test(test_quick),
+                                       cmocka_unit_test(test_export)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
