@@ -332,13 +332,17 @@ static enum error_code permute(struct emit *e, struct move *m, struct error *err
     return ERROR_OK;
 }
 
-/* the group's first device keeps x, the others have zeros */
-static struct emit_tensor mask(struct emit *e, const struct move *m)
+/* the group's first device keeps x, the others have the reducer's neutral value */
+static enum error_code mask(struct emit *e, struct move *m, struct error *error)
 {
     struct emit_axes axes = step_axes(m->step);
+    struct emit_tensor identity;
     if (!m->step->mask_initial)
-        return m->x;
-    return emit_select(e, emit_is_first(e, &axes), m->x, emit_zeros(e, m->x.element, m->x.rank, m->x.dims));
+        return ERROR_OK;
+    if (!emit_identity(e, (enum nda_reducer)m->step->reducer, m->x.element, m->x.rank, m->x.dims, &identity))
+        return emit_reject(e, error, "no neutral element of this reducer for element type %s", ir_element_name(m->x.element));
+    m->x = emit_select(e, emit_is_first(e, &axes), m->x, identity);
+    return ERROR_OK;
 }
 
 enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, struct error *error)
@@ -366,7 +370,7 @@ enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, 
     else if (s->kind == SPMD_SLICE)
         code = emit_keep_block(e, moves->x, moves->origin, moves->from, moves->to, &moves->x, error);
     else if (s->kind == SPMD_MASK)
-        moves->x = mask(e, moves);
+        code = mask(e, moves, error);
     else if (s->kind == SPMD_PERMUTE)
         code = permute(e, moves, error);
     else if (count == 1)

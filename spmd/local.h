@@ -11,8 +11,8 @@
  *   two forms. Collectives that share `combined` stand next to each other, are of one kind, axes, reducer and element
  *   type, and do not depend on each other: one tuple op.
  * - A MASK has one operand and one result of the same origin: axes replicated in the one are partial in the other. With
- *   `mask_initial` all devices but the first of the group over these axes replace the value by zeros; without, the value
- *   is a partial as it is (zeros; any value under max, min, and, or).
+ *   `mask_initial` all devices but the first of the group over these axes replace the value by zeros (a product's by
+ *   ones); without, the value is a partial as it is (zeros of a sum; any value under max, min, and, or).
  * - SPMD_OP: operands are the program op's operands, results its results, one to one. `cells` are the axis_count cells
  *   in force (they can differ from the plan's); of an optimization_barrier (one space per value) SPMD_NONE.
  *   An op may have no step (its value was not wanted) or several (rematerialised in several forms), and a cheap op

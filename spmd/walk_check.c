@@ -177,7 +177,7 @@ static void check_reshard(struct check *c, const struct spmd_step *s)
     EXPECT(c, spmd_form_equal(&f, &to->form), "result is not in the form that the step gives");
 }
 
-/* Replicated axes become partial: of a sum only where the value is zero elsewhere. */
+/* Replicated axes become partial: of a sum only where the value is zero elsewhere, of a product where it is one. */
 static void check_mask(struct check *c, const struct spmd_step *s)
 {
     EXPECT(c, s->operand_count == 1 && s->result_count == 1 && s->axis_count > 0, "a mask has one operand and one result");
@@ -187,7 +187,8 @@ static void check_mask(struct check *c, const struct spmd_step *s)
     struct spmd_form f = from->form;
 
     EXPECT(c, from->origin == to->origin, "origin changes");
-    EXPECT(c, s->mask_initial == 0 || s->reducer == NDA_REDUCE_ADD, "masked for a reducer that counts as often as it likes");
+    EXPECT(c, s->mask_initial ? s->reducer == NDA_REDUCE_ADD || s->reducer == NDA_REDUCE_MULTIPLY : s->reducer != NDA_REDUCE_MULTIPLY,
+           "masked for a reducer that counts as often as it likes, or not for a product");
     for (uint32_t k = 0; k < s->axis_count; k++) {
         EXPECT(c, f.at[s->axes[k]] == SPMD_REPLICATED, "masked axis is not replicated");
         f.at[s->axes[k]] = (uint8_t)(SPMD_PARTIAL + s->reducer);

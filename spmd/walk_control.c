@@ -47,7 +47,7 @@ static uint32_t mask(struct walk *w, uint32_t op, uint32_t version, const struct
             s->axes[s->axis_count++] = (uint8_t)a;
             s->reducer = (uint8_t)(f->at[a] - SPMD_PARTIAL);
         }
-    s->mask_initial = s->reducer == NDA_REDUCE_ADD && !is_zero(w, from.origin);
+    s->mask_initial = (s->reducer == NDA_REDUCE_ADD && !is_zero(w, from.origin)) || s->reducer == NDA_REDUCE_MULTIPLY;
     s->result_count = 1;
     VEC_PUSH(&w->s->stack, version);
     walk_push_operands(w, s, base);

@@ -285,6 +285,89 @@ func.func public @main(%x: tensor<4x16x32xf32>, %m0: tensor<32xf32>) -> (tensor<
   return %r#1, %r#2 : tensor<32xf32>, tensor<f32>
 }
 // -----
+// running minimum, and, or over a loop
+func.func public @main(%x: tensor<4x16x32xf32>, %p: tensor<4x16x32xi1>, %m0: tensor<32xf32>, %a0: tensor<32xi1>, %o0: tensor<32xi1>) -> (tensor<32xf32>, tensor<32xi1>, tensor<32xi1>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %m = %m0, %a = %a0, %o = %o0) : tensor<i32>, tensor<32xf32>, tensor<32xi1>, tensor<32xi1>
+    cond {
+    %n = stablehlo.constant dense<4> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>
+    %y = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>
+    %pi = stablehlo.dynamic_slice %p, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xi1>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x32xi1>
+    %q = stablehlo.reshape %pi : (tensor<1x16x32xi1>) -> tensor<16x32xi1>
+    %high = stablehlo.constant dense<7.0> : tensor<f32>
+    %true = stablehlo.constant dense<true> : tensor<i1>
+    %false = stablehlo.constant dense<false> : tensor<i1>
+    %low = stablehlo.reduce(%y init: %high) applies stablehlo.minimum across dimensions = [0] : (tensor<16x32xf32>, tensor<f32>) -> tensor<32xf32>
+    %all = stablehlo.reduce(%q init: %true) applies stablehlo.and across dimensions = [0] : (tensor<16x32xi1>, tensor<i1>) -> tensor<32xi1>
+    %any = stablehlo.reduce(%q init: %false) applies stablehlo.or across dimensions = [0] : (tensor<16x32xi1>, tensor<i1>) -> tensor<32xi1>
+    %m1 = stablehlo.minimum %m, %low : tensor<32xf32>
+    %a1 = stablehlo.and %a, %all : tensor<32xi1>
+    %o1 = stablehlo.or %o, %any : tensor<32xi1>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %m1, %a1, %o1 : tensor<i32>, tensor<32xf32>, tensor<32xi1>, tensor<32xi1>
+  }
+  return %r#1, %r#2, %r#3 : tensor<32xf32>, tensor<32xi1>, tensor<32xi1>
+}
+// -----
+// products carried through a loop: the newest one where a predicate says so, else what was there
+func.func public @main(%x: tensor<4x16x32xf32>, %p: tensor<32xi1>, %k0: tensor<32xf32>, %s0: tensor<2x32xf32>) -> (tensor<32xf32>, tensor<2x32xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %k = %k0, %s = %s0) : tensor<i32>, tensor<32xf32>, tensor<2x32xf32>
+    cond {
+    %n = stablehlo.constant dense<4> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>
+    %y = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>
+    %c = stablehlo.constant dense<1.500000e+00> : tensor<f32>
+    %t = stablehlo.reduce(%y init: %c) applies stablehlo.multiply across dimensions = [0] : (tensor<16x32xf32>, tensor<f32>) -> tensor<32xf32>
+    %u = stablehlo.reshape %t : (tensor<32xf32>) -> tensor<1x32xf32>
+    %k1 = stablehlo.select %p, %t, %k : tensor<32xi1>, tensor<32xf32>
+    %s1 = stablehlo.dynamic_update_slice %s, %u, %i, %zero : (tensor<2x32xf32>, tensor<1x32xf32>, tensor<i32>, tensor<i32>) -> tensor<2x32xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %k1, %s1 : tensor<i32>, tensor<32xf32>, tensor<2x32xf32>
+  }
+  return %r#1, %r#2 : tensor<32xf32>, tensor<2x32xf32>
+}
+// -----
+// weights carried unchanged: by a loop, by the loop inside of it, used in both and after
+func.func public @main(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %b: tensor<16xf32>) -> (tensor<8x16xf32>, tensor<16x16xf32>, tensor<16xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %h = stablehlo.tanh %w : tensor<16x16xf32>
+  %r:5 = stablehlo.while(%i = %zero, %n = %two, %a = %x, %m = %h, %c = %b) : tensor<i32>, tensor<i32>, tensor<8x16xf32>, tensor<16x16xf32>, tensor<16xf32>
+    cond {
+    %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %s:4 = stablehlo.while(%k = %zero, %u = %a, %v = %m, %e = %c) : tensor<i32>, tensor<8x16xf32>, tensor<16x16xf32>, tensor<16xf32>
+      cond {
+      %p = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %d = stablehlo.dot_general %u, %v, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+      %f = stablehlo.broadcast_in_dim %e, dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>
+      %g = stablehlo.add %d, %f : tensor<8x16xf32>
+      %t = stablehlo.tanh %g : tensor<8x16xf32>
+      %l = stablehlo.add %k, %one : tensor<i32>
+      stablehlo.return %l, %t, %v, %e : tensor<i32>, tensor<8x16xf32>, tensor<16x16xf32>, tensor<16xf32>
+    }
+    %y = stablehlo.dot_general %s#1, %m, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %n, %y, %s#2, %c : tensor<i32>, tensor<i32>, tensor<8x16xf32>, tensor<16x16xf32>, tensor<16xf32>
+  }
+  %q = stablehlo.negate %r#3 : tensor<16x16xf32>
+  return %r#2, %q, %r#4 : tensor<8x16xf32>, tensor<16x16xf32>, tensor<16xf32>
+}
+// -----
 // branches: case and if whose predicate comes from the data
 func.func public @main(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>, %k: tensor<i32>) -> (tensor<8x16xf32>, tensor<8x8xf32>) {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
