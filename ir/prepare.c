@@ -1,10 +1,12 @@
 /* From the module as read to the program that is planned, in two rebuilds:
  *   1. inline: @main alone, with every call and composite replaced by the callee's body, batch norms by their parts;
- *   2. clone: only live ops, and for each use its own copy of every broadcast and constant-derived value.
+ *   2. clone: only live ops, loops without what they carry unchanged, and for each use its own copy of every broadcast
+ *      and constant-derived value.
  * Both walk blocks in order with a map from old values to new ones. */
 #include "ir/prepare.h"
 
 #include "ir/expand.h"
+#include "ir/invariants.h"
 #include "ir/simplify.h"
 
 #include <stdlib.h>
@@ -24,6 +26,7 @@ struct rebuild {
     /* inline */
     uint32_t stack[CALL_DEPTH], depth;   /* functions being inlined */
     /* clone */
+    uint32_t *same;                /* by value: what it always equals (invariants.h) */
     uint8_t *live;                 /* by op */
     uint8_t *clone;                /* by op: its value is copied for each use */
 };
@@ -33,6 +36,33 @@ static enum error_code rebuild_block(struct rebuild *r, uint32_t block, struct e
 /* ------------------------------------------------------------------ copying one op */
 typedef VEC(uint32_t) ids;
 typedef VEC(struct ir_attr) attr_list;
+
+/* does the op lose operand, result and block argument i? */
+static bool is_dropped(const struct rebuild *r, uint32_t op, uint32_t i)
+{
+    return r->same && ir_invariants_drop(r->p, r->same, op, i);
+}
+
+/* the block's arguments that stay, and their places in the map */
+static void rebuild_arguments(struct rebuild *r, uint32_t op, const struct ir_block *block)
+{
+    const struct ir_program *p = r->p;
+    ids types = {0}, kept = {0};
+    for (uint32_t a = 0; a < block->arg_count; a++)
+        if (p->ops[op].code != IR_WHILE || !is_dropped(r, op, a)) {
+            VEC_PUSH(&kept, block->args + a);
+            VEC_PUSH(&types, ir_build_copy_type(r->b, p, p->values[block->args + a].type));
+        }
+    uint32_t first = ir_build_block(r->b, types.at, (uint32_t)types.count);
+    for (uint32_t a = 0; a < kept.count; a++) {
+        const char *name = ir_value_location(p, kept.at[a]);
+        if (*name)
+            ir_build_value_location(r->b, first + a, name, strlen(name));
+        r->map[kept.at[a]] = first + a;
+    }
+    VEC_FREE(&types);
+    VEC_FREE(&kept);
+}
 
 static enum error_code rebuild_regions(struct rebuild *r, uint32_t op, struct error *e)
 {
@@ -45,18 +75,7 @@ static enum error_code rebuild_regions(struct rebuild *r, uint32_t op, struct er
                                 "%s has a region of several blocks; only structured control flow can be planned",
                                 ir_op_name(p, op));
         if (region->block_count == 1) {
-            const struct ir_block *block = &p->blocks[region->blocks];
-            ids types = {0};
-            for (uint32_t a = 0; a < block->arg_count; a++)
-                VEC_PUSH(&types, ir_build_copy_type(r->b, p, p->values[block->args + a].type));
-            uint32_t first = ir_build_block(r->b, types.at, block->arg_count);
-            VEC_FREE(&types);
-            for (uint32_t a = 0; a < block->arg_count; a++) {
-                const char *name = ir_value_location(p, block->args + a);
-                if (*name)
-                    ir_build_value_location(r->b, first + a, name, strlen(name));
-                r->map[block->args + a] = first + a;
-            }
+            rebuild_arguments(r, op, &p->blocks[region->blocks]);
             TRY(rebuild_block(r, region->blocks, e));
             ir_build_end_block(r->b);
         }
@@ -70,18 +89,24 @@ static enum error_code copy_op(struct rebuild *r, uint32_t op, const uint32_t *o
 {
     const struct ir_program *p = r->p;
     const struct ir_op *o = &p->ops[op];
-    ids types = {0};
+    ids types = {0}, kept = {0}, results = {0};
     attr_list attrs = {0};
     if (++r->made > GROWTH_FREE + (uint64_t)p->op_count * GROWTH)
         return error_set_at(e, ERROR_MODULE_TOO_LARGE, (int)o->line, (int)o->column,
                             "calls of calls make more than %llu ops of this module's %u",
                             (unsigned long long)r->made - 1, p->op_count);
+    for (uint32_t i = 0; i < o->operand_count; i++)
+        if (!is_dropped(r, op, i))
+            VEC_PUSH(&kept, operands[i]);
     for (uint32_t i = 0; i < o->result_count; i++)
-        VEC_PUSH(&types, ir_build_copy_type(r->b, p, p->values[o->results + i].type));
+        if (!is_dropped(r, op, i)) {
+            VEC_PUSH(&results, o->results + i);
+            VEC_PUSH(&types, ir_build_copy_type(r->b, p, p->values[o->results + i].type));
+        }
     for (uint32_t i = 0; i < o->attr_count; i++)
         VEC_PUSH(&attrs, ir_build_copy_attr(r->b, p, &p->attrs[o->attrs + i]));
-    struct ir_op_spec spec = {.name = ir_op_name(p, op), .operands = operands, .operand_count = o->operand_count,
-                              .result_types = types.at, .result_count = o->result_count, .attrs = attrs.at,
+    struct ir_op_spec spec = {.name = ir_op_name(p, op), .operands = kept.at, .operand_count = (uint32_t)kept.count,
+                              .result_types = types.at, .result_count = (uint32_t)types.count, .attrs = attrs.at,
                               .attr_count = o->attr_count, .line = o->line, .column = o->column,
                               .location = o->location == IR_NONE ? NULL : ir_string(p, o->location)};
     uint32_t made;
@@ -94,10 +119,12 @@ static enum error_code copy_op(struct rebuild *r, uint32_t op, const uint32_t *o
         if (code == ERROR_OK)
             ir_build_end(r->b);
     }
+    for (uint32_t i = 0; code == ERROR_OK && i < results.count; i++)
+        r->map[results.at[i]] = ir_builder_result(r->b, made, i);
     VEC_FREE(&types);
+    VEC_FREE(&kept);
+    VEC_FREE(&results);
     VEC_FREE(&attrs);
-    for (uint32_t i = 0; code == ERROR_OK && i < o->result_count; i++)
-        r->map[o->results + i] = ir_builder_result(r->b, made, i);
     return code;
 }
 
@@ -227,16 +254,17 @@ static bool has_effect(const struct ir_program *p, uint32_t op)
     return false;
 }
 
-static void mark_live(const struct ir_program *p, uint32_t root, uint8_t *live)
+static void mark_live(const struct rebuild *r, uint32_t root, uint8_t *live)
 {
+    const struct ir_program *p = r->p;
     ids work = {0};
     VEC_PUSH(&work, root);
     live[root] = 1;
     while (work.count) {
         uint32_t op = work.at[--work.count];
         for (uint32_t i = 0; i < p->ops[op].operand_count; i++) {
-            uint32_t def = p->values[ir_operand(p, op, i)].op;
-            if (def != IR_NONE && !live[def] && !ir_drops_operand(p, op, i)) {
+            uint32_t def = p->values[r->same[ir_operand(p, op, i)]].op;
+            if (def != IR_NONE && !live[def] && !ir_drops_operand(p, op, i) && !is_dropped(r, op, i)) {
                 live[def] = 1;
                 VEC_PUSH(&work, def);
             }
@@ -298,8 +326,9 @@ static bool is_plain(enum ir_family family)
 
 /* Ops are in program order, so operands come first. A value cloned for each use takes `size` ops (with repetition);
  * above CLONE_LIMIT it is computed once: hostile chains would grow quadratically and recurse without end. */
-static void mark_clones(const struct ir_program *p, uint8_t *clone)
+static void mark_clones(const struct rebuild *r, uint8_t *clone)
 {
+    const struct ir_program *p = r->p;
     uint16_t *size = mem_zalloc((size_t)p->op_count + 1, sizeof *size);
     uint8_t *constant = mem_zalloc((size_t)p->op_count + 1, 1);
     for (uint32_t op = 0; op < p->op_count; op++) {
@@ -310,7 +339,7 @@ static void mark_clones(const struct ir_program *p, uint8_t *clone)
         uint32_t total = 1;
         bool derived = true;
         for (uint32_t i = 0; i < o->operand_count && total <= CLONE_LIMIT; i++) {
-            uint32_t def = p->values[ir_operand(p, op, i)].op;
+            uint32_t value = ir_operand(p, op, i), def = p->values[r->same ? r->same[value] : value].op;
             if (ir_drops_operand(p, op, i)) {
                 total++;   /* use_value has room for so many operands */
                 continue;
@@ -339,7 +368,9 @@ static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *ou
 static enum error_code use_operand(struct rebuild *r, uint32_t op, uint32_t operand, uint32_t *out, struct error *e)
 {
     *out = IR_NONE;
-    return ir_drops_operand(r->p, op, operand) ? ERROR_OK : use_value(r, ir_operand(r->p, op, operand), out, e);
+    if (ir_drops_operand(r->p, op, operand) || is_dropped(r, op, operand))
+        return ERROR_OK;
+    return use_value(r, r->same[ir_operand(r->p, op, operand)], out, e);
 }
 
 static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *out, struct error *e)
@@ -464,9 +495,13 @@ enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out
         struct rebuild second = {.p = &inlined};
         second.live = mem_zalloc((size_t)inlined.op_count + 1, 1);
         second.clone = mem_zalloc((size_t)inlined.op_count + 1, 1);
-        mark_live(&inlined, 0, second.live);
-        mark_clones(&inlined, second.clone);
+        mark_clones(&second, second.clone);
+        second.same = ir_invariants_find(&inlined, second.clone);
+        memset(second.clone, 0, inlined.op_count);
+        mark_clones(&second, second.clone);   /* also what loops made of constants that they carried */
+        mark_live(&second, 0, second.live);
         code = run(&second, out, e);
+        free(second.same);
         free(second.live);
         free(second.clone);
     }

@@ -2,8 +2,8 @@
  *
  * Order (planner.md section 1): refuse dynamic and quantized types with the op's position; inline `call`,
  * `func.call`, `sdy.named_computation` and `stablehlo.composite` (through its decomposition); batch_norm_training and
- * batch_norm_grad become sums and elementwise ops (expand.h); drop dead code (also unused loop-carried values whose only
- * use is to carry themselves are KEPT: signatures do not change); ops on empty tensors become constants (simplify.h);
+ * batch_norm_grad become sums and elementwise ops (expand.h); drop dead code; what a loop carries unchanged and
+ * uses is taken from outside of it (invariants.h; other carried values stay, also unused ones); ops on empty tensors become constants (simplify.h);
  * then clone every broadcast and every constant-derived value (constant, iota, and what only these feed: masks, their broadcasts, compares,
  * converts ..) for each use, so that a shared scalar's broadcast ties no unrelated parameters.
  * The result is a module with the original's module attributes and a single func.func @main (public), whose

@@ -211,6 +211,9 @@ void walk_add_version(struct walk *w, uint32_t value);
 struct spmd_step *walk_new_step(struct walk *w, enum spmd_step_kind kind, uint32_t op);
 /* the version of program value v in this form, made if missing; op and space want it */
 uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint32_t op, uint32_t space);
+/* Is what a loop wants of v, which stands before it, gathered in every iteration instead of kept for the whole loop? Where
+ * the walk's option, or for a parameter the plan, says that gathered values are let go. */
+bool walk_gathers_inside(const struct walk *w, uint32_t v, const struct spmd_form *f);
 /* the steps of a reshard of version `from`; returns the last result. Reductions are charged to the op that left the
  * partial, everything else to the use. */
 uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op, uint32_t space);

@@ -93,7 +93,7 @@ static struct spmd_step *emit_mark(struct walk *w, enum spmd_step_kind kind, uin
 }
 
 /* What the regions take from outside, in the forms they want: made here it is made once. Values that cost nothing to
- * make are left to the region. */
+ * make, and those that are to be let go between their uses, are left to the region. */
 static void obtain_captures(struct walk *w, uint32_t op)
 {
     const struct walk_control *c = &w->t->controls[w->t->ops[op].control];
@@ -106,7 +106,8 @@ static void obtain_captures(struct walk *w, uint32_t op)
             continue;
         walk_wanted(w, u, 0, &f);
         uint32_t user = w->t->operand_op[u];
-        walk_obtain(w, value, &f, user, w->t->ops[user].space);
+        if (!walk_gathers_inside(w, value, &f))
+            walk_obtain(w, value, &f, user, w->t->ops[user].space);
     }
 }
 

@@ -175,6 +175,25 @@ static uint32_t find_version(const struct walk *w, uint32_t v, const struct spmd
     return i;
 }
 
+bool walk_gathers_inside(const struct walk *w, uint32_t v, const struct spmd_form *f)
+{
+    uint32_t weight = w->t->weight_of[v], axes = (1u << w->axes) - 1;
+
+    if (!w->regathers || find_version(w, v, f) != SPMD_NONE)
+        return false;
+    if (!w->l->options.regather)
+        axes = weight == NDA_NONE ? 0 : w->plan->regather[weight];
+    uint32_t as_made = w->s->head[v];   /* of a convert that was not wanted yet: how its parameter lies */
+    if (as_made == SPMD_NONE && weight != NDA_NONE)
+        as_made = w->s->head[w->nda->arguments[weight].value];
+    while (as_made != SPMD_NONE && w->s->next[as_made] != SPMD_NONE)
+        as_made = w->s->next[as_made];
+    for (uint32_t a = 0; as_made != SPMD_NONE && a < w->axes; a++)
+        if ((axes >> a & 1) && w->l->values[as_made].form.at[a] < SPMD_PARTIAL && f->at[a] == SPMD_REPLICATED)
+            return true;
+    return false;
+}
+
 /* cheapest version to reshard from; SPMD_NONE when there is none */
 static uint32_t cheapest_version(const struct walk *w, uint32_t v, const struct spmd_form *f, struct reshard *best)
 {

@@ -147,8 +147,8 @@ static void empty_tensors_go(void **state)
                 "    \"func.return\"(%0, %3, %5, %6) : (tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x8xf32>, tensor<4x0xf32>) -> ()\n");
 }
 
-/* values of outside that a loop's body uses are cloned inside it; unused carried values stay */
-static void loops_keep_their_signature(void **state)
+/* values of outside that a loop's body uses are cloned inside it; carried values that change stay, also unused ones */
+static void loops_keep_what_changes(void **state)
 {
     expect_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
                 "  %c = stablehlo.constant dense<0> : tensor<i32>\n  %n = stablehlo.constant dense<3> : tensor<i32>\n"
@@ -164,7 +164,7 @@ static void loops_keep_their_signature(void **state)
                 "  cond {\n    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
                 "    stablehlo.return %p : tensor<i1>\n"
                 "  } do {\n    %d = stablehlo.negate %x : tensor<4xf32>\n"
-                "    stablehlo.return %n, %x : tensor<i32>, tensor<4xf32>\n  }\n  return %0#0 : tensor<i32>\n}\n",
+                "    stablehlo.return %n, %d : tensor<i32>, tensor<4xf32>\n  }\n  return %0#0 : tensor<i32>\n}\n",
                 "^bb0(%0: tensor<4xf32>):\n"
                 "    %1 = \"stablehlo.constant\"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>\n"
                 "    %2:2 = \"stablehlo.while\"(%1, %0) ({\n"
@@ -175,10 +175,112 @@ static void loops_keep_their_signature(void **state)
                 "      \"stablehlo.return\"(%6) : (tensor<i1>) -> ()\n"
                 "    }, {\n"
                 "    ^bb0(%7: tensor<i32>, %8: tensor<4xf32>):\n"
-                "      %9 = \"stablehlo.constant\"() {value = dense<3> : tensor<i32>} : () -> tensor<i32>\n"
-                "      \"stablehlo.return\"(%9, %8) : (tensor<i32>, tensor<4xf32>) -> ()\n"
+                "      %9 = \"stablehlo.negate\"(%8) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                "      %10 = \"stablehlo.constant\"() {value = dense<3> : tensor<i32>} : () -> tensor<i32>\n"
+                "      \"stablehlo.return\"(%10, %9) : (tensor<i32>, tensor<4xf32>) -> ()\n"
                 "    }) : (tensor<i32>, tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>)\n"
                 "    \"func.return\"(%2#0) : (tensor<i32>) -> ()\n");
+}
+
+/* carried unchanged: the bound, a weight (through a call and an inner loop); two values that change
+ * places change */
+static void invariants_leave_loops(void **state)
+{
+    expect_text("func.func @main(%a: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+                "  %c = stablehlo.constant dense<0> : tensor<i32>\n  %n = stablehlo.constant dense<3> : tensor<i32>\n"
+                "  %0:4 = stablehlo.while(%i = %c, %x = %a, %v = %w, %m = %n) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<i32>\n"
+                "  cond {\n    %p = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                "    stablehlo.return %p : tensor<i1>\n"
+                "  } do {\n    %1:2 = func.call @body(%x, %v) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)\n"
+                "    %j = stablehlo.add %i, %i : tensor<i32>\n"
+                "    stablehlo.return %j, %1#0, %1#1, %m : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<i32>\n  }\n"
+                "  %2 = stablehlo.negate %0#2 : tensor<4xf32>\n"
+                "  return %0#1, %2 : tensor<4xf32>, tensor<4xf32>\n}\n"
+                "func.func private @body(%x: tensor<4xf32>, %v: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+                "  %0:3 = stablehlo.while(%y = %x, %z = %x, %k = %v) : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>\n"
+                "  cond {\n    %t = stablehlo.constant dense<false> : tensor<i1>\n    stablehlo.return %t : tensor<i1>\n"
+                "  } do {\n    %s = stablehlo.add %z, %k : tensor<4xf32>\n"
+                "    stablehlo.return %z, %y, %k : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>\n  }\n"
+                "  return %0#0, %0#2 : tensor<4xf32>, tensor<4xf32>\n}\n",
+                "^bb0(%0: tensor<4xf32>, %1: tensor<4xf32>):\n"
+                "    %2 = \"stablehlo.constant\"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>\n"
+                "    %3:2 = \"stablehlo.while\"(%2, %0) ({\n"
+                "    ^bb0(%4: tensor<i32>, %5: tensor<4xf32>):\n"
+                "      %6 = \"stablehlo.constant\"() {value = dense<3> : tensor<i32>} : () -> tensor<i32>\n"
+                "      %7 = \"stablehlo.compare\"(%4, %6) {comparison_direction = #stablehlo<comparison_direction LT>} : "
+                "(tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                "      \"stablehlo.return\"(%7) : (tensor<i1>) -> ()\n"
+                "    }, {\n"
+                "    ^bb0(%8: tensor<i32>, %9: tensor<4xf32>):\n"
+                "      %10:2 = \"stablehlo.while\"(%9, %9) ({\n"
+                "      ^bb0(%11: tensor<4xf32>, %12: tensor<4xf32>):\n"
+                "        %13 = \"stablehlo.constant\"() {value = dense<false> : tensor<i1>} : () -> tensor<i1>\n"
+                "        \"stablehlo.return\"(%13) : (tensor<i1>) -> ()\n"
+                "      }, {\n"
+                "      ^bb0(%14: tensor<4xf32>, %15: tensor<4xf32>):\n"
+                "        \"stablehlo.return\"(%15, %14) : (tensor<4xf32>, tensor<4xf32>) -> ()\n"
+                "      }) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)\n"
+                "      %16 = \"stablehlo.add\"(%8, %8) : (tensor<i32>, tensor<i32>) -> tensor<i32>\n"
+                "      \"stablehlo.return\"(%16, %10#0) : (tensor<i32>, tensor<4xf32>) -> ()\n"
+                "    }) : (tensor<i32>, tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>)\n"
+                "    %17 = \"stablehlo.negate\"(%1) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                "    \"func.return\"(%3#1, %17) : (tensor<4xf32>, tensor<4xf32>) -> ()\n");
+}
+
+/* carried unchanged all the same: a stack of which the body takes slices, a table of constants, what nothing uses */
+static void invariants_that_stay(void **state)
+{
+    expect_text("func.func @main(%a: tensor<4xf32>, %w: tensor<3x4xf32>, %u: tensor<8xf32>) -> tensor<4xf32> {\n"
+                "  %c = stablehlo.constant dense<0> : tensor<i32>\n  %t = stablehlo.iota dim = 0 : tensor<4xf32>\n"
+                "  %0:5 = stablehlo.while(%i = %c, %x = %a, %v = %w, %m = %t, %o = %u) : tensor<i32>, tensor<4xf32>, tensor<3x4xf32>, "
+                "tensor<4xf32>, tensor<8xf32>\n"
+                "  cond {\n    %p = stablehlo.compare LT, %i, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                "    stablehlo.return %p : tensor<i1>\n"
+                "  } do {\n    %j = stablehlo.add %i, %i : tensor<i32>\n"
+                "    %s = stablehlo.dynamic_slice %v, %i, %c, sizes = [1, 4] : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>\n"
+                "    %r = stablehlo.reshape %s : (tensor<1x4xf32>) -> tensor<4xf32>\n"
+                "    %y = stablehlo.add %r, %m : tensor<4xf32>\n"
+                "    stablehlo.return %j, %y, %v, %m, %o : tensor<i32>, tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>, tensor<8xf32>\n  }\n"
+                "  return %0#1 : tensor<4xf32>\n}\n",
+                "^bb0(%0: tensor<4xf32>, %1: tensor<3x4xf32>, %2: tensor<8xf32>):\n"
+                "    %3 = \"stablehlo.constant\"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>\n"
+                "    %4 = \"stablehlo.iota\"() {iota_dimension = 0 : i64} : () -> tensor<4xf32>\n"
+                "    %5:5 = \"stablehlo.while\"(%3, %0, %1, %4, %2) ({\n"
+                "    ^bb0(%6: tensor<i32>, %7: tensor<4xf32>, %8: tensor<3x4xf32>, %9: tensor<4xf32>, %10: tensor<8xf32>):\n"
+                "      %11 = \"stablehlo.compare\"(%6, %6) {comparison_direction = #stablehlo<comparison_direction LT>} : "
+                "(tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                "      \"stablehlo.return\"(%11) : (tensor<i1>) -> ()\n"
+                "    }, {\n"
+                "    ^bb0(%12: tensor<i32>, %13: tensor<4xf32>, %14: tensor<3x4xf32>, %15: tensor<4xf32>, %16: tensor<8xf32>):\n"
+                "      %17 = \"stablehlo.add\"(%12, %12) : (tensor<i32>, tensor<i32>) -> tensor<i32>\n"
+                "      %18 = \"stablehlo.constant\"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>\n"
+                "      %19 = \"stablehlo.dynamic_slice\"(%14, %12, %18) {slice_sizes = array<i64: 1, 4>} : (tensor<3x4xf32>, tensor<i32>, "
+                "tensor<i32>) -> tensor<1x4xf32>\n"
+                "      %20 = \"stablehlo.reshape\"(%19) : (tensor<1x4xf32>) -> tensor<4xf32>\n"
+                "      %21 = \"stablehlo.add\"(%20, %15) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n"
+                "      \"stablehlo.return\"(%17, %21, %14, %15, %16) : (tensor<i32>, tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>, "
+                "tensor<8xf32>) -> ()\n"
+                "    }) : (tensor<i32>, tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>, tensor<8xf32>) -> (tensor<i32>, tensor<4xf32>, "
+                "tensor<3x4xf32>, tensor<4xf32>, tensor<8xf32>)\n"
+                "    \"func.return\"(%5#1) : (tensor<4xf32>) -> ()\n");
+}
+
+/* a loop that changes nothing ends at once or never: as it is */
+static void loops_carry_something(void **state)
+{
+    expect_text("func.func @main(%a: tensor<i1>) -> tensor<i1> {\n"
+                "  %0 = stablehlo.while(%x = %a) : tensor<i1>\n"
+                "  cond {\n    stablehlo.return %x : tensor<i1>\n  } do {\n    stablehlo.return %x : tensor<i1>\n  }\n"
+                "  return %0 : tensor<i1>\n}\n",
+                "^bb0(%0: tensor<i1>):\n"
+                "    %1 = \"stablehlo.while\"(%0) ({\n"
+                "    ^bb0(%2: tensor<i1>):\n"
+                "      \"stablehlo.return\"(%2) : (tensor<i1>) -> ()\n"
+                "    }, {\n"
+                "    ^bb0(%3: tensor<i1>):\n"
+                "      \"stablehlo.return\"(%3) : (tensor<i1>) -> ()\n"
+                "    }) : (tensor<i1>) -> tensor<i1>\n"
+                "    \"func.return\"(%1) : (tensor<i1>) -> ()\n");
 }
 
 #define F32 "tensor<4xf32>"
@@ -245,7 +347,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(op_counts_are_the_prototypes),        cmocka_unit_test(calls_are_inlined_and_dead_code_goes),
-        cmocka_unit_test(broadcasts_and_constants_are_cloned), cmocka_unit_test(loops_keep_their_signature),
+        cmocka_unit_test(broadcasts_and_constants_are_cloned), cmocka_unit_test(loops_keep_what_changes),
+        cmocka_unit_test(invariants_leave_loops),              cmocka_unit_test(loops_carry_something),
+        cmocka_unit_test(invariants_that_stay),
         cmocka_unit_test(named_computations_are_inlined),
         cmocka_unit_test(empty_tensors_go),                    cmocka_unit_test(refusals_say_where),                  cmocka_unit_test(growth_is_bounded),
     };

@@ -128,6 +128,11 @@ def running_extrema(x, high, low, count):
     return lax.scan(body, (high, low, count, high > 1.0), x)[0]
 
 
+def kept_products(x, take, start):
+    """The newest product where `take` says so, else what was there before: the loop carries partial products."""
+    return lax.scan(lambda c, xi: (jnp.where(take, xi.prod(0), c), None), start, x)[0]
+
+
 def branches(x, w, k):
     y = lax.switch(k, [lambda a: a @ w, lambda a: jnp.sin(a @ w) + 1.0, lambda a: (a @ w).sum(0) + a,
                        lambda a: a * 2.0], x)
@@ -240,6 +245,29 @@ func.func public @main(%x: tensor<16x8xf32> {tf.aliasing_output = 1 : i32}, %y: 
 }
 """
 
+# weights and the bound carried unchanged, one weight donated and returned
+CARRIED_WEIGHTS = """
+func.func public @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32> {tf.aliasing_output = 1 : i32}, %b: tensor<32xf32>) -> (tensor<16x32xf32>, tensor<32x32xf32>, tensor<32xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %0:5 = stablehlo.while(%i = %zero, %n = %three, %a = %x, %m = %w, %c = %b) : tensor<i32>, tensor<i32>, tensor<16x32xf32>, tensor<32x32xf32>, tensor<32xf32>
+    cond {
+    %1 = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.dot_general %a, %m, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x32xf32>) -> tensor<16x32xf32>
+    %2 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<32xf32>) -> tensor<16x32xf32>
+    %3 = stablehlo.add %1, %2 : tensor<16x32xf32>
+    %4 = stablehlo.tanh %3 : tensor<16x32xf32>
+    %5 = stablehlo.dot_general %4, %m, contracting_dims = [1] x [1] : (tensor<16x32xf32>, tensor<32x32xf32>) -> tensor<16x32xf32>
+    %6 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %6, %n, %5, %m, %c : tensor<i32>, tensor<i32>, tensor<16x32xf32>, tensor<32x32xf32>, tensor<32xf32>
+  }
+  return %0#2, %0#3, %0#4 : tensor<16x32xf32>, tensor<32x32xf32>, tensor<32xf32>
+}
+"""
+
 WEIGHTS = {"w1": f32((32, 16)), "b1": f32((16,)), "w2": f32((16, 8))}
 
 DONATED_ARGUMENTS = {"accumulated_step": 0}
@@ -247,6 +275,7 @@ DONATED_ARGUMENTS = {"accumulated_step": 0}
 EXPERT = {   # (mesh, expert plan) beside the random ones
     "accumulated_step": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
                          ("data=4,model=2", "fsdp:data")],
+    "carried_weights": [("data=8", "fsdp:data"), ("data=4,model=2", "fsdp:data+fsdp:model")],
 }
 
 JAX = {
@@ -264,6 +293,7 @@ JAX = {
     "accumulated_layers": (accumulated_layers, f32((3, 16, 16)), f32((4, 16, 16)), f32((4, 16, 16))),
     "nested_sums": (nested_sums, f32((3, 2, 16, 8)), f32((8, 8)), f32((8, 8)), f32((8,))),
     "running_extrema": (running_extrema, f32((4, 16, 8)), f32((8,)), f32((8,)), i32((8,))),
+    "kept_products": (kept_products, f32((4, 16, 32)), typed((32,), jnp.bool_), f32((32,))),
     "branches": (branches, f32((8, 16)), f32((16, 16)), i32(())),
     "convolutions": (convolutions, f32((8, 8, 8, 8)), f32((3, 3, 8, 16)), f32((3, 3, 2, 16)), f32((3, 3, 8, 16))),
     "convolution_gradients": (convolution_gradients, f32((8, 8, 8, 8)), f32((3, 3, 8, 16))),
@@ -277,7 +307,7 @@ JAX = {
     "types": (types, typed((16, 8), jnp.bool_), i32((16, 8)), typed((16, 8), jnp.bfloat16), f32((16, 8))),
     "random_bits": (random_bits, f32((16, 8))),
 }
-TEXT = {"batch_norm": BATCH_NORM, "donated": DONATED}
+TEXT = {"batch_norm": BATCH_NORM, "donated": DONATED, "carried_weights": CARRIED_WEIGHTS}
 
 
 def all_programs():
