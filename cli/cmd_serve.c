@@ -21,7 +21,8 @@
 
 extern char **environ;
 
-enum { PROCESSES_MAX = 66, ARGUMENTS_MAX = 80, NAMES_MAX = 64, STOP_S = 8, REDIS_READY_S = 30 };
+enum { PROCESSES_MAX = 66, ARGUMENTS_MAX = 80, NAMES_MAX = 64, REDIS_READY_S = 30 };
+enum { STOP_S = 20 }; /* above the server's 10 and a call to Redis that it may wait for then */
 
 struct process {
     const char *name;

@@ -335,6 +335,15 @@ void watch_idle(struct watched *w);                  /* the exchange is over */
 struct exchange *watch_exchange(const struct watched *w); /* under way on this connection, or NULL */
 struct server *watch_server(const struct watched *w);
 
+/* connections so far */
+size_t watch_started(struct watch *w);
+/* connections on which bytes of a further request wait that nobody has read */
+size_t watch_unread(struct watch *w);
+
+/* ---- drain.c ---- */
+/* SIGTERM came: takes no more connections, answers all that there are within 10 s, ends the daemon */
+void server_drain(struct server *s);
+
 /* ---- server.c ---- */
 /* The library could not read the request on c: e is sent, counted and logged as its answer. The caller closes c. */
 void server_refuse(struct MHD_Connection *c, const struct error *e);

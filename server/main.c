@@ -42,7 +42,7 @@ static void help(FILE *out)
         "who\n"
         "reaches it, and another one is refused.\n"
         "TOAST_WORKER_TOKEN opens /internal to workers on other hosts that send it.\n"
-        "SIGTERM: ends what is under way within 5 seconds.\n\n"
+        "SIGTERM: answers what clients have sent, at most for 10 seconds, and ends.\n\n"
         "example:\n  toast-server --redis unix:/run/toast/redis.sock --store dir:/var/lib/toast\n");
 }
 

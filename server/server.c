@@ -24,7 +24,6 @@ enum {
     CONNECTION_MEMORY = 64 << 10, /* request line and headers; what we refuse ourselves (24 KiB) fits */
     SILENCE_S = 75,               /* above every deadline of watch.c */
     SWALLOW_MAX = 1 << 20,        /* of a body that is refused already; then the connection is cut */
-    DRAIN_MS = 5000,
 };
 
 /* ---- exchanges ---- */
@@ -257,22 +256,6 @@ static void *keep_house(void *user)
     return NULL;
 }
 
-static void drain(struct server *s)
-{
-    atomic_store(&s->draining, true);
-    int listening = MHD_quiesce_daemon(s->daemon);
-    if (listening >= 0)
-        close(listening);
-    follow_end(s->follow);
-    what_if_end(s->what_ifs);
-    for (int waited = 0; waited < DRAIN_MS && atomic_load(&s->under_way) > 0; waited += 20) {
-        struct timespec pause = {0, 20000000};
-        nanosleep(&pause, NULL);
-    }
-    acceptor_end(s->acceptor);
-    MHD_stop_daemon(s->daemon);
-}
-
 /* Keys are read before the first request. On an address that other hosts reach nobody is ever let in without one, also
  * when the last is revoked later; without any the server does not start, so that this is noticed. */
 static enum error_code start_auth(struct server *s, bool loopback, struct error *e)
@@ -393,7 +376,7 @@ int server_run(const struct server_options *o)
     else
         fprintf(stderr, "toast-server: %s\n", e.message);
     if (s.daemon)
-        drain(&s);
+        server_drain(&s);
     atomic_store(&s.stopped, true);
     pthread_join(keeper, NULL);
     follow_destroy(s.follow);

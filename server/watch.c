@@ -10,6 +10,7 @@
  */
 #include "server/internal.h"
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ struct watch {
     pthread_mutex_t lock;
     struct server *server;
     struct watched *list;
+    size_t started; /* connections so far */
     pthread_t thread;
     atomic_bool stop;
 };
@@ -132,6 +134,7 @@ void watch_connection(void *user, struct MHD_Connection *c, void **context,
         if (w->next)
             w->next->place = &w->next;
         watch->list = w;
+        watch->started++;
         *context = w;
     } else if (w) {
         *w->place = w->next;
@@ -141,6 +144,27 @@ void watch_connection(void *user, struct MHD_Connection *c, void **context,
         *context = NULL;
     }
     pthread_mutex_unlock(&watch->lock);
+}
+
+size_t watch_started(struct watch *w)
+{
+    pthread_mutex_lock(&w->lock);
+    size_t started = w->started;
+    pthread_mutex_unlock(&w->lock);
+    return started;
+}
+
+size_t watch_unread(struct watch *watch)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&watch->lock);
+    for (const struct watched *w = watch->list; w; w = w->next) {
+        int bytes = 0;
+        bool between = w->phase == FRESH || w->phase == HEADERS || w->phase == IDLE;
+        count += between && !w->shut && ioctl(w->fd, FIONREAD, &bytes) == 0 && bytes > 0;
+    }
+    pthread_mutex_unlock(&watch->lock);
+    return count;
 }
 
 static void enter(struct watched *w, enum phase phase, size_t received)

@@ -216,6 +216,43 @@ def test_redis_silent():
         service.close()
 
 
+def test_terminated_while_redis_is_silent():
+    """SIGTERM of a server that waits for a Redis that answers nothing: all that clients have sent is answered (503, when to come
+    back) before it ends, whether or not anybody has read it; the same, and sooner, with a Redis that works"""
+    text = json.dumps(dict(REQUEST, module={"inline": MODEL.decode()})).encode()
+    head = f"Host: x\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n".encode()
+    requests = [b"POST /v1/jobs HTTP/1.1\r\n" + head + text if i % 2 else b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n" for i in range(120)]
+    for silent in (True, False):
+        service = harness.Service(server_options=["--host-name", "x"])
+        try:
+            if silent:
+                service.redis.send_signal(signal.SIGSTOP)
+            clients = [socket.create_connection(("127.0.0.1", service.port), timeout=30 * harness.SLOW) for _ in requests]
+            for client, request in zip(clients, requests):
+                client.sendall(request)
+            began = time.monotonic()
+            service.server.send_signal(signal.SIGTERM)
+            replies = collections.Counter()
+            for client in clients:
+                reply = b""
+                try:
+                    while chunk := client.recv(65536):
+                        reply += chunk
+                except ConnectionResetError:
+                    reply += b" reset"
+                status = int(reply.split()[1]) if reply.startswith(b"HTTP/1.1 ") and not reply.endswith(b" reset") else reply
+                assert status != 503 or (b'"code":"unavailable"' in reply and b"\r\nRetry-After: " in reply), reply
+                assert b"\r\nConnection: close\r\n" in reply, reply
+                replies[status] += 1
+            assert replies == ({503: 120} if silent else {202: 60, 200: 60}), replies
+            service.server.wait(20 * harness.SLOW)
+            seconds = time.monotonic() - began
+            assert seconds < (10 if silent else 5) * harness.SLOW and service.server.returncode == 0, seconds
+        finally:
+            service.redis.send_signal(signal.SIGCONT)
+            service.close()
+
+
 def test_chosen_ids():
     service = harness.Service()
     try:
@@ -501,5 +538,6 @@ def test_running():
 
 
 if __name__ == "__main__":
-    harness.main([test_idempotency, test_redis_slow, test_redis_silent, test_chosen_ids, test_pages, test_end, test_times,
+    harness.main([test_idempotency, test_redis_slow, test_redis_silent, test_terminated_while_redis_is_silent,
+                  test_chosen_ids, test_pages, test_end, test_times,
                   test_what_is_left, test_dry_run, test_dead, test_running])
