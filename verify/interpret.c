@@ -307,6 +307,8 @@ static enum error_code eval_pure(struct verify_state *s, uint32_t op, uint32_t d
             one[operands + r] = out[r * devices + d];
         if (!code)
             code = f(s, op, one, one + operands, e);
+        for (uint32_t r = 0; r < results && !code && s->options.shake; r++)
+            verify_shake(s, op, &one[operands + r]);
         for (uint32_t r = 0; r < results; r++)
             out[r * devices + d] = one[operands + r];
         drop_all(s, one, operands);

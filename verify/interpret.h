@@ -53,6 +53,7 @@ struct verify_options {
     bool (*cancelled)(void *context);    /* asked now and then; may be NULL */
     void *cancel_context;
     uint32_t only_run;                   /* of a proof: 0 = each of its runs; k = only the k-th (modulo their number) */
+    uint64_t shake;                      /* not 0: rounded numbers move by their last bit or not, by this seed (verify_noise) */
 };
 
 /* What a run did, for tests and reports. */

@@ -7,7 +7,9 @@
  *            where the module answers such an index with NaN (JAX's take) instead
  *   NEGATIVE a quarter of the indices in [-n, -1], which JAX counts from the end
  * A run without what it is for (no moments, no indices) is left out. NaN in the reference is never a pass: other seeds
- * are tried, then the run is given up, and a proof of which no run is left is `not_run`. */
+ * are tried, then the run is given up, and a proof of which no run is left is `not_run`. A result that is off by more than
+ * verify_tolerance, but by no more than roundings explain in the original itself (8 x verify_noise, at most 1e-2), is
+ * equal. */
 #ifndef TOAST_VERIFY_PROVE_H
 #define TOAST_VERIFY_PROVE_H
 
@@ -46,13 +48,19 @@ struct verify_difference verify_compare(const struct verify_tensor *reference, c
 /* what splitting sums may change, by the narrowest float type in the program: f64 1e-9, f32 5e-5, f16 4e-3, bf16 and
  * narrower 3e-2 */
 double verify_tolerance(const struct ir_program *p);
+/* noise[k]: how far result k moves, relative to its largest magnitude, when every rounded number of 32 or 64 bits is moved by
+ * its last bit or not (outputs: the results without that). Errors are verify_run's. */
+enum error_code verify_noise(const struct ir_program *p, const struct verify_tensor *inputs,
+                             const struct verify_tensor *outputs, uint32_t results, const struct verify_options *options,
+                             double *noise, struct error *e) BASE_CHECKED;
 
 /* ---------------------------------------------------------------- proof */
 enum verify_status { VERIFY_PROOF_EQUAL, VERIFY_PROOF_FAILED, VERIFY_PROOF_NOT_RUN };
 const char *verify_status_text(enum verify_status s);   /* "equal", "failed", "not_run" */
 struct verify_report {
     enum verify_status status;
-    double max_error, tolerance, divergence;
+    double max_error, divergence;
+    double tolerance;            /* verify_tolerance, or more where the original's own noise is more (at most 1e-2) */
     uint32_t runs;               /* of the sharded module */
     uint64_t operations, collectives;
     char reason[400];            /* why failed or not run; "" when equal */
@@ -60,7 +68,7 @@ struct verify_report {
 
 /* The original's inputs and results, computed once and compared with many sharded modules. Read-only afterwards. */
 struct verify_reference;
-/* original: prepared. ERROR_TOO_LARGE (more than options' budget, or 2e10 operations), ERROR_NOT_AVAILABLE, .. */
+/* original: prepared, borrowed until it is destroyed. ERROR_TOO_LARGE (more than options' budget, or 2e10 operations), ERROR_NOT_AVAILABLE, .. */
 enum error_code verify_reference_create(const struct ir_program *original, uint64_t seed,
                                         const struct verify_options *options, struct verify_reference **out,
                                         struct error *e) BASE_CHECKED;

@@ -146,6 +146,8 @@ enum error_code verify_eval_collective(struct verify_state *s, uint32_t op, uint
                                        struct verify_value *in, struct verify_value *out, struct error *e) BASE_CHECKED;
 /* ---- manual.c: an sdy.manual_computation on one device's (global) operands */
 VERIFY_FAMILY(verify_eval_manual);
+/* ---- noise.c: moves a rounded result by its last bit or not */
+void verify_shake(struct verify_state *s, uint32_t op, struct verify_value *out);
 /* ---- interpret.c: runs a block; args and results [i * devices + d]; args are taken over, results handed over */
 enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t devices, struct verify_value *args,
                              struct verify_value *results, struct error *e) BASE_CHECKED;

@@ -168,6 +168,52 @@ static void models_are_equal_to_themselves(void **state)
     }
 }
 
+/* the gradient of a softmax over numbers that are nearly equal: few digits are left, and another order of adding has others */
+static struct ir_program cancelling(const char *total, const char *scale)
+{
+    char *text = mem_printf(
+        "func.func @main(%%x: tensor<64xf32>) -> tensor<64xf32> {\n"
+        "  %%z = stablehlo.constant dense<0.0> : tensor<f32>\n  %%one = stablehlo.constant dense<1.0> : tensor<64xf32>\n"
+        "  %%s = stablehlo.constant dense<%s> : tensor<64xf32>\n  %%n = stablehlo.constant dense<0.015625> : tensor<64xf32>\n"
+        "  %%e = stablehlo.exponential %%x : tensor<64xf32>\n"
+        "  %%t = stablehlo.reduce(%%e init: %%z) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>\n"
+        "  %%u = stablehlo.broadcast_in_dim %%t, dims = [] : (tensor<f32>) -> tensor<64xf32>\n"
+        "  %%p = stablehlo.divide %%e, %%u : tensor<64xf32>\n  %%y = stablehlo.multiply %%x, %%s : tensor<64xf32>\n"
+        "  %%d = stablehlo.add %%one, %%y : tensor<64xf32>\n  %%w = stablehlo.multiply %%p, %%d : tensor<64xf32>\n%s"
+        "  %%m = stablehlo.broadcast_in_dim %%r, dims = [] : (tensor<f32>) -> tensor<64xf32>\n"
+        "  %%g = stablehlo.subtract %%d, %%m : tensor<64xf32>\n  %%o = stablehlo.multiply %%p, %%g : tensor<64xf32>\n"
+        "  return %%o : tensor<64xf32>\n}\n", scale, total);
+    struct ir_program p = {0};
+    struct error e = {0};
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);
+    free(text);
+    return p;
+}
+
+static void rounding_is_no_difference(void **state)
+{
+    static const char whole[] =
+        "  %r = stablehlo.reduce(%w init: %z) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>\n";
+    static const char halves[] =
+        "  %a = stablehlo.slice %w [0:21] : (tensor<64xf32>) -> tensor<21xf32>\n  %b = stablehlo.slice %w [21:64] : (tensor<64xf32>) -> tensor<43xf32>\n"
+        "  %c = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<21xf32>, tensor<f32>) -> tensor<f32>\n"
+        "  %f = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : (tensor<43xf32>, tensor<f32>) -> tensor<f32>\n"
+        "  %h = stablehlo.constant dense<6.0e-8> : tensor<f32>\n  %r = stablehlo.add %f, %h : tensor<f32>\n";   /* the next float */
+    struct ir_program original = cancelling(whole, "0.0005"), same = cancelling(halves, "0.0005"), other = cancelling(whole, "0.00053");
+    struct verify_report report;
+    struct error e = {0};
+    ASSERT_OK(verify_prove_modules(&original, &same, NULL, 1, NULL, &report, &e), &e);
+    print_message("error %g, tolerance %g %s\n", report.max_error, report.tolerance, report.reason);
+    assert_int_equal(report.status, VERIFY_PROOF_EQUAL);
+    assert_true(report.max_error > verify_tolerance(&original) && report.max_error <= report.tolerance);
+    ASSERT_OK(verify_prove_modules(&original, &other, NULL, 1, NULL, &report, &e), &e);
+    assert_int_equal(report.status, VERIFY_PROOF_FAILED);
+    ir_program_release(&original);
+    ir_program_release(&same);
+    ir_program_release(&other);
+    (void)state;
+}
+
 static void unknown_ops_are_named(void **state)
 {
     (void)state;
@@ -204,6 +250,7 @@ int main(void)
         cmocka_unit_test(inputs_follow_the_seed),
         cmocka_unit_test(operations_are_counted_and_limited),
         cmocka_unit_test(models_are_equal_to_themselves),
+        cmocka_unit_test(rounding_is_no_difference),
         cmocka_unit_test(unknown_ops_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
