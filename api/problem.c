@@ -92,24 +92,18 @@ char *api_solution_json(const struct cfn_problem *p, const struct cfn_answer *a,
     return t.at;
 }
 
-char *api_problem_progress_json(const struct cfn_session *s, const char *stage)
+char *api_problem_progress_json(const struct cfn_session *s, const struct cfn_best *best, const char *stage)
 {
-    const struct cfn_worker *w = &s->search.worker[0];
     char number[48];
     struct text t = {0};
-    bool searching = !s->over && s->search.m;
     text_printf(&t, "{\"stage\":\"%s\",\"fraction\":%.4f", stage,
-                s->over     ? 1
-                : searching ? cfn_search_spent(&s->search)
-                            : 0);
-    if (searching && w->has_best)
-        text_printf(&t, ",\"cost\":%lld", (long long)w->best.cost);
-    else if (s->answer.values)
-        text_printf(&t, ",\"cost\":%s", cfn_format_wide(s->answer.verdict.cost, number));
-    if (searching && s->search.bound != INT64_MIN && s->reading == 0)
-        text_printf(&t, ",\"bound\":%lld", (long long)s->search.bound);
-    else if (s->answer.has_bound)
-        text_printf(&t, ",\"bound\":%s", cfn_format_wide(s->answer.bound, number));
+                s->over        ? 1
+                : s->search.m  ? cfn_search_spent(&s->search)
+                               : 0);
+    if (best->values)
+        text_printf(&t, ",\"cost\":%s", cfn_format_wide(best->cost, number));
+    if (best->has_bound)
+        text_printf(&t, ",\"bound\":%s", cfn_format_wide(best->bound, number));
     text_add(&t, "}");
     return t.at;
 }

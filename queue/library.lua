@@ -249,19 +249,32 @@ local function hello()
     return 1
 end
 
--- A job that starts over keeps its incumbent: the best plan so far is shown meanwhile (artifact plan.json, progress.best)
--- and is what the step that writes artifacts has when the search is cut short (blob `incumbent`). A whole search gives
--- what it would have given at first. -> that step's kind, '' when there is no incumbent
+-- the blob with the best that the job has found; nil: there is none. Of a plan it is plan.json, a contest problem has its own.
+local function incumbent_of(job)
+    local plan = job['a:plan.json']
+    return plan and string.sub(plan, 1, 64) or job['b:incumbent']
+end
+
+-- A job that starts over keeps its incumbent: the best so far is shown meanwhile (a plan as artifact plan.json and
+-- progress.best, an answer to a problem as progress.cost and .bound) and is what the step that writes artifacts has when the
+-- search is cut short (blob `incumbent`). A whole search gives what it would have given at first. -> that step's kind, ''
+-- when there is no incumbent
 local function keep_incumbent(job)
-    local plan, key = job['a:plan.json'], P .. 'j:' .. job.id
-    local best = plan and string.match(job.progress or '', '"best":%b{}')
+    local plan, key, blob = job['a:plan.json'], P .. 'j:' .. job.id, incumbent_of(job)
+    local shown = job.progress or ''
     local stage = '{"stage":"' .. (job.stop ~= '' and 'emit' or 'read') .. '"'
-    local progress = stage .. (best and ',' .. best or '') .. '}'
+    local progress = stage
+    for _, best in ipairs(plan and {'"best":%b{}'} or blob and {'"cost":%-?%d+', '"bound":%-?%d+'} or {}) do
+        best = string.match(shown, best)
+        progress = progress .. (best and ',' .. best or '')
+    end
+    progress = progress .. '}'
     if not pcall(cjson.decode, progress) then progress = stage .. '}' end
     drop_fields(job, 'ab')
     call('HSET', key, 'progress', progress)
-    if not plan then return '' end
-    call('HSET', key, 'a:plan.json', plan, 'b:incumbent', string.sub(plan, 1, 64))
+    if not blob then return '' end
+    if plan then call('HSET', key, 'a:plan.json', plan) end
+    call('HSET', key, 'b:incumbent', blob)
     return job.wrapped or ''
 end
 
@@ -285,7 +298,7 @@ end
 -- a task of this job for this build; nil: none. A build that nobody has seen for a while gives its jobs up, sooner those
 -- that were told to end.
 local function claim_job(id, token, build)
-    local look = call('HMGET', P .. 'j:' .. id, 'build', 'stop', 'a:plan.json')
+    local look = call('HMGET', P .. 'j:' .. id, 'build', 'stop', 'a:plan.json', 'b:incumbent')
     local pinned, stopped = look[1] or '', (look[2] or '') ~= ''
     local gone = false
     if pinned ~= '' and pinned ~= build then
@@ -295,7 +308,7 @@ local function claim_job(id, token, build)
     end
     local job = load(id)
     if not job then return nil, 'gone' end
-    if gone and (not stopped or look[3]) then   -- else there is nothing to keep: this build tries the step as it is
+    if gone and (not stopped or look[3] or look[4]) then   -- else there is nothing to keep: this build tries the step as it is
         restart(job, build)
         job.build = build
     end

@@ -34,7 +34,7 @@ local function reset(keys, args)
     if not job then return 'fenced' end
     count('resets')
     local spent = tonumber(job.attempt) >= JOB_ATTEMPTS
-    if job.stop ~= '' and (spent or not job['a:plan.json']) then
+    if job.stop ~= '' and (spent or not incumbent_of(job)) then
         terminal(job, job.stop == 'cancel' and 'cancelled' or 'failed', job.stop == 'cancel' and '' or args[3])
         return 'dead'
     end

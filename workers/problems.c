@@ -6,14 +6,20 @@
  *   cfn-join   session, both workers -> the next session
  *   solution   session -> solution.json (also when stopped early: the best as of the last join)
  *
+ * The best so far, and the highest bound, are also a blob of their own (`incumbent`), which outlives the session when a job
+ * starts over (queue/library.lua's restart): it is shown until the search has a better one, and competes at the end. `solution`
+ * of such a job may have no session.
+ *
  * Phases are measured in units, so the answer does not depend on who worked; whoever dies takes a phase of
  * one worker (1 to 4 s) with it. A process that works on a job keeps its problem and reduced network. */
 #include "workers/tasks.h"
 
 #include "api/job.h"
 #include "api/problem.h"
+#include "base/log.h"
 #include "cfn/saved.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +30,8 @@ struct context {
     struct cfn_session session;
     bool begun;
     char at[STORE_DIGEST_SIZE];   /* of the blob that the session is as of; "": changed since */
+    struct cfn_best incumbent;
+    char incumbent_at[STORE_DIGEST_SIZE]; /* of the blob that it was read from */
     const struct tasks_task *now; /* for the budget's `cancelled` */
 };
 
@@ -38,6 +46,7 @@ static void context_close(void *user)
     struct context *c = user;
     if (c->begun)
         cfn_session_release(&c->session);
+    cfn_best_release(&c->incumbent);
     cfn_problem_release(&c->problem);
     free(c);
 }
@@ -97,8 +106,50 @@ static enum error_code need_session(struct context *c, const struct tasks_task *
     return ERROR_OK;
 }
 
+/* The job's, as of now. One that is gone or damaged is none: the search will find as good an answer. */
+static enum error_code need_incumbent(struct context *c, const struct tasks_task *t, struct error *e)
+{
+    const char *digest = queue_field(t->fields, "b:incumbent");
+    struct store_view view;
+    struct error why = {0};
+    if (strcmp(digest, c->incumbent_at) == 0)
+        return ERROR_OK;
+    cfn_best_release(&c->incumbent);
+    c->incumbent_at[0] = 0;
+    enum error_code code = digest[0] ? store_get(t->store, digest, &view, &why) : ERROR_NOT_FOUND;
+    if (code == ERROR_OK) {
+        code = cfn_best_read(&c->problem, view.bytes, view.size, &c->incumbent, &why);
+        store_view_release(&view);
+    }
+    if (code == ERROR_IO || code == ERROR_UNAVAILABLE) {
+        *e = why;
+        return code;
+    }
+    if (code != ERROR_OK && digest[0])
+        log_event("incumbent_lost", "job", t->job, "reason", why.message, NULL);
+    snprintf(c->incumbent_at, sizeof c->incumbent_at, "%s", digest);
+    return ERROR_OK;
+}
+
+/* what the job shows: the better of session and incumbent, which becomes the next incumbent when it is a new one */
+static enum error_code show(struct context *c, const char *stage, struct tasks_result *out, struct error *e)
+{
+    struct cfn_best now;
+    struct text t = {0};
+    enum error_code code = cfn_best_of(&c->session, &now, e);
+    if (code != ERROR_OK)
+        return code;
+    if (cfn_best_merge(&c->incumbent, &now) && !out->finished) {
+        cfn_best_write(&c->incumbent, &c->problem, &t);
+        tasks_output_add(out, "incumbent", "", t.at, t.size, false);
+        snprintf(c->incumbent_at, sizeof c->incumbent_at, "?"); /* no blob's: whether this result counts is not known yet */
+    }
+    out->progress = api_problem_progress_json(&c->session, &c->incumbent, stage);
+    return ERROR_OK;
+}
+
 /* the session after a join or at the beginning, and what comes next */
-static void follow(struct context *c, struct tasks_result *out)
+static enum error_code follow(struct context *c, struct tasks_result *out, struct error *e)
 {
     struct text t = {0};
     cfn_session_write(&c->session, &t);
@@ -109,8 +160,8 @@ static void follow(struct context *c, struct tasks_result *out)
     out->join = "cfn-join";
     out->wrap = "solution";
     out->state = c->session.over ? "finalizing" : "running";
-    out->progress = api_problem_progress_json(&c->session, c->session.over ? "emit" : "search");
     out->rollouts = c->session.over ? c->session.answer.units : (uint64_t)c->session.search.position;
+    return show(c, c->session.over ? "emit" : "search", out, e);
 }
 
 static enum error_code run_problem(struct context *c, struct tasks_result *out, struct error *e)
@@ -118,9 +169,7 @@ static enum error_code run_problem(struct context *c, struct tasks_result *out, 
     enum error_code code = begin(c, e);
     if (code == ERROR_OK)
         code = cfn_session_next(&c->session, e);
-    if (code == ERROR_OK && !stopped(c))
-        follow(c, out);
-    return code;
+    return code == ERROR_OK && !stopped(c) ? follow(c, out, e) : code;
 }
 
 static enum error_code run_phase(struct context *c, const struct tasks_task *t, struct tasks_result *out,
@@ -150,9 +199,7 @@ static enum error_code run_join(struct context *c, const struct tasks_task *t, s
     }
     cfn_search_join(&c->session.search);
     enum error_code code = cfn_session_next(&c->session, e);
-    if (code == ERROR_OK && !stopped(c))
-        follow(c, out);
-    return code;
+    return code == ERROR_OK && !stopped(c) ? follow(c, out, e) : code;
 }
 
 static enum error_code run_solution(struct context *c, const struct tasks_task *t, struct tasks_result *out,
@@ -160,23 +207,42 @@ static enum error_code run_solution(struct context *c, const struct tasks_task *
 {
     bool whole = queue_field(t->fields, "stop")[0] == 0;
     enum error_code code = cfn_session_settle(&c->session, !whole, e);
+    if (code == ERROR_OK)
+        code = cfn_best_offer(&c->incumbent, &c->session, e);
     if (code != ERROR_OK)
         return code;
     c->at[0] = 0;
     char *json = api_solution_json(&c->problem, &c->session.answer, c->request.seed);
     tasks_output_add(out, "solution.json", "application/json", json, strlen(json), true);
     out->finished = true;
-    out->progress = api_problem_progress_json(&c->session, "done");
     out->rollouts = c->session.answer.units;
+    return show(c, "done", out, e);
+}
+
+/* A job that started over and was told to end before it had a session again: what it had is its answer, else what needs no
+ * search. */
+static enum error_code end_without_session(struct context *c, struct error *e)
+{
+    if (!c->incumbent.values)
+        return begin(c, e);
+    if (c->begun)
+        cfn_session_release(&c->session);
+    c->begun = true;
+    c->session = (struct cfn_session){.problem = &c->problem, .budget = &c->budget, .over = true, .cut = true,
+                                      .answer = {.status = CFN_STATUS_FEASIBLE}};
     return ERROR_OK;
 }
 
 static enum error_code run_kind(struct context *c, const struct tasks_task *t, struct tasks_result *out,
                                 struct error *e)
 {
+    enum error_code code = need_incumbent(c, t, e);
+    if (code != ERROR_OK)
+        return code;
     if (strcmp(t->kind, "problem") == 0)
         return run_problem(c, out, e);
-    enum error_code code = need_session(c, t, e);
+    bool none = strcmp(t->kind, "solution") == 0 && !queue_field(t->fields, "b:session")[0];
+    code = none ? end_without_session(c, e) : need_session(c, t, e);
     if (code != ERROR_OK)
         return code;
     if (strcmp(t->kind, "cfn") == 0)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # label: service
-# timeout: 200
+# timeout: 300
 """POST /v1/problems:solve through the real service: answers at once, jobs when it takes longer, the same bytes whoever works
 and whoever is killed meanwhile, cancel, verdicts, damage, gzip."""
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -130,5 +131,100 @@ def cancel_keeps_the_best():
         service.close()
 
 
+def function(service, name, *words):
+    """a function of the queue's library, called as a worker would; -> the lines of its answer"""
+    version = re.search(r"toast_claim_(\w+)", service.redis_cli("FUNCTION", "LIST"))[1]
+    return service.redis_cli("FCALL", f"toast_{name}_{version}", "1", "{t}", *words).split("\n")
+
+
+def look(service, job):
+    return service.json("GET", f"/v1/jobs/{job}")[1]
+
+
+def until_searching(service, job, share):
+    deadline = harness.deadline(100)
+    while (body := look(service, job))["progress"]["stage"] != "search" or body["progress"]["fraction"] < share:
+        assert body["state"] in ("queued", "validating", "running") and time.monotonic() < deadline, body
+        time.sleep(0.02)
+    return body
+
+
+def stop_worker(service):
+    worker = service.workers.pop()
+    worker.terminate()
+    worker.wait()
+
+
+def start_over(service, job, build):
+    """as a worker that finds a blob gone"""
+    member, token = function(service, "claim", "a#0.1", build, "")[:2]
+    assert function(service, "reset", member, token, "{}") == ["restarted"]
+
+
+def starting_over_keeps_the_best():
+    """for a lost session or on another build: what was found is shown meanwhile, and is the answer of a search cut short"""
+    problem = generated(1000, 5)
+    service = harness.Service(workers=1)
+    try:
+        for build in None, "another build":
+            job = job_of(service, problem, f"?units=20000&seed={2 if build else 1}")
+            until_searching(service, job, 0.002)
+            stop_worker(service)
+            before = look(service, job)
+            known = {name: before["progress"][name] for name in ("cost", "bound")}
+            if build:
+                service.redis_cli("ZADD", "{t}:builds", "XX", "1", before["build"])
+                member, token = function(service, "claim", "a#0.1", build, "")[:2]
+                function(service, "release", member, token)
+            else:
+                start_over(service, job, before["build"])
+            body = look(service, job)
+            assert (body["state"], body["attempt"], body["build"]) == ("validating", 2, build or before["build"]), body
+            assert body["progress"].items() >= {"stage": "read", **known}.items(), (body, before)
+            assert service.json("POST", f"/v1/jobs/{job}:cancel")[0] == 202   # before it has a session again
+            service.start_worker()
+            body = service.wait(job)
+            assert body["state"] == "cancelled" and {name: body["progress"][name] for name in known} == known, (body, before)
+            answer = json.loads(solution(service, job))
+            assert {name: answer[name] for name in known} == known and not answer["reproducible"], (answer["cost"], before)
+            with tempfile.TemporaryDirectory() as folder:
+                (path := harness.pathlib.Path(folder) / "problem.json").write_bytes(problem)
+                (text := harness.pathlib.Path(folder) / "solution").write_text(json.dumps(answer["values"]))
+                done = subprocess.run([harness.BIN / "toast", "evaluate", path, "--solution", text], capture_output=True, text=True)
+            assert done.returncode == 0 and f"cost {known['cost']}\n" in done.stdout, done
+    finally:
+        service.close()
+
+
+def starting_over_gives_the_same_bytes():
+    """a search that runs to its end is what it would have been; nothing that was shown gets worse meanwhile"""
+    problem, query, found = generated(300, 4), "?units=300&seed=3", []
+    for times in 0, 2:
+        service = harness.Service(workers=1)
+        try:
+            job, shown = job_of(service, problem, query), []
+            for _ in range(times):
+                until_searching(service, job, 0.2)
+                stop_worker(service)
+                body = look(service, job)
+                shown.append(body["progress"])
+                start_over(service, job, body["build"])
+                service.start_worker()
+            deadline = harness.deadline(100)
+            while look(service, job)["state"] != "succeeded" and time.monotonic() < deadline:
+                shown.append(look(service, job)["progress"])
+                time.sleep(0.02)
+            costs, bounds = ([p[name] for p in shown if name in p] for name in ("cost", "bound"))
+            first = next((i for i, p in enumerate(shown) if "cost" in p), len(shown))
+            assert all("cost" in p for p in shown[first:]), shown   # it is never forgotten
+            assert costs == sorted(costs, reverse=True) and bounds == sorted(bounds), shown
+            assert service.wait(job)["attempt"] == 1 + times
+            found.append(solution(service, job))
+        finally:
+            service.close()
+    assert found[0] == found[1] and json.loads(found[0])["reproducible"]
+
+
 if __name__ == "__main__":
-    harness.main([answers_at_once, same_bytes_whoever_works, cancel_keeps_the_best])
+    harness.main([answers_at_once, same_bytes_whoever_works, cancel_keeps_the_best, starting_over_keeps_the_best,
+                  starting_over_gives_the_same_bytes])
