@@ -80,8 +80,8 @@ static char *own_name(struct nda *n, uint32_t i, const struct nda_options *optio
     path = path_of(n->arena, ir_value_location(n->program, a->value), &numbered);
     if (path)
         return path;
-    if (a->tied_result != NDA_NONE && result_info(n, a->tied_result))
-        path = path_of(n->arena, result_info(n, a->tied_result), &numbered);
+    if (a->becomes != NDA_NONE && result_info(n, a->becomes))
+        path = path_of(n->arena, result_info(n, a->becomes), &numbered);
     if (path)
         return numbered ? role_path(n, i, path) : path;
     return arena_printf(n->arena, "arg%u", i);
@@ -121,6 +121,6 @@ void stage_argument_names(struct nda *n, const struct nda_options *options)
         n->result_names[k] = path ? path : arena_printf(n->arena, "result%u", k);
     }
     for (uint32_t i = 0; i < n->argument_count; i++)
-        if (n->arguments[i].tied_result != NDA_NONE)
-            n->result_names[n->arguments[i].tied_result] = n->arguments[i].name;
+        if (n->arguments[i].updated)
+            n->result_names[n->arguments[i].becomes] = n->arguments[i].name;
 }

@@ -27,18 +27,18 @@ void context_partners(struct plan_context *c)
     for (uint32_t i = 0; i < n->name_count; i++)
         c->partner[i] = NDA_NONE;
     for (uint32_t i = 0; i < n->argument_count; i++)
-        if (n->arguments[i].tied_result != NDA_NONE)
-            pair_spaces(c, n->arguments[i].space, n->result_spaces[n->arguments[i].tied_result]);
+        if (n->arguments[i].updated)
+            pair_spaces(c, n->arguments[i].space, n->result_spaces[n->arguments[i].becomes]);
     for (uint32_t s = 0; s < n->space_count; s++)
         if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
             pair_spaces(c, n->op_space[n->spaces[s].op] + n->spaces[s].index, s);
 }
 
-/* the argument tied to a result, or NDA_NONE */
-static uint32_t tied_argument(const struct nda *n, uint32_t result)
+/* the argument that becomes a result, or NDA_NONE */
+static uint32_t former_argument(const struct nda *n, uint32_t result)
 {
     for (uint32_t i = 0; i < n->argument_count; i++)
-        if (n->arguments[i].tied_result == result)
+        if (n->arguments[i].becomes == result)
             return i;
     return NDA_NONE;
 }
@@ -58,7 +58,7 @@ void context_update_scope(struct plan_context *c)
     c->update = mem_zalloc((size_t)n->space_count + 1, 1);
     for (uint32_t s = n->space_count; s-- > 0;) {
         const struct nda_space *sp = &n->spaces[s];
-        uint32_t tied = sp->kind == NDA_SPACE_RESULT ? tied_argument(n, sp->index) : NDA_NONE;
+        uint32_t tied = sp->kind == NDA_SPACE_RESULT ? former_argument(n, sp->index) : NDA_NONE;
         bool outside = false;
         if (sp->kind == NDA_SPACE_RESULT) {
             outside = tied == NDA_NONE;

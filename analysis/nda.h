@@ -73,7 +73,9 @@ enum nda_role { NDA_ROLE_PARAMETER, NDA_ROLE_OPTIMIZER, NDA_ROLE_DATA, NDA_ROLE_
 struct nda_argument {
     uint32_t value, space;
     uint8_t role;                      /* enum nda_role */
-    uint32_t tied_result;              /* result it is donated to or named alike; NDA_NONE */
+    uint32_t tied_result;              /* result it is donated to; NDA_NONE */
+    uint32_t becomes;                  /* tied_result; without one the result that is its update or gradient; NDA_NONE */
+    uint8_t updated;                   /* becomes is its next value (tied or update), no gradient */
     const char *name;                  /* by the rules of api.md; borrowed from the nda's arena */
 };
 

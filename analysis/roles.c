@@ -13,6 +13,7 @@ struct facts {          /* of a color */
     uint8_t contracted, produced;       /* in a forward contraction; by one from a parameter */
     uint8_t seen;                       /* in a result that is no state, or reduced on the way to one */
     uint8_t kept;                       /* in a result that is state */
+    uint8_t given;                      /* in an argument that is no state */
     uint8_t lookup, gather_batch, parameter_batch, attention, shardable, dominated;
     uint8_t square;                     /* two dimensions of one parameter */
 };
@@ -20,6 +21,7 @@ struct facts {          /* of a color */
 struct roles {
     struct nda *n;
     uint8_t *direct, *reaches, *forward;   /* of each value; forward: of each value needed for untied results */
+    uint8_t *metrics;                      /* of each result: made of gradients; NULL: none is */
     uint8_t *ends;                         /* of each value: the forward pass is not followed back through it */
     uint8_t *apart;                        /* of each value: it depends on no example */
     struct facts *facts;
@@ -91,8 +93,10 @@ static void flow_values(struct roles *r)
     bool changed = true;
     memset(untied, 1, (size_t)n->result_count + 1);
     for (uint32_t i = 0; i < n->argument_count; i++)
-        if (n->arguments[i].tied_result != NDA_NONE)
-            untied[n->arguments[i].tied_result] = 0;
+        if (n->arguments[i].becomes != NDA_NONE)
+            untied[n->arguments[i].becomes] = 0;
+    for (uint32_t i = 0; i < n->result_count && r->metrics; i++)
+        untied[i] &= !r->metrics[i];
     for (int round = 0; round < 16 && changed; round++) {   /* loops nest no deeper in practice; more is only blurrier */
         bool loops = false;
         changed = false;
@@ -123,7 +127,7 @@ static void set_apart(struct roles *r, uint32_t batch)
     struct nda *n = r->n;
     uint8_t *examples = mem_zalloc((size_t)n->argument_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        bool tied = n->arguments[i].tied_result != NDA_NONE;
+        bool tied = n->arguments[i].becomes != NDA_NONE;
         examples[i] = tied ? batch != NDA_NONE && !r->train : batch == NDA_NONE || holds_color(n, i, batch);
     }
     free(r->apart);
@@ -176,7 +180,7 @@ static void argument_roles(struct roles *r, uint32_t batch)
         const struct ir_type *t = ir_value_type(n->program, a->value);
         bool weight = t->kind == IR_TYPE_TENSOR && weight_element((enum ir_element)t->element) && t->rank > 0 &&
                       (r->direct[a->value] || t->rank == 1) && (batch == NDA_NONE || !holds_color(n, i, batch));
-        if (a->tied_result != NDA_NONE)
+        if (a->becomes != NDA_NONE)
             a->role = !r->train ? NDA_ROLE_CACHE : is_trained(r, a) ? NDA_ROLE_PARAMETER : NDA_ROLE_OPTIMIZER;
         else
             a->role = !r->train && weight ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
@@ -270,17 +274,19 @@ static void collect_facts(struct roles *r)
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *sp = &n->spaces[s];
         enum ir_family family = ir_opcode_family(n->program->ops[sp->op].code);
-        bool op = sp->kind == NDA_SPACE_OP, state = sp->kind == NDA_SPACE_ARGUMENT;
+        bool op = sp->kind == NDA_SPACE_OP, argument = sp->kind == NDA_SPACE_ARGUMENT;
         bool untied = sp->kind == NDA_SPACE_RESULT;
         for (uint32_t i = 0; untied && i < n->argument_count; i++)
-            untied = n->arguments[i].tied_result != sp->index;
+            untied = n->arguments[i].becomes != sp->index;
+        untied &= !(untied && r->metrics && r->metrics[sp->index]);
         for (uint32_t f = 0; f < sp->name_count; f++) {
             struct facts *c = &r->facts[n->names[sp->names + f].color];
             c->shardable |= n->names[sp->names + f].shardable;
+            c->given |= argument && n->arguments[sp->index].role == NDA_ROLE_DATA;
             c->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
             c->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(r, sp) &&
                                   n->names[sp->names + f].kind == NDA_CONTRACTING);
-            if (!state || n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
+            if (!argument || n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
                 continue;
             c->parameter_dims++;
             for (uint32_t g = 0; g < f; g++)
@@ -298,18 +304,22 @@ static void collect_facts(struct roles *r)
     free(weight);
 }
 
-/* anyhow, when no other is left: also a color that some forward contraction sums over, or that only state holds (a sampler's
- * step gives nothing else) */
-static uint32_t best_batch(const struct roles *r, bool anyhow)
+/* how little is asked of a batch. LATE, when no other is left: also a color that some forward contraction sums over, or that only
+ * state holds (a sampler's step gives nothing else). LAST, of train steps: neither among the results nor reduced on the way to one
+ * (gradients without their loss, sorted examples), but on an argument. */
+enum how { EARLY, LATE, LAST };
+
+static uint32_t best_batch(const struct roles *r, enum how how)
 {
     uint32_t best = NDA_NONE;
     for (uint32_t c = 0; c < r->n->color_count; c++) {
         const struct facts *f = &r->facts[c];
+        bool seen = f->seen || (how == LATE && !r->train && f->kept) || (how == LAST && f->given);
         if (r->train && f->parameter_dims)
             continue;   /* a train step's inputs are no state */
-        if (f->contracted && (!anyhow || !r->train || r->n->colors[c].set_count))
+        if (f->contracted && (how == EARLY || !r->train || r->n->colors[c].set_count))
             continue;
-        if (f->flops > 0 && (f->seen || (anyhow && !r->train && f->kept)) && (best == NDA_NONE || f->flops > r->facts[best].flops))
+        if (f->flops > 0 && seen && (best == NDA_NONE || f->flops > r->facts[best].flops))
             best = c;
     }
     return best;
@@ -328,8 +338,8 @@ static void end_at_state(struct roles *r)
 {
     const struct nda *n = r->n;
     for (uint32_t i = 0; i < n->argument_count; i++)
-        if (n->arguments[i].tied_result != NDA_NONE) {
-            uint32_t v = n->slots[n->spaces[n->result_spaces[n->arguments[i].tied_result]].slots].value;
+        if (n->arguments[i].becomes != NDA_NONE) {
+            uint32_t v = n->slots[n->spaces[n->result_spaces[n->arguments[i].becomes]].slots].value;
             r->ends[v] = n->program->values[v].op != IR_NONE;
         }
     memset(r->forward, 0, (size_t)n->program->value_count + 1);
@@ -340,17 +350,18 @@ static uint32_t find_batch(struct roles *r)
 {
     uint32_t batch;
     find_facts(r, NDA_NONE);
-    batch = best_batch(r, false);
+    batch = best_batch(r, EARLY);
     if (batch != NDA_NONE || !r->train)
-        return batch != NDA_NONE ? batch : best_batch(r, true);
+        return batch != NDA_NONE ? batch : best_batch(r, LATE);
     end_at_state(r);
     find_facts(r, NDA_NONE);
-    batch = best_batch(r, false);
+    batch = best_batch(r, EARLY);
     if (batch != NDA_NONE)
         return batch;
     memset(r->forward, 1, (size_t)r->n->program->value_count + 1);   /* no loss among the results: every op may be forward */
     find_facts(r, NDA_NONE);
-    return best_batch(r, true);
+    batch = best_batch(r, LATE);
+    return batch != NDA_NONE ? batch : best_batch(r, LAST);
 }
 
 /* The vocabulary: looked up in a parameter, or made by the last contraction and several times wider than the model
@@ -415,7 +426,7 @@ static void color_roles(struct roles *r, uint32_t batch)
         if (n->colors[c].set_count && !f->square &&
             (sequence == NDA_NONE || n->colors[c].name_count > n->colors[sequence].name_count))
             sequence = c;
-        if (f->gather_batch && !n->colors[c].set_count &&
+        if (f->gather_batch && !n->colors[c].set_count && !(f->parameter_batch && f->parameter_dims) &&
             (edge == NDA_NONE || size > n->names[n->color_names[n->colors[edge].names]].size))
             edge = c;
         if (f->parameter_batch && f->parameter_dims &&
@@ -489,9 +500,13 @@ void stage_roles(struct nda *n)
     r.ends = mem_zalloc((size_t)n->program->value_count + 1, 1);
     r.facts = mem_zalloc((size_t)n->color_count + 1, sizeof *r.facts);
     set_apart(&r, NDA_NONE);
-    r.train = stage_is_train_step(n, r.direct, r.reaches);
-    if (!r.train)
-        memset(r.forward, 1, (size_t)n->program->value_count + 1);   /* no backward pass */
+    r.train = stage_find_state(n, r.direct);
+    if (r.train)
+        set_apart(&r, NDA_NONE);
+    r.train = r.train || stage_is_train_step(n, r.direct, r.reaches);
+    r.metrics = r.train ? stage_metrics(n, r.direct) : NULL;
+    memset(r.forward, !r.train, (size_t)n->program->value_count + 1);   /* without training there is no backward pass */
+    flow_values(&r);
     batch = find_batch(&r);
     if (batch != NDA_NONE)
         set_apart(&r, batch);
@@ -501,6 +516,7 @@ void stage_roles(struct nda *n)
     free(r.direct);
     free(r.reaches);
     free(r.forward);
+    free(r.metrics);
     free(r.ends);
     free(r.apart);
     free(r.facts);

@@ -65,6 +65,10 @@ void stage_ties(struct nda *n)
         }
     }
     tie_donors(n, donor, taken);
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        n->arguments[i].becomes = n->arguments[i].tied_result;
+        n->arguments[i].updated = n->arguments[i].tied_result != NDA_NONE;
+    }
     free(taken);
     free(donor);
 }

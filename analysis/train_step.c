@@ -1,5 +1,5 @@
-/* Is the module a train step? Either some tied argument feeds a contraction and a tied one of its shape does not (weights and
- * their moments), or some tied argument is updated by a gradient of itself (plain SGD, factored or orthogonalised moments).
+/* Is the module a train step? Either some state feeds a contraction and other state of its shape does not (weights and
+ * their moments), or some state is updated by a gradient of itself (plain SGD, factored or orthogonalised moments).
  *
  * A gradient is known by its dataflow: weight A meets X in a contraction; A's new value is made of A by elementwise ops and
  * depends on another contraction of X, and on a sum over a dimension that X brought there (the examples). Caches
@@ -19,10 +19,10 @@ static bool same_dims(const struct nda *n, uint32_t v, uint32_t w)
 static bool has_moments(const struct nda *n, const uint8_t *direct, const uint8_t *reaches)
 {
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        if (n->arguments[i].tied_result == NDA_NONE || !direct[n->arguments[i].value])
+        if (n->arguments[i].becomes == NDA_NONE || !direct[n->arguments[i].value])
             continue;
         for (uint32_t j = 0; j < n->argument_count; j++)
-            if (n->arguments[j].tied_result != NDA_NONE && !reaches[n->arguments[j].value] &&
+            if (n->arguments[j].becomes != NDA_NONE && !reaches[n->arguments[j].value] &&
                 same_dims(n, n->arguments[i].value, n->arguments[j].value))
                 return true;
     }
@@ -38,11 +38,10 @@ static bool passes(const struct nda *n, const struct nda_space *sp, bool element
            ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_ELEMENTWISE;
 }
 
-/* what the argument's new value is made of, by elementwise ops only or by any; a byte a value (owned) */
-static uint8_t *made_of(const struct nda *n, uint32_t argument, bool elementwise)
+uint8_t *stage_made_of(const struct nda *n, uint32_t result, bool elementwise)
 {
     uint8_t *of = mem_zalloc((size_t)n->program->value_count + 1, 1);
-    of[n->slots[n->spaces[n->result_spaces[n->arguments[argument].tied_result]].slots].value] = 1;
+    of[n->slots[n->spaces[n->result_spaces[result]].slots].value] = 1;
     for (uint32_t s = n->space_count; s-- > 0;) {
         const struct nda_space *sp = &n->spaces[s];
         bool made = false;
@@ -57,20 +56,50 @@ static uint8_t *made_of(const struct nda *n, uint32_t argument, bool elementwise
     return of;
 }
 
-/* where a value comes from, moves of its elements left out */
+/* what a loop's value was when the loop began, if the body hands it on as it is, or if that is an argument of @main (weights
+ * that the loop trains); else NDA_NONE */
+static uint32_t before_loop(const struct nda *n, uint32_t value)
+{
+    const struct ir_program *p = n->program;
+    uint32_t op = p->regions[p->blocks[p->values[value].block].region].op, index = p->values[value].index, body, init;
+    if (p->values[value].op != IR_NONE || p->ops[op].code != IR_WHILE)
+        return NDA_NONE;
+    body = ir_region_block(p, op, 1);
+    init = ir_operand(p, op, index);
+    return ir_operand(p, ir_block_terminator(p, body), index) == p->blocks[body].args + index ||
+                   (p->values[init].op == IR_NONE && p->values[init].block == n->block)
+               ? init
+               : NDA_NONE;
+}
+
+/* what a loop writes into the stack that it returns (JAX keeps the backward pass's values so); else NDA_NONE */
+static uint32_t stacked(const struct nda *n, uint32_t value)
+{
+    const struct ir_program *p = n->program;
+    uint32_t op = p->values[value].op, last = ir_block_terminator(p, ir_region_block(p, op, 1));
+    uint32_t made = ir_operand(p, last, p->values[value].index), by = p->values[made].op;
+    return by != IR_NONE && p->ops[by].code == IR_DYNAMIC_UPDATE_SLICE ? ir_operand(p, by, 1) : NDA_NONE;
+}
+
+/* where a value comes from, moves of its elements left out, through loops too */
 static uint32_t origin(const struct nda *n, uint32_t value)
 {
     const struct ir_program *p = n->program;
     for (;;) {
-        uint32_t op = p->values[value].op;
-        if (op == IR_NONE || n->op_space[op] == NDA_NONE || p->ops[op].operand_count == 0)
+        uint32_t op = p->values[value].op, from = NDA_NONE;
+        if (op == IR_NONE)
+            from = before_loop(n, value);
+        else if (p->ops[op].code == IR_WHILE)
+            from = stacked(n, value);
+        else if (n->op_space[op] == NDA_NONE || p->ops[op].operand_count == 0)
             return value;
-        if (p->ops[op].code == IR_OPTIMIZATION_BARRIER)
-            value = ir_operand(p, op, p->values[value].index);
+        else if (p->ops[op].code == IR_OPTIMIZATION_BARRIER)
+            from = ir_operand(p, op, p->values[value].index);
         else if (p->ops[op].region_count == 0 && stage_moves_only(n, &n->spaces[n->op_space[op]]))
-            value = ir_operand(p, op, 0);
-        else
+            from = ir_operand(p, op, 0);
+        if (from == NDA_NONE)
             return value;
+        value = from;
     }
 }
 
@@ -90,8 +119,26 @@ static bool brought_colors(const struct nda *n, const struct nda_space *sp, uint
     return true;
 }
 
-/* the new value depends on another contraction of x, and on a sum over one of the colors */
-static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight, uint32_t x, const uint8_t *color)
+static bool is_given(const struct nda *n, uint32_t value)
+{
+    return n->program->values[value].op == IR_NONE && n->program->values[value].block == n->block;
+}
+
+/* none of the colors is left in what the contraction gives */
+static bool sums_all(const struct nda *n, const struct nda_space *sp, const uint8_t *color)
+{
+    uint32_t result = sp->slots + sp->slot_count - 1;
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
+        uint32_t name = nda_slot_name(n, result, k);
+        if (name != NDA_NONE && color[n->names[name].color])
+            return false;
+    }
+    return true;
+}
+
+/* the result depends on another contraction of x, and on a sum over one of the colors; strict: and that contraction leaves
+ * none of them */
+static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight, uint32_t x, bool strict, const uint8_t *color)
 {
     bool again = false, summed = false;
     for (uint32_t s = 0; s < n->space_count && !(again && summed); s++) {
@@ -103,51 +150,76 @@ static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight,
         if (!stage_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
         uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value);
-        again |= (a == x || b == x) && a != weight && b != weight;
+        again |= (a == x || b == x) && a != weight && b != weight && (!strict || sums_all(n, sp, color));
     }
     return again && summed;
 }
 
-static bool is_updated_by_gradient(const struct nda *n, uint32_t argument)
+/* a contraction without x sums over one of the colors: they are features of a hidden layer, no examples */
+static bool is_summed_elsewhere(const struct nda *n, uint32_t x, const uint8_t *color)
+{
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        const struct nda_space *sp = &n->spaces[s];
+        bool summed = false;
+        if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || sp->slot_count != 3)
+            continue;
+        for (uint32_t f = 0; f < sp->name_count; f++)
+            summed |= n->names[sp->names + f].kind == NDA_CONTRACTING && color[n->names[sp->names + f].color];
+        if (summed && origin(n, n->slots[sp->slots].value) != x && origin(n, n->slots[sp->slots + 1].value) != x)
+            return true;
+    }
+    return false;
+}
+
+bool stage_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, enum stage_evidence evidence, uint8_t *examples)
 {
     uint32_t weight = n->arguments[argument].value;
-    uint8_t *of = made_of(n, argument, true), *color;
+    uint8_t *of = stage_made_of(n, result, false);
     bool found = false;
-    if (!of[weight]) {
-        free(of);
-        return false;
-    }
-    free(of);
-    of = made_of(n, argument, false);
-    color = mem_alloc((size_t)n->color_count + 1);
     for (uint32_t s = 0; s < n->space_count && !found; s++) {
         const struct nda_space *sp = &n->spaces[s];
         if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
-        uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value);
-        if ((a == weight) == (b == weight))
+        uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value), x = a == weight ? b : a;
+        if ((a == weight) == (b == weight) || (evidence == STAGE_COMPUTED && is_given(n, x)))
             continue;
-        memset(color, 0, (size_t)n->color_count + 1);
-        found = brought_colors(n, sp, a == weight ? 1 : 0, color) && is_gradient(n, of, weight, a == weight ? b : a, color);
+        memset(examples, 0, (size_t)n->color_count + 1);
+        found = brought_colors(n, sp, a == weight ? 1 : 0, examples) &&
+                is_gradient(n, of, weight, x, evidence != STAGE_TIED, examples) &&
+                (evidence != STAGE_GIVEN || !is_summed_elsewhere(n, x, examples));
     }
     free(of);
-    free(color);
     return found;
+}
+
+bool stage_is_update(const struct nda *n, uint32_t argument, uint32_t result, enum stage_evidence evidence, uint8_t *examples)
+{
+    uint8_t *of = stage_made_of(n, result, true);
+    bool kept = of[n->arguments[argument].value];
+    free(of);
+    return kept && stage_is_gradient(n, argument, result, evidence, examples);
+}
+
+bool stage_find_update(const struct nda *n, const uint8_t *direct, uint8_t *examples)
+{
+    enum { MOST_TRIED = 64 };   /* each costs a few passes over the program */
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < n->argument_count && tried < MOST_TRIED; i++) {
+        const struct ir_type *t = ir_value_type(n->program, n->arguments[i].value);
+        if (n->arguments[i].becomes == NDA_NONE || !direct[n->arguments[i].value] || t->rank < 2)
+            continue;
+        tried++;
+        if (n->arguments[i].updated ? stage_is_update(n, i, n->arguments[i].becomes, STAGE_TIED, examples)
+                                    : stage_is_gradient(n, i, n->arguments[i].becomes, STAGE_TIED, examples))
+            return true;
+    }
+    return false;
 }
 
 bool stage_is_train_step(const struct nda *n, const uint8_t *direct, const uint8_t *reaches)
 {
-    enum { MOST_TRIED = 64 };   /* each costs a few passes over the program */
-    uint32_t tried = 0;
-    if (has_moments(n, direct, reaches))
-        return true;
-    for (uint32_t i = 0; i < n->argument_count && tried < MOST_TRIED; i++) {
-        const struct ir_type *t = ir_value_type(n->program, n->arguments[i].value);
-        if (n->arguments[i].tied_result == NDA_NONE || !direct[n->arguments[i].value] || t->rank < 2)
-            continue;
-        tried++;
-        if (is_updated_by_gradient(n, i))
-            return true;
-    }
-    return false;
+    uint8_t *examples = mem_alloc((size_t)n->color_count + 1);
+    bool found = has_moments(n, direct, reaches) || stage_find_update(n, direct, examples);
+    free(examples);
+    return found;
 }

@@ -296,6 +296,47 @@ static void weights_made_before_use(void **state)
     subject_close(&l);
 }
 
+static void expect_roles(const char *path, const uint8_t *roles, uint32_t count, uint32_t batches)
+{
+    struct subject l;
+    load(&l, path);
+    assert_int_equal(l.nda->argument_count, count);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(l.nda->arguments[i].role, roles[i]);
+    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), batches);
+    subject_close(&l);
+}
+
+/* train steps that donate nothing, and one within a loop; a shared block applied again and again is no training */
+static void state_is_found_without_donation(void **state)
+{
+    enum { P = NDA_ROLE_PARAMETER, O = NDA_ROLE_OPTIMIZER, D = NDA_ROLE_DATA };
+    static const uint8_t adam[] = {P, P, O, O, O, O, D, D}, two[] = {P, P, D, D}, one[] = {P, P, D};
+    struct subject l;
+    expect_roles("tests/analysis/data/undonated.mlir", adam, 8, 1);
+    expect_roles("tests/analysis/data/gradients.mlir", two, 4, 1);
+    expect_roles("tests/analysis/data/trained_in_loop.mlir", two, 4, 1);
+    expect_roles("tests/analysis/data/recurrent.mlir", one, 3, 1);
+    load(&l, "tests/analysis/data/undonated.mlir");
+    for (uint32_t i = 0; i < 8; i++) {   /* results: weights, moments, moments, loss, norm of the gradient */
+        assert_int_equal(l.nda->arguments[i].tied_result, NDA_NONE);
+        assert_int_equal(l.nda->arguments[i].becomes, i < 6 ? i : (uint32_t)NDA_NONE);
+        assert_int_equal(l.nda->arguments[i].updated, i < 6);
+    }
+    assert_string_equal(l.nda->arguments[1].name, "params/b");
+    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);
+    subject_close(&l);
+    load(&l, "tests/analysis/data/gradients.mlir");
+    assert_int_equal(l.nda->arguments[0].becomes, 1);   /* after the loss */
+    assert_int_equal(l.nda->arguments[1].becomes, 2);
+    assert_int_equal(l.nda->arguments[0].updated, 0);
+    subject_close(&l);
+    load(&l, "tests/analysis/data/recurrent.mlir");
+    assert_int_equal(l.nda->arguments[2].becomes, NDA_NONE);
+    subject_close(&l);
+    (void)state;
+}
+
 static void scans_tell_their_trips(void **state)
 {
     struct subject l;
@@ -340,10 +381,10 @@ static void early_ends_have_a_bound(void **state)
     subject_close(&l);
 }
 
-/* a transformer of 4, 18 and 28 layers has one set a layer, and the same classes, groups and decisions */
+/* a transformer of 8, 18 and 28 layers has one set a layer, and the same classes, groups and decisions */
 static void depth_changes_no_decision(void **state)
 {
-    static const int layers[] = {4, 18, 28};
+    static const int layers[] = {8, 18, 28};
     struct text m = {0}, first = {0}, now = {0};
     for (int i = 0; i < 3; i++) {
         struct subject l;
@@ -405,6 +446,7 @@ int main(void)
         cmocka_unit_test(flat_agrees_with_t2b),
         cmocka_unit_test(roles_and_names_of_a_train_step),
         cmocka_unit_test(roles_of_a_decode_step),
+        cmocka_unit_test(state_is_found_without_donation),
         cmocka_unit_test(scans_tell_their_trips),
         cmocka_unit_test(sgd_is_training_and_sampling_is_not),
         cmocka_unit_test(judges_and_adapters),

@@ -1,0 +1,204 @@
+/* Train steps that donate nothing: which result is an argument's next value, or its gradient.
+ *
+ * One weight is looked for whose result has a gradient's dataflow (train_step.c); it also tells which colors the examples
+ * have. The others follow: an update is made of its argument by elementwise ops; gradients have their arguments' types and colors,
+ * in the same order. What holds a color of the examples is data. */
+#include "analysis/stages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TRIED = 64,    /* gradients looked for; each costs a few passes over the program */
+       MOST_FORMER = 8 };
+
+static const struct ir_value *result_value(const struct nda *n, uint32_t k)
+{
+    return &n->program->values[n->slots[n->spaces[n->result_spaces[k]].slots].value];
+}
+
+static bool same_type(const struct nda *n, uint32_t argument, uint32_t result)
+{
+    return n->program->values[n->arguments[argument].value].type == result_value(n, result)->type;
+}
+
+static bool is_float(const struct nda *n, uint32_t argument, uint32_t least_rank)
+{
+    const struct ir_type *t = ir_value_type(n->program, n->arguments[argument].value);
+    return t->kind == IR_TYPE_TENSOR && t->rank >= least_rank &&
+           (ir_element_is_float((enum ir_element)t->element) || t->element == IR_C64 || t->element == IR_C128);
+}
+
+static uint32_t color_of(const struct nda *n, uint32_t slot, uint32_t atom)
+{
+    uint32_t name = nda_slot_name(n, slot, atom);
+    return name == NDA_NONE ? NDA_NONE : n->names[name].color;
+}
+
+static bool same_colors(const struct nda *n, uint32_t argument, uint32_t result)
+{
+    uint32_t a = n->spaces[n->arguments[argument].space].slots, b = n->spaces[n->result_spaces[result]].slots;
+    uint32_t count = nda_atom_count(n, n->slots[a].value);
+    bool same = count == nda_atom_count(n, n->slots[b].value);
+    for (uint32_t k = 0; k < count && same; k++)
+        same = color_of(n, a, k) == color_of(n, b, k);
+    return same;
+}
+
+static bool is_example(const struct nda *n, uint32_t argument, const uint8_t *examples)
+{
+    uint32_t slot = n->spaces[n->arguments[argument].space].slots;
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[slot].value); k++)
+        if (color_of(n, slot, k) != NDA_NONE && examples[color_of(n, slot, k)])
+            return true;
+    return false;
+}
+
+static bool find_one(const struct nda *n, const uint8_t *direct, const uint8_t *taken, bool update, enum stage_evidence evidence,
+                     uint8_t *examples)
+{
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        if (n->arguments[i].becomes != NDA_NONE || !direct[n->arguments[i].value] || !is_float(n, i, 2))
+            continue;
+        for (uint32_t k = 0; k < n->result_count; k++) {
+            if (taken[k] || !same_type(n, i, k) || !same_colors(n, i, k))
+                continue;
+            if (tried++ == MOST_TRIED)
+                return false;
+            if (update ? stage_is_update(n, i, k, evidence, examples) : stage_is_gradient(n, i, k, evidence, examples))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void take(struct nda *n, uint8_t *taken, uint32_t argument, uint32_t result, bool updated)
+{
+    n->arguments[argument].becomes = result;
+    n->arguments[argument].updated = updated;
+    taken[result] = 1;
+}
+
+struct former { uint32_t count, at[MOST_FORMER]; };   /* arguments that a result may be the next value of */
+
+static struct former *find_former(const struct nda *n, const uint8_t *taken, const uint8_t *examples)
+{
+    struct former *all = mem_zalloc((size_t)n->result_count + 1, sizeof *all);
+    for (uint32_t k = 0; k < n->result_count; k++) {
+        uint8_t *of = taken[k] ? NULL : stage_made_of(n, k, true);
+        for (uint32_t i = 0; of && i < n->argument_count && all[k].count < MOST_FORMER; i++)
+            if (of[n->arguments[i].value] && n->arguments[i].becomes == NDA_NONE && same_type(n, i, k) && !is_example(n, i, examples))
+                all[k].at[all[k].count++] = i;
+        free(of);
+    }
+    return all;
+}
+
+/* the first that became nothing else yet; *left is how many of them there are */
+static uint32_t first_left(const struct nda *n, const struct former *f, uint32_t *left)
+{
+    uint32_t first = NDA_NONE;
+    *left = 0;
+    for (uint32_t c = f->count; c-- > 0;)
+        if (n->arguments[f->at[c]].becomes == NDA_NONE) {
+            first = f->at[c];
+            ++*left;
+        }
+    return first;
+}
+
+/* Moments are made of themselves only, weights of their moments too: what has one candidate goes first, and leaves one to
+ * others. Where that ends, order decides. */
+static void take_updates(struct nda *n, uint8_t *taken, const uint8_t *examples)
+{
+    struct former *all = find_former(n, taken, examples);
+    for (bool again = true, guess = false; again || !guess;) {
+        guess = !again;
+        again = false;
+        for (uint32_t k = 0; k < n->result_count && !(guess && again); k++) {
+            uint32_t left, i = taken[k] ? NDA_NONE : first_left(n, &all[k], &left);
+            if (i == NDA_NONE || (left > 1 && !guess))
+                continue;
+            take(n, taken, i, k, true);
+            again = true;
+        }
+    }
+    free(all);
+}
+
+static void take_gradients(struct nda *n, uint8_t *taken, const uint8_t *examples)
+{
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        uint32_t before = i ? n->arguments[i - 1].becomes : NDA_NONE;
+        if (n->arguments[i].becomes != NDA_NONE || !is_float(n, i, 0) || is_example(n, i, examples))
+            continue;
+        for (uint32_t k = 0; k < n->result_count; k++)   /* a number may be the loss: only in its place */
+            if (!taken[k] && same_type(n, i, k) && same_colors(n, i, k) && (is_float(n, i, 1) || (before != NDA_NONE && before + 1 == k))) {
+                take(n, taken, i, k, false);
+                break;
+            }
+    }
+}
+
+bool stage_find_state(struct nda *n, const uint8_t *direct)
+{
+    uint8_t *taken = mem_zalloc((size_t)n->result_count + 1, 1), *examples = mem_alloc((size_t)n->color_count + 1);
+    bool update, gradient = false;
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].becomes != NDA_NONE)
+            taken[n->arguments[i].becomes] = 1;
+    update = stage_find_update(n, direct, examples) || find_one(n, direct, taken, true, STAGE_COMPUTED, examples);
+    gradient = !update && find_one(n, direct, taken, false, STAGE_COMPUTED, examples);
+    update = update || (!gradient && find_one(n, direct, taken, true, STAGE_GIVEN, examples));
+    gradient = gradient || (!update && find_one(n, direct, taken, false, STAGE_GIVEN, examples));
+    if (update)
+        take_updates(n, taken, examples);
+    if (gradient)
+        take_gradients(n, taken, examples);
+    free(taken);
+    free(examples);
+    return update || gradient;
+}
+
+/* a contraction sums over examples and leaves none: part of a gradient (attention sums over some, for each of others) */
+static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t *examples)
+{
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        const struct nda_space *sp = &n->spaces[s];
+        uint32_t result = sp->slots + sp->slot_count - 1;
+        bool sums = false, left = false;
+        if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || !of[n->slots[result].value])
+            continue;
+        for (uint32_t f = 0; f < sp->name_count; f++)
+            sums |= n->names[sp->names + f].kind == NDA_CONTRACTING && examples[n->names[sp->names + f].color];
+        for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++)
+            left |= color_of(n, result, k) != NDA_NONE && examples[color_of(n, result, k)];
+        if (sums && !left)
+            return true;
+    }
+    return false;
+}
+
+uint8_t *stage_metrics(const struct nda *n, const uint8_t *direct)
+{
+    uint8_t *metrics = mem_zalloc((size_t)n->result_count + 1, 1), *state = mem_zalloc((size_t)n->result_count + 1, 1);
+    uint8_t *examples = mem_alloc((size_t)n->color_count + 1);
+    uint32_t others = 0, found = 0;
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        if (n->arguments[i].becomes != NDA_NONE)
+            state[n->arguments[i].becomes] = 1;
+    for (uint32_t k = 0; k < n->result_count; k++)
+        others += !state[k];
+    bool look = others > 1 && others <= MOST_TRIED && stage_find_update(n, direct, examples);
+    for (uint32_t k = 0; k < n->result_count && look; k++) {
+        uint8_t *of = state[k] ? NULL : stage_made_of(n, k, false);
+        metrics[k] = of && sums_examples(n, of, examples);
+        found += metrics[k];
+        free(of);
+    }
+    if (found == others)   /* then none of them is the loss, or all are: as if none were metrics */
+        memset(metrics, 0, (size_t)n->result_count + 1);
+    free(state);
+    free(examples);
+    return metrics;
+}
