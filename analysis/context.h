@@ -29,7 +29,7 @@ struct plan_context {
     struct hash128 *word;     /* of each name */
     struct hash128 axis_word[MESH_MAX_AXES][MESH_MAX_AXES];   /* [axis][position], odd */
     struct plan_decision *decisions;
-    uint32_t decision_count;
+    uint32_t decision_count, pruned_count;
     struct plan_decision *regathers;
     uint32_t regather_count;
 };

@@ -46,6 +46,16 @@ void context_regathers(struct plan_context *c)
     c->regather_count = (uint32_t)list.count;
 }
 
+/* tokens[:, :-1] leaves the sequence on no argument; it is worth a decision all the same */
+static bool worth_deciding(const struct plan_context *c, uint32_t group)
+{
+    const struct nda_group *g = &c->n->groups[group];
+    return (g->touches_argument || g->roles & (NDA_COLOR_BATCH | NDA_COLOR_SEQUENCE)) &&
+           c->group_first[group] != c->group_first[group + 1];
+}
+
+/* Every group, axis and resolution, and once in scope update where the group is on optimizer state: offered or counted as
+ * pruned. */
 void context_decisions(struct plan_context *c)
 {
     const struct nda *n = c->n;
@@ -55,22 +65,23 @@ void context_decisions(struct plan_context *c)
     struct plan alone;
     plan_init(&alone, n, &c->mesh);
     for (uint32_t g = 0; g < n->group_count; g++) {
-        /* tokens[:, :-1] leaves the sequence on no argument; it is worth a decision all the same */
-        bool offered_role = n->groups[g].roles & (NDA_COLOR_BATCH | NDA_COLOR_SEQUENCE);
-        if ((!n->groups[g].touches_argument && !offered_role) || c->group_first[g] == c->group_first[g + 1])
-            continue;
+        uint32_t sides = resolutions(n->groups[g].bits);
+        bool worth = worth_deciding(c, g);
         for (uint32_t axis = 0; axis < c->mesh.axis_count; axis++) {
-            for (uint32_t scope = PLAN_SCOPE_ALL; scope <= PLAN_SCOPE_UPDATE; scope++) {
-                for (uint32_t i = 0; i < resolutions(n->groups[g].bits); i++) {
-                    struct plan_decision d = {g, resolution(n->groups[g].bits, i), (uint8_t)axis, (uint8_t)scope};
-                    uint32_t changed;
+            if (c->mesh.axes[axis].size == 1)
+                continue;
+            for (uint32_t i = 0; i < sides + state[g]; i++) { /* nothing in an update is in a conflict worth a choice */
+                struct plan_decision d = {g, i < sides ? resolution(n->groups[g].bits, i) : 0, (uint8_t)axis,
+                                          i < sides ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE};
+                uint32_t changed = 0;
+                if (worth) {
                     plan_copy(&alone, &c->start);
-                    changed = c->mesh.axes[axis].size > 1 ? plan_apply(c, &alone, d) : 0;
-                    if (changed > 0 && changed >= least && (scope == PLAN_SCOPE_ALL || state[g]))
-                        VEC_PUSH(&offered, d);
-                    if (scope == PLAN_SCOPE_UPDATE)
-                        break;   /* nothing in an update is in a conflict worth a choice */
+                    changed = plan_apply(c, &alone, d);
                 }
+                if (changed > 0 && changed >= least)
+                    VEC_PUSH(&offered, d);
+                else
+                    c->pruned_count++;
             }
         }
     }

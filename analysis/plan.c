@@ -203,6 +203,11 @@ const struct plan *plan_context_start(const struct plan_context *c)
     return &c->start;
 }
 
+uint32_t plan_context_pruned(const struct plan_context *c)
+{
+    return c->pruned_count;
+}
+
 const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count)
 {
     *count = c->regather_count;

@@ -74,6 +74,9 @@ const struct plan *plan_context_start(const struct plan_context *c);
 /* decisions offered (touch an argument or are batch or sequence; change at least min_effect names when taken alone), in a fixed order */
 const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count);
 
+/* how many others there are that were left out: of groups that are on no argument, or with too little or no effect */
+uint32_t plan_context_pruned(const struct plan_context *c);
+
 /* decisions of scope regather: every axis and every group with a parameter's dim in it, in a fixed order; less memory for
  * more communication, so only worth trying where memory binds */
 const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count);

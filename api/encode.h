@@ -8,7 +8,6 @@
 
 json_t *encode_mesh(const struct mesh *m);
 json_t *encode_machine(const struct cost_machine *machine, const struct mesh *m);
-json_t *encode_walk(const struct spmd_options *o, const struct mesh *m);
 json_t *encode_axes(const struct mesh *m, const uint8_t *axes, uint32_t count);
 json_t *encode_price(const struct price *p, struct cost c, int64_t limit);
 double encode_cost(struct cost c);

@@ -45,11 +45,32 @@ json_t *encode_machine(const struct cost_machine *machine, const struct mesh *m)
     return out;
 }
 
-json_t *encode_walk(const struct spmd_options *o, const struct mesh *m)
+/* all: every weight; arguments: those for which decisions of scope regather say so, over which axes */
+static json_t *encode_regather(const struct report *r, const struct spmd_options *o, const struct mesh *m)
 {
-    return json_pack("{s:I, s:o, s:s, s:b}", "combine_bytes", (json_int_t)o->combine_bytes, "axis_order",
-                     encode_axes(m, o->axis_order, m->axis_count), "regather", o->regather ? "region" : "never",
-                     "defer_partials", o->defer_partials);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < r->argument_count; i++) {
+        const struct report_argument *a = &r->arguments[i];
+        uint8_t axes[MESH_MAX_AXES];
+        uint32_t count = 0;
+        for (uint32_t k = 0; k < m->axis_count; k++)
+            if (a->regather >> k & 1)
+                axes[count++] = (uint8_t)k;
+        if (count)
+            json_array_append_new(list, json_pack("{s:i, s:o, s:o}", "index", (int)a->index, "name", json_safe(a->name), "axes",
+                                                  encode_axes(m, axes, count)));
+    }
+    return json_pack("{s:b, s:o}", "all", o->regather != 0, "arguments", list);
+}
+
+static json_t *encode_walk(const struct report *r)
+{
+    const struct spmd_options *o = evaluator_options(r->evaluator);
+    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
+    return json_pack("{s:I, s:o, s:o, s:b}", "combine_bytes",
+                     (json_int_t)(o->combine_bytes ? o->combine_bytes : SPMD_COMBINE_BYTES), "axis_order",
+                     encode_axes(m, o->axis_order, m->axis_count), "regather", encode_regather(r, o, m), "defer_partials",
+                     o->defer_partials);
 }
 
 static json_t *encode_arguments(const struct report_argument *list, uint32_t count, const struct mesh *m)
@@ -132,7 +153,7 @@ json_t *encode_plan(const struct report *r, const json_t *pins)
         json_object_set_new(plan, "pins_completed", json_true());
     json_object_set_new(plan, "decisions", encode_decisions(r));
     json_object_set_new(plan, "factors", encode_factors(r));
-    json_object_set_new(plan, "walk", encode_walk(evaluator_options(r->evaluator), m));
+    json_object_set_new(plan, "walk", encode_walk(r));
     json_object_set_new(plan, "machine", encode_machine(evaluator_machine(r->evaluator), m));
     json_object_set_new(plan, "memory_limit_bytes", json_integer(r->memory_limit_bytes));
     json_object_set_new(plan, "hash", json_string(hash));

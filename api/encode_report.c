@@ -45,6 +45,10 @@ static json_t *encode_collectives(const struct report *r)
                                 (json_int_t)c->count, "members", (json_int_t)c->members, "time_ps", (json_int_t)c->time_ps,
                                 "algorithm", c->algorithm ? c->algorithm : "none", "location", json_safe(c->location));
         BASE_CHECK(row);
+        json_t *members = json_array();
+        for (int64_t k = 0; k < c->members; k++)
+            json_array_append_new(members, json_integer(c->member_bytes[k]));
+        json_object_set_new(row, "member_bytes", members);
         json_object_set_new(row, "decision", c->decision >= 0 ? json_safe(r->decisions[c->decision].text) : json_null());
         json_array_append_new(list, row);
     }
@@ -56,11 +60,13 @@ static json_t *encode_time(const struct report *r)
     json_t *kinds = json_object();
     for (uint8_t k = SPMD_ALL_GATHER; k <= SPMD_PERMUTE; k++)
         json_object_set_new(kinds, report_kind_name(k), json_integer(r->time_by_kind[k]));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps", (json_int_t)r->price.compute_ps, "matmul_ps",
+    /* what changes a tensor's sharding; the others sum partial results */
+    int64_t reshards = r->time_by_kind[SPMD_ALL_GATHER] + r->time_by_kind[SPMD_ALL_TO_ALL] + r->time_by_kind[SPMD_PERMUTE];
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "compute_ps", (json_int_t)r->price.compute_ps, "matmul_ps",
                      (json_int_t)r->price.matmul_ps, "communication_ps", (json_int_t)r->price.communication_ps, "exposed_ps",
                      (json_int_t)r->price.exposed_ps, "hidden_ps",
                      (json_int_t)(r->price.communication_ps - r->price.exposed_ps), "critical_path_ps",
-                     (json_int_t)r->price.critical_path_ps, "collectives", kinds);
+                     (json_int_t)r->price.critical_path_ps, "reshards_ps", (json_int_t)reshards, "collectives", kinds);
 }
 
 static json_t *encode_tensors(const struct report *r)
@@ -114,9 +120,9 @@ static json_t *encode_search(const struct report *r)
         json_array_append_new(curve, json_pack("{s:I, s:f, s:I}", "rollouts", (json_int_t)r->search.curve[i].rollouts, "cost",
                                                encode_cost(r->search.curve[i].cost), "step_ps",
                                                (json_int_t)r->search.curve[i].step_ps));
-    return json_pack("{s:I, s:I, s:i, s:s, s:i, s:o}", "rollouts", (json_int_t)r->search.rollouts, "evaluations",
+    return json_pack("{s:I, s:I, s:i, s:s, s:i, s:i, s:o}", "rollouts", (json_int_t)r->search.rollouts, "evaluations",
                      (json_int_t)r->search.evaluations, "epochs", (int)r->search.epoch, "stop_reason", r->search.stop_reason,
-                     "offered", (int)r->offered, "curve", curve);
+                     "offered", (int)r->offered, "pruned", (int)r->pruned, "curve", curve);
 }
 
 static json_t *encode_nothing_fits(const struct report *r)

@@ -58,6 +58,29 @@ static enum error_code read_request_part(struct api_plan_file *f, const struct j
     return code;
 }
 
+/* {"all", "arguments"}; what stands under arguments follows from the decisions. A text: "region" and "never", as plans had it. */
+static enum error_code read_regather(struct json_at v, uint8_t *out, struct error *e)
+{
+    static const char *const known[] = {"all", "arguments", NULL};
+    const char *text = NULL;
+    bool all = *out;
+    size_t count;
+    if (!v.value)
+        return ERROR_OK;
+    if (json_is_string(v.value)) {
+        TRY(json_text(v, 20, &text, e));
+        if (strcmp(text, "region") != 0 && strcmp(text, "never") != 0)
+            return json_refuse_to(e, v, ERROR_INVALID_PLAN, "regather is {\"all\": true or false, \"arguments\": [..]}");
+        *out = strcmp(text, "region") == 0;
+        return ERROR_OK;
+    }
+    TRY(json_only(&v, known, e));
+    TRY(json_bool(json_member(&v, "all"), &all, e));
+    TRY(json_list(json_member(&v, "arguments"), SIZE_MAX, &count, e));
+    *out = all;
+    return ERROR_OK;
+}
+
 static enum error_code read_walk(struct api_plan_file *f, const struct json_at *root, struct error *e)
 {
     f->walk = spmd_default_options(&f->request->mesh);
@@ -67,11 +90,10 @@ static enum error_code read_walk(struct api_plan_file *f, const struct json_at *
     static const char *const known[] = {"combine_bytes", "axis_order", "regather", "defer_partials", NULL};
     TRY(json_only(&walk, known, e));
     bool defer = f->walk.defer_partials;
-    const char *regather = NULL;
     size_t axes;
     TRY(json_int(json_member(&walk, "combine_bytes"), 0, INT64_MAX / 4, &f->walk.combine_bytes, e));
     TRY(json_bool(json_member(&walk, "defer_partials"), &defer, e));
-    TRY(json_text(json_member(&walk, "regather"), 20, &regather, e));
+    TRY(read_regather(json_member(&walk, "regather"), &f->walk.regather, e));
     struct json_at order = json_member(&walk, "axis_order");
     TRY(json_list(order, MESH_MAX_AXES, &axes, e));
     if (axes && axes != f->request->mesh.axis_count)
@@ -88,8 +110,6 @@ static enum error_code read_walk(struct api_plan_file *f, const struct json_at *
         f->walk.axis_order[i] = (uint8_t)axis;
     }
     f->walk.defer_partials = defer;
-    if (regather)
-        f->walk.regather = strcmp(regather, "region") == 0;
     return ERROR_OK;
 }
 

@@ -119,6 +119,7 @@ void report_arguments(const struct plan_context *c, const struct plan *p, struct
         r->index = i;
         r->name = results ? n->result_names[i] : n->arguments[i].name;
         r->role = results ? -1 : n->arguments[i].role;
+        r->regather = results ? 0 : p->regather[i];
         report_type(n->program, value, r->type, sizeof r->type);
         plan_boundary_sharding(c, p, space, &r->sharding);
         report_spec(&r->sharding, m, r->spec, sizeof r->spec);

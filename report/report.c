@@ -146,7 +146,8 @@ static int step_decision(const struct maker *m, const struct spmd_step *s)
 static bool same_row(const struct report_collective *a, const struct report_collective *b)
 {
     return a->kind == b->kind && a->axis_count == b->axis_count && memcmp(a->axes, b->axes, sizeof a->axes) == 0 &&
-           a->bytes == b->bytes && a->members == b->members && a->decision == b->decision &&
+           a->members == b->members && memcmp(a->member_bytes, b->member_bytes, (size_t)a->members * sizeof *a->member_bytes) == 0 &&
+           a->decision == b->decision &&
            strcmp(a->location, b->location) == 0;
 }
 
@@ -156,10 +157,14 @@ static struct report_collective measure_collective(const struct maker *m, uint32
     const struct spmd_step *s = &m->local.steps[i];
     struct report_collective row = {.kind = s->kind, .axis_count = s->axis_count, .count = s->trips};
     memcpy(row.axes, s->axes, s->axis_count);
-    for (uint32_t k = i; k < end; k++) {
+    for (uint32_t k = i; k < end; k++)
         row.members += m->local.steps[k].result_count;
-        for (uint32_t v = 0; v < m->local.steps[k].result_count; v++)
-            row.bytes += m->local.values[m->local.steps[k].results + v].bytes;
+    row.member_bytes = arena_alloc(m->r->arena, (size_t)row.members * sizeof *row.member_bytes);
+    for (uint32_t k = i, member = 0; k < end; k++) {
+        for (uint32_t v = 0; v < m->local.steps[k].result_count; v++) {
+            row.member_bytes[member] = m->local.values[m->local.steps[k].results + v].bytes;
+            row.bytes += row.member_bytes[member++];
+        }
         row.time_ps += m->step_times[k] * s->trips;
     }
     price_step(&m->local, evaluator_machine(m->r->evaluator), i, &row.algorithm);
@@ -313,6 +318,7 @@ static enum error_code make_report(struct maker *m, const struct search *s, stru
     TRY(make_conflicts(m, e));
     make_warnings(m);
     plan_context_decisions(m->c, &r->offered);
+    r->pruned = plan_context_pruned(m->c);
     if (r->price.peak_bytes > r->memory_limit_bytes)
         r->smallest_budget_bytes = r->price.peak_bytes;
     return ERROR_OK;

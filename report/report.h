@@ -12,6 +12,7 @@ struct report_collective {         /* one row a (kind, axes, bytes, source line,
     int64_t bytes;                 /* result bytes per device of one collective (a tuple op: of all its members) */
     int64_t count;                 /* times it runs in a step, trip counts included */
     int64_t members;               /* tensors in one collective: 1, or the members of a tuple op */
+    int64_t *member_bytes;         /* of each */
     int64_t time_ps;               /* count included */
     const char *algorithm;
     char location[160];            /* "file:line", or "line N" of the module's text */
@@ -33,6 +34,7 @@ struct report_argument {
     int role;                      /* enum nda_role; -1 for results */
     char type[96];                 /* "bf16[256128,2048]" */
     struct plan_sharding sharding;
+    uint8_t regather;              /* bit a: what is gathered of it over axis a is let go between distant uses */
     char spec[256];                /* "PartitionSpec('model', 'data')" */
     int64_t bytes_per_device;
 };
@@ -53,7 +55,7 @@ struct report {
     struct report_decision *decisions;          uint32_t decision_count;
     struct report_conflict *conflicts;          uint32_t conflict_count;
     struct search_state search;
-    uint32_t offered;                           /* decisions offered to the search */
+    uint32_t offered, pruned;                   /* decisions offered to the search, and left out (plan_context_pruned) */
     char **warnings;                            uint32_t warning_count;
     bool has_bound;                             /* planner cfn, where no sharding was left out of the network */
     int64_t bound_ps;                           /* no plan that fits takes less (network/network.h) */

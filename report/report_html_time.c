@@ -213,8 +213,8 @@ void report_html_search(const struct report *r, struct text *t)
                           .mark = "this plan"};
     html_count(s->rollouts, rollouts);
     html_count(s->evaluations, evaluations);
-    snprintf(note, sizeof note, "%s rollouts and %s prices in %u epochs; %u decisions offered; stopped: %s.",
-             rollouts, evaluations, s->epoch, r->offered, s->stop_reason);
+    snprintf(note, sizeof note, "%s rollouts and %s prices in %u epochs; %u decisions offered, %u left out; stopped: %s.",
+             rollouts, evaluations, s->epoch, r->offered, r->pruned, s->stop_reason);
     struct text svg = {0};
     html_plot(&svg, &p);
     html_figure(t, "search", "Search progress", note, &svg);

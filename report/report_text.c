@@ -213,8 +213,9 @@ static void write_search(const struct report *r, struct text *t)
     if (s->rollouts == 0 && s->evaluations == 0)
         return;
     heading(t, "Search");
-    text_printf(t, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered\n",
-                (unsigned long long)s->rollouts, (unsigned long long)s->evaluations, s->epoch, s->stop_reason, r->offered);
+    text_printf(t, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
+                (unsigned long long)s->rollouts, (unsigned long long)s->evaluations, s->epoch, s->stop_reason,
+                r->offered, r->pruned);
     for (uint32_t i = 0; i < s->curve_count && i < 256; i++) {
         char step[32];
         report_time(s->curve[i].step_ps, step);

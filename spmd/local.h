@@ -93,8 +93,9 @@ struct spmd_step {
     int64_t trips;                     /* product of the trip counts of the loops around it */
 };
 
+enum { SPMD_COMBINE_BYTES = 32 << 20 };   /* XLA's order of size for combining all_reduces */
 struct spmd_options {                  /* the walk's choices; part of plan.json */
-    int64_t combine_bytes;             /* 0: 32 MiB; 1: never */
+    int64_t combine_bytes;             /* 0: SPMD_COMBINE_BYTES; 1: never */
     uint8_t axis_order[MESH_MAX_AXES]; /* axis numbers, slowest link first; all 0: mesh order, all links alike */
     uint8_t regather;                  /* 0 never (kept from first to last use), 1 gathered again for distant uses */
     uint8_t defer_partials;            /* 1: partials pass through linear ops (default) */

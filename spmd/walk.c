@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WALK_COMBINE_BYTES = 32 << 20 };   /* XLA's order of size for combining all_reduces */
 
 struct spmd_options spmd_default_options(const struct mesh *m)
 {
@@ -206,7 +205,7 @@ enum error_code spmd_walk(const struct plan_context *c, const struct plan *p, co
                      .t = &s->table,
                      .axes = out->mesh->axis_count,
                      .trips = 1,
-                     .combine_bytes = out->options.combine_bytes ? out->options.combine_bytes : WALK_COMBINE_BYTES};
+                     .combine_bytes = out->options.combine_bytes ? out->options.combine_bytes : SPMD_COMBINE_BYTES};
     for (uint32_t a = 0; a < w.axes; a++)
         w.size[a] = out->mesh->axes[a].size;
     walk_order_axes(&w, &out->options);

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# label: unit
+# timeout: 200
+"""report.json and plan.json have the members that they promise, and no other; what they say of gathering again is true."""
+import json, os, pathlib, subprocess, sys, tempfile
+
+toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
+models = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/models/small'
+failures = []
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print('FAILED', what)
+
+
+def members(value, expected, what):
+    expected = set(expected.split())
+    check(set(value) == expected, f'{what}: {sorted(set(value) ^ expected)}')
+
+
+def plan(module, out, *arguments):
+    run = subprocess.run([toast, 'plan', str(models / module), '-o', out, '--device', 'a100-40', '--quiet', *arguments],
+                         capture_output=True, text=True)
+    check(run.returncode in (0, 3), f'{module}: {run.stderr}')
+    return [json.loads((pathlib.Path(out) / name).read_text()) for name in ('report.json', 'plan.json')]
+
+
+def check_report(r):
+    price = 'step_ps peak_bytes fits cost'
+    members(r, 'format summary baselines collectives proof time memory decisions conflicts search bound warnings if_nothing_fits '
+               'provenance', 'report.json')
+    members(r['summary'], price + ' memory_limit_bytes found_by', 'summary')
+    check(len(r['baselines']) > 1 and len(r['collectives']) > 0, 'there are baselines and collectives')
+    for b in r['baselines']:
+        members(b, price + ' name', 'baseline')
+    for c in r['collectives']:
+        members(c, 'kind axes bytes count time_ps algorithm location decision members member_bytes', 'collective')
+        check(len(c['member_bytes']) == c['members'] and sum(c['member_bytes']) == c['bytes'], f'members of a collective: {c}')
+    members(r['proof'], 'status reason max_error', 'proof')
+    time = r['time']
+    members(time, 'compute_ps matmul_ps communication_ps reshards_ps exposed_ps hidden_ps critical_path_ps collectives', 'time')
+    kinds = time['collectives']
+    members(kinds, 'all_gather all_reduce reduce_scatter all_to_all collective_permute', 'time.collectives')
+    check(time['reshards_ps'] == kinds['all_gather'] + kinds['all_to_all'] + kinds['collective_permute'], f'reshards: {time}')
+    for kind, ps in kinds.items():
+        check(ps == sum(c['time_ps'] for c in r['collectives'] if c['kind'] == kind), f'time of {kind}')
+    members(r['memory'], 'limit_bytes peak_bytes peak_bytes_by_order order peak_step argument_bytes output_bytes alias_bytes steps '
+                         'timeline at_peak', 'memory')
+    for t in r['memory']['at_peak']:
+        members(t, 'name type location bytes', 'at_peak')
+    for d in r['decisions']:
+        members(d, 'decision worth_ps', 'decision')
+    for c in r['conflicts']:
+        members(c, 'group bit sets conflicts side' + (' decision other_side' if c['side'] is not None else ''), 'conflict')
+    search = r['search']
+    members(search, 'rollouts evaluations epochs stop_reason offered pruned curve', 'search')
+    check(search['offered'] > 0 and search['pruned'] > 0, f'decisions are offered and left out: {search["offered"]}, {search["pruned"]}')
+    for point in search['curve']:
+        members(point, 'rollouts cost step_ps', 'curve')
+    members(r['provenance'], 'build module plan mesh machine seed reproducible', 'provenance')
+
+
+def check_plan(p):
+    members(p, 'format mesh module arguments results pins decisions factors walk machine memory_limit_bytes hash found_by reproducible '
+               'build', 'plan.json')
+    sharding = 'index name type dims partition_spec bytes_per_device'
+    for a in p['arguments']:
+        members(a, sharding + ' role', 'argument')
+    for a in p['results']:
+        members(a, sharding, 'result')
+    for d in p['decisions']:
+        members(d, 'group axis bits scope at worth_ps', 'decision of plan.json')
+        check(d['at'] == 'last' and d['scope'] in ('all', 'update', 'regather'), d)
+    members(p['walk'], 'combine_bytes axis_order regather defer_partials', 'walk')
+    members(p['walk']['regather'], 'all arguments', 'walk.regather')
+    check(p['walk']['combine_bytes'] == 32 << 20, f'collectives are combined up to {p["walk"]["combine_bytes"]} bytes')
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    report, written = plan('t2b.mlir', f'{scratch}/t2b', '--mesh', 'data=4,model=2', '--rollouts', '200', '--memory-limit', '1500000')
+    check_report(report)
+    check_plan(written)
+    check(written['walk']['regather'] == {'all': False, 'arguments': []}, f'nothing is gathered again: {written["walk"]}')
+
+    # memory that binds: decisions of scope regather say which weights are gathered again, over which axes
+    report, written = plan('gpt.mlir', f'{scratch}/gpt', '--mesh', 'data=8', '--memory-limit', '1060000')
+    check_report(report)
+    check_plan(written)
+    again = [d for d in written['decisions'] if d['scope'] == 'regather']
+    listed = written['walk']['regather']
+    check(again and not listed['all'] and listed['arguments'], f'decisions {again} gather {listed}')
+    arguments = {a['index']: a for a in written['arguments']}
+    for a in listed['arguments']:
+        members(a, 'index name axes', 'walk.regather.arguments')
+        kept = arguments[a['index']]
+        check(kept['name'] == a['name'] and kept['role'] == 'parameter' and a['axes'] == ['data'] and ['data'] in kept['dims'], f'{a}: {kept}')
+
+    # a person's edit of it is priced; plans of before, with a text, mean what they meant; anything else is refused
+    def price(regather, **more):
+        edited = dict(written, **more, walk=dict(written['walk'], regather=regather))
+        path = pathlib.Path(scratch) / 'edited.json'
+        path.write_text(json.dumps(edited))
+        return subprocess.run([toast, 'price', str(models / 'gpt.mlir'), '--plan', str(path), '--json'], capture_output=True, text=True)
+
+    none = {'decisions': [d for d in written['decisions'] if d['scope'] != 'regather'], 'hash': ''}
+    del_hash = {k: v for k, v in none.items() if k != 'hash'}
+    written.pop('hash')
+    peaks = {}
+    for name, regather in (('all', {'all': True}), ('none', {'all': False, 'arguments': []}), ('region', 'region'), ('never', 'never')):
+        run = price(regather, **del_hash)
+        check(run.returncode in (0, 3), f'{regather}: {run.stderr}')
+        peaks[name] = json.loads(run.stdout)['peak_bytes'] if run.returncode in (0, 3) else None
+    check(peaks['all'] == peaks['region'] < peaks['never'] == peaks['none'], f'peaks: {peaks}')
+    for wrong, where in (('sometimes', '/walk/regather'), ({'all': 1}, '/walk/regather/all'), ({'some': True}, '/walk/regather/some'), (7, '/walk/regather')):
+        run = price(wrong)
+        check(run.returncode == 2 and where in run.stderr, f'{wrong}: {run.stderr}')
+print('failures:', len(failures))
+sys.exit(1 if failures else 0)
