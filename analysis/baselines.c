@@ -154,6 +154,8 @@ struct race {
     struct plan_baseline *list;
     struct hash128 hashes[MOST_BASELINES + 1];
     uint8_t strategy[MESH_MAX_AXES];
+    uint32_t axes[MESH_MAX_AXES], axis_count;   /* of more than one device: the others would only give other names */
+    uint8_t of_axis[MESH_MAX_AXES];             /* strategy of each of them */
     uint32_t count, tries;
     bool in_order;
 };
@@ -170,6 +172,9 @@ static void enter(struct race *r)
         return;
     r->tries++;
     r->b.out = &r->list[r->count];
+    memset(r->strategy, REPLICATED, sizeof r->strategy);
+    for (uint32_t k = 0; k < r->axis_count; k++)
+        r->strategy[r->axes[k]] = r->of_axis[k];
     build(&r->b, r->strategy);
     while (i < r->count && hash128_compare(r->hashes[i], r->b.plan.hash) != 0)
         i++;
@@ -178,15 +183,15 @@ static void enter(struct race *r)
 }
 
 /* the next combination in order, first axis slowest; false after the last */
-static bool next_combination(const struct builder *b, uint8_t *strategy)
+static bool next_combination(struct race *r)
 {
-    for (uint32_t a = b->c->mesh.axis_count; a-- > 0;) {
+    for (uint32_t a = r->axis_count; a-- > 0;) {
         do
-            strategy[a]++;
-        while (strategy[a] < STRATEGIES && !b->works[strategy[a]]);
-        if (strategy[a] < STRATEGIES)
+            r->of_axis[a]++;
+        while (r->of_axis[a] < STRATEGIES && !r->b.works[r->of_axis[a]]);
+        if (r->of_axis[a] < STRATEGIES)
             return true;
-        strategy[a] = REPLICATED;
+        r->of_axis[a] = REPLICATED;
     }
     return false;
 }
@@ -201,15 +206,15 @@ static int depth(int strategy)
  * comes first, what splits the model next, unused axes last. */
 static void enter_runs(struct race *r, uint32_t first, uint32_t runs)
 {
-    uint32_t axes = r->b.c->mesh.axis_count;
-    int before = first ? r->strategy[first - 1] : -1;
+    uint32_t axes = r->axis_count;
+    int before = first ? r->of_axis[first - 1] : -1;
     for (int s = 0; s < STRATEGIES && !is_full(r); s++) {
         if (!r->b.works[s] || s == before)
             continue;
         if (r->in_order && (first ? depth(s) < depth(before) : runs > 1 && depth(s) > 0))
             continue;
         for (uint32_t end = runs == 1 ? axes : first + 1; end <= axes - (runs - 1); end++) {
-            memset(r->strategy + first, s, end - first);
+            memset(r->of_axis + first, s, end - first);
             if (runs == 1)
                 enter(r);
             else
@@ -223,12 +228,14 @@ static void enter_runs(struct race *r, uint32_t first, uint32_t runs)
 struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count)
 {
     struct race r = {.list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
-    uint32_t axes = c->mesh.axis_count;
     builder_init(&r.b, c);
-    if (axes <= 2) {
+    for (uint32_t a = 0; a < c->mesh.axis_count; a++)
+        if (c->mesh.axes[a].size > 1)
+            r.axes[r.axis_count++] = a;
+    if (r.axis_count <= 2) {
         do
             enter(&r);
-        while (!is_full(&r) && next_combination(&r.b, r.strategy));
+        while (!is_full(&r) && next_combination(&r));
     } else {
         enter_runs(&r, 0, 1);
         for (int pass = 0; pass < 2; pass++) {

@@ -9,15 +9,19 @@
 
 static const uint64_t MAX_OPERATIONS = 20000000000u;
 static const int64_t MAX_ARGUMENT_BYTES = (int64_t)1 << 30;
+static const int64_t MAX_COPIED_BYTES = (int64_t)8 << 30;   /* of all devices' arguments together */
+static const int64_t MAX_DEVICES = 4096;
 
-static int64_t argument_bytes(const struct ir_program *p, const struct nda *n)
+/* of the arguments, or of the copies that the devices are given */
+static bool too_large(const struct plan_context *c)
 {
-    int64_t total = 0;
+    const struct nda *n = plan_context_nda(c);
+    int64_t bytes = 0, devices = mesh_devices(plan_context_mesh(c));
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        const struct ir_type *t = ir_value_type(p, n->arguments[i].value);
-        total += t->kind == IR_TYPE_TENSOR ? ir_type_bytes(p, t) : 0;
+        const struct ir_type *t = ir_value_type(n->program, n->arguments[i].value);
+        bytes += t->kind == IR_TYPE_TENSOR ? ir_type_bytes(n->program, t) : 0;
     }
-    return total;
+    return bytes > MAX_ARGUMENT_BYTES || devices > MAX_DEVICES || bytes * devices > MAX_COPIED_BYTES;
 }
 
 static void fill_sharding(const struct plan_context *c, const struct plan *p, uint32_t space, struct verify_sharding *out)
@@ -92,6 +96,10 @@ enum error_code proof_against(const struct verify_reference *reference, const st
                               struct error *e)
 {
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
+    if (too_large(c)) {
+        snprintf(out->reason, sizeof out->reason, "too_large");
+        return ERROR_OK;
+    }
     if (verify_reference_runs(reference) == 0) {
         snprintf(out->reason, sizeof out->reason, "the original gives NaN on every input tried");
         return ERROR_OK;
@@ -111,7 +119,7 @@ enum error_code proof_run(const struct ir_program *prepared, const struct plan_c
     out->seed = seed;
     out->operations = verify_operations(prepared, &(uint32_t){0});
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
-    if (out->operations > MAX_OPERATIONS || argument_bytes(prepared, plan_context_nda(c)) > MAX_ARGUMENT_BYTES) {
+    if (out->operations > MAX_OPERATIONS || too_large(c)) {
         snprintf(out->reason, sizeof out->reason, "too_large");   /* before anything of that size is made */
         return ERROR_OK;
     }

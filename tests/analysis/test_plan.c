@@ -273,6 +273,17 @@ static void baselines_over_many_axes(void **state)
         plan_context_destroy(c);
         subject_close(&l);
     }
+    /* axes of one device change nothing: as many plans as without them */
+    struct subject l;
+    uint32_t two, four;
+    load(&l, "tests/models/small/t2b.mlir");
+    struct plan_context *a = context(&l, "x=2,z=2"), *b = context(&l, "one=1,x=2,y=1,z=2");
+    free(plan_baselines(a, &two));
+    free(plan_baselines(b, &four));
+    assert_int_equal(two, four);
+    plan_context_destroy(a);
+    plan_context_destroy(b);
+    subject_close(&l);
     (void)state;
 }
 

@@ -89,6 +89,11 @@ with tempfile.TemporaryDirectory() as scratch:
     steps = json.loads((pathlib.Path(f'{scratch}/few') / 'report.json').read_text())['memory']['steps']
     check(rows == steps < 16, f'{rows} rows for {steps} steps')
 
+    # a million devices are planned for, but not interpreted (the machine's memory would go first)
+    plan('mlp.mlir', f'{scratch}/million', '--mesh', 'a=1024,b=1024', '--device', 'a100-40', '--rollouts', '20', '--proof')
+    proof = json.loads((pathlib.Path(f'{scratch}/million') / 'proof.json').read_text())
+    check(proof['status'] == 'not_run' and proof['reason'] == 'too_large', f'a million devices: {proof}')
+
     # a plan of another module is refused
     run = subprocess.run([toast, 'lower', str(models / 'small/gpt.mlir'), '--plan', f'{scratch}/t1/plan.json', '--form', 'manual',
                           '-o', f'{scratch}/other.mlir'], capture_output=True, text=True)
