@@ -2,13 +2,18 @@
 #include "base/hash.h"
 #include "queue/call.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
-enum { SCAN_MAX = 5000 }; /* jobs that one page looks at: about 10 ms of Redis' time */
+enum {
+    SCAN_MAX = 5000, /* jobs that one page looks at: about 10 ms of Redis' time */
+    TIME_DIGITS = 10,
+    RANDOM_DIGITS = 16
+};
 
 /* ---- ids ---- */
 
@@ -22,19 +27,41 @@ static void random_bytes(void *out, size_t size)
     }
 }
 
+/* the number after, in digits; the largest has none and stays */
+static void count_up(unsigned char digits[RANDOM_DIGITS])
+{
+    for (int i = RANDOM_DIGITS; i-- > 0;)
+        if (++digits[i] < 32)
+            return;
+        else
+            digits[i] = 0;
+    memset(digits, 31, RANDOM_DIGITS);
+}
+
 void queue_new_id(char out[QUEUE_ID_SIZE])
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t last_ms;
+    static unsigned char digits[RANDOM_DIGITS];
     struct timespec t;
-    unsigned char random[16];
     clock_gettime(CLOCK_REALTIME, &t);
     uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-    random_bytes(random, sizeof random);
+    pthread_mutex_lock(&lock);
+    if (ms == last_ms) {
+        count_up(digits);
+    } else {
+        last_ms = ms;
+        random_bytes(digits, sizeof digits);
+        for (int i = 0; i < RANDOM_DIGITS; i++)
+            digits[i] &= 31;
+    }
     memcpy(out, "j_", 2);
-    for (int i = 0; i < 10; i++)
-        out[2 + i] = id_digits[ms >> (5 * (9 - i)) & 31];
-    for (int i = 0; i < 16; i++)
-        out[12 + i] = id_digits[random[i] & 31];
-    out[28] = 0;
+    for (int i = 0; i < TIME_DIGITS; i++)
+        out[2 + i] = id_digits[ms >> (5 * (TIME_DIGITS - 1 - i)) & 31];
+    for (int i = 0; i < RANDOM_DIGITS; i++)
+        out[2 + TIME_DIGITS + i] = id_digits[digits[i]];
+    out[QUEUE_ID_SIZE - 1] = 0;
+    pthread_mutex_unlock(&lock);
 }
 
 bool queue_id_valid(const char *id)

@@ -63,6 +63,18 @@ static bool commit(struct queue *q, const struct queue_task *t, const char *kind
     return found;
 }
 
+static void test_ids(void **state)
+{
+    char id[QUEUE_ID_SIZE], last[QUEUE_ID_SIZE] = "";
+    for (int i = 0; i < 20000; i++) {   /* some milliseconds */
+        queue_new_id(id);
+        assert_true(queue_id_valid(id));
+        assert_true(strcmp(id, last) > 0);
+        memcpy(last, id, sizeof last);
+    }
+    (void)state;
+}
+
 static void test_chain(void **state)
 {
     struct fixture *f = *state;
@@ -426,6 +438,7 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN); /* as every process of ours that talks to Redis */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ids),
         cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_results, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_task, setup, teardown),

@@ -242,7 +242,7 @@ def test_terminated_while_redis_is_silent():
                     reply += b" reset"
                 status = int(reply.split()[1]) if reply.startswith(b"HTTP/1.1 ") and not reply.endswith(b" reset") else reply
                 assert status != 503 or (b'"code":"unavailable"' in reply and b"\r\nRetry-After: " in reply), reply
-                assert b"\r\nConnection: close\r\n" in reply, reply
+                assert not silent or b"\r\nConnection: close\r\n" in reply, reply   # else it may have been answered before the signal
                 replies[status] += 1
             assert replies == ({503: 120} if silent else {202: 60, 200: 60}), replies
             service.server.wait(20 * harness.SLOW)
