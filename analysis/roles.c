@@ -396,7 +396,9 @@ static bool is_model_color(const struct facts *f, uint32_t most)
     return f->shardable && f->parameter_dims && few && ((f->produced && f->contracted) || f->lookup);
 }
 
-static void mark_dominated(struct roles *r, uint32_t most)
+/* by_vocabulary: only what stands behind a vocabulary on its table (the model dimension of a model too small to tell it by the
+ * number of its parameters); what is dominated dominates no more */
+static void mark_dominated(struct roles *r, uint32_t most, bool by_vocabulary)
 {
     const struct nda *n = r->n;
     for (uint32_t i = 0; i < n->argument_count; i++) {
@@ -405,10 +407,11 @@ static void mark_dominated(struct roles *r, uint32_t most)
         for (uint32_t k = 0; n->arguments[i].role == NDA_ROLE_PARAMETER && k < nda_atom_count(n, n->slots[slot].value);
              k++) {
             uint32_t name = nda_slot_name(n, slot, k);
-            if (name == NDA_NONE || !is_model_color(&r->facts[n->names[name].color], most))
+            struct facts *f = name == NDA_NONE ? NULL : &r->facts[n->names[name].color];
+            if (!f || f->dominated || !is_model_color(f, most))
                 continue;
-            r->facts[n->names[name].color].dominated |= before;
-            before = true;
+            f->dominated |= before;
+            before |= !by_vocabulary || f->lookup;
         }
     }
 }
@@ -434,7 +437,8 @@ static void color_roles(struct roles *r, uint32_t batch)
             expert = c;
     }
     mark_vocabulary(r);
-    mark_dominated(r, most);
+    mark_dominated(r, most, true);
+    mark_dominated(r, most, false);
     for (uint32_t c = 0; c < n->color_count; c++) {
         const struct facts *f = &r->facts[c];
         uint32_t roles = 0;

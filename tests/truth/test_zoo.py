@@ -29,7 +29,9 @@ TRAINED = {   # train steps -> how many parameters
     "encoder_decoder": 16, "retention": 5, "lora": 6, "fnet": 3, "vit": 26, "resnet": 14, "diffusion": 18, "masked_autoencoder": 4,
     "contrastive": 5, "vq": 3, "gcn": 5, "recommender": 7, "dropout_rbg": 2, "adafactor": 2, "orthogonal": 2, "adversarial": 4,
     "implicit": 2, "branches": 4, "private_gradients": 2, "physics": 5, "policy": 3, "wavenet": 10,
+    "gradients": 13, "undonated": 2, "muon_scan": 1, "trained_in_loop": 2, "moe_sorted": 10, "complex_layers": 4, "coupling_flow": 4,
 }
+SERVED = {"dequantized": 4}                                   # inference -> how many parameters
 NO_BATCH = {"scalars", "scans", "sinkhorn", "sampling"}      # no contraction of examples
 NOT_INTERPRETED = {"dropout_rbg", "gaussian_process"}        # the device's own random bits, LAPACK: under XLA only
 REFUSED = {"shard_map": (6, "partitioned by hand")}
@@ -49,6 +51,8 @@ def check_roles(name, path):
     problems = []
     if name in TRAINED and (roles.count("parameter") != TRAINED[name] or "cache" in roles):
         problems.append(f"{roles.count('parameter')} parameters, {roles.count('cache')} caches; wanted {TRAINED[name]} and none")
+    if name in SERVED and roles.count("parameter") != SERVED[name]:
+        problems.append(f"{roles.count('parameter')} parameters; wanted {SERVED[name]}")
     if name not in TRAINED and "optimizer" in roles:
         problems.append("taken for a train step")
     if batch == (name in NO_BATCH):

@@ -10,10 +10,11 @@ if __name__ == "__main__":
 import referee  # noqa: E402,F401  eight host devices, before JAX starts
 import zoo_language  # noqa: E402
 import zoo_other  # noqa: E402
+import zoo_steps  # noqa: E402
 
 import jax  # noqa: E402
 
-MODELS = {**zoo_language.MODELS, **zoo_other.MODELS}
+MODELS = {**zoo_language.MODELS, **zoo_other.MODELS, **zoo_steps.MODELS}
 
 
 def text(name, k=1):
