@@ -1,6 +1,6 @@
 -- The job queue inside Redis: one library of functions, loaded by queue/redis.c, which puts before this text the
--- line that names the library and `local V = '<version>'`. queue/library_*.lua follow it in the same chunk. Functions carry the version in their names, so that two
--- builds can stand side by side.
+-- line that names the library and `local V = '<version>'`. queue/library_*.lua follow it in the same chunk (CMakeLists.txt).
+-- Functions carry the version in their names, so that two builds can stand side by side.
 --
 -- The job hash {t}:j:<id> is the truth; the stream {t}:q only rings. A job is a chain of *steps*: step number
 -- `epoch` has a kind and `tasks` tasks. A step of several tasks is followed by one task of kind `join`, which reads
@@ -35,6 +35,7 @@ local EVENTS = 1000
 local TASK_DEATHS, JOB_ATTEMPTS, BACKOFF_MAX_MS = 3, 5, 60000
 -- library_tenants.lua: which jobs may be claimed, whose turn it is, what a task costs its tenant
 local run_add, run_remove, run_claim, run_next, run_more, run_mend, task_begins, task_ends, step_ends, task_noted, rollouts_noted
+local restart   -- library_restart.lua
 local submit_allowed, limits_of, module_used, modules_expire   -- library_tenants.lua too
 local TERMINAL = {succeeded = true, failed = true, expired = true, cancelled = true, dead = true}
 
@@ -249,52 +250,6 @@ local function hello()
     return 1
 end
 
--- the blob with the best that the job has found; nil: there is none. Of a plan it is plan.json, a contest problem has its own.
-local function incumbent_of(job)
-    local plan = job['a:plan.json']
-    return plan and string.sub(plan, 1, 64) or job['b:incumbent']
-end
-
--- A job that starts over keeps its incumbent: the best so far is shown meanwhile (a plan as artifact plan.json and
--- progress.best, an answer to a problem as progress.cost and .bound) and is what the step that writes artifacts has when the
--- search is cut short (blob `incumbent`). A whole search gives what it would have given at first. -> that step's kind, ''
--- when there is no incumbent
-local function keep_incumbent(job)
-    local plan, key, blob = job['a:plan.json'], P .. 'j:' .. job.id, incumbent_of(job)
-    local shown = job.progress or ''
-    local stage = '{"stage":"' .. (job.stop ~= '' and 'emit' or 'read') .. '"'
-    local progress = stage
-    for _, best in ipairs(plan and {'"best":%b{}'} or blob and {'"cost":%-?%d+', '"bound":%-?%d+'} or {}) do
-        best = string.match(shown, best)
-        progress = progress .. (best and ',' .. best or '')
-    end
-    progress = progress .. '}'
-    if not pcall(cjson.decode, progress) then progress = stage .. '}' end
-    drop_fields(job, 'ab')
-    call('HSET', key, 'progress', progress)
-    if not blob then return '' end
-    if plan then call('HSET', key, 'a:plan.json', plan) end
-    call('HSET', key, 'b:incumbent', blob)
-    return job.wrapped or ''
-end
-
--- A job starts over: on another build, or because something that its steps left is gone. What was to end early goes
--- straight to the step that writes artifacts.
-local function restart(job, build)
-    drop_step(job)
-    drop_results(job, int(tonumber(job.epoch) - 1))
-    local wrap = keep_incumbent(job)
-    call('HSET', P .. 'j:' .. job.id, 'build', build, 'search_started', '')
-    call('HINCRBY', P .. 'j:' .. job.id, 'attempt', 1)
-    if job.stop ~= '' and wrap ~= '' then
-        start_step(job, tonumber(job.epoch) + 1, wrap, 1, '', '')
-    else
-        set_state(job, 'validating')
-        start_step(job, tonumber(job.epoch) + 1, job.first, 1, '', wrap)
-    end
-    event(job, 'restarted', build)
-end
-
 -- a task of this job for this build; nil: none. A build that nobody has seen for a while gives its jobs up, sooner those
 -- that were told to end.
 local function claim_job(id, token, build)
@@ -469,54 +424,6 @@ local function finish(keys, args)
     return 'ok'
 end
 
-local function requeue(member, lost)
-    local id, kind, epoch, index = parse_member(member)
-    call('ZREM', P .. 'lease', member)
-    local job = load(id)
-    if not job or TERMINAL[job.state] or job.epoch ~= epoch or job.kind ~= kind then return end
-    local k = P .. 'k:' .. id .. ':' .. epoch
-    if call('HEXISTS', k, 'r:' .. index) == 1 then return end
-    if lost and call('HEXISTS', k, 'o:' .. index) == 1 then count('lease_lost') end
-    task_ends(job, index)
-    call('HDEL', k, 'o:' .. index, 's:' .. index)
-    call('ZADD', P .. 'p:' .. id, index, index)
-    run_add(job)
-    ring()
-end
-
--- release(member, token): a worker that leaves gives its task back
-local function release(keys, args)
-    local job, any = held_job(args[1], args[2])
-    if job then
-        requeue(args[1], false)
-        return 1
-    end
-    local id, _, epoch, index = parse_member(args[1])   -- perhaps it did the task a second time (assist)
-    local k = id and P .. 'k:' .. id .. ':' .. epoch
-    if any and call('HGET', k, 'x:' .. index) == args[2] then call('HDEL', k, 'x:' .. index) end
-    return 0
-end
-
--- died(member, token, error, random) -> 'again' | 'dead' | 'stale': the task killed its process. `random`, 0 to 65535,
--- chooses the pause before the next attempt: from 1 s to 4 s after the first death, 16 s after the second, at most 60 s.
-local function died(keys, args)
-    local job, _, index = held_job(args[1], args[2])
-    if not job then return 'stale' end
-    local k = P .. 'k:' .. job.id .. ':' .. job.epoch
-    count('tasks:' .. job.kind .. ':died')
-    local deaths = call('HINCRBY', k, 'c:' .. index, 1)
-    if deaths >= TASK_DEATHS then
-        terminal(job, job.stop == 'cancel' and 'cancelled' or 'dead', args[3])
-        return 'dead'
-    end
-    task_ends(job, index)
-    local pause = 1000 + (math.min(BACKOFF_MAX_MS, 1000 * 4 ^ deaths) - 1000) * (tonumber(args[4]) % 65536) / 65536
-    call('HDEL', k, 'o:' .. index, 's:' .. index)
-    call('ZADD', P .. 'lease', int(now_ms() + pause), args[1])   -- reap takes it up after the pause
-    event(job, 'retry', job.kind)
-    return 'again'
-end
-
 -- cancel(id, discard) -> {'ok'|'terminal'|'missing', state}
 local function cancel(keys, args)
     local job = load(args[1])
@@ -524,56 +431,6 @@ local function cancel(keys, args)
     if TERMINAL[job.state] then return {'terminal', job.state} end
     if job.stop ~= 'cancel' or args[2] == '1' then stop_job(job, 'cancel', args[2] == '1' and 'discard' or '', '') end
     return {'ok', job.state}
-end
-
--- fail: whatever the job has is too late, also what seconds have cut short meanwhile
-local function stop_at_deadline(job, fail)
-    local late = fail and 'the end, and on_deadline is fail' or 'a plan was ready'
-    stop_job(job, 'deadline', fail and 'discard' or '', '{"code":"deadline","detail":"the deadline passed before ' .. late .. '"}')
-end
-
--- reap(): called about once a second by every worker and server; returns how many tasks were taken up again
-local function reap()
-    local now = now_ms()
-    local last = tonumber(call('HGET', P .. 'n', 'reaped') or '0')
-    call('HSET', P .. 'n', 'reaped', int(now))
-    if last > 0 and now - last > GAP_MS then   -- nobody could beat either: an outage is not a crash
-        local leases = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now + LEASE_MS), 'WITHSCORES')
-        for i = 1, #leases, 2 do   -- what was left of a lease is left of it still
-            local ends = math.min(tonumber(leases[i + 1]) + now - last, now + LEASE_MS)
-            call('ZADD', P .. 'lease', 'XX', int(ends), leases[i])
-        end
-    end
-    -- when Redis' clock was set back, leases and beats lie in the future: nobody would be missed for that long
-    for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'lease', '(' .. int(now + BACKOFF_MAX_MS), '+inf', 'LIMIT', 0, 200)) do
-        call('ZADD', P .. 'lease', int(now + LEASE_MS), member)
-    end
-    for _, set in ipairs({'builds', 'workers'}) do
-        for _, who in ipairs(call('ZRANGEBYSCORE', P .. set, '(' .. int(now + LEASE_MS), '+inf', 'LIMIT', 0, 200)) do
-            call('ZADD', P .. set, int(now), who)
-        end
-    end
-    local expired = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now), 'LIMIT', 0, 200)
-    for _, member in ipairs(expired) do requeue(member, true) end
-    for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'dl', '-inf', int(now), 'LIMIT', 0, 50)) do
-        local job = load(id)
-        call('ZREM', P .. 'dl', id)
-        if job and not TERMINAL[job.state] then
-            local deadline, fail = tonumber(job.deadline), job.on_deadline == 'fail'
-            if deadline > 0 and deadline <= now then
-                if job.stop == '' or (fail and job.stop == 'seconds') then stop_at_deadline(job, fail) end
-            elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' then
-                stop_job(job, 'seconds', '', '')
-            end
-            if deadline > now then call('ZADD', P .. 'dl', job.deadline, id) end
-        end
-    end
-    call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
-    call('XTRIM', P .. 'q', 'MAXLEN', 0)
-    run_mend()
-    modules_expire()
-    if call('ZCARD', P .. 'run') > 0 then ring() end
-    return #expired
 end
 
 -- only submit (library_jobs.lua) is refused when memory is short: what is under way can end
@@ -586,7 +443,4 @@ register('beat', beat, {'allow-oom'})
 register('task_done', task_done, {'allow-oom'})
 register('epoch_commit', epoch_commit, {'allow-oom'})
 register('finish', finish, {'allow-oom'})
-register('release', release, {'allow-oom'})
-register('died', died, {'allow-oom'})
 register('cancel', cancel, {'allow-oom'})
-register('reap', reap, {'allow-oom'})

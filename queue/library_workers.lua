@@ -1,4 +1,4 @@
--- What workers may do beside claiming: a task a second time, starting a job over, leaving in peace.
+-- What workers may do beside claiming: a task a second time, leaving in peace. Continues library.lua (same chunk).
 
 local STRAGGLER_MS, STRAGGLER_TIMES, STRAGGLER_LOOK = 1000, 4, 16
 
@@ -28,24 +28,6 @@ local function assist(keys, args)
     return nil
 end
 
--- reset(member, token, error) -> 'restarted' | 'dead' | 'fenced': something that the job's earlier steps left is gone
-local function reset(keys, args)
-    local job = held_job(args[1], args[2])
-    if not job then return 'fenced' end
-    count('resets')
-    local spent = tonumber(job.attempt) >= JOB_ATTEMPTS
-    if job.stop ~= '' and (spent or not incumbent_of(job)) then
-        terminal(job, job.stop == 'cancel' and 'cancelled' or 'failed', job.stop == 'cancel' and '' or args[3])
-        return 'dead'
-    end
-    if spent then
-        terminal(job, 'dead', args[3])
-        return 'dead'
-    end
-    restart(job, job.build)
-    return 'restarted'
-end
-
 -- drain(worker, 1|0) -> 1 when such a worker beats: it takes no more tasks, or takes them again
 local function drain(keys, args)
     if args[2] == '1' then call('SADD', P .. 'drain', args[1]) else call('SREM', P .. 'drain', args[1]) end
@@ -64,5 +46,4 @@ end
 
 register('library', library, {'allow-oom'})
 register('assist', assist, {'allow-oom'})
-register('reset', reset, {'allow-oom'})
 register('drain', drain, {'allow-oom'})

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-extern const unsigned char queue_library_text[]; /* queue/library.lua, by toast_embed */
+extern const unsigned char queue_library_text[]; /* queue/library*.lua, by toast_embed */
 
 enum { CONNECT_MS = 2000, REPLY_MS = 5000 }; /* REPLY_MS must exceed the longest BLOCK (queue.c: 1 s) */
 

@@ -6,7 +6,7 @@
  * both) merge      snapshot, deltas -> next snapshot, plan.json of the best so far emit       snapshot ->
  * artifacts
  *
- * A job that starts over (queue/library.lua's restart) has a blob `incumbent`, the plan.json of its best plan so far: it is
+ * A job that starts over (queue/library_restart.lua) has a blob `incumbent`, the plan.json of its best plan so far: it is
  * shown until the search has a better one, and competes where the search is cut short. `emit` of such a job may have
  * neither image nor snapshot: it reads the module and takes the search's beginning.
  *

@@ -7,7 +7,7 @@
  *   solution   session -> solution.json (also when stopped early: the best as of the last join)
  *
  * The best so far, and the highest bound, are also a blob of their own (`incumbent`), which outlives the session when a job
- * starts over (queue/library.lua's restart): it is shown until the search has a better one, and competes at the end. `solution`
+ * starts over (queue/library_restart.lua): it is shown until the search has a better one, and competes at the end. `solution`
  * of such a job may have no session.
  *
  * Phases are measured in units, so the answer does not depend on who worked; whoever dies takes a phase of

@@ -1,0 +1,104 @@
+-- Tasks that come back undone: given back by a worker that leaves, by one whose process died, taken up when their lease is over;
+-- and what else is a matter of time. Continues library.lua (same chunk).
+
+local function requeue(member, lost)
+    local id, kind, epoch, index = parse_member(member)
+    call('ZREM', P .. 'lease', member)
+    local job = load(id)
+    if not job or TERMINAL[job.state] or job.epoch ~= epoch or job.kind ~= kind then return end
+    local k = P .. 'k:' .. id .. ':' .. epoch
+    if call('HEXISTS', k, 'r:' .. index) == 1 then return end
+    if lost and call('HEXISTS', k, 'o:' .. index) == 1 then count('lease_lost') end
+    task_ends(job, index)
+    call('HDEL', k, 'o:' .. index, 's:' .. index)
+    call('ZADD', P .. 'p:' .. id, index, index)
+    run_add(job)
+    ring()
+end
+
+-- release(member, token): a worker that leaves gives its task back
+local function release(keys, args)
+    local job, any = held_job(args[1], args[2])
+    if job then
+        requeue(args[1], false)
+        return 1
+    end
+    local id, _, epoch, index = parse_member(args[1])   -- perhaps it did the task a second time (assist)
+    local k = id and P .. 'k:' .. id .. ':' .. epoch
+    if any and call('HGET', k, 'x:' .. index) == args[2] then call('HDEL', k, 'x:' .. index) end
+    return 0
+end
+
+-- died(member, token, error, random) -> 'again' | 'dead' | 'stale': the task killed its process. `random`, 0 to 65535,
+-- chooses the pause before the next attempt: from 1 s to 4 s after the first death, 16 s after the second, at most 60 s.
+local function died(keys, args)
+    local job, _, index = held_job(args[1], args[2])
+    if not job then return 'stale' end
+    local k = P .. 'k:' .. job.id .. ':' .. job.epoch
+    count('tasks:' .. job.kind .. ':died')
+    local deaths = call('HINCRBY', k, 'c:' .. index, 1)
+    if deaths >= TASK_DEATHS then
+        terminal(job, job.stop == 'cancel' and 'cancelled' or 'dead', args[3])
+        return 'dead'
+    end
+    task_ends(job, index)
+    local pause = 1000 + (math.min(BACKOFF_MAX_MS, 1000 * 4 ^ deaths) - 1000) * (tonumber(args[4]) % 65536) / 65536
+    call('HDEL', k, 'o:' .. index, 's:' .. index)
+    call('ZADD', P .. 'lease', int(now_ms() + pause), args[1])   -- reap takes it up after the pause
+    event(job, 'retry', job.kind)
+    return 'again'
+end
+
+-- fail: whatever the job has is too late, also what seconds have cut short meanwhile
+local function stop_at_deadline(job, fail)
+    local late = fail and 'the end, and on_deadline is fail' or 'a plan was ready'
+    stop_job(job, 'deadline', fail and 'discard' or '', '{"code":"deadline","detail":"the deadline passed before ' .. late .. '"}')
+end
+
+-- reap(): called about once a second by every worker and server; returns how many tasks were taken up again
+local function reap()
+    local now = now_ms()
+    local last = tonumber(call('HGET', P .. 'n', 'reaped') or '0')
+    call('HSET', P .. 'n', 'reaped', int(now))
+    if last > 0 and now - last > GAP_MS then   -- nobody could beat either: an outage is not a crash
+        local leases = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now + LEASE_MS), 'WITHSCORES')
+        for i = 1, #leases, 2 do   -- what was left of a lease is left of it still
+            local ends = math.min(tonumber(leases[i + 1]) + now - last, now + LEASE_MS)
+            call('ZADD', P .. 'lease', 'XX', int(ends), leases[i])
+        end
+    end
+    -- when Redis' clock was set back, leases and beats lie in the future: nobody would be missed for that long
+    for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'lease', '(' .. int(now + BACKOFF_MAX_MS), '+inf', 'LIMIT', 0, 200)) do
+        call('ZADD', P .. 'lease', int(now + LEASE_MS), member)
+    end
+    for _, set in ipairs({'builds', 'workers'}) do
+        for _, who in ipairs(call('ZRANGEBYSCORE', P .. set, '(' .. int(now + LEASE_MS), '+inf', 'LIMIT', 0, 200)) do
+            call('ZADD', P .. set, int(now), who)
+        end
+    end
+    local expired = call('ZRANGEBYSCORE', P .. 'lease', '-inf', int(now), 'LIMIT', 0, 200)
+    for _, member in ipairs(expired) do requeue(member, true) end
+    for _, id in ipairs(call('ZRANGEBYSCORE', P .. 'dl', '-inf', int(now), 'LIMIT', 0, 50)) do
+        local job = load(id)
+        call('ZREM', P .. 'dl', id)
+        if job and not TERMINAL[job.state] then
+            local deadline, fail = tonumber(job.deadline), job.on_deadline == 'fail'
+            if deadline > 0 and deadline <= now then
+                if job.stop == '' or (fail and job.stop == 'seconds') then stop_at_deadline(job, fail) end
+            elseif job.stop == '' and job.state == 'running' and job.wrap ~= '' then
+                stop_job(job, 'seconds', '', '')
+            end
+            if deadline > now then call('ZADD', P .. 'dl', job.deadline, id) end
+        end
+    end
+    call('ZREMRANGEBYSCORE', P .. 'workers', '-inf', int(now - 15000))
+    call('XTRIM', P .. 'q', 'MAXLEN', 0)
+    run_mend()
+    modules_expire()
+    if call('ZCARD', P .. 'run') > 0 then ring() end
+    return #expired
+end
+
+register('release', release, {'allow-oom'})
+register('died', died, {'allow-oom'})
+register('reap', reap, {'allow-oom'})
