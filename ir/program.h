@@ -83,6 +83,7 @@ enum ir_opcode ir_opcode_find(const char *name, size_t size);
 const char *ir_element_name(enum ir_element e);      /* "bf16", "ui8", "complex<f32>" */
 unsigned ir_element_bits(enum ir_element e);         /* bits one element takes in device memory (i1, i2, i4: 8) */
 bool ir_element_is_float(enum ir_element e);
+bool ir_element_widens(enum ir_element from, enum ir_element to);   /* floats, to f32 or f64 from fewer bits: exact */
 
 /* ---------------------------------------------------------------- arrays of the image */
 struct ir_string {

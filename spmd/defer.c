@@ -9,7 +9,10 @@
  * Loops: a carried value stays partial when the body returns it partial in the same place and every use in the body
  * passes it on (`carry + gradient`: each needs the other partial first, so the carried value is a candidate as soon as
  * a partial meets it, and the fixpoint decides). Its result is reduced after the loop, or passes on there. Not on axes
- * on which the plan shards the carried value: that is a choice for memory, a reduce_scatter in every iteration. */
+ * on which the plan shards the carried value: that is a choice for memory, a reduce_scatter in every iteration.
+ *
+ * A convert to more bits passes where a loop adds up what it makes (walk_facts.c), and only to stay partial: reduced
+ * right behind it would be more bytes than before it. */
 #include "spmd/walk.h"
 
 #include <string.h>
@@ -101,6 +104,7 @@ static uint32_t passed_into(const struct walk *w, uint32_t u, uint32_t into[2])
     case WALK_PASS_AND:
     case WALK_PASS_OR:
     case WALK_PASS_UPDATE:
+    case WALK_PASS_WIDEN:
         break;
     }
     into[0] = ir_result(w->program, op, 0);
@@ -150,6 +154,8 @@ static uint32_t use_passes(const struct walk *w, uint32_t u, uint8_t reducer)
         return lattice(w, other, reducer, NDA_REDUCE_OR);
     case WALK_PASS_UPDATE:
         return index < 2 ? kept(w, ir_operand(p, op, 1 - index), reducer) : 0;
+    case WALK_PASS_WIDEN:
+        return reducer == NDA_REDUCE_ADD ? kept(w, ir_result(p, op, 0), reducer) : 0;
     case WALK_PASS_INITIAL:
     case WALK_PASS_CARRY:
         return kept(w, fed_by(w, u)->argument, reducer);
@@ -284,13 +290,15 @@ static bool may_meet_loop(const struct walk *w, uint32_t op, uint8_t reducer)
     case WALK_PASS_LAYOUT:
     case WALK_PASS_NEGATE:
     case WALK_PASS_SCALE:
+    case WALK_PASS_WIDEN:
     case WALK_PASS_INITIAL:
         break;
     }
     return false;
 }
 
-/* Adds what the uses of the queue's values can pass on. Adds need both operands: whichever comes last adds it. */
+/* Adds what the uses of the queue's values can pass on. Adds need both operands: whichever comes last adds it. A widening
+ * convert passes as much as its result will: all of it, until the fixpoint says. */
 static void grow(struct walk *w)
 {
     for (size_t i = 0; i < w->s->queue.count; i++) {
@@ -300,7 +308,8 @@ static void grow(struct walk *w)
             uint32_t u = w->t->uses[k], into[2];
             if (may_meet_loop(w, w->t->operand_op[u], p.reducer))
                 meet_loop(w, u, p.keep, p.reducer);
-            uint32_t mask = p.keep & use_passes(w, u, p.reducer);
+            bool widens = w->t->ops[w->t->operand_op[u]].pass == WALK_PASS_WIDEN && p.reducer == NDA_REDUCE_ADD;
+            uint32_t mask = widens ? p.keep : p.keep & use_passes(w, u, p.reducer);
             for (uint32_t r = mask ? passed_into(w, u, into) : 0; r-- > 0;)
                 widen(w, into[r], mask, p.reducer);
         }

@@ -21,6 +21,7 @@ enum walk_pass {
     WALK_PASS_SELECT,    /* both branches partial, or one and zero; predicate replicated on the axis */
     WALK_PASS_MAX, WALK_PASS_MIN, WALK_PASS_AND, WALK_PASS_OR,  /* both operands partial by the same reducer */
     WALK_PASS_UPDATE,    /* dynamic_update_slice: operand and update partial alike */
+    WALK_PASS_WIDEN,     /* widening convert of what a loop adds up: only where its result stays partial, too */
     WALK_PASS_INITIAL,   /* a while: operands become its carried values */
     WALK_PASS_CARRY      /* return of a while's body: operands become the carried values and the while's results */
 };
@@ -169,6 +170,8 @@ enum error_code walk_table_create(const struct nda *n, struct walk_table *t, str
 void walk_table_release(struct walk_table *t);
 /* ---- walk_facts.c: ops[].flags, pass, and sources; after spaces, names, bytes */
 void walk_table_ops(struct walk_table *t, const struct nda *n);
+/* pass of the converts whose results loops add up in a wider type (WALK_PASS_WIDEN); after uses and loops */
+void walk_table_widening(struct walk_table *t, const struct nda *n);
 
 /* ---- form.c */
 /* cells of an ordinary op's space: the plan's, without factors that may not be sharded */

@@ -222,7 +222,12 @@ static struct spmd_form cell_form(const struct check *c, const struct nda_space 
 
 static bool passes(const struct check *c, uint32_t op)
 {
-    switch (c->n->program->ops[op].code) {
+    const struct ir_program *p = c->n->program;
+
+    switch (p->ops[op].code) {
+    case IR_CONVERT:   /* exact: what the devices' parts add up to is not rounded */
+        return ir_element_widens((enum ir_element)ir_value_type(p, ir_operand(p, op, 0))->element,
+                                 (enum ir_element)ir_value_type(p, ir_result(p, op, 0))->element);
     case IR_TRANSPOSE:
     case IR_RESHAPE:
     case IR_SLICE:

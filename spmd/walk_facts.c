@@ -1,7 +1,10 @@
-/* Facts of single ops: which can be made anywhere in any form, which pass a partial on, whose init counts once. */
+/* Facts of single ops: which can be made anywhere in any form, which pass a partial on, whose init counts once; and of the sums
+ * that loops carry: which converts to a wider type belong to them. */
 #include "spmd/walk.h"
 
 #include "ir/attrs.h"
+
+#include <stdlib.h>
 
 static const struct ir_attr *splat_of(const struct ir_program *p, uint32_t value)
 {
@@ -233,4 +236,98 @@ void walk_table_ops(struct walk_table *t, const struct nda *n)
         if (gives_partial(t, n, op))
             t->sources[t->source_count++] = op;
     }
+}
+
+/* ------------------------------------------------------------------------------------------- accumulators */
+/* What the body of a loop adds to a value that the loop carries. */
+struct terms {
+    struct walk_table *t;
+    const struct ir_program *p;
+    uint32_t argument;      /* the carried value, in the body */
+    int64_t outside;        /* trip counts of the loops around this one */
+    bool found;             /* it is in the sum */
+    VEC(uint32_t) converts;
+};
+enum { TERMS_DEPTH = 64 };   /* ops from what the body returns to a term: a stack frame each */
+
+static bool is_cheap(const struct terms *s, const struct nda *n, uint32_t value)
+{
+    uint32_t def = s->p->values[value].op;
+
+    return nda_atom_count(n, value) == 0 || (def != IR_NONE && (s->t->ops[def].flags & WALK_CHEAP));
+}
+
+static bool widens(const struct terms *s, uint32_t op)
+{
+    const struct ir_program *p = s->p;
+    uint32_t from = ir_operand(p, op, 0), to = ir_result(p, op, 0), block = p->ops[op].block;
+
+    return p->ops[op].code == IR_CONVERT && s->t->ops[op].space != NDA_NONE &&
+           ir_element_widens((enum ir_element)ir_value_type(p, from)->element, (enum ir_element)ir_value_type(p, to)->element) &&
+           s->t->value_bytes[s->argument] < s->t->value_bytes[from] * (s->t->block_trips[block] / s->outside);
+}
+
+/* Sums, multiples, layouts, stacks that inner loops fill: back from what the body returns, as long as nothing else uses
+ * what stands between. */
+static void find_terms(struct terms *s, const struct nda *n, uint32_t value, uint32_t depth)
+{
+    const struct ir_program *p = s->p;
+    uint32_t op = p->values[value].op, first = s->t->use_start[value];
+
+    s->found |= value == s->argument;
+    if (op == IR_NONE || depth == 0 || s->t->use_start[value + 1] != first + 1)
+        return;
+    switch ((enum walk_pass)s->t->ops[op].pass) {
+    case WALK_PASS_NONE:
+    case WALK_PASS_WIDEN:
+        if (widens(s, op))
+            VEC_PUSH(&s->converts, op);
+        return;
+    case WALK_PASS_LAYOUT:
+    case WALK_PASS_NEGATE:
+        find_terms(s, n, ir_operand(p, op, 0), depth - 1);
+        return;
+    case WALK_PASS_ADD:
+    case WALK_PASS_UPDATE:
+        find_terms(s, n, ir_operand(p, op, 0), depth - 1);
+        find_terms(s, n, ir_operand(p, op, 1), depth - 1);
+        return;
+    case WALK_PASS_SCALE:
+        find_terms(s, n, ir_operand(p, op, is_cheap(s, n, ir_operand(p, op, 0))), depth - 1);
+        return;
+    case WALK_PASS_INITIAL: {
+        const struct walk_carried *c = &s->t->carried[s->t->controls[s->t->ops[op].control].carried + (value - p->ops[op].results)];
+        find_terms(s, n, p->operands[p->ops[op].operands + (value - p->ops[op].results)], depth - 1);
+        find_terms(s, n, p->operands[c->returned], depth - 1);
+        return;
+    }
+    case WALK_PASS_SELECT:
+    case WALK_PASS_MAX:
+    case WALK_PASS_MIN:
+    case WALK_PASS_AND:
+    case WALK_PASS_OR:
+    case WALK_PASS_CARRY:
+        return;
+    }
+}
+
+/* Gradients of fewer bits than the sum of them over microbatches: the sum is more bytes than one of them, fewer than
+ * all. Elsewhere a convert ends a partial: passed on it would be more bytes to reduce. */
+void walk_table_widening(struct walk_table *t, const struct nda *n)
+{
+    struct terms s = {.t = t, .p = n->program};
+
+    for (uint32_t i = 0; i < t->carried_count; i++) {
+        const struct walk_carried *c = &t->carried[i];
+        if (c->argument == NDA_NONE || c->steers)
+            continue;
+        s.argument = c->argument;
+        s.outside = t->block_trips[n->program->ops[n->program->values[c->result].op].block];
+        s.found = false;
+        s.converts.count = 0;
+        find_terms(&s, n, n->program->operands[c->returned], TERMS_DEPTH);
+        for (size_t k = 0; s.found && k < s.converts.count; k++)
+            t->ops[s.converts.at[k]].pass = WALK_PASS_WIDEN;
+    }
+    VEC_FREE(&s.converts);
 }

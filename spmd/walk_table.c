@@ -435,6 +435,7 @@ enum error_code walk_table_create(const struct nda *n, struct walk_table *t, str
     fill_uses(t, p);
     fill_controls(t, n);
     fill_loops(t, n);
+    walk_table_widening(t, n);
     fill_weights(t, n);
     return ERROR_OK;
 }

@@ -260,6 +260,62 @@ func.func public @main(%x: tensor<4x16x32xf32>, %w: tensor<32x8xf32>, %a0: tenso
   return %s, %o#2 : tensor<32x8xf32>, tensor<8xf32>
 }
 // -----
+// mixed accumulation: bf16, f16 and f32 added up in f32 and f64, over two loops, one of which stacks
+func.func public @main(%x: tensor<4x16x32xbf16>, %w: tensor<3x32x8xf32>, %s0: tensor<3x32x8xf32>, %b0: tensor<8xf32>, %c0: tensor<8xf64>) -> (tensor<3x32x8xf32>, tensor<8xf32>, tensor<8xf64>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %o:4 = stablehlo.while(%i = %zero, %s = %s0, %b = %b0, %c = %c0) : tensor<i32>, tensor<3x32x8xf32>, tensor<8xf32>, tensor<8xf64>
+    cond {
+    %n = stablehlo.constant dense<4> : tensor<i32>
+    %l = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  } do {
+    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xbf16>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x32xbf16>
+    %m = stablehlo.reshape %xi : (tensor<1x16x32xbf16>) -> tensor<16x32xbf16>
+    %empty = stablehlo.constant dense<0.0> : tensor<3x32x8xf32>
+    %bi = stablehlo.constant dense<0.0> : tensor<8xf32>
+    %r:3 = stablehlo.while(%k = %zero, %stack = %empty, %bk = %bi) : tensor<i32>, tensor<3x32x8xf32>, tensor<8xf32>
+      cond {
+      %n = stablehlo.constant dense<3> : tensor<i32>
+      %l = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %l : tensor<i1>
+    } do {
+      %wk = stablehlo.dynamic_slice %w, %k, %zero, %zero, sizes = [1, 32, 8] : (tensor<3x32x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x32x8xf32>
+      %v = stablehlo.reshape %wk : (tensor<1x32x8xf32>) -> tensor<32x8xf32>
+      %vb = stablehlo.convert %v : (tensor<32x8xf32>) -> tensor<32x8xbf16>
+      %d = stablehlo.dot_general %m, %vb, contracting_dims = [1] x [0] : (tensor<16x32xbf16>, tensor<32x8xbf16>) -> tensor<16x8xbf16>
+      %t = stablehlo.tanh %d : tensor<16x8xbf16>
+      %g = stablehlo.dot_general %t, %m, contracting_dims = [0] x [0] : (tensor<16x8xbf16>, tensor<16x32xbf16>) -> tensor<8x32xbf16>
+      %gf = stablehlo.convert %g : (tensor<8x32xbf16>) -> tensor<8x32xf32>
+      %gt = stablehlo.transpose %gf, dims = [1, 0] : (tensor<8x32xf32>) -> tensor<32x8xf32>
+      %gb = stablehlo.broadcast_in_dim %gt, dims = [1, 2] : (tensor<32x8xf32>) -> tensor<1x32x8xf32>
+      %u = stablehlo.dynamic_update_slice %stack, %gb, %k, %zero, %zero : (tensor<3x32x8xf32>, tensor<1x32x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x32x8xf32>
+      %th = stablehlo.convert %t : (tensor<16x8xbf16>) -> tensor<16x8xf16>
+      %z = stablehlo.constant dense<0.0> : tensor<f16>
+      %h = stablehlo.reduce(%th init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16x8xf16>, tensor<f16>) -> tensor<8xf16>
+      %hf = stablehlo.convert %h : (tensor<8xf16>) -> tensor<8xf32>
+      %half = stablehlo.constant dense<0.5> : tensor<8xf32>
+      %hh = stablehlo.multiply %hf, %half : tensor<8xf32>
+      %q = stablehlo.add %bk, %hh : tensor<8xf32>
+      %one1 = stablehlo.constant dense<1> : tensor<i32>
+      %k1 = stablehlo.add %k, %one1 : tensor<i32>
+      stablehlo.return %k1, %u, %q : tensor<i32>, tensor<3x32x8xf32>, tensor<8xf32>
+    }
+    %p = stablehlo.add %s, %r#1 : tensor<3x32x8xf32>
+    %nb = stablehlo.subtract %b, %r#2 : tensor<8xf32>
+    %mf = stablehlo.convert %m : (tensor<16x32xbf16>) -> tensor<16x32xf32>
+    %four = stablehlo.reshape %mf : (tensor<16x32xf32>) -> tensor<64x8xf32>
+    %zf = stablehlo.constant dense<0.0> : tensor<f32>
+    %f = stablehlo.reduce(%four init: %zf) applies stablehlo.add across dimensions = [0] : (tensor<64x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %fd = stablehlo.convert %f : (tensor<8xf32>) -> tensor<8xf64>
+    %nc = stablehlo.add %fd, %c : tensor<8xf64>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %p, %nb, %nc : tensor<i32>, tensor<3x32x8xf32>, tensor<8xf32>, tensor<8xf64>
+  }
+  %y = stablehlo.tanh %o#1 : tensor<3x32x8xf32>
+  return %y, %o#2, %o#3 : tensor<3x32x8xf32>, tensor<8xf32>, tensor<8xf64>
+}
+// -----
 // running maximum and sum over a loop
 func.func public @main(%x: tensor<4x16x32xf32>, %m0: tensor<32xf32>) -> (tensor<32xf32>, tensor<f32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>

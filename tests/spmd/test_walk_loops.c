@@ -151,6 +151,85 @@ static const char accumulate_stacks[] =
     "  }\n"
     "  return %o#1 : tensor<3x32x8xf32>\n}\n";
 
+/* sums in f32 of gradients in bf16: what the dots leave partial is converted, a layout, a multiple, and added */
+#define MIXED_BODY                                                                                                 \
+    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xbf16>, tensor<i32>, " \
+    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xbf16>\n"                                                         \
+    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xbf16>) -> tensor<16x32xbf16>\n"                               \
+    "    %d = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<16x32xbf16>, tensor<32x8xbf16>) -> " \
+    "tensor<16x8xbf16>\n"                                                                                         \
+    "    %t = stablehlo.tanh %d : tensor<16x8xbf16>\n"                                                              \
+    "    %gt = stablehlo.dot_general %t, %m, contracting_dims = [0] x [0] : (tensor<16x8xbf16>, tensor<16x32xbf16>) -> " \
+    "tensor<8x32xbf16>\n"                                                                                         \
+    "    %z = stablehlo.constant dense<0.0> : tensor<bf16>\n"                                                       \
+    "    %gb = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16x8xbf16>, "     \
+    "tensor<bf16>) -> tensor<8xbf16>\n"                                                                           \
+    "    %wide = stablehlo.convert %gt : (tensor<8x32xbf16>) -> tensor<8x32xf32>\n"                                 \
+    "    %gw = stablehlo.transpose %wide, dims = [1, 0] : (tensor<8x32xf32>) -> tensor<32x8xf32>\n"                 \
+    "    %p = stablehlo.add %a, %gw : tensor<32x8xf32>\n"                                                           \
+    "    %wider = stablehlo.convert %gb : (tensor<8xbf16>) -> tensor<8xf32>\n"                                      \
+    "    %quarter = stablehlo.constant dense<0.25> : tensor<8xf32>\n"                                               \
+    "    %part = stablehlo.multiply %wider, %quarter : tensor<8xf32>\n"                                             \
+    "    %q = stablehlo.add %part, %b : tensor<8xf32>\n"                                                            \
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"                                                        \
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+#define MIXED(n, result)                                                                                           \
+    "func.func @main(%x: tensor<4x16x32xbf16>, %w: tensor<32x8xbf16>, %a0: tensor<32x8xf32>, %b0: tensor<8xf32>) -> "  \
+    "(tensor<32x8xf32>, tensor<8xf32>) {\n"                                                                       \
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"                                                         \
+    "  %r:3 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"     \
+    "    cond {\n" COUNT_TO(n) "  } do {\n" MIXED_BODY result                                                      \
+    "  }\n"                                                                                                        \
+    "  %s = stablehlo.tanh %r#1 : tensor<32x8xf32>\n"                                                               \
+    "  return %s, %r#2 : tensor<32x8xf32>, tensor<8xf32>\n}\n"
+
+static const char mixed[] = MIXED("4", "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
+/* two sums in f32 would be as many bytes as four in bf16 */
+static const char mixed_twice[] = MIXED("2", "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
+/* the weight's sum so far is looked at in every iteration: reduced there, before the convert */
+static const char mixed_seen[] = MIXED("4", "    %h = stablehlo.tanh %p : tensor<32x8xf32>\n"
+                                            "    stablehlo.return %j, %h, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
+
+/* layers of f32 weights that compute in bf16: the inner loop stacks their gradients in f32, the outer one adds the stacks */
+static const char mixed_stacks[] =
+    "func.func @main(%x: tensor<4x16x32xbf16>, %w: tensor<3x32x8xf32>, %s0: tensor<3x32x8xf32>) -> tensor<3x32x8xf32> {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %o:2 = stablehlo.while(%i = %zero, %s = %s0) : tensor<i32>, tensor<3x32x8xf32>\n"
+    "    cond {\n" COUNT_TO("4") "  } do {\n"
+    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xbf16>, tensor<i32>, "
+    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xbf16>\n"
+    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xbf16>) -> tensor<16x32xbf16>\n"
+    "    %empty = stablehlo.constant dense<0.0> : tensor<3x32x8xf32>\n"
+    "    %r:2 = stablehlo.while(%k = %zero, %stack = %empty) : tensor<i32>, tensor<3x32x8xf32>\n"
+    "      cond {\n"
+    "      %n = stablehlo.constant dense<3> : tensor<i32>\n"
+    "      %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "      stablehlo.return %c : tensor<i1>\n"
+    "    } do {\n"
+    "      %wk = stablehlo.dynamic_slice %w, %k, %zero, %zero, sizes = [1, 32, 8] : (tensor<3x32x8xf32>, tensor<i32>, "
+    "tensor<i32>, tensor<i32>) -> tensor<1x32x8xf32>\n"
+    "      %v = stablehlo.reshape %wk : (tensor<1x32x8xf32>) -> tensor<32x8xf32>\n"
+    "      %vb = stablehlo.convert %v : (tensor<32x8xf32>) -> tensor<32x8xbf16>\n"
+    "      %d = stablehlo.dot_general %m, %vb, contracting_dims = [1] x [0] : (tensor<16x32xbf16>, tensor<32x8xbf16>) -> "
+    "tensor<16x8xbf16>\n"
+    "      %t = stablehlo.tanh %d : tensor<16x8xbf16>\n"
+    "      %g = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xbf16>, tensor<16x8xbf16>) -> "
+    "tensor<32x8xbf16>\n"
+    "      %gf = stablehlo.convert %g : (tensor<32x8xbf16>) -> tensor<32x8xf32>\n"
+    "      %b = stablehlo.broadcast_in_dim %gf, dims = [1, 2] : (tensor<32x8xf32>) -> tensor<1x32x8xf32>\n"
+    "      %u = stablehlo.dynamic_update_slice %stack, %b, %k, %zero, %zero : (tensor<3x32x8xf32>, tensor<1x32x8xf32>, "
+    "tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x32x8xf32>\n"
+    "      %one1 = stablehlo.constant dense<1> : tensor<i32>\n"
+    "      %k1 = stablehlo.add %k, %one1 : tensor<i32>\n"
+    "      stablehlo.return %k1, %u : tensor<i32>, tensor<3x32x8xf32>\n"
+    "    }\n"
+    "    %p = stablehlo.add %s, %r#1 : tensor<3x32x8xf32>\n"
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+    "    stablehlo.return %j, %p : tensor<i32>, tensor<3x32x8xf32>\n"
+    "  }\n"
+    "  return %o#1 : tensor<3x32x8xf32>\n}\n";
+
 /* a largest value so far; and a sum that the condition reads, which must be whole in every iteration */
 static const char running_max[] =
     "func.func @main(%x: tensor<4x16x32xf32>, %m0: tensor<32xf32>) -> (tensor<32xf32>, tensor<f32>) {\n"
@@ -287,6 +366,30 @@ static void test_accumulation(void **state)
     expect_reductions(running_product, 1, 0, 1, 1);     /* a product does not */
 }
 
+/* Sums in f32 of gradients in bf16: after the loop where that is fewer bytes, else in bf16 as before. */
+static void test_mixed_precision(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    expect_reductions(mixed, 2, 0, 2, 2);
+    expect_reductions(mixed_twice, 0, 2, 0, 0);
+    expect_reductions(mixed_seen, 1, 1, 1, 1);
+    expect_reductions(mixed_stacks, 1, 0, 2, 1);
+    open_small(&m, mixed_seen, "a=4");
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 0, 1, 0);
+    model_walk(&m, &p, NULL);
+    for (uint32_t i = 0; i < m.local.step_count; i++) {
+        const struct spmd_step *s = &m.local.steps[i];
+        if (s->kind == SPMD_ALL_REDUCE && s->trips > 1)
+            assert_int_equal(ir_value_type(m.nda->program, m.local.values[s->results].origin)->element, IR_BF16);
+    }
+    plan_release(&p);
+    model_close(&m);
+}
+
 /* The plan shards the carried sum over the same axis: scattered in every iteration, for the memory that saves. */
 static void test_accumulation_sharded(void **state)
 {
@@ -306,12 +409,32 @@ static void test_accumulation_sharded(void **state)
     model_close(&m);
 }
 
+/* The same of a sum in f32 of gradients in bf16: scattered as bf16. */
+static void test_mixed_sharded(void **state)
+{
+    struct model m;
+    struct plan p = {0};
+
+    (void)state;
+    open_small(&m, mixed, "a=4");
+    plan_init(&p, m.nda, &m.mesh);
+    shard(&m, &p, 0, 1, 0);
+    shard(&m, &p, 2, 0, 0);
+    model_walk(&m, &p, NULL);
+    const struct spmd_step *s = only_step(&m, SPMD_REDUCE_SCATTER);
+    assert_int_equal(s->trips, 4);
+    assert_int_equal(ir_value_type(m.nda->program, m.local.values[s->results].origin)->element, IR_BF16);
+    assert_int_equal(count(&m, SPMD_MASK), 1);   /* the bias's sum */
+    plan_release(&p);
+    model_close(&m);
+}
+
 static void test_proof(void **state)
 {
     static const struct small_program programs[] = {
         {"loop", loop}, {"loop_carries", loop_carries}, {"accumulate", accumulate}, {"accumulate_seen", accumulate_seen},
         {"accumulate_nested", accumulate_nested}, {"accumulate_stacks", accumulate_stacks}, {"running_max", running_max},
-        {"running_product", running_product}};
+        {"running_product", running_product}, {"mixed", mixed}, {"mixed_seen", mixed_seen}, {"mixed_stacks", mixed_stacks}};
 
     (void)state;
     prove_all(programs, sizeof programs / sizeof *programs);
@@ -320,6 +443,7 @@ static void test_proof(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_loop), cmocka_unit_test(test_accumulation),
-                                       cmocka_unit_test(test_accumulation_sharded), cmocka_unit_test(test_proof)};
+                                       cmocka_unit_test(test_mixed_precision), cmocka_unit_test(test_accumulation_sharded),
+                                       cmocka_unit_test(test_mixed_sharded), cmocka_unit_test(test_proof)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,8 +38,9 @@ def model_name(path):
 class Subject:
     """One model: its reference results for every feed, computed once."""
 
-    def __init__(self, path, seed=1, wide=False):
+    def __init__(self, path, seed=1, wide=False, precision=None):
         self.path, self.original, self.references = path, referee.Module(read(path)), []
+        self.original.precision = precision
         exe = None
         for feed in referee.feeds_for(self.original, wide):
             inputs, results, exe = referee.reference_run(self.original, feed, seed, exe)

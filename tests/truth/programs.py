@@ -95,6 +95,24 @@ def accumulated_step(state, x, y):
     return (jax.tree.map(lambda p, m: p - 0.1 * m, parameters, momentum), momentum), total / x.shape[0]
 
 
+def mixed_accumulation(parameters, first, second, x, y):
+    """The usual mixed precision: f32 weights and moments, dots in bfloat16, gradients added up in f32; Adam after it."""
+    def loss(p, x, y):
+        h = jnp.tanh(x @ p["w1"] + p["b1"])
+        return (((h @ p["w2"]).astype(jnp.float32) - y) ** 2).mean()
+
+    def microbatch(sums, xy):
+        value, gradient = jax.value_and_grad(loss)(jax.tree.map(lambda p: p.astype(jnp.bfloat16), parameters), *xy)
+        return (sums[0] + value, jax.tree.map(lambda a, g: a + g.astype(jnp.float32), sums[1], gradient)), None
+    zeros = jax.tree.map(jnp.zeros_like, parameters)
+    (total, gradient), _ = lax.scan(microbatch, (jnp.zeros(()), zeros), (x, y))
+    gradient = jax.tree.map(lambda g: g / x.shape[0], gradient)
+    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradient)
+    second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, second, gradient)
+    parameters = jax.tree.map(lambda p, m, v: p - 0.1 * m / (jnp.sqrt(v) + 1e-3), parameters, first, second)
+    return parameters, first, second, total / x.shape[0]
+
+
 def accumulated_layers(w, x, y):
     """Gradient accumulation of layers that are scanned: the inner loop stacks what the outer one adds."""
     def loss(w, x, y):
@@ -104,6 +122,18 @@ def accumulated_layers(w, x, y):
     def microbatch(sums, xy):
         return sums + jax.grad(loss)(w, *xy), None
     return w - 0.1 * lax.scan(microbatch, jnp.zeros_like(w), (x, y))[0]
+
+
+def mixed_layers(w, x, y):
+    """The same over scanned layers, whose f32 weights are made bfloat16 in each: gradients are stacked in f32 and added."""
+    def loss(w, x, y):
+        h, _ = lax.scan(lambda h, wi: (jnp.tanh(0.1 * (h @ wi.astype(jnp.bfloat16))), None), x, w)
+        return ((h.astype(jnp.float32) - y) ** 2).mean()
+
+    def microbatch(sums, xy):
+        return sums + jax.grad(loss)(w, *xy), None
+    gradient = lax.scan(microbatch, jnp.zeros_like(w), (x, y))[0]
+    return w - 0.1 * gradient, gradient
 
 
 def nested_sums(x, w, s, t):
@@ -270,11 +300,15 @@ func.func public @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32> {tf.aliasing
 
 WEIGHTS = {"w1": f32((32, 16)), "b1": f32((16,)), "w2": f32((16, 8))}
 
-DONATED_ARGUMENTS = {"accumulated_step": 0}
+DONATED_ARGUMENTS = {"accumulated_step": 0, "mixed_accumulation": (0, 1, 2), "mixed_layers": 0}
+
+COMPUTES_IN = {"mixed_accumulation": "bfloat16", "mixed_layers": "bfloat16"}   # results in f32 are no more exact
 
 EXPERT = {   # (mesh, expert plan) beside the random ones
     "accumulated_step": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
                          ("data=4,model=2", "fsdp:data")],
+    "mixed_accumulation": [("data=8", "batch:data"), ("data=4,model=2", "batch:data+megatron:model"), ("data=8", "zero1:data"),
+                           ("data=4,model=2", "fsdp:data")],
     "carried_weights": [("data=8", "fsdp:data"), ("data=4,model=2", "fsdp:data+fsdp:model")],
 }
 
@@ -290,7 +324,9 @@ JAX = {
     "loops": (loops, f32((8, 16)), f32((16, 16))),
     "nested_loop": (nested_loop, f32((8, 16)), f32((16, 16))),
     "accumulated_step": (accumulated_step, (WEIGHTS, WEIGHTS), f32((4, 16, 32)), f32((4, 16, 8))),
+    "mixed_accumulation": (mixed_accumulation, WEIGHTS, WEIGHTS, WEIGHTS, typed((4, 16, 32), jnp.bfloat16), f32((4, 16, 8))),
     "accumulated_layers": (accumulated_layers, f32((3, 16, 16)), f32((4, 16, 16)), f32((4, 16, 16))),
+    "mixed_layers": (mixed_layers, f32((3, 16, 16)), typed((4, 16, 16), jnp.bfloat16), f32((4, 16, 16))),
     "nested_sums": (nested_sums, f32((3, 2, 16, 8)), f32((8, 8)), f32((8, 8)), f32((8,))),
     "running_extrema": (running_extrema, f32((4, 16, 8)), f32((8,)), f32((8,)), i32((8,))),
     "kept_products": (kept_products, f32((4, 16, 32)), typed((32,), jnp.bool_), f32((32,))),

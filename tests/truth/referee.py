@@ -51,6 +51,7 @@ class Module:
 
     def __init__(self, text):
         self.text = text
+        self.precision = None   # type that the module computes in, where coarser than its results'
         with jax_mlir.make_ir_context() as context:
             context.allow_unregistered_dialects = True
             module = ir.Module.parse(text)
@@ -352,7 +353,7 @@ def compare_result(verdict, name, reference, got):
         return
 
 
-def compare_floats(verdict, name, whole, reference, got, nan_expected):
+def compare_floats(verdict, name, whole, reference, got, nan_expected, precision=None):
     """whole: the entire result, whose largest magnitude is the scale"""
     wide = np.complex128 if np.iscomplexobj(whole) else np.float64
     if np.isnan(whole.astype(wide)).any() and not nan_expected:
@@ -372,12 +373,12 @@ def compare_floats(verdict, name, whole, reference, got, nan_expected):
     scale = float(np.abs(whole.astype(wide)[np.isfinite(whole.astype(wide))]).max(initial=0.0))
     error = float(np.abs(a[finite] - b[finite]).max(initial=0.0)) / max(scale, 1e-30)
     verdict.error = max(verdict.error, error)
-    tolerance = COARSE.get(whole.dtype.name, TOLERANCE)
+    tolerance = COARSE.get(precision or whole.dtype.name, TOLERANCE)
     if not error <= tolerance:
         verdict.problems.append(f"{name}: off by {error:.1e} of the largest magnitude {scale:.3g}")
 
 
-def compare(verdict, reference, results, out_indices, feed):
+def compare(verdict, reference, results, out_indices, feed, precision=None):
     for r, whole in enumerate(reference):
         for d, part in enumerate(results[r]):
             name = f"{r} on device {d}, feed {feed}"
@@ -385,7 +386,7 @@ def compare(verdict, reference, results, out_indices, feed):
             before = len(verdict.problems)
             compare_result(verdict, name, want, part)
             if len(verdict.problems) == before and whole.dtype.kind not in "iub":
-                compare_floats(verdict, name, whole, want, part, feed == "C")
+                compare_floats(verdict, name, whole, want, part, feed == "C", precision)
 
 
 def reference_run(original, feed, seed, executable=None):
@@ -432,7 +433,7 @@ def referee(original, candidate_text, form, boundary, references, order=None):
         parts = [[np.ascontiguousarray(x[ix]).reshape([s.stop - s.start for s in ix]) for ix in per]
                  for x, per in zip(inputs, in_indices)]
         results, taken = exe.run(parts)
-        compare(verdict, reference, results, out_indices, feed)
+        compare(verdict, reference, results, out_indices, feed, original.precision)
     check_donation(verdict, original, candidate, form, (shapes[:len(in_indices)], shapes[len(in_indices):]), taken)
     return verdict
 

@@ -25,7 +25,7 @@ def main():
                 continue
             path = os.path.join(folder, name + ".mlir")
             open(path, "w").write(text)
-            subject, errors = candidates.Subject(path, seed, wide=True), {}
+            subject, errors = candidates.Subject(path, seed, wide=True, precision=programs.COMPUTES_IN.get(name)), {}
             tries = [(candidates.MESHES[k % 3], "--random-plan", str(seed * 1000 + k)) for k in range(plans)]
             tries += [(mesh, "--baseline", plan) for mesh, plan in programs.EXPERT.get(name, [])]
             for k, (mesh, *plan) in enumerate(tries):
