@@ -9,6 +9,7 @@
 
 struct facts {          /* of a color */
     double flops;       /* of forward contractions that have it in their result */
+    uint32_t results;   /* how many these are */
     uint32_t parameter_dims;
     uint8_t contracted, produced;       /* in a forward contraction; by one from a parameter */
     uint8_t seen;                       /* in a result that is no state, or reduced on the way to one */
@@ -25,6 +26,7 @@ struct roles {
     uint8_t *ends;                         /* of each value: the forward pass is not followed back through it */
     uint8_t *apart;                        /* of each value: it depends on no example */
     struct facts *facts;
+    uint8_t *batch;                        /* of each color: it is a batch; none while they are unknown */
     bool train;
 };
 
@@ -112,23 +114,23 @@ static void flow_values(struct roles *r)
     free(untied);
 }
 
-static bool holds_color(const struct nda *n, uint32_t argument, uint32_t color)
+static bool holds_batch(const struct roles *r, uint32_t argument)
 {
-    const struct nda_space *sp = &n->spaces[n->arguments[argument].space];
+    const struct nda_space *sp = &r->n->spaces[r->n->arguments[argument].space];
     for (uint32_t f = 0; f < sp->name_count; f++)
-        if (n->names[sp->names + f].color == color)
+        if (r->batch[r->n->names[sp->names + f].color])
             return true;
     return false;
 }
 
 /* Examples are what is not tied to state; once the batch is known, of untied arguments those that hold it. */
-static void set_apart(struct roles *r, uint32_t batch)
+static void set_apart(struct roles *r, bool known)
 {
     struct nda *n = r->n;
     uint8_t *examples = mem_zalloc((size_t)n->argument_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         bool tied = n->arguments[i].becomes != NDA_NONE;
-        examples[i] = tied ? batch != NDA_NONE && !r->train : batch == NDA_NONE || holds_color(n, i, batch);
+        examples[i] = tied ? known && !r->train : !known || holds_batch(r, i);
     }
     free(r->apart);
     r->apart = stage_independent_of(n, examples);
@@ -171,15 +173,14 @@ static bool is_trained(const struct roles *r, const struct nda_argument *a)
            weight_element((enum ir_element)ir_value_type(r->n->program, a->value)->element);
 }
 
-/* batch: the color of the batch, NDA_NONE while it is unknown */
-static void argument_roles(struct roles *r, uint32_t batch)
+static void argument_roles(struct roles *r)
 {
     struct nda *n = r->n;
     for (uint32_t i = 0; i < n->argument_count; i++) {
         struct nda_argument *a = &n->arguments[i];
         const struct ir_type *t = ir_value_type(n->program, a->value);
         bool weight = t->kind == IR_TYPE_TENSOR && weight_element((enum ir_element)t->element) && t->rank > 0 &&
-                      (r->direct[a->value] || t->rank == 1) && (batch == NDA_NONE || !holds_color(n, i, batch));
+                      (r->direct[a->value] || t->rank == 1) && !holds_batch(r, i);
         if (a->becomes != NDA_NONE)
             a->role = !r->train ? NDA_ROLE_CACHE : is_trained(r, a) ? NDA_ROLE_PARAMETER : NDA_ROLE_OPTIMIZER;
         else
@@ -222,8 +223,10 @@ static void contraction_facts(struct roles *r, const struct nda_space *sp)
             r->facts[n->names[sp->names + f].color].contracted = 1;
     for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
         uint32_t name = nda_slot_name(n, result, k);
-        if (name != NDA_NONE)
-            r->facts[n->names[name].color].flops += flops;
+        if (name == NDA_NONE)
+            continue;
+        r->facts[n->names[name].color].flops += flops;
+        r->facts[n->names[name].color].results++;
     }
 }
 
@@ -325,9 +328,9 @@ static uint32_t best_batch(const struct roles *r, enum how how)
     return best;
 }
 
-static void find_facts(struct roles *r, uint32_t batch)
+static void find_facts(struct roles *r)
 {
-    argument_roles(r, batch);
+    argument_roles(r);
     memset(r->facts, 0, ((size_t)r->n->color_count + 1) * sizeof *r->facts);
     collect_facts(r);
 }
@@ -349,19 +352,45 @@ static void end_at_state(struct roles *r)
 static uint32_t find_batch(struct roles *r)
 {
     uint32_t batch;
-    find_facts(r, NDA_NONE);
+    find_facts(r);
     batch = best_batch(r, EARLY);
     if (batch != NDA_NONE || !r->train)
         return batch != NDA_NONE ? batch : best_batch(r, LATE);
     end_at_state(r);
-    find_facts(r, NDA_NONE);
+    find_facts(r);
     batch = best_batch(r, EARLY);
     if (batch != NDA_NONE)
         return batch;
     memset(r->forward, 1, (size_t)r->n->program->value_count + 1);   /* no loss among the results: every op may be forward */
-    find_facts(r, NDA_NONE);
+    find_facts(r);
     batch = best_batch(r, LATE);
     return batch != NDA_NONE ? batch : best_batch(r, LAST);
+}
+
+static int64_t size_of(const struct nda *n, uint32_t color)
+{
+    return n->names[n->color_names[n->colors[color].names]].size;
+}
+
+/* Other examples in the same number (a second tower's, a judge's real ones): what is asked of a batch, through several
+ * contractions, on arguments of their own. */
+static void find_more_batches(struct roles *r, uint32_t batch)
+{
+    const struct nda *n = r->n;
+    r->batch[batch] = 1;
+    for (uint32_t c = 0; c < n->color_count; c++) {
+        const struct facts *f = &r->facts[c];
+        r->batch[c] |= f->seen && !f->contracted && !n->colors[c].set_count && f->results > 1 && size_of(n, c) == size_of(n, batch) &&
+                       f->flops * 8 >= r->facts[batch].flops && (r->train ? f->given && !f->parameter_dims : f->parameter_dims <= 1);
+    }
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        const struct nda_space *sp = &n->spaces[n->arguments[i].space];
+        bool both = false;
+        for (uint32_t f = 0; f < sp->name_count; f++)
+            both |= n->names[sp->names + f].color == batch;
+        for (uint32_t f = 0; f < sp->name_count && both; f++)
+            r->batch[n->names[sp->names + f].color] &= n->names[sp->names + f].color == batch;
+    }
 }
 
 /* The vocabulary: looked up in a parameter, or made by the last contraction and several times wider than the model
@@ -372,7 +401,7 @@ static void mark_vocabulary(struct roles *r)
     int64_t widest = 0, model = 0;
     uint32_t most = 0;
     for (uint32_t c = 0; c < n->color_count; c++) {
-        int64_t size = n->names[n->color_names[n->colors[c].names]].size;
+        int64_t size = size_of(n, c);
         if (r->facts[c].lookup && size > widest)
             widest = size;
         if (r->facts[c].parameter_dims > most) {
@@ -382,7 +411,7 @@ static void mark_vocabulary(struct roles *r)
     }
     for (uint32_t c = 0; c < n->color_count; c++) {
         struct facts *f = &r->facts[c];
-        int64_t size = n->names[n->color_names[n->colors[c].names]].size;
+        int64_t size = size_of(n, c);
         f->lookup = f->parameter_dims && ((f->lookup && size >= widest / 16) ||
                                           (f->produced && !f->contracted && f->seen && size >= 4 * model));
     }
@@ -416,24 +445,24 @@ static void mark_dominated(struct roles *r, uint32_t most, bool by_vocabulary)
     }
 }
 
-static void color_roles(struct roles *r, uint32_t batch)
+static void color_roles(struct roles *r)
 {
     struct nda *n = r->n;
     uint32_t most = 0, sequence = NDA_NONE, edge = NDA_NONE, expert = NDA_NONE;
     for (uint32_t c = 0; c < n->color_count; c++) {
         const struct facts *f = &r->facts[c];
-        int64_t size = n->names[n->color_names[n->colors[c].names]].size;
+        int64_t size = size_of(n, c);
         most = f->parameter_dims > most ? f->parameter_dims : most;
-        if (c == batch)
+        if (r->batch[c])
             continue;
         if (n->colors[c].set_count && !f->square &&
             (sequence == NDA_NONE || n->colors[c].name_count > n->colors[sequence].name_count))
             sequence = c;
         if (f->gather_batch && !n->colors[c].set_count && !(f->parameter_batch && f->parameter_dims) &&
-            (edge == NDA_NONE || size > n->names[n->color_names[n->colors[edge].names]].size))
+            (edge == NDA_NONE || size > size_of(n, edge)))
             edge = c;
         if (f->parameter_batch && f->parameter_dims &&
-            (expert == NDA_NONE || size > n->names[n->color_names[n->colors[expert].names]].size))
+            (expert == NDA_NONE || size > size_of(n, expert)))
             expert = c;
     }
     mark_vocabulary(r);
@@ -442,7 +471,7 @@ static void color_roles(struct roles *r, uint32_t batch)
     for (uint32_t c = 0; c < n->color_count; c++) {
         const struct facts *f = &r->facts[c];
         uint32_t roles = 0;
-        roles |= c == batch ? NDA_COLOR_BATCH : 0;
+        roles |= r->batch[c] ? NDA_COLOR_BATCH : 0;
         roles |= c == sequence ? NDA_COLOR_SEQUENCE : 0;
         roles |= c == edge ? NDA_COLOR_EDGE : 0;
         roles |= c == expert ? NDA_COLOR_EXPERT : 0;
@@ -503,19 +532,22 @@ void stage_roles(struct nda *n)
     r.forward = mem_zalloc((size_t)n->program->value_count + 1, 1);
     r.ends = mem_zalloc((size_t)n->program->value_count + 1, 1);
     r.facts = mem_zalloc((size_t)n->color_count + 1, sizeof *r.facts);
-    set_apart(&r, NDA_NONE);
+    r.batch = mem_zalloc((size_t)n->color_count + 1, 1);
+    set_apart(&r, false);
     r.train = stage_find_state(n, r.direct);
     if (r.train)
-        set_apart(&r, NDA_NONE);
+        set_apart(&r, false);
     r.train = r.train || stage_is_train_step(n, r.direct, r.reaches);
     r.metrics = r.train ? stage_metrics(n, r.direct) : NULL;
     memset(r.forward, !r.train, (size_t)n->program->value_count + 1);   /* without training there is no backward pass */
     flow_values(&r);
     batch = find_batch(&r);
-    if (batch != NDA_NONE)
-        set_apart(&r, batch);
-    find_facts(&r, batch);   /* inputs hold the batch, parameters do not */
-    color_roles(&r, batch);
+    if (batch != NDA_NONE) {
+        find_more_batches(&r, batch);
+        set_apart(&r, true);
+    }
+    find_facts(&r);   /* inputs hold the batch, parameters do not */
+    color_roles(&r);
     label_groups(&r);
     free(r.direct);
     free(r.reaches);
@@ -524,4 +556,5 @@ void stage_roles(struct nda *n)
     free(r.ends);
     free(r.apart);
     free(r.facts);
+    free(r.batch);
 }

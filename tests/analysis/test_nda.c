@@ -337,6 +337,15 @@ static void state_is_found_without_donation(void **state)
     (void)state;
 }
 
+/* two batches that only meet in the similarities: both are examples, neither tower's input is a weight */
+static void two_towers_have_two_batches(void **state)
+{
+    enum { P = NDA_ROLE_PARAMETER, D = NDA_ROLE_DATA };
+    static const uint8_t towers[] = {P, P, P, P, D, D};
+    expect_roles("tests/analysis/data/towers.mlir", towers, 6, 2);
+    (void)state;
+}
+
 static void scans_tell_their_trips(void **state)
 {
     struct subject l;
@@ -447,6 +456,7 @@ int main(void)
         cmocka_unit_test(roles_and_names_of_a_train_step),
         cmocka_unit_test(roles_of_a_decode_step),
         cmocka_unit_test(state_is_found_without_donation),
+        cmocka_unit_test(two_towers_have_two_batches),
         cmocka_unit_test(scans_tell_their_trips),
         cmocka_unit_test(sgd_is_training_and_sampling_is_not),
         cmocka_unit_test(judges_and_adapters),
