@@ -119,6 +119,22 @@ static uint32_t left_partial(const struct walk *w, uint32_t v)
     return def;
 }
 
+/* Space of the op whose own factor makes the partial that def gives: its cells are what the plan decided. Back through
+ * ops that pass a partial on, not round a loop again. */
+static uint32_t source_space(const struct walk *w, uint32_t def)
+{
+    for (uint32_t before = w->deferring ? def : IR_NONE; before != IR_NONE;) {
+        const struct ir_op *o = &w->program->ops[def = before];
+        before = IR_NONE;
+        for (uint32_t i = 0; w->t->ops[def].pass && i < o->operand_count && before == IR_NONE; i++) {
+            uint32_t v = w->program->operands[o->operands + i];
+            if (w->s->keep[v] && w->t->carried_of[v] == NDA_NONE)
+                before = left_partial(w, v);
+        }
+    }
+    return w->t->ops[def].space;
+}
+
 uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op, uint32_t space)
 {
     uint32_t origin = w->l->values[from].origin, def = left_partial(w, origin);
@@ -127,7 +143,7 @@ uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t fro
     for (uint32_t i = 0; i < r->count; i++) {
         const struct reshard_step *step = &r->steps[i];
         bool by_def = reduces(step->kind) && def != IR_NONE;
-        uint32_t cause = by_def ? def : op, cause_space = by_def ? w->t->ops[def].space : space;
+        uint32_t cause = by_def ? def : op, cause_space = by_def ? source_space(w, def) : space;
         uint32_t result = walk_new_value(w, origin, &step->after);
         struct walk_pending p = {from, result, cause, cause_space, step->reducer, step->axis_count, {0},
                                  ir_value_type(w->program, origin)->element};

@@ -337,8 +337,12 @@ static void expect_reductions(const char *text, uint32_t outside, uint32_t insid
             found[s->trips > 1]++;
         seen[0] += s->kind == SPMD_MASK;
         seen[1] += s->kind == SPMD_MASK && s->mask_initial;
-        if (s->kind == SPMD_ALL_REDUCE && s->trips == 1)   /* charged to what the body adds, not to the loop */
+        if (s->kind != SPMD_ALL_REDUCE)
+            continue;
+        if (s->trips == 1)   /* charged to what the body adds, not to the loop */
             assert_true(m.nda->program->ops[s->op].code != IR_WHILE);
+        /* and to the decision that shards the dot or sum behind it */
+        assert_true(plan_space(&p, s->decision_space)[0].factor != NDA_NO_FACTOR);
     }
     assert_int_equal(found[0], outside);
     assert_int_equal(found[1], inside);
