@@ -257,6 +257,25 @@ static enum error_code add_problem(const struct api_job *j, struct api_artifacts
     return ERROR_OK;
 }
 
+/* `rng` draws on each device what it likes: no module of one device's program means what the original does. Jobs that ask for
+ * the annotated form, too, get that and are told; others are refused. */
+static bool only_annotated(const struct api_job *j, struct report *r)
+{
+    static const char sentence[] = "manual and local form are not written: stablehlo.rng draws other numbers on every device";
+    const uint32_t own = API_OUTPUT_MANUAL | API_OUTPUT_LOCAL;
+    bool draws = false;
+    for (uint32_t op = 0; op < j->prepared.op_count && !draws; op++)
+        draws = j->prepared.ops[op].code == IR_RNG;
+    if (!draws || !(j->request->outputs & own) || !(j->request->outputs & API_OUTPUT_ANNOTATED))
+        return false;
+    char **warnings = arena_alloc(r->arena, sizeof *warnings * (r->warning_count + 1));
+    if (r->warning_count)
+        memcpy(warnings, r->warnings, sizeof *warnings * r->warning_count);
+    warnings[r->warning_count++] = arena_strndup(r->arena, sentence, sizeof sentence - 1);
+    r->warnings = warnings;
+    return true;
+}
+
 static enum error_code add_modules(const struct api_job *j, struct report *r, struct api_artifacts *out, struct error *e)
 {
     static const struct {
@@ -268,10 +287,11 @@ static enum error_code add_modules(const struct api_job *j, struct report *r, st
                  {API_OUTPUT_LOCAL, SPMD_LOCAL, "local.mlir"}};
     struct lowered l = {0};
     enum error_code code = lower(j, r, &l, e);
+    uint32_t wanted = j->request->outputs & ~(only_annotated(j, r) ? API_OUTPUT_MANUAL | API_OUTPUT_LOCAL : 0u);
     if (code == ERROR_OK && j->request->outputs & API_OUTPUT_PROBLEM)
         code = add_problem(j, out, e);
     for (size_t i = 0; code == ERROR_OK && i < sizeof forms / sizeof *forms; i++)
-        if (j->request->outputs & forms[i].bit)
+        if (wanted & forms[i].bit)
             code = add_module(j, &l, forms[i].form, forms[i].name, out, e);
     if (code == ERROR_OK && j->request->proof) {
         struct proof_result proof;

@@ -19,14 +19,14 @@ static const char *text_of(const struct verify_state *s, uint32_t op, const char
     return a && a->kind == IR_ATTR_TEXT ? ir_string(s->p, a->first) : "";
 }
 
-/* the `sdy.mesh` of this name at top level */
+/* the `sdy.mesh` of this name at top level; without operands and results nothing names it, and the first will do */
 static const char *find_mesh(const struct verify_state *s, const char *name)
 {
     for (uint32_t op = 0; op < s->p->op_count; op++) {
         if (s->p->ops[op].code != IR_SDY_MESH)
             continue;
         const struct ir_attr *symbol = ir_attr_find(s->p, op, "sym_name");
-        if (symbol && strcmp(ir_string(s->p, symbol->first), name) == 0)
+        if (symbol && (!*name || strcmp(ir_string(s->p, symbol->first), name) == 0))
             return text_of(s, op, "mesh");
     }
     return NULL;

@@ -94,6 +94,29 @@ with tempfile.TemporaryDirectory() as scratch:
     proof = json.loads((pathlib.Path(f'{scratch}/million') / 'proof.json').read_text())
     check(proof['status'] == 'not_run' and proof['reason'] == 'too_large', f'a million devices: {proof}')
 
+    # nothing goes in, nothing comes out
+    nothing = pathlib.Path(scratch, 'nothing.mlir')
+    nothing.write_text('func.func @main() {\n  return\n}\n')
+    run = subprocess.run([toast, 'plan', str(nothing), '--mesh', 'x=2', '--device', 'a100-40', '--quiet', '--proof', '-o', f'{scratch}/nothing'],
+                         capture_output=True, text=True)
+    check(run.returncode == 0 and 'proof         equal' in run.stdout, f'no arguments, no results: {run.returncode} {run.stdout[:300]}')
+
+    # numbers drawn by the device: the annotated form is written and the report says why the others are not
+    drawn = pathlib.Path(scratch, 'drawn.mlir')
+    drawn.write_text('func.func @main(%a: tensor<f32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {\n'
+                     '  %s = stablehlo.constant dense<8> : tensor<2xi64>\n  %0 = stablehlo.rng %a, %a, %s, distribution = UNIFORM : '
+                     '(tensor<f32>, tensor<f32>, tensor<2xi64>) -> tensor<8x8xf32>\n  %1 = stablehlo.add %0, %w : tensor<8x8xf32>\n'
+                     '  return %1 : tensor<8x8xf32>\n}\n')
+    for outputs, wanted in (('annotated,manual,local,report,plan', 0), ('manual,report', 6)):
+        run = subprocess.run([toast, 'plan', str(drawn), '--mesh', 'x=2', '--device', 'a100-40', '--rollouts', '20', '--quiet', '--proof',
+                              '--outputs', outputs, '-o', f'{scratch}/drawn{wanted}'], capture_output=True, text=True)
+        check(run.returncode == wanted, f'drawn numbers, {outputs}: {run.returncode} {run.stderr}')
+    written = {p.name for p in pathlib.Path(f'{scratch}/drawn0').iterdir()}
+    check('annotated.mlir' in written and not written & {'manual.mlir', 'local.mlir'}, f'drawn numbers: {written}')
+    said = json.loads((pathlib.Path(f'{scratch}/drawn0') / 'report.json').read_text())
+    check(any('stablehlo.rng draws other numbers' in w for w in said['warnings']) and said['proof']['status'] == 'not_run',
+          f'drawn numbers: {said["warnings"]} {said["proof"]}')
+
     # a plan of another module is refused
     run = subprocess.run([toast, 'lower', str(models / 'small/gpt.mlir'), '--plan', f'{scratch}/t1/plan.json', '--form', 'manual',
                           '-o', f'{scratch}/other.mlir'], capture_output=True, text=True)
