@@ -288,7 +288,7 @@ static void make_first(struct walk *w, uint32_t op, uint32_t v, const struct spm
     struct spmd_form own;
     struct reshard r;
 
-    if (w->l->options.gather_everything) {
+    if (w->l->options.gather_everything || (w->deferring && w->s->part_of[v])) {   /* what a partial passes has the plan's own */
         walk_op_cells(w, op, cells);
         walk_emit_op(w, op, cells);
         return;

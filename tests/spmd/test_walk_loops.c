@@ -433,6 +433,45 @@ static void test_mixed_sharded(void **state)
     model_close(&m);
 }
 
+/* A sum that stays partial over the axis that the plan has first on a dim: the axis behind it moves up (the form had no
+ * order, and no reshard reached it). Gradients of a delta rule, a scan of sums of products. */
+static void test_partial_moves_up(void **state)
+{
+    static const char *const lists[][6] = {{"dim8@data", "heads@data", "embed@data", "heads@model", "batch@model"},
+                                           {"dim8@model", "embed@model", "heads@model", "heads@data"}};
+    size_t size;
+    char *text = support_read(TOAST_SOURCE_DIR "/tests/spmd/delta_rule.mlir", &size);
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct model m;
+        struct plan p = {0};
+        struct error e = {0};
+        struct ir_program out = {0};
+        struct verify_reference *reference;
+        struct verify_report report;
+        model_text(&m, text, size, "data=4,model=2");
+        plan_init(&p, m.nda, &m.mesh);
+        for (size_t k = 0; k < 6 && lists[i][k]; k++) {
+            struct plan_decision d;
+            char group[16] = {0};
+            const char *at = strchr(lists[i][k], '@');
+            memcpy(group, lists[i][k], (size_t)(at - lists[i][k]));
+            ASSERT_OK(plan_decision_find(m.context, group, at + 1, "", "all", &d, &e), &e);
+            assert_true(plan_apply(m.context, &p, d) > 0);
+        }
+        model_walk(&m, &p, NULL);
+        ASSERT_OK(spmd_emit(m.context, &p, &m.local, SPMD_MANUAL, &out, &e), &e);
+        ASSERT_OK(verify_reference_create(&m.program, 3, NULL, &reference, &e), &e);
+        ASSERT_OK(verify_prove(reference, &out, NULL, NULL, &report, &e), &e);
+        assert_int_equal(report.status, VERIFY_PROOF_EQUAL);
+        verify_reference_destroy(reference);
+        ir_program_release(&out);
+        plan_release(&p);
+        model_close(&m);
+    }
+    free(text);
+}
+
 static void test_proof(void **state)
 {
     static const struct small_program programs[] = {
@@ -448,6 +487,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_loop), cmocka_unit_test(test_accumulation),
                                        cmocka_unit_test(test_mixed_precision), cmocka_unit_test(test_accumulation_sharded),
-                                       cmocka_unit_test(test_mixed_sharded), cmocka_unit_test(test_proof)};
+                                       cmocka_unit_test(test_mixed_sharded), cmocka_unit_test(test_partial_moves_up),
+                                       cmocka_unit_test(test_proof)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
