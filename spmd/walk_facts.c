@@ -245,6 +245,7 @@ struct terms {
     const struct ir_program *p;
     uint32_t argument;      /* the carried value, in the body */
     int64_t outside;        /* trip counts of the loops around this one */
+    int64_t bytes;          /* of what is converted, in all iterations */
     bool found;             /* it is in the sum */
     VEC(uint32_t) converts;
 };
@@ -260,11 +261,10 @@ static bool is_cheap(const struct terms *s, const struct nda *n, uint32_t value)
 static bool widens(const struct terms *s, uint32_t op)
 {
     const struct ir_program *p = s->p;
-    uint32_t from = ir_operand(p, op, 0), to = ir_result(p, op, 0), block = p->ops[op].block;
 
     return p->ops[op].code == IR_CONVERT && s->t->ops[op].space != NDA_NONE &&
-           ir_element_widens((enum ir_element)ir_value_type(p, from)->element, (enum ir_element)ir_value_type(p, to)->element) &&
-           s->t->value_bytes[s->argument] < s->t->value_bytes[from] * (s->t->block_trips[block] / s->outside);
+           ir_element_widens((enum ir_element)ir_value_type(p, ir_operand(p, op, 0))->element,
+                             (enum ir_element)ir_value_type(p, ir_result(p, op, 0))->element);
 }
 
 /* Sums, multiples, layouts, stacks that inner loops fill: back from what the body returns, as long as nothing else uses
@@ -280,8 +280,10 @@ static void find_terms(struct terms *s, const struct nda *n, uint32_t value, uin
     switch ((enum walk_pass)s->t->ops[op].pass) {
     case WALK_PASS_NONE:
     case WALK_PASS_WIDEN:
-        if (widens(s, op))
+        if (widens(s, op)) {
+            s->bytes += s->t->value_bytes[ir_operand(p, op, 0)] * (s->t->block_trips[p->ops[op].block] / s->outside);
             VEC_PUSH(&s->converts, op);
+        }
         return;
     case WALK_PASS_LAYOUT:
     case WALK_PASS_NEGATE:
@@ -323,10 +325,12 @@ void walk_table_widening(struct walk_table *t, const struct nda *n)
             continue;
         s.argument = c->argument;
         s.outside = t->block_trips[n->program->ops[n->program->values[c->result].op].block];
+        s.bytes = 0;
         s.found = false;
         s.converts.count = 0;
         find_terms(&s, n, n->program->operands[c->returned], TERMS_DEPTH);
-        for (size_t k = 0; s.found && k < s.converts.count; k++)
+        bool pays = s.found && t->value_bytes[s.argument] < s.bytes;
+        for (size_t k = 0; pays && k < s.converts.count; k++)
             t->ops[s.converts.at[k]].pass = WALK_PASS_WIDEN;
     }
     VEC_FREE(&s.converts);

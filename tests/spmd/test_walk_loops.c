@@ -186,6 +186,13 @@ static const char accumulate_stacks[] =
 static const char mixed[] = MIXED("4", "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
 /* two sums in f32 would be as many bytes as four in bf16 */
 static const char mixed_twice[] = MIXED("2", "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
+/* but four are more, in two iterations of two microbatches as well */
+static const char mixed_unrolled[] =
+    MIXED("2", "    %p1 = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xbf16>, tensor<16x8xbf16>) -> "
+               "tensor<32x8xbf16>\n"
+               "    %p2 = stablehlo.convert %p1 : (tensor<32x8xbf16>) -> tensor<32x8xf32>\n"
+               "    %p3 = stablehlo.subtract %p2, %p : tensor<32x8xf32>\n"
+               "    stablehlo.return %j, %p3, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
 /* the weight's sum so far is looked at in every iteration: reduced there, before the convert */
 static const char mixed_seen[] = MIXED("4", "    %h = stablehlo.tanh %p : tensor<32x8xf32>\n"
                                             "    stablehlo.return %j, %h, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
@@ -379,6 +386,7 @@ static void test_mixed_precision(void **state)
     (void)state;
     expect_reductions(mixed, 2, 0, 2, 2);
     expect_reductions(mixed_twice, 0, 2, 0, 0);
+    expect_reductions(mixed_unrolled, 1, 1, 1, 1);   /* the bias has two */
     expect_reductions(mixed_seen, 1, 1, 1, 1);
     expect_reductions(mixed_stacks, 1, 0, 2, 1);
     open_small(&m, mixed_seen, "a=4");
@@ -477,7 +485,8 @@ static void test_proof(void **state)
     static const struct small_program programs[] = {
         {"loop", loop}, {"loop_carries", loop_carries}, {"accumulate", accumulate}, {"accumulate_seen", accumulate_seen},
         {"accumulate_nested", accumulate_nested}, {"accumulate_stacks", accumulate_stacks}, {"running_max", running_max},
-        {"running_product", running_product}, {"mixed", mixed}, {"mixed_seen", mixed_seen}, {"mixed_stacks", mixed_stacks}};
+        {"running_product", running_product}, {"mixed", mixed}, {"mixed_unrolled", mixed_unrolled}, {"mixed_seen", mixed_seen},
+        {"mixed_stacks", mixed_stacks}};
 
     (void)state;
     prove_all(programs, sizeof programs / sizeof *programs);
