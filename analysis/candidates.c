@@ -2,6 +2,7 @@
 #include "analysis/context.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void pair_spaces(struct plan_context *c, uint32_t a, uint32_t b)
 {
@@ -19,16 +20,39 @@ static void pair_spaces(struct plan_context *c, uint32_t a, uint32_t b)
     }
 }
 
-/* An argument and the result it becomes, and the two ends of a loop's carried value, always have equal cells. */
-void context_partners(struct plan_context *c)
+static const struct plan_pin *pin_of(const struct plan_pin *pins, uint32_t count, bool is_result, uint32_t index)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (pins[i].value == NDA_NONE && pins[i].is_result == is_result && pins[i].index == index)
+            return &pins[i];
+    return NULL;
+}
+
+/* no sharding satisfies both */
+static bool contradict(const struct plan_pin *a, const struct plan_pin *b)
+{
+    for (uint32_t d = 0; d < a->rank && d < b->rank; d++) {
+        uint32_t ca = a->dims[d].count, cb = b->dims[d].count;
+        if (memcmp(a->dims[d].axes, b->dims[d].axes, ca < cb ? ca : cb) != 0 || (ca < cb && !a->dims[d].open) ||
+            (cb < ca && !b->dims[d].open))
+            return true;
+    }
+    return false;
+}
+
+/* An argument and the result it becomes, and the two ends of a loop's carried value, always have equal cells; but where both of
+ * the former are pinned, and differently, that is how the user wants them. */
+void context_partners(struct plan_context *c, const struct plan_pin *pins, uint32_t pin_count)
 {
     const struct nda *n = c->n;
     c->partner = mem_alloc(sizeof *c->partner * ((size_t)n->name_count + 1));
     for (uint32_t i = 0; i < n->name_count; i++)
         c->partner[i] = NDA_NONE;
-    for (uint32_t i = 0; i < n->argument_count; i++)
-        if (n->arguments[i].updated)
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        const struct plan_pin *in = pin_of(pins, pin_count, false, i), *out = pin_of(pins, pin_count, true, n->arguments[i].becomes);
+        if (n->arguments[i].updated && !(in && out && contradict(in, out)))
             pair_spaces(c, n->arguments[i].space, n->result_spaces[n->arguments[i].becomes]);
+    }
     for (uint32_t s = 0; s < n->space_count; s++)
         if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
             pair_spaces(c, n->op_space[n->spaces[s].op] + n->spaces[s].index, s);

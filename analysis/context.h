@@ -57,7 +57,7 @@ static inline int64_t plan_shards(const struct plan_context *c, const struct pla
 }
 
 void context_words(struct plan_context *c);
-void context_partners(struct plan_context *c);
+void context_partners(struct plan_context *c, const struct plan_pin *pins, uint32_t pin_count);
 void context_update_scope(struct plan_context *c);
 void context_candidates(struct plan_context *c);
 void context_decisions(struct plan_context *c);

@@ -157,7 +157,7 @@ enum error_code plan_context_create(const struct nda *n, const struct mesh *m, c
     plan_init(&c->start, n, m);
     context_words(c);
     c->closed = mem_zalloc((size_t)n->name_count + 1, 1);
-    context_partners(c);
+    context_partners(c, pins, pin_count);
     context_update_scope(c);
     code = context_pins(c, pins, pin_count, e);
     if (code != ERROR_OK) {

@@ -393,6 +393,35 @@ static void pins_propagate(void **state)
     subject_close(&l);
 }
 
+/* state that goes in and comes out as the user pins both, also where they differ; pinned on one side, both agree */
+static void both_ends_of_state_are_pinned(void **state)
+{
+    static const char *const files[] = {"tests/analysis/data/undonated.mlir", "tests/analysis/data/sgd.mlir"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (uint32_t both = 0; both < 2; both++) {
+            struct subject l;
+            struct plan_context *c;
+            struct plan_sharding s;
+            struct error e = {0};
+            struct mesh mesh;
+            load(&l, files[i]);
+            uint32_t result = l.nda->arguments[0].becomes;
+            struct plan_pin pins[2] = {{.index = 0, .value = NDA_NONE, .rank = 2},
+                                       {.is_result = 1, .index = result, .value = NDA_NONE, .rank = 2}};
+            assert_int_not_equal(result, NDA_NONE);
+            pins[0].dims[1].count = 1;   /* {}, {a}; the result {}, {} */
+            ASSERT_OK(mesh_parse("a=4,b=2", &mesh, &e), &e);
+            ASSERT_OK(plan_context_create(l.nda, &mesh, pins, 1 + both, &c, &e), &e);
+            plan_boundary_sharding(c, plan_context_start(c), l.nda->arguments[0].space, &s);
+            assert_int_equal(s.dims[1].count, 1);
+            plan_boundary_sharding(c, plan_context_start(c), l.nda->result_spaces[result], &s);
+            assert_int_equal(s.dims[1].count, both ? 0 : 1);
+            plan_context_destroy(c);
+            subject_close(&l);
+        }
+    (void)state;
+}
+
 static void an_indivisible_pin_is_refused(void **state)
 {
     static const char module[] = "func.func @main(%a: tensor<6x4xf32>) -> tensor<6x4xf32> {\n"
@@ -421,6 +450,7 @@ int main(void)
         cmocka_unit_test(baselines_over_many_axes),
         cmocka_unit_test(decisions_have_text_and_back),
         cmocka_unit_test(pins_are_kept),
+        cmocka_unit_test(both_ends_of_state_are_pinned),
         cmocka_unit_test(pins_propagate),
         cmocka_unit_test(an_indivisible_pin_is_refused),
     };
