@@ -1,0 +1,114 @@
+/* Roles, second part: what ops of the forward pass, arguments and results say about each color. */
+#include "analysis/roles.h"
+
+#include <stdlib.h>
+
+static double space_flops(const struct nda *n, const struct nda_space *sp)
+{
+    double f = 2;
+    for (uint32_t k = 0; k < sp->name_count; k++)
+        f *= (double)n->names[sp->names + k].size;
+    return f;
+}
+
+static bool result_forward(const struct roles *r, const struct nda_space *sp)
+{
+    for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++)
+        if (r->n->slots[k].is_result && r->forward[r->n->slots[k].value])
+            return true;
+    return false;
+}
+
+static void contraction_facts(struct roles *r, const struct nda_space *sp)
+{
+    const struct nda *n = r->n;
+    uint32_t result = sp->slots + sp->slot_count - 1;
+    double flops = space_flops(n, sp);
+    for (uint32_t f = 0; f < sp->name_count; f++)
+        if (n->names[sp->names + f].kind == NDA_CONTRACTING)
+            r->facts[n->names[sp->names + f].color].contracted = 1;
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
+        uint32_t name = nda_slot_name(n, result, k);
+        if (name == NDA_NONE)
+            continue;
+        r->facts[n->names[name].color].flops += flops;
+        r->facts[n->names[name].color].results++;
+    }
+}
+
+/* which operands of a forward contraction are parameters, and what they do there */
+static void parameter_facts(struct roles *r, const struct nda_space *sp, const uint8_t *weight)
+{
+    const struct nda *n = r->n;
+    uint32_t result = sp->slots + sp->slot_count - 1, operands[2] = {sp->slots, sp->slots + 1};
+    bool weights[2] = {weight[n->slots[operands[0]].value], weight[n->slots[operands[1]].value]};
+    uint32_t value = n->slots[result].value;
+    bool dot = ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_DOT;   /* a convolution's groups are no experts */
+    for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
+        uint32_t name = nda_slot_name(n, result, k), in = 0;
+        if (name == NDA_NONE)
+            continue;
+        for (uint32_t o = 0; o < 2; o++)
+            for (uint32_t j = 0; j < nda_atom_count(n, n->slots[operands[o]].value); j++)
+                if (nda_slot_name(n, operands[o], j) == name)
+                    in |= 1u << o;
+        if (in != 3) {
+            r->facts[n->names[name].color].produced |= weights[in >> 1];
+            r->facts[n->names[name].color].attention |= !weights[0] && !weights[1];
+        } else if (weights[0] || weights[1]) {
+            r->facts[n->names[name].color].parameter_batch |= dot;
+        } else {
+            r->facts[n->names[name].color].attention = 1;
+        }
+    }
+}
+
+static void index_facts(struct roles *r, const struct nda_space *sp, const uint8_t *weight)
+{
+    const struct nda *n = r->n;
+    bool table = weight[n->slots[sp->slots].value];
+    for (uint32_t f = 0; f < sp->name_count; f++)
+        r->facts[n->names[sp->names + f].color].lookup |= table && n->names[sp->names + f].kind == NDA_LOOKUP;
+    for (uint32_t k = 0; !table && k < nda_atom_count(n, n->slots[sp->slots + 1].value); k++) {
+        uint32_t name = nda_slot_name(n, sp->slots + 1, k);
+        if (name != NDA_NONE && n->names[name].kind == NDA_PARALLEL)
+            r->facts[n->names[name].color].gather_batch = 1;
+    }
+}
+
+void roles_collect_facts(struct roles *r)
+{
+    struct nda *n = r->n;
+    uint8_t *weight = stage_weight_values(n);
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        const struct nda_space *sp = &n->spaces[s];
+        enum ir_family family = ir_opcode_family(n->program->ops[sp->op].code);
+        bool op = sp->kind == NDA_SPACE_OP, argument = sp->kind == NDA_SPACE_ARGUMENT;
+        bool untied = sp->kind == NDA_SPACE_RESULT;
+        for (uint32_t i = 0; untied && i < n->argument_count; i++)
+            untied = n->arguments[i].becomes != sp->index;
+        untied &= !(untied && r->metrics && r->metrics[sp->index]);
+        for (uint32_t f = 0; f < sp->name_count; f++) {
+            struct facts *c = &r->facts[n->names[sp->names + f].color];
+            c->shardable |= n->names[sp->names + f].shardable;
+            c->given |= argument && n->arguments[sp->index].role == NDA_ROLE_DATA;
+            c->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
+            c->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(r, sp) &&
+                                  n->names[sp->names + f].kind == NDA_CONTRACTING);
+            if (!argument || n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
+                continue;
+            c->parameter_dims++;
+            for (uint32_t g = 0; g < f; g++)
+                c->square |= n->names[sp->names + f].color == n->names[sp->names + g].color;
+        }
+        if (!op || !result_forward(r, sp))
+            continue;
+        if (stage_is_contraction(n, sp->op) && sp->slot_count == 3) {
+            contraction_facts(r, sp);
+            parameter_facts(r, sp, weight);
+        } else if (n->program->ops[sp->op].code == IR_GATHER) {
+            index_facts(r, sp, weight);
+        }
+    }
+    free(weight);
+}
