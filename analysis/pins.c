@@ -57,6 +57,20 @@ static bool find_place(const struct nda *n, struct pin_place *at)
     return true;
 }
 
+/* why the axes pinned on a dimension do not go onto its atoms */
+static const char *why_not(const struct plan_context *c, const struct pin_place *at, uint32_t dim, int64_t size)
+{
+    int64_t left = size;
+    for (uint32_t i = 0; i < at->pin->dims[dim].count; i++) {
+        uint32_t axis = at->pin->dims[dim].axes[i];
+        int64_t devices = axis < c->mesh.axis_count ? c->mesh.axes[axis].size : 0;
+        if (devices == 0 || left == 0 || left % devices != 0)
+            return "does not divide it evenly";
+        left /= devices;
+    }
+    return "divides it, but not the parts in which the module uses it (reshapes take it apart)";
+}
+
 /* Axes of one dimension, major first: an atom takes axes while they divide it, then the next atom goes on. */
 static enum error_code pin_dim(struct plan_context *c, const struct pin_place *at, uint32_t dim, struct error *e)
 {
@@ -75,7 +89,7 @@ static enum error_code pin_dim(struct plan_context *c, const struct pin_place *a
             continue;
         }
         if (k == count || atoms[k].dim != dim)
-            return refuse(c, at, e, "does not divide it evenly", dim, size);
+            return refuse(c, at, e, why_not(c, at, dim, size), dim, size);
         name = nda_slot_name(n, at->slot, k);
         if (plan_space(&c->start, at->space)[axis].factor != NDA_NO_FACTOR) {
             if (plan_space(&c->start, at->space)[axis].factor == n->factor_of[n->slots[at->slot].map + k]) {

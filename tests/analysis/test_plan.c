@@ -434,7 +434,18 @@ static void an_indivisible_pin_is_refused(void **state)
     on.dims[0].count = 1;   /* 6 over a=4 */
     assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
     assert_non_null(strstr(e.message, "arg0"));
-    assert_non_null(strstr(e.message, "6"));
+    assert_non_null(strstr(e.message, "size 6"));
+    assert_non_null(strstr(e.message, "does not divide it evenly"));
+    subject_close(&l);
+    /* 4 over a=4, but used as 2 x 2 */
+    static const char apart[] = "func.func @main(%a: tensor<4x6xf32>) -> tensor<2x6xf32> {\n"
+                                "  %0 = stablehlo.reshape %a : (tensor<4x6xf32>) -> tensor<2x2x6xf32>\n"
+                                "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                                "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : "
+                                "(tensor<2x2x6xf32>, tensor<f32>) -> tensor<2x6xf32>\n  return %1 : tensor<2x6xf32>\n}\n";
+    load_text(&l, apart, sizeof apart - 1);
+    assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
+    assert_non_null(strstr(e.message, "divides it, but not the parts"));
     subject_close(&l);
 }
 
