@@ -35,6 +35,7 @@ SERVED = {"dequantized": 4}                                   # inference -> how
 NO_BATCH = {"scalars", "scans", "sinkhorn", "sampling"}      # no contraction of examples
 NOT_INTERPRETED = {"dropout_rbg", "gaussian_process"}        # the device's own random bits, LAPACK: under XLA only
 REFUSED = {"shard_map": (6, "partitioned by hand")}
+COMPUTES_IN = {"gqa_accumulate": "bfloat16"}                  # gradients in f32 that were rounded to bfloat16 on their way
 OWN_MESH = {"with_mesh": ("dp=4,tp=2", "tp=2,dp=4")}         # shardings of its own: pins
 
 
@@ -101,7 +102,8 @@ def under_xla(name, path, seed):
     mesh = OWN_MESH[name][0] if name in OWN_MESH else candidates.MESHES[seed % 3]
     arguments = ["--mesh", mesh, "--random-plan", str(seed)]
     try:
-        verdicts = candidates.try_plan(candidates.Subject(path, seed, wide=True), arguments, permute=seed % 2 == 1)
+        subject = candidates.Subject(path, seed, wide=True, precision=COMPUTES_IN.get(name))
+        verdicts = candidates.try_plan(subject, arguments, permute=seed % 2 == 1)
     except Exception as e:
         return [f"XLA {' '.join(arguments)}: {str(e)[-300:]}"]
     return [f"XLA {' '.join(arguments)} --form {form}: {line}" for form, (status, line, _) in verdicts.items() if status != "equal"]
