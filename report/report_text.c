@@ -87,23 +87,27 @@ static int by_plan_order(const void *a, const void *b)
 
 static void write_baselines(const struct report *r, struct text *t)
 {
+    uint32_t shown = r->baseline_count < SHOWN_BASELINES ? r->baseline_count : SHOWN_BASELINES;
+    int width = 48;   /* more where names need it: a plan is told by its last words too */
     if (r->baseline_count == 0)
         return;
     heading(t, "Against the experts' plans, best first");
-    text_printf(t, "%-48s %12s %12s %6s %12s\n", "plan", "step", "peak", "fits", "cost");
     struct report_baseline *sorted = mem_zalloc(r->baseline_count + 1, sizeof *sorted);
     memcpy(sorted + 1, r->baselines, r->baseline_count * sizeof *sorted);
     qsort(sorted + 1, r->baseline_count, sizeof *sorted, by_plan_order);
     sorted[0] = (struct report_baseline){"* this plan", r->price, r->cost};
-    for (uint32_t i = 0; i <= r->baseline_count && i <= SHOWN_BASELINES; i++) {
+    for (uint32_t i = 0; i <= shown; i++)
+        width = (int)strlen(sorted[i].name) > width ? (int)strlen(sorted[i].name) : width;
+    text_printf(t, "%-*s %12s %12s %6s %12s\n", width, "plan", "step", "peak", "fits", "cost");
+    for (uint32_t i = 0; i <= shown; i++) {
         char step[32], peak[32];
         report_time(sorted[i].price.step_ps, step);
         report_bytes(sorted[i].price.peak_bytes, peak);
-        text_printf(t, "%-48.48s %12s %12s %6s %12.6f\n", sorted[i].name, step, peak,
+        text_printf(t, "%-*s %12s %12s %6s %12.6f\n", width, sorted[i].name, step, peak,
                     sorted[i].price.peak_bytes <= r->memory_limit_bytes ? "yes" : "no", cost_value(sorted[i].cost));
     }
-    if (r->baseline_count > SHOWN_BASELINES)
-        text_printf(t, "… and %u more in report.json\n", r->baseline_count - SHOWN_BASELINES);
+    if (r->baseline_count > shown)
+        text_printf(t, "… and %u more in report.json\n", r->baseline_count - shown);
     free(sorted);
 }
 

@@ -94,6 +94,14 @@ with tempfile.TemporaryDirectory() as scratch:
     proof = json.loads((pathlib.Path(f'{scratch}/million') / 'proof.json').read_text())
     check(proof['status'] == 'not_run' and proof['reason'] == 'too_large', f'a million devices: {proof}')
 
+    # experts' names over three axes are written whole
+    plan('small/t2b.mlir', f'{scratch}/three', '--mesh', 'slowest_links=2,middle_links=2,fastest_links=2', '--device', 'a100-40',
+         '--planner', 'baselines')
+    lines = (pathlib.Path(f'{scratch}/three') / 'report.txt').read_text().split('best first')[1].split('\n\n')[0].split('\n')
+    names = {b['name'] for b in json.loads((pathlib.Path(f'{scratch}/three') / 'report.json').read_text())['baselines']}
+    shown = [line.split()[0] for line in lines[3:] if ':' in line.split(' ')[0]]
+    check(len(shown) > 5 and set(shown) <= names and any(len(n) > 48 for n in shown), f'names of experts: {shown}')
+
     # nothing goes in, nothing comes out
     nothing = pathlib.Path(scratch, 'nothing.mlir')
     nothing.write_text('func.func @main() {\n  return\n}\n')
