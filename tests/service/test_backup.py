@@ -5,6 +5,7 @@
 run to the same bytes, fsck finds nothing."""
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -30,9 +31,10 @@ def artifact(service, job, name):
     return data
 
 
-def backup(service, target):
+def backup(service, target, environment=None):
     done = subprocess.run([harness.SOURCE / "scripts" / "backup", "--redis-dir", service.folder, "--blobs",
-                           service.folder / "data", target, "-s", f"{service.folder}/redis.sock"], capture_output=True, text=True)
+                           service.folder / "data", target, "-s", f"{service.folder}/redis.sock"], capture_output=True, text=True,
+                          env=dict(os.environ, **(environment or {})))
     assert done.returncode == 0, done
     return done.stdout
 
@@ -81,6 +83,41 @@ def test_backup_and_restore():
             second.close()
 
 
+def copies(target):
+    return sorted(f for f in pathlib.Path(target, "blobs").rglob("*") if f.is_file())
+
+
+def test_half_copies_and_removed_blobs():
+    """what a backup that was cut short left is copied again, and what the collector removes meanwhile is in the copy"""
+    with tempfile.TemporaryDirectory(prefix="toast-backup-") as target:
+        service = harness.Service(workers=1)
+        try:
+            job = submit(service, 1)
+            service.wait(job)
+            backup(service, target)
+            whole = {f: f.read_bytes() for f in copies(target)}
+            half, gone = copies(target)[:2]
+            for blob in (half, gone):
+                blob.unlink()
+            half.write_bytes(whole[half][:len(whole[half]) // 2])    # younger than its blob, too
+            # redis-cli is asked when the blobs were looked through once: now a deleted job's blob goes
+            tools = pathlib.Path(target, "tools")
+            tools.mkdir()
+            removed = pathlib.Path(service.folder, "data", gone.relative_to(target))
+            (tools / "redis-cli").write_text(f"""#!/bin/sh
+case "$*" in *persistence*) rm -f '{removed}';; esac
+exec {shutil.which("redis-cli")} "$@"
+""")
+            (tools / "redis-cli").chmod(0o755)
+            backup(service, target, {"PATH": f"{tools}:{os.environ['PATH']}"})
+            assert not removed.exists()
+            for blob, text in whole.items():
+                assert blob.read_bytes() == text, blob
+            assert not [f for f in os.listdir(target) if f.startswith("blobs.")], os.listdir(target)
+        finally:
+            service.close()
+
+
 def test_refusals():
     """nothing is copied when Redis is away or a folder is wrong"""
     with tempfile.TemporaryDirectory(prefix="toast-backup-") as target:
@@ -91,4 +128,4 @@ def test_refusals():
         assert not os.path.exists(f"{target}/out")
 
 
-harness.main([test_backup_and_restore, test_refusals])
+harness.main([test_backup_and_restore, test_half_copies_and_removed_blobs, test_refusals])
