@@ -1,9 +1,11 @@
 /* toast fsck: do the service's invariants hold, in Redis and in the store? */
 #include "base/file.h"
+#include "base/memory.h"
 #include "cli/fsck_archive.h"
 #include "cli/output.h"
 #include "cli/service_address.h"
 #include "queue/audit.h"
+#include "queue/queue.h"
 #include "store/store.h"
 
 #include <getopt.h>
@@ -22,7 +24,8 @@ static const char usage[] =
     "changes nothing but that a damaged blob is moved aside.\n\n"
     SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
     "  --store   ADDRESS  dir:PATH or http://HOST:PORT (TOAST_STORE, dir:toast-data)\n"
-    "  --expect  FILE     of job ids, one a line, that were acknowledged and must exist\n"
+    "  --expect  FILE     of job ids, one a line, that were acknowledged and must exist; those that clients chose (PUT) as\n"
+    "                     TENANT/ID, or ID where the tenant is default\n"
     "  --json             the result as JSON\n\n"
     "Exit status: 0 all hold, 1 some do not, 5 Redis or the store cannot be reached.\n\n"
     "examples:\n"
@@ -31,20 +34,32 @@ static const char usage[] =
 
 struct fsck {
     struct service_address where;
-    char *expected_text;
-    VEC(const char *) expected; /* into expected_text */
+    VEC(const char *) expected; /* owned */
     bool json;
 };
 
+/* the id in Redis of a job as its client knows it; c_ and 26 digits stand in logs. -> owned */
+static char *known_as(char *line)
+{
+    char named[QUEUE_ID_SIZE], *slash = strchr(line, '/');
+    if (!slash && (strncmp(line, "j_", 2) == 0 || (strncmp(line, "c_", 2) == 0 && strlen(line) == QUEUE_ID_SIZE - 1)))
+        return mem_printf("%s", line);
+    if (slash)
+        *slash = 0;
+    queue_named_id(slash ? line : "default", slash ? slash + 1 : line, named);
+    return mem_printf("%s", named);
+}
+
 static enum error_code take_expected(struct fsck *f, const char *path, struct error *e)
 {
+    char *text;
     size_t size;
-    enum error_code code = file_read(path, EXPECT_MAX_BYTES, &f->expected_text, &size, e);
+    enum error_code code = file_read(path, EXPECT_MAX_BYTES, &text, &size, e);
     if (code != ERROR_OK)
         return code;
-    for (char *save = NULL, *line = strtok_r(f->expected_text, "\r\n", &save); line;
-         line = strtok_r(NULL, "\r\n", &save))
-        VEC_PUSH(&f->expected, line);
+    for (char *save = NULL, *line = strtok_r(text, "\r\n", &save); line; line = strtok_r(NULL, "\r\n", &save))
+        VEC_PUSH(&f->expected, known_as(line));
+    free(text);
     return ERROR_OK;
 }
 
@@ -200,7 +215,8 @@ int cmd_fsck(int argc, char **argv)
     }
     queue_audit_release(&audit);
     queue_destroy(q);
+    for (size_t i = 0; i < f.expected.count; i++)
+        free((char *)f.expected.at[i]);
     VEC_FREE(&f.expected);
-    free(f.expected_text);
     return status;
 }

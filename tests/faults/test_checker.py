@@ -215,6 +215,15 @@ def test_table_and_exit_status():
             capture_output=True, text=True)
         done = run()
         assert done.returncode == 0 and done.stdout.count("\n") >= 9, done
+        # a client's own ids are known by its tenant
+        module, request = faults.request(0)
+        body, headers = harness.multipart({"module": module.read_bytes(), "request": json.dumps(request).encode()})
+        assert service.request("PUT", "/v1/jobs/nightly", body, headers)[0] == 202
+        expected = service.folder / "expected"
+        for known, unknown in ((["nightly", "default/nightly"], 0), (["weekly", "speech/nightly"], 2)):
+            expected.write_text("".join(name + "\n" for name in known))
+            done = run("--expect", str(expected))
+            assert done.stdout.count("acknowledged and is unknown") == unknown and done.returncode == (unknown > 0), done
         service.redis_cli("SET", "{t}:k:nobody:0", "x")
         done = run()
         assert done.returncode == 1 and "6 {t}:k:nobody:0 belongs to no job" in done.stdout, done
