@@ -44,9 +44,9 @@ void queue_new_id(char out[QUEUE_ID_SIZE])
     static uint64_t last_ms;
     static unsigned char digits[RANDOM_DIGITS];
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
     pthread_mutex_lock(&lock);
+    clock_gettime(CLOCK_REALTIME, &t); /* read by who has the lock: another thread's later time must not come first */
+    uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
     if (ms == last_ms) {
         count_up(digits);
     } else {

@@ -35,7 +35,8 @@ struct queue_pair {
 }; /* borrowed */
 
 enum { QUEUE_ID_SIZE = 29 }; /* "j_" + 26 base-32 digits (10 of time, 16 random) + NUL */
-/* Later ids of one process are greater, also within a millisecond: where jobs are listed by time, they break ties. */
+/* Later ids of one process are greater, also within a millisecond and whichever threads ask, unless the clock is set back: where
+ * jobs are listed by time, they break ties. */
 void queue_new_id(char out[QUEUE_ID_SIZE]);
 bool queue_id_valid(const char *id); /* of this form */
 /* The id of a job whose name the client chose: "c_" + 26 digits of SHA-256(tenant, name). Another tenant's

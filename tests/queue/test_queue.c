@@ -8,6 +8,8 @@
 
 #include "queue/observe.h"
 
+#include <pthread.h>
+
 static void submit(struct queue *q, char id[QUEUE_ID_SIZE], long long deadline_ms)
 {
     struct error e;
@@ -63,15 +65,29 @@ static bool commit(struct queue *q, const struct queue_task *t, const char *kind
     return found;
 }
 
-static void test_ids(void **state)
+/* -> how many ids are not above the one before */
+static void *make_ids(void *falls)
 {
     char id[QUEUE_ID_SIZE], last[QUEUE_ID_SIZE] = "";
-    for (int i = 0; i < 20000; i++) {   /* some milliseconds */
+    for (int i = 0; i < 200000; i++) {   /* some milliseconds */
         queue_new_id(id);
-        assert_true(queue_id_valid(id));
-        assert_true(strcmp(id, last) > 0);
+        *(int *)falls += !queue_id_valid(id) || strcmp(id, last) <= 0;
         memcpy(last, id, sizeof last);
     }
+    return NULL;
+}
+
+static void test_ids(void **state)
+{
+    pthread_t threads[4];
+    int falls[4] = {0}, all = 0;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, make_ids, &falls[i]), 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        all += falls[i];
+    }
+    assert_int_equal(all, 0);
     (void)state;
 }
 
