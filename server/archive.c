@@ -100,10 +100,17 @@ enum error_code archive_due(struct store *store, struct queue *q, size_t limit, 
 {
     char(*ids)[QUEUE_ID_SIZE];
     size_t count;
+    struct error other;
     *done = 0;
-    enum error_code code = queue_due(q, limit, &ids, &count, e);
-    for (; code == ERROR_OK && *done < count; ++*done)
-        code = archive_one(store, q, ids[*done], e);
+    enum error_code first = queue_due(q, limit, &ids, &count, e);
+    for (size_t i = 0; first != ERROR_UNAVAILABLE && i < count; i++) {
+        enum error_code code = archive_one(store, q, ids[i], first == ERROR_OK ? e : &other);
+        *done += code == ERROR_OK;
+        if (first != ERROR_OK && code == ERROR_UNAVAILABLE)
+            *e = other;
+        if (first == ERROR_OK || code == ERROR_UNAVAILABLE)
+            first = code;
+    }
     free(ids);
-    return code;
+    return first;
 }

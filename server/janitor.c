@@ -36,8 +36,11 @@ void *janitor_run(void *server)
         set = code == ERROR_OK;
         if (code == ERROR_OK)
             code = archive_all(s, q, &e);
-        if (code == ERROR_OK)
-            code = queue_tidy(q, &e);
+        struct error other;
+        if (set && code != ERROR_UNAVAILABLE) { /* a job that cannot be archived holds up nothing */
+            enum error_code tidied = queue_tidy(q, code == ERROR_OK ? &e : &other);
+            code = code == ERROR_OK ? tidied : code;
+        }
         if (code != ERROR_OK && code != ERROR_UNAVAILABLE && !complained)
             log_event("janitor_failed", "reason", e.message, NULL);
         complained = code != ERROR_OK;

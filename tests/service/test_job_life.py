@@ -432,6 +432,25 @@ def test_times():
         service.close()
 
 
+def test_unarchivable():
+    """a job that cannot be archived (its events are damaged) holds up no other; it is archived when that is mended"""
+    service = harness.Service(server_options=["--archive-after", "1", "--keep", "600"])
+    try:
+        service.request("POST", "/v1/modules", MODEL)
+        damaged, others = submit(service), [submit(service, dict(REQUEST, seed=seed)) for seed in (2, 3)]
+        for job in (damaged, *others):
+            assert service.request("POST", f"/v1/jobs/{job}:cancel", b"")[0] == 200
+        service.redis_cli("DEL", "{t}:ev:" + damaged)
+        service.redis_cli("SET", "{t}:ev:" + damaged, "damaged")
+        until(lambda: all(service.redis_cli("EXISTS", "{t}:j:" + job) == "0" for job in others))
+        assert service.redis_cli("EXISTS", "{t}:j:" + damaged) == "1"
+        service.redis_cli("DEL", "{t}:ev:" + damaged)
+        until(lambda: service.redis_cli("EXISTS", "{t}:j:" + damaged) == "0")
+        assert all(service.json("GET", f"/v1/jobs/{job}")[1]["state"] == "cancelled" for job in (damaged, *others))
+    finally:
+        service.close()
+
+
 def test_what_is_left():
     """the pace is that of this search: what came before it, or an earlier search of a job that starts over, does not count"""
     service = harness.Service()
@@ -539,5 +558,5 @@ def test_running():
 
 if __name__ == "__main__":
     harness.main([test_idempotency, test_redis_slow, test_redis_silent, test_terminated_while_redis_is_silent,
-                  test_chosen_ids, test_pages, test_end, test_times,
+                  test_chosen_ids, test_pages, test_end, test_times, test_unarchivable,
                   test_what_is_left, test_dry_run, test_dead, test_running])
