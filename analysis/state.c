@@ -143,14 +143,19 @@ static void take_gradients(struct nda *n, uint8_t *taken, const uint8_t *example
 bool stage_find_state(struct nda *n, const uint8_t *direct)
 {
     uint8_t *taken = mem_zalloc((size_t)n->result_count + 1, 1), *examples = mem_alloc((size_t)n->color_count + 1);
-    bool update, gradient = false;
+    bool update, gradient = false, tied = false;
     for (uint32_t i = 0; i < n->argument_count; i++)
-        if (n->arguments[i].becomes != NDA_NONE)
+        if (n->arguments[i].becomes != NDA_NONE) {
             taken[n->arguments[i].becomes] = 1;
-    update = stage_find_update(n, direct, examples) || find_one(n, direct, taken, true, STAGE_COMPUTED, examples);
-    gradient = !update && find_one(n, direct, taken, false, STAGE_COMPUTED, examples);
-    update = update || (!gradient && find_one(n, direct, taken, true, STAGE_GIVEN, examples));
-    gradient = gradient || (!update && find_one(n, direct, taken, false, STAGE_GIVEN, examples));
+            tied = true;
+        }
+    update = stage_find_update(n, direct, examples);
+    if (!tied) {   /* what is donated and not trained (weights that a loop hands back) is no example of a gradient */
+        update = find_one(n, direct, taken, true, STAGE_COMPUTED, examples);
+        gradient = !update && find_one(n, direct, taken, false, STAGE_COMPUTED, examples);
+        update = update || (!gradient && find_one(n, direct, taken, true, STAGE_GIVEN, examples));
+        gradient = gradient || (!update && find_one(n, direct, taken, false, STAGE_GIVEN, examples));
+    }
     if (update)
         take_updates(n, taken, examples);
     if (gradient)

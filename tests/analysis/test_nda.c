@@ -346,6 +346,14 @@ static void two_towers_have_two_batches(void **state)
     (void)state;
 }
 
+/* a donated weight that comes back as it was is no example of which the other argument would be summed to a gradient */
+static void weights_handed_back_are_no_examples(void **state)
+{
+    static const uint8_t roles[] = {NDA_ROLE_DATA, NDA_ROLE_CACHE, NDA_ROLE_PARAMETER};
+    expect_roles("tests/analysis/data/handed_back.mlir", roles, 3, 1);
+    (void)state;
+}
+
 static void scans_tell_their_trips(void **state)
 {
     struct subject l;
@@ -457,6 +465,7 @@ int main(void)
         cmocka_unit_test(roles_of_a_decode_step),
         cmocka_unit_test(state_is_found_without_donation),
         cmocka_unit_test(two_towers_have_two_batches),
+        cmocka_unit_test(weights_handed_back_are_no_examples),
         cmocka_unit_test(scans_tell_their_trips),
         cmocka_unit_test(sgd_is_training_and_sampling_is_not),
         cmocka_unit_test(judges_and_adapters),
