@@ -149,8 +149,9 @@ bool stage_find_state(struct nda *n, const uint8_t *direct)
             taken[n->arguments[i].becomes] = 1;
             tied = true;
         }
-    update = stage_find_update(n, direct, examples);
-    if (!tied) {   /* what is donated and not trained (weights that a loop hands back) is no example of a gradient */
+    if (tied) {
+        update = stage_find_update(n, direct, examples);
+    } else {   /* what is donated and not trained (weights that a loop hands back) is no example of a gradient */
         update = find_one(n, direct, taken, true, STAGE_COMPUTED, examples);
         gradient = !update && find_one(n, direct, taken, false, STAGE_COMPUTED, examples);
         update = update || (!gradient && find_one(n, direct, taken, true, STAGE_GIVEN, examples));
