@@ -1,14 +1,14 @@
 /* Applying decisions and single factors (planner.md section 4, rules a to e).
  *
- * The inner loop runs thousands of times a search: one pass over the group's candidates in program order, which the
- * context prepared (conflict sides as a mask, divisibility as a bit, tied spaces as a partner). */
+ * The inner loop runs thousands of times a search: one pass over the group's candidates in program order,
+ * which the context prepared (conflict sides as a mask, divisibility as a bit, tied spaces as a partner). */
 #include "analysis/context.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void set_cell(const struct plan_context *c, struct plan *p, uint32_t space, uint8_t factor, uint32_t axis,
-                     uint32_t position)
+static void set_cell(const struct plan_context *c, struct plan *p, uint32_t space, uint8_t factor,
+                     uint32_t axis, uint32_t position)
 {
     p->cells[(size_t)space * p->axis_count + axis] = (struct plan_cell){factor, (uint8_t)position};
     p->hash = hash128_xor(p->hash, plan_cell_word(c, c->n->spaces[space].names + factor, axis, position));
@@ -17,7 +17,7 @@ static void set_cell(const struct plan_context *c, struct plan *p, uint32_t spac
 /* does the axis divide what the axes there leave of the factor? */
 static bool divides(const struct plan_context *c, int64_t size, int64_t shards, uint32_t axis)
 {
-    int64_t by = shards * c->mesh.axes[axis].size;   /* each divisor is at most 2^20 devices */
+    int64_t by = shards * c->mesh.axes[axis].size; /* each divisor is at most 2^20 devices */
     return size % by == 0;
 }
 
@@ -36,8 +36,7 @@ static uint32_t apply(const struct plan_context *c, struct plan *p, struct plan_
             continue;
         if (color != NDA_NONE && c->n->names[k->name].color != color)
             continue;
-        if (k->partner != NDA_NONE &&
-            p->cells[(size_t)k->partner * axes + d.axis].factor != NDA_NO_FACTOR)
+        if (k->partner != NDA_NONE && p->cells[(size_t)k->partner * axes + d.axis].factor != NDA_NO_FACTOR)
             continue;
         shards = plan_shards(c, cells, k->factor, &position);
         if (position && !divides(c, k->size, shards, d.axis))
@@ -91,7 +90,8 @@ uint32_t plan_propagate(const struct plan_context *c, struct plan *p)
                     continue;
                 color = n->names[n->spaces[s].names + cell.factor].color;
                 d.group = n->colors[color].group;
-                d.bits = c->kept[n->spaces[s].names + cell.factor];   /* the sides that keep what is pinned */
+                /* the sides that keep what is pinned */
+                d.bits = c->kept[n->spaces[s].names + cell.factor];
                 changed += apply(c, p, d, color);
             }
     return changed;
@@ -135,7 +135,8 @@ static void take_cell(const struct plan_context *c, struct plan *p, uint32_t nam
     set_cell(c, p, space, factor, axis, position);
 }
 
-uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor, uint32_t axis)
+uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor,
+                           uint32_t axis)
 {
     uint32_t name, partner;
     if (space >= c->n->space_count || factor >= c->n->spaces[space].name_count || axis >= p->axis_count)
@@ -189,6 +190,7 @@ void plan_random(const struct plan_context *c, struct rng *r, struct plan *p)
         random_factor(c, r, p);
     for (uint32_t i = 0; i < c->n->name_count && hash128_compare(p->hash, c->start.hash) == 0; i++)
         for (uint32_t a = 0; a < c->mesh.axis_count; a++)
-            if (plan_apply_factor(c, p, c->n->names[i].space, i - c->n->spaces[c->n->names[i].space].names, a))
+            if (plan_apply_factor(c, p, c->n->names[i].space, i - c->n->spaces[c->n->names[i].space].names,
+                                  a))
                 break;
 }

@@ -1,45 +1,47 @@
-/* Atomic factors: every dimension becomes a list of atoms, the same wherever it flows (planner.md section 2).
+/* Atomic factors: every dimension becomes a list of atoms, the same wherever it flows (planner.md section
+ * 2).
  *
- * Dimensions that a rule puts whole into one factor form a class (union-find over all dimensions of all values; equal
- * sizes by construction), and so do carried values around a loop and donated arguments with their results. A class
- * has *cut points*: suffix products 1 < c1 < c2 .. < n, each dividing the next, at which its dimensions fall apart. A
- * link (a reshape's group, a slice at multiples of its size) wants cuts at the ends of its parts, and the cuts inside
- * one part of a factor in all other parts of it. Links are visited forward and backward until nothing changes; a link
- * whose cuts form no divisor chain with those already there is switched off for good (earlier links win). */
+ * Dimensions that a rule puts whole into one factor form a class (union-find over all dimensions of all
+ * values; equal sizes by construction), and so do carried values around a loop and donated arguments with
+ * their results. A class has *cut points*: suffix products 1 < c1 < c2 .. < n, each dividing the next, at
+ * which its dimensions fall apart. A link (a reshape's group, a slice at multiples of its size) wants cuts
+ * at the ends of its parts, and the cuts inside one part of a factor in all other parts of it. Links are
+ * visited forward and backward until nothing changes; a link whose cuts form no divisor chain with those
+ * already there is switched off for good (earlier links win). */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CUTS = 62 };   /* a divisor chain of 63-bit sizes is no longer */
+enum { MAX_CUTS = 62 }; /* a divisor chain of 63-bit sizes is no longer */
 
 struct part {
     int64_t lo, hi;
-    uint32_t dim;   /* index over all dimensions of all values */
+    uint32_t dim; /* index over all dimensions of all values */
 };
-struct flow {   /* the parts of one linked factor */
+struct flow { /* the parts of one linked factor */
     uint32_t first, count, link;
     bool piece;
 };
-struct join {   /* result: of the concatenate; flow: its linked factor when it is a stack, else NDA_NONE */
+struct join { /* result: of the concatenate; flow: its linked factor when it is a stack, else NDA_NONE */
     uint32_t dim, result, flow;
 };
 struct cuts {
     uint8_t count;
-    int64_t *at;   /* ascending, in the arena of the atoms' scratch */
+    int64_t *at; /* ascending, in the arena of the atoms' scratch */
 };
 struct atoms {
     struct nda *n;
-    uint32_t *dim_base;   /* of each value */
+    uint32_t *dim_base; /* of each value */
     uint32_t *parent;
-    int64_t *size;        /* of each dimension */
-    struct cuts *cuts;    /* of each root */
+    int64_t *size;     /* of each dimension */
+    struct cuts *cuts; /* of each root */
     VEC(struct part) parts;
     VEC(struct flow) flows;
-    uint8_t *off;         /* of each link */
+    uint8_t *off; /* of each link */
     uint8_t *flow_off;
-    VEC(uint32_t) windowed;   /* dimensions in windowed factors */
-    VEC(struct join) joined;  /* dimensions that concatenates join along */
+    VEC(uint32_t) windowed;  /* dimensions in windowed factors */
+    VEC(struct join) joined; /* dimensions that concatenates join along */
     struct arena *scratch;
     bool changed;
 };
@@ -138,7 +140,8 @@ static void collect_joined(struct atoms *a, const struct rule *r)
     uint32_t flow = rule_is_stack(r, along) ? (uint32_t)a->flows.count - 1 : (uint32_t)NDA_NONE;
     for (uint32_t s = 0; s < r->slots.count; s++)
         if (rule_size(r, s, along) > 1)
-            VEC_PUSH(&a->joined, ((struct join){a->dim_base[r->slots.at[s].value] + (uint32_t)along, result, flow}));
+            VEC_PUSH(&a->joined,
+                     ((struct join){a->dim_base[r->slots.at[s].value] + (uint32_t)along, result, flow}));
 }
 
 static void collect(struct atoms *a)
@@ -240,10 +243,11 @@ static uint32_t *first_pieces(struct atoms *a, size_t dims)
     return first;
 }
 
-/* Windowed dimensions cannot be sharded, so a flattened dimension is not cut at them: the height and width of an image
- * flattened for attention stay one atom, with one conflict where two would be. A concatenate of different things (skip
- * connections, rotary halves, nodes with edges) would tie them through the slices of its gradient: no piece is tied
- * there. It is the gradient of a fused projection when the slices come first. */
+/* Windowed dimensions cannot be sharded, so a flattened dimension is not cut at them: the height and width
+ * of an image flattened for attention stay one atom, with one conflict where two would be. A concatenate
+ * of different things (skip connections, rotary halves, nodes with edges) would tie them through the
+ * slices of its gradient: no piece is tied there. It is the gradient of a fused projection when the slices
+ * come first. */
 static void leave_out(struct atoms *a)
 {
     size_t dims = a->dim_base[a->n->program->value_count];

@@ -1,26 +1,38 @@
-/* Expert plans by name, from roles: every combination of strategies over the mesh axes (planner.md section 7).
+/* Expert plans by name, from roles: every combination of strategies over the mesh axes (planner.md section
+ * 7).
  *
- * replicated | batch | fsdp = batch and all parameters stored sharded | zero1 = batch and the optimizer's state stored
- * sharded | megatron = feed-forward, heads and vocabulary dims | sequence | edge | expert, and megatron+sequence on one
- * axis. Whatever the axes, decisions come in the order batch, model dims, storage, update, sequence: order is priority,
- * and experts write it so. */
+ * replicated | batch | fsdp = batch and all parameters stored sharded | zero1 = batch and the optimizer's
+ * state stored sharded | megatron = feed-forward, heads and vocabulary dims | sequence | edge | expert,
+ * and megatron+sequence on one axis. Whatever the axes, decisions come in the order batch, model dims,
+ * storage, update, sequence: order is priority, and experts write it so. */
 #include "analysis/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum strategy { REPLICATED, BATCH, FSDP, ZERO1, MEGATRON, SEQUENCE, MEGATRON_SEQUENCE, EDGE, EXPERT, STRATEGIES };
+enum strategy {
+    REPLICATED,
+    BATCH,
+    FSDP,
+    ZERO1,
+    MEGATRON,
+    SEQUENCE,
+    MEGATRON_SEQUENCE,
+    EDGE,
+    EXPERT,
+    STRATEGIES
+};
 enum { MOST_BASELINES = 128, MOST_TRIES = 4096, MOST_DECISIONS = 64, MOST_RUNS = 3 };
 
-static const char *const strategy_names[] = {"replicated", "batch", "fsdp", "zero1", "megatron", "sequence",
-                                             "megatron", "edge", "expert"};
+static const char *const strategy_names[] = {"replicated", "batch",    "fsdp", "zero1", "megatron",
+                                             "sequence",   "megatron", "edge", "expert"};
 
 struct builder {
     const struct plan_context *c;
     struct plan plan;
     struct plan_baseline *out;
-    bool works[STRATEGIES];   /* the module has what the strategy needs */
+    bool works[STRATEGIES]; /* the module has what the strategy needs */
 };
 
 /* appends a decision when it changes something */
@@ -50,7 +62,8 @@ static void unsharded_bytes(const struct builder *b, enum nda_role role, uint32_
     memset(bytes, 0, sizeof *bytes * ((size_t)n->group_count + 1));
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        if (n->arguments[i].role != role || plan_space(&b->plan, n->arguments[i].space)[axis].factor != NDA_NO_FACTOR)
+        if (n->arguments[i].role != role ||
+            plan_space(&b->plan, n->arguments[i].space)[axis].factor != NDA_NO_FACTOR)
             continue;
         for (uint32_t f = 0; f < sp->name_count; f++) {
             const struct nda_name *nm = &n->names[sp->names + f];
@@ -76,7 +89,8 @@ static void store_sharded(struct builder *b, enum nda_role role, uint32_t axis, 
         uint32_t best = NDA_NONE;
         unsharded_bytes(b, role, axis, bytes);
         for (uint32_t g = 0; g < n->group_count; g++)
-            if (!done[g] && bytes[g] > 0 && !serves_role(n, g) && (best == NDA_NONE || bytes[g] > bytes[best]))
+            if (!done[g] && bytes[g] > 0 && !serves_role(n, g) &&
+                (best == NDA_NONE || bytes[g] > bytes[best]))
                 best = g;
         if (best == NDA_NONE || b->out->count == MOST_DECISIONS)
             break;
@@ -116,7 +130,8 @@ static void build(struct builder *b, const uint8_t *strategy)
     for (uint32_t a = 0; a < axes; a++) {
         if (strategy[a] == REPLICATED)
             continue;
-        text_printf(&name, "%s%s:%s", name.size ? "+" : "", strategy_names[strategy[a]], b->c->mesh.axes[a].name);
+        text_printf(&name, "%s%s:%s", name.size ? "+" : "", strategy_names[strategy[a]],
+                    b->c->mesh.axes[a].name);
         if (strategy[a] == MEGATRON_SEQUENCE)
             text_printf(&name, "+sequence:%s", b->c->mesh.axes[a].name);
     }
@@ -154,8 +169,9 @@ struct race {
     struct plan_baseline *list;
     struct hash128 hashes[MOST_BASELINES + 1];
     uint8_t strategy[MESH_MAX_AXES];
-    uint32_t axes[MESH_MAX_AXES], axis_count;   /* of more than one device: the others would only give other names */
-    uint8_t of_axis[MESH_MAX_AXES];             /* strategy of each of them */
+    /* of more than one device: the others would only give other names */
+    uint32_t axes[MESH_MAX_AXES], axis_count;
+    uint8_t of_axis[MESH_MAX_AXES]; /* strategy of each of them */
     uint32_t count, tries;
     bool in_order;
 };
@@ -202,8 +218,8 @@ static int depth(int strategy)
     return strategy == REPLICATED ? 2 : strategy == BATCH || strategy == FSDP || strategy == ZERO1 ? 0 : 1;
 }
 
-/* Strategies for the axes from `first` on, in so many runs of neighbours that share one. In order: what splits the examples
- * comes first, what splits the model next, unused axes last. */
+/* Strategies for the axes from `first` on, in so many runs of neighbours that share one. In order: what
+ * splits the examples comes first, what splits the model next, unused axes last. */
 static void enter_runs(struct race *r, uint32_t first, uint32_t runs)
 {
     uint32_t axes = r->axis_count;
@@ -223,8 +239,8 @@ static void enter_runs(struct race *r, uint32_t first, uint32_t runs)
     }
 }
 
-/* Over one or two axes every combination races. Over more there are too many: the same strategy on all axes, then two and
- * three strategies on neighbouring axes as people lay them out, then in any layout. */
+/* Over one or two axes every combination races. Over more there are too many: the same strategy on all
+ * axes, then two and three strategies on neighbouring axes as people lay them out, then in any layout. */
 struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count)
 {
     struct race r = {.list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
@@ -258,7 +274,8 @@ static int strategy_of(const char *word, size_t size)
 }
 
 /* "megatron:model+sequence:model": by name, also those that plan_baselines leaves out as duplicates */
-static enum error_code parse_name(const struct builder *b, const char *name, uint8_t *strategy, struct error *e)
+static enum error_code parse_name(const struct builder *b, const char *name, uint8_t *strategy,
+                                  struct error *e)
 {
     const struct mesh *m = &b->c->mesh;
     const char *at = name;
@@ -271,12 +288,15 @@ static enum error_code parse_name(const struct builder *b, const char *name, uin
                 strncmp(m->axes[k].name, at + size + 1, axis_size) == 0)
                 a = (int)k;
         if (s < 0 || a < 0)
-            return error_set(e, ERROR_INVALID_PLAN, "a baseline is written strategy:axis+strategy:axis with batch, fsdp, "
-                             "zero1, megatron, sequence, edge, expert and axes of the mesh; '%.80s' is not", name);
+            return error_set(e, ERROR_INVALID_PLAN,
+                             "a baseline is written strategy:axis+strategy:axis with batch, fsdp, "
+                             "zero1, megatron, sequence, edge, expert and axes of the mesh; '%.80s' is not",
+                             name);
         if (strategy[a] == MEGATRON && s == SEQUENCE)
             s = MEGATRON_SEQUENCE;
         else if (strategy[a] != REPLICATED)
-            return error_set(e, ERROR_INVALID_PLAN, "baseline '%.80s' uses axis '%s' twice", name, m->axes[a].name);
+            return error_set(e, ERROR_INVALID_PLAN, "baseline '%.80s' uses axis '%s' twice", name,
+                             m->axes[a].name);
         if (!b->works[s])
             return error_set(e, ERROR_INVALID_PLAN, "the module has no dimension that '%s' could shard",
                              strategy_names[s]);

@@ -1,4 +1,5 @@
-/* What a plan context prepares: tied names, the update scope, and for each group the names that it can shard. */
+/* What a plan context prepares: tied names, the update scope, and for each group the names that it can
+ * shard. */
 #include "analysis/context.h"
 
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static void pair_spaces(struct plan_context *c, uint32_t a, uint32_t b)
     }
 }
 
-static const struct plan_pin *pin_of(const struct plan_pin *pins, uint32_t count, bool is_result, uint32_t index)
+static const struct plan_pin *pin_of(const struct plan_pin *pins, uint32_t count, bool is_result,
+                                     uint32_t index)
 {
     for (uint32_t i = 0; i < count; i++)
         if (pins[i].value == NDA_NONE && pins[i].is_result == is_result && pins[i].index == index)
@@ -33,15 +35,15 @@ static bool contradict(const struct plan_pin *a, const struct plan_pin *b)
 {
     for (uint32_t d = 0; d < a->rank && d < b->rank; d++) {
         uint32_t ca = a->dims[d].count, cb = b->dims[d].count;
-        if (memcmp(a->dims[d].axes, b->dims[d].axes, ca < cb ? ca : cb) != 0 || (ca < cb && !a->dims[d].open) ||
-            (cb < ca && !b->dims[d].open))
+        if (memcmp(a->dims[d].axes, b->dims[d].axes, ca < cb ? ca : cb) != 0 ||
+            (ca < cb && !a->dims[d].open) || (cb < ca && !b->dims[d].open))
             return true;
     }
     return false;
 }
 
-/* An argument and the result it becomes, and the two ends of a loop's carried value, always have equal cells; but where both of
- * the former are pinned, and differently, that is how the user wants them. */
+/* An argument and the result it becomes, and the two ends of a loop's carried value, always have equal
+ * cells; but where both of the former are pinned, and differently, that is how the user wants them. */
 void context_partners(struct plan_context *c, const struct plan_pin *pins, uint32_t pin_count)
 {
     const struct nda *n = c->n;
@@ -49,7 +51,8 @@ void context_partners(struct plan_context *c, const struct plan_pin *pins, uint3
     for (uint32_t i = 0; i < n->name_count; i++)
         c->partner[i] = NDA_NONE;
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        const struct plan_pin *in = pin_of(pins, pin_count, false, i), *out = pin_of(pins, pin_count, true, n->arguments[i].becomes);
+        const struct plan_pin *in = pin_of(pins, pin_count, false, i),
+                              *out = pin_of(pins, pin_count, true, n->arguments[i].becomes);
         if (n->arguments[i].updated && !(in && out && contradict(in, out)))
             pair_spaces(c, n->arguments[i].space, n->result_spaces[n->arguments[i].becomes]);
     }
@@ -73,8 +76,8 @@ static bool is_contraction(const struct nda *n, uint32_t op)
     return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION;
 }
 
-/* Scope `update`: backward over the spaces; a value is `needed` when anything but the update uses it. What stands in
- * regions of loops is needed. */
+/* Scope `update`: backward over the spaces; a value is `needed` when anything but the update uses it. What
+ * stands in regions of loops is needed. */
 void context_update_scope(struct plan_context *c)
 {
     const struct nda *n = c->n;
@@ -91,8 +94,8 @@ void context_update_scope(struct plan_context *c)
             const struct nda_argument *a = &n->arguments[sp->index];
             c->update[s] = !needed[a->value] && a->role == NDA_ROLE_OPTIMIZER;
         } else {
-            outside = (sp->kind != NDA_SPACE_OP && sp->kind != NDA_SPACE_BARRIER) || is_contraction(n, sp->op) ||
-                      n->program->ops[sp->op].block != n->block;
+            outside = (sp->kind != NDA_SPACE_OP && sp->kind != NDA_SPACE_BARRIER) ||
+                      is_contraction(n, sp->op) || n->program->ops[sp->op].block != n->block;
             for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !outside; k++)
                 outside = n->slots[k].is_result && needed[n->slots[k].value];
             c->update[s] = !outside;
@@ -103,8 +106,8 @@ void context_update_scope(struct plan_context *c)
     free(needed);
 }
 
-/* For each name the resolution bits that let it be sharded: (bits & mask) == value; never: two conflicts that are
- * resolved together want the opposite of it, or its set has no sides. */
+/* For each name the resolution bits that let it be sharded: (bits & mask) == value; never: two conflicts
+ * that are resolved together want the opposite of it, or its set has no sides. */
 struct sides {
     uint16_t mask, value;
     uint8_t never;
@@ -164,7 +167,7 @@ static bool make_candidate(const struct plan_context *c, const struct sides *all
     if (partner != NDA_NONE) {
         const struct nda_name *pn = &n->names[partner];
         if (partner < name || !pn->shardable || c->closed[partner] || !merge_sides(&s, &all[partner]))
-            return false;   /* the earlier of the two stands for both */
+            return false; /* the earlier of the two stands for both */
         out->partner = pn->space;
         out->partner_factor = (uint8_t)(partner - n->spaces[pn->space].names);
         out->update &= c->update[pn->space];

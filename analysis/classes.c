@@ -1,9 +1,9 @@
 /* Isomorphism classes of compatibility sets, and which side is side 0 (paper 3.6).
  *
- * A set's graph: the names in its conflicts, the M edges among them, its conflict edges. A name's first label is what
- * its op does with it: kind, and its place and the shape in every tensor. Four rounds of colour refinement follow. Side
- * 0 is the one with the smaller sorted labels, so it is the same dimension in every layer; sets with equal labels on
- * both sides and equal groups are one class and share a bit. */
+ * A set's graph: the names in its conflicts, the M edges among them, its conflict edges. A name's first
+ * label is what its op does with it: kind, and its place and the shape in every tensor. Four rounds of
+ * colour refinement follow. Side 0 is the one with the smaller sorted labels, so it is the same dimension
+ * in every layer; sets with equal labels on both sides and equal groups are one class and share a bit. */
 #include "analysis/stages.h"
 #include "base/hash.h"
 
@@ -77,7 +77,8 @@ static void refine_labels(struct graph *g, uint32_t set)
             g->next[to] += hash_combine(2, g->label[i]);
         }
     for (uint32_t i = g->set_first[set]; i < g->set_first[set + 1]; i++) {
-        uint32_t a = g->local[g->n->conflicts[g->members[i]].a], b = g->local[g->n->conflicts[g->members[i]].b];
+        uint32_t a = g->local[g->n->conflicts[g->members[i]].a],
+                 b = g->local[g->n->conflicts[g->members[i]].b];
         g->next[a] += hash_combine(3, g->label[b]);
         g->next[b] += hash_combine(3, g->label[a]);
     }
@@ -113,7 +114,7 @@ static uint64_t set_key(struct graph *g, uint32_t set)
         qsort(g->side[s].at, g->side[s].count, sizeof *g->side[s].at, compare_labels);
     for (size_t i = 0; i < g->side[0].count && order == 0; i++)
         order = compare_labels(&g->side[0].at[i], &g->side[1].at[i]);
-    n->sets[set].flipped = order > 0;   /* equal: a symmetric set keeps program order */
+    n->sets[set].flipped = order > 0; /* equal: a symmetric set keeps program order */
     for (int s = 0; s < 2; s++)
         for (size_t i = 0; i < g->side[s].count; i++)
             key = hash_combine(key, g->side[order > 0 ? !s : s].at[i]);

@@ -1,9 +1,10 @@
 /* Conflicts, boxes, compatibility sets (paper 3.3 to 3.5).
  *
- * A conflict is a pair of names of one color on one tensor, counted once a space. A box is a definition's conflict (N, O)
- * with a use's (L, R), N -> L and O -> R; it joins the two unless a path of M goes across (N ~> R or O ~> L). Paths:
- * names are numbered in program order and M goes upward, so one backward pass over a color's names answers 256 targets
- * at once with a bit each. Sets: union-find with parity over conflicts; parity 1 = the two keep opposite names. */
+ * A conflict is a pair of names of one color on one tensor, counted once a space. A box is a definition's
+ * conflict (N, O) with a use's (L, R), N -> L and O -> R; it joins the two unless a path of M goes across
+ * (N ~> R or O ~> L). Paths: names are numbered in program order and M goes upward, so one backward pass
+ * over a color's names answers 256 targets at once with a bit each. Sets: union-find with parity over
+ * conflicts; parity 1 = the two keep opposite names. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
@@ -12,18 +13,18 @@
 enum { BLOCK = 4, BLOCK_BITS = 64 * BLOCK };
 
 struct box {
-    uint32_t n, o, l, r;   /* names */
-    uint32_t def, use;     /* conflicts */
+    uint32_t n, o, l, r; /* names */
+    uint32_t def, use;   /* conflicts */
     uint8_t crossed;
 };
 
 struct work {
     struct nda *n;
     VEC(struct nda_conflict) conflicts;
-    uint32_t *first;       /* conflicts of each space */
+    uint32_t *first; /* conflicts of each space */
     VEC(struct box) boxes;
-    uint32_t *out_first, *out;   /* M by source */
-    uint32_t *position;    /* of each name within its color */
+    uint32_t *out_first, *out; /* M by source */
+    uint32_t *position;        /* of each name within its color */
 };
 
 static uint32_t find_conflict(const struct work *w, uint32_t space, uint32_t x, uint32_t y)
@@ -46,9 +47,8 @@ static void slot_conflicts(struct work *w, uint32_t space, uint32_t slot)
                 continue;
             w->first[space + 1] = (uint32_t)w->conflicts.count;
             if (find_conflict(w, space, x, y) == NDA_NONE)
-                VEC_PUSH(&w->conflicts, ((struct nda_conflict){.a = x < y ? x : y,
-                                                               .b = x < y ? y : x,
-                                                               .slot = slot}));
+                VEC_PUSH(&w->conflicts,
+                         ((struct nda_conflict){.a = x < y ? x : y, .b = x < y ? y : x, .slot = slot}));
             n->names[x].conflicted = n->names[y].conflicted = 1;
         }
 }
@@ -70,7 +70,7 @@ static void add_box(struct work *w, struct box b)
     for (size_t i = w->boxes.count; i > 0 && w->boxes.at[i - 1].use == b.use; i--) {
         const struct box *other = &w->boxes.at[i - 1];
         if (other->def == b.def && other->n == b.n && other->l == b.l)
-            return;   /* x * x uses x twice in the same way */
+            return; /* x * x uses x twice in the same way */
     }
     VEC_PUSH(&w->boxes, b);
 }
@@ -122,8 +122,8 @@ static void edges_by_source(struct work *w)
     w->out_first[0] = 0;
 }
 
-/* Marks the boxes [first, end) of one color that a path crosses; at most BLOCK_BITS / 2 boxes. Target bits: box k has
- * bit 2k for L and 2k + 1 for R. reach: BLOCK words for each name of the color. */
+/* Marks the boxes [first, end) of one color that a path crosses; at most BLOCK_BITS / 2 boxes. Target
+ * bits: box k has bit 2k for L and 2k + 1 for R. reach: BLOCK words for each name of the color. */
 static void cross_block(struct work *w, size_t first, size_t end, uint64_t *reach)
 {
     struct nda *n = w->n;
@@ -132,7 +132,8 @@ static void cross_block(struct work *w, size_t first, size_t end, uint64_t *reac
     uint32_t low = NDA_NONE, high = 0;
     for (size_t i = first; i < end; i++) {
         const struct box *b = &w->boxes.at[i];
-        uint32_t source = w->position[b->n < b->o ? b->n : b->o], target = w->position[b->l > b->r ? b->l : b->r];
+        uint32_t source = w->position[b->n < b->o ? b->n : b->o],
+                 target = w->position[b->l > b->r ? b->l : b->r];
         low = source < low ? source : low;
         high = target > high ? target : high;
     }
@@ -188,12 +189,14 @@ static void find_crossed(struct work *w)
     if (w->boxes.count)
         qsort(w->boxes.at, w->boxes.count, sizeof *w->boxes.at, by_color);
     for (size_t i = 0, end; i < w->boxes.count; i = end) {
-        for (end = i; end < w->boxes.count && end - i < BLOCK_BITS / 2 && w->boxes.at[end].def == w->boxes.at[i].def;)
+        for (end = i;
+             end < w->boxes.count && end - i < BLOCK_BITS / 2 && w->boxes.at[end].def == w->boxes.at[i].def;)
             end++;
         cross_block(w, i, end, reach);
     }
     for (size_t i = 0; i < w->boxes.count; i++)
-        w->boxes.at[i].def = find_conflict(w, n->names[w->boxes.at[i].n].space, w->boxes.at[i].n, w->boxes.at[i].o);
+        w->boxes.at[i].def =
+            find_conflict(w, n->names[w->boxes.at[i].n].space, w->boxes.at[i].n, w->boxes.at[i].o);
     free(reach);
 }
 
@@ -207,7 +210,7 @@ static uint32_t find_parity(uint32_t *parent, uint8_t *parity, uint32_t i, uint8
         root = parent[root];
     }
     *out = p;
-    while (parent[i] != root && i != root) {   /* compress */
+    while (parent[i] != root && i != root) { /* compress */
         uint32_t next = parent[i];
         uint8_t q = parity[i];
         parent[i] = root;
@@ -236,7 +239,7 @@ static void join_boxes(struct work *w, uint32_t *parent, uint8_t *parity, uint8_
             inconsistent[d] |= (pd ^ pu) != p;
             continue;
         }
-        if (d > u) {   /* the first conflict stays root */
+        if (d > u) { /* the first conflict stays root */
             uint32_t t = d;
             d = u;
             u = t;
@@ -259,8 +262,8 @@ static void number_sets(struct work *w, uint32_t *parent, uint8_t *parity, const
         uint32_t root = find_parity(parent, parity, i, &k.flipped);
         if (root == i) {
             number[i] = n->set_count;
-            n->sets[n->set_count++] = (struct nda_set){.color = n->names[k.a].color,
-                                                       .inconsistent = inconsistent[i]};
+            n->sets[n->set_count++] =
+                (struct nda_set){.color = n->names[k.a].color, .inconsistent = inconsistent[i]};
             n->colors[n->names[k.a].color].set_count++;
         }
         k.set = number[root];

@@ -4,30 +4,31 @@
 
 #include "analysis/plan.h"
 
-/* A name that decisions of its group can shard. allowed: (bits & mask) == value, from the conflicts it is in. */
+/* A name that decisions of its group can shard. allowed: (bits & mask) == value, from the conflicts it is
+ * in. */
 struct plan_candidate {
     int64_t size;
     uint32_t space, name;
-    uint32_t partner;         /* space tied to this one, whose cells stay equal; NDA_NONE */
+    uint32_t partner; /* space tied to this one, whose cells stay equal; NDA_NONE */
     uint16_t mask, value;
-    uint8_t factor;           /* of the space */
+    uint8_t factor; /* of the space */
     uint8_t partner_factor;
-    uint8_t divides;          /* bit a: the size of axis a divides size */
-    uint8_t update;           /* in scope `update` */
+    uint8_t divides; /* bit a: the size of axis a divides size */
+    uint8_t update;  /* in scope `update` */
 };
 
 struct plan_context {
-    const struct nda *n;      /* borrowed */
+    const struct nda *n; /* borrowed */
     struct mesh mesh;
     struct plan start;
-    uint32_t *group_first;    /* candidates of group g: [group_first[g], group_first[g + 1]) */
+    uint32_t *group_first; /* candidates of group g: [group_first[g], group_first[g + 1]) */
     struct plan_candidate *candidates;
-    uint32_t *partner;        /* of each name: tied name, NDA_NONE */
-    uint16_t *kept;           /* of each name: resolution bits under which its conflicts keep it */
-    uint8_t *closed;          /* of each name: a pin forbids further axes */
-    uint8_t *update;          /* of each space: in scope `update` */
-    struct hash128 *word;     /* of each name */
-    struct hash128 axis_word[MESH_MAX_AXES][MESH_MAX_AXES];   /* [axis][position], odd */
+    uint32_t *partner;    /* of each name: tied name, NDA_NONE */
+    uint16_t *kept;       /* of each name: resolution bits under which its conflicts keep it */
+    uint8_t *closed;      /* of each name: a pin forbids further axes */
+    uint8_t *update;      /* of each space: in scope `update` */
+    struct hash128 *word; /* of each name */
+    struct hash128 axis_word[MESH_MAX_AXES][MESH_MAX_AXES]; /* [axis][position], odd */
     struct plan_decision *decisions;
     uint32_t decision_count, pruned_count;
     struct plan_decision *regathers;
@@ -62,7 +63,7 @@ void context_update_scope(struct plan_context *c);
 void context_candidates(struct plan_context *c);
 void context_decisions(struct plan_context *c);
 void context_regathers(struct plan_context *c);
-struct hash128 context_regather_word(uint32_t argument, uint32_t axis);   /* of the plan's hash */
+struct hash128 context_regather_word(uint32_t argument, uint32_t axis); /* of the plan's hash */
 enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins, uint32_t count,
                              struct error *e) BASE_CHECKED;
 

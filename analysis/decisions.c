@@ -6,7 +6,8 @@
 
 enum { MANY_BITS = 4, FEWEST = 10 };
 
-/* All resolutions of up to four classes; above that, side 0 everywhere, side 1 everywhere and each class alone at 1. */
+/* All resolutions of up to four classes; above that, side 0 everywhere, side 1 everywhere and each class
+ * alone at 1. */
 static uint32_t resolutions(uint32_t bits)
 {
     return bits <= MANY_BITS ? 1u << bits : bits + 2;
@@ -21,7 +22,8 @@ static uint32_t resolution(uint32_t bits, uint32_t i)
     return 1u << (i - 2);
 }
 
-/* groups on arguments of a role: of optimizer state what scope `update` is for, of parameters what `regather` is for */
+/* groups on arguments of a role: of optimizer state what scope `update` is for, of parameters what
+ * `regather` is for */
 static uint8_t *role_groups(const struct nda *n, enum nda_role role)
 {
     uint8_t *state = mem_zalloc((size_t)n->group_count + 1, 1);
@@ -54,8 +56,8 @@ static bool worth_deciding(const struct plan_context *c, uint32_t group)
            c->group_first[group] != c->group_first[group + 1];
 }
 
-/* Every group, axis and resolution, and once in scope update where the group is on optimizer state: offered or counted as
- * pruned. */
+/* Every group, axis and resolution, and once in scope update where the group is on optimizer state:
+ * offered or counted as pruned. */
 void context_decisions(struct plan_context *c)
 {
     const struct nda *n = c->n;
@@ -70,7 +72,8 @@ void context_decisions(struct plan_context *c)
         for (uint32_t axis = 0; axis < c->mesh.axis_count; axis++) {
             if (c->mesh.axes[axis].size == 1)
                 continue;
-            for (uint32_t i = 0; i < sides + state[g]; i++) { /* nothing in an update is in a conflict worth a choice */
+            /* nothing in an update is in a conflict worth a choice */
+            for (uint32_t i = 0; i < sides + state[g]; i++) {
                 struct plan_decision d = {g, i < sides ? resolution(n->groups[g].bits, i) : 0, (uint8_t)axis,
                                           i < sides ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE};
                 uint32_t changed = 0;
@@ -91,7 +94,8 @@ void context_decisions(struct plan_context *c)
     c->decision_count = (uint32_t)offered.count;
 }
 
-static const char *const scopes[] = {[PLAN_SCOPE_ALL] = "all", [PLAN_SCOPE_UPDATE] = "update", [PLAN_SCOPE_REGATHER] = "regather"};
+static const char *const scopes[] = {
+    [PLAN_SCOPE_ALL] = "all", [PLAN_SCOPE_UPDATE] = "update", [PLAN_SCOPE_REGATHER] = "regather"};
 
 const char *plan_scope_name(uint8_t scope)
 {
@@ -113,8 +117,9 @@ void plan_decision_text(const struct plan_context *c, struct plan_decision d, st
     text_printf(out, "@%s", c->mesh.axes[d.axis].name);
 }
 
-enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis, const char *bits,
-                                   const char *scope, struct plan_decision *out, struct error *e)
+enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis,
+                                   const char *bits, const char *scope, struct plan_decision *out,
+                                   struct error *e)
 {
     struct plan_decision d = {0};
     int a = mesh_axis_find(&c->mesh, axis);
@@ -124,8 +129,10 @@ enum error_code plan_decision_find(const struct plan_context *c, const char *gro
     while (d.group < c->n->group_count && strcmp(c->n->groups[d.group].label, group) != 0)
         d.group++;
     if (d.group == c->n->group_count)
-        return error_set(e, ERROR_INVALID_PLAN, "the module has no group of dimensions named '%.80s'; toast analyze "
-                         "lists them", group);
+        return error_set(e, ERROR_INVALID_PLAN,
+                         "the module has no group of dimensions named '%.80s'; toast analyze "
+                         "lists them",
+                         group);
     if (given != 0 && given != c->n->groups[d.group].bits)
         return error_set(e, ERROR_INVALID_PLAN, "group '%.80s' takes %u resolution bits, not %zu", group,
                          c->n->groups[d.group].bits, given);
@@ -138,7 +145,8 @@ enum error_code plan_decision_find(const struct plan_context *c, const char *gro
     while (scope && d.scope <= PLAN_SCOPE_REGATHER && strcmp(scopes[d.scope], scope) != 0)
         d.scope++;
     if (d.scope > PLAN_SCOPE_REGATHER)
-        return error_set(e, ERROR_INVALID_PLAN, "the scope of a decision is 'all', 'update' or 'regather', not '%.40s'", scope);
+        return error_set(e, ERROR_INVALID_PLAN,
+                         "the scope of a decision is 'all', 'update' or 'regather', not '%.40s'", scope);
     if (d.scope == PLAN_SCOPE_REGATHER)
         d.bits = 0;
     d.axis = (uint8_t)a;

@@ -1,4 +1,5 @@
-/* A plan as single factors: cells of one space extended one at a time, and whole plans listed and applied again. */
+/* A plan as single factors: cells of one space extended one at a time, and whole plans listed and applied
+ * again. */
 #include "analysis/context.h"
 
 #include <stdlib.h>
@@ -8,16 +9,16 @@ static bool open_name(const struct plan_context *c, uint32_t name)
     return c->n->names[name].shardable && !c->closed[name];
 }
 
-uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells, uint32_t space, uint32_t factor,
-                           uint32_t axis)
+uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells, uint32_t space,
+                           uint32_t factor, uint32_t axis)
 {
     uint32_t name = c->n->spaces[space].names + factor, tied = c->partner[name], position;
     int64_t shards = plan_shards(c, cells, (uint8_t)factor, &position);
     if (cells[axis].factor != NDA_NO_FACTOR || !open_name(c, name) ||
         c->n->names[name].size % (shards * c->mesh.axes[axis].size) != 0)
         return 0;
-    if (tied != NDA_NONE && (!open_name(c, tied) ||
-                             plan_space(&c->start, c->n->names[tied].space)[axis].factor != NDA_NO_FACTOR))
+    if (tied != NDA_NONE &&
+        (!open_name(c, tied) || plan_space(&c->start, c->n->names[tied].space)[axis].factor != NDA_NO_FACTOR))
         return 0;
     cells[axis] = (struct plan_cell){(uint8_t)factor, (uint8_t)position};
     return 1;
@@ -50,7 +51,8 @@ void plan_factors_list(const struct plan_context *c, const struct plan *p, struc
     *out = (struct plan_factors){list.at, (uint32_t)list.count};
 }
 
-bool plan_factors_apply(const struct plan_context *c, const struct plan_factor *at, uint32_t count, struct plan *p)
+bool plan_factors_apply(const struct plan_context *c, const struct plan_factor *at, uint32_t count,
+                        struct plan *p)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!plan_apply_factor(c, p, at[i].space, at[i].factor, at[i].axis))

@@ -1,8 +1,8 @@
 /* Groups: colors that decisions treat alike, mostly the same dimension in every layer (paper 4.4).
  *
- * A color's key is the multiset of (op kind, operand, dimension, rank, size) over all uses of its names. Further rounds
- * would tell first and last layers from the rest. Members of a group that meet in one tensor cannot both have an axis
- * there: they are split by position, the same way in every layer. */
+ * A color's key is the multiset of (op kind, operand, dimension, rank, size) over all uses of its names.
+ * Further rounds would tell first and last layers from the rest. Members of a group that meet in one
+ * tensor cannot both have an axis there: they are split by position, the same way in every layer. */
 #include "analysis/stages.h"
 #include "base/hash.h"
 
@@ -29,7 +29,7 @@ static uint64_t *color_keys(const struct nda *n)
             }
         }
     }
-    for (uint32_t c = 0; c < n->color_count; c++)   /* unused results have no uses at all */
+    for (uint32_t c = 0; c < n->color_count; c++) /* unused results have no uses at all */
         keys[c] = hash_combine(keys[c], (uint64_t)n->names[n->color_names[n->colors[c].names]].size);
     return keys;
 }
@@ -63,12 +63,13 @@ static void number_groups(struct nda *n, const uint64_t *keys)
     free(leader);
 }
 
-/* Splits groups whose members meet in one tensor: a color's key takes in how many others of its group stand before it on
- * the first tensor where it meets one (transposes and gradients come later and have them the other way round). Returns
- * whether some group was split. */
+/* Splits groups whose members meet in one tensor: a color's key takes in how many others of its group
+ * stand before it on the first tensor where it meets one (transposes and gradients come later and have
+ * them the other way round). Returns whether some group was split. */
 static bool split_met(struct nda *n, uint64_t *keys)
 {
-    uint32_t *rank = mem_zalloc((size_t)n->color_count + 1, sizeof *rank);   /* 0: met none; 1 + number before it */
+    /* 0: met none; 1 + number before it */
+    uint32_t *rank = mem_zalloc((size_t)n->color_count + 1, sizeof *rank);
     bool split = false;
     for (uint32_t k = 0; k < n->slot_count; k++) {
         uint32_t count = nda_atom_count(n, n->slots[k].value);

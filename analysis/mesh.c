@@ -45,8 +45,10 @@ enum error_code mesh_check(const struct mesh *m, struct error *e)
         const struct mesh_axis *axis = &m->axes[a];
         size_t size = strnlen(axis->name, sizeof axis->name);
         if (size == sizeof axis->name || !name_ok(axis->name, size))
-            return error_set(e, ERROR_INVALID_MESH, "axis %u of the mesh needs a name of letters, digits and _ that "
-                             "does not begin with a digit (at most 63)", a);
+            return error_set(e, ERROR_INVALID_MESH,
+                             "axis %u of the mesh needs a name of letters, digits and _ that "
+                             "does not begin with a digit (at most 63)",
+                             a);
         if (mesh_axis_find(m, axis->name) != (int)a)
             return error_set(e, ERROR_INVALID_MESH, "axis '%s' stands twice in the mesh", axis->name);
         if (axis->size < 1)
@@ -56,8 +58,8 @@ enum error_code mesh_check(const struct mesh *m, struct error *e)
             return error_set(e, ERROR_INVALID_MESH, "the mesh has more than %d devices", MESH_MAX_DEVICES);
         product *= axis->size;
         if (axis->link_bytes_per_s < 0 || axis->link_latency_ps < 0)
-            return error_set(e, ERROR_INVALID_MESH, "the link of axis '%s' has a negative bandwidth or latency",
-                             axis->name);
+            return error_set(e, ERROR_INVALID_MESH,
+                             "the link of axis '%s' has a negative bandwidth or latency", axis->name);
     }
     if (m->devices_per_host < 0)
         return error_set(e, ERROR_INVALID_MESH, "devices_per_host of the mesh is negative");
@@ -72,11 +74,15 @@ enum error_code mesh_parse(const char *text, struct mesh *out, struct error *e)
         size_t name = strcspn(at, "=,"), digits;
         struct mesh_axis *axis = &m.axes[m.axis_count < MESH_MAX_AXES ? m.axis_count : 0];
         if (at[name] != '=')
-            return error_set(e, ERROR_INVALID_MESH, "a mesh is written axis=size,axis=size (data=4,model=2); after "
-                             "character %zu there is no '='", (size_t)(at - text));
+            return error_set(e, ERROR_INVALID_MESH,
+                             "a mesh is written axis=size,axis=size (data=4,model=2); after "
+                             "character %zu there is no '='",
+                             (size_t)(at - text));
         if (!name_ok(at, name) || name >= sizeof axis->name)
-            return error_set(e, ERROR_INVALID_MESH, "axis %u of the mesh needs a name of letters, digits and _ that "
-                             "does not begin with a digit (at most 63)", m.axis_count);
+            return error_set(e, ERROR_INVALID_MESH,
+                             "axis %u of the mesh needs a name of letters, digits and _ that "
+                             "does not begin with a digit (at most 63)",
+                             m.axis_count);
         if (m.axis_count == MESH_MAX_AXES)
             return error_set(e, ERROR_INVALID_MESH, "a mesh has at most %d axes", MESH_MAX_AXES);
         memcpy(axis->name, at, name);

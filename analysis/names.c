@@ -10,14 +10,14 @@ struct names {
     const uint8_t *flow_off;
     VEC(struct nda_name) names;
     VEC(uint8_t) maps;
-    uint32_t space, first;   /* the space at work and its first name */
+    uint32_t space, first; /* the space at work and its first name */
 };
 
 void nda_warn(struct nda *n, uint32_t op, const char *sentence)
 {
     const struct ir_op *o = &n->program->ops[op];
     const char *where = ir_string(n->program, o->location);
-    if ((n->warning_count & (n->warning_count + 1)) == 0) {   /* room is the next power of two */
+    if ((n->warning_count & (n->warning_count + 1)) == 0) { /* room is the next power of two */
         char **more = arena_alloc(n->arena, sizeof *more * ((size_t)n->warning_count * 2 + 2));
         if (n->warning_count)
             memcpy(more, n->warnings, sizeof *more * n->warning_count);
@@ -115,7 +115,8 @@ static int expand_factor(struct names *b, uint32_t f)
             if (local == -2)
                 return -1;
             if (local >= 0)
-                push_names(b, part, off ? NDA_REPLICATE : factor->kind, off ? NDA_REDUCE_NONE : factor->reducer);
+                push_names(b, part, off ? NDA_REPLICATE : factor->kind,
+                           off ? NDA_REDUCE_NONE : factor->reducer);
             named = true;
         }
         if (local >= 0)
@@ -136,9 +137,9 @@ static void replicate_rest(struct names *b)
             if (*factor != NDA_NO_FACTOR || (local = take_names(b, 1, NDA_REPLICATE)) < 0)
                 continue;
             *factor = (uint8_t)local;
-            VEC_PUSH(&b->names, ((struct nda_name){.size = nda_atoms(b->n, value)[k].size,
-                                                   .space = b->space,
-                                                   .kind = NDA_REPLICATE}));
+            VEC_PUSH(&b->names,
+                     ((struct nda_name){
+                         .size = nda_atoms(b->n, value)[k].size, .space = b->space, .kind = NDA_REPLICATE}));
         }
     }
 }
@@ -158,9 +159,10 @@ static enum error_code name_space(struct names *b, struct error *e)
     }
     for (uint32_t f = 0; f < b->rule.factors.count; f++)
         if (expand_factor(b, f) != 0)
-            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
-                                "%.60s has more than %d factors (dimensions that can be sharded on their own)",
-                                ir_op_name(b->n->program, sp->op), NDA_MAX_FACTORS);
+            return error_set_at(
+                e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
+                "%.60s has more than %d factors (dimensions that can be sharded on their own)",
+                ir_op_name(b->n->program, sp->op), NDA_MAX_FACTORS);
     replicate_rest(b);
     sp->name_count = (uint32_t)b->names.count - b->first;
     if (b->rule.warning && sp->name_count)
@@ -195,7 +197,8 @@ enum error_code stage_names(struct nda *n, const uint8_t *flow_off, struct error
 {
     struct names b = {.n = n, .flow_off = flow_off};
     enum error_code code = ERROR_OK;
-    n->value_def_slot = arena_alloc(n->arena, sizeof *n->value_def_slot * ((size_t)n->program->value_count + 1));
+    n->value_def_slot =
+        arena_alloc(n->arena, sizeof *n->value_def_slot * ((size_t)n->program->value_count + 1));
     for (uint32_t v = 0; v < n->program->value_count; v++)
         n->value_def_slot[v] = NDA_NONE;
     for (b.space = 0; b.space < n->space_count && code == ERROR_OK; b.space++) {
@@ -231,10 +234,11 @@ static void join_slots(struct nda *n, uint32_t *parent, uint32_t a, uint32_t b)
 
 void stage_colors(struct nda *n)
 {
-    uint32_t *parent = set_create(n->name_count), *number = mem_alloc(sizeof *number * ((size_t)n->name_count + 1));
+    uint32_t *parent = set_create(n->name_count),
+             *number = mem_alloc(sizeof *number * ((size_t)n->name_count + 1));
     for (uint32_t i = 0; i < n->edge_count; i++)
         set_join(parent, n->edge_from[i], n->edge_to[i]);
-    for (uint32_t s = 0; s < n->space_count; s++)   /* back edges of loops tie colors only */
+    for (uint32_t s = 0; s < n->space_count; s++) /* back edges of loops tie colors only */
         if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
             join_slots(n, parent, n->spaces[n->op_space[n->spaces[s].op] + n->spaces[s].index].slots,
                        n->spaces[s].slots);

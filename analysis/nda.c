@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-enum error_code nda_create(const struct ir_program *prepared, const struct nda_options *options, struct nda **out,
-                           struct error *e)
+enum error_code nda_create(const struct ir_program *prepared, const struct nda_options *options,
+                           struct nda **out, struct error *e)
 {
     struct nda *n = mem_zalloc(1, sizeof *n);
     uint8_t *flow_off = NULL;

@@ -1,18 +1,21 @@
-/* Named dimension analysis: spaces, atomic factors, names, colors, conflicts, sets, classes, groups, roles.
+/* Named dimension analysis: spaces, atomic factors, names, colors, conflicts, sets, classes, groups,
+ * roles.
  *
- * Input: a prepared program (ir/prepare.h), one function @main. Everything here is about its *spaces*:
- * a space is one iteration space that a plan shards on its own. Most ops have one; function arguments are spaces
- * with a result only, function results spaces with an operand only; `while`, `case`, `if`, `optimization_barrier` have
- * one per carried value (and `while` two: BEGIN init -> body and cond argument, END body result -> while result).
+ * Input: a prepared program (ir/prepare.h), one function @main. Everything here is about its *spaces*: a
+ * space is one iteration space that a plan shards on its own. Most ops have one; function arguments are
+ * spaces with a result only, function results spaces with an operand only; `while`, `case`, `if`,
+ * `optimization_barrier` have one per carried value (and `while` two: BEGIN init -> body and cond
+ * argument, END body result -> while result).
  *
- * Atoms. After refinement every dimension of every value is a list of *atoms*, major first (size-1 dims have none). A
- * value's atoms are numbered 0.. over all its dims in order; the definition and all uses of a value have the same.
+ * Atoms. After refinement every dimension of every value is a list of *atoms*, major first (size-1 dims
+ * have none). A value's atoms are numbered 0.. over all its dims in order; the definition and all uses of
+ * a value have the same.
  *
- * Names. A factor of a space is a *name* (the paper's dimension name after identification with I): a global index.
- * slot = one tensor of a space, operand or result; for each atom of its value it says which factor of the space the
- * atom belongs to (NDA_NO_FACTOR: size-1 or none). M edges run from a def slot's name to the name of each use slot at
- * the same atom. Colors = connected components over M, loop ties and donation ties. (paper sections 3.1 to 3.6, 4.4)
- */
+ * Names. A factor of a space is a *name* (the paper's dimension name after identification with I): a
+ * global index. slot = one tensor of a space, operand or result; for each atom of its value it says which
+ * factor of the space the atom belongs to (NDA_NO_FACTOR: size-1 or none). M edges run from a def slot's
+ * name to the name of each use slot at the same atom. Colors = connected components over M, loop ties and
+ * donation ties. (paper sections 3.1 to 3.6, 4.4) / */
 #ifndef TOAST_ANALYSIS_NDA_H
 #define TOAST_ANALYSIS_NDA_H
 
@@ -21,112 +24,191 @@
 enum { NDA_NONE = UINT32_MAX, NDA_NO_FACTOR = 255, NDA_MAX_FACTORS = 64 };
 
 enum nda_factor_kind {
-    NDA_PARALLEL,      /* sharded operand gives sharded result */
-    NDA_CONTRACTING,   /* partial result, combined by `reducer` */
-    NDA_LOOKUP,        /* vocabulary of gather (masked partial sum) / scatter (masked, not partial); dynamic_slice width 1 */
-    NDA_UPDATE,        /* touched dimension of dynamic_update_slice held by operand and result: masked update, no communication */
-    NDA_WINDOWED,      /* spatial: needs neighbours; cannot be sharded yet */
-    NDA_REPLICATE      /* cannot be sharded; operand gathered first */
+    NDA_PARALLEL,    /* sharded operand gives sharded result */
+    NDA_CONTRACTING, /* partial result, combined by `reducer` */
+    /* vocabulary of gather (masked partial sum) / scatter (masked, not partial); dynamic_slice width 1 */
+    NDA_LOOKUP,
+    /* touched dimension of dynamic_update_slice held by operand and result: masked update, no
+     * communication */
+    NDA_UPDATE,
+    NDA_WINDOWED, /* spatial: needs neighbours; cannot be sharded yet */
+    NDA_REPLICATE /* cannot be sharded; operand gathered first */
 };
-enum nda_reducer { NDA_REDUCE_NONE, NDA_REDUCE_ADD, NDA_REDUCE_MULTIPLY, NDA_REDUCE_MAX, NDA_REDUCE_MIN, NDA_REDUCE_AND,
-                   NDA_REDUCE_OR };
+enum nda_reducer {
+    NDA_REDUCE_NONE,
+    NDA_REDUCE_ADD,
+    NDA_REDUCE_MULTIPLY,
+    NDA_REDUCE_MAX,
+    NDA_REDUCE_MIN,
+    NDA_REDUCE_AND,
+    NDA_REDUCE_OR
+};
 
-enum nda_space_kind { NDA_SPACE_OP, NDA_SPACE_ARGUMENT, NDA_SPACE_RESULT, NDA_SPACE_LOOP_BEGIN, NDA_SPACE_LOOP_END,
-                      NDA_SPACE_BRANCH, NDA_SPACE_BARRIER };
+enum nda_space_kind {
+    NDA_SPACE_OP,
+    NDA_SPACE_ARGUMENT,
+    NDA_SPACE_RESULT,
+    NDA_SPACE_LOOP_BEGIN,
+    NDA_SPACE_LOOP_END,
+    NDA_SPACE_BRANCH,
+    NDA_SPACE_BARRIER
+};
 
-struct nda_name {          /* one factor of one space */
+struct nda_name { /* one factor of one space */
     int64_t size;
     uint32_t space;
     uint32_t color;
-    uint8_t kind;          /* enum nda_factor_kind */
-    uint8_t reducer;       /* enum nda_reducer: of contracting; of lookups whose result is partial (gather, dynamic_slice) */
-    uint8_t shardable;     /* kind can be lowered today and the space's op family is built */
-    uint8_t conflicted;    /* in some conflict */
+    uint8_t kind; /* enum nda_factor_kind */
+    /* enum nda_reducer: of contracting; of lookups whose result is partial (gather, dynamic_slice) */
+    uint8_t reducer;
+    uint8_t shardable;  /* kind can be lowered today and the space's op family is built */
+    uint8_t conflicted; /* in some conflict */
 };
 
 struct nda_slot {
-    uint32_t value;        /* value of the program */
-    uint32_t map;          /* first entry of nda->factor_of for this slot: one byte an atom of the value */
-    uint32_t names;        /* first name of the slot's space */
-    uint16_t operand;      /* which operand or result of the op (for carried values: 0) */
+    uint32_t value;   /* value of the program */
+    uint32_t map;     /* first entry of nda->factor_of for this slot: one byte an atom of the value */
+    uint32_t names;   /* first name of the slot's space */
+    uint16_t operand; /* which operand or result of the op (for carried values: 0) */
     uint8_t is_result;
 };
 
 struct nda_space {
-    uint32_t op;                       /* op of the program; for arguments and results the func.func */
-    uint32_t index;                    /* argument, result or carried-value number */
-    uint8_t kind;                      /* enum nda_space_kind */
-    uint32_t names, name_count;        /* range of nda->names: local factor f is names + f */
-    uint32_t slots, slot_count;        /* range of nda->slots: operands first, then results */
+    uint32_t op;                /* op of the program; for arguments and results the func.func */
+    uint32_t index;             /* argument, result or carried-value number */
+    uint8_t kind;               /* enum nda_space_kind */
+    uint32_t names, name_count; /* range of nda->names: local factor f is names + f */
+    uint32_t slots, slot_count; /* range of nda->slots: operands first, then results */
 };
 
-struct nda_atom { int64_t size; uint8_t dim; uint8_t level; };   /* level 0 = outermost atom of its dim */
+struct nda_atom {
+    int64_t size;
+    uint8_t dim;
+    uint8_t level;
+}; /* level 0 = outermost atom of its dim */
 
-struct nda_conflict { uint32_t a, b;       /* names, a < b, on one slot */
-                      uint32_t slot, set; uint8_t flipped; };
-                      /* side 0 of the set keeps name a sharded (b when flipped); side 1 the other */
-struct nda_set { uint32_t color, class_index; uint8_t flipped;   /* of the class's orientation */
-                 uint32_t conflict_count; uint8_t inconsistent;  /* equals its own mirror: replicated in conflict */ };
-struct nda_class { uint32_t color_group, set_count, bit; /* bit position within its color group's string */ };
+struct nda_conflict {
+    uint32_t a, b; /* names, a < b, on one slot */
+    uint32_t slot, set;
+    uint8_t flipped;
+};
+/* side 0 of the set keeps name a sharded (b when flipped); side 1 the other */
+struct nda_set {
+    uint32_t color, class_index;
+    uint8_t flipped; /* of the class's orientation */
+    uint32_t conflict_count;
+    uint8_t inconsistent; /* equals its own mirror: replicated in conflict */
+};
+struct nda_class {
+    uint32_t color_group, set_count, bit; /* bit position within its color group's string */
+};
 
 enum nda_role { NDA_ROLE_PARAMETER, NDA_ROLE_OPTIMIZER, NDA_ROLE_DATA, NDA_ROLE_CACHE };
 struct nda_argument {
     uint32_t value, space;
-    uint8_t role;                      /* enum nda_role */
-    uint32_t tied_result;              /* result it is donated to; NDA_NONE */
-    uint32_t becomes;                  /* tied_result; without one the result that is its update or gradient; NDA_NONE */
-    uint8_t updated;                   /* becomes is its next value (tied or update), no gradient */
-    const char *name;                  /* by the rules of api.md; borrowed from the nda's arena */
+    uint8_t role;         /* enum nda_role */
+    uint32_t tied_result; /* result it is donated to; NDA_NONE */
+    /* tied_result; without one the result that is its update or gradient; NDA_NONE */
+    uint32_t becomes;
+    uint8_t updated;  /* becomes is its next value (tied or update), no gradient */
+    const char *name; /* by the rules of api.md; borrowed from the nda's arena */
 };
 
 /* What a color does (planner.md section 3, roles); a bit set. */
-enum { NDA_COLOR_BATCH = 1, NDA_COLOR_SEQUENCE = 2, NDA_COLOR_MODEL = 4, NDA_COLOR_EDGE = 8, NDA_COLOR_EXPERT = 16,
-       NDA_COLOR_VOCABULARY = 32 };
+enum {
+    NDA_COLOR_BATCH = 1,
+    NDA_COLOR_SEQUENCE = 2,
+    NDA_COLOR_MODEL = 4,
+    NDA_COLOR_EDGE = 8,
+    NDA_COLOR_EXPERT = 16,
+    NDA_COLOR_VOCABULARY = 32
+};
 
-struct nda_color { uint32_t names, name_count;   /* range of nda->color_names, in program order */
-                   uint32_t group; uint32_t set_count; uint8_t touches_argument; uint32_t roles; };
-struct nda_group { uint32_t colors, color_count;   /* range of nda->group_colors */
-                   const char *label;              /* "batch", "sequence", "ffn" .. unique within the module, stable */
-                   uint32_t bits;                  /* classes of conflicts among its colors = length of a decision's string */
-                   uint32_t name_count; int64_t size;  /* names over all colors; commonest factor size */
-                   uint8_t touches_argument; uint32_t roles; };
+struct nda_color {
+    uint32_t names, name_count; /* range of nda->color_names, in program order */
+    uint32_t group;
+    uint32_t set_count;
+    uint8_t touches_argument;
+    uint32_t roles;
+};
+struct nda_group {
+    uint32_t colors, color_count; /* range of nda->group_colors */
+    /* "batch", "sequence", "ffn" .. unique within the module, stable */
+    const char *label;
+    /* classes of conflicts among its colors = length of a decision's string */
+    uint32_t bits;
+    uint32_t name_count;
+    int64_t size; /* names over all colors; commonest factor size */
+    uint8_t touches_argument;
+    uint32_t roles;
+};
 
 struct nda {
-    const struct ir_program *program;  /* borrowed */
-    uint32_t function, block;          /* @main and its body */
-    struct nda_space *spaces;          uint32_t space_count;    /* program order: arguments, ops (bodies nested), results */
-    struct nda_slot *slots;            uint32_t slot_count;
-    uint8_t *factor_of;                                          /* [slot.map + atom] -> local factor */
-    struct nda_name *names;            uint32_t name_count;
-    struct nda_atom *atoms;            uint32_t *value_atoms;    /* value v: atoms[value_atoms[v] .. value_atoms[v+1]) */
-    uint32_t *op_space;                                          /* first space of each op; NDA_NONE (func, return, module) */
+    const struct ir_program *program; /* borrowed */
+    uint32_t function, block;         /* @main and its body */
+    /* program order: arguments, ops (bodies nested), results */
+    struct nda_space *spaces;
+    uint32_t space_count;
+    struct nda_slot *slots;
+    uint32_t slot_count;
+    uint8_t *factor_of; /* [slot.map + atom] -> local factor */
+    struct nda_name *names;
+    uint32_t name_count;
+    /* value v: atoms[value_atoms[v] .. value_atoms[v+1]) */
+    struct nda_atom *atoms;
+    uint32_t *value_atoms;
+    /* first space of each op; NDA_NONE (func, return, module) */
+    uint32_t *op_space;
     uint32_t *op_space_count;
-    uint32_t *op_end_space;            /* of a while: its first LOOP_END space (as many as BEGIN); NDA_NONE of others */
-    uint32_t *value_def_slot;                                    /* slot that defines each value; NDA_NONE */
-    uint32_t *edge_from, *edge_to;     uint32_t edge_count;      /* M, as names; def -> use, program order */
-    struct nda_conflict *conflicts;    uint32_t conflict_count;
-    struct nda_set *sets;              uint32_t set_count;
-    struct nda_class *classes;         uint32_t class_count;
-    struct nda_color *colors;          uint32_t color_count;     uint32_t *color_names;
-    struct nda_group *groups;          uint32_t group_count;     uint32_t *group_colors;
-    struct nda_argument *arguments;    uint32_t argument_count;
-    uint32_t result_count;             const char **result_names; uint32_t *result_spaces;
-    uint32_t crossed_boxes, boxes;     /* for figures 5 and 6 */
-    int64_t *trip_count;               /* per op: iterations of a while (1 otherwise); 0 = unknown, treated as 1 + warning */
-    char **warnings;                   uint32_t warning_count;   /* one sentence each, with the op's position */
-    struct arena *arena;               /* owns all of the above */
+    /* of a while: its first LOOP_END space (as many as BEGIN); NDA_NONE of others */
+    uint32_t *op_end_space;
+    /* slot that defines each value; NDA_NONE */
+    uint32_t *value_def_slot;
+    /* M, as names; def -> use, program order */
+    uint32_t *edge_from, *edge_to;
+    uint32_t edge_count;
+    struct nda_conflict *conflicts;
+    uint32_t conflict_count;
+    struct nda_set *sets;
+    uint32_t set_count;
+    struct nda_class *classes;
+    uint32_t class_count;
+    struct nda_color *colors;
+    uint32_t color_count;
+    uint32_t *color_names;
+    struct nda_group *groups;
+    uint32_t group_count;
+    uint32_t *group_colors;
+    struct nda_argument *arguments;
+    uint32_t argument_count;
+    uint32_t result_count;
+    const char **result_names;
+    uint32_t *result_spaces;
+    uint32_t crossed_boxes, boxes; /* for figures 5 and 6 */
+    /* per op: iterations of a while (1 otherwise); 0 = unknown, treated as 1 + warning */
+    int64_t *trip_count;
+    /* one sentence each, with the op's position */
+    char **warnings;
+    uint32_t warning_count;
+    struct arena *arena; /* owns all of the above */
 };
 
 struct nda_options {
-    const char *const *argument_names; uint32_t argument_name_count;   /* of the request; may be 0 */
-    const struct { const char *where; int64_t trips; } *trip_counts; uint32_t trip_count_count;  /* "while@file:line" */
+    const char *const *argument_names;
+    uint32_t argument_name_count; /* of the request; may be 0 */
+    /* "while@file:line" */
+    const struct {
+        const char *where;
+        int64_t trips;
+    } *trip_counts;
+    uint32_t trip_count_count;
 };
 
 /* Runs the whole analysis. options may be NULL. Time and memory near linear in the program. Errors:
  * ERROR_UNSUPPORTED_MODULE (more than 64 factors in one op) with the op's position. */
-enum error_code nda_create(const struct ir_program *prepared, const struct nda_options *options, struct nda **out,
-                           struct error *e) BASE_CHECKED;
-void nda_destroy(struct nda *n);   /* NULL is fine */
+enum error_code nda_create(const struct ir_program *prepared, const struct nda_options *options,
+                           struct nda **out, struct error *e) BASE_CHECKED;
+void nda_destroy(struct nda *n); /* NULL is fine */
 
 /* atoms of a value */
 static inline uint32_t nda_atom_count(const struct nda *n, uint32_t value)
@@ -148,7 +230,8 @@ static inline uint32_t nda_slot_name(const struct nda *n, uint32_t slot, uint32_
 /* arguments, ops, terminators of loop regions, results: what the tables call operations */
 uint32_t nda_operation_count(const struct nda *n);
 
-/* The rule of one op as text, for golden tests and `toast analyze`: "([i, k], [k, j]) -> ([i, j]) {i=256, k=32 add, j=64}" */
+/* The rule of one op as text, for golden tests and `toast analyze`: "([i, k], [k, j]) -> ([i, j]) {i=256,
+ * k=32 add, j=64}" */
 void nda_rule_text(const struct nda *n, uint32_t space, struct text *out);
 /* figure 5d: the dimension graph of colors with conflicts, Graphviz */
 void nda_dot(const struct nda *n, struct text *out);

@@ -6,7 +6,7 @@ uint32_t nda_operation_count(const struct nda *n)
     uint32_t count = n->argument_count + n->result_count;
     for (uint32_t op = 0; op < n->program->op_count; op++)
         if (n->op_space[op] != NDA_NONE)
-            count += n->program->ops[op].code == IR_WHILE ? 3 : 1;   /* begin, predicate, end */
+            count += n->program->ops[op].code == IR_WHILE ? 3 : 1; /* begin, predicate, end */
     return count;
 }
 
@@ -26,7 +26,7 @@ static const char *kind_word(const struct nda_name *nm)
 
 static void factor_letter(uint32_t f, struct text *out)
 {
-    text_add_char(out, (char)('a' + (f + 8) % 26));   /* i, j, k .. */
+    text_add_char(out, (char)('a' + (f + 8) % 26)); /* i, j, k .. */
     if (f >= 26)
         text_printf(out, "%u", f / 26);
 }
@@ -115,8 +115,10 @@ void nda_dot(const struct nda *n, struct text *out)
     for (uint32_t i = 0; i < n->conflict_count; i++) {
         const struct nda_conflict *k = &n->conflicts[i];
         uint8_t side = (uint8_t)(k->flipped ^ n->sets[k->set].flipped);
-        text_printf(out, "  n%u -> n%u [dir=none, color=red, constraint=false, label=\"set %u\", "
-                    "taillabel=\"%u\", headlabel=\"%u\"];\n", k->a, k->b, k->set, side, 1 - side);
+        text_printf(out,
+                    "  n%u -> n%u [dir=none, color=red, constraint=false, label=\"set %u\", "
+                    "taillabel=\"%u\", headlabel=\"%u\"];\n",
+                    k->a, k->b, k->set, side, 1 - side);
     }
     text_add(out, "}\n");
 }

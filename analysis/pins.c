@@ -22,8 +22,9 @@ static enum error_code refuse(const struct plan_context *c, const struct pin_pla
         snprintf(who, sizeof who, "result %u", at->pin->index);
     else
         snprintf(who, sizeof who, "argument %u (%.120s)", at->pin->index, n->arguments[at->pin->index].name);
-    return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer, "the sharding pinned on %s %s (dimension %u of size %lld)",
-                             who, what, dim, (long long)size);
+    return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
+                             "the sharding pinned on %s %s (dimension %u of size %lld)", who, what, dim,
+                             (long long)size);
 }
 
 /* the slot that a pin is about; a sharding_constraint's own space when there is one, else the definition */
@@ -58,7 +59,8 @@ static bool find_place(const struct nda *n, struct pin_place *at)
 }
 
 /* why the axes pinned on a dimension do not go onto its atoms */
-static const char *why_not(const struct plan_context *c, const struct pin_place *at, uint32_t dim, int64_t size)
+static const char *why_not(const struct plan_context *c, const struct pin_place *at, uint32_t dim,
+                           int64_t size)
 {
     int64_t left = size;
     for (uint32_t i = 0; i < at->pin->dims[dim].count; i++) {
@@ -72,7 +74,8 @@ static const char *why_not(const struct plan_context *c, const struct pin_place 
 }
 
 /* Axes of one dimension, major first: an atom takes axes while they divide it, then the next atom goes on. */
-static enum error_code pin_dim(struct plan_context *c, const struct pin_place *at, uint32_t dim, struct error *e)
+static enum error_code pin_dim(struct plan_context *c, const struct pin_place *at, uint32_t dim,
+                               struct error *e)
 {
     const struct nda *n = c->n;
     uint32_t value = n->slots[at->slot].value, count = nda_atom_count(n, value), k = 0, done = 0;
@@ -93,10 +96,11 @@ static enum error_code pin_dim(struct plan_context *c, const struct pin_place *a
         name = nda_slot_name(n, at->slot, k);
         if (plan_space(&c->start, at->space)[axis].factor != NDA_NO_FACTOR) {
             if (plan_space(&c->start, at->space)[axis].factor == n->factor_of[n->slots[at->slot].map + k]) {
-                done++;   /* the tied argument or result said the same */
+                done++; /* the tied argument or result said the same */
                 continue;
             }
-            return refuse(c, at, e, "uses an axis twice, or differs from what is pinned on its tied result", dim, size);
+            return refuse(c, at, e, "uses an axis twice, or differs from what is pinned on its tied result",
+                          dim, size);
         }
         if (name == NDA_NONE ||
             !plan_apply_factor(c, &c->start, at->space, name - n->spaces[at->space].names, axis))
@@ -142,7 +146,8 @@ static void close_dims(struct plan_context *c, const struct pin_place *at)
     }
 }
 
-enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins, uint32_t count, struct error *e)
+enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins, uint32_t count,
+                             struct error *e)
 {
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
@@ -150,7 +155,8 @@ enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins
         char pointer[40];
         snprintf(pointer, sizeof pointer, "/constraints/%u", i);
         if (pins[i].rank > 16 || !find_place(c->n, &at))
-            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer, "the pin names no tensor of the module");
+            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
+                                     "the pin names no tensor of the module");
         code = pin_one(c, &at, e);
     }
     /* closed at the end: a tied pair may be pinned on both of its ends */

@@ -89,11 +89,12 @@ int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t 
     return shards;
 }
 
-/* Orders a dim's axes: first those that give blocks of whole atoms' pieces, each dividing what is left of the outermost
- * atom that is not used up (a use has them as they are, or nearly); behind them those that cut the dim across its atoms'
- * borders. The latter are left out where the dim does not divide: the value is replicated over them at the boundary. */
+/* Orders a dim's axes: first those that give blocks of whole atoms' pieces, each dividing what is left of
+ * the outermost atom that is not used up (a use has them as they are, or nearly); behind them those that
+ * cut the dim across its atoms' borders. The latter are left out where the dim does not divide: the value
+ * is replicated over them at the boundary. */
 static void place_axes(const struct nda *n, const struct mesh *m, uint32_t value, struct plan_sharding *s,
-                            uint32_t dim)
+                       uint32_t dim)
 {
     uint32_t count = nda_atom_count(n, value), atom = 0, kept = 0, across_count = 0;
     uint8_t across[MESH_MAX_AXES];

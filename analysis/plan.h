@@ -1,8 +1,8 @@
 /* Mesh, decisions, plans: the one currency between planners, the price, the writers and a person's edits.
  *
- * A plan says, for each space and mesh axis, which factor of the space the axis shards (at most one), and in which
- * position among the axes of that factor (0 = major). Equal plans have equal bytes and equal hash, whatever order of
- * decisions made them. */
+ * A plan says, for each space and mesh axis, which factor of the space the axis shards (at most one), and
+ * in which position among the axes of that factor (0 = major). Equal plans have equal bytes and equal
+ * hash, whatever order of decisions made them. */
 #ifndef TOAST_ANALYSIS_PLAN_H
 #define TOAST_ANALYSIS_PLAN_H
 
@@ -14,118 +14,159 @@ enum { MESH_MAX_AXES = 8, MESH_MAX_DEVICES = 1 << 20 };
 struct mesh_axis {
     char name[64];
     int64_t size;
-    int64_t link_bytes_per_s;   /* 0: from the device; per device and direction */
-    int64_t link_latency_ps;    /* 0: from the device */
+    int64_t link_bytes_per_s; /* 0: from the device; per device and direction */
+    int64_t link_latency_ps;  /* 0: from the device */
 };
 struct mesh {
     struct mesh_axis axes[MESH_MAX_AXES];
     uint32_t axis_count;
-    int64_t devices_per_host;   /* 0: from the device */
+    int64_t devices_per_host; /* 0: from the device */
 };
 int64_t mesh_devices(const struct mesh *m);
-/* "data=4,model=2". ERROR_INVALID_MESH: zero, negative or duplicate axis, more than 8, product above 2^20, bad name
- * (names: [A-Za-z_][A-Za-z0-9_]*), each saying which. Also checks a mesh filled by others. */
+/* "data=4,model=2". ERROR_INVALID_MESH: zero, negative or duplicate axis, more than 8, product above 2^20,
+ * bad name (names: [A-Za-z_][A-Za-z0-9_]*), each saying which. Also checks a mesh filled by others. */
 enum error_code mesh_parse(const char *text, struct mesh *out, struct error *e) BASE_CHECKED;
 enum error_code mesh_check(const struct mesh *m, struct error *e) BASE_CHECKED;
-int mesh_axis_find(const struct mesh *m, const char *name);   /* -1: none */
+int mesh_axis_find(const struct mesh *m, const char *name); /* -1: none */
 
-struct plan_cell { uint8_t factor, position; };   /* factor NDA_NO_FACTOR: this axis shards nothing here */
+struct plan_cell {
+    uint8_t factor, position;
+}; /* factor NDA_NO_FACTOR: this axis shards nothing here */
 struct plan {
     uint32_t axis_count, space_count, argument_count;
-    struct plan_cell *cells;       /* [space * axis_count + axis]; owned */
-    uint8_t *regather;             /* [argument]: bit a: what is gathered of it over axis a is let go between distant uses
-                                      and gathered again; owned */
-    struct hash128 hash;           /* XOR of a word per (name, position, axis) and per (argument, axis) gathered again */
+    struct plan_cell *cells; /* [space * axis_count + axis]; owned */
+    /* [argument]: bit a: what is gathered of it over axis a is let go between distant uses and gathered
+     * again; owned */
+    uint8_t *regather;
+    /* XOR of a word per (name, position, axis) and per (argument, axis) gathered again */
+    struct hash128 hash;
 };
-void plan_init(struct plan *p, const struct nda *n, const struct mesh *m);   /* nothing sharded; hash 0 */
-void plan_copy(struct plan *to, const struct plan *from);                     /* both initialised for the same nda, mesh */
+void plan_init(struct plan *p, const struct nda *n, const struct mesh *m); /* nothing sharded; hash 0 */
+/* both initialised for the same nda, mesh */
+void plan_copy(struct plan *to, const struct plan *from);
 void plan_release(struct plan *p);
 static inline const struct plan_cell *plan_space(const struct plan *p, uint32_t space)
 {
     return p->cells + (size_t)space * p->axis_count;
 }
-struct hash128 plan_hash_full(const struct plan *p, const struct nda *n);     /* from scratch, for tests */
+struct hash128 plan_hash_full(const struct plan *p, const struct nda *n); /* from scratch, for tests */
 /* product of the axes on a factor */
 int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t space, uint32_t factor);
 
-/* REGATHER shards nothing: the parameters that this group shards over this axis by then are gathered again (bits are 0). */
+/* REGATHER shards nothing: the parameters that this group shards over this axis by then are gathered again
+ * (bits are 0). */
 enum plan_scope { PLAN_SCOPE_ALL, PLAN_SCOPE_UPDATE, PLAN_SCOPE_REGATHER };
-struct plan_decision { uint32_t group; uint32_t bits; uint8_t axis; uint8_t scope; };   /* bit i: class i of the group */
+/* bit i: class i of the group */
+struct plan_decision {
+    uint32_t group;
+    uint32_t bits;
+    uint8_t axis;
+    uint8_t scope;
+};
 
 /* A pinned sharding: dims[d] is a list of axes (major first), replicated (count 0) or open. */
 struct plan_pin {
-    uint32_t is_result, index;     /* argument or result number; for constraints in the body: value */
-    uint32_t value;                /* NDA_NONE unless an sdy.sharding_constraint's operand */
+    uint32_t is_result, index; /* argument or result number; for constraints in the body: value */
+    uint32_t value;            /* NDA_NONE unless an sdy.sharding_constraint's operand */
     uint32_t rank;
-    struct { uint8_t open, count, axes[MESH_MAX_AXES]; } dims[16];
+    struct {
+        uint8_t open, count, axes[MESH_MAX_AXES];
+    } dims[16];
 };
 
 /* What plans are made against; immutable once created, shared by threads. */
 struct plan_context;
-/* pins may be empty. ERROR_INVALID_CONSTRAINT (pointer /constraints/i): indivisible dimension, axis twice, rank; says
- * which argument, dimension and size. */
+/* pins may be empty. ERROR_INVALID_CONSTRAINT (pointer /constraints/i): indivisible dimension, axis twice,
+ * rank; says which argument, dimension and size. */
 enum error_code plan_context_create(const struct nda *n, const struct mesh *m, const struct plan_pin *pins,
-                                    uint32_t pin_count, struct plan_context **out, struct error *e) BASE_CHECKED;
+                                    uint32_t pin_count, struct plan_context **out,
+                                    struct error *e) BASE_CHECKED;
 void plan_context_destroy(struct plan_context *c);
 const struct nda *plan_context_nda(const struct plan_context *c);
 const struct mesh *plan_context_mesh(const struct plan_context *c);
 /* the plan that the pins alone give: where every replay starts */
 const struct plan *plan_context_start(const struct plan_context *c);
-/* decisions offered (touch an argument or are batch or sequence; change at least min_effect names when taken alone), in a fixed order */
+/* decisions offered (touch an argument or are batch or sequence; change at least min_effect names when
+ * taken alone), in a fixed order */
 const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count);
 
-/* how many others there are that were left out: of groups that are on no argument, or with too little or no effect */
+/* how many others there are that were left out: of groups that are on no argument, or with too little or
+ * no effect */
 uint32_t plan_context_pruned(const struct plan_context *c);
 
-/* decisions of scope regather: every axis and every group with a parameter's dim in it, in a fixed order; less memory for
- * more communication, so only worth trying where memory binds */
+/* decisions of scope regather: every axis and every group with a parameter's dim in it, in a fixed order;
+ * less memory for more communication, so only worth trying where memory binds */
 const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count);
 
-/* Appends a decision (planner.md section 4, rules a to e). Returns how many names (scope regather: arguments) changed;
- * 0 = no effect. */
+/* Appends a decision (planner.md section 4, rules a to e). Returns how many names (scope regather:
+ * arguments) changed; 0 = no effect. */
 uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d);
 /* start + decisions in order; drops those without effect from the list (count updated) */
 void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p);
-/* Completes the pins: every pinned axis goes to all names of its color that rules a to e allow, pins in program order.
- * p starts as a copy of plan_context_start. Returns how many names changed. (planner `propagate`) */
+/* Completes the pins: every pinned axis goes to all names of its color that rules a to e allow, pins in
+ * program order. p starts as a copy of plan_context_start. Returns how many names changed. (planner
+ * `propagate`) */
 uint32_t plan_propagate(const struct plan_context *c, struct plan *p);
 /* makes the completed pins what every replay starts from; before the context is shared */
 void plan_context_complete(struct plan_context *c);
-/* One factor of one space: plan.json's `factors`, random plans of the proof. Returns 1 if applied, 0 if not allowed
- * (axis used, does not divide, not shardable). Loop ties and donation ties are kept by applying to all tied names. */
-uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor, uint32_t axis);
-/* The same on the axis_count cells of one space alone, which begin as plan_context_start's: for planners that choose a
- * space's cells at once. The space it is tied to (plan_tied_name) then has the same. */
-uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells, uint32_t space, uint32_t factor,
+/* One factor of one space: plan.json's `factors`, random plans of the proof. Returns 1 if applied, 0 if
+ * not allowed (axis used, does not divide, not shardable). Loop ties and donation ties are kept by
+ * applying to all tied names. */
+uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor,
                            uint32_t axis);
-uint32_t plan_tied_name(const struct plan_context *c, uint32_t name);   /* NDA_NONE: free */
+/* The same on the axis_count cells of one space alone, which begin as plan_context_start's: for planners
+ * that choose a space's cells at once. The space it is tied to (plan_tied_name) then has the same. */
+uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells, uint32_t space,
+                           uint32_t factor, uint32_t axis);
+uint32_t plan_tied_name(const struct plan_context *c, uint32_t name); /* NDA_NONE: free */
 
-/* The cells that a plan has beyond the context's start, as single factors: applied in order to the start they give them again. */
-struct plan_factor { uint32_t space; uint8_t factor, axis; };
-struct plan_factors { struct plan_factor *at; uint32_t count; };   /* at: owned (free) */
+/* The cells that a plan has beyond the context's start, as single factors: applied in order to the start
+ * they give them again. */
+struct plan_factor {
+    uint32_t space;
+    uint8_t factor, axis;
+};
+struct plan_factors {
+    struct plan_factor *at;
+    uint32_t count;
+}; /* at: owned (free) */
 void plan_factors_list(const struct plan_context *c, const struct plan *p, struct plan_factors *out);
-/* appends the factors to *p; false when one of them has no effect (then *p is not the plan they were listed from) */
-bool plan_factors_apply(const struct plan_context *c, const struct plan_factor *at, uint32_t count, struct plan *p);
-/* a seeded random plan for the proof: a mix of decisions and single factors; changes at least one factor when possible */
+/* appends the factors to *p; false when one of them has no effect (then *p is not the plan they were
+ * listed from) */
+bool plan_factors_apply(const struct plan_context *c, const struct plan_factor *at, uint32_t count,
+                        struct plan *p);
+/* a seeded random plan for the proof: a mix of decisions and single factors; changes at least one factor
+ * when possible */
 void plan_random(const struct plan_context *c, struct rng *r, struct plan *p);
 
 /* "batch@data", "seq[1]@model", "update:embed@data", "regather:embed@data" */
 void plan_decision_text(const struct plan_context *c, struct plan_decision d, struct text *out);
-const char *plan_scope_name(uint8_t scope);   /* "all", "update", "regather" */
+const char *plan_scope_name(uint8_t scope); /* "all", "update", "regather" */
 /* inverse, by group label and axis name; ERROR_INVALID_PLAN */
-enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis, const char *bits,
-                                   const char *scope, struct plan_decision *out, struct error *e) BASE_CHECKED;
+enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis,
+                                   const char *bits, const char *scope, struct plan_decision *out,
+                                   struct error *e) BASE_CHECKED;
 
 /* Named expert plans, built from roles (planner.md section 7 Baselines): "replicated", "batch:data",
- * "fsdp:data+megatron:model" .. without duplicates by plan hash, at most 128: every combination over one or two axes; over more,
- * at most three strategies on runs of neighbouring axes, the usual layouts first. */
-struct plan_baseline { char name[160]; struct plan_decision decisions[64]; uint32_t count; };
-struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count);   /* owned (free) */
+ * "fsdp:data+megatron:model" .. without duplicates by plan hash, at most 128: every combination over one
+ * or two axes; over more, at most three strategies on runs of neighbouring axes, the usual layouts first. */
+struct plan_baseline {
+    char name[160];
+    struct plan_decision decisions[64];
+    uint32_t count;
+};
+struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count); /* owned (free) */
 enum error_code plan_baseline_find(const struct plan_context *c, const char *name, struct plan_baseline *out,
                                    struct error *e) BASE_CHECKED;
 
 /* Sharding of an argument's or result's dims at the function boundary (contiguous blocks), from a plan. */
-struct plan_sharding { uint32_t rank; struct { uint8_t count, axes[MESH_MAX_AXES]; } dims[16]; };
-void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space, struct plan_sharding *out);
+struct plan_sharding {
+    uint32_t rank;
+    struct {
+        uint8_t count, axes[MESH_MAX_AXES];
+    } dims[16];
+};
+void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
+                            struct plan_sharding *out);
 
 #endif

@@ -1,17 +1,19 @@
 /* Roles: what arguments are for, what colors do, and names for the groups (planner.md section 3).
  *
- * Everything comes from dataflow: which values reach a contraction (dot, convolution), directly (through shape ops and
- * converts, or as part of what depends on no example yet) or at all, and which are needed for the results that are not
- * tied to state, the forward pass (roles_values.c); and what the forward pass does with a color (roles_facts.c). Here: which
- * colors are batches, vocabulary, heads and so on, from these facts. */
+ * Everything comes from dataflow: which values reach a contraction (dot, convolution), directly (through
+ * shape ops and converts, or as part of what depends on no example yet) or at all, and which are needed
+ * for the results that are not tied to state, the forward pass (roles_values.c); and what the forward pass
+ * does with a color (roles_facts.c). Here: which colors are batches, vocabulary, heads and so on, from
+ * these facts. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* how little is asked of a batch. LATE, when no other is left: also a color that some forward contraction sums over, or that only
- * state holds (a sampler's step gives nothing else). LAST, of train steps: neither among the results nor reduced on the way to one
- * (gradients without their loss, sorted examples), but on an argument. */
+/* how little is asked of a batch. LATE, when no other is left: also a color that some forward contraction
+ * sums over, or that only state holds (a sampler's step gives nothing else). LAST, of train steps: neither
+ * among the results nor reduced on the way to one (gradients without their loss, sorted examples), but on
+ * an argument. */
 enum how { EARLY, LATE, LAST };
 
 static uint32_t best_batch(const struct roles *r, enum how how)
@@ -21,7 +23,7 @@ static uint32_t best_batch(const struct roles *r, enum how how)
         const struct facts *f = &r->facts[c];
         bool seen = f->seen || (how == LATE && !r->train && f->kept) || (how == LAST && f->given);
         if (r->train && f->parameter_dims)
-            continue;   /* a train step's inputs are no state */
+            continue; /* a train step's inputs are no state */
         if (f->contracted && (how == EARLY || !r->train || r->n->colors[c].set_count))
             continue;
         if (f->flops > 0 && seen && (best == NDA_NONE || f->flops > r->facts[best].flops))
@@ -37,8 +39,8 @@ static void find_facts(struct roles *r)
     roles_collect_facts(r);
 }
 
-/* New weights that another loss of the same step uses (a generator's against the judge just updated) make gradients part of
- * what results need: the forward pass ends at new state then. */
+/* New weights that another loss of the same step uses (a generator's against the judge just updated) make
+ * gradients part of what results need: the forward pass ends at new state then. */
 static void end_at_state(struct roles *r)
 {
     const struct nda *n = r->n;
@@ -63,7 +65,8 @@ static uint32_t find_batch(struct roles *r)
     batch = best_batch(r, EARLY);
     if (batch != NDA_NONE)
         return batch;
-    memset(r->forward, 1, (size_t)r->n->program->value_count + 1);   /* no loss among the results: every op may be forward */
+    /* no loss among the results: every op may be forward */
+    memset(r->forward, 1, (size_t)r->n->program->value_count + 1);
     find_facts(r);
     batch = best_batch(r, LATE);
     return batch != NDA_NONE ? batch : best_batch(r, LAST);
@@ -74,16 +77,17 @@ static int64_t size_of(const struct nda *n, uint32_t color)
     return n->names[n->color_names[n->colors[color].names]].size;
 }
 
-/* Other examples in the same number (a second tower's, a judge's real ones): what is asked of a batch, through several
- * contractions, on arguments of their own. */
+/* Other examples in the same number (a second tower's, a judge's real ones): what is asked of a batch,
+ * through several contractions, on arguments of their own. */
 static void find_more_batches(struct roles *r, uint32_t batch)
 {
     const struct nda *n = r->n;
     r->batch[batch] = 1;
     for (uint32_t c = 0; c < n->color_count; c++) {
         const struct facts *f = &r->facts[c];
-        r->batch[c] |= f->seen && !f->contracted && !n->colors[c].set_count && f->results > 1 && size_of(n, c) == size_of(n, batch) &&
-                       f->flops * 8 >= r->facts[batch].flops && (r->train ? f->given && !f->parameter_dims : f->parameter_dims <= 1);
+        r->batch[c] |= f->seen && !f->contracted && !n->colors[c].set_count && f->results > 1 &&
+                       size_of(n, c) == size_of(n, batch) && f->flops * 8 >= r->facts[batch].flops &&
+                       (r->train ? f->given && !f->parameter_dims : f->parameter_dims <= 1);
     }
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
@@ -95,8 +99,8 @@ static void find_more_batches(struct roles *r, uint32_t batch)
     }
 }
 
-/* The vocabulary: looked up in a parameter, or made by the last contraction and several times wider than the model
- * dimension. Small tables (positions) are no vocabulary. */
+/* The vocabulary: looked up in a parameter, or made by the last contraction and several times wider than
+ * the model dimension. Small tables (positions) are no vocabulary. */
 static void mark_vocabulary(struct roles *r)
 {
     const struct nda *n = r->n;
@@ -119,24 +123,25 @@ static void mark_vocabulary(struct roles *r)
     }
 }
 
-/* Megatron's dims: made by one contraction with a parameter and summed by another (or the vocabulary), on few parameters:
- * the model dimension itself is on most of them. Of two on one parameter the major one counts (heads, not keys). */
+/* Megatron's dims: made by one contraction with a parameter and summed by another (or the vocabulary), on
+ * few parameters: the model dimension itself is on most of them. Of two on one parameter the major one
+ * counts (heads, not keys). */
 static bool is_model_color(const struct facts *f, uint32_t most)
 {
     bool few = most < 6 || f->parameter_dims * 2 <= most;
     return f->shardable && f->parameter_dims && few && ((f->produced && f->contracted) || f->lookup);
 }
 
-/* by_vocabulary: only what stands behind a vocabulary on its table (the model dimension of a model too small to tell it by the
- * number of its parameters); what is dominated dominates no more */
+/* by_vocabulary: only what stands behind a vocabulary on its table (the model dimension of a model too
+ * small to tell it by the number of its parameters); what is dominated dominates no more */
 static void mark_dominated(struct roles *r, uint32_t most, bool by_vocabulary)
 {
     const struct nda *n = r->n;
     for (uint32_t i = 0; i < n->argument_count; i++) {
         uint32_t slot = n->spaces[n->arguments[i].space].slots;
         bool before = false;
-        for (uint32_t k = 0; n->arguments[i].role == NDA_ROLE_PARAMETER && k < nda_atom_count(n, n->slots[slot].value);
-             k++) {
+        for (uint32_t k = 0;
+             n->arguments[i].role == NDA_ROLE_PARAMETER && k < nda_atom_count(n, n->slots[slot].value); k++) {
             uint32_t name = nda_slot_name(n, slot, k);
             struct facts *f = name == NDA_NONE ? NULL : &r->facts[n->names[name].color];
             if (!f || f->dominated || !is_model_color(f, most))
@@ -163,8 +168,7 @@ static void color_roles(struct roles *r)
         if (f->gather_batch && !n->colors[c].set_count && !(f->parameter_batch && f->parameter_dims) &&
             (edge == NDA_NONE || size > size_of(n, edge)))
             edge = c;
-        if (f->parameter_batch && f->parameter_dims &&
-            (expert == NDA_NONE || size > size_of(n, expert)))
+        if (f->parameter_batch && f->parameter_dims && (expert == NDA_NONE || size > size_of(n, expert)))
             expert = c;
     }
     mark_vocabulary(r);
@@ -194,7 +198,8 @@ static bool label_taken(const struct nda *n, uint32_t count, const char *label)
     return false;
 }
 
-/* Labels: by role, else "embed" for the color on most parameters, else by size; numbered in group order when equal. */
+/* Labels: by role, else "embed" for the color on most parameters, else by size; numbered in group order
+ * when equal. */
 static void label_groups(struct roles *r)
 {
     struct nda *n = r->n;
@@ -241,14 +246,15 @@ void stage_roles(struct nda *n)
         roles_set_apart(&r, false);
     r.train = r.train || stage_is_train_step(n, r.direct, r.reaches);
     r.metrics = r.train ? stage_metrics(n, r.direct) : NULL;
-    memset(r.forward, !r.train, (size_t)n->program->value_count + 1);   /* without training there is no backward pass */
+    /* without training there is no backward pass */
+    memset(r.forward, !r.train, (size_t)n->program->value_count + 1);
     roles_flow(&r);
     batch = find_batch(&r);
     if (batch != NDA_NONE) {
         find_more_batches(&r, batch);
         roles_set_apart(&r, true);
     }
-    find_facts(&r);   /* inputs hold the batch, parameters do not */
+    find_facts(&r); /* inputs hold the batch, parameters do not */
     color_roles(&r);
     label_groups(&r);
     free(r.direct);

@@ -43,7 +43,8 @@ static void parameter_facts(struct roles *r, const struct nda_space *sp, const u
     uint32_t result = sp->slots + sp->slot_count - 1, operands[2] = {sp->slots, sp->slots + 1};
     bool weights[2] = {weight[n->slots[operands[0]].value], weight[n->slots[operands[1]].value]};
     uint32_t value = n->slots[result].value;
-    bool dot = ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_DOT;   /* a convolution's groups are no experts */
+    /* a convolution's groups are no experts */
+    bool dot = ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_DOT;
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
         uint32_t name = nda_slot_name(n, result, k), in = 0;
         if (name == NDA_NONE)

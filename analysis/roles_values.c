@@ -1,5 +1,5 @@
-/* Roles, first part: which values reach a contraction, which the forward pass needs, which depend on no example; from these the
- * roles of arguments. */
+/* Roles, first part: which values reach a contraction, which the forward pass needs, which depend on no
+ * example; from these the roles of arguments. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
@@ -19,17 +19,19 @@ bool stage_moves_only(const struct nda *n, const struct nda_space *sp)
         return sp->kind != NDA_SPACE_ARGUMENT && sp->kind != NDA_SPACE_RESULT;
     code = n->program->ops[sp->op].code;
     f = ir_opcode_family(code);
-    return code == IR_CONVERT || f == IR_FAMILY_BROADCAST || f == IR_FAMILY_TRANSPOSE || f == IR_FAMILY_RESHAPE ||
-           f == IR_FAMILY_SLICE || f == IR_FAMILY_DYNAMIC_SLICE || f == IR_FAMILY_CONCATENATE ||
-           f == IR_FAMILY_SHARDY;
+    return code == IR_CONVERT || f == IR_FAMILY_BROADCAST || f == IR_FAMILY_TRANSPOSE ||
+           f == IR_FAMILY_RESHAPE || f == IR_FAMILY_SLICE || f == IR_FAMILY_DYNAMIC_SLICE ||
+           f == IR_FAMILY_CONCATENATE || f == IR_FAMILY_SHARDY;
 }
 
 /* one step backward over a space; returns whether something became known */
 static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t *untied)
 {
     struct nda *n = r->n;
-    bool contraction = sp->kind == NDA_SPACE_OP && stage_is_contraction(n, sp->op), direct = false, reaches = contraction;
-    bool forward = sp->kind == NDA_SPACE_RESULT && untied[sp->index], changed = false, moves = stage_moves_only(n, sp);
+    bool contraction = sp->kind == NDA_SPACE_OP && stage_is_contraction(n, sp->op), direct = false,
+         reaches = contraction;
+    bool forward = sp->kind == NDA_SPACE_RESULT && untied[sp->index], changed = false,
+         moves = stage_moves_only(n, sp);
     bool gather = sp->kind == NDA_SPACE_OP && n->program->ops[sp->op].code == IR_GATHER;
     for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
         uint32_t v = n->slots[k].value;
@@ -44,7 +46,8 @@ static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t
         uint8_t d = direct || contraction || (gather && n->slots[k].operand == 0);
         if (n->slots[k].is_result)
             continue;
-        changed |= (d && !r->direct[v]) || (reaches && !r->reaches[v]) || (forward && !r->ends[v] && !r->forward[v]);
+        changed |=
+            (d && !r->direct[v]) || (reaches && !r->reaches[v]) || (forward && !r->ends[v] && !r->forward[v]);
         r->direct[v] |= d;
         r->reaches[v] |= reaches;
         r->forward[v] |= forward && !r->ends[v];
@@ -74,7 +77,8 @@ void roles_flow(struct roles *r)
             untied[n->arguments[i].becomes] = 0;
     for (uint32_t i = 0; i < n->result_count && r->metrics; i++)
         untied[i] &= !r->metrics[i];
-    for (int round = 0; round < 16 && changed; round++) {   /* loops nest no deeper in practice; more is only blurrier */
+    /* loops nest no deeper in practice; more is only blurrier */
+    for (int round = 0; round < 16 && changed; round++) {
         bool loops = false;
         changed = false;
         for (uint32_t s = n->space_count; s-- > 0;)
@@ -113,7 +117,8 @@ void roles_set_apart(struct roles *r, bool known)
     roles_flow(r);
 }
 
-/* every dimension of the argument is one of trained weights too: a weight that is not trained (adapters' base) */
+/* every dimension of the argument is one of trained weights too: a weight that is not trained (adapters'
+ * base) */
 static bool dims_of_weights(const struct roles *r, uint32_t argument, const uint8_t *color)
 {
     const struct nda *n = r->n;
@@ -154,8 +159,8 @@ void roles_of_arguments(struct roles *r)
     for (uint32_t i = 0; i < n->argument_count; i++) {
         struct nda_argument *a = &n->arguments[i];
         const struct ir_type *t = ir_value_type(n->program, a->value);
-        bool weight = t->kind == IR_TYPE_TENSOR && weight_element((enum ir_element)t->element) && t->rank > 0 &&
-                      (r->direct[a->value] || t->rank == 1) && !holds_batch(r, i);
+        bool weight = t->kind == IR_TYPE_TENSOR && weight_element((enum ir_element)t->element) &&
+                      t->rank > 0 && (r->direct[a->value] || t->rank == 1) && !holds_batch(r, i);
         if (a->becomes != NDA_NONE)
             a->role = !r->train ? NDA_ROLE_CACHE : is_trained(r, a) ? NDA_ROLE_PARAMETER : NDA_ROLE_OPTIMIZER;
         else

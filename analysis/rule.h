@@ -1,14 +1,15 @@
 /* A rule: the factors of one space, before refinement into atoms (planner.md section 2).
  *
- * A rule names factors and says which *part* of which dimension of which slot each is in. A part is a range of suffix
- * products [lo, hi) of a dimension: [1, n) is the whole of a dimension of size n, [p, n) what is major of a piece of p,
- * [1, p) the piece itself. Parts of one factor have equal hi / lo. Factors whose parts are not whole dimensions stand in
- * a *link*: refinement may find that the cut points they need form no divisor chain; then the whole link is off and
- * its parts are replicated, each on its own (one factor alone is off when it has a windowed dimension; pieces are off
- * where a concatenate joins such dimensions). What a rule leaves out is replicated too, one factor a tensor.
+ * A rule names factors and says which *part* of which dimension of which slot each is in. A part is a
+ * range of suffix products [lo, hi) of a dimension: [1, n) is the whole of a dimension of size n, [p, n)
+ * what is major of a piece of p, [1, p) the piece itself. Parts of one factor have equal hi / lo. Factors
+ * whose parts are not whole dimensions stand in a *link*: refinement may find that the cut points they
+ * need form no divisor chain; then the whole link is off and its parts are replicated, each on its own
+ * (one factor alone is off when it has a windowed dimension; pieces are off where a concatenate joins such
+ * dimensions). What a rule leaves out is replicated too, one factor a tensor.
  *
- * The same rule code runs twice, in the same order: once to collect what flows into what (atoms.c), once to make
- * names (names.c). It must not depend on anything but the program. */
+ * The same rule code runs twice, in the same order: once to collect what flows into what (atoms.c), once
+ * to make names (names.c). It must not depend on anything but the program. */
 #ifndef TOAST_ANALYSIS_RULE_H
 #define TOAST_ANALYSIS_RULE_H
 
@@ -18,16 +19,16 @@
 enum { RULE_NO_FACTOR = UINT32_MAX, RULE_NO_LINK = UINT32_MAX };
 
 struct rule_slot {
-    const int64_t *dims;   /* borrowed from the program */
-    uint32_t value, covered;   /* covered: a bit for each dimension that has its parts */
+    const int64_t *dims;     /* borrowed from the program */
+    uint32_t value, covered; /* covered: a bit for each dimension that has its parts */
     uint16_t operand;
     uint8_t is_result, rank;
 };
 struct rule_factor {
     int64_t size;
-    uint32_t link, flow;          /* flow: number of the linked factor within the program */
+    uint32_t link, flow; /* flow: number of the linked factor within the program */
     uint8_t kind, reducer;
-    uint8_t piece;                /* of a slice or pad at multiples of its size */
+    uint8_t piece; /* of a slice or pad at multiples of its size */
 };
 struct rule_part {
     int64_t lo, hi;
@@ -36,24 +37,24 @@ struct rule_part {
 };
 struct rule {
     const struct ir_program *program;
-    uint32_t op, operand_count;   /* slots [0, operand_count) are operands, then results */
-    uint32_t next_link, next_flow;   /* links and linked factors opened so far in the program */
+    uint32_t op, operand_count;    /* slots [0, operand_count) are operands, then results */
+    uint32_t next_link, next_flow; /* links and linked factors opened so far in the program */
     VEC(struct rule_slot) slots;
     VEC(struct rule_factor) factors;
     VEC(struct rule_part) parts;
-    const char *warning;          /* why the op is replicated; NULL: nothing to say */
+    const char *warning; /* why the op is replicated; NULL: nothing to say */
 };
 
-/* Clears the rule and takes the slots of a space of `n` (spaces and slots must be there), runs the rule of its kind or
- * family and replicates what it left out. */
+/* Clears the rule and takes the slots of a space of `n` (spaces and slots must be there), runs the rule of
+ * its kind or family and replicates what it left out. */
 void rule_run(struct rule *r, const struct nda *n, uint32_t space);
 void rule_release(struct rule *r);
 
 /* ---------------------------------------------------------------- for the rules of the families */
 /* a new factor; RULE_NO_FACTOR (ignored by the put functions) for sizes below 2 */
 uint32_t rule_factor(struct rule *r, enum nda_factor_kind kind, enum nda_reducer reducer, int64_t size);
-uint32_t rule_linked_factor(struct rule *r, uint32_t link, enum nda_factor_kind kind, enum nda_reducer reducer,
-                            int64_t size);
+uint32_t rule_linked_factor(struct rule *r, uint32_t link, enum nda_factor_kind kind,
+                            enum nda_reducer reducer, int64_t size);
 uint32_t rule_link(struct rule *r);
 /* the whole dimension is in the factor; ignored when it has another size (it is replicated then) */
 void rule_put(struct rule *r, uint32_t factor, uint32_t slot, int64_t dim);
@@ -68,15 +69,24 @@ static inline enum ir_element rule_element(const struct rule *r, uint32_t slot)
 }
 static inline int64_t rule_size(const struct rule *r, uint32_t slot, int64_t dim)
 {
-    return slot < r->slots.count && dim >= 0 && dim < r->slots.at[slot].rank ? r->slots.at[slot].dims[dim] : 1;
+    return slot < r->slots.count && dim >= 0 && dim < r->slots.at[slot].rank ? r->slots.at[slot].dims[dim]
+                                                                             : 1;
 }
-static inline uint32_t rule_result_slot(const struct rule *r, uint32_t i) { return r->operand_count + i; }
-static inline uint32_t rule_result_count(const struct rule *r) { return (uint32_t)r->slots.count - r->operand_count; }
-/* a concatenate of three or more equal parts (as in the gradient of a fused QKV), which may be refined like a reshape */
+static inline uint32_t rule_result_slot(const struct rule *r, uint32_t i)
+{
+    return r->operand_count + i;
+}
+static inline uint32_t rule_result_count(const struct rule *r)
+{
+    return (uint32_t)r->slots.count - r->operand_count;
+}
+/* a concatenate of three or more equal parts (as in the gradient of a fused QKV), which may be refined
+ * like a reshape */
 bool rule_is_stack(const struct rule *r, int64_t along);
-/* NDA_REDUCE_NONE: opaque, or bits of integers, which no collective combines (XLA: "Unsupported reduction") */
+/* NDA_REDUCE_NONE: opaque, or bits of integers, which no collective combines (XLA: "Unsupported
+ * reduction") */
 enum nda_reducer rule_reducer(enum ir_opcode body, enum ir_element element);
-static inline int rule_has(const struct ir_dims *list, int64_t dim)   /* position, -1: not in it */
+static inline int rule_has(const struct ir_dims *list, int64_t dim) /* position, -1: not in it */
 {
     for (uint32_t i = 0; i < list->count; i++)
         if (list->at[i] == dim)

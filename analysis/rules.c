@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t rule_linked_factor(struct rule *r, uint32_t link, enum nda_factor_kind kind, enum nda_reducer reducer,
-                            int64_t size)
+uint32_t rule_linked_factor(struct rule *r, uint32_t link, enum nda_factor_kind kind,
+                            enum nda_reducer reducer, int64_t size)
 {
     if (size < 2)
         return RULE_NO_FACTOR;
-    VEC_PUSH(&r->factors, ((struct rule_factor){.size = size, .link = link, .kind = (uint8_t)kind, .reducer = (uint8_t)reducer}));
+    VEC_PUSH(&r->factors,
+             ((struct rule_factor){
+                 .size = size, .link = link, .kind = (uint8_t)kind, .reducer = (uint8_t)reducer}));
     if (link != RULE_NO_LINK)
         r->factors.at[r->factors.count - 1].flow = r->next_flow++;
     return (uint32_t)r->factors.count - 1;
@@ -117,16 +119,12 @@ static void run_family(struct rule *r)
         else
             rule_elementwise(r);
         return;
-    case IR_FAMILY_COLLECTIVE:
-        r->warning = "is a collective of the program as given: replicated";
-        return;
+    case IR_FAMILY_COLLECTIVE: r->warning = "is a collective of the program as given: replicated"; return;
     case IR_FAMILY_CONTROL:
     case IR_FAMILY_BARRIER:
     case IR_FAMILY_STRUCTURE:
     case IR_FAMILY_UNKNOWN:
-    case IR_FAMILIES:
-        r->warning = "has no sharding rule: replicated";
-        return;
+    case IR_FAMILIES: r->warning = "has no sharding rule: replicated"; return;
     }
 }
 

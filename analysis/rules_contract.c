@@ -86,7 +86,8 @@ static void batch_groups(struct rule *r, const struct ir_conv *c)
     rule_put(r, in, 1, c->kernel_input);
 }
 
-static bool plain(const struct ir_window *w, uint32_t i)   /* the window is one element wide and goes everywhere */
+/* the window is one element wide and goes everywhere */
+static bool plain(const struct ir_window *w, uint32_t i)
 {
     return w->size.at[i] == 1 && w->stride.at[i] == 1 && w->low.at[i] == 0 && w->high.at[i] == 0 &&
            w->base_dilation.at[i] == 1;
@@ -142,7 +143,7 @@ void rule_reduce(struct rule *r)
         bool reduced = rule_has(&dims, d) >= 0;
         uint32_t f;
         if (reduced && reducer == NDA_REDUCE_NONE)
-            continue;   /* argmax and opaque bodies see all elements at once */
+            continue; /* argmax and opaque bodies see all elements at once */
         f = rule_factor(r, reduced ? NDA_CONTRACTING : NDA_PARALLEL, reduced ? reducer : NDA_REDUCE_NONE,
                         rule_size(r, 0, d));
         for (uint32_t i = 0; i < inputs; i++)
@@ -173,8 +174,9 @@ void rule_reduce_window(struct rule *r)
     }
 }
 
-/* The feature dimension is parallel in everything. inference is elementwise in the others. training and grad, which need
- * statistics over them, are met here only in programs that were not prepared (ir/expand.c). The dimension goes through, so operand and result share the factor. */
+/* The feature dimension is parallel in everything. inference is elementwise in the others. training and
+ * grad, which need statistics over them, are met here only in programs that were not prepared
+ * (ir/expand.c). The dimension goes through, so operand and result share the factor. */
 void rule_batch_norm(struct rule *r)
 {
     int64_t feature = ir_int(r->program, r->op, "feature_index", 0);

@@ -1,4 +1,5 @@
-/* Rules of the ops that look elements up or see them in order: gather, scatter, sort, linear algebra, custom calls. */
+/* Rules of the ops that look elements up or see them in order: gather, scatter, sort, linear algebra,
+ * custom calls. */
 #include "analysis/rule.h"
 
 #include <string.h>
@@ -12,12 +13,12 @@ static int64_t nth_outside(const struct ir_dims *list, int64_t also, uint32_t ra
     return -1;
 }
 
-/* Indices: all dimensions but index_vector_dim; `outer` is the slot that has them outside its window dims (the
- * gather's result, the scatter's updates). A batching dim is the operand's too. */
+/* Indices: all dimensions but index_vector_dim; `outer` is the slot that has them outside its window dims
+ * (the gather's result, the scatter's updates). A batching dim is the operand's too. */
 static void index_dims(struct rule *r, uint32_t indices, int64_t vector_dim, uint32_t outer,
                        const struct ir_dims *window, const struct ir_dims *operand_batch,
-                       const struct ir_dims *indices_batch, enum nda_factor_kind kind, enum nda_reducer reducer,
-                       bool on_result)
+                       const struct ir_dims *indices_batch, enum nda_factor_kind kind,
+                       enum nda_reducer reducer, bool on_result)
 {
     struct ir_dims none = {.count = 0};
     for (uint32_t i = 0;; i++) {
@@ -48,8 +49,8 @@ void rule_gather(struct rule *r)
     struct ir_gather g;
     if (ir_gather(r->program, r->op, &g) != 0)
         return;
-    index_dims(r, 1, g.index_vector_dim, result, &g.offset_dims, &g.operand_batch, &g.indices_batch, NDA_PARALLEL,
-               NDA_REDUCE_NONE, false);
+    index_dims(r, 1, g.index_vector_dim, result, &g.offset_dims, &g.operand_batch, &g.indices_batch,
+               NDA_PARALLEL, NDA_REDUCE_NONE, false);
     for (uint32_t d = 0; d < r->slots.at[0].rank; d++) {
         if (rule_has(&g.operand_batch, d) >= 0)
             continue;
@@ -57,7 +58,7 @@ void rule_gather(struct rule *r)
             if (rule_has(&g.start_index_map, d) >= 0)
                 rule_put(r, rule_factor(r, NDA_LOOKUP, partial, rule_size(r, 0, d)), 0, d);
         } else if (window < g.offset_dims.count) {
-            rule_tie(r, 0, d, result, g.offset_dims.at[window++]);   /* only where the window is whole */
+            rule_tie(r, 0, d, result, g.offset_dims.at[window++]); /* only where the window is whole */
         }
     }
 }
@@ -70,8 +71,8 @@ void rule_scatter(struct rule *r)
     if (ir_scatter(r->program, r->op, &s) != 0 || s.input_count != 1 || r->operand_count != 3)
         return;
     reducer = rule_reducer(ir_region_reducer(r->program, r->op, 0), rule_element(r, 0));
-    index_dims(r, indices, s.index_vector_dim, updates, &s.update_window_dims, &s.input_batch, &s.indices_batch,
-               reducer == NDA_REDUCE_NONE ? NDA_REPLICATE : NDA_CONTRACTING, reducer, true);
+    index_dims(r, indices, s.index_vector_dim, updates, &s.update_window_dims, &s.input_batch,
+               &s.indices_batch, reducer == NDA_REDUCE_NONE ? NDA_REPLICATE : NDA_CONTRACTING, reducer, true);
     for (uint32_t d = 0; d < r->slots.at[0].rank; d++) {
         uint32_t f;
         int64_t n = rule_size(r, 0, d), w;
@@ -112,9 +113,8 @@ static void parallel_dims(struct rule *r, uint32_t from, int64_t except)
 void rule_sort(struct rule *r)
 {
     uint32_t rank = r->slots.at[0].rank;
-    int64_t along = r->program->ops[r->op].code == IR_SORT
-                        ? ir_int(r->program, r->op, "dimension", -1)
-                        : (int64_t)rank - 1;
+    int64_t along = r->program->ops[r->op].code == IR_SORT ? ir_int(r->program, r->op, "dimension", -1)
+                                                           : (int64_t)rank - 1;
     parallel_dims(r, rank, along < 0 ? along + rank : along);
 }
 
@@ -130,9 +130,10 @@ void rule_linalg(struct rule *r)
 /* targets that act on each element alone */
 static bool target_is_elementwise(const char *target)
 {
-    static const char *const known[] = {"mhlo.erf", "mhlo.tan", "mhlo.asin", "mhlo.acos", "mhlo.atan", "mhlo.sinh",
-                                        "mhlo.cosh", "mhlo.asinh", "mhlo.acosh", "mhlo.atanh", "Sharding",
-                                        "annotate_device_placement", "MoveToHost", "MoveToDevice"};
+    static const char *const known[] = {"mhlo.erf",   "mhlo.tan",    "mhlo.asin", "mhlo.acos",
+                                        "mhlo.atan",  "mhlo.sinh",   "mhlo.cosh", "mhlo.asinh",
+                                        "mhlo.acosh", "mhlo.atanh",  "Sharding",  "annotate_device_placement",
+                                        "MoveToHost", "MoveToDevice"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(target, known[i]) == 0)
             return true;

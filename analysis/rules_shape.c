@@ -4,7 +4,8 @@
 void rule_constant(struct rule *r)
 {
     const struct ir_attr *value = ir_attr_find(r->program, r->op, "value");
-    /* a splat is the same on every shard; other constants are whole everywhere and a sharded use takes its slice */
+    /* a splat is the same on every shard; other constants are whole everywhere and a sharded use takes its
+     * slice */
     if (value && value->kind == IR_ATTR_DENSE && r->program->constants[value->first].splat)
         rule_elementwise(r);
 }
@@ -33,7 +34,7 @@ void rule_broadcast(struct rule *r)
     for (uint32_t d = 0; d < rank; d++) {
         uint32_t f = rule_factor(r, NDA_PARALLEL, NDA_REDUCE_NONE, rule_size(r, result, d));
         if (from[d] >= 0)
-            rule_put(r, f, 0, from[d]);   /* 1 -> n: nothing is put, the factor is the result's alone */
+            rule_put(r, f, 0, from[d]); /* 1 -> n: nothing is put, the factor is the result's alone */
         rule_put(r, f, result, d);
     }
 }
@@ -47,11 +48,13 @@ void rule_transpose(struct rule *r)
         rule_tie(r, 0, dims.at[d], rule_result_slot(r, 0), d);
 }
 
-/* One group of a reshape: operand dims and result dims with equal products, size-1 dims left out, major first. Every
- * segment between neighbouring cut points of both sides lies in one dim of each and is one factor. */
+/* One group of a reshape: operand dims and result dims with equal products, size-1 dims left out, major
+ * first. Every segment between neighbouring cut points of both sides lies in one dim of each and is one
+ * factor. */
 struct side {
     uint32_t slot, count;
-    int64_t dim[IR_MAX_RANK], size[IR_MAX_RANK], inner[IR_MAX_RANK];   /* inner: product of the dims after it */
+    /* inner: product of the dims after it */
+    int64_t dim[IR_MAX_RANK], size[IR_MAX_RANK], inner[IR_MAX_RANK];
 };
 
 static void put_segment(struct rule *r, uint32_t factor, const struct side *s, int64_t lo, int64_t hi)
@@ -88,7 +91,7 @@ static void reshape_group(struct rule *r, struct side *a, struct side *b)
         }
     for (uint32_t i = 1; i < count; i++)
         if (cuts[i] % cuts[i - 1])
-            return;   /* 6x4 to 8x3: nothing is tied */
+            return; /* 6x4 to 8x3: nothing is tied */
     link = rule_link(r);
     for (uint32_t i = count; i-- > 1;) {
         uint32_t f;
@@ -125,7 +128,7 @@ void rule_reshape(struct rule *r)
         int64_t pa = take_dim(r, &a, &i), pb = take_dim(r, &b, &j);
         while (pa != pb) {
             if (pa < pb ? i >= rank_a : j >= rank_b)
-                return;   /* empty tensors */
+                return; /* empty tensors */
             if (pa < pb)
                 pa *= take_dim(r, &a, &i);
             else
@@ -144,8 +147,8 @@ void rule_bitcast(struct rule *r)
         rule_tie(r, 0, d, result, d);
 }
 
-/* A slice or pad at multiples of its own size p (the parts of a fused QKV): the dimension of size n is [n / p, p], whose
- * minor part is parallel with the whole of the small side; what is major is replicated. */
+/* A slice or pad at multiples of its own size p (the parts of a fused QKV): the dimension of size n is [n
+ * / p, p], whose minor part is parallel with the whole of the small side; what is major is replicated. */
 static void tie_piece(struct rule *r, uint32_t large, uint32_t small, int64_t dim)
 {
     int64_t n = rule_size(r, large, dim), p = rule_size(r, small, dim);
@@ -260,7 +263,7 @@ void rule_dynamic_update(struct rule *r)
         int64_t n = rule_size(r, 0, d), m = rule_size(r, 1, d);
         uint32_t f = rule_factor(r, n == m ? NDA_PARALLEL : NDA_UPDATE, NDA_REDUCE_NONE, n);
         rule_put(r, f, 0, d);
-        rule_put(r, f, 1, d);   /* ignored where the update is narrower */
+        rule_put(r, f, 1, d); /* ignored where the update is narrower */
         rule_put(r, f, result, d);
     }
 }

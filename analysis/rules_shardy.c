@@ -1,9 +1,12 @@
-/* Custom calls that bring their own rule, as JAX prints for its linear algebra and `custom_partitioning` users for theirs:
+/* Custom calls that bring their own rule, as JAX prints for its linear algebra and `custom_partitioning`
+ * users for theirs:
  *
- *   sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k])->([i, l, m], [i]) {i=8, j=16, ..}, reduction={k}, custom>
+ *   sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k])->([i, l, m], [i]) {i=8, j=16, ..},
+ *   reduction={k}, custom>
  *
- * A letter is a factor. One that stands in an operand and in every result is parallel, unless the rule says that it is reduced,
- * permuted or wanted whole; dimensions of several letters are replicated. Source: Shardy's OpShardingRuleAttr. */
+ * A letter is a factor. One that stands in an operand and in every result is parallel, unless the rule
+ * says that it is reduced, permuted or wanted whole; dimensions of several letters are replicated. Source:
+ * Shardy's OpShardingRuleAttr. */
 #include "analysis/rule.h"
 
 #include <stdlib.h>
@@ -40,7 +43,7 @@ static bool take_dims(const char **at, uint32_t rank, int *letters)
         int letter = take_letter(at);
         if (d == rank || letter == NO_LETTER)
             return false;
-        if (**at >= 'a' && **at <= 'z') {   /* several letters: replicated */
+        if (**at >= 'a' && **at <= 'z') { /* several letters: replicated */
             while (**at && !strchr(" ,]", **at))
                 ++*at;
             letter = NO_LETTER;

@@ -1,8 +1,8 @@
 /* Spaces and slots in program order: arguments, ops with the bodies of loops and branches inside, results.
  *
- * Ops that carry several values through (while, case, if, optimization_barrier) get a space a value: as one op, "one
- * axis shards one factor of a space" would let a single carried value use the axis. Regions of other ops (reducers,
- * comparators) work on single elements and have no spaces. */
+ * Ops that carry several values through (while, case, if, optimization_barrier) get a space a value: as
+ * one op, "one axis shards one factor of a space" would let a single carried value use the axis. Regions
+ * of other ops (reducers, comparators) work on single elements and have no spaces. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
@@ -17,15 +17,15 @@ struct spaces {
 
 static void open_space(struct spaces *b, enum nda_space_kind kind, uint32_t op, uint32_t index)
 {
-    VEC_PUSH(&b->spaces, ((struct nda_space){.op = op,
-                                             .index = index,
-                                             .kind = (uint8_t)kind,
-                                             .slots = (uint32_t)b->slots.count}));
+    VEC_PUSH(&b->spaces,
+             ((struct nda_space){
+                 .op = op, .index = index, .kind = (uint8_t)kind, .slots = (uint32_t)b->slots.count}));
 }
 
 static void add_slot(struct spaces *b, uint32_t value, bool is_result, uint32_t operand)
 {
-    VEC_PUSH(&b->slots, ((struct nda_slot){.value = value, .operand = (uint16_t)operand, .is_result = is_result}));
+    VEC_PUSH(&b->slots,
+             ((struct nda_slot){.value = value, .operand = (uint16_t)operand, .is_result = is_result}));
     b->spaces.at[b->spaces.count - 1].slot_count++;
 }
 
@@ -134,7 +134,7 @@ static enum error_code visit_block(struct spaces *b, uint32_t block, struct erro
         enum ir_opcode opcode = b->p->ops[op].code;
         enum ir_family family = ir_opcode_family(opcode);
         if (family == IR_FAMILY_STRUCTURE)
-            continue;   /* returns are spaces of what they return to */
+            continue; /* returns are spaces of what they return to */
         if (opcode == IR_WHILE)
             code = visit_while(b, op, e);
         else if (family == IR_FAMILY_CONTROL)

@@ -1,15 +1,18 @@
 /* Train steps that donate nothing: which result is an argument's next value, or its gradient.
  *
- * One weight is looked for whose result has a gradient's dataflow (train_step.c); it also tells which colors the examples
- * have. The others follow: an update is made of its argument by elementwise ops; gradients have their arguments' types and colors,
- * in the same order. What holds a color of the examples is data. */
+ * One weight is looked for whose result has a gradient's dataflow (train_step.c); it also tells which
+ * colors the examples have. The others follow: an update is made of its argument by elementwise ops;
+ * gradients have their arguments' types and colors, in the same order. What holds a color of the examples
+ * is data. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TRIED = 64,    /* gradients looked for; each costs a few passes over the program */
-       MOST_FORMER = 8 };
+enum {
+    MOST_TRIED = 64, /* gradients looked for; each costs a few passes over the program */
+    MOST_FORMER = 8
+};
 
 static const struct ir_value *result_value(const struct nda *n, uint32_t k)
 {
@@ -25,7 +28,8 @@ static bool is_float(const struct nda *n, uint32_t argument, uint32_t least_rank
 {
     const struct ir_type *t = ir_value_type(n->program, n->arguments[argument].value);
     return t->kind == IR_TYPE_TENSOR && t->rank >= least_rank &&
-           (ir_element_is_float((enum ir_element)t->element) || t->element == IR_C64 || t->element == IR_C128);
+           (ir_element_is_float((enum ir_element)t->element) || t->element == IR_C64 ||
+            t->element == IR_C128);
 }
 
 static uint32_t color_of(const struct nda *n, uint32_t slot, uint32_t atom)
@@ -53,8 +57,8 @@ static bool is_example(const struct nda *n, uint32_t argument, const uint8_t *ex
     return false;
 }
 
-static bool find_one(const struct nda *n, const uint8_t *direct, const uint8_t *taken, bool update, enum stage_evidence evidence,
-                     uint8_t *examples)
+static bool find_one(const struct nda *n, const uint8_t *direct, const uint8_t *taken, bool update,
+                     enum stage_evidence evidence, uint8_t *examples)
 {
     uint32_t tried = 0;
     for (uint32_t i = 0; i < n->argument_count; i++) {
@@ -65,7 +69,8 @@ static bool find_one(const struct nda *n, const uint8_t *direct, const uint8_t *
                 continue;
             if (tried++ == MOST_TRIED)
                 return false;
-            if (update ? stage_is_update(n, i, k, evidence, examples) : stage_is_gradient(n, i, k, evidence, examples))
+            if (update ? stage_is_update(n, i, k, evidence, examples)
+                       : stage_is_gradient(n, i, k, evidence, examples))
                 return true;
         }
     }
@@ -79,7 +84,10 @@ static void take(struct nda *n, uint8_t *taken, uint32_t argument, uint32_t resu
     taken[result] = 1;
 }
 
-struct former { uint32_t count, at[MOST_FORMER]; };   /* arguments that a result may be the next value of */
+/* arguments that a result may be the next value of */
+struct former {
+    uint32_t count, at[MOST_FORMER];
+};
 
 static struct former *find_former(const struct nda *n, const uint8_t *taken, const uint8_t *examples)
 {
@@ -87,7 +95,8 @@ static struct former *find_former(const struct nda *n, const uint8_t *taken, con
     for (uint32_t k = 0; k < n->result_count; k++) {
         uint8_t *of = taken[k] ? NULL : stage_made_of(n, k, true);
         for (uint32_t i = 0; of && i < n->argument_count && all[k].count < MOST_FORMER; i++)
-            if (of[n->arguments[i].value] && n->arguments[i].becomes == NDA_NONE && same_type(n, i, k) && !is_example(n, i, examples))
+            if (of[n->arguments[i].value] && n->arguments[i].becomes == NDA_NONE && same_type(n, i, k) &&
+                !is_example(n, i, examples))
                 all[k].at[all[k].count++] = i;
         free(of);
     }
@@ -107,8 +116,8 @@ static uint32_t first_left(const struct nda *n, const struct former *f, uint32_t
     return first;
 }
 
-/* Moments are made of themselves only, weights of their moments too: what has one candidate goes first, and leaves one to
- * others. Where that ends, order decides. */
+/* Moments are made of themselves only, weights of their moments too: what has one candidate goes first,
+ * and leaves one to others. Where that ends, order decides. */
 static void take_updates(struct nda *n, uint8_t *taken, const uint8_t *examples)
 {
     struct former *all = find_former(n, taken, examples);
@@ -132,8 +141,9 @@ static void take_gradients(struct nda *n, uint8_t *taken, const uint8_t *example
         uint32_t before = i ? n->arguments[i - 1].becomes : NDA_NONE;
         if (n->arguments[i].becomes != NDA_NONE || !is_float(n, i, 0) || is_example(n, i, examples))
             continue;
-        for (uint32_t k = 0; k < n->result_count; k++)   /* a number may be the loss: only in its place */
-            if (!taken[k] && same_type(n, i, k) && same_colors(n, i, k) && (is_float(n, i, 1) || (before != NDA_NONE && before + 1 == k))) {
+        for (uint32_t k = 0; k < n->result_count; k++) /* a number may be the loss: only in its place */
+            if (!taken[k] && same_type(n, i, k) && same_colors(n, i, k) &&
+                (is_float(n, i, 1) || (before != NDA_NONE && before + 1 == k))) {
                 take(n, taken, i, k, false);
                 break;
             }
@@ -142,7 +152,8 @@ static void take_gradients(struct nda *n, uint8_t *taken, const uint8_t *example
 
 bool stage_find_state(struct nda *n, const uint8_t *direct)
 {
-    uint8_t *taken = mem_zalloc((size_t)n->result_count + 1, 1), *examples = mem_alloc((size_t)n->color_count + 1);
+    uint8_t *taken = mem_zalloc((size_t)n->result_count + 1, 1),
+            *examples = mem_alloc((size_t)n->color_count + 1);
     bool update, gradient = false, tied = false;
     for (uint32_t i = 0; i < n->argument_count; i++)
         if (n->arguments[i].becomes != NDA_NONE) {
@@ -151,7 +162,8 @@ bool stage_find_state(struct nda *n, const uint8_t *direct)
         }
     if (tied) {
         update = stage_find_update(n, direct, examples);
-    } else {   /* what is donated and not trained (weights that a loop hands back) is no example of a gradient */
+    } else {
+        /* what is donated and not trained (weights that a loop hands back) is no example of a gradient */
         update = find_one(n, direct, taken, true, STAGE_COMPUTED, examples);
         gradient = !update && find_one(n, direct, taken, false, STAGE_COMPUTED, examples);
         update = update || (!gradient && find_one(n, direct, taken, true, STAGE_GIVEN, examples));
@@ -166,7 +178,8 @@ bool stage_find_state(struct nda *n, const uint8_t *direct)
     return update || gradient;
 }
 
-/* a contraction sums over examples and leaves none: part of a gradient (attention sums over some, for each of others) */
+/* a contraction sums over examples and leaves none: part of a gradient (attention sums over some, for each
+ * of others) */
 static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t *examples)
 {
     for (uint32_t s = 0; s < n->space_count; s++) {
@@ -176,7 +189,8 @@ static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t 
         if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || !of[n->slots[result].value])
             continue;
         for (uint32_t f = 0; f < sp->name_count; f++)
-            sums |= n->names[sp->names + f].kind == NDA_CONTRACTING && examples[n->names[sp->names + f].color];
+            sums |=
+                n->names[sp->names + f].kind == NDA_CONTRACTING && examples[n->names[sp->names + f].color];
         for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++)
             left |= color_of(n, result, k) != NDA_NONE && examples[color_of(n, result, k)];
         if (sums && !left)
@@ -187,7 +201,8 @@ static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t 
 
 uint8_t *stage_metrics(const struct nda *n, const uint8_t *direct)
 {
-    uint8_t *metrics = mem_zalloc((size_t)n->result_count + 1, 1), *state = mem_zalloc((size_t)n->result_count + 1, 1);
+    uint8_t *metrics = mem_zalloc((size_t)n->result_count + 1, 1),
+            *state = mem_zalloc((size_t)n->result_count + 1, 1);
     uint8_t *examples = mem_alloc((size_t)n->color_count + 1);
     uint32_t others = 0, found = 0;
     for (uint32_t i = 0; i < n->argument_count; i++)
@@ -202,7 +217,7 @@ uint8_t *stage_metrics(const struct nda *n, const uint8_t *direct)
         found += metrics[k];
         free(of);
     }
-    if (found == others)   /* then none of them is the loss, or all are: as if none were metrics */
+    if (found == others) /* then none of them is the loss, or all are: as if none were metrics */
         memset(metrics, 0, (size_t)n->result_count + 1);
     free(state);
     free(examples);

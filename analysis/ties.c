@@ -1,5 +1,5 @@
-/* Which result an argument becomes: donation. `tf.aliasing_output` says it; with `jax.buffer_donor` the donors of a type
- * take the results of that type in order, as JAX does, when there are as many of either. */
+/* Which result an argument becomes: donation. `tf.aliasing_output` says it; with `jax.buffer_donor` the
+ * donors of a type take the results of that type in order, as JAX does, when there are as many of either. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void tie_donors(struct nda *n, const uint8_t *donor, uint8_t *taken)
         surplus[result_type(n, k)] += !taken[k];
     for (uint32_t i = 0; i < n->argument_count; i++)
         if (donor[i])
-            surplus[argument_type(n, i)]--;   /* wraps and stays away from 0 when there are too many */
+            surplus[argument_type(n, i)]--; /* wraps and stays away from 0 when there are too many */
     for (uint32_t i = 0; i < n->argument_count; i++) {
         uint32_t t = argument_type(n, i), k;
         if (!donor[i] || surplus[t] != 0)
@@ -56,7 +56,8 @@ void stage_ties(struct nda *n)
         const struct ir_attr *alias = attrs ? ir_attr_entry(p, attrs, "tf.aliasing_output") : NULL;
         if (alias && alias->kind == IR_ATTR_INT) {
             int64_t k = alias->value;
-            if (k >= 0 && k < n->result_count && !taken[k] && result_type(n, (uint32_t)k) == argument_type(n, i)) {
+            if (k >= 0 && k < n->result_count && !taken[k] &&
+                result_type(n, (uint32_t)k) == argument_type(n, i)) {
                 taken[k] = 1;
                 n->arguments[i].tied_result = (uint32_t)k;
             }

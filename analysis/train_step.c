@@ -1,9 +1,11 @@
-/* Is the module a train step? Either some state feeds a contraction and other state of its shape does not (weights and
- * their moments), or some state is updated by a gradient of itself (plain SGD, factored or orthogonalised moments).
+/* Is the module a train step? Either some state feeds a contraction and other state of its shape does not
+ * (weights and their moments), or some state is updated by a gradient of itself (plain SGD, factored or
+ * orthogonalised moments).
  *
- * A gradient is known by its dataflow: weight A meets X in a contraction; A's new value is made of A by elementwise ops and
- * depends on another contraction of X, and on a sum over a dimension that X brought there (the examples). Caches
- * and carried states fail one of these: they are written in place, batched with X, or sums of other weights. */
+ * A gradient is known by its dataflow: weight A meets X in a contraction; A's new value is made of A by
+ * elementwise ops and depends on another contraction of X, and on a sum over a dimension that X brought
+ * there (the examples). Caches and carried states fail one of these: they are written in place, batched
+ * with X, or sums of other weights. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
@@ -56,12 +58,13 @@ uint8_t *stage_made_of(const struct nda *n, uint32_t result, bool elementwise)
     return of;
 }
 
-/* what a loop's value was when the loop began, if the body hands it on as it is, or if that is an argument of @main (weights
- * that the loop trains); else NDA_NONE */
+/* what a loop's value was when the loop began, if the body hands it on as it is, or if that is an argument
+ * of @main (weights that the loop trains); else NDA_NONE */
 static uint32_t before_loop(const struct nda *n, uint32_t value)
 {
     const struct ir_program *p = n->program;
-    uint32_t op = p->regions[p->blocks[p->values[value].block].region].op, index = p->values[value].index, body, init;
+    uint32_t op = p->regions[p->blocks[p->values[value].block].region].op, index = p->values[value].index,
+             body, init;
     if (p->values[value].op != IR_NONE || p->ops[op].code != IR_WHILE)
         return NDA_NONE;
     body = ir_region_block(p, op, 1);
@@ -72,7 +75,8 @@ static uint32_t before_loop(const struct nda *n, uint32_t value)
                : NDA_NONE;
 }
 
-/* what a loop writes into the stack that it returns (JAX keeps the backward pass's values so); else NDA_NONE */
+/* what a loop writes into the stack that it returns (JAX keeps the backward pass's values so); else
+ * NDA_NONE */
 static uint32_t stacked(const struct nda *n, uint32_t value)
 {
     const struct ir_program *p = n->program;
@@ -103,7 +107,8 @@ static uint32_t origin(const struct nda *n, uint32_t value)
     }
 }
 
-/* colors that the operand `other` brings into a contraction's result; false when both operands are batched together */
+/* colors that the operand `other` brings into a contraction's result; false when both operands are batched
+ * together */
 static bool brought_colors(const struct nda *n, const struct nda_space *sp, uint32_t other, uint8_t *color)
 {
     for (uint32_t f = 0; f < sp->name_count; f++) {
@@ -136,9 +141,10 @@ static bool sums_all(const struct nda *n, const struct nda_space *sp, const uint
     return true;
 }
 
-/* the result depends on another contraction of x, and on a sum over one of the colors; strict: and that contraction leaves
- * none of them */
-static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight, uint32_t x, bool strict, const uint8_t *color)
+/* the result depends on another contraction of x, and on a sum over one of the colors; strict: and that
+ * contraction leaves none of them */
+static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight, uint32_t x, bool strict,
+                        const uint8_t *color)
 {
     bool again = false, summed = false;
     for (uint32_t s = 0; s < n->space_count && !(again && summed); s++) {
@@ -165,13 +171,15 @@ static bool is_summed_elsewhere(const struct nda *n, uint32_t x, const uint8_t *
             continue;
         for (uint32_t f = 0; f < sp->name_count; f++)
             summed |= n->names[sp->names + f].kind == NDA_CONTRACTING && color[n->names[sp->names + f].color];
-        if (summed && origin(n, n->slots[sp->slots].value) != x && origin(n, n->slots[sp->slots + 1].value) != x)
+        if (summed && origin(n, n->slots[sp->slots].value) != x &&
+            origin(n, n->slots[sp->slots + 1].value) != x)
             return true;
     }
     return false;
 }
 
-bool stage_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, enum stage_evidence evidence, uint8_t *examples)
+bool stage_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, enum stage_evidence evidence,
+                       uint8_t *examples)
 {
     uint32_t weight = n->arguments[argument].value;
     uint8_t *of = stage_made_of(n, result, false);
@@ -180,7 +188,8 @@ bool stage_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, 
         const struct nda_space *sp = &n->spaces[s];
         if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
-        uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value), x = a == weight ? b : a;
+        uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value),
+                 x = a == weight ? b : a;
         if ((a == weight) == (b == weight) || (evidence == STAGE_COMPUTED && is_given(n, x)))
             continue;
         memset(examples, 0, (size_t)n->color_count + 1);
@@ -192,7 +201,8 @@ bool stage_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, 
     return found;
 }
 
-bool stage_is_update(const struct nda *n, uint32_t argument, uint32_t result, enum stage_evidence evidence, uint8_t *examples)
+bool stage_is_update(const struct nda *n, uint32_t argument, uint32_t result, enum stage_evidence evidence,
+                     uint8_t *examples)
 {
     uint8_t *of = stage_made_of(n, result, true);
     bool kept = of[n->arguments[argument].value];
@@ -202,7 +212,7 @@ bool stage_is_update(const struct nda *n, uint32_t argument, uint32_t result, en
 
 bool stage_find_update(const struct nda *n, const uint8_t *direct, uint8_t *examples)
 {
-    enum { MOST_TRIED = 64 };   /* each costs a few passes over the program */
+    enum { MOST_TRIED = 64 }; /* each costs a few passes over the program */
     uint32_t tried = 0;
     for (uint32_t i = 0; i < n->argument_count && tried < MOST_TRIED; i++) {
         const struct ir_type *t = ir_value_type(n->program, n->arguments[i].value);

@@ -1,6 +1,6 @@
-/* Iterations of while loops: `i < constant` in the condition, `i + constant` in the body, a constant to begin with (JAX's
- * scan and fori_loop print so); else the request's trip_counts; else what bounds them (`i < constant and ..`) and a warning;
- * else 0 (unknown) and a warning. */
+/* Iterations of while loops: `i < constant` in the condition, `i + constant` in the body, a constant to
+ * begin with (JAX's scan and fori_loop print so); else the request's trip_counts; else what bounds them
+ * (`i < constant and ..`) and a warning; else 0 (unknown) and a warning. */
 #include "analysis/stages.h"
 
 #include <stdio.h>
@@ -25,7 +25,8 @@ static bool constant_of(const struct nda *n, uint32_t value, int64_t *out)
 }
 
 /* the operand of an op that is this block's argument; the other one is *other */
-static bool argument_of(const struct ir_program *p, uint32_t op, uint32_t block, uint32_t *index, uint32_t *other)
+static bool argument_of(const struct ir_program *p, uint32_t op, uint32_t block, uint32_t *index,
+                        uint32_t *other)
 {
     for (uint32_t i = 0; i < 2 && p->ops[op].operand_count == 2; i++) {
         const struct ir_value *v = &p->values[ir_operand(p, op, i)];
@@ -50,8 +51,8 @@ static int64_t count_trips(const struct nda *n, uint32_t op, uint32_t test)
         return 0;
     ir_word(p, test, "comparison_direction", direction);
     step = p->values[ir_operand(p, ir_block_terminator(p, body), index)].op;
-    if (step == IR_NONE || p->ops[step].code != IR_ADD || !argument_of(p, step, body, &back, &by) || back != index ||
-        !constant_of(n, by, &stride) || !constant_of(n, ir_operand(p, op, index), &first))
+    if (step == IR_NONE || p->ops[step].code != IR_ADD || !argument_of(p, step, body, &back, &by) ||
+        back != index || !constant_of(n, by, &stride) || !constant_of(n, ir_operand(p, op, index), &first))
         return 0;
     if (strcmp(direction, "LE") == 0 && limit < INT64_MAX)
         limit++;
@@ -68,7 +69,8 @@ static uint32_t condition_of(const struct ir_program *p, uint32_t op)
     return p->values[ir_operand(p, ir_block_terminator(p, ir_region_block(p, op, 0)), 0)].op;
 }
 
-/* what gives a truth value, without `!= false` and conversions to itself (JAX writes them around a plain bool) */
+/* what gives a truth value, without `!= false` and conversions to itself (JAX writes them around a plain
+ * bool) */
 static uint32_t plain_test(const struct nda *n, uint32_t test)
 {
     const struct ir_program *p = n->program;
@@ -78,7 +80,8 @@ static uint32_t plain_test(const struct nda *n, uint32_t test)
         bool same = p->ops[test].code == IR_CONVERT;
         if (p->ops[test].code == IR_COMPARE) {
             ir_word(p, test, "comparison_direction", direction);
-            same = strcmp(direction, "NE") == 0 && constant_of(n, ir_operand(p, test, 1), &other) && other == 0;
+            same =
+                strcmp(direction, "NE") == 0 && constant_of(n, ir_operand(p, test, 1), &other) && other == 0;
         }
         if (!same || ir_value_type(p, ir_operand(p, test, 0))->element != IR_I1)
             break;
@@ -87,7 +90,8 @@ static uint32_t plain_test(const struct nda *n, uint32_t test)
     return test;
 }
 
-/* Of a condition that joins several (`i < n and not done`) the least count of those that are known: it may end earlier. */
+/* Of a condition that joins several (`i < n and not done`) the least count of those that are known: it may
+ * end earlier. */
 static int64_t most_trips(const struct nda *n, uint32_t op, uint32_t test, uint32_t depth)
 {
     enum { DEPTH = 8 };
@@ -125,10 +129,13 @@ static int64_t trips_of(struct nda *n, uint32_t op, const struct nda_options *op
         return trips;
     trips = most_trips(n, op, test, 0);
     if (trips != 0)
-        nda_warn(n, op, "may end early: counted at its most iterations; trip_counts in the request can say how many");
+        nda_warn(
+            n, op,
+            "may end early: counted at its most iterations; trip_counts in the request can say how many");
     else
-        nda_warn(n, op, "has a number of iterations that its condition does not tell: counted as 1; "
-                        "trip_counts in the request can say it");
+        nda_warn(n, op,
+                 "has a number of iterations that its condition does not tell: counted as 1; "
+                 "trip_counts in the request can say it");
     return trips;
 }
 
@@ -137,5 +144,6 @@ void stage_trip_counts(struct nda *n, const struct nda_options *options)
     const struct ir_program *p = n->program;
     n->trip_count = arena_alloc(n->arena, sizeof *n->trip_count * ((size_t)p->op_count + 1));
     for (uint32_t op = 0; op < p->op_count; op++)
-        n->trip_count[op] = p->ops[op].code == IR_WHILE && n->op_space[op] != NDA_NONE ? trips_of(n, op, options) : 1;
+        n->trip_count[op] =
+            p->ops[op].code == IR_WHILE && n->op_space[op] != NDA_NONE ? trips_of(n, op, options) : 1;
 }

@@ -1,5 +1,5 @@
-/* Values that depend on none of some arguments, and values that are weights: what a weight becomes before it meets an
- * example (dequantised, normalised, merged with its adapters, made complex) is a weight still. */
+/* Values that depend on none of some arguments, and values that are weights: what a weight becomes before
+ * it meets an example (dequantised, normalised, merged with its adapters, made complex) is a weight still. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static bool spread_around(const struct nda *n, const struct nda_space *end, uint
 {
     const struct nda_space *begin = &n->spaces[n->op_space[end->op] + end->index];
     bool changed = false;
-    for (uint32_t k = begin->slots; !independent[n->slots[end->slots].value] && k < begin->slots + begin->slot_count; k++)
+    for (uint32_t k = begin->slots;
+         !independent[n->slots[end->slots].value] && k < begin->slots + begin->slot_count; k++)
         if (n->slots[k].is_result && independent[n->slots[k].value]) {
             independent[n->slots[k].value] = 0;
             changed = true;
@@ -38,7 +39,8 @@ uint8_t *stage_independent_of(const struct nda *n, const uint8_t *arguments)
     memset(independent, 1, (size_t)n->program->value_count + 1);
     for (uint32_t i = 0; i < n->argument_count; i++)
         independent[n->arguments[i].value] = !arguments[i];
-    while (again) {   /* each round that is followed by another makes some loop's value dependent: they end */
+    /* each round that is followed by another makes some loop's value dependent: they end */
+    while (again) {
         again = false;
         for (uint32_t s = 0; s < n->space_count; s++)
             spread_space(n, &n->spaces[s], independent);
@@ -54,7 +56,8 @@ static uint8_t *made_of_parameters(const struct nda *n)
 {
     uint8_t *others = mem_zalloc((size_t)n->argument_count + 1, 1), *made;
     for (uint32_t i = 0; i < n->argument_count; i++)
-        others[i] = n->arguments[i].role != NDA_ROLE_PARAMETER && ir_value_type(n->program, n->arguments[i].value)->rank > 0;
+        others[i] = n->arguments[i].role != NDA_ROLE_PARAMETER &&
+                    ir_value_type(n->program, n->arguments[i].value)->rank > 0;
     made = stage_independent_of(n, others);
     free(others);
     return made;

@@ -71,7 +71,8 @@ static void parse_events(json_t *list, struct api_history *out)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *id, *name, *data, *progress;
         json_int_t version;
-        if (json_unpack(json_array_get(list, i), "[s, s, I, s, s!]", &id, &name, &version, &data, &progress) == 0)
+        if (json_unpack(json_array_get(list, i), "[s, s, I, s, s!]", &id, &name, &version, &data,
+                        &progress) == 0)
             out->events[out->event_count++] = (struct api_history_event){
                 mem_strdup(id), mem_strdup(name), mem_strdup(data), mem_strdup(progress), version};
     }
@@ -84,11 +85,10 @@ static void parse_tasks(json_t *list, struct api_history *out)
         const char *kind, *worker;
         json_int_t epoch, index, from, until;
         int slot;
-        if (json_unpack(json_array_get(list, i), "[s, I, I, s, i, I, I!]", &kind, &epoch, &index, &worker, &slot,
-                        &from, &until) == 0)
-            out->tasks[out->task_count++] =
-                (struct api_history_task){mem_strdup(kind), mem_strdup(worker), slot,
-                                          (uint32_t)epoch,  (uint32_t)index,    from, until};
+        if (json_unpack(json_array_get(list, i), "[s, I, I, s, i, I, I!]", &kind, &epoch, &index, &worker,
+                        &slot, &from, &until) == 0)
+            out->tasks[out->task_count++] = (struct api_history_task){
+                mem_strdup(kind), mem_strdup(worker), slot, (uint32_t)epoch, (uint32_t)index, from, until};
     }
 }
 

@@ -1,5 +1,5 @@
-/* What the archive keeps of an ended job in the store: its fields as one JSON object of strings, and, in a blob of its own
- * that the field `history` names, what happened to it. */
+/* What the archive keeps of an ended job in the store: its fields as one JSON object of strings, and, in a
+ * blob of its own that the field `history` names, what happened to it. */
 #ifndef TOAST_API_ARCHIVE_H
 #define TOAST_API_ARCHIVE_H
 

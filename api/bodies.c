@@ -31,8 +31,9 @@ char *api_problem_json(const struct error *e, int http_status, const char *insta
     if (request_id)
         json_object_set_new(p, "request_id", json_safe(request_id));
     if (e->pointer[0])
-        json_object_set_new(p, "errors", json_pack("[{s:o, s:o}]", "pointer", json_safe(e->pointer), "reason",
-                                                   json_safe(e->message)));
+        json_object_set_new(
+            p, "errors",
+            json_pack("[{s:o, s:o}]", "pointer", json_safe(e->pointer), "reason", json_safe(e->message)));
     if (e->line) {
         json_object_set_new(p, "line", json_integer(e->line));
         json_object_set_new(p, "column", json_integer(e->column));
@@ -70,7 +71,8 @@ char *api_progress_stage_json(const char *stage, const char *before)
     return finish(p);
 }
 
-char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state, bool whole)
+char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state,
+                        bool whole)
 {
     json_t *p = json_pack("{s:s}", "stage", stage);
     struct search_plan best;
@@ -89,11 +91,13 @@ char *api_progress_json(const struct api_job *j, const char *stage, const struct
     json_object_set_new(p, "rollouts", json_integer((json_int_t)state->rollouts));
     json_object_set_new(p, "evaluations", json_integer((json_int_t)state->evaluations));
     json_object_set_new(p, "fraction", json_real(fraction(state, search_budget(s))));
-    json_object_set_new(p, "best", json_pack("{s:I, s:I, s:b, s:s}", "step_ps", (json_int_t)best.price.step_ps,
-                                             "peak_bytes", (json_int_t)best.price.peak_bytes, "fits",
-                                             best.price.peak_bytes <= limit, "found_by", best.found_by));
+    json_object_set_new(p, "best",
+                        json_pack("{s:I, s:I, s:b, s:s}", "step_ps", (json_int_t)best.price.step_ps,
+                                  "peak_bytes", (json_int_t)best.price.peak_bytes, "fits",
+                                  best.price.peak_bytes <= limit, "found_by", best.found_by));
     if (expert && best.price.step_ps)
-        json_object_set_new(p, "speedup_vs_best_baseline", json_real((double)expert / (double)best.price.step_ps));
+        json_object_set_new(p, "speedup_vs_best_baseline",
+                            json_real((double)expert / (double)best.price.step_ps));
     return finish(p);
 }
 
@@ -103,13 +107,14 @@ char *api_devices_json(void)
     const struct cost_device *d = cost_devices(&count);
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:s}", "name", d[i].name,
-                                              "memory_bytes", (json_int_t)d[i].memory_bytes, "bf16_flops",
-                                              d[i].rate_flops[COST_RATE_BF16], "f32_flops", d[i].rate_flops[COST_RATE_F32],
-                                              "memory_bytes_per_s", d[i].memory_bytes_per_s, "devices_per_host",
+        json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:s}", "name",
+                                              d[i].name, "memory_bytes", (json_int_t)d[i].memory_bytes,
+                                              "bf16_flops", d[i].rate_flops[COST_RATE_BF16], "f32_flops",
+                                              d[i].rate_flops[COST_RATE_F32], "memory_bytes_per_s",
+                                              d[i].memory_bytes_per_s, "devices_per_host",
                                               (json_int_t)d[i].devices_per_host, "host_link_bytes_per_s",
-                                              d[i].host_link_bytes_per_s, "network_bytes_per_s", d[i].network_bytes_per_s,
-                                              "source", d[i].source));
+                                              d[i].host_link_bytes_per_s, "network_bytes_per_s",
+                                              d[i].network_bytes_per_s, "source", d[i].source));
     return finish(json_pack("{s:o}", "devices", list));
 }
 
@@ -124,15 +129,17 @@ char *api_presets_json(void)
             char name[100], text[160];
             int inside = (int)d[i].devices_per_host, across = hosts;
             snprintf(name, sizeof name, "%.60s-x%d", d[i].name, hosts * inside);
-            snprintf(text, sizeof text, "%d %s of %d %.60s", hosts, hosts > 1 ? "hosts" : "host", inside, d[i].name);
+            snprintf(text, sizeof text, "%d %s of %d %.60s", hosts, hosts > 1 ? "hosts" : "host", inside,
+                     d[i].name);
             if (hosts == 1 && inside >= 4) { /* two axes to choose between */
                 across = inside / 2;
                 inside = 2;
             }
-            json_array_append_new(
-                list, json_pack("{s:s, s:s, s:{s:s, s:{s:[{s:s, s:i}, {s:s, s:i}], s:i}}}", "name", name, "description", text, "request",
-                                "device", d[i].name, "mesh", "axes", "name", "data", "size", across, "name", "model", "size", inside,
-                                "devices_per_host", (int)d[i].devices_per_host));
+            json_array_append_new(list,
+                                  json_pack("{s:s, s:s, s:{s:s, s:{s:[{s:s, s:i}, {s:s, s:i}], s:i}}}",
+                                            "name", name, "description", text, "request", "device", d[i].name,
+                                            "mesh", "axes", "name", "data", "size", across, "name", "model",
+                                            "size", inside, "devices_per_host", (int)d[i].devices_per_host));
         }
     return finish(json_pack("{s:o}", "presets", list));
 }

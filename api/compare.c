@@ -1,5 +1,5 @@
-/* See compare.h. Rows are matched by what they are about: an argument's index and name, a decision's group, axis, bits and scope,
- * a collective's kind and axes. */
+/* See compare.h. Rows are matched by what they are about: an argument's index and name, a decision's
+ * group, axis, bits and scope, a collective's kind and axes. */
 #include "api/compare.h"
 
 #include "api/json.h"
@@ -29,8 +29,8 @@ static json_t *copy_or_null(const json_t *value)
     return value ? json_deep_copy(value) : json_null();
 }
 
-static enum error_code read_text(const struct api_compare_item *item, const char *what, const char *text, size_t size, json_t **out,
-                                 struct error *e)
+static enum error_code read_text(const struct api_compare_item *item, const char *what, const char *text,
+                                 size_t size, json_t **out, struct error *e)
 {
     if (!text)
         return ERROR_OK;
@@ -140,8 +140,9 @@ static json_t *compare_decisions(const struct side *sides, size_t count)
         size_t i;
         json_array_foreach(member(sides[s].plan, "decisions"), i, d)
         {
-            json_t *about = json_pack("{s:s, s:s, s:s, s:s}", "group", text_of(d, "group"), "axis", text_of(d, "axis"), "bits",
-                                      text_of(d, "bits"), "scope", text_of(d, "scope"));
+            json_t *about =
+                json_pack("{s:s, s:s, s:s, s:s}", "group", text_of(d, "group"), "axis", text_of(d, "axis"),
+                          "bits", text_of(d, "bits"), "scope", text_of(d, "scope"));
             json_t *value = json_pack("{s:i, s:I}", "position", (int)i, "worth_ps",
                                       (json_int_t)json_integer_value(member(d, "worth_ps")));
             if (about)
@@ -158,8 +159,9 @@ static void add_tensors(struct rows *r, const json_t *list, const char *kind, si
     size_t i;
     json_array_foreach(list, i, a)
     {
-        json_t *about = json_pack("{s:s, s:i, s:s, s:s}", "kind", kind, "index", (int)json_integer_value(member(a, "index")), "name",
-                                  text_of(a, "name"), "type", text_of(a, "type"));
+        json_t *about = json_pack("{s:s, s:i, s:s, s:s}", "kind", kind, "index",
+                                  (int)json_integer_value(member(a, "index")), "name", text_of(a, "name"),
+                                  "type", text_of(a, "type"));
         if (about)
             put_value(r, about, side, copy_or_null(member(a, "dims")));
         json_decref(about);
@@ -190,11 +192,13 @@ static json_t *compare_collectives(const struct side *sides, size_t count)
             json_object_set_new(about, "kind", json_string(text_of(c, "kind")));
             json_object_set_new(about, "axes", copy_or_null(member(c, "axes")));
             char *key = json_compact(about);
-            json_t *values = member(row_for(&r, key, about), "values"), *had = json_array_get(values, s), *now = json_object();
+            json_t *values = member(row_for(&r, key, about), "values"), *had = json_array_get(values, s),
+                   *now = json_object();
             json_int_t times = json_integer_value(member(c, "count"));
             for (size_t k = 0; k < 3; k++) { /* bytes are of one collective, time of all */
                 json_int_t more = json_integer_value(member(c, sums[k])) * (k == 1 ? times : 1);
-                json_object_set_new(now, sums[k], json_integer(json_integer_value(member(had, sums[k])) + more));
+                json_object_set_new(now, sums[k],
+                                    json_integer(json_integer_value(member(had, sums[k])) + more));
             }
             json_array_set_new(values, s, now);
             free(key);

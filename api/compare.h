@@ -1,4 +1,5 @@
-/* Several plans side by side: what differs, and what each costs. For GET /v1/compare and `toast diff`. Pure. */
+/* Several plans side by side: what differs, and what each costs. For GET /v1/compare and `toast diff`.
+ * Pure. */
 #ifndef TOAST_API_COMPARE_H
 #define TOAST_API_COMPARE_H
 
@@ -9,17 +10,18 @@
 enum { API_COMPARE_MIN = 2, API_COMPARE_MAX = 8 };
 
 struct api_compare_item {
-    const char *name;        /* a job's id, a file's name */
-    const char *state;       /* of the job; NULL: none */
-    const char *plan;        /* text of plan.json, or NULL */
+    const char *name;  /* a job's id, a file's name */
+    const char *state; /* of the job; NULL: none */
+    const char *plan;  /* text of plan.json, or NULL */
     size_t plan_size;
-    const char *report;      /* text of report.json, or NULL */
+    const char *report; /* text of report.json, or NULL */
     size_t report_size;
 };
 
-/* *json (owned text): {"items": [name, mesh, device, summary ..], "decisions", "arguments" (those that differ), "collectives",
- * "best": index}. ERROR_INVALID_PLAN: a text is no JSON object. */
-enum error_code api_compare(const struct api_compare_item *items, size_t count, char **json, struct error *e) BASE_CHECKED;
+/* *json (owned text): {"items": [name, mesh, device, summary ..], "decisions", "arguments" (those that
+ * differ), "collectives", "best": index}. ERROR_INVALID_PLAN: a text is no JSON object. */
+enum error_code api_compare(const struct api_compare_item *items, size_t count, char **json,
+                            struct error *e) BASE_CHECKED;
 /* the same for people: tables of at most 110 columns for two plans (owned text) */
 char *api_compare_text(const char *json);
 

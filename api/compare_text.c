@@ -1,4 +1,5 @@
-/* What api_compare found, for a terminal: one column a plan, rows only where they differ (tensors) or exist (the rest). */
+/* What api_compare found, for a terminal: one column a plan, rows only where they differ (tensors) or
+ * exist (the rest). */
 #include "api/compare.h"
 
 #include "api/json.h"
@@ -39,7 +40,8 @@ static void dims_text(const json_t *dims, char *out, size_t room)
     snprintf(out, room, json_array_size(dims) ? "" : "scalar");
     json_array_foreach(dims, d, axes)
     {
-        at += (size_t)snprintf(out + at, at < room ? room - at : 0, "%s%s", d ? " | " : "", json_array_size(axes) ? "" : "-");
+        at += (size_t)snprintf(out + at, at < room ? room - at : 0, "%s%s", d ? " | " : "",
+                               json_array_size(axes) ? "" : "-");
         at = at < room ? at : room - 1;
         json_array_foreach(axes, a, axis)
         {
@@ -72,8 +74,9 @@ static void add_summary(struct text *t, const json_t *items)
             else if (r == 3)
                 snprintf(cell, sizeof cell, "%.6f", json_number_value(json_object_get(s, "cost")));
             else
-                snprintf(cell, sizeof cell, "%.60s", r == 2 ? (json_is_true(json_object_get(s, "fits")) ? "yes" : "no")
-                                                           : (found_by ? found_by : ""));
+                snprintf(cell, sizeof cell, "%.60s",
+                         r == 2 ? (json_is_true(json_object_get(s, "fits")) ? "yes" : "no")
+                                : (found_by ? found_by : ""));
             add_cell(t, json_is_object(s) ? cell : "?", COLUMN);
         }
         end_line(t);
@@ -83,13 +86,17 @@ static void add_summary(struct text *t, const json_t *items)
 static void row_label(const json_t *row, const char *section, char out[LABEL + 1])
 {
     char axes[64] = "";
-    const char *kind = json_string_value(json_object_get(row, "kind")), *group = json_string_value(json_object_get(row, "group"));
-    const char *name = json_string_value(json_object_get(row, "name")), *axis = json_string_value(json_object_get(row, "axis"));
-    const char *bits = json_string_value(json_object_get(row, "bits")), *scope = json_string_value(json_object_get(row, "scope"));
+    const char *kind = json_string_value(json_object_get(row, "kind")),
+               *group = json_string_value(json_object_get(row, "group"));
+    const char *name = json_string_value(json_object_get(row, "name")),
+               *axis = json_string_value(json_object_get(row, "axis"));
+    const char *bits = json_string_value(json_object_get(row, "bits")),
+               *scope = json_string_value(json_object_get(row, "scope"));
     if (strcmp(section, "decisions") == 0) {
-        bool part = scope && *scope && strcmp(scope, "all") != 0;   /* update:embed@data, as everywhere else */
-        snprintf(out, LABEL + 1, "%.8s%s%.14s%s%.6s%s@%.7s", part ? scope : "", part ? ":" : "", group, bits && *bits ? "[" : "", bits,
-                 bits && *bits ? "]" : "", axis);
+        /* update:embed@data, as everywhere else */
+        bool part = scope && *scope && strcmp(scope, "all") != 0;
+        snprintf(out, LABEL + 1, "%.8s%s%.14s%s%.6s%s@%.7s", part ? scope : "", part ? ":" : "", group,
+                 bits && *bits ? "[" : "", bits, bits && *bits ? "]" : "", axis);
     } else if (strcmp(section, "collectives") == 0) {
         json_t *list = json_pack("[O]", json_object_get(row, "axes"));
         dims_text(list, axes, sizeof axes);
@@ -128,7 +135,8 @@ static void add_section(struct text *t, const json_t *whole, const char *section
                 else
                     report_time(json_integer_value(ps), time);
                 if (ps)
-                    snprintf(cell, sizeof cell, "%lld x, %s", (long long)json_integer_value(json_object_get(value, "count")), time);
+                    snprintf(cell, sizeof cell, "%lld x, %s",
+                             (long long)json_integer_value(json_object_get(value, "count")), time);
             }
             add_cell(t, cell, COLUMN);
         }

@@ -10,8 +10,8 @@
 int api_flags_take(struct api_flags *f, int argc, char **argv, int *i, struct error *e)
 {
     const char *flag = argv[*i], **value = NULL;
-#define FLAG_VALUE(field, name, unit, help)                                                                   \
-    if (strcmp(flag, name) == 0)                                                                              \
+#define FLAG_VALUE(field, name, unit, help)                                                                  \
+    if (strcmp(flag, name) == 0)                                                                             \
         value = &f->field;
     API_FLAG_TABLE(FLAG_VALUE)
 #undef FLAG_VALUE
@@ -21,7 +21,9 @@ int api_flags_take(struct api_flags *f, int argc, char **argv, int *i, struct er
         return f->proof = true, 1;
     if (strcmp(flag, "--pin") == 0) {
         if (f->pin_count == sizeof f->pins / sizeof *f->pins)
-            return error_set(e, ERROR_USAGE, "more than %zu --pin; use --request", sizeof f->pins / sizeof *f->pins), -1;
+            return error_set(e, ERROR_USAGE, "more than %zu --pin; use --request",
+                             sizeof f->pins / sizeof *f->pins),
+                   -1;
         value = &f->pins[f->pin_count];
     }
     if (!value)
@@ -39,12 +41,15 @@ void api_flags_help(struct text *out)
 #define FLAG_VALUE(field, name, unit, help) text_printf(out, "  %-18s %-6s %s\n", name, unit, help);
     API_FLAG_TABLE(FLAG_VALUE)
 #undef FLAG_VALUE
-    text_printf(out, "  %-18s %-6s %s\n", "--pin", "PIN", "NAME=AXES per dimension: 'params/*/wq=model,-,?' (- replicated, ? open, a+b)");
-    text_printf(out, "  %-18s %-6s %s\n", "--no-baselines", "", "do not start the search from the experts' plans");
+    text_printf(out, "  %-18s %-6s %s\n", "--pin", "PIN",
+                "NAME=AXES per dimension: 'params/*/wq=model,-,?' (- replicated, ? open, a+b)");
+    text_printf(out, "  %-18s %-6s %s\n", "--no-baselines", "",
+                "do not start the search from the experts' plans");
     text_printf(out, "  %-18s %-6s %s\n", "--proof", "", "run original and sharded module and compare");
 }
 
-static enum error_code set_integer(json_t *root, const char *key, const char *flag, const char *text, struct error *e)
+static enum error_code set_integer(json_t *root, const char *key, const char *flag, const char *text,
+                                   struct error *e)
 {
     if (!text)
         return ERROR_OK;
@@ -64,7 +69,8 @@ static enum error_code set_mesh(json_t *root, const struct api_flags *f, struct 
         TRY(mesh_parse(f->mesh, &m, e));
         json_t *axes = json_array();
         for (uint32_t a = 0; a < m.axis_count; a++)
-            json_array_append_new(axes, json_pack("{s:s, s:I}", "name", m.axes[a].name, "size", (json_int_t)m.axes[a].size));
+            json_array_append_new(
+                axes, json_pack("{s:s, s:I}", "name", m.axes[a].name, "size", (json_int_t)m.axes[a].size));
         json_object_set_new(root, "mesh", json_pack("{s:o}", "axes", axes));
     }
     if (!f->devices_per_host)
@@ -98,14 +104,16 @@ static enum error_code add_pin(json_t *list, const char *pin, struct error *e)
 {
     const char *equals = strrchr(pin, '=');
     if (!equals || equals == pin)
-        return error_set(e, ERROR_USAGE, "--pin needs NAME=AXES, e.g. 'params/*/wq=model,-,?', not '%.60s'", pin);
+        return error_set(e, ERROR_USAGE, "--pin needs NAME=AXES, e.g. 'params/*/wq=model,-,?', not '%.60s'",
+                         pin);
     json_t *dims = json_array();
     for (const char *s = equals + 1; *s;) {
         size_t n = strcspn(s, ",");
         json_array_append_new(dims, pin_dim(s, n));
         s += n + (s[n] == ',');
     }
-    json_array_append_new(list, json_pack("{s:o, s:o}", "argument", json_stringn(pin, (size_t)(equals - pin)), "dims", dims));
+    json_array_append_new(
+        list, json_pack("{s:o, s:o}", "argument", json_stringn(pin, (size_t)(equals - pin)), "dims", dims));
     return ERROR_OK;
 }
 
@@ -160,8 +168,10 @@ static enum error_code check_needed(const json_t *root, const struct api_flags *
     } needed[] = {{"mesh", "--mesh", "data=4,model=2"}, {"device", "--device", "a100-40"}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!json_object_get(root, needed[i].member))
-            return error_set(e, ERROR_USAGE, "%s is missing, e.g. %s %s%s%s", needed[i].flag, needed[i].flag, needed[i].example,
-                             f->request ? "; the request has none either: its member is " : "", f->request ? needed[i].member : "");
+            return error_set(e, ERROR_USAGE, "%s is missing, e.g. %s %s%s%s", needed[i].flag, needed[i].flag,
+                             needed[i].example,
+                             f->request ? "; the request has none either: its member is " : "",
+                             f->request ? needed[i].member : "");
     return ERROR_OK;
 }
 

@@ -1,35 +1,40 @@
-/* Command-line flags of `toast plan` and `toast submit` -> the JSON of a job request, so that one decoder judges both. */
+/* Command-line flags of `toast plan` and `toast submit` -> the JSON of a job request, so that one decoder
+ * judges both. */
 #ifndef TOAST_API_FLAGS_H
 #define TOAST_API_FLAGS_H
 
 #include "api/request.h"
 
 struct api_flags {
-    const char *request;            size_t request_size;    /* JSON of --request, or NULL: what flags override */
-    const char *mesh;               /* "data=4,model=2" */
+    /* JSON of --request, or NULL: what flags override */
+    const char *request;
+    size_t request_size;
+    const char *mesh; /* "data=4,model=2" */
     const char *device;
     const char *planner;
-    const char *outputs;            /* "plan,report" */
+    const char *outputs; /* "plan,report" */
     const char *memory_limit, *devices_per_host, *rollouts, *seconds, *seed, *parallelism;
-    const char *pins[64];           uint32_t pin_count;     /* "params/<star>/wq=model,-,?" */
+    const char *pins[64];
+    uint32_t pin_count; /* "params/<star>/wq=model,-,?" */
     bool no_baselines, proof;
 };
 
 /* One row a flag: FLAG_VALUE(field, "--name", "VALUE", "help"). Shared by the parser and --help. */
-#define API_FLAG_TABLE(FLAG_VALUE)                                                                            \
-    FLAG_VALUE(mesh, "--mesh", "AXES", "mesh axes, outermost first: data=4,model=2")                          \
-    FLAG_VALUE(device, "--device", "NAME", "device of the catalogue: a100-40, h100, tpu-v5e ..")              \
-    FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | baselines | propagate")                        \
-    FLAG_VALUE(memory_limit, "--memory-limit", "BYTES", "per device; default: the device's less 10 %")        \
-    FLAG_VALUE(devices_per_host, "--devices-per-host", "N", "how many devices share a host's fast links")     \
-    FLAG_VALUE(rollouts, "--rollouts", "N", "search budget; default by module size")                          \
-    FLAG_VALUE(seconds, "--seconds", "S", "cut the search after S seconds (then not reproducible)")           \
-    FLAG_VALUE(seed, "--seed", "N", "seed of the search; default 1")                                          \
-    FLAG_VALUE(parallelism, "--parallelism", "N", "search tasks in flight per epoch, 1 to 256; default 16")   \
-    FLAG_VALUE(outputs, "--outputs", "LIST", "of annotated,manual,local,report,plan,problem; default: all but problem")
+#define API_FLAG_TABLE(FLAG_VALUE)                                                                           \
+    FLAG_VALUE(mesh, "--mesh", "AXES", "mesh axes, outermost first: data=4,model=2")                         \
+    FLAG_VALUE(device, "--device", "NAME", "device of the catalogue: a100-40, h100, tpu-v5e ..")             \
+    FLAG_VALUE(planner, "--planner", "P", "auto | mcts | cfn | baselines | propagate")                       \
+    FLAG_VALUE(memory_limit, "--memory-limit", "BYTES", "per device; default: the device's less 10 %")       \
+    FLAG_VALUE(devices_per_host, "--devices-per-host", "N", "how many devices share a host's fast links")    \
+    FLAG_VALUE(rollouts, "--rollouts", "N", "search budget; default by module size")                         \
+    FLAG_VALUE(seconds, "--seconds", "S", "cut the search after S seconds (then not reproducible)")          \
+    FLAG_VALUE(seed, "--seed", "N", "seed of the search; default 1")                                         \
+    FLAG_VALUE(parallelism, "--parallelism", "N", "search tasks in flight per epoch, 1 to 256; default 16")  \
+    FLAG_VALUE(outputs, "--outputs", "LIST",                                                                 \
+               "of annotated,manual,local,report,plan,problem; default: all but problem")
 
-/* Tries to take argv[*i] (and its value). 1: taken, *i advanced to its last word; 0: not one of these flags; -1: the
- * value is missing (message in e). Knows --pin, --no-baselines, --proof beside the table. */
+/* Tries to take argv[*i] (and its value). 1: taken, *i advanced to its last word; 0: not one of these
+ * flags; -1: the value is missing (message in e). Knows --pin, --no-baselines, --proof beside the table. */
 int api_flags_take(struct api_flags *f, int argc, char **argv, int *i, struct error *e);
 void api_flags_help(struct text *out);
 /* request JSON (owned). ERROR_USAGE for what cannot be put into a request at all, naming the flag. */

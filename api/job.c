@@ -1,4 +1,5 @@
-/* A planning job: what is made once (analysis, context, evaluator, search) and what a finished search gives. */
+/* A planning job: what is made once (analysis, context, evaluator, search) and what a finished search
+ * gives. */
 #include "api/job.h"
 
 #include "api/encode.h"
@@ -17,20 +18,20 @@
 enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
 
 struct api_job {
-    const struct api_request *request;   /* borrowed */
+    const struct api_request *request; /* borrowed */
     struct ir_program prepared;
-    const struct ir_program *image;      /* borrowed */
+    const struct ir_program *image; /* borrowed */
     char module_digest[65];
     struct nda *nda;
     struct plan_context *context;
     struct cost_machine machine;
     struct evaluator *evaluator;
     struct search *search;
-    json_t *pins;                        /* the request's constraints, as they stand in plan.json */
+    json_t *pins; /* the request's constraints, as they stand in plan.json */
     bool has_network;
-    struct network_answer network;       /* planner cfn */
+    struct network_answer network; /* planner cfn */
     bool has_incumbent;
-    struct search_plan incumbent;        /* of a job that started over */
+    struct search_plan incumbent; /* of a job that started over */
     struct plan_factors incumbent_factors;
 };
 
@@ -61,9 +62,10 @@ static enum error_code check_memory(const struct api_job *j, struct error *e)
     if (j->machine.memory_limit_bytes >= least)
         return ERROR_OK;
     return error_set_pointer(e, ERROR_MEMORY_LIMIT_TOO_SMALL, "/memory_limit_bytes",
-                             "the module's arguments alone take %lld bytes a device when split over all %lld devices; the limit is "
-                             "%lld: raise it or use more devices", (long long)least, (long long)devices,
-                             (long long)j->machine.memory_limit_bytes);
+                             "the module's arguments alone take %lld bytes a device when split over all %lld "
+                             "devices; the limit is "
+                             "%lld: raise it or use more devices",
+                             (long long)least, (long long)devices, (long long)j->machine.memory_limit_bytes);
 }
 
 static enum error_code make_context(struct api_job *j, struct error *e)
@@ -82,8 +84,10 @@ static enum error_code make_context(struct api_job *j, struct error *e)
 static enum error_code make(struct api_job *j, struct error *e)
 {
     const struct api_request *r = j->request;
-    struct nda_options options = {.argument_names = r->argument_names, .argument_name_count = r->argument_name_count,
-                                  .trip_counts = (const void *)r->trip_counts, .trip_count_count = r->trip_count_count};
+    struct nda_options options = {.argument_names = r->argument_names,
+                                  .argument_name_count = r->argument_name_count,
+                                  .trip_counts = (const void *)r->trip_counts,
+                                  .trip_count_count = r->trip_count_count};
     TRY(ir_prepare(j->image, &j->prepared, e));
     TRY(nda_create(&j->prepared, &options, &j->nda, e));
     TRY(api_machine_create(r, &j->machine, e));
@@ -92,7 +96,9 @@ static enum error_code make(struct api_job *j, struct error *e)
     struct spmd_options walk = spmd_default_options(&r->mesh);
     cost_axis_order(&j->machine, &r->mesh, walk.axis_order);
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
-    struct search_options search = {.seed = r->seed, .rollouts = r->rollouts, .parallelism = r->parallelism,
+    struct search_options search = {.seed = r->seed,
+                                    .rollouts = r->rollouts,
+                                    .parallelism = r->parallelism,
                                     .no_baselines = r->no_baselines};
     if (r->planner == API_PLANNER_BASELINES)
         search.method = SEARCH_BASELINES;
@@ -101,8 +107,8 @@ static enum error_code make(struct api_job *j, struct error *e)
     return search_create(j->evaluator, &search, &j->search, e);
 }
 
-enum error_code api_job_create(const struct api_request *r, const struct ir_program *image, struct api_job **out,
-                               struct error *e)
+enum error_code api_job_create(const struct api_request *r, const struct ir_program *image,
+                               struct api_job **out, struct error *e)
 {
     struct api_job *j = mem_zalloc(1, sizeof *j);
     j->request = r;
@@ -147,12 +153,17 @@ bool api_job_wants_network(const struct api_job *j, bool whole)
 }
 
 enum error_code api_job_network(const struct api_job *j, const struct search_state *state, int threads,
-                                bool (*cancelled)(void *user), void *user, struct search_blob *out, struct error *e)
+                                bool (*cancelled)(void *user), void *user, struct search_blob *out,
+                                struct error *e)
 {
     bool quick = j->request->planner == API_PLANNER_AUTO;
-    struct network_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES, .seed = j->request->seed,
-                                    .quick = quick, .known = &state->best.cost, .threads = threads,
-                                    .cancelled = cancelled, .user = user};
+    struct network_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
+                                    .seed = j->request->seed,
+                                    .quick = quick,
+                                    .known = &state->best.cost,
+                                    .threads = threads,
+                                    .cancelled = cancelled,
+                                    .user = user};
     struct network_answer answer;
     enum error_code code = network_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)
@@ -170,7 +181,8 @@ enum error_code api_job_take_network(struct api_job *j, const void *bytes, size_
 }
 
 /* the file's decisions, which the report names, and the factors that they do not give */
-static enum error_code describe_incumbent(struct api_job *j, const struct api_plan_file *f, const struct plan *p, struct error *e)
+static enum error_code describe_incumbent(struct api_job *j, const struct api_plan_file *f,
+                                          const struct plan *p, struct error *e)
 {
     uint32_t factors = 0;
     struct search_plan *s = &j->incumbent;
@@ -214,7 +226,8 @@ void api_artifacts_release(struct api_artifacts *a)
     memset(a, 0, sizeof *a);
 }
 
-static void add_artifact(struct api_artifacts *a, const char *name, const char *media_type, char *bytes, size_t size)
+static void add_artifact(struct api_artifacts *a, const char *name, const char *media_type, char *bytes,
+                         size_t size)
 {
     BASE_CHECK(a->count < sizeof a->at / sizeof *a->at);
     a->at[a->count++] = (struct api_artifact){name, media_type, bytes, size};
@@ -226,8 +239,8 @@ struct lowered {
     struct spmd_local local;
 };
 
-static enum error_code add_module(const struct api_job *j, const struct lowered *l, enum spmd_output form, const char *name,
-                                  struct api_artifacts *out, struct error *e)
+static enum error_code add_module(const struct api_job *j, const struct lowered *l, enum spmd_output form,
+                                  const char *name, struct api_artifacts *out, struct error *e)
 {
     struct ir_program module = {0};
     TRY(spmd_emit(j->context, &l->plan, &l->local, form, &module, e));
@@ -238,7 +251,8 @@ static enum error_code add_module(const struct api_job *j, const struct lowered 
     return ERROR_OK;
 }
 
-static enum error_code lower(const struct api_job *j, const struct report *r, struct lowered *l, struct error *e)
+static enum error_code lower(const struct api_job *j, const struct report *r, struct lowered *l,
+                             struct error *e)
 {
     plan_init(&l->plan, j->nda, &j->request->mesh);
     if (!search_plan_replay(j->context, &r->plan, &l->plan))
@@ -257,11 +271,12 @@ static enum error_code add_problem(const struct api_job *j, struct api_artifacts
     return ERROR_OK;
 }
 
-/* `rng` draws on each device what it likes: no module of one device's program means what the original does. Jobs that ask for
- * the annotated form, too, get that and are told; others are refused. */
+/* `rng` draws on each device what it likes: no module of one device's program means what the original
+ * does. Jobs that ask for the annotated form, too, get that and are told; others are refused. */
 static bool only_annotated(const struct api_job *j, struct report *r)
 {
-    static const char sentence[] = "manual and local form are not written: stablehlo.rng draws other numbers on every device";
+    static const char sentence[] =
+        "manual and local form are not written: stablehlo.rng draws other numbers on every device";
     const uint32_t own = API_OUTPUT_MANUAL | API_OUTPUT_LOCAL;
     bool draws = false;
     for (uint32_t op = 0; op < j->prepared.op_count && !draws; op++)
@@ -276,7 +291,8 @@ static bool only_annotated(const struct api_job *j, struct report *r)
     return true;
 }
 
-static enum error_code add_modules(const struct api_job *j, struct report *r, struct api_artifacts *out, struct error *e)
+static enum error_code add_modules(const struct api_job *j, struct report *r, struct api_artifacts *out,
+                                   struct error *e)
 {
     static const struct {
         uint32_t bit;
@@ -287,7 +303,8 @@ static enum error_code add_modules(const struct api_job *j, struct report *r, st
                  {API_OUTPUT_LOCAL, SPMD_LOCAL, "local.mlir"}};
     struct lowered l = {0};
     enum error_code code = lower(j, r, &l, e);
-    uint32_t wanted = j->request->outputs & ~(only_annotated(j, r) ? API_OUTPUT_MANUAL | API_OUTPUT_LOCAL : 0u);
+    uint32_t wanted =
+        j->request->outputs & ~(only_annotated(j, r) ? API_OUTPUT_MANUAL | API_OUTPUT_LOCAL : 0u);
     if (code == ERROR_OK && j->request->outputs & API_OUTPUT_PROBLEM)
         code = add_problem(j, out, e);
     for (size_t i = 0; code == ERROR_OK && i < sizeof forms / sizeof *forms; i++)
@@ -299,7 +316,8 @@ static enum error_code add_modules(const struct api_job *j, struct report *r, st
         if (code == ERROR_OK) {
             snprintf(r->proof_status, sizeof r->proof_status, "%s", verify_status_text(proof.status));
             snprintf(r->proof_reason, sizeof r->proof_reason, "%.190s", proof.reason);
-            r->proof_max_error = proof.manual.max_error > proof.local.max_error ? proof.manual.max_error : proof.local.max_error;
+            r->proof_max_error = proof.manual.max_error > proof.local.max_error ? proof.manual.max_error
+                                                                                : proof.local.max_error;
             char *text = proof_json(&proof);
             add_artifact(out, "proof.json", "application/json", text, strlen(text));
         }
@@ -318,15 +336,20 @@ static bool network_wins(const struct api_job *j, const struct search_plan *best
            j->network.cost.c < best->cost.c - best->cost.c / 200;
 }
 
-void api_job_best(const struct api_job *j, const struct search_state *state, bool whole, struct search_plan *out)
+void api_job_best(const struct api_job *j, const struct search_state *state, bool whole,
+                  struct search_plan *out)
 {
     *out = state->best;
     if (j->has_network && network_wins(j, out))
-        *out = (struct search_plan){.hash = j->network.hash, .cost = j->network.cost, .price = j->network.price,
-                                    .found_by = "cfn", .factors = j->network.factors.at,
+        *out = (struct search_plan){.hash = j->network.hash,
+                                    .cost = j->network.cost,
+                                    .price = j->network.price,
+                                    .found_by = "cfn",
+                                    .factors = j->network.factors.at,
                                     .factor_count = j->network.factors.count};
     /* a whole search's bytes depend on nothing but the request */
-    if (!whole && j->has_incumbent && cost_compare(j->incumbent.cost, j->incumbent.hash, out->cost, out->hash) < 0)
+    if (!whole && j->has_incumbent &&
+        cost_compare(j->incumbent.cost, j->incumbent.hash, out->cost, out->hash) < 0)
         *out = j->incumbent;
 }
 
@@ -338,8 +361,8 @@ static void describe(const struct api_job *j, bool reproducible, struct report *
     r->pins_completed = j->request->planner == API_PLANNER_PROPAGATE;
 }
 
-static enum error_code make_report(const struct api_job *j, const struct search_state *state, bool reproducible,
-                                   struct report **out, struct error *e)
+static enum error_code make_report(const struct api_job *j, const struct search_state *state,
+                                   bool reproducible, struct report **out, struct error *e)
 {
     struct search_plan best;
     api_job_best(j, state, reproducible, &best);
@@ -394,7 +417,8 @@ enum error_code api_job_finish(const struct api_job *j, const struct search_stat
         return code;
     }
     add_reports(j, r, out);
-    *outcome = (struct api_outcome){.fits = r->smallest_budget_bytes == 0, .price = r->price, .cost = r->cost};
+    *outcome =
+        (struct api_outcome){.fits = r->smallest_budget_bytes == 0, .price = r->price, .cost = r->cost};
     snprintf(outcome->found_by, sizeof outcome->found_by, "%s", r->plan.found_by);
     snprintf(outcome->proof, sizeof outcome->proof, "%s", r->proof_status);
     hash128_format(r->plan.hash, outcome->plan_hash);
@@ -402,8 +426,8 @@ enum error_code api_job_finish(const struct api_job *j, const struct search_stat
     return ERROR_OK;
 }
 
-enum error_code api_job_plan(const struct api_job *j, const struct search_state *state, bool reproducible, char **json,
-                             struct error *e)
+enum error_code api_job_plan(const struct api_job *j, const struct search_state *state, bool reproducible,
+                             char **json, struct error *e)
 {
     struct report *r;
     struct search_plan best;

@@ -41,8 +41,8 @@ enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_
     *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &failure);
     if (*out)
         return ERROR_OK;
-    return error_set_at(e, ERROR_INVALID_JSON, failure.line > 0 ? failure.line : 1, failure.column > 0 ? failure.column : 1,
-                        "not valid JSON: %s", failure.text);
+    return error_set_at(e, ERROR_INVALID_JSON, failure.line > 0 ? failure.line : 1,
+                        failure.column > 0 ? failure.column : 1, "not valid JSON: %s", failure.text);
 }
 
 struct json_at json_member(const struct json_at *object, const char *key)
@@ -59,7 +59,8 @@ struct json_at json_item(const struct json_at *array, size_t index)
     return v;
 }
 
-enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format, ...)
+enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format,
+                               ...)
 {
     char message[700];
     va_list args;
@@ -86,14 +87,18 @@ enum error_code json_only(const struct json_at *object, const char *const *known
         char safe[60];
         size_t n = 0;
         for (const char *c = key; *c && n < sizeof safe - 1; c++)
-            safe[n++] = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' ? *c : '?';
+            safe[n++] =
+                (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'
+                    ? *c
+                    : '?';
         safe[n] = 0;
         struct text list = {0};
         for (int i = 0; known[i]; i++)
             text_printf(&list, "%s%s", i ? ", " : "", known[i]);
         size_t at = strlen(v.pointer);
         snprintf(v.pointer + at, sizeof v.pointer - at, "/%s", safe);
-        enum error_code code = json_refuse_to(e, v, ERROR_INVALID_REQUEST, "unknown field '%s'; known here: %s", safe, list.at);
+        enum error_code code =
+            json_refuse_to(e, v, ERROR_INVALID_REQUEST, "unknown field '%s'; known here: %s", safe, list.at);
         text_release(&list);
         return code;
     }
@@ -105,7 +110,8 @@ enum error_code json_int(struct json_at v, int64_t low, int64_t high, int64_t *o
     if (!v.value)
         return ERROR_OK;
     if (!json_is_integer(v.value))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "an integer is needed here (without '.' or exponent)");
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+                              "an integer is needed here (without '.' or exponent)");
     int64_t n = json_integer_value(v.value);
     if (n < low || n > high)
         return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "%lld is out of range: %lld to %lld", (long long)n,
@@ -144,7 +150,8 @@ enum error_code json_text(struct json_at v, size_t max_size, const char **out, s
     if (!json_is_string(v.value))
         return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a string is needed here");
     if (json_string_length(v.value) > max_size)
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a string of at most %zu bytes is needed here", max_size);
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a string of at most %zu bytes is needed here",
+                              max_size);
     *out = json_string_value(v.value);
     return ERROR_OK;
 }
@@ -185,7 +192,10 @@ static size_t utf8_sequence(const unsigned char *s)
 {
     if (s[0] < 0x80)
         return 1;
-    size_t n = s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : 0;
+    size_t n = s[0] >= 0xf0 && s[0] <= 0xf4  ? 4
+               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                                             : 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;

@@ -1,4 +1,5 @@
-/* Strict reading of JSON values: every helper refuses a wrong type with the value's JSON pointer. Internal to api/. */
+/* Strict reading of JSON values: every helper refuses a wrong type with the value's JSON pointer. Internal
+ * to api/. */
 #ifndef TOAST_API_JSON_H
 #define TOAST_API_JSON_H
 
@@ -15,26 +16,30 @@ struct json_at {
 
 enum { JSON_VALUES_A_KEY = 10 };
 
-/* Text -> owned value. ERROR_INVALID_JSON with line and column; duplicate keys, trailing bytes, NUL and (by a count
- * before parsing) more than max_keys members or ten times as many values are refused. */
-enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_t **out, struct error *e) BASE_CHECKED;
+/* Text -> owned value. ERROR_INVALID_JSON with line and column; duplicate keys, trailing bytes, NUL and
+ * (by a count before parsing) more than max_keys members or ten times as many values are refused. */
+enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_t **out,
+                           struct error *e) BASE_CHECKED;
 
 /* Member of an object; value NULL when absent. */
 struct json_at json_member(const struct json_at *object, const char *key);
 struct json_at json_item(const struct json_at *array, size_t index);
 /* Refuses members that are not in the NULL-terminated list; refuses anything but an object. */
-enum error_code json_only(const struct json_at *object, const char *const *known, struct error *e) BASE_CHECKED;
+enum error_code json_only(const struct json_at *object, const char *const *known,
+                          struct error *e) BASE_CHECKED;
 
 /* Absent values leave *out as it is. Ranges are inclusive. */
-enum error_code json_int(struct json_at v, int64_t low, int64_t high, int64_t *out, struct error *e) BASE_CHECKED;
-enum error_code json_number(struct json_at v, double low, double high, double *out, struct error *e) BASE_CHECKED;
+enum error_code json_int(struct json_at v, int64_t low, int64_t high, int64_t *out,
+                         struct error *e) BASE_CHECKED;
+enum error_code json_number(struct json_at v, double low, double high, double *out,
+                            struct error *e) BASE_CHECKED;
 enum error_code json_bool(struct json_at v, bool *out, struct error *e) BASE_CHECKED;
 /* out borrowed from the value; longer than max_size bytes is refused */
 enum error_code json_text(struct json_at v, size_t max_size, const char **out, struct error *e) BASE_CHECKED;
 enum error_code json_list(struct json_at v, size_t max, size_t *count, struct error *e) BASE_CHECKED;
 /* fills e with code, the value's pointer and a message */
-enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format,
+                               ...) __attribute__((format(printf, 4, 5)));
 
 /* A string value of any bytes: what is not UTF-8 becomes '?' (names may be cut in mid-character). */
 json_t *json_safe(const char *text);

@@ -1,4 +1,5 @@
-/* Limits that the server keeps and /v1/limits shows: one table. Those of requests are in api/request.h and api/profile.h. */
+/* Limits that the server keeps and /v1/limits shows: one table. Those of requests are in api/request.h and
+ * api/profile.h. */
 #ifndef TOAST_API_LIMITS_H
 #define TOAST_API_LIMITS_H
 

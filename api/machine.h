@@ -5,6 +5,7 @@
 #include "api/request.h"
 
 /* Strings and tables of *out are borrowed from the catalogue and the request. ERROR_INVALID_REQUEST. */
-enum error_code api_machine_create(const struct api_request *r, struct cost_machine *out, struct error *e) BASE_CHECKED;
+enum error_code api_machine_create(const struct api_request *r, struct cost_machine *out,
+                                   struct error *e) BASE_CHECKED;
 
 #endif

@@ -9,8 +9,8 @@
 typedef VEC(struct plan_pin) pin_list;
 
 /* ------------------------------------------------------------------ the request's constraints */
-static enum error_code add_constraint(pin_list *pins, const struct api_constraint *c, uint32_t which, const struct nda *n,
-                                      const struct mesh *m, struct error *e)
+static enum error_code add_constraint(pin_list *pins, const struct api_constraint *c, uint32_t which,
+                                      const struct nda *n, const struct mesh *m, struct error *e)
 {
     char pointer[64];
     uint32_t count = c->is_result ? n->result_count : n->argument_count, matched = 0;
@@ -19,11 +19,12 @@ static enum error_code add_constraint(pin_list *pins, const struct api_constrain
         const char *name = c->is_result ? n->result_names[i] : n->arguments[i].name;
         if (strcmp(name, c->pattern) != 0 && fnmatch(c->pattern, name, 0) != 0)
             continue;
-        uint32_t value = c->is_result ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
+        uint32_t value =
+            c->is_result ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
         uint32_t rank = ir_value_type(n->program, value)->rank;
         if (rank != c->rank)
-            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer, "%s has %u dimensions, the constraint %u", name,
-                                     rank, c->rank);
+            return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
+                                     "%s has %u dimensions, the constraint %u", name, rank, c->rank);
         struct plan_pin pin = {.is_result = c->is_result, .index = i, .value = NDA_NONE, .rank = rank};
         for (uint32_t d = 0; d < rank; d++) {
             pin.dims[d].open = c->dims[d].open;
@@ -39,15 +40,16 @@ static enum error_code add_constraint(pin_list *pins, const struct api_constrain
     struct text some = {0};
     for (uint32_t i = 0; i < count && i < 5; i++)
         text_printf(&some, "%s%s", i ? ", " : "", c->is_result ? n->result_names[i] : n->arguments[i].name);
-    enum error_code code = error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
-                                             "no %s is named like this; the first of %u names: %s",
-                                             c->is_result ? "result" : "argument", count, some.at ? some.at : "none");
+    enum error_code code = error_set_pointer(
+        e, ERROR_INVALID_CONSTRAINT, pointer, "no %s is named like this; the first of %u names: %s",
+        c->is_result ? "result" : "argument", count, some.at ? some.at : "none");
     text_release(&some);
     return code;
 }
 
 /* ------------------------------------------------------------------ shardings in the module
- * #sdy.sharding<@mesh, [{"data"}, {"model", ?}, {}]> ; also with an inline mesh and trailing fields, which are not used */
+ * #sdy.sharding<@mesh, [{"data"}, {"model", ?}, {}]> ; also with an inline mesh and trailing fields, which
+ * are not used */
 static const char *skip_blank(const char *s)
 {
     while (isspace((unsigned char)*s))
@@ -69,7 +71,7 @@ static const char *parse_dim(const char *s, const struct mesh *m, struct plan_pi
                 return NULL;
             snprintf(bad, 64, "%.*s", (int)(end - s - 1), s + 1);
             int axis = mesh_axis_find(m, bad);
-            if (axis < 0 || end[1] == ':')   /* a sub-axis: not built */
+            if (axis < 0 || end[1] == ':') /* a sub-axis: not built */
                 return NULL;
             if (pin->dims[pin->rank].count < MESH_MAX_AXES)
                 pin->dims[pin->rank].axes[pin->dims[pin->rank].count++] = (uint8_t)axis;
@@ -97,7 +99,7 @@ static const char *parse_sharding(const char *s, const struct mesh *m, struct pl
         if (!s)
             return NULL;
         pin->rank++;
-        while (*s && *s != ',' && *s != ']')   /* a priority: p1 */
+        while (*s && *s != ',' && *s != ']') /* a priority: p1 */
             s++;
         if (*s == ',')
             s = skip_blank(s + 1);
@@ -105,13 +107,14 @@ static const char *parse_sharding(const char *s, const struct mesh *m, struct pl
     return *s == ']' ? s + 1 : NULL;
 }
 
-static enum error_code add_text(pin_list *pins, const char *text, struct plan_pin pin, uint32_t rank, const struct mesh *m,
-                                const struct ir_op *op, struct error *e)
+static enum error_code add_text(pin_list *pins, const char *text, struct plan_pin pin, uint32_t rank,
+                                const struct mesh *m, const struct ir_op *op, struct error *e)
 {
     char bad[64] = "";
     if (!parse_sharding(text, m, &pin, bad))
         return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
-                            "a sharding of the module cannot be taken over%s%s: use axes of the posted mesh, whole, or remove it",
+                            "a sharding of the module cannot be taken over%s%s: use axes of the posted mesh, "
+                            "whole, or remove it",
                             bad[0] ? "; axis " : "", bad);
     if (pin.rank != rank)
         return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
@@ -120,20 +123,22 @@ static enum error_code add_text(pin_list *pins, const char *text, struct plan_pi
     return ERROR_OK;
 }
 
-static enum error_code add_signature(pin_list *pins, const struct nda *n, const struct mesh *m, bool results, struct error *e)
+static enum error_code add_signature(pin_list *pins, const struct nda *n, const struct mesh *m, bool results,
+                                     struct error *e)
 {
     const struct ir_program *p = n->program;
     uint32_t count = results ? n->result_count : n->argument_count;
     for (uint32_t i = 0; i < count; i++) {
-        const struct ir_attr *attrs = results ? ir_function_result_attrs(p, n->function, i)
-                                              : ir_function_arg_attrs(p, n->function, i);
+        const struct ir_attr *attrs =
+            results ? ir_function_result_attrs(p, n->function, i) : ir_function_arg_attrs(p, n->function, i);
         const struct ir_attr *sharding = attrs ? ir_attr_entry(p, attrs, "sdy.sharding") : NULL;
         if (!sharding || sharding->kind != IR_ATTR_TEXT)
             continue;
-        uint32_t value = results ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
+        uint32_t value =
+            results ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
         struct plan_pin pin = {.is_result = results, .index = i, .value = NDA_NONE};
-        enum error_code code = add_text(pins, ir_string(p, sharding->first), pin, ir_value_type(p, value)->rank, m,
-                                        &p->ops[n->function], e);
+        enum error_code code = add_text(pins, ir_string(p, sharding->first), pin,
+                                        ir_value_type(p, value)->rank, m, &p->ops[n->function], e);
         if (code != ERROR_OK)
             return code;
     }
@@ -151,15 +156,16 @@ static enum error_code add_body(pin_list *pins, const struct nda *n, const struc
             continue;
         uint32_t value = ir_result(p, i, 0);
         struct plan_pin pin = {.value = value};
-        enum error_code code = add_text(pins, ir_string(p, sharding->first), pin, ir_value_type(p, value)->rank, m, &p->ops[i], e);
+        enum error_code code = add_text(pins, ir_string(p, sharding->first), pin,
+                                        ir_value_type(p, value)->rank, m, &p->ops[i], e);
         if (code != ERROR_OK)
             return code;
     }
     return ERROR_OK;
 }
 
-enum error_code pins_create(const struct api_constraint *constraints, uint32_t count, const struct nda *n, const struct mesh *m,
-                            struct plan_pin **out, uint32_t *pin_count, struct error *e)
+enum error_code pins_create(const struct api_constraint *constraints, uint32_t count, const struct nda *n,
+                            const struct mesh *m, struct plan_pin **out, uint32_t *pin_count, struct error *e)
 {
     pin_list pins = {0};
     enum error_code code = add_signature(&pins, n, m, false, e);

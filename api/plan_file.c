@@ -1,4 +1,5 @@
-/* plan.json read back: replays pins, decisions and factors and must reach the hash that stands in the file. */
+/* plan.json read back: replays pins, decisions and factors and must reach the hash that stands in the
+ * file. */
 #include "api/job.h"
 
 #include "api/encode.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 struct api_plan_file {
-    struct api_request *request;   /* mesh and pins, decoded by the request's own decoder */
+    struct api_request *request; /* mesh and pins, decoded by the request's own decoder */
     struct spmd_options walk;
     int64_t memory_limit_bytes;
     char device[64];
@@ -18,7 +19,7 @@ struct api_plan_file {
     struct api_decision *decisions;
     struct api_factor *factors;
     uint32_t decision_count, factor_count;
-    json_t *root;                  /* strings of decisions and factors lie in it */
+    json_t *root; /* strings of decisions and factors lie in it */
 };
 
 void api_plan_file_destroy(struct api_plan_file *f)
@@ -43,14 +44,16 @@ static enum error_code read_request_part(struct api_plan_file *f, const struct j
         TRY(json_text(json_member(&machine, "device"), sizeof f->device - 1, &device, e));
         snprintf(f->device, sizeof f->device, "%s", device ? device : "");
     }
-    json_t *request = json_object(), *mesh = json_object_get(root->value, "mesh"), *pins = json_object_get(root->value, "pins");
+    json_t *request = json_object(), *mesh = json_object_get(root->value, "mesh"),
+           *pins = json_object_get(root->value, "pins");
     uint32_t device_count;
     if (mesh)
         json_object_set(request, "mesh", mesh);
     if (pins)
         json_object_set(request, "constraints", pins);
     bool known = f->device[0] && cost_device_find(f->device);
-    json_object_set_new(request, "device", json_string(known ? f->device : cost_devices(&device_count)[0].name));
+    json_object_set_new(request, "device",
+                        json_string(known ? f->device : cost_devices(&device_count)[0].name));
     char *text = json_compact(request);
     json_decref(request);
     enum error_code code = api_request_parse(text, strlen(text), NULL, true, &f->request, e);
@@ -58,7 +61,8 @@ static enum error_code read_request_part(struct api_plan_file *f, const struct j
     return code;
 }
 
-/* {"all", "arguments"}; what stands under arguments follows from the decisions. A text: "region" and "never", as plans had it. */
+/* {"all", "arguments"}; what stands under arguments follows from the decisions. A text: "region" and
+ * "never", as plans had it. */
 static enum error_code read_regather(struct json_at v, uint8_t *out, struct error *e)
 {
     static const char *const known[] = {"all", "arguments", NULL};
@@ -70,7 +74,8 @@ static enum error_code read_regather(struct json_at v, uint8_t *out, struct erro
     if (json_is_string(v.value)) {
         TRY(json_text(v, 20, &text, e));
         if (strcmp(text, "region") != 0 && strcmp(text, "never") != 0)
-            return json_refuse_to(e, v, ERROR_INVALID_PLAN, "regather is {\"all\": true or false, \"arguments\": [..]}");
+            return json_refuse_to(e, v, ERROR_INVALID_PLAN,
+                                  "regather is {\"all\": true or false, \"arguments\": [..]}");
         *out = strcmp(text, "region") == 0;
         return ERROR_OK;
     }
@@ -106,7 +111,8 @@ static enum error_code read_walk(struct api_plan_file *f, const struct json_at *
             if (axis == f->walk.axis_order[k])
                 axis = -1;
         if (axis < 0)
-            return json_refuse_to(e, json_item(&order, i), ERROR_INVALID_PLAN, "every axis of the mesh is needed once");
+            return json_refuse_to(e, json_item(&order, i), ERROR_INVALID_PLAN,
+                                  "every axis of the mesh is needed once");
         f->walk.axis_order[i] = (uint8_t)axis;
     }
     f->walk.defer_partials = defer;
@@ -165,8 +171,10 @@ static enum error_code read_factors(struct api_plan_file *f, const struct json_a
 static enum error_code read_plan(struct api_plan_file *f, struct error *e)
 {
     struct json_at root = {f->root, ""};
-    static const char *const known[] = {"format", "mesh", "module", "arguments", "results", "pins", "pins_completed", "decisions", "factors", "walk",
-                                        "machine", "memory_limit_bytes", "hash", "found_by", "reproducible", "build", NULL};
+    static const char *const known[] = {
+        "format",         "mesh",      "module",       "arguments", "results", "pins",
+        "pins_completed", "decisions", "factors",      "walk",      "machine", "memory_limit_bytes",
+        "hash",           "found_by",  "reproducible", "build",     NULL};
     int64_t format = 1;
     const char *hash = NULL;
     TRY(json_only(&root, known, e));
@@ -179,7 +187,8 @@ static enum error_code read_plan(struct api_plan_file *f, struct error *e)
     TRY(read_factors(f, &root, e));
     TRY(json_text(json_member(&root, "hash"), 64, &hash, e));
     if (hash && hash128_parse(hash, &f->hash) != 0)
-        return json_refuse_to(e, json_member(&root, "hash"), ERROR_INVALID_PLAN, "32 lower-case hex digits are needed");
+        return json_refuse_to(e, json_member(&root, "hash"), ERROR_INVALID_PLAN,
+                              "32 lower-case hex digits are needed");
     f->has_hash = hash != NULL;
     return ERROR_OK;
 }
@@ -218,7 +227,8 @@ int64_t api_plan_memory_limit(const struct api_plan_file *f)
     return f->memory_limit_bytes;
 }
 
-enum error_code api_plan_replay(const struct api_plan_file *f, const struct plan_context *c, struct plan *p, struct error *e)
+enum error_code api_plan_replay(const struct api_plan_file *f, const struct plan_context *c, struct plan *p,
+                                struct error *e)
 {
     const struct nda *n = plan_context_nda(c);
     plan_copy(p, plan_context_start(c));
@@ -231,24 +241,30 @@ enum error_code api_plan_replay(const struct api_plan_file *f, const struct plan
     for (uint32_t i = 0; i < f->factor_count; i++) {
         const struct api_factor *x = &f->factors[i];
         if (x->op >= n->space_count || x->factor >= n->spaces[x->op].name_count)
-            return error_set(e, ERROR_INVALID_PLAN, "factors/%u: there is no factor %u of space %u in this module", i, x->factor,
+            return error_set(e, ERROR_INVALID_PLAN,
+                             "factors/%u: there is no factor %u of space %u in this module", i, x->factor,
                              x->op);
         for (uint32_t a = 0; a < x->axis_count; a++) {
             int axis = mesh_axis_find(plan_context_mesh(c), x->axes[a]);
             if (axis < 0)
-                return error_set(e, ERROR_INVALID_PLAN, "factors/%u: the mesh has no axis '%s'", i, x->axes[a]);
+                return error_set(e, ERROR_INVALID_PLAN, "factors/%u: the mesh has no axis '%s'", i,
+                                 x->axes[a]);
             if (!plan_apply_factor(c, p, x->op, x->factor, (uint32_t)axis))
                 return error_set(e, ERROR_INVALID_PLAN,
-                                 "factors/%u: axis '%s' cannot shard factor %u of space %u (in use, does not divide, or not "
-                                 "shardable)", i, x->axes[a], x->factor, x->op);
+                                 "factors/%u: axis '%s' cannot shard factor %u of space %u (in use, does not "
+                                 "divide, or not "
+                                 "shardable)",
+                                 i, x->axes[a], x->factor, x->op);
         }
     }
     if (f->has_hash && hash128_compare(f->hash, p->hash) != 0) {
         char reached[33];
         hash128_format(p->hash, reached);
         return error_set(e, ERROR_INVALID_PLAN,
-                         "replaying this plan gives %s, not the hash it states: it was made for another module, mesh or build "
-                         "(remove \"hash\" to use it all the same)", reached);
+                         "replaying this plan gives %s, not the hash it states: it was made for another "
+                         "module, mesh or build "
+                         "(remove \"hash\" to use it all the same)",
+                         reached);
     }
     return ERROR_OK;
 }
@@ -259,13 +275,14 @@ const char *api_plan_found_by(const struct api_plan_file *f)
     return text ? text : "";
 }
 
-enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *n, struct plan_context **context,
-                               struct plan *plan, struct error *e)
+enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *n,
+                               struct plan_context **context, struct plan *plan, struct error *e)
 {
     struct plan_pin *pins = NULL;
     uint32_t count = 0;
     struct plan_context *c = NULL;
-    TRY(pins_create(f->request->constraints, f->request->constraint_count, n, &f->request->mesh, &pins, &count, e));
+    TRY(pins_create(f->request->constraints, f->request->constraint_count, n, &f->request->mesh, &pins,
+                    &count, e));
     enum error_code code = plan_context_create(n, &f->request->mesh, pins, count, &c, e);
     free(pins);
     if (code != ERROR_OK)
@@ -283,13 +300,15 @@ enum error_code api_plan_apply(const struct api_plan_file *f, const struct nda *
     return ERROR_OK;
 }
 
-enum error_code api_plan_decisions(const struct api_plan_file *f, const struct plan_context *c, struct plan_decision *out,
-                                   uint32_t room, uint32_t *count, uint32_t *factors, struct error *e)
+enum error_code api_plan_decisions(const struct api_plan_file *f, const struct plan_context *c,
+                                   struct plan_decision *out, uint32_t room, uint32_t *count,
+                                   uint32_t *factors, struct error *e)
 {
     *factors = f->factor_count;
     *count = 0;
     if (f->decision_count > room)
-        return error_set_pointer(e, ERROR_INVALID_PLAN, "/decisions", "a plan has at most %u decisions", room);
+        return error_set_pointer(e, ERROR_INVALID_PLAN, "/decisions", "a plan has at most %u decisions",
+                                 room);
     for (; *count < f->decision_count; (*count)++) {
         const struct api_decision *d = &f->decisions[*count];
         TRY(plan_decision_find(c, d->group, d->axis, d->bits, d->scope, &out[*count], e));
@@ -306,7 +325,9 @@ void api_plan_factors(const struct api_plan_file *f, const struct plan_context *
     for (uint32_t i = 0; i < f->factor_count; i++)
         for (uint32_t a = 0; a < f->factors[i].axis_count; a++) {
             const struct api_factor *x = &f->factors[i];
-            out->at[out->count++] = (struct plan_factor){.space = x->op, .factor = (uint8_t)x->factor,
-                                                         .axis = (uint8_t)mesh_axis_find(plan_context_mesh(c), x->axes[a])};
+            out->at[out->count++] =
+                (struct plan_factor){.space = x->op,
+                                     .factor = (uint8_t)x->factor,
+                                     .axis = (uint8_t)mesh_axis_find(plan_context_mesh(c), x->axes[a])};
         }
 }

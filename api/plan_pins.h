@@ -6,9 +6,9 @@
 
 enum { PLAN_PINS_MAX = 20000 };
 
-/* Replaces the member by constraints for every argument and result of the plan, before those that the request has itself (the last
- * one on a tensor wins); the plan's mesh, where the request has none. Nothing when there is no such member.
- * ERROR_INVALID_PLAN with pointer. */
+/* Replaces the member by constraints for every argument and result of the plan, before those that the
+ * request has itself (the last one on a tensor wins); the plan's mesh, where the request has none. Nothing
+ * when there is no such member. ERROR_INVALID_PLAN with pointer. */
 enum error_code plan_pins_expand(json_t *request, struct error *e) BASE_CHECKED;
 
 #endif

@@ -20,7 +20,8 @@ enum error_code api_problem_request_set(struct api_problem_request *r, const cha
     char *end;
     bool seconds = strcmp(name, "seconds") == 0, units = strcmp(name, "units") == 0;
     double most = seconds ? most_seconds : units ? most_units : most_seed, x = strtod(value, &end);
-    if (!*value || *end || !(x >= (units ? 1 : 0) && x <= most) || (!seconds && x != floor(x)) || strspn(value, " \t"))
+    if (!*value || *end || !(x >= (units ? 1 : 0) && x <= most) || (!seconds && x != floor(x)) ||
+        strspn(value, " \t"))
         return error_set_pointer(e, ERROR_MALFORMED, name, "%s must be %s from %d to %.0f", name,
                                  seconds ? "a number" : "a whole number", units ? 1 : 0, most);
     if (seconds)
@@ -97,9 +98,9 @@ char *api_problem_progress_json(const struct cfn_session *s, const struct cfn_be
     char number[48];
     struct text t = {0};
     text_printf(&t, "{\"stage\":\"%s\",\"fraction\":%.4f", stage,
-                s->over        ? 1
-                : s->search.m  ? cfn_search_spent(&s->search)
-                               : 0);
+                s->over       ? 1
+                : s->search.m ? cfn_search_spent(&s->search)
+                              : 0);
     if (best->values)
         text_printf(&t, ",\"cost\":%s", cfn_format_wide(best->cost, number));
     if (best->has_bound)

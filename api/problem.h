@@ -22,7 +22,8 @@ enum error_code api_problem_request_parse(const char *json, size_t size, struct 
 
 /* solution.json: status, cost, bound, gap, peak, values; or the verdict when infeasible. Owned text. */
 char *api_solution_json(const struct cfn_problem *p, const struct cfn_answer *a, uint64_t seed);
-/* progress of a job: stage, fraction, and of the best that is known cost and bound when there are some. Owned text. */
+/* progress of a job: stage, fraction, and of the best that is known cost and bound when there are some.
+ * Owned text. */
 char *api_problem_progress_json(const struct cfn_session *s, const struct cfn_best *best, const char *stage);
 /* what api_error_json wrote, back; ERROR_INTERNAL when it is not that */
 void api_error_parse(const char *json, struct error *e);

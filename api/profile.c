@@ -36,7 +36,8 @@ bool api_profile_ref_parse(const char *ref, char name[API_PROFILE_NAME_SIZE], lo
 }
 
 /* [bytes, microseconds]; times that fall with more bytes are noise: the largest so far stands */
-static enum error_code read_points(struct json_at v, struct arena *arena, struct cost_table *t, struct error *e)
+static enum error_code read_points(struct json_at v, struct arena *arena, struct cost_table *t,
+                                   struct error *e)
 {
     size_t count, two;
     TRY(json_list(v, API_PROFILE_MAX_POINTS, &count, e));
@@ -63,10 +64,12 @@ static enum error_code read_points(struct json_at v, struct arena *arena, struct
     return ERROR_OK;
 }
 
-static enum error_code read_table(struct json_at v, struct arena *arena, struct cost_table *t, struct error *e)
+static enum error_code read_table(struct json_at v, struct arena *arena, struct cost_table *t,
+                                  struct error *e)
 {
     static const char *const known[] = {"kind", "devices", "between_hosts", "points", NULL};
-    static const uint8_t kinds[] = {SPMD_ALL_GATHER, SPMD_ALL_REDUCE, SPMD_REDUCE_SCATTER, SPMD_ALL_TO_ALL, SPMD_PERMUTE};
+    static const uint8_t kinds[] = {SPMD_ALL_GATHER, SPMD_ALL_REDUCE, SPMD_REDUCE_SCATTER, SPMD_ALL_TO_ALL,
+                                    SPMD_PERMUTE};
     const char *kind = NULL;
     bool found = false, between = false;
     TRY(json_only(&v, known, e));
@@ -77,18 +80,21 @@ static enum error_code read_table(struct json_at v, struct arena *arena, struct 
             found = true;
         }
     if (!found)
-        return json_refuse_to(e, json_member(&v, "kind"), ERROR_INVALID_REQUEST,
-                              "kinds are all_gather, all_reduce, reduce_scatter, all_to_all, collective_permute");
+        return json_refuse_to(
+            e, json_member(&v, "kind"), ERROR_INVALID_REQUEST,
+            "kinds are all_gather, all_reduce, reduce_scatter, all_to_all, collective_permute");
     t->devices = 0;
     TRY(json_int(json_member(&v, "devices"), 2, MESH_MAX_DEVICES, &t->devices, e));
     if (!t->devices)
-        return json_refuse_to(e, json_member(&v, "devices"), ERROR_INVALID_REQUEST, "the number of devices in a group is needed");
+        return json_refuse_to(e, json_member(&v, "devices"), ERROR_INVALID_REQUEST,
+                              "the number of devices in a group is needed");
     TRY(json_bool(json_member(&v, "between_hosts"), &between, e));
     t->spans_hosts = json_member(&v, "between_hosts").value ? (int8_t)between : -1;
     return read_points(json_member(&v, "points"), arena, t, e);
 }
 
-/* ---- timings of segments: checked and kept with the profile; what reads them is the planner that composes segments ---- */
+/* ---- timings of segments: checked and kept with the profile; what reads them is the planner that
+ * composes segments ---- */
 
 static bool stands_before(const struct json_at *list, size_t i, const char *member, const char *text)
 {
@@ -101,13 +107,15 @@ static bool stands_before(const struct json_at *list, size_t i, const char *memb
 }
 
 /* the text that names item i of a list, which no item before it has */
-static enum error_code read_own_name(const struct json_at *list, size_t i, const char *member, struct error *e)
+static enum error_code read_own_name(const struct json_at *list, size_t i, const char *member,
+                                     struct error *e)
 {
     struct json_at item = json_item(list, i), name = json_member(&item, member);
     const char *text = NULL;
     TRY(json_text(name, API_PROFILE_SEGMENT_NAME, &text, e));
     if (!text || !text[0])
-        return json_refuse_to(e, name, ERROR_INVALID_REQUEST, "a text is needed, of at most %d bytes", API_PROFILE_SEGMENT_NAME);
+        return json_refuse_to(e, name, ERROR_INVALID_REQUEST, "a text is needed, of at most %d bytes",
+                              API_PROFILE_SEGMENT_NAME);
     if (stands_before(list, i, member, text))
         return json_refuse_to(e, name, ERROR_INVALID_REQUEST, "this one is there twice");
     return ERROR_OK;
@@ -115,7 +123,8 @@ static enum error_code read_own_name(const struct json_at *list, size_t i, const
 
 static enum error_code check_configuration(const struct json_at *list, size_t i, struct error *e)
 {
-    static const char *const known[] = {"configuration", "time_us", "computation_us", "communication_us", "peak_bytes", "runs", NULL};
+    static const char *const known[] = {
+        "configuration", "time_us", "computation_us", "communication_us", "peak_bytes", "runs", NULL};
     static const char *const times[] = {"time_us", "computation_us", "communication_us"};
     struct json_at v = json_item(list, i);
     int64_t whole = 0;
@@ -123,7 +132,8 @@ static enum error_code check_configuration(const struct json_at *list, size_t i,
     TRY(json_only(&v, known, e));
     TRY(read_own_name(list, i, "configuration", e));
     if (!json_member(&v, "time_us").value)
-        return json_refuse_to(e, json_member(&v, "time_us"), ERROR_INVALID_REQUEST, "the time that was measured is needed");
+        return json_refuse_to(e, json_member(&v, "time_us"), ERROR_INVALID_REQUEST,
+                              "the time that was measured is needed");
     for (int k = 0; k < 3; k++)
         TRY(json_number(json_member(&v, times[k]), 0, 1e12, &us, e));
     TRY(json_int(json_member(&v, "peak_bytes"), 0, INT64_C(1) << 50, &whole, e));
@@ -142,7 +152,8 @@ static enum error_code check_segments(struct json_at list, struct error *e)
         struct json_at table = json_member(&v, "configurations");
         TRY(json_list(table, API_PROFILE_MAX_CONFIGURATIONS, &count, e));
         if (count == 0)
-            return json_refuse_to(e, table, ERROR_INVALID_REQUEST, "configurations are needed, each with what was measured");
+            return json_refuse_to(e, table, ERROR_INVALID_REQUEST,
+                                  "configurations are needed, each with what was measured");
         for (size_t k = 0; k < count; k++)
             TRY(check_configuration(&table, k, e));
     }
@@ -151,8 +162,8 @@ static enum error_code check_segments(struct json_at list, struct error *e)
 
 enum error_code profile_read(struct json_at v, struct arena *arena, struct api_profile **out, struct error *e)
 {
-    static const char *const known[] = {"name", "version", "description", "flops", "memory_bytes_per_s", "collectives",
-                                        "segments", NULL};
+    static const char *const known[] = {
+        "name", "version", "description", "flops", "memory_bytes_per_s", "collectives", "segments", NULL};
     struct api_profile *p = arena_alloc(arena, sizeof *p);
     const char *name = NULL, *description = NULL;
     size_t count;
@@ -182,8 +193,10 @@ enum error_code profile_read(struct json_at v, struct arena *arena, struct api_p
         struct json_at item = json_item(&tables, p->table_count);
         TRY(read_table(item, arena, t, e));
         for (uint32_t k = 0; k < p->table_count; k++)
-            if (p->tables[k].kind == t->kind && p->tables[k].devices == t->devices && p->tables[k].spans_hosts == t->spans_hosts)
-                return json_refuse_to(e, item, ERROR_INVALID_REQUEST, "this kind and size of group is there twice");
+            if (p->tables[k].kind == t->kind && p->tables[k].devices == t->devices &&
+                p->tables[k].spans_hosts == t->spans_hosts)
+                return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
+                                      "this kind and size of group is there twice");
     }
     TRY(check_segments(json_member(&v, "segments"), e));
     *out = p;
@@ -219,7 +232,8 @@ char *api_profile_named(const char *canonical, const char *name, long long versi
     return text;
 }
 
-enum error_code api_request_with_profile(const char *json, size_t size, const char *profile, char **out, struct error *e)
+enum error_code api_request_with_profile(const char *json, size_t size, const char *profile, char **out,
+                                         struct error *e)
 {
     json_t *value = NULL;
     TRY(json_parse(json, size, API_MAX_JSON_KEYS, &value, e));

@@ -1,28 +1,37 @@
-/* Device profiles: what was measured on somebody's own machines, instead of a catalogue's peaks and closed forms.
+/* Device profiles: what was measured on somebody's own machines, instead of a catalogue's peaks and closed
+ * forms.
  *
  *   {"name": "our-pod", "version": 3, "description": "..",           name and version are set by the service
  *    "flops": {"bf16": 2.4e14}, "memory_bytes_per_s": 1.3e12,        achieved, not peak
  *    "collectives": [{"kind": "all_reduce", "devices": 8, "between_hosts": false,
- *                     "points": [[1048576, 61.2], [16777216, 310.5]]}],       bytes (nccl-tests' size), microseconds
+ *                     "points": [[1048576, 61.2], [16777216, 310.5]]}],   bytes (as nccl-tests), microseconds
  *    "segments": [{"segment": "9c..", "configurations": [{"configuration": "a3..", "time_us": 412.5}]}]}
  *
- * Timings of segments (pieces of a program that repeat, each in every way it may be sharded; CFP's tables) are checked, kept and
- * part of the digest; the planner that composes them is `segments`, which this build has not. Both names are the client's.
+ * Timings of segments (pieces of a program that repeat, each in every way it may be sharded; CFP's tables)
+ * are checked, kept and part of the digest; the planner that composes them is `segments`, which this build
+ * has not. Both names are the client's.
  *
- * A request names one in device.profile, or has it inline; a canonical request always has it inline, so that a job's digest covers
- * what it was priced with. */
+ * A request names one in device.profile, or has it inline; a canonical request always has it inline, so that
+ * a job's digest covers what it was priced with. */
 #ifndef TOAST_API_PROFILE_H
 #define TOAST_API_PROFILE_H
 
 #include "api/request.h"
 
-enum { API_PROFILE_MAX_BYTES = 32 << 10, API_PROFILE_MAX_TABLES = 128, API_PROFILE_MAX_POINTS = 256, API_PROFILE_NAME_SIZE = 64,
-       API_PROFILE_MAX_SEGMENTS = 64, API_PROFILE_MAX_CONFIGURATIONS = 256, API_PROFILE_SEGMENT_NAME = 128 };
+enum {
+    API_PROFILE_MAX_BYTES = 32 << 10,
+    API_PROFILE_MAX_TABLES = 128,
+    API_PROFILE_MAX_POINTS = 256,
+    API_PROFILE_NAME_SIZE = 64,
+    API_PROFILE_MAX_SEGMENTS = 64,
+    API_PROFILE_MAX_CONFIGURATIONS = 256,
+    API_PROFILE_SEGMENT_NAME = 128
+};
 
 struct api_profile {
-    char name[API_PROFILE_NAME_SIZE]; /* "" of an inline one without a name */
-    int64_t version;                  /* 0: none */
-    char ref[API_PROFILE_NAME_SIZE + 16]; /* "name@version", "name", or "" */
+    char name[API_PROFILE_NAME_SIZE];                  /* "" of an inline one without a name */
+    int64_t version;                                   /* 0: none */
+    char ref[API_PROFILE_NAME_SIZE + 16];              /* "name@version", "name", or "" */
     double rate_flops[COST_RATES], memory_bytes_per_s; /* 0: not measured */
     struct cost_table *tables;
     uint32_t table_count;
@@ -30,15 +39,17 @@ struct api_profile {
 
 /* letters, digits, '.', '_' and '-', the first no '.'; 1 to 63 bytes */
 bool api_profile_name_valid(const char *name);
-/* A profile's text checked and brought into canonical form (owned) without name and version. ERROR_INVALID_JSON,
- * ERROR_INVALID_REQUEST with pointer, ERROR_TOO_LARGE. */
-enum error_code api_profile_canonical(const char *json, size_t size, char **out, struct error *e) BASE_CHECKED;
+/* A profile's text checked and brought into canonical form (owned) without name and version.
+ * ERROR_INVALID_JSON, ERROR_INVALID_REQUEST with pointer, ERROR_TOO_LARGE. */
+enum error_code api_profile_canonical(const char *json, size_t size, char **out,
+                                      struct error *e) BASE_CHECKED;
 /* canonical text with name and version in it (owned) */
 char *api_profile_named(const char *canonical, const char *name, long long version);
-/* the same with the given name and version taken apart from "name@version"; version 0: the latest. false: no such form */
+/* the same with the given name and version taken apart from "name@version"; version 0: the latest. false:
+ * no such form */
 bool api_profile_ref_parse(const char *ref, char name[API_PROFILE_NAME_SIZE], long long *version);
-/* Text of a job or price request whose device.profile is a name -> the same with the profile (named text) inline (owned).
- * ERROR_INVALID_JSON. */
+/* Text of a job or price request whose device.profile is a name -> the same with the profile (named text)
+ * inline (owned). ERROR_INVALID_JSON. */
 enum error_code api_request_with_profile(const char *json, size_t size, const char *profile, char **out,
                                          struct error *e) BASE_CHECKED;
 

@@ -9,7 +9,7 @@
 
 static const uint64_t MAX_OPERATIONS = 20000000000u;
 static const int64_t MAX_ARGUMENT_BYTES = (int64_t)1 << 30;
-static const int64_t MAX_COPIED_BYTES = (int64_t)8 << 30;   /* of all devices' arguments together */
+static const int64_t MAX_COPIED_BYTES = (int64_t)8 << 30; /* of all devices' arguments together */
 static const int64_t MAX_DEVICES = 4096;
 
 /* of the arguments, or of the copies that the devices are given */
@@ -24,7 +24,8 @@ static bool too_large(const struct plan_context *c)
     return bytes > MAX_ARGUMENT_BYTES || devices > MAX_DEVICES || bytes * devices > MAX_COPIED_BYTES;
 }
 
-static void fill_sharding(const struct plan_context *c, const struct plan *p, uint32_t space, struct verify_sharding *out)
+static void fill_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
+                          struct verify_sharding *out)
 {
     struct plan_sharding s;
     plan_boundary_sharding(c, p, space, &s);
@@ -48,9 +49,11 @@ static struct verify_sharding *shardings(const struct plan_context *c, const str
     return out;
 }
 
-static enum error_code prove_form(const struct verify_reference *reference, const struct plan_context *c, const struct plan *p,
-                                  const struct spmd_local *l, enum spmd_output form, const struct verify_boundary *boundary,
-                                  const struct verify_options *options, struct verify_report *out, struct error *e)
+static enum error_code prove_form(const struct verify_reference *reference, const struct plan_context *c,
+                                  const struct plan *p, const struct spmd_local *l, enum spmd_output form,
+                                  const struct verify_boundary *boundary,
+                                  const struct verify_options *options, struct verify_report *out,
+                                  struct error *e)
 {
     struct ir_program module = {0};
     TRY(spmd_emit(c, p, l, form, &module, e));
@@ -59,8 +62,9 @@ static enum error_code prove_form(const struct verify_reference *reference, cons
     return code;
 }
 
-static enum error_code prove_forms(const struct verify_reference *reference, const struct plan_context *c, const struct plan *p,
-                                   const struct spmd_local *l, const struct verify_options *options, struct proof_result *out,
+static enum error_code prove_forms(const struct verify_reference *reference, const struct plan_context *c,
+                                   const struct plan *p, const struct spmd_local *l,
+                                   const struct verify_options *options, struct proof_result *out,
                                    struct error *e)
 {
     const struct mesh *m = plan_context_mesh(c);
@@ -88,12 +92,13 @@ static void join(struct proof_result *out)
         worse = &out->local;
     out->status = worse->status;
     if (worse->status != VERIFY_PROOF_EQUAL)
-        snprintf(out->reason, sizeof out->reason, "%s form: %.380s", worse == &out->manual ? "manual" : "local", worse->reason);
+        snprintf(out->reason, sizeof out->reason, "%s form: %.380s",
+                 worse == &out->manual ? "manual" : "local", worse->reason);
 }
 
-enum error_code proof_against(const struct verify_reference *reference, const struct plan_context *c, const struct plan *p,
-                              const struct spmd_local *l, const struct verify_options *options, struct proof_result *out,
-                              struct error *e)
+enum error_code proof_against(const struct verify_reference *reference, const struct plan_context *c,
+                              const struct plan *p, const struct spmd_local *l,
+                              const struct verify_options *options, struct proof_result *out, struct error *e)
 {
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
     if (too_large(c)) {
@@ -109,9 +114,9 @@ enum error_code proof_against(const struct verify_reference *reference, const st
     return ERROR_OK;
 }
 
-enum error_code proof_run(const struct ir_program *prepared, const struct plan_context *c, const struct plan *p,
-                          const struct spmd_local *l, uint64_t seed, const struct verify_options *options,
-                          struct proof_result *out, struct error *e)
+enum error_code proof_run(const struct ir_program *prepared, const struct plan_context *c,
+                          const struct plan *p, const struct spmd_local *l, uint64_t seed,
+                          const struct verify_options *options, struct proof_result *out, struct error *e)
 {
     struct verify_reference *reference = NULL;
     struct error inner = {0};
@@ -120,12 +125,14 @@ enum error_code proof_run(const struct ir_program *prepared, const struct plan_c
     out->operations = verify_operations(prepared, &(uint32_t){0});
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
     if (out->operations > MAX_OPERATIONS || too_large(c)) {
-        snprintf(out->reason, sizeof out->reason, "too_large");   /* before anything of that size is made */
+        /* before anything of that size is made */
+        snprintf(out->reason, sizeof out->reason, "too_large");
         return ERROR_OK;
     }
     enum error_code code = verify_reference_create(prepared, seed, options, &reference, &inner);
     if (code == ERROR_TOO_LARGE || code == ERROR_NOT_AVAILABLE) {
-        snprintf(out->reason, sizeof out->reason, "%.390s", code == ERROR_TOO_LARGE ? "too_large" : inner.message);
+        snprintf(out->reason, sizeof out->reason, "%.390s",
+                 code == ERROR_TOO_LARGE ? "too_large" : inner.message);
         return ERROR_OK;
     }
     if (code != ERROR_OK) {
@@ -140,17 +147,18 @@ enum error_code proof_run(const struct ir_program *prepared, const struct plan_c
 
 static json_t *encode_form(const struct verify_report *r)
 {
-    return json_pack("{s:s, s:f, s:f, s:f, s:i, s:I, s:I, s:o}", "status", verify_status_text(r->status), "max_error",
-                     r->max_error, "tolerance", r->tolerance, "divergence_of_copies", r->divergence, "runs", (int)r->runs,
-                     "operations", (json_int_t)r->operations, "collectives", (json_int_t)r->collectives, "reason",
-                     json_safe(r->reason));
+    return json_pack("{s:s, s:f, s:f, s:f, s:i, s:I, s:I, s:o}", "status", verify_status_text(r->status),
+                     "max_error", r->max_error, "tolerance", r->tolerance, "divergence_of_copies",
+                     r->divergence, "runs", (int)r->runs, "operations", (json_int_t)r->operations,
+                     "collectives", (json_int_t)r->collectives, "reason", json_safe(r->reason));
 }
 
 char *proof_json(const struct proof_result *r)
 {
-    json_t *p = json_pack("{s:s, s:o, s:I, s:I, s:o, s:o}", "status", verify_status_text(r->status), "reason",
-                          json_safe(r->reason), "operations", (json_int_t)r->operations, "seed", (json_int_t)r->seed, "manual",
-                          encode_form(&r->manual), "local", encode_form(&r->local));
+    json_t *p =
+        json_pack("{s:s, s:o, s:I, s:I, s:o, s:o}", "status", verify_status_text(r->status), "reason",
+                  json_safe(r->reason), "operations", (json_int_t)r->operations, "seed", (json_int_t)r->seed,
+                  "manual", encode_form(&r->manual), "local", encode_form(&r->local));
     BASE_CHECK(p);
     char *text = json_pretty(p);
     json_decref(p);

@@ -28,7 +28,8 @@ static enum error_code not_built(struct json_at v, const char *what, struct erro
     return json_refuse_to(e, v, ERROR_NOT_AVAILABLE, "%s is not available in this build", what);
 }
 
-static enum error_code decode_module(struct api_request *r, struct json_at v, const char *given, struct error *e)
+static enum error_code decode_module(struct api_request *r, struct json_at v, const char *given,
+                                     struct error *e)
 {
     if (given)
         snprintf(r->module_digest, sizeof r->module_digest, "%s", given);
@@ -41,7 +42,8 @@ static enum error_code decode_module(struct api_request *r, struct json_at v, co
         if (!json_is_string(text.value))
             return json_refuse_to(e, text, ERROR_INVALID_REQUEST, "the module's text is needed here");
         if (given)
-            return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a module was sent beside the request too; send it once");
+            return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+                                  "a module was sent beside the request too; send it once");
         r->module_inline_size = json_string_length(text.value);
         r->module_inline = arena_strndup(r->arena, json_string_value(text.value), r->module_inline_size);
         uint8_t digest[32];
@@ -55,7 +57,8 @@ static enum error_code decode_module(struct api_request *r, struct json_at v, co
         return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
                               "a module is \"sha256:\" and 64 lower-case hex digits, or {\"inline\": text}");
     if (given && strcmp(given, text + 7) != 0)
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "the module sent beside the request has another digest");
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+                              "the module sent beside the request has another digest");
     snprintf(r->module_digest, sizeof r->module_digest, "%s", text + 7);
     return ERROR_OK;
 }
@@ -90,7 +93,8 @@ static enum error_code decode_axis(struct mesh_axis *axis, struct json_at v, str
 static enum error_code decode_mesh(struct mesh *m, struct json_at v, struct error *e)
 {
     if (!v.value)
-        return json_refuse_to(e, v, ERROR_INVALID_MESH, "a mesh is needed: {\"axes\": [{\"name\": \"data\", \"size\": 4}]}");
+        return json_refuse_to(e, v, ERROR_INVALID_MESH,
+                              "a mesh is needed: {\"axes\": [{\"name\": \"data\", \"size\": 4}]}");
     static const char *const known[] = {"axes", "devices_per_host", "devices", NULL};
     TRY(json_only(&v, known, e));
     if (json_member(&v, "devices").value)
@@ -126,7 +130,8 @@ static enum error_code decode_profile(struct api_request *r, struct json_at v, s
     if (!ref)
         return ERROR_OK;
     if (!api_profile_ref_parse(ref, name, &version))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a profile's name, name@version, or a profile is needed");
+        return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+                              "a profile's name, name@version, or a profile is needed");
     snprintf(r->profile_ref, sizeof r->profile_ref, "%s", ref);
     return ERROR_OK;
 }
@@ -135,7 +140,8 @@ static enum error_code decode_device(struct api_request *r, struct json_at v, st
 {
     struct json_at name_at = v;
     if (json_is_object(v.value)) {
-        static const char *const known[] = {"base", "memory_bytes", "memory_bytes_per_s", "flops", "profile", NULL};
+        static const char *const known[] = {"base",  "memory_bytes", "memory_bytes_per_s",
+                                            "flops", "profile",      NULL};
         TRY(json_only(&v, known, e));
         TRY(decode_profile(r, json_member(&v, "profile"), e));
         TRY(json_int(json_member(&v, "memory_bytes"), 1, INT64_MAX / 4, &r->overrides.memory_bytes, e));
@@ -144,7 +150,8 @@ static enum error_code decode_device(struct api_request *r, struct json_at v, st
         if (flops.value) {
             TRY(json_only(&flops, api_rate_names, e));
             for (int i = 0; i < COST_RATES; i++)
-                TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21, &r->overrides.rate_flops[i], e));
+                TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21, &r->overrides.rate_flops[i],
+                                e));
         }
         name_at = json_member(&v, "base");
     }
@@ -159,14 +166,15 @@ static enum error_code decode_device(struct api_request *r, struct json_at v, st
     const struct cost_device *devices = cost_devices(&count);
     for (uint32_t i = 0; i < count; i++)
         text_printf(&list, "%s%s", i ? ", " : "", devices[i].name);
-    enum error_code code = json_refuse_to(e, name_at, ERROR_UNKNOWN_DEVICE, "%s; known devices: %s",
-                                          name ? "this device is not in the catalogue" : "a device is needed", list.at);
+    enum error_code code =
+        json_refuse_to(e, name_at, ERROR_UNKNOWN_DEVICE, "%s; known devices: %s",
+                       name ? "this device is not in the catalogue" : "a device is needed", list.at);
     text_release(&list);
     return code;
 }
 
-static enum error_code decode_constraint_dim(struct api_request *r, struct api_constraint *c, uint32_t d, struct json_at v,
-                                             struct error *e)
+static enum error_code decode_constraint_dim(struct api_request *r, struct api_constraint *c, uint32_t d,
+                                             struct json_at v, struct error *e)
 {
     if (json_is_null(v.value)) {
         c->dims[d].open = 1;
@@ -209,10 +217,12 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
         TRY(json_only(&item, known, e));
         struct json_at argument = json_member(&item, "argument"), result = json_member(&item, "result");
         if (!argument.value == !result.value)
-            return json_refuse_to(e, item, ERROR_INVALID_CONSTRAINT, "exactly one of \"argument\" and \"result\" is needed");
+            return json_refuse_to(e, item, ERROR_INVALID_CONSTRAINT,
+                                  "exactly one of \"argument\" and \"result\" is needed");
         const char *pattern = NULL;
         TRY(json_text(argument.value ? argument : result, 1000, &pattern, e));
-        /* exact names are bounded by the module's tensors, patterns by this; a plan's constraints are exact names */
+        /* exact names are bounded by the module's tensors, patterns by this; a plan's constraints are
+         * exact names */
         if (pattern && is_pattern(pattern) && ++patterns > API_MAX_CONSTRAINTS)
             return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "at most %d patterns", API_MAX_CONSTRAINTS);
         c->pattern = arena_strndup(r->arena, pattern, strlen(pattern));
@@ -221,7 +231,8 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
         size_t rank;
         TRY(json_list(dims, 16, &rank, e));
         if (!dims.value)
-            return json_refuse_to(e, dims, ERROR_INVALID_CONSTRAINT, "\"dims\" is needed: one list of axes (or null) a dimension");
+            return json_refuse_to(e, dims, ERROR_INVALID_CONSTRAINT,
+                                  "\"dims\" is needed: one list of axes (or null) a dimension");
         c->rank = (uint32_t)rank;
         for (uint32_t d = 0; d < rank; d++)
             TRY(decode_constraint_dim(r, c, d, json_item(&dims, d), e));
@@ -230,7 +241,8 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
     return ERROR_OK;
 }
 
-static enum error_code decode_names(struct api_request *r, struct json_at names, struct json_at trips, struct error *e)
+static enum error_code decode_names(struct api_request *r, struct json_at names, struct json_at trips,
+                                    struct error *e)
 {
     size_t count;
     TRY(json_list(names, 100000, &count, e));
@@ -244,7 +256,8 @@ static enum error_code decode_names(struct api_request *r, struct json_at names,
     if (!trips.value)
         return ERROR_OK;
     if (!json_is_object(trips.value))
-        return json_refuse_to(e, trips, ERROR_INVALID_REQUEST, "an object is needed: {\"while@file:line\": iterations}");
+        return json_refuse_to(e, trips, ERROR_INVALID_REQUEST,
+                              "an object is needed: {\"while@file:line\": iterations}");
     r->trip_counts = arena_alloc(r->arena, (json_object_size(trips.value) + 1) * sizeof *r->trip_counts);
     const char *key;
     json_t *value;
@@ -264,8 +277,9 @@ static enum error_code decode_outputs(struct api_request *r, struct json_at v, s
     static const struct {
         const char *name;
         uint32_t bit;
-    } outputs[] = {{"annotated", API_OUTPUT_ANNOTATED}, {"manual", API_OUTPUT_MANUAL}, {"local", API_OUTPUT_LOCAL},
-                   {"report", API_OUTPUT_REPORT},       {"plan", API_OUTPUT_PLAN},     {"problem", API_OUTPUT_PROBLEM}};
+    } outputs[] = {{"annotated", API_OUTPUT_ANNOTATED}, {"manual", API_OUTPUT_MANUAL},
+                   {"local", API_OUTPUT_LOCAL},         {"report", API_OUTPUT_REPORT},
+                   {"plan", API_OUTPUT_PLAN},           {"problem", API_OUTPUT_PROBLEM}};
     size_t count;
     TRY(json_list(v, 16, &count, e));
     if (!v.value)
@@ -287,8 +301,8 @@ static enum error_code decode_outputs(struct api_request *r, struct json_at v, s
     return ERROR_OK;
 }
 
-static enum error_code decode_choice(struct json_at v, const char *const *built, const char *const *later, int *out,
-                                     struct error *e)
+static enum error_code decode_choice(struct json_at v, const char *const *built, const char *const *later,
+                                     int *out, struct error *e)
 {
     const char *text = NULL;
     TRY(json_text(v, 40, &text, e));
@@ -349,7 +363,8 @@ static enum error_code decode_rest(struct api_request *r, const struct json_at *
         const char *key;
         json_t *value;
         if (!json_is_object(labels.value) || json_object_size(labels.value) > 64)
-            return json_refuse_to(e, labels, ERROR_INVALID_REQUEST, "labels are an object of at most 64 strings");
+            return json_refuse_to(e, labels, ERROR_INVALID_REQUEST,
+                                  "labels are an object of at most 64 strings");
         json_object_foreach(labels.value, key, value)
         {
             const char *text;
@@ -378,21 +393,24 @@ static void canonicalise(struct api_request *r, json_t *root)
     free(text);
 }
 
-static enum error_code decode(struct api_request *r, json_t *value, const char *module_digest, bool module_optional,
-                              struct error *e)
+static enum error_code decode(struct api_request *r, json_t *value, const char *module_digest,
+                              bool module_optional, struct error *e)
 {
-    static const char *const known[] = {"module",      "mesh",        "device",       "memory_limit_bytes", "objective",
-                                        "planner",     "constraints", "constraints_from_plan", "argument_names", "trip_counts",      "budget",
-                                        "parallelism", "seed",        "outputs",      "proof",              "on_deadline",
-                                        "deadline_s",  "labels",      "dry_run",      "no_baselines",       "priority",
-                                        NULL};
+    static const char *const known[] = {
+        "module",         "mesh",        "device",      "memory_limit_bytes",
+        "objective",      "planner",     "constraints", "constraints_from_plan",
+        "argument_names", "trip_counts", "budget",      "parallelism",
+        "seed",           "outputs",     "proof",       "on_deadline",
+        "deadline_s",     "labels",      "dry_run",     "no_baselines",
+        "priority",       NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));
     TRY(decode_module(r, json_member(&root, "module"), module_digest, e));
     if (!r->module_digest[0] && !module_optional)
         return json_refuse_to(e, json_member(&root, "module"), ERROR_INVALID_REQUEST,
-                              "a module is needed: \"sha256:…\" of an uploaded one, {\"inline\": text}, or a part named module");
+                              "a module is needed: \"sha256:…\" of an uploaded one, {\"inline\": text}, or a "
+                              "part named module");
     TRY(decode_mesh(&r->mesh, json_member(&root, "mesh"), e));
     TRY(decode_device(r, json_member(&root, "device"), e));
     TRY(decode_constraints(r, json_member(&root, "constraints"), e));
@@ -403,8 +421,8 @@ static enum error_code decode(struct api_request *r, json_t *value, const char *
     return ERROR_OK;
 }
 
-enum error_code api_request_parse(const char *json, size_t size, const char *module_digest, bool module_optional,
-                                  struct api_request **out, struct error *e)
+enum error_code api_request_parse(const char *json, size_t size, const char *module_digest,
+                                  bool module_optional, struct api_request **out, struct error *e)
 {
     json_t *value = NULL;
     *out = NULL;
@@ -414,7 +432,8 @@ enum error_code api_request_parse(const char *json, size_t size, const char *mod
     struct arena *arena = arena_create();
     struct api_request *r = arena_alloc(arena, sizeof *r);
     r->arena = arena;
-    r->outputs = API_OUTPUT_ANNOTATED | API_OUTPUT_MANUAL | API_OUTPUT_LOCAL | API_OUTPUT_REPORT | API_OUTPUT_PLAN;
+    r->outputs =
+        API_OUTPUT_ANNOTATED | API_OUTPUT_MANUAL | API_OUTPUT_LOCAL | API_OUTPUT_REPORT | API_OUTPUT_PLAN;
     enum error_code code = decode(r, value, module_digest, module_optional, e);
     json_decref(value);
     if (code != ERROR_OK) {

@@ -16,7 +16,7 @@ struct api_what_if {
     struct api_plan_file *plan; /* NULL: none */
     char baseline[160];         /* "": none */
     bool report, dry;           /* dry: no price, a job's checks */
-    char *forward, *plan_text; /* owned */
+    char *forward, *plan_text;  /* owned */
     size_t plan_size;
 };
 
@@ -64,15 +64,16 @@ static json_t *plan_device(const struct api_what_if *w, const json_t *plan)
                    : json_string(api_plan_device(w->plan));
 }
 
-/* What the plan says and the request may not contradict (mesh, pins) or need not repeat (module, device, limit). The plan has
- * been read already: its parts are of the right types. */
-static enum error_code merge_plan(struct api_what_if *w, json_t *request, const json_t *plan, bool has_module, struct error *e)
+/* What the plan says and the request may not contradict (mesh, pins) or need not repeat (module, device,
+ * limit). The plan has been read already: its parts are of the right types. */
+static enum error_code merge_plan(struct api_what_if *w, json_t *request, const json_t *plan, bool has_module,
+                                  struct error *e)
 {
     struct json_at root = {request, ""};
     for (int i = 0; plan_brings[i]; i++)
         if (json_object_get(request, plan_brings[i]))
-            return json_refuse_to(e, json_member(&root, plan_brings[i]), ERROR_INVALID_REQUEST, "the plan brings its own %s",
-                                  plan_brings[i]);
+            return json_refuse_to(e, json_member(&root, plan_brings[i]), ERROR_INVALID_REQUEST,
+                                  "the plan brings its own %s", plan_brings[i]);
     json_object_set(request, "mesh", json_object_get(plan, "mesh"));
     if (json_object_get(plan, "pins"))
         json_object_set(request, "constraints", json_object_get(plan, "pins"));
@@ -85,8 +86,8 @@ static enum error_code merge_plan(struct api_what_if *w, json_t *request, const 
     return ERROR_OK;
 }
 
-static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t **plan, const char *text, size_t size,
-                                 struct error *e)
+static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t **plan, const char *text,
+                                 size_t size, struct error *e)
 {
     struct json_at root = {request, ""}, at = json_member(&root, "plan");
     char *own = NULL;
@@ -95,7 +96,8 @@ static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t 
     if (!at.value && !text)
         return ERROR_OK;
     if (at.value && !json_is_object(at.value))
-        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "a plan is an object: what a job's plan.json holds");
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
+                              "a plan is an object: what a job's plan.json holds");
     if (at.value) {
         own = json_compact(at.value);
         text = own;
@@ -119,21 +121,33 @@ static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t 
     return code;
 }
 
-static enum error_code read(struct api_what_if *w, json_t *request, const char *plan_text, size_t plan_size, const char *module,
-                            bool module_optional, struct error *e)
+static enum error_code read(struct api_what_if *w, json_t *request, const char *plan_text, size_t plan_size,
+                            const char *module, bool module_optional, struct error *e)
 {
     struct json_at root = {request, ""};
     json_t *plan = NULL;
     const char *baseline = NULL;
-    static const char *const known[] = {"module", "mesh", "device", "memory_limit_bytes", "constraints", "constraints_from_plan", "argument_names",
-                                        "trip_counts", "planner", "plan", "baseline", "report", NULL};
+    static const char *const known[] = {"module",
+                                        "mesh",
+                                        "device",
+                                        "memory_limit_bytes",
+                                        "constraints",
+                                        "constraints_from_plan",
+                                        "argument_names",
+                                        "trip_counts",
+                                        "planner",
+                                        "plan",
+                                        "baseline",
+                                        "report",
+                                        NULL};
     TRY(json_only(&root, known, e));
     TRY(json_text(json_member(&root, "baseline"), sizeof w->baseline - 1, &baseline, e));
     w->report = true;
     TRY(json_bool(json_member(&root, "report"), &w->report, e));
     if (baseline) {
         if (json_object_get(request, "plan") || plan_text)
-            return json_refuse_to(e, json_member(&root, "baseline"), ERROR_INVALID_REQUEST, "one of plan and baseline, not both");
+            return json_refuse_to(e, json_member(&root, "baseline"), ERROR_INVALID_REQUEST,
+                                  "one of plan and baseline, not both");
         snprintf(w->baseline, sizeof w->baseline, "%s", baseline);
     }
     TRY(take_plan(w, request, &plan, plan_text, plan_size, e));
@@ -148,13 +162,15 @@ static enum error_code read(struct api_what_if *w, json_t *request, const char *
     free(text);
     TRY(code);
     if (w->request->planner != API_PLANNER_AUTO && w->request->planner != API_PLANNER_PROPAGATE)
-        return error_set_pointer(e, ERROR_INVALID_REQUEST, "/planner",
-                                 "nothing is searched here; the planner may be propagate, which completes the constraints");
+        return error_set_pointer(
+            e, ERROR_INVALID_REQUEST, "/planner",
+            "nothing is searched here; the planner may be propagate, which completes the constraints");
     return ERROR_OK;
 }
 
-enum error_code api_what_if_parse(const char *json, size_t size, const char *plan, size_t plan_size, const char *module_digest,
-                                  bool module_optional, struct api_what_if **out, struct error *e)
+enum error_code api_what_if_parse(const char *json, size_t size, const char *plan, size_t plan_size,
+                                  const char *module_digest, bool module_optional, struct api_what_if **out,
+                                  struct error *e)
 {
     json_t *request = NULL;
     TRY(json_parse(json, size, API_MAX_JSON_KEYS, &request, e));
@@ -185,7 +201,8 @@ enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what
 }
 
 enum error_code api_what_if_parse_forwarded(const char *json, size_t size, const char *plan, size_t plan_size,
-                                            const char *module_digest, struct api_what_if **out, struct error *e)
+                                            const char *module_digest, struct api_what_if **out,
+                                            struct error *e)
 {
     json_t *request = NULL;
     TRY(json_parse(json, size, API_MAX_JSON_KEYS, &request, e));
@@ -204,7 +221,8 @@ enum error_code api_what_if_parse_forwarded(const char *json, size_t size, const
     return ERROR_OK;
 }
 
-static enum error_code run_dry(const struct api_what_if *w, const struct ir_program *image, char **json, struct error *e)
+static enum error_code run_dry(const struct api_what_if *w, const struct ir_program *image, char **json,
+                               struct error *e)
 {
     const struct api_request *r = w->request;
     struct api_job *job;
@@ -213,11 +231,11 @@ static enum error_code run_dry(const struct api_what_if *w, const struct ir_prog
     const struct nda *n = api_job_nda(job);
     api_request_digest(r, r->module_digest, digest);
     snprintf(module, sizeof module, "sha256:%s", r->module_digest);
-    json_t *out = json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "dry_run", 1, "module", module, "digest", digest,
-                            "build", api_build(), "devices", (json_int_t)mesh_devices(&r->mesh), "operations",
-                            (json_int_t)image->op_count, "arguments", (json_int_t)n->argument_count, "rollouts",
-                            (json_int_t)search_budget(api_job_search(job)), "request",
-                            json_loads(r->canonical, 0, NULL));
+    json_t *out = json_pack(
+        "{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "dry_run", 1, "module", module, "digest", digest,
+        "build", api_build(), "devices", (json_int_t)mesh_devices(&r->mesh), "operations",
+        (json_int_t)image->op_count, "arguments", (json_int_t)n->argument_count, "rollouts",
+        (json_int_t)search_budget(api_job_search(job)), "request", json_loads(r->canonical, 0, NULL));
     *json = json_compact(out);
     json_decref(out);
     api_job_destroy(job);
@@ -280,9 +298,11 @@ static enum error_code choose_plan(const struct api_what_if *w, struct pricing *
     struct plan_baseline b;
     code = plan_baseline_find(p->context, w->baseline, &b, e);
     if (code != ERROR_OK)
-        return error_set_pointer(e, ERROR_INVALID_REQUEST, "/baseline", "there is no expert plan of this name on this mesh");
+        return error_set_pointer(e, ERROR_INVALID_REQUEST, "/baseline",
+                                 "there is no expert plan of this name on this mesh");
     plan_replay(p->context, b.decisions, &b.count, &p->plan);
-    memcpy(d->decisions, b.decisions, sizeof b.decisions < sizeof d->decisions ? sizeof b.decisions : sizeof d->decisions);
+    memcpy(d->decisions, b.decisions,
+           sizeof b.decisions < sizeof d->decisions ? sizeof b.decisions : sizeof d->decisions);
     d->count = b.count;
     snprintf(d->found_by, sizeof d->found_by, "baseline %.140s", w->baseline);
     return ERROR_OK;
@@ -298,8 +318,8 @@ static enum error_code price_plan(struct pricing *p, struct error *e)
     return code;
 }
 
-static enum error_code add_report(const struct api_what_if *w, const struct pricing *p, const struct ir_program *image, json_t *out,
-                                  struct error *e)
+static enum error_code add_report(const struct api_what_if *w, const struct pricing *p,
+                                  const struct ir_program *image, json_t *out, struct error *e)
 {
     struct report *r = NULL;
     TRY(report_create(p->evaluator, NULL, NULL, &p->decisions, &r, e));
@@ -322,22 +342,29 @@ static json_t *encode_whole_price(const struct pricing *p)
     const struct {
         const char *name;
         int64_t value;
-    } more[] = {{"compute_ps", x->compute_ps},           {"matmul_ps", x->matmul_ps},
-                {"communication_ps", x->communication_ps}, {"exposed_ps", x->exposed_ps},
-                {"critical_path_ps", x->critical_path_ps}, {"argument_bytes", x->argument_bytes},
-                {"output_bytes", x->output_bytes},         {"memory_limit_bytes", p->machine.memory_limit_bytes},
-                {"unsharded_step_ps", alone->step_ps},     {"unsharded_peak_bytes", alone->peak_bytes}};
+    } more[] = {{"compute_ps", x->compute_ps},
+                {"matmul_ps", x->matmul_ps},
+                {"communication_ps", x->communication_ps},
+                {"exposed_ps", x->exposed_ps},
+                {"critical_path_ps", x->critical_path_ps},
+                {"argument_bytes", x->argument_bytes},
+                {"output_bytes", x->output_bytes},
+                {"memory_limit_bytes", p->machine.memory_limit_bytes},
+                {"unsharded_step_ps", alone->step_ps},
+                {"unsharded_peak_bytes", alone->peak_bytes}};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         json_object_set_new(price, more[i].name, json_integer(more[i].value));
     return price;
 }
 
-static enum error_code run(const struct api_what_if *w, const struct ir_program *image, struct pricing *p, json_t *out,
-                           struct error *e)
+static enum error_code run(const struct api_what_if *w, const struct ir_program *image, struct pricing *p,
+                           json_t *out, struct error *e)
 {
     const struct api_request *r = w->request;
-    struct nda_options options = {.argument_names = r->argument_names, .argument_name_count = r->argument_name_count,
-                                  .trip_counts = (const void *)r->trip_counts, .trip_count_count = r->trip_count_count};
+    struct nda_options options = {.argument_names = r->argument_names,
+                                  .argument_name_count = r->argument_name_count,
+                                  .trip_counts = (const void *)r->trip_counts,
+                                  .trip_count_count = r->trip_count_count};
     TRY(ir_prepare(image, &p->prepared, e));
     TRY(nda_create(&p->prepared, &options, &p->nda, e));
     TRY(api_machine_create(r, &p->machine, e));
@@ -353,7 +380,8 @@ static enum error_code run(const struct api_what_if *w, const struct ir_program 
     return w->report ? add_report(w, p, image, out, e) : ERROR_OK;
 }
 
-enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json, struct error *e)
+enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json,
+                                struct error *e)
 {
     if (w->dry)
         return run_dry(w, image, json, e);

@@ -1,10 +1,11 @@
-/* What-if: a module and a plan (or an expert's plan by name, or pinned shardings) -> price and report, without a search.
+/* What-if: a module and a plan (or an expert's plan by name, or pinned shardings) -> price and report,
+ * without a search.
  *
  * A request is a job request without what concerns a search, and at most one of
- *   "plan"      a plan.json: brings mesh, pins and walk, and device and memory limit unless the request gives them
+ *   "plan"      a plan.json: brings mesh, pins and walk, device and memory limit unless the request has them
  *   "baseline"  an expert's plan by name, "fsdp:data+megatron:model"
- * Neither: what the constraints alone say ("planner": "propagate" completes them first). "report": false leaves the report
- * out. */
+ * Neither: what the constraints alone say ("planner": "propagate" completes them first). "report": false
+ * leaves the report out. */
 #ifndef TOAST_API_WHAT_IF_H
 #define TOAST_API_WHAT_IF_H
 
@@ -14,22 +15,26 @@ struct api_what_if;
 
 enum { API_MAX_PLAN_BYTES = 64 << 20 };
 
-/* json as for a job; plan: text of a plan.json that came beside the request, or NULL. module as in api_request_parse.
- * ERROR_INVALID_JSON, ERROR_INVALID_REQUEST, ERROR_INVALID_PLAN and what api_request_parse refuses, with pointer. */
-enum error_code api_what_if_parse(const char *json, size_t size, const char *plan, size_t plan_size, const char *module_digest,
-                                  bool module_optional, struct api_what_if **out, struct error *e) BASE_CHECKED;
-/* A job request as a dry run: it is read, analysed and checked as the job would be; nothing is searched. Run gives {"dry_run",
- * "module", "digest", "build", ..} and the errors of api_job_create. */
-enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out, struct error *e) BASE_CHECKED;
+/* json as for a job; plan: text of a plan.json that came beside the request, or NULL. module as in
+ * api_request_parse. ERROR_INVALID_JSON, ERROR_INVALID_REQUEST, ERROR_INVALID_PLAN and what
+ * api_request_parse refuses, with pointer. */
+enum error_code api_what_if_parse(const char *json, size_t size, const char *plan, size_t plan_size,
+                                  const char *module_digest, bool module_optional, struct api_what_if **out,
+                                  struct error *e) BASE_CHECKED;
+/* A job request as a dry run: it is read, analysed and checked as the job would be; nothing is searched.
+ * Run gives {"dry_run", "module", "digest", "build", ..} and the errors of api_job_create. */
+enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out,
+                                    struct error *e) BASE_CHECKED;
 /* what api_what_if_forward gave in another process */
 enum error_code api_what_if_parse_forwarded(const char *json, size_t size, const char *plan, size_t plan_size,
-                                            const char *module_digest, struct api_what_if **out, struct error *e) BASE_CHECKED;
+                                            const char *module_digest, struct api_what_if **out,
+                                            struct error *e) BASE_CHECKED;
 void api_what_if_destroy(struct api_what_if *w); /* NULL is fine */
 /* the job request in it (borrowed): module, mesh, device .. */
 const struct api_request *api_what_if_request(const struct api_what_if *w);
 
-/* the same for another process, to be parsed with the module's digest: request without module and plan, and the plan's text (NULL:
- * none). Borrowed. */
+/* the same for another process, to be parsed with the module's digest: request without module and plan,
+ * and the plan's text (NULL: none). Borrowed. */
 const char *api_what_if_forward(const struct api_what_if *w, const char **plan, size_t *plan_size);
 
 /* Prices; *json is the reply's text (owned): {"price", "plan", "report"}. Errors of the module and of pins as

@@ -29,7 +29,8 @@ int encode_from_percent(const char *from, size_t n)
 {
     int nibbles[2] = {-1, -1};
     for (size_t i = 0; i < 2 && i + 1 < n; i++)
-        nibbles[i] = digit(from[i + 1] >= 'A' && from[i + 1] <= 'F' ? (char)(from[i + 1] - 'A' + 'a') : from[i + 1]);
+        nibbles[i] =
+            digit(from[i + 1] >= 'A' && from[i + 1] <= 'F' ? (char)(from[i + 1] - 'A' + 'a') : from[i + 1]);
     return nibbles[0] < 0 || nibbles[1] < 0 ? -1 : nibbles[0] << 4 | nibbles[1];
 }
 

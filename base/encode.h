@@ -9,8 +9,8 @@
 void encode_base64(const void *bytes, size_t size, char *out);
 /* bytes of hex digits; false: not `size` pairs of lower-case hex digits */
 bool encode_from_hex(const char *hex, unsigned char *out, size_t size);
-/* the byte (0 to 255) that a percent escape in either case stands for; from: its '%', with n characters from there on.
- * -1: the escape is not whole. */
+/* the byte (0 to 255) that a percent escape in either case stands for; from: its '%', with n characters
+ * from there on. -1: the escape is not whole. */
 int encode_from_percent(const char *from, size_t n);
 /* equality in time that depends on the lengths only */
 bool encode_equal_secret(const char *a, const char *b);

@@ -60,7 +60,8 @@ enum error_code error_set(struct error *e, enum error_code code, const char *for
     return code;
 }
 
-enum error_code error_set_at(struct error *e, enum error_code code, int line, int column, const char *format, ...)
+enum error_code error_set_at(struct error *e, enum error_code code, int line, int column, const char *format,
+                             ...)
 {
     va_list args;
     va_start(args, format);
@@ -69,8 +70,8 @@ enum error_code error_set_at(struct error *e, enum error_code code, int line, in
     return code;
 }
 
-enum error_code error_set_pointer(struct error *e, enum error_code code, const char *pointer, const char *format,
-                                  ...)
+enum error_code error_set_pointer(struct error *e, enum error_code code, const char *pointer,
+                                  const char *format, ...)
 {
     va_list args;
     va_start(args, format);

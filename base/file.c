@@ -42,7 +42,8 @@ enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size
     }
     enum error_code code = read_all(fd, path, max_bytes, &raw, e);
     close(fd);
-    if (code == ERROR_OK && raw.size >= 2 && (unsigned char)raw.at[0] == 0x1f && (unsigned char)raw.at[1] == 0x8b) {
+    if (code == ERROR_OK && raw.size >= 2 && (unsigned char)raw.at[0] == 0x1f &&
+        (unsigned char)raw.at[1] == 0x8b) {
         struct error inner = {0};
         code = gzip_expand(raw.at, raw.size, max_bytes, bytes, size, &inner);
         text_release(&raw);

@@ -25,7 +25,8 @@ uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed)
 
 struct hash128 hash_word(uint64_t key)
 {
-    return (struct hash128){hash_mix(key + 0x9e3779b97f4a7c15u), hash_mix(key * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du)};
+    return (struct hash128){hash_mix(key + 0x9e3779b97f4a7c15u),
+                            hash_mix(key * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du)};
 }
 
 void hash128_format(struct hash128 h, char out[33])

@@ -35,7 +35,7 @@ static inline int hash128_compare(struct hash128 a, struct hash128 b)
 {
     return a.hi != b.hi ? (a.hi < b.hi ? -1 : 1) : a.lo != b.lo ? (a.lo < b.lo ? -1 : 1) : 0;
 }
-void hash128_format(struct hash128 h, char out[33]);   /* 32 lower-case hex digits and NUL */
+void hash128_format(struct hash128 h, char out[33]); /* 32 lower-case hex digits and NUL */
 /* 0 on success, -1 when text is not 32 hex digits */
 int hash128_parse(const char *text, struct hash128 *out);
 
@@ -43,8 +43,8 @@ int hash128_parse(const char *text, struct hash128 *out);
 struct sha256;
 struct sha256 *sha256_create(void);
 void sha256_add(struct sha256 *s, const void *bytes, size_t size);
-void sha256_finish(struct sha256 *s, uint8_t out[32]);   /* destroys s */
-void sha256_destroy(struct sha256 *s);                   /* without finishing; NULL is fine */
+void sha256_finish(struct sha256 *s, uint8_t out[32]); /* destroys s */
+void sha256_destroy(struct sha256 *s);                 /* without finishing; NULL is fine */
 void sha256_bytes(const void *bytes, size_t size, uint8_t out[32]);
 void sha256_format(const uint8_t digest[32], char out[65]);
 

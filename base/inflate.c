@@ -48,14 +48,15 @@ static enum error_code expand(struct inflater *i, struct error *e)
         i->in += before - i->z.avail_in;
         i->out += made;
         if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-            return error_set(e, ERROR_INVALID_GZIP,
-                             "gzip data is damaged at byte %zu (%s); compress it again, or send it uncompressed", i->in,
-                             i->z.msg ? i->z.msg : "no gzip");
+            return error_set(
+                e, ERROR_INVALID_GZIP,
+                "gzip data is damaged at byte %zu (%s); compress it again, or send it uncompressed", i->in,
+                i->z.msg ? i->z.msg : "no gzip");
         if (i->out > i->max_bytes)
             return error_set(e, ERROR_TOO_LARGE, "gzip data expands to more than %zu bytes", i->max_bytes);
         if (i->out > RATIO_FROM && i->out / RATIO_MAX > i->in)
-            return error_set(e, ERROR_INVALID_GZIP,
-                             "gzip data expands more than %d:1; send it uncompressed", RATIO_MAX);
+            return error_set(e, ERROR_INVALID_GZIP, "gzip data expands more than %d:1; send it uncompressed",
+                             RATIO_MAX);
         enum error_code code = made ? i->sink(i->user, chunk, made, e) : ERROR_OK;
         if (code != ERROR_OK)
             return code;
@@ -74,8 +75,9 @@ enum error_code inflater_add(struct inflater *i, const void *bytes, size_t size,
         size -= part;
         while (i->z.avail_in) {
             if (i->ended && (*i->z.next_in != 0x1f || inflateReset(&i->z) != Z_OK))
-                return error_set(e, ERROR_INVALID_GZIP,
-                                 "the gzip data ends at byte %zu and other bytes follow; send the gzip data alone", i->in);
+                return error_set(
+                    e, ERROR_INVALID_GZIP,
+                    "the gzip data ends at byte %zu and other bytes follow; send the gzip data alone", i->in);
             enum error_code code = expand(i, e);
             if (code != ERROR_OK)
                 return code;
@@ -87,5 +89,6 @@ enum error_code inflater_add(struct inflater *i, const void *bytes, size_t size,
 enum error_code inflater_finish(struct inflater *i, struct error *e)
 {
     return i->ended ? ERROR_OK
-                    : error_set(e, ERROR_INVALID_GZIP, "gzip data ends early, after %zu bytes; send the whole of it", i->in);
+                    : error_set(e, ERROR_INVALID_GZIP,
+                                "gzip data ends early, after %zu bytes; send the whole of it", i->in);
 }

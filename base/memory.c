@@ -63,8 +63,8 @@ char *mem_printf(const char *format, ...)
     return t.at ? t.at : mem_strdup("");
 }
 
-/* Blocks double from 64 KiB to 4 MiB; a request above a quarter of a block gets its own. In debug builds every
- * allocation is its own malloc, so that sanitizers see overruns. */
+/* Blocks double from 64 KiB to 4 MiB; a request above a quarter of a block gets its own. In debug builds
+ * every allocation is its own malloc, so that sanitizers see overruns. */
 struct arena_block {
     struct arena_block *next;
     size_t used, size;
@@ -192,7 +192,8 @@ void text_vprintf(struct text *t, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int n = format ? vsnprintf(NULL, 0, format, args) : 0;   /* gcc with sanitizers believes in a null format */
+    /* gcc with sanitizers believes in a null format */
+    int n = format ? vsnprintf(NULL, 0, format, args) : 0;
     if (n > 0) {
         text_room(t, (size_t)n);
         vsnprintf(t->at + t->size, (size_t)n + 1, format, again);

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *mem_alloc(size_t bytes);                  /* uninitialised; owned by the caller; free() */
-void *mem_zalloc(size_t count, size_t bytes);   /* zeroed; overflow of the product ends the process */
+void *mem_alloc(size_t bytes);                /* uninitialised; owned by the caller; free() */
+void *mem_zalloc(size_t count, size_t bytes); /* zeroed; overflow of the product ends the process */
 void *mem_realloc(void *old, size_t count, size_t bytes);
 /* called instead of abort() when an allocation fails; must not return. Before threads exist. */
 void mem_on_exhaustion(void (*handler)(size_t bytes));
@@ -21,31 +21,31 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Arena: everything freed at once. Not thread-safe. */
 struct arena;
 struct arena *arena_create(void);
-void arena_destroy(struct arena *a);   /* NULL is fine */
-void *arena_alloc(struct arena *a, size_t bytes);   /* 16-byte aligned, zeroed */
+void arena_destroy(struct arena *a);              /* NULL is fine */
+void *arena_alloc(struct arena *a, size_t bytes); /* 16-byte aligned, zeroed */
 char *arena_strndup(struct arena *a, const char *text, size_t size);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Vector of T: zeroed is empty. `VEC_PUSH(&v, x)` may move v.at. Free with VEC_FREE. */
-#define VEC(T)                                                                                                \
-    struct {                                                                                                  \
-        T *at;                                                                                                \
-        size_t count, room;                                                                                   \
+#define VEC(T)                                                                                               \
+    struct {                                                                                                 \
+        T *at;                                                                                               \
+        size_t count, room;                                                                                  \
     }
-#define VEC_RESERVE(v, n)                                                                                     \
-    do {                                                                                                      \
-        if ((v)->room < (n)) {                                                                                \
-            size_t room_ = (v)->room ? (v)->room * 2 : 8;                                                     \
-            if (room_ < (n))                                                                                  \
-                room_ = (n);                                                                                  \
-            (v)->at = mem_realloc((v)->at, room_, sizeof *(v)->at);                                           \
-            (v)->room = room_;                                                                                \
-        }                                                                                                     \
+#define VEC_RESERVE(v, n)                                                                                    \
+    do {                                                                                                     \
+        if ((v)->room < (n)) {                                                                               \
+            size_t room_ = (v)->room ? (v)->room * 2 : 8;                                                    \
+            if (room_ < (n))                                                                                 \
+                room_ = (n);                                                                                 \
+            (v)->at = mem_realloc((v)->at, room_, sizeof *(v)->at);                                          \
+            (v)->room = room_;                                                                               \
+        }                                                                                                    \
     } while (0)
-#define VEC_PUSH(v, x)                                                                                        \
-    do {                                                                                                      \
-        VEC_RESERVE(v, (v)->count + 1);                                                                       \
-        (v)->at[(v)->count++] = (x);                                                                          \
+#define VEC_PUSH(v, x)                                                                                       \
+    do {                                                                                                     \
+        VEC_RESERVE(v, (v)->count + 1);                                                                      \
+        (v)->at[(v)->count++] = (x);                                                                         \
     } while (0)
 #define VEC_FREE(v) (free((v)->at), (v)->at = NULL, (v)->count = (v)->room = 0)
 

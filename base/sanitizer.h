@@ -1,5 +1,5 @@
-/* Whether this build is for the address or the thread sanitizer. They reserve terabytes of address space and open files of
- * their own, so limits on either cannot be kept under them. */
+/* Whether this build is for the address or the thread sanitizer. They reserve terabytes of address space
+ * and open files of their own, so limits on either cannot be kept under them. */
 #ifndef TOAST_BASE_SANITIZER_H
 #define TOAST_BASE_SANITIZER_H
 

@@ -1,5 +1,5 @@
-/* Analysis and apply: time by layers (must be near linear) on generated transformers of 2 to 96 layers, and on modules
- * given as arguments (tests/models/t2b.mlir.gz ..).
+/* Analysis and apply: time by layers (must be near linear) on generated transformers of 2 to 96 layers,
+ * and on modules given as arguments (tests/models/t2b.mlir.gz ..).
  *
  *   bench_analysis [MODULE...] */
 #include "analysis/plan.h"
@@ -38,7 +38,7 @@ static void time_apply(const struct nda *n, double *apply_ns, double *copy_ns, u
             d.group = g;
     plan_init(&p, n, &mesh);
     *apply_ns = *copy_ns = 1e18;
-    for (int i = 0; i < rounds; i++) {   /* the best of many: other programs run too */
+    for (int i = 0; i < rounds; i++) { /* the best of many: other programs run too */
         double start = now_s(), middle, end;
         plan_copy(&p, plan_context_start(c));
         middle = now_s();
@@ -91,8 +91,9 @@ int main(int argc, char **argv)
     struct text t = {0};
     struct rusage usage;
     int status = 0;
-    printf("%-28s%9s%9s%10s%6s%8s%8s%10s%10s%10s%10s%10s%8s%9s\n", "module", "ops", "names", "conflicts", "sets",
-           "classes", "groups", "read ms", "prep ms", "nda ms", "us an op", "apply us", "names", "copy us");
+    printf("%-28s%9s%9s%10s%6s%8s%8s%10s%10s%10s%10s%10s%8s%9s\n", "module", "ops", "names", "conflicts",
+           "sets", "classes", "groups", "read ms", "prep ms", "nda ms", "us an op", "apply us", "names",
+           "copy us");
     for (size_t i = 0; argc == 1 && i < sizeof layers / sizeof *layers; i++) {
         char label[40];
         snprintf(label, sizeof label, "generated, %d layers", layers[i]);

@@ -70,7 +70,8 @@ static void make_kind(struct made *m, struct kind *k)
     long long bytes = 1ll << (10 + rng_below(&m->r, 14));
     k->least = 0;
     for (int a = 0; a < k->values; a++) {
-        long long parts = 1ll << rng_below(&m->r, 5); /* split into 1 to 16: less usage, dearer to gather */
+        /* split into 1 to 16: less usage, dearer to gather */
+        long long parts = 1ll << rng_below(&m->r, 5);
         k->usage[a] = bytes / parts;
         k->cost[a] = rng_below(&m->r, 3) ? 0 : bytes * (parts - 1) / 16;
         k->least = k->usage[a] < k->usage[k->least] ? a : k->least;
@@ -108,9 +109,7 @@ static void join_node(struct made *m, int i)
 {
     int in_layer = i % m->width;
     switch (m->shape->form) {
-    case TREE:
-        join(m, (int)rng_below(&m->r, (uint64_t)i), i, 0);
-        return;
+    case TREE: join(m, (int)rng_below(&m->r, (uint64_t)i), i, 0); return;
     case RANDOM:
         for (int k = 0; k < 1 + (i & 1); k++)
             join(m, (int)rng_below(&m->r, (uint64_t)i), i, 0);
@@ -126,8 +125,7 @@ static void join_node(struct made *m, int i)
             join(m, (int)rng_below(&m->r, HUBS), i, 0);
         break;
     case CHAIN:
-    case FORMS:
-        break;
+    case FORMS: break;
     }
     join(m, i - 1, i, 0);
     if (in_layer > 4 && rng_below(&m->r, 3) == 0)

@@ -1,10 +1,12 @@
-/* bench_http_load --port P --request FILE [--connections N] [--seconds S] [--hz H] [--first N] [--ids FILE]
+/* bench_http_load --port P --request FILE [--connections N] [--seconds S] [--hz H] [--first N] [--ids
+ * FILE]
  *
- * One request over and over, on N connections that stay open: as fast as answers come, or (--hz) at H a second on each
- * connection, timed from when it was due, so that a server that falls behind does not hide it. FILE holds the request's line
- * without version, headers, an empty line and the body; {n} in it becomes a number of twelve digits that no other request
- * has. Prints one line of JSON: requests, per_s, p50_ms, p99_ms, p999_ms, max_ms, status counts, broken connections.
- * --ids: the "id" of every 202 goes there, a line each. */
+ * One request over and over, on N connections that stay open: as fast as answers come, or (--hz) at H a
+ * second on each connection, timed from when it was due, so that a server that falls behind does not hide
+ * it. FILE holds the request's line without version, headers, an empty line and the body; {n} in it
+ * becomes a number of twelve digits that no other request has. Prints one line of JSON: requests, per_s,
+ * p50_ms, p99_ms, p999_ms, max_ms, status counts, broken connections. --ids: the "id" of every 202 goes
+ * there, a line each. */
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -62,7 +64,8 @@ static void die(const char *what)
 static void build_template(struct load *l, const char *text, size_t size)
 {
     struct text out = {0};
-    const char *empty = strstr(text, "\n\n"), *line = strchr(text, '\n'), *body = empty ? empty + 2 : text + size;
+    const char *empty = strstr(text, "\n\n"), *line = strchr(text, '\n'),
+               *body = empty ? empty + 2 : text + size;
     size_t body_size = size - (size_t)(body - text);
     if (!line)
         die("the request has no first line");
@@ -149,7 +152,8 @@ static bool take_reply(struct load *l, struct connection *c)
 {
     c->reply[c->got] = 0;
     char *end = strstr(c->reply, "\r\n\r\n"), *length = strcasestr(c->reply, "\r\ncontent-length:");
-    if (!end || (length && length < end && c->got < (size_t)(end + 4 - c->reply) + strtoul(length + 17, NULL, 10)))
+    if (!end ||
+        (length && length < end && c->got < (size_t)(end + 4 - c->reply) + strtoul(length + 17, NULL, 10)))
         return false;
     long status = c->got > 12 ? strtol(c->reply + 9, NULL, 10) : 0;
     if (status > 0 && status < 600)
@@ -263,9 +267,11 @@ int main(int argc, char **argv)
         fclose(l.ids);
     if (l.times.count)
         qsort(l.times.at, l.times.count, sizeof *l.times.at, by_value);
-    printf("{\"requests\": %zu, \"per_s\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"p999_ms\": %.3f, \"max_ms\": %.3f, "
-           "\"broken\": %lu, \"status\": {", l.times.count, (double)l.times.count / l.seconds, quantile(&l, 0.5),
-           quantile(&l, 0.99), quantile(&l, 0.999), quantile(&l, 1), l.broken);
+    printf("{\"requests\": %zu, \"per_s\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"p999_ms\": %.3f, "
+           "\"max_ms\": %.3f, "
+           "\"broken\": %lu, \"status\": {",
+           l.times.count, (double)l.times.count / l.seconds, quantile(&l, 0.5), quantile(&l, 0.99),
+           quantile(&l, 0.999), quantile(&l, 1), l.broken);
     bool first = true;
     for (int s = 0; s < 600; s++)
         if (l.status[s]) {

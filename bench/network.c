@@ -1,10 +1,10 @@
 /* bench_network [--models FOLDER] [--passes N] [--quick] [--search] [FILE[:MESH[:DEVICE]] ..]
  *
- * Every module as a cost-function network: its size, seconds to build it and to solve, the price of the solver's plan by
- * the walk over the best expert's and over the search's (with --search), and the certified bound under all plans over the
- * best known price. */
-#include "mcts/search.h"
+ * Every module as a cost-function network: its size, seconds to build it and to solve, the price of the
+ * solver's plan by the walk over the best expert's and over the search's (with --search), and the
+ * certified bound under all plans over the best known price. */
 #include "network/network.h"
+#include "mcts/search.h"
 #include "tests/support/subject.h"
 
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include <time.h>
 
 static const char *const defaults[] = {
-    "t2b.mlir.gz:data=8,model=8", "t2b_flat.mlir.gz:data=8,model=8", "t7b.mlir.gz:data=4,model=4",
-    "gpt.mlir.gz:data=8,model=8", "gpt_torch.mlir.gz:data=4,model=4", "gns.mlir.gz:data=4,model=4",
-    "unet.mlir.gz:data=4,model=4", "itx.mlir.gz:data=4,model=4", "mlp.mlir:data=4,model=2",
+    "t2b.mlir.gz:data=8,model=8",         "t2b_flat.mlir.gz:data=8,model=8",  "t7b.mlir.gz:data=4,model=4",
+    "gpt.mlir.gz:data=8,model=8",         "gpt_torch.mlir.gz:data=4,model=4", "gns.mlir.gz:data=4,model=4",
+    "unet.mlir.gz:data=4,model=4",        "itx.mlir.gz:data=4,model=4",       "mlp.mlir:data=4,model=2",
     "paper_attention.mlir:data=4,model=2"};
 
 static double now_s(void)
@@ -79,9 +79,10 @@ static void measure(const char *name, const struct subject *s, uint64_t passes, 
     must(network_solve(s->evaluator, &budget, &a, &e), &e);
     double solved = now_s() - start;
     struct search_plan expert = search_best(s, false), found = search ? search_best(s, true) : expert;
-    int64_t best = found.price.step_ps < a.price.step_ps || a.cost.over_steps ? found.price.step_ps : a.price.step_ps;
-    printf("%7.2f %6u %10.3f %4s %8.4f ", solved, a.rounds, (double)a.price.step_ps * 1e-9, a.cost.over_steps ? "no" : "yes",
-           ratio(a.price.step_ps, expert.price.step_ps));
+    int64_t best =
+        found.price.step_ps < a.price.step_ps || a.cost.over_steps ? found.price.step_ps : a.price.step_ps;
+    printf("%7.2f %6u %10.3f %4s %8.4f ", solved, a.rounds, (double)a.price.step_ps * 1e-9,
+           a.cost.over_steps ? "no" : "yes", ratio(a.price.step_ps, expert.price.step_ps));
     if (search)
         printf("%8.4f ", ratio(a.price.step_ps, found.price.step_ps));
     else
@@ -114,7 +115,8 @@ int main(int argc, char **argv)
     if (!count)
         for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
             files[count++] = defaults[i];
-    printf("module                 nodes   edges matric.   entries build s solve s rounds    step ms fits  /expert  /search "
+    printf("module                 nodes   edges matric.   entries build s solve s rounds    step ms fits  "
+           "/expert  /search "
            "bound/best\n");
     for (size_t i = 0; i < count; i++) {
         char name[256], path[1024];

@@ -1,7 +1,8 @@
-/* The search, measured: against every baseline, random and greedy search at equal evaluations, exhaustion on tiny
- * programs; best price by rollouts; threads; what each part of it is worth.
+/* The search, measured: against every baseline, random and greedy search at equal evaluations, exhaustion
+ * on tiny programs; best price by rollouts; threads; what each part of it is worth.
  *
- *   bench_search [--models a,b,..] [--seed N] [--rollouts N] [--table quality|curve|threads|tiny|parts|action|merge|all]
+ *   bench_search [--models a,b,..] [--seed N] [--rollouts N] [--table
+ *   quality|curve|threads|tiny|parts|action|merge|all]
  *
  * Meshes and devices are those of the table below: plans fit there, so that time decides. */
 #include <stdio.h>
@@ -15,18 +16,12 @@
 static const struct bench_module {
     const char *name, *mesh, *device;
 } modules[] = {
-    {"mlp.mlir", "data=4,model=2", "a100-40"},
-    {"paper_attention.mlir", "data=4,model=2", "a100-40"},
-    {"t2b.mlir.gz", "data=8,model=8", "a100-40"},
-    {"t2b_16k.mlir.gz", "data=8,model=8", "a100-80"},
-    {"t2b_remat.mlir.gz", "data=8,model=8", "a100-40"},
-    {"t2b_scan.mlir.gz", "data=8,model=8", "a100-40"},
-    {"t2b_flat.mlir.gz", "data=8,model=8", "a100-40"},
-    {"gpt_torch.mlir.gz", "data=4,model=4", "a100-40"},
-    {"t7b.mlir.gz", "data=8,model=8", "a100-80"},
-    {"gpt.mlir.gz", "data=8,model=8", "a100-40"},
-    {"gns.mlir.gz", "data=4,model=4", "a100-40"},
-    {"unet.mlir.gz", "data=4,model=4", "a100-40"},
+    {"mlp.mlir", "data=4,model=2", "a100-40"},          {"paper_attention.mlir", "data=4,model=2", "a100-40"},
+    {"t2b.mlir.gz", "data=8,model=8", "a100-40"},       {"t2b_16k.mlir.gz", "data=8,model=8", "a100-80"},
+    {"t2b_remat.mlir.gz", "data=8,model=8", "a100-40"}, {"t2b_scan.mlir.gz", "data=8,model=8", "a100-40"},
+    {"t2b_flat.mlir.gz", "data=8,model=8", "a100-40"},  {"gpt_torch.mlir.gz", "data=4,model=4", "a100-40"},
+    {"t7b.mlir.gz", "data=8,model=8", "a100-80"},       {"gpt.mlir.gz", "data=8,model=8", "a100-40"},
+    {"gns.mlir.gz", "data=4,model=4", "a100-40"},       {"unet.mlir.gz", "data=4,model=4", "a100-40"},
     {"itx.mlir.gz", "data=4,model=4", "a100-40"},
 };
 enum { MODULES = sizeof modules / sizeof *modules };
@@ -61,8 +56,8 @@ struct outcome {
     double seconds;
 };
 
-static struct outcome solve(const struct subject *p, struct search_options o, const struct core_tuning *tuning,
-                            uint32_t threads)
+static struct outcome solve(const struct subject *p, struct search_options o,
+                            const struct core_tuning *tuning, uint32_t threads)
 {
     struct search *s;
     struct error e;
@@ -131,13 +126,15 @@ static void table_quality(const struct subject *p, const struct bench_module *m,
     other.method = SEARCH_GREEDY;
     struct outcome greedy = solve(p, other, NULL, 1);
     const struct search_plan *best = &with.state.best;
-    printf("| %s | %s %s | %.4f | %.1f ms | %.1f GiB%s | %+.2f %% | %+.2f %% | %+.2f %% | %+.2f %% | %lu / %lu | %.1f s |\n",
+    printf("| %s | %s %s | %.4f | %.1f ms | %.1f GiB%s | %+.2f %% | %+.2f %% | %+.2f %% | %+.2f %% | %lu / "
+           "%lu | %.1f s |\n",
            m->name, m->mesh, m->device, cost_of(best), (double)best->price.step_ps * 1e-9,
            (double)best->price.peak_bytes / (1 << 30), best->cost.over_steps ? " (too much)" : "",
-           worse(best, &expert), worse(best, &without.state.best), worse(&without.state.best, &random.state.best),
-           worse(&without.state.best, &greedy.state.best), (unsigned long)with.state.rollouts,
-           (unsigned long)with.state.evaluations, with.seconds);
-    printf("|   | %s; %s; best expert %s | | | | | | | | | |\n|   | ", best->found_by, with.state.stop_reason, expert.found_by);
+           worse(best, &expert), worse(best, &without.state.best),
+           worse(&without.state.best, &random.state.best), worse(&without.state.best, &greedy.state.best),
+           (unsigned long)with.state.rollouts, (unsigned long)with.state.evaluations, with.seconds);
+    printf("|   | %s; %s; best expert %s | | | | | | | | | |\n|   | ", best->found_by, with.state.stop_reason,
+           expert.found_by);
     print_decisions(p, best);
     fflush(stdout);
 }
@@ -147,7 +144,8 @@ static void table_curve(const struct subject *p, const struct bench_module *m, s
     struct outcome x = solve(p, o, NULL, 2);
     printf("| %s |", m->name);
     for (uint32_t i = 0; i < x.state.curve_count; i++)
-        printf(" %lu: %.4f", (unsigned long)x.state.curve[i].rollouts, (double)x.state.curve[i].cost.c * 0x1p-32);
+        printf(" %lu: %.4f", (unsigned long)x.state.curve[i].rollouts,
+               (double)x.state.curve[i].cost.c * 0x1p-32);
     printf(" |\n");
     fflush(stdout);
 }
@@ -245,9 +243,11 @@ static struct core_tuning without_part(uint32_t i)
 
 static void table_parts(const struct subject *p, const struct bench_module *m, struct search_options o)
 {
-    static const char *const names[PARTS] = {"as shipped", "no walkers", "walkers alone", "no playout", "explore x 1/2",
-                                             "explore x 2", "mean only", "uniform prior", "append only", "no polish",
-                                             "tasks apart", "walks from the best only", "walks uphill only"};
+    static const char *const names[PARTS] = {"as shipped",       "no walkers",    "walkers alone",
+                                             "no playout",       "explore x 1/2", "explore x 2",
+                                             "mean only",        "uniform prior", "append only",
+                                             "no polish",        "tasks apart",   "walks from the best only",
+                                             "walks uphill only"};
     static struct outcome x[PARTS][SEEDS];
     o.no_baselines = 1;
     const struct search_plan *best = NULL;
@@ -285,8 +285,8 @@ static void table_action(const struct subject *p, const struct bench_module *m, 
     fflush(stdout);
 }
 
-static double merge_ms(const struct search *s, const struct search_blob *snapshot, const struct search_blob *deltas,
-                       uint32_t count, struct search_blob *next)
+static double merge_ms(const struct search *s, const struct search_blob *snapshot,
+                       const struct search_blob *deltas, uint32_t count, struct search_blob *next)
 {
     double least = 1e9;
     for (int i = 0; i < 5; i++) {
@@ -341,14 +341,27 @@ static const struct {
     const char *name, *head;
     void (*run)(const struct subject *p, const struct bench_module *m, struct search_options o);
 } tables[] = {
-    {"quality", "| module | mesh | best C | step | peak | best expert | no baselines | random | greedy | rollouts / evaluations | time |\n"
-                "|---|---|---|---|---|---|---|---|---|---|---|", table_quality},
+    {"quality",
+     "| module | mesh | best C | step | peak | best expert | no baselines | random | greedy | rollouts / "
+     "evaluations | time |\n"
+     "|---|---|---|---|---|---|---|---|---|---|---|",
+     table_quality},
     {"curve", "| module | best C by rollouts |\n|---|---|", table_curve},
-    {"threads", "| module | rollouts | evaluations | 1 thread | | 2 threads | | speed-up | result |\n|---|---|---|---|---|---|---|---|---|", table_threads},
+    {"threads",
+     "| module | rollouts | evaluations | 1 thread | | 2 threads | | speed-up | result "
+     "|\n|---|---|---|---|---|---|---|---|---|",
+     table_threads},
     {"tiny", "| module | plans | best of all | search |\n|---|---|---|---|", table_tiny},
-    {"parts", "| module | search | dearer than the best of all, mean of 3 seeds | worst | evaluations |\n|---|---|---|---|---|", table_parts},
-    {"action", "| module | decisions by color: C | evaluations | time | by argument: C | evaluations | time |\n|---|---|---|---|---|---|---|", table_action},
-    {"merge", "| module | tasks | epoch | merge ms | deltas kB | snapshot kB |\n|---|---|---|---|---|---|", table_merge},
+    {"parts",
+     "| module | search | dearer than the best of all, mean of 3 seeds | worst | evaluations "
+     "|\n|---|---|---|---|---|",
+     table_parts},
+    {"action",
+     "| module | decisions by color: C | evaluations | time | by argument: C | evaluations | time "
+     "|\n|---|---|---|---|---|---|---|",
+     table_action},
+    {"merge", "| module | tasks | epoch | merge ms | deltas kB | snapshot kB |\n|---|---|---|---|---|---|",
+     table_merge},
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 

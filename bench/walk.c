@@ -1,4 +1,5 @@
-/* Microseconds a walk, by model and plan: `bench_walk [MODEL..]`; the models of tests/models when none is given. */
+/* Microseconds a walk, by model and plan: `bench_walk [MODEL..]`; the models of tests/models when none is
+ * given. */
 #include "spmd/local.h"
 #include "tests/support/subject.h"
 
@@ -80,11 +81,10 @@ static enum error_code run_model(const char *path, struct error *e)
 
 int main(int argc, char **argv)
 {
-    static const char *const all[] = {"mlp.mlir",          "paper_attention.mlir", "t2b.mlir.gz",
-                                      "t2b_16k.mlir.gz",   "t2b_remat.mlir.gz",    "t2b_scan.mlir.gz",
-                                      "t2b_flat.mlir.gz",  "t7b.mlir.gz",          "gpt.mlir.gz",
-                                      "gpt_torch.mlir.gz", "gns.mlir.gz",          "unet.mlir.gz",
-                                      "itx.mlir.gz"};
+    static const char *const all[] = {
+        "mlp.mlir",         "paper_attention.mlir", "t2b.mlir.gz", "t2b_16k.mlir.gz", "t2b_remat.mlir.gz",
+        "t2b_scan.mlir.gz", "t2b_flat.mlir.gz",     "t7b.mlir.gz", "gpt.mlir.gz",     "gpt_torch.mlir.gz",
+        "gns.mlir.gz",      "unet.mlir.gz",         "itx.mlir.gz"};
     struct error e = {0};
     char path[4096];
 

@@ -87,21 +87,24 @@ struct kept {
 
 void cfn_best_write(const struct cfn_best *b, const struct cfn_problem *p, struct text *out)
 {
-    struct kept k = {.bound = b->has_bound ? b->bound : 0, .has_bound = b->has_bound, .nodes = b->values ? p->node_count : 0};
+    struct kept k = {.bound = b->has_bound ? b->bound : 0,
+                     .has_bound = b->has_bound,
+                     .nodes = b->values ? p->node_count : 0};
     text_add_n(out, (const char *)&k, sizeof k);
     if (k.nodes)
         text_add_n(out, (const char *)b->values, (size_t)k.nodes * sizeof *b->values);
 }
 
-enum error_code cfn_best_read(const struct cfn_problem *p, const void *bytes, size_t size, struct cfn_best *out,
-                              struct error *e)
+enum error_code cfn_best_read(const struct cfn_problem *p, const void *bytes, size_t size,
+                              struct cfn_best *out, struct error *e)
 {
     struct kept k;
     *out = (struct cfn_best){0};
     if (size < sizeof k)
         return error_set(e, ERROR_INVALID_REQUEST, "these are not the bytes of an answer");
     memcpy(&k, bytes, sizeof k);
-    if (k.has_bound > 1 || (k.nodes && k.nodes != p->node_count) || size != sizeof k + (size_t)k.nodes * sizeof *out->values)
+    if (k.has_bound > 1 || (k.nodes && k.nodes != p->node_count) ||
+        size != sizeof k + (size_t)k.nodes * sizeof *out->values)
         return error_set(e, ERROR_INVALID_REQUEST, "these are not the bytes of an answer to this problem");
     if (k.nodes) {
         enum error_code code = add(out, p, copy(p, (const int32_t *)((const char *)bytes + sizeof k)), e);
@@ -122,7 +125,8 @@ enum error_code cfn_best_offer(const struct cfn_best *b, struct cfn_session *s, 
     enum error_code code = cfn_best_of(s, &own, e);
     if (code != ERROR_OK)
         return code;
-    bool better = b->values && (!own.values || b->cost < own.cost), higher = b->has_bound && raise(&own, b->bound);
+    bool better = b->values && (!own.values || b->cost < own.cost),
+         higher = b->has_bound && raise(&own, b->bound);
     cfn_best_release(&own);
     if (better) {
         free(a->values);

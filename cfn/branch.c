@@ -14,7 +14,8 @@ struct branching {
     uint64_t steps;
     int32_t order[MOST_NODES], place[MOST_NODES];
     int64_t open_links[MOST_NODES + 1]; /* by depth: least entries of links between nodes not yet fixed */
-    int64_t *cost;                      /* by depth: unary costs beside fixed neighbours, value_count each */
+    /* by depth: unary costs beside fixed neighbours, value_count each */
+    int64_t *cost;
     int64_t *usage;
     int32_t value[MOST_NODES];
 };

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 static const size_t max_work = (size_t)1
-                               << 26; /* pairs times rows; most pairs are turned down by their sums alone */
+                               /* pairs times rows; most pairs are turned down by their sums alone */
+                               << 26;
 
 /* Least entries of every row, by link and value, and each value's unary cost with all of them. That sum is a
  * lower bound on what the value costs, and a difference of two bounds a loss from below: at the neighbour's

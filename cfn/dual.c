@@ -15,8 +15,9 @@ enum {
     END_PASSES = 4
 };
 static const double first_level = 0.02, least_level = 0.02; /* of the answer's cost; of the gap */
-static const double least_theta = 0.1;                      /* where phases are short there are many rounds */
-static const double clip_up = 0.3, clip_down = -0.1;        /* of violations relative to the limit */
+/* where phases are short there are many rounds */
+static const double least_theta = 0.1;
+static const double clip_up = 0.3, clip_down = -0.1; /* of violations relative to the limit */
 
 static double pass(struct cfn_worker *w, int passes)
 {
@@ -100,7 +101,8 @@ static void step_by_sign(struct cfn_worker *w, const double *g, double first_rat
         if (run != 0 && !same)
             w->rate[t] *= 0.7;
         else if (run >= 2 && g[t] >= clip_up)
-            w->rate[t] *= 1.6; /* far beyond the limit: the price has its order of magnitude still to find */
+            /* far beyond the limit: the price has its order of magnitude still to find */
+            w->rate[t] *= 1.6;
         else if (run >= 3 || run <= -3)
             w->rate[t] *= 1.2;
         w->sign[t] = same ? run + way : way;

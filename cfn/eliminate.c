@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-static const size_t max_work = (size_t)1 << 24; /* values of three nodes multiplied: 16 M steps, some 30 ms */
+/* values of three nodes multiplied: 16 M steps, some 30 ms */
+static const size_t max_work = (size_t)1 << 24;
 
 bool cfn_eliminate_node(struct cfn_network *n, int32_t node)
 {

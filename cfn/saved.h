@@ -7,8 +7,9 @@
 #include "cfn/search.h"
 
 /* appended to out */
-void cfn_saved_write(const struct cfn_search *s, struct text *out);        /* schedule and both workers */
-void cfn_saved_write_worker(const struct cfn_worker *w, struct text *out); /* one worker, after its phase */
+void cfn_saved_write(const struct cfn_search *s, struct text *out); /* schedule and both workers */
+/* one worker, after its phase */
+void cfn_saved_write_worker(const struct cfn_worker *w, struct text *out);
 /* into a created search, or worker of one. ERROR_INVALID_REQUEST: not the bytes of such a search. */
 enum error_code cfn_saved_read(const void *bytes, size_t size, struct cfn_search *s,
                                struct error *e) BASE_CHECKED;

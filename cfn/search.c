@@ -147,23 +147,13 @@ void cfn_search_work(struct cfn_search *s, int number)
     w->phase_end = (uint64_t)((s->position + s->units) * unit_work);
     cfn_worker_begin(w);
     switch (s->part) {
-    case CFN_PART_START:
-        cfn_dual_start(w);
-        break;
-    case CFN_PART_FIRST:
-        cfn_first_points(w);
-        break;
-    case CFN_PART_DUAL:
-        cfn_dual_phase(w, s->round);
-        break;
+    case CFN_PART_START: cfn_dual_start(w); break;
+    case CFN_PART_FIRST: cfn_first_points(w); break;
+    case CFN_PART_DUAL: cfn_dual_phase(w, s->round); break;
     case CFN_PART_LNS:
-    case CFN_PART_LNS_SHORT:
-        lns_from_phase(w);
-        break;
+    case CFN_PART_LNS_SHORT: lns_from_phase(w); break;
     case CFN_PART_CROSS:
-    case CFN_PART_LAST_CROSS:
-        cfn_crossover_pool(w, CROSSOVERS);
-        break;
+    case CFN_PART_LAST_CROSS: cfn_crossover_pool(w, CROSSOVERS); break;
     case CFN_PART_PROVE:
     case CFN_PART_LAST_LNS:
         if (number == 0 && may_prove(s))
@@ -171,8 +161,7 @@ void cfn_search_work(struct cfn_search *s, int number)
         else
             lns_from_pool(w);
         break;
-    case CFN_PART_OVER:
-        break;
+    case CFN_PART_OVER: break;
     }
     cfn_worker_spend(w);
 }

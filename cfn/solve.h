@@ -16,8 +16,9 @@ struct cfn_answer {
     enum cfn_status status;
     int32_t *values; /* owned; NULL when infeasible */
     struct cfn_verdict
-        verdict; /* the referee's; when infeasible: of the assignment of least usage, which reaches
-                  * the least possible usage at every time, so violated_usage is exact */
+        /* the referee's; when infeasible: of the assignment of least usage, which reaches the least
+         * possible usage at every time, so violated_usage is exact */
+        verdict;
     bool has_bound;
     __int128 bound;    /* no feasible assignment costs less */
     bool reproducible; /* the same seed and units give the same answer, whatever the threads */

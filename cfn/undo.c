@@ -26,12 +26,8 @@ void cfn_undo_apply(const struct cfn_undo *u, int32_t *values)
     for (size_t i = u->steps.count; i-- > 0;) {
         const struct cfn_undo_step *s = &u->steps.at[i];
         switch (s->kind) {
-        case CFN_UNDO_DROP:
-            values[s->node] = s->map[values[s->node]];
-            break;
-        case CFN_UNDO_MERGE:
-            values[s->node] = s->map[values[s->one]];
-            break;
+        case CFN_UNDO_DROP: values[s->node] = s->map[values[s->node]]; break;
+        case CFN_UNDO_MERGE: values[s->node] = s->map[values[s->one]]; break;
         case CFN_UNDO_ELIMINATE: {
             int32_t a = s->one < 0 ? 0 : values[s->one], b = s->other < 0 ? 0 : values[s->other];
             values[s->node] = s->map[a * s->width + b];

@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 enum cfn_undo_kind {
-    CFN_UNDO_DROP,      /* node's value v was map[v] before */
-    CFN_UNDO_MERGE,     /* node's value is map[value of one] */
-    CFN_UNDO_ELIMINATE, /* node's value is map[value of one * width + value of other]; -1: no such neighbour
-                         */
+    CFN_UNDO_DROP,  /* node's value v was map[v] before */
+    CFN_UNDO_MERGE, /* node's value is map[value of one] */
+    /* node's value is map[value of one * width + value of other]; -1: no such neighbour */
+    CFN_UNDO_ELIMINATE,
 };
 
 struct cfn_undo_step {

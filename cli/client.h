@@ -21,8 +21,8 @@ const char *client_text(const json_t *object, const char *name);
 bool client_ended(const json_t *job);
 /* one line about a job on `out`, control characters replaced */
 void client_print(FILE *out, const json_t *job);
-/* Waits until the job has ended (Prefer: wait); progress on stderr unless quiet. *job owned. timeout_s 0: none
- * (ERROR_DEADLINE). */
+/* Waits until the job has ended (Prefer: wait); progress on stderr unless quiet. *job owned. timeout_s 0:
+ * none (ERROR_DEADLINE). */
 enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t **job,
                             struct error *e) BASE_CHECKED;
 /* exit status that a job's end means: 0 fits, 3 nothing fits, 4 stopped early, 6 module refused .. */

@@ -17,7 +17,7 @@ struct analysis {
     struct ir_program read, prepared;
     struct nda *nda;
     struct mesh mesh;
-    struct plan_context *context;   /* NULL without --mesh */
+    struct plan_context *context; /* NULL without --mesh */
 };
 
 static const char usage[] =
@@ -79,9 +79,10 @@ static void json_groups(const struct nda *n, struct text *t)
         const struct nda_group *group = &n->groups[g];
         text_add(t, g ? ",\n  {\"label\": " : "\n  {\"label\": ");
         json_string(t, group->label);
-        text_printf(t, ", \"size\": %lld, \"colors\": %u, \"names\": %u, \"bits\": %u, \"touches_argument\": %s}",
-                    (long long)group->size, group->color_count, group->name_count, group->bits,
-                    group->touches_argument ? "true" : "false");
+        text_printf(
+            t, ", \"size\": %lld, \"colors\": %u, \"names\": %u, \"bits\": %u, \"touches_argument\": %s}",
+            (long long)group->size, group->color_count, group->name_count, group->bits,
+            group->touches_argument ? "true" : "false");
     }
 }
 
@@ -135,10 +136,12 @@ static uint32_t value_total(const struct nda *n)
 static void json(const struct analysis *a, struct text *t)
 {
     const struct nda *n = a->nda;
-    text_printf(t, "{\"operations\": %u, \"values\": %u, \"names\": %u, \"colors\": %u, \"conflicts\": %u, \"sets\": %u, "
+    text_printf(t,
+                "{\"operations\": %u, \"values\": %u, \"names\": %u, \"colors\": %u, \"conflicts\": %u, "
+                "\"sets\": %u, "
                 "\"boxes\": %u, \"crossed_boxes\": %u,\n\"classes\": [",
-                nda_operation_count(n), value_total(n), n->name_count, n->color_count, n->conflict_count, n->set_count, n->boxes,
-                n->crossed_boxes);
+                nda_operation_count(n), value_total(n), n->name_count, n->color_count, n->conflict_count,
+                n->set_count, n->boxes, n->crossed_boxes);
     for (uint32_t c = 0; c < n->class_count; c++) {
         text_add(t, c ? ", {\"group\": " : "{\"group\": ");
         json_string(t, n->groups[n->classes[c].color_group].label);
@@ -187,18 +190,18 @@ static void table_groups(const struct nda *n, struct text *t)
     text_printf(t, "\ngroups%26s%10s%10s%10s%6s\n", "size", "colors", "names", "bits", "arg");
     for (uint32_t g = 0; g < n->group_count; g++) {
         const struct nda_group *group = &n->groups[g];
-        text_printf(t, "  %-20s%10lld%10u%10u%10u%6s\n", group->label, (long long)group->size, group->color_count,
-                    group->name_count, group->bits, group->touches_argument ? "yes" : "");
+        text_printf(t, "  %-20s%10lld%10u%10u%10u%6s\n", group->label, (long long)group->size,
+                    group->color_count, group->name_count, group->bits, group->touches_argument ? "yes" : "");
     }
 }
 
 static void table(const struct analysis *a, struct text *t)
 {
     const struct nda *n = a->nda;
-    text_printf(t, "operations %u  values %u  names %u  colors %u  groups %u\n", nda_operation_count(n), value_total(n),
-                n->name_count, n->color_count, n->group_count);
-    text_printf(t, "conflicts %u  compatibility sets %u  classes (bits) %u  boxes %u  crossed %u\n", n->conflict_count,
-                n->set_count, n->class_count, n->boxes, n->crossed_boxes);
+    text_printf(t, "operations %u  values %u  names %u  colors %u  groups %u\n", nda_operation_count(n),
+                value_total(n), n->name_count, n->color_count, n->group_count);
+    text_printf(t, "conflicts %u  compatibility sets %u  classes (bits) %u  boxes %u  crossed %u\n",
+                n->conflict_count, n->set_count, n->class_count, n->boxes, n->crossed_boxes);
     table_groups(n, t);
     text_printf(t, "\n%-40s %-10s %-28s dims\n", "arguments", "role", "type");
     for (uint32_t i = 0; i < n->argument_count; i++) {
@@ -262,7 +265,8 @@ static enum error_code parse(int argc, char **argv, struct options *o, struct er
         } else if (strcmp(argv[i], "--rules") == 0) {
             o->rules = true;
         } else if (argv[i][0] == '-' && argv[i][1]) {
-            return error_set(e, ERROR_USAGE, "there is no option %s; toast analyze --help lists them", argv[i]);
+            return error_set(e, ERROR_USAGE, "there is no option %s; toast analyze --help lists them",
+                             argv[i]);
         } else if (o->module) {
             return error_set(e, ERROR_USAGE, "one module, not two: '%s' and '%s'", o->module, argv[i]);
         } else {

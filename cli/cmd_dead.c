@@ -20,8 +20,8 @@ static const char usage[] =
     "       (all) [--data DIR | --redis ADDRESS --store dir:PATH]\n\n"
     "A job is dead when one of its tasks ended its process three times, or the job was started over five "
     "times.\n"
-    "requeue lets it start again under its id; discard forgets it (its id then answers 410).\n\n"
-    SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
+    "requeue lets it start again under its id; discard forgets it (its id then answers "
+    "410).\n\n" SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
     "  --store   ADDRESS  dir:PATH, for jobs that are archived (TOAST_STORE, dir:toast-data)\n"
     "  --all              every dead job\n"
     "  --json             the list as JSON\n\n"
@@ -142,31 +142,18 @@ static enum error_code act(struct dead *d, const char *command, const char *id, 
 /* -1: go on, else the exit status */
 static int take_options(struct dead *d, int argc, char **argv)
 {
-    static const struct option options[] = {{"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'}, {"data", 1, NULL, 'd'},
-                                            {"json", 0, NULL, 'j'},  {"all", 0, NULL, 'a'},
-                                            {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'}, {"data", 1, NULL, 'd'}, {"json", 0, NULL, 'j'},
+        {"all", 0, NULL, 'a'},   {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         switch (c) {
-        case 'r':
-            d->where.redis = optarg;
-            break;
-        case 's':
-            d->where.store = optarg;
-            break;
-        case 'd':
-            d->where.data = optarg;
-            break;
-        case 'j':
-            d->json = true;
-            break;
-        case 'a':
-            d->all = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return 0;
-        default:
-            return cli_usage("dead", "unknown option");
+        case 'r': d->where.redis = optarg; break;
+        case 's': d->where.store = optarg; break;
+        case 'd': d->where.data = optarg; break;
+        case 'j': d->json = true; break;
+        case 'a': d->all = true; break;
+        case 'h': fputs(usage, stdout); return 0;
+        default: return cli_usage("dead", "unknown option");
         }
     return service_address_check(&d->where, "dead");
 }

@@ -49,7 +49,8 @@ static enum error_code from_service(const char *id, struct texts *t, struct api_
     code = client_bytes(path, &t->report, &item->report_size, e);
     free(path);
     return code == ERROR_NOT_FOUND || code == ERROR_NOT_READY ? ERROR_OK
-                                                              : code; /* still running: only a plan so far */
+                                                              /* still running: only a plan so far */
+                                                              : code;
 }
 
 static enum error_code from_files(const char *name, struct texts *t, struct api_compare_item *item,

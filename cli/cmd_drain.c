@@ -10,16 +10,19 @@
 static const char usage[] =
     "usage: toast drain [--data DIR | --redis ADDRESS] [--undo] WORKER\n\n"
     "The worker ends or gives back what it is doing and takes nothing more until --undo or its end.\n"
-    "WORKER is its name as its log and the dashboard say it (host:pid:number).\n\n"
-    SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
+    "WORKER is its name as its log and the dashboard say it "
+    "(host:pid:number).\n\n" SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
     "  --undo             it takes tasks again\n\n"
     "Exit status: 0 done, 2 no such worker, 5 Redis cannot be reached.\n\n"
     "example:\n  toast drain --data /var/lib/toast host1:4711:5eed1234\n";
 
 int cmd_drain(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"redis", 1, NULL, 'r'}, {"data", 1, NULL, 'd'}, {"undo", 0, NULL, 'u'}, {"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"redis", 1, NULL, 'r'},
+                                            {"data", 1, NULL, 'd'},
+                                            {"undo", 0, NULL, 'u'},
+                                            {"help", 0, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     struct service_address where = {0};
     struct queue *q;
     struct error e = {0};

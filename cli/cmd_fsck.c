@@ -21,10 +21,11 @@ static const char usage[] =
     "Checks the service's seven invariants: no job is lost or stuck, each ended once, fences, blobs, "
     "versions,\n"
     "expiry, counters; of jobs in Redis and of archived ones. It may run while the service works, and\n"
-    "changes nothing but that a damaged blob is moved aside.\n\n"
-    SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
+    "changes nothing but that a damaged blob is moved "
+    "aside.\n\n" SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
     "  --store   ADDRESS  dir:PATH or http://HOST:PORT (TOAST_STORE, dir:toast-data)\n"
-    "  --expect  FILE     of job ids, one a line, that were acknowledged and must exist; those that clients chose (PUT) as\n"
+    "  --expect  FILE     of job ids, one a line, that were acknowledged and must exist; those that clients "
+    "chose (PUT) as\n"
     "                     TENANT/ID, or ID where the tenant is default\n"
     "  --json             the result as JSON\n\n"
     "Exit status: 0 all hold, 1 some do not, 5 Redis or the store cannot be reached.\n\n"
@@ -42,7 +43,8 @@ struct fsck {
 static char *known_as(char *line)
 {
     char named[QUEUE_ID_SIZE], *slash = strchr(line, '/');
-    if (!slash && (strncmp(line, "j_", 2) == 0 || (strncmp(line, "c_", 2) == 0 && strlen(line) == QUEUE_ID_SIZE - 1)))
+    if (!slash &&
+        (strncmp(line, "j_", 2) == 0 || (strncmp(line, "c_", 2) == 0 && strlen(line) == QUEUE_ID_SIZE - 1)))
         return mem_printf("%s", line);
     if (slash)
         *slash = 0;
@@ -129,7 +131,8 @@ static size_t violated(const struct queue_audit *a, int invariant)
 
 static void print_table(const struct fsck *f, const struct queue_audit *a)
 {
-    printf("%zu jobs in Redis, %zu archived or forgotten, %zu keys of theirs, %zu blobs named, %zu jobs expected\n\n",
+    printf("%zu jobs in Redis, %zu archived or forgotten, %zu keys of theirs, %zu blobs named, %zu jobs "
+           "expected\n\n",
            a->jobs, a->archived.count, a->keys, a->blobs.count, f->expected.count);
     printf("invariant                                                                   violations\n");
     for (int i = 1; i <= QUEUE_INVARIANTS; i++)
@@ -155,10 +158,10 @@ static void print_json(const struct fsck *f, const struct queue_audit *a)
         json_array_append_new(list, json_pack("{s:i, s:s, s:s}", "invariant", v->invariant, "subject",
                                               v->subject, "text", v->text));
     }
-    json_t *all =
-        json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "holds", a->violations.count == 0, "jobs",
-                  (json_int_t)a->jobs, "archived", (json_int_t)a->archived.count, "keys", (json_int_t)a->keys, "blobs", (json_int_t)a->blobs.count,
-                  "expected", (json_int_t)f->expected.count, "invariants", invariants, "violations", list);
+    json_t *all = json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "holds", a->violations.count == 0,
+                            "jobs", (json_int_t)a->jobs, "archived", (json_int_t)a->archived.count, "keys",
+                            (json_int_t)a->keys, "blobs", (json_int_t)a->blobs.count, "expected",
+                            (json_int_t)f->expected.count, "invariants", invariants, "violations", list);
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);
@@ -167,9 +170,9 @@ static void print_json(const struct fsck *f, const struct queue_audit *a)
 /* -1: go on, else the exit status */
 static int take_options(struct fsck *f, int argc, char **argv)
 {
-    static const struct option options[] = {{"redis", 1, NULL, 'r'},  {"store", 1, NULL, 's'}, {"data", 1, NULL, 'd'},
-                                            {"expect", 1, NULL, 'e'}, {"json", 0, NULL, 'j'},
-                                            {"help", 0, NULL, 'h'},   {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'}, {"data", 1, NULL, 'd'}, {"expect", 1, NULL, 'e'},
+        {"json", 0, NULL, 'j'},  {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
     struct error e = {0};
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
         if (c == 'h') {
@@ -188,7 +191,8 @@ static int take_options(struct fsck *f, int argc, char **argv)
         } else if (take_expected(f, optarg, &e) != ERROR_OK) {
             return cli_fail("fsck", optarg, &e);
         }
-    return optind < argc ? cli_usage("fsck", "it takes no arguments") : service_address_check(&f->where, "fsck");
+    return optind < argc ? cli_usage("fsck", "it takes no arguments")
+                         : service_address_check(&f->where, "fsck");
 }
 
 int cmd_fsck(int argc, char **argv)

@@ -27,18 +27,12 @@ struct command {
 static const char *npy_type(enum ir_element element)
 {
     switch ((int)element) {
-    case IR_I1:
-        return "|b1";
-    case IR_UI64:
-        return "<u8";
-    case IR_F64:
-        return "<f8";
-    case IR_C64:
-        return "<c8";
-    case IR_C128:
-        return "<c16";
-    default:
-        return ir_element_is_float(element) ? "<f4" : "<i8";
+    case IR_I1: return "|b1";
+    case IR_UI64: return "<u8";
+    case IR_F64: return "<f8";
+    case IR_C64: return "<c8";
+    case IR_C128: return "<c16";
+    default: return ir_element_is_float(element) ? "<f4" : "<i8";
     }
 }
 

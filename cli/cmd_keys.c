@@ -21,8 +21,8 @@ static const char usage[] =
     "weight: the tenant's share of the workers relative to others', 1 to 1000 (1).\n"
     "Once there is a key, the service lets nobody in without one. Several keys of a tenant may be valid at "
     "once: to change\n"
-    "a key, add a second one, hand it out, then revoke the first. Servers follow within about a second.\n\n"
-    SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
+    "a key, add a second one, hand it out, then revoke the first. Servers follow within about a "
+    "second.\n\n" SERVICE_ADDRESS_DATA_HELP SERVICE_ADDRESS_REDIS_HELP
     "  --tenant  NAME     whose jobs and modules the key opens (default)\n"
     "  --role    ROLE     read: look; submit: also send, cancel, delete (default); admin: also the service's "
     "own pages\n"
@@ -45,7 +45,8 @@ static bool take_value(struct options *o, const char *name, const char *value)
 {
     const struct {
         const char *name, **slot;
-    } values[] = {{"--redis", &o->where.redis}, {"--data", &o->where.data}, {"--days", &o->days}, {"--role", &o->role}};
+    } values[] = {
+        {"--redis", &o->where.redis}, {"--data", &o->where.data}, {"--days", &o->days}, {"--role", &o->role}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(name, values[i].name) == 0) {
             *values[i].slot = value;

@@ -1,5 +1,5 @@
-/* toast lower: one module of a plan. The plan comes from plan.json, from decisions, from a named baseline, or from a
- * seed (as the proof draws them). */
+/* toast lower: one module of a plan. The plan comes from plan.json, from decisions, from a named baseline,
+ * or from a seed (as the proof draws them). */
 #include "base/file.h"
 #include "cli/choose.h"
 #include "cli/output.h"
@@ -19,10 +19,12 @@ struct options {
 
 static const char usage[] =
     "usage: toast lower MODULE --plan plan.json --form annotated|manual|local [-o FILE]\n"
-    "       toast lower MODULE --mesh data=4,model=2 [--decisions LIST | --baseline NAME | --random-plan SEED] --form F\n\n"
+    "       toast lower MODULE --mesh data=4,model=2 [--decisions LIST | --baseline NAME | --random-plan "
+    "SEED] --form F\n\n"
     "  --plan FILE           plan.json of `toast plan` (brings its own mesh)\n"
     "  --mesh AXES           mesh axes, major first\n"
-    "  --decisions LIST      e.g. \"batch@data,ffn@model,sequence[1]@model,update:embed@data\", in order of priority;\n"
+    "  --decisions LIST      e.g. \"batch@data,ffn@model,sequence[1]@model,update:embed@data\", in order of "
+    "priority;\n"
     "                        regather:GROUP@AXIS: its weights are gathered again, not kept\n"
     "  --baseline NAME       an expert plan, e.g. fsdp:data+megatron:model\n"
     "  --random-plan SEED    a seeded random plan\n"
@@ -31,17 +33,20 @@ static const char usage[] =
     "  --memory-limit BYTES  as toast price takes it; changes no module\n"
     "  --form F              annotated, manual or local\n"
     "  -o FILE               standard output when absent\n"
-    "  --collectives FILE    the local program's collectives as JSON: kind, axes, count, bytes on one device\n"
+    "  --collectives FILE    the local program's collectives as JSON: kind, axes, count, bytes on one "
+    "device\n"
     "  --steps FILE          the local program as text\n"
     "  --gather-everything   every operand replicated before every op (tests)\n\n"
-    "example:\n  toast lower model.mlir --mesh data=4,model=2 --baseline fsdp:data --form manual -o manual.mlir\n";
+    "example:\n  toast lower model.mlir --mesh data=4,model=2 --baseline fsdp:data --form manual -o "
+    "manual.mlir\n";
 
 static const char **option(struct options *o, const char *name)
 {
     const struct {
         const char *name;
         const char **at;
-    } table[] = {{"--form", &o->form}, {"-o", &o->output}, {"--collectives", &o->collectives}, {"--steps", &o->steps}};
+    } table[] = {
+        {"--form", &o->form}, {"-o", &o->output}, {"--collectives", &o->collectives}, {"--steps", &o->steps}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(name, table[i].name) == 0)
             return table[i].at;
@@ -92,7 +97,8 @@ static enum error_code write_collectives(const char *path, const struct spmd_loc
                     spmd_step_kind_name((enum spmd_step_kind)sums[i].kind));
         for (uint8_t a = 0; a < sums[i].axis_count; a++)
             text_printf(&t, "%s\"%s\"", a ? ", " : "", l->mesh->axes[sums[i].axes[a]].name);
-        text_printf(&t, "], \"count\": %lld, \"bytes\": %lld}", (long long)sums[i].count, (long long)sums[i].bytes);
+        text_printf(&t, "], \"count\": %lld, \"bytes\": %lld}", (long long)sums[i].count,
+                    (long long)sums[i].bytes);
     }
     text_add(&t, "]\n");
     enum error_code code = write_text(path, &t, e);
@@ -101,8 +107,9 @@ static enum error_code write_collectives(const char *path, const struct spmd_loc
     return code;
 }
 
-static enum error_code write_outputs(const struct options *o, const struct plan_context *c, const struct plan *p,
-                                     const struct spmd_local *l, enum spmd_output form, struct error *e)
+static enum error_code write_outputs(const struct options *o, const struct plan_context *c,
+                                     const struct plan *p, const struct spmd_local *l, enum spmd_output form,
+                                     struct error *e)
 {
     struct ir_program module = {0};
     struct text t = {0};

@@ -1,9 +1,10 @@
-/* toast plan: the whole job in this process. Progress on stderr, the report's summary on stdout, files in -o DIR. */
+/* toast plan: the whole job in this process. Progress on stderr, the report's summary on stdout, files in
+ * -o DIR. */
 #include "api/flags.h"
 #include "api/job.h"
-#include "report/report.h"
 #include "base/file.h"
 #include "cli/output.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,20 +24,25 @@ struct plan_command {
 static int help(void)
 {
     struct text t = {0};
-    text_add(&t, "usage: toast plan MODULE --mesh AXES --device NAME [options] [-o DIR]\n\n"
-                 "Plans a StableHLO module (text or gzip; - reads standard input) and writes plan.json, report.json,\n"
-                 "report.html, report.txt, timing.json, annotated.mlir, manual.mlir, local.mlir into DIR (default: toast-plan).\n\n");
+    text_add(
+        &t,
+        "usage: toast plan MODULE --mesh AXES --device NAME [options] [-o DIR]\n\n"
+        "Plans a StableHLO module (text or gzip; - reads standard input) and writes plan.json, report.json,\n"
+        "report.html, report.txt, timing.json, annotated.mlir, manual.mlir, local.mlir into DIR (default: "
+        "toast-plan).\n\n");
     api_flags_help(&t);
-    text_add(&t, "  --request          FILE   a job request (JSON, as posted to the service); flags override it\n"
-                 "  --threads          N      threads of the search; default: one a core\n"
-                 "  --json                    print report.json instead of the summary\n"
-                 "  --quiet                   no progress\n"
-                 "  -o                 DIR    where the files go\n\n"
-                 "examples:\n"
-                 "  toast plan model.mlir --mesh data=4,model=2 --device a100-40 -o plan/\n"
-                 "  toast plan t7b.mlir.gz --mesh data=4,model=4 --device a100-40 --pin '*/wq=-,model,-'\n"
-                 "  toast plan small.mlir --mesh data=8 --device h100 --proof --outputs plan,report\n\n"
-                 "exit status: 0 done and fits, 1 internal error, 2 usage, 3 nothing fits, 4 cut by time, 6 module refused\n");
+    text_add(&t,
+             "  --request          FILE   a job request (JSON, as posted to the service); flags override it\n"
+             "  --threads          N      threads of the search; default: one a core\n"
+             "  --json                    print report.json instead of the summary\n"
+             "  --quiet                   no progress\n"
+             "  -o                 DIR    where the files go\n\n"
+             "examples:\n"
+             "  toast plan model.mlir --mesh data=4,model=2 --device a100-40 -o plan/\n"
+             "  toast plan t7b.mlir.gz --mesh data=4,model=4 --device a100-40 --pin '*/wq=-,model,-'\n"
+             "  toast plan small.mlir --mesh data=8 --device h100 --proof --outputs plan,report\n\n"
+             "exit status: 0 done and fits, 1 internal error, 2 usage, 3 nothing fits, 4 cut by time, 6 "
+             "module refused\n");
     fputs(t.at, stdout);
     text_release(&t);
     return 0;
@@ -73,7 +79,8 @@ static int take_options(struct plan_command *p, int argc, char **argv)
             p->threads = whole_number(argv[++i]);
         else if (strcmp(argv[i], "--request") == 0 && more) {
             free(p->request_text);
-            if (file_read(argv[++i], API_MAX_JSON_BYTES, &p->request_text, &p->flags.request_size, &e) != ERROR_OK)
+            if (file_read(argv[++i], API_MAX_JSON_BYTES, &p->request_text, &p->flags.request_size, &e) !=
+                ERROR_OK)
                 return cli_fail("plan", NULL, &e);
             p->flags.request = p->request_text;
         } else if (argv[i][0] == '-' && argv[i][1]) {
@@ -100,11 +107,12 @@ static void show_progress(const struct search_state *s, void *user)
     report_time(s->best.price.step_ps, step);
     report_bytes(s->best.price.peak_bytes, peak);
     fprintf(stderr, "%6.1f s  %s %u: %llu rollouts, best %s, %s (%s)\n", cli_seconds() - p->start,
-            s->phase == SEARCH_EPOCHS ? "epoch" : "polish", s->epoch, (unsigned long long)s->rollouts, step, peak,
-            s->best.found_by);
+            s->phase == SEARCH_EPOCHS ? "epoch" : "polish", s->epoch, (unsigned long long)s->rollouts, step,
+            peak, s->best.found_by);
 }
 
-static enum error_code write_files(const struct plan_command *p, const struct api_artifacts *a, struct error *e)
+static enum error_code write_files(const struct plan_command *p, const struct api_artifacts *a,
+                                   struct error *e)
 {
     enum error_code code = file_make_directory(p->directory, e);
     for (uint32_t i = 0; code == ERROR_OK && i < a->count; i++) {
@@ -114,9 +122,10 @@ static enum error_code write_files(const struct plan_command *p, const struct ap
     }
     if (code != ERROR_OK)
         return code;
-    char *timing = mem_printf("{\"read_s\": %.3f, \"analyse_s\": %.3f, \"search_s\": %.3f, \"finish_s\": %.3f, "
-                              "\"total_s\": %.3f, \"threads\": %ld}\n", p->read_s, p->analyse_s, p->search_s, p->finish_s,
-                              cli_seconds() - p->start, p->threads);
+    char *timing =
+        mem_printf("{\"read_s\": %.3f, \"analyse_s\": %.3f, \"search_s\": %.3f, \"finish_s\": %.3f, "
+                   "\"total_s\": %.3f, \"threads\": %ld}\n",
+                   p->read_s, p->analyse_s, p->search_s, p->finish_s, cli_seconds() - p->start, p->threads);
     char *path = mem_printf("%s/timing.json", p->directory);
     code = file_write(path, timing, strlen(timing), e);
     free(path);
@@ -142,8 +151,8 @@ static void print_result(const struct plan_command *p, const struct api_artifact
     printf(p->json ? "" : " timing.json\n");
 }
 
-static enum error_code solve_network(const struct plan_command *p, const struct search_state *state, struct api_job *job,
-                                     struct error *e)
+static enum error_code solve_network(const struct plan_command *p, const struct search_state *state,
+                                     struct api_job *job, struct error *e)
 {
     struct search_blob answer = {0};
     if (!p->quiet)
@@ -155,8 +164,8 @@ static enum error_code solve_network(const struct plan_command *p, const struct 
     return code;
 }
 
-static enum error_code run_job(struct plan_command *p, const struct api_request *r, const struct ir_program *image,
-                               int *status, struct error *e)
+static enum error_code run_job(struct plan_command *p, const struct api_request *r,
+                               const struct ir_program *image, int *status, struct error *e)
 {
     struct api_job *job = NULL;
     struct search_state state;
@@ -169,14 +178,17 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
         return code;
     p->analyse_s = cli_seconds() - t;
     t = cli_seconds();
-    double left = r->deadline_s > 0 ? fmax(r->deadline_s - (t - p->start), 0.001) : 0; /* counts from the start, as a job's does */
+    /* counts from the start, as a job's does */
+    double left = r->deadline_s > 0 ? fmax(r->deadline_s - (t - p->start), 0.001) : 0;
     bool deadline = left > 0 && (r->seconds <= 0 || left < r->seconds);
-    code = search_run(api_job_search(job), (uint32_t)p->threads, deadline ? left : r->seconds, show_progress, p, &state,
-                      &reproducible, e);
+    code = search_run(api_job_search(job), (uint32_t)p->threads, deadline ? left : r->seconds, show_progress,
+                      p, &state, &reproducible, e);
     p->search_s = cli_seconds() - t;
     t = cli_seconds();
     if (code == ERROR_OK && deadline && !reproducible && r->deadline_fail)
-        code = error_set(e, ERROR_DEADLINE, "the deadline of %g s passed during the search, and on_deadline is fail", r->deadline_s);
+        code = error_set(e, ERROR_DEADLINE,
+                         "the deadline of %g s passed during the search, and on_deadline is fail",
+                         r->deadline_s);
     if (code == ERROR_OK && api_job_wants_network(job, reproducible))
         code = solve_network(p, &state, job, e);
     if (code == ERROR_OK)
@@ -195,7 +207,8 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
 
 int cmd_plan(int argc, char **argv)
 {
-    struct plan_command p = {.directory = "toast-plan", .threads = sysconf(_SC_NPROCESSORS_ONLN), .start = cli_seconds()};
+    struct plan_command p = {
+        .directory = "toast-plan", .threads = sysconf(_SC_NPROCESSORS_ONLN), .start = cli_seconds()};
     struct error e = {0};
     struct api_request *request = NULL;
     struct ir_program image = {0};

@@ -24,7 +24,8 @@ static const char usage[] =
     "  --memory-limit BYTES  per device; default: the device's less 10 %\n"
     "  --devices-per-host N  how many devices share a host's fast links\n"
     "  --matmuls-only        count no other computation, as the paper does\n"
-    "  --order O             how the device orders the steps: program (as emitted), depth-first (as XLA does\n"
+    "  --order O             how the device orders the steps: program (as emitted), depth-first (as XLA "
+    "does\n"
     "                        for CPUs), memory (what frees most first); default: either (times in program\n"
     "                        order, memory the larger of that and depth first)\n"
     "  --timeline            bytes alive in each step, one a line, in the order that takes most\n"
@@ -226,15 +227,15 @@ static void price_json(const struct price *p, struct cost cost, int64_t limit, s
     text_printf(out,
                 "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
                 ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64
-                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64 ", \"program_peak_bytes\": %" PRId64
-                ", \"depth_first_peak_bytes\": %" PRId64 ", \"peak_step\": %" PRIu32
-                ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64 ", \"alias_bytes\": %" PRId64
-                ", \"memory_limit_bytes\": %" PRId64 ", \"fits\": %s, \"cost\": %.9f",
+                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64
+                ", \"program_peak_bytes\": %" PRId64 ", \"depth_first_peak_bytes\": %" PRId64
+                ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64
+                ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64
+                ", \"fits\": %s, \"cost\": %.9f",
                 p->step_ps, p->compute_ps, p->matmul_ps, p->communication_ps, p->exposed_ps,
-                p->critical_path_ps, p->peak_bytes, p->program_peak_bytes,
-                p->depth_first_peak_bytes, p->peak_step, p->argument_bytes, p->output_bytes,
-                p->alias_bytes, limit, p->peak_bytes <= limit ? "true" : "false",
-                (double)cost.c / 4294967296.0);
+                p->critical_path_ps, p->peak_bytes, p->program_peak_bytes, p->depth_first_peak_bytes,
+                p->peak_step, p->argument_bytes, p->output_bytes, p->alias_bytes, limit,
+                p->peak_bytes <= limit ? "true" : "false", (double)cost.c / 4294967296.0);
 }
 
 static void print_json(const struct command *c)
@@ -366,7 +367,8 @@ static enum error_code run(struct command *c, const struct ir_program *prepared,
     if (c->matmuls_only)
         c->machine.fusion_weight = 0;
     if (!order_of(c->order, &c->machine.order))
-        return error_set(e, ERROR_USAGE, "--order is either, program, depth-first or memory, not '%.60s'", c->order);
+        return error_set(e, ERROR_USAGE, "--order is either, program, depth-first or memory, not '%.60s'",
+                         c->order);
     code = evaluator_create(choice->context, &c->machine, &choice->walk, &c->evaluator, e);
     if (!code && c->baselines)
         return print_baselines(c, e);

@@ -28,7 +28,8 @@ struct process {
     const char *name;
     char *argv[ARGUMENTS_MAX]; /* owned; NULL-terminated */
     pid_t pid;                 /* 0: not running */
-    double started, pause;     /* seconds before it is started again; doubles up to 8 while it dies at once */
+    /* seconds before it is started again; doubles up to 8 while it dies at once */
+    double started, pause;
 };
 
 struct serve {
@@ -44,7 +45,8 @@ struct serve {
 
 static const char usage[] =
     "usage: toast serve [--workers N] [--threads N] [--data DIR] [--listen ADDRESS:PORT] "
-    "[--require-keys]\n                   [--insecure-listen] [--host-name NAME].. [--cors-origin ORIGIN]..\n\n"
+    "[--require-keys]\n                   [--insecure-listen] [--host-name NAME].. [--cors-origin "
+    "ORIGIN]..\n\n"
     "Runs the whole service on this machine: a private Redis on a unix socket, the server and workers.\n\n"
     "  --workers          N             worker processes (1)\n"
     "  --threads          N             tasks at a time in each (number of processors / workers)\n"
@@ -52,10 +54,13 @@ static const char usage[] =
     "  --listen           ADDRESS:PORT  (127.0.0.1:8080); TOAST_LISTEN\n"
     "  --require-keys                   let nobody in without a key, even while there is none\n"
     "  --insecure-listen                allow an address other than loopback although there are no keys\n"
-    "  --host-name        NAME          another name of this machine: without keys only localhost is answered\n"
-    "  --cors-origin      ORIGIN        https://HOST[:PORT] whose pages may use the API; none without this\n\n"
+    "  --host-name        NAME          another name of this machine: without keys only localhost is "
+    "answered\n"
+    "  --cors-origin      ORIGIN        https://HOST[:PORT] whose pages may use the API; none without "
+    "this\n\n"
     "Keys: toast keys add --data DIR. While there are none, a loopback address is open.\n"
-    "Limits, as for toast-server: TOAST_OPEN_JOBS, TOAST_SUBMITS_PER_S, TOAST_TENANT_BYTES, TOAST_EVENT_STREAMS.\n"
+    "Limits, as for toast-server: TOAST_OPEN_JOBS, TOAST_SUBMITS_PER_S, TOAST_TENANT_BYTES, "
+    "TOAST_EVENT_STREAMS.\n"
     "Logs: one line of JSON per event on stderr; Redis' own in DIR/redis.log. Stop with ^C or SIGTERM.\n\n"
     "example:\n  toast serve --workers 2 --data /var/lib/toast\n";
 
@@ -87,7 +92,8 @@ static void start_process(struct process *p)
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0); /* ^C reaches this process, which stops the others in order */
+    /* ^C reaches this process, which stops the others in order */
+    posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     int result = posix_spawnp(&p->pid, p->argv[0], NULL, &attributes, p->argv, environ);

@@ -24,7 +24,8 @@ static const char usage[] =
     "  --seed N              of all random choices (1)\n"
     "  --threads N           1 or 2 (2); always two logical workers\n"
     "  --trace FILE          every improvement as CSV: seconds, cost, bound\n"
-    "  --method NAME         search (the default), or ucr: the contest winner's usage-constrained relaxation, "
+    "  --method NAME         search (the default), or ucr: the contest winner's usage-constrained "
+    "relaxation, "
     "which needs\n"
     "                        Debian's package toulbar2, counts 250 units an iteration and gives no bound\n"
     "  --without PARTS       for measurements: of dual, lns, crossover, reduction, branch, prove; "
@@ -151,7 +152,8 @@ static int parse(int argc, char **argv, struct options *o)
             o->trace = argv[i];
         } else if (strcmp(name, "--without") == 0) {
             if (!parse_without(argv[i], &o->budget.without))
-                return 1 + cli_usage("solve", "--without takes dual, lns, crossover, reduction, branch, prove");
+                return 1 +
+                       cli_usage("solve", "--without takes dual, lns, crossover, reduction, branch, prove");
         } else if (strcmp(name, "--seconds") == 0) {
             if (!parse_number(argv[i], 1e6, &o->budget.seconds))
                 return 1 + cli_usage("solve", "--seconds takes a number up to 1e6");

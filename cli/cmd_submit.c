@@ -20,7 +20,8 @@ static int help(void)
 {
     struct text t = {0};
     text_add(&t, "usage: toast submit MODULE --mesh AXES --device NAME [options] [--wait]\n\n"
-                 "Sends a StableHLO module (text or gzip; - reads standard input) to the service and prints the job's id.\n\n");
+                 "Sends a StableHLO module (text or gzip; - reads standard input) to the service and prints "
+                 "the job's id.\n\n");
     api_flags_help(&t);
     text_add(&t, "  --request          FILE   a job request (JSON); flags override it\n"
                  "  --wait                    wait for the job's end; exit status as of toast wait\n"

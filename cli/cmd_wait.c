@@ -2,12 +2,12 @@
 #include "cli/client.h"
 #include "cli/output.h"
 
-static const char usage[] =
-    "usage: toast wait JOB [--timeout SECONDS] [--json] [--quiet]\n\n"
-    "Waits until the job has ended, progress on stderr.\n"
-    "exit status: 0 done and fits, 1 internal error, 2 the request is at fault, 3 nothing fits, 4 stopped early (deadline, cancel) or\n"
-    "--timeout passed, 5 service unreachable, 6 module refused\n\n"
-    "example:\n  toast wait j_01... && toast fetch j_01... -o plan/\n";
+static const char usage[] = "usage: toast wait JOB [--timeout SECONDS] [--json] [--quiet]\n\n"
+                            "Waits until the job has ended, progress on stderr.\n"
+                            "exit status: 0 done and fits, 1 internal error, 2 the request is at fault, 3 "
+                            "nothing fits, 4 stopped early (deadline, cancel) or\n"
+                            "--timeout passed, 5 service unreachable, 6 module refused\n\n"
+                            "example:\n  toast wait j_01... && toast fetch j_01... -o plan/\n";
 
 int cmd_wait(int argc, char **argv)
 {

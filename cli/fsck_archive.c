@@ -16,7 +16,8 @@ static void bad(struct queue_audit *a, int invariant, const char *job, char *tex
 }
 
 /* once and only once, versions that rise; a job that was retried ends once more after each `queued` */
-static void check_events(const struct api_history *h, const char *job, const char *state, struct queue_audit *a)
+static void check_events(const struct api_history *h, const char *job, const char *state,
+                         struct queue_audit *a)
 {
     const char *over = NULL; /* how it ended */
     long long version = 0;
@@ -25,7 +26,8 @@ static void check_events(const struct api_history *h, const char *job, const cha
         struct queue_event as = {.data = v->data};
         snprintf(as.name, sizeof as.name, "%s", v->name);
         if (v->version <= version)
-            bad(a, 5, job, mem_printf("archived event %s has version %lld after %lld", v->id, v->version, version));
+            bad(a, 5, job,
+                mem_printf("archived event %s has version %lld after %lld", v->id, v->version, version));
         version = v->version;
         if (strcmp(v->name, "state") == 0 && strcmp(v->data, "queued") == 0)
             over = NULL;
@@ -39,7 +41,8 @@ static void check_events(const struct api_history *h, const char *job, const cha
 }
 
 static enum error_code check_history(struct store *store, const struct queue_audit_archived *job,
-                                     const struct queue_fields *fields, struct queue_audit *a, struct error *e)
+                                     const struct queue_fields *fields, struct queue_audit *a,
+                                     struct error *e)
 {
     struct store_view view;
     struct api_history h;
@@ -60,7 +63,8 @@ static enum error_code check_history(struct store *store, const struct queue_aud
     return ERROR_OK;
 }
 
-static void check_fields(const struct queue_audit_archived *job, const struct queue_fields *fields, struct queue_audit *a)
+static void check_fields(const struct queue_audit_archived *job, const struct queue_fields *fields,
+                         struct queue_audit *a)
 {
     const char *state = queue_field(fields, "state"), *version = queue_field(fields, "ver");
     if (strcmp(state, job->state) != 0)

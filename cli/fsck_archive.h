@@ -1,5 +1,5 @@
-/* What toast fsck looks at in the store: jobs that were archived. Their blobs join those to be checked; how they ended is
- * read from the history that was kept. */
+/* What toast fsck looks at in the store: jobs that were archived. Their blobs join those to be checked;
+ * how they ended is read from the history that was kept. */
 #ifndef TOAST_CLI_FSCK_ARCHIVE_H
 #define TOAST_CLI_FSCK_ARCHIVE_H
 

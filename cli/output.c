@@ -44,7 +44,8 @@ int cli_usage(const char *command, const char *format, ...)
     return 2;
 }
 
-/* what is wrong inside the file is wrong with the module; its path is said by cli_fail then, as before line and column */
+/* what is wrong inside the file is wrong with the module; its path is said by cli_fail then, as before
+ * line and column */
 static enum error_code refuse_file(const char *path, const struct error *unread, struct error *e)
 {
     size_t size = strlen(path);

@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "ir/program.h"
 
-/* "toast plan: message" (or FILE:LINE:COL: message for module errors) on stderr; returns the exit status of the code. */
+/* "toast plan: message" (or FILE:LINE:COL: message for module errors) on stderr; returns the exit status
+ * of the code. */
 int cli_fail(const char *command, const char *file, const struct error *e);
 /* usage error: message and a pointer to --help; returns 2 */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -15,6 +16,6 @@ bool cli_help(int argc, char **argv, const char *usage);
 enum error_code cli_read_module(const char *path, struct ir_program *out, struct error *e) BASE_CHECKED;
 /* module as planned: read, then prepared */
 enum error_code cli_prepare_module(const char *path, struct ir_program *out, struct error *e) BASE_CHECKED;
-double cli_seconds(void);   /* monotonic clock */
+double cli_seconds(void); /* monotonic clock */
 
 #endif

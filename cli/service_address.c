@@ -9,7 +9,8 @@
 int service_address_check(const struct service_address *a, const char *command)
 {
     return a->data && (a->redis || a->store)
-               ? cli_usage(command, "--data says where Redis and the store are; leave --redis and --store out")
+               ? cli_usage(command,
+                           "--data says where Redis and the store are; leave --redis and --store out")
                : -1;
 }
 
@@ -21,7 +22,8 @@ char *service_address_redis(const struct service_address *a)
         return mem_printf("unix:%s/redis/redis.sock", a->data);
     if (given && *given)
         return mem_strdup(given);
-    return access(embedded, F_OK) == 0 ? mem_printf("unix:%s", embedded) : mem_strdup("redis://127.0.0.1:6379");
+    return access(embedded, F_OK) == 0 ? mem_printf("unix:%s", embedded)
+                                       : mem_strdup("redis://127.0.0.1:6379");
 }
 
 char *service_address_store(const struct service_address *a)

@@ -4,14 +4,16 @@
 
 /* what the command line says; NULL: nothing. Borrowed. */
 struct service_address {
-    const char *data;         /* --data: the folder of toast serve, which has both */
+    const char *data;          /* --data: the folder of toast serve, which has both */
     const char *redis, *store; /* --redis, --store: those of separate processes */
 };
 
 /* their lines of a command's --help */
-#define SERVICE_ADDRESS_DATA_HELP "  --data    DIR      the folder of toast serve (its private Redis and its store)\n"
-#define SERVICE_ADDRESS_REDIS_HELP                                                                             \
-    "  --redis   ADDRESS  unix:PATH or redis://[:PASSWORD@]HOST:PORT, as for toast-server (TOAST_REDIS; without it\n" \
+#define SERVICE_ADDRESS_DATA_HELP                                                                            \
+    "  --data    DIR      the folder of toast serve (its private Redis and its store)\n"
+#define SERVICE_ADDRESS_REDIS_HELP                                                                           \
+    "  --redis   ADDRESS  unix:PATH or redis://[:PASSWORD@]HOST:PORT, as for toast-server (TOAST_REDIS; "    \
+    "without it\n"                                                                                           \
     "                     toast-data when toast serve runs there, else redis://127.0.0.1:6379)\n"
 
 /* -1, or the exit status when --data stands beside one of the others, after saying so */

@@ -1,10 +1,10 @@
 /* Alpha-beta prices of collectives: p devices, n bytes, latency a and bandwidth B of a link (per direction)
  *
- *                   ring                      bidirectional ring        recursive             tree
- *   all_gather      (p-1) a + (p-1)/p n/B     p/2 a + (p-1)/p n/2B      L a + (p-1)/p n/B     L a + (p-1)/p
- * n/B reduce_scatter  as all_gather             as all_gather             as all_gather         as all_gather
- *   all_reduce      twice that                twice that                twice that            2 L a + 2 n/B
- *   all_to_all      (p-1) a + (p-1)/2 n/B     p/2 a + p/8 n/B           L a + L/2 n/B         -
+ *                   ring                    bidirectional ring      recursive           tree
+ *   all_gather      (p-1) a + (p-1)/p n/B   p/2 a + (p-1)/p n/2B    L a + (p-1)/p n/B   L a + (p-1)/p n/B
+ *   reduce_scatter  as all_gather           as all_gather           as all_gather       as all_gather
+ *   all_reduce      twice that              twice that              twice that          2 L a + 2 n/B
+ *   all_to_all      (p-1) a + (p-1)/2 n/B   p/2 a + p/8 n/B         L a + L/2 n/B       -
  *   permute         a + n/B (direct)
  *
  * with L = ceil(log2 p). (Thakur, Rabenseifner, Gropp 2005, 'Optimization of collective communication
@@ -100,16 +100,11 @@ static struct offer price_group(const struct cost_machine *machine, const struct
         cost_measured_price(machine, kind, g->devices, g->spans_hosts, n, &measured_ps))
         return (struct offer){measured_ps, "measured"};
     switch ((enum spmd_step_kind)kind) {
-    case SPMD_ALL_GATHER:
-        return price_gather(g, n, 1, false);
-    case SPMD_REDUCE_SCATTER:
-        return price_gather(g, n, 1, true);
-    case SPMD_ALL_REDUCE:
-        return price_gather(g, n, 2, true);
-    case SPMD_ALL_TO_ALL:
-        return price_exchange(g, n);
-    case SPMD_PERMUTE:
-        return (struct offer){g->latency_ps + n * g->ps_per_byte, "direct"};
+    case SPMD_ALL_GATHER: return price_gather(g, n, 1, false);
+    case SPMD_REDUCE_SCATTER: return price_gather(g, n, 1, true);
+    case SPMD_ALL_REDUCE: return price_gather(g, n, 2, true);
+    case SPMD_ALL_TO_ALL: return price_exchange(g, n);
+    case SPMD_PERMUTE: return (struct offer){g->latency_ps + n * g->ps_per_byte, "direct"};
     case SPMD_OP:
     case SPMD_SLICE:
     case SPMD_MASK:
@@ -119,8 +114,7 @@ static struct offer price_group(const struct cost_machine *machine, const struct
     case SPMD_BRANCH:
     case SPMD_BRANCH_NEXT:
     case SPMD_BRANCH_END:
-    case SPMD_RESULT:
-        break;
+    case SPMD_RESULT: break;
     }
     return (struct offer){0, "none"};
 }

@@ -14,8 +14,8 @@ struct cost_estimate {
 };
 enum { NOT_A_KERNEL = -1 };
 
-static void take_kernels(struct cost_estimate *s, const struct price_scratch *scratch, const struct spmd_local *l,
-                         const struct ir_program *p)
+static void take_kernels(struct cost_estimate *s, const struct price_scratch *scratch,
+                         const struct spmd_local *l, const struct ir_program *p)
 {
     int64_t launch = (int64_t)(s->rates.weight * (double)s->rates.launch_ps);
     s->op_ps = mem_alloc(((size_t)p->op_count + 1) * sizeof *s->op_ps);
@@ -31,8 +31,8 @@ static void take_kernels(struct cost_estimate *s, const struct price_scratch *sc
     }
 }
 
-static void take_lives(struct cost_estimate *s, const struct price_scratch *scratch, const struct spmd_local *l,
-                       const struct ir_program *p)
+static void take_lives(struct cost_estimate *s, const struct price_scratch *scratch,
+                       const struct spmd_local *l, const struct ir_program *p)
 {
     s->steps = l->step_count;
     s->lives = mem_zalloc((size_t)p->value_count + 1, sizeof *s->lives);
@@ -49,7 +49,8 @@ static void take_lives(struct cost_estimate *s, const struct price_scratch *scra
 }
 
 enum error_code cost_estimate_create(const struct plan_context *c, const struct cost_machine *machine,
-                                     const struct spmd_options *options, struct cost_estimate **out, struct error *e)
+                                     const struct spmd_options *options, struct cost_estimate **out,
+                                     struct error *e)
 {
     const struct nda *n = plan_context_nda(c);
     struct spmd_local local = {0};
@@ -115,7 +116,8 @@ int64_t cost_estimate_floor(const struct cost_estimate *s, uint32_t op, int64_t 
 
 int64_t cost_estimate_slice(const struct cost_estimate *s, int64_t bytes)
 {
-    return round_ps(s->rates.weight * (2.0 * (double)bytes * s->rates.ps_per_byte + (double)s->rates.launch_ps));
+    return round_ps(s->rates.weight *
+                    (2.0 * (double)bytes * s->rates.ps_per_byte + (double)s->rates.launch_ps));
 }
 
 struct cost_life cost_estimate_life(const struct cost_estimate *s, uint32_t value)

@@ -83,15 +83,11 @@ static inline void add_use(struct value_use *v, uint32_t kernel, uint8_t hard)
 static inline enum step_fate op_fate(const struct value_use *result, const struct op_info *info)
 {
     switch ((enum op_class)info->class) {
-    case OP_FREE:
-        return FATE_FREE;
-    case OP_ALIAS:
-        return FATE_ALIAS;
-    case OP_TRANSPOSE:
-        return result->hard & HARD_OTHER ? FATE_KERNEL : FATE_ALIAS;
+    case OP_FREE: return FATE_FREE;
+    case OP_ALIAS: return FATE_ALIAS;
+    case OP_TRANSPOSE: return result->hard & HARD_OTHER ? FATE_KERNEL : FATE_ALIAS;
     case OP_CHEAP:
-    case OP_CUT:
-        return result->hard ? FATE_KERNEL : FATE_FUSED;
+    case OP_CUT: return result->hard ? FATE_KERNEL : FATE_FUSED;
     case OP_ELEMENTWISE:
         if (result->hard || result->kernel == 0)
             return FATE_KERNEL;
@@ -102,14 +98,13 @@ static inline enum step_fate op_fate(const struct value_use *result, const struc
     case OP_GATHER:
     case OP_UPDATE:
     case OP_MATMUL:
-    case OP_OTHER:
-        break;
+    case OP_OTHER: break;
     }
     return FATE_KERNEL;
 }
 
-static const struct op_info slice_info = {.class = OP_CUT}, masked_info = {.class = OP_CHEAP}, partial_info = {.class = OP_ALIAS},
-                            mark_info = {.class = OP_OTHER};
+static const struct op_info slice_info = {.class = OP_CUT}, masked_info = {.class = OP_CHEAP},
+                            partial_info = {.class = OP_ALIAS}, mark_info = {.class = OP_OTHER};
 
 static inline const struct op_info *info_of(const struct price_scratch *s, const struct spmd_step *t)
 {
@@ -335,9 +330,7 @@ void price_fuse(struct price_scratch *s, const struct spmd_local *l)
             for (uint32_t r = 0; r < t->result_count; r++)
                 set_roots(s, t->results + r, VALUE_FUSED, (uint32_t)s->pool_count);
             break;
-        case FATE_ALIAS:
-            fuse_alias(s, l, i);
-            break;
+        case FATE_ALIAS: fuse_alias(s, l, i); break;
         case FATE_FUSED: {
             uint32_t first = collect_roots(s, l, t);
             if (s->pool_count - first <= ROOTS_MAX)
@@ -346,12 +339,8 @@ void price_fuse(struct price_scratch *s, const struct spmd_local *l)
                 make_kernel(s, l, i, first);
             break;
         }
-        case FATE_KERNEL:
-            make_kernel(s, l, i, collect_roots(s, l, t));
-            break;
-        case FATE_MARK:
-            fuse_mark(s, l, i);
-            break;
+        case FATE_KERNEL: make_kernel(s, l, i, collect_roots(s, l, t)); break;
+        case FATE_MARK: fuse_mark(s, l, i); break;
         }
     }
 }

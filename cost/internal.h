@@ -1,14 +1,16 @@
 /* What the parts of the price share: facts of the program's ops, and the working memory of one pricing.
  *
- * A pricing is a few passes, none of which allocates once the arrays have grown (but for lend.c's two short lists).
+ * A pricing is a few passes, none of which allocates once the arrays have grown (but for lend.c's two
+ * short lists).
  *
- * fusion.c: backward over the steps, how each value is used, hence what fuses; forward, the buffers that every
- * kernel reads.
+ * fusion.c: backward over the steps, how each value is used, hence what fuses; forward, the buffers that
+ * every kernel reads.
  *
  * roofline.c: the time of each kernel from the bytes and FLOPs that remain.
  *
- * memory.c: live ranges of the buffers, and where loop carries and donated arguments share one; of the kernels in program order
- * and in schedule.c's depth-first order. lend.c: temporaries in the memory of results that are not written yet. */
+ * memory.c: live ranges of the buffers, and where loop carries and donated arguments share one; of the
+ * kernels in program order and in schedule.c's depth-first order. lend.c: temporaries in the memory of
+ * results that are not written yet. */
 #ifndef TOAST_COST_INTERNAL_H
 #define TOAST_COST_INTERNAL_H
 
@@ -25,11 +27,11 @@
 
 /* What an op costs, by how it treats its operands. */
 enum op_class {
-    OP_NOTHING,     /* structure: not priced */
-    OP_FREE,        /* constant, iota: no buffer, nothing read */
-    OP_ALIAS,       /* reshape, barrier: the result is its operand's buffer */
-    OP_TRANSPOSE,   /* dots and fused kernels read through it: an alias, unless something else wants it in
-                       memory */
+    OP_NOTHING, /* structure: not priced */
+    OP_FREE,    /* constant, iota: no buffer, nothing read */
+    OP_ALIAS,   /* reshape, barrier: the result is its operand's buffer */
+    /* dots and fused kernels read through it: an alias, unless something else wants it in memory */
+    OP_TRANSPOSE,
     OP_CHEAP,       /* broadcast, convert, compare, ..: fuses into any number of uses */
     OP_CUT,         /* slice: cheap, and reads no more than its result */
     OP_ELEMENTWISE, /* fuses when all its uses end in one kernel, or when it is repeatable */
@@ -137,7 +139,7 @@ struct price_scratch {
     struct live_range *ranges;
     size_t range_room; /* per value; from == until: takes none */
     int64_t *deltas;
-    size_t delta_room; /* per time + 2; after price_memory: bytes alive */
+    size_t delta_room;      /* per time + 2; after price_memory: bytes alive */
     struct kernel *kernels; /* in program order */
     size_t kernel_count, kernel_room;
     const struct kernel *line; /* the kernels in the order whose memory is priced; borrowed */
@@ -146,8 +148,8 @@ struct price_scratch {
     struct root *pool;
     size_t pool_count, pool_room;
     uint32_t *loop_end;
-    size_t loop_room; /* per step: the step that closes the region it opens */
-    uint32_t mark;    /* of the union being built */
+    size_t loop_room;          /* per step: the step that closes the region it opens */
+    uint32_t mark;             /* of the union being built */
     struct price_graph *graph; /* owned; schedule.c's, made at first use */
 };
 struct price_scratch *
@@ -168,15 +170,19 @@ void price_prepare(struct price_scratch *s, const struct spmd_local *l);
 void price_fuse(struct price_scratch *s, const struct spmd_local *l);
 /* ps of every kernel */
 void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine);
-/* Live ranges when the kernels run in the order of line (a permutation of s->kernels that price_depth_first made, or s->kernels);
- * fills peak_bytes, peak_step, argument_bytes, output_bytes, alias_bytes. line stays borrowed. */
-void price_memory(struct price_scratch *s, const struct spmd_local *l, const struct kernel *line, struct price *out);
-/* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of its own.
- * boundary_bytes: of arguments and results, what a result's size is compared with. */
+/* Live ranges when the kernels run in the order of line (a permutation of s->kernels that
+ * price_depth_first made, or s->kernels); fills peak_bytes, peak_step, argument_bytes, output_bytes,
+ * alias_bytes. line stays borrowed. */
+void price_memory(struct price_scratch *s, const struct spmd_local *l, const struct kernel *line,
+                  struct price *out);
+/* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
+ * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *s, const struct spmd_local *l, int64_t boundary_bytes);
 /* bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; 0: none */
-int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t);
-/* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next call */
+int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
+                           const struct spmd_step *t);
+/* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next
+ * call */
 const struct kernel *price_depth_first(struct price_scratch *s, const struct spmd_local *l);
 void price_graph_destroy(struct price_graph *g);
 
@@ -196,7 +202,8 @@ static inline bool step_is_collective(uint8_t kind)
 
 /* ---- what memory.c and lend.c both look at ---- */
 /* the step whose kernel runs at this time of the line */
-static inline const struct spmd_step *step_at(const struct price_scratch *s, const struct spmd_local *l, uint32_t time)
+static inline const struct spmd_step *step_at(const struct price_scratch *s, const struct spmd_local *l,
+                                              uint32_t time)
 {
     return &l->steps[s->line[time].step];
 }

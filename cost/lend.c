@@ -1,5 +1,6 @@
-/* Results' memory before they are written. It serves temporaries that fit in: from the beginning, or, of a result that takes
- * an argument's buffer, since that was read for the last time; until the first of the buffers that become the result. */
+/* Results' memory before they are written. It serves temporaries that fit in: from the beginning, or, of a
+ * result that takes an argument's buffer, since that was read for the last time; until the first of the
+ * buffers that become the result. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -9,8 +10,8 @@ enum {
     SMALLEST_PART = 64 /* what is smaller than a 64th of one stays out */
 };
 
-/* a result's memory while it holds nothing, or what may lie in it: a buffer, or the blocks of one before they are in
- * order */
+/* a result's memory while it holds nothing, or what may lie in it: a buffer, or the blocks of one before
+ * they are in order */
 struct lender {
     struct live_range free;
     uint32_t value;
@@ -46,8 +47,8 @@ static bool overlaps(struct live_range a, struct live_range b)
 }
 
 /* everything that the kernels of a range begin and that is gone when it ends, by size */
-static void find_tenants(const struct price_scratch *s, const struct spmd_local *l, const struct lender *result,
-                         struct tenants *out)
+static void find_tenants(const struct price_scratch *s, const struct spmd_local *l,
+                         const struct lender *result, struct tenants *out)
 {
     int64_t least = result->bytes / SMALLEST_PART;
     out->fit.count = out->placed.count = 0;
@@ -100,8 +101,8 @@ static uint32_t predecessor(const struct price_scratch *s, const struct spmd_loc
         before = buffer_of(s, l->operands[t->operands + (buffer - t->results) % t->operand_count]);
     else if (t->kind == SPMD_OP && step_info(s, t)->class == OP_UPDATE)
         before = buffer_of(s, l->operands[t->operands]);
-    bool homed = before != NDA_NONE && before >= l->argument_count && is_buffer(s, before) &&
-                 s->values[before].homed;
+    bool homed =
+        before != NDA_NONE && before >= l->argument_count && is_buffer(s, before) && s->values[before].homed;
     return homed ? before : NDA_NONE;
 }
 

@@ -1,91 +1,106 @@
-/* The machine model: a catalogue of devices, links of mesh axes, and overrides. Rates are doubles; times are int64
- * picoseconds, sizes int64 bytes. */
+/* The machine model: a catalogue of devices, links of mesh axes, and overrides. Rates are doubles; times
+ * are int64 picoseconds, sizes int64 bytes. */
 #ifndef TOAST_COST_MACHINE_H
 #define TOAST_COST_MACHINE_H
 
 #include "analysis/plan.h"
 
-enum cost_rate { COST_RATE_F64, COST_RATE_F32, COST_RATE_TF32, COST_RATE_BF16, COST_RATE_F16, COST_RATE_F8, COST_RATE_I8,
-                 COST_RATES };
+enum cost_rate {
+    COST_RATE_F64,
+    COST_RATE_F32,
+    COST_RATE_TF32,
+    COST_RATE_BF16,
+    COST_RATE_F16,
+    COST_RATE_F8,
+    COST_RATE_I8,
+    COST_RATES
+};
 enum cost_topology { COST_RING, COST_TORUS, COST_SWITCH };
 
 struct cost_device {
-    const char *name;                  /* "a100-40" */
+    const char *name; /* "a100-40" */
     int64_t memory_bytes;
-    double rate_flops[COST_RATES];     /* peak FLOP/s of matrix units by element type */
+    double rate_flops[COST_RATES]; /* peak FLOP/s of matrix units by element type */
     double memory_bytes_per_s;
-    double flops_fraction, memory_fraction, link_fraction;   /* achievable share of the peaks */
+    double flops_fraction, memory_fraction, link_fraction; /* achievable share of the peaks */
     int64_t devices_per_host;
-    double host_link_bytes_per_s;      /* inside a host (NVLink, ICI), per device and direction */
-    double network_bytes_per_s;        /* between hosts, per device */
+    double host_link_bytes_per_s; /* inside a host (NVLink, ICI), per device and direction */
+    double network_bytes_per_s;   /* between hosts, per device */
     int64_t host_latency_ps, network_latency_ps;
     uint8_t host_topology, network_topology;
-    uint8_t torus_dimensions;          /* of a torus: rings through every device; 0 otherwise */
-    int64_t launch_ps;                 /* fixed time of one kernel */
-    const char *source;                /* datasheet */
+    uint8_t torus_dimensions; /* of a torus: rings through every device; 0 otherwise */
+    int64_t launch_ps;        /* fixed time of one kernel */
+    const char *source;       /* datasheet */
 };
-const struct cost_device *cost_devices(uint32_t *count);         /* the catalogue, sorted by name */
-const struct cost_device *cost_device_find(const char *name);    /* NULL: unknown */
+const struct cost_device *cost_devices(uint32_t *count);      /* the catalogue, sorted by name */
+const struct cost_device *cost_device_find(const char *name); /* NULL: unknown */
 
 /* Link of one mesh axis as the machine sees it: bandwidth of a group = link bandwidth / groups sharing it. */
 struct cost_link {
-    double bytes_per_s;                /* per device and direction, achievable share and sharing applied */
+    double bytes_per_s; /* per device and direction, achievable share and sharing applied */
     int64_t latency_ps;
     uint8_t topology;
     uint8_t spans_hosts;
 };
 
-/* Measured times of one kind of collective over groups of one size, by bytes as cost_collective_price counts them (for all_gather
- * and all_reduce that is nccl-tests' size). Bytes ascend strictly, times do not fall. */
+/* Measured times of one kind of collective over groups of one size, by bytes as cost_collective_price
+ * counts them (for all_gather and all_reduce that is nccl-tests' size). Bytes ascend strictly, times do
+ * not fall. */
 struct cost_point {
     int64_t bytes, time_ps;
 };
 struct cost_table {
-    uint8_t kind;                      /* enum spmd_step_kind */
-    int8_t spans_hosts;                /* 0 groups within a host, 1 across hosts, -1 either */
-    int64_t devices;                   /* of a group */
+    uint8_t kind;       /* enum spmd_step_kind */
+    int8_t spans_hosts; /* 0 groups within a host, 1 across hosts, -1 either */
+    int64_t devices;    /* of a group */
     const struct cost_point *points;
-    uint32_t count;                    /* 1 or more */
+    uint32_t count; /* 1 or more */
 };
 
-/* In which order a device runs the steps. EITHER: time as the walk made them (what we emit); memory the larger of that order
- * and depth first from the results, in which XLA's CPU compiler runs whatever it is given. Else one order for time and memory:
- * as the walk made them; depth first; of the steps that are ready what frees most memory. */
+/* In which order a device runs the steps. EITHER: time as the walk made them (what we emit); memory the
+ * larger of that order and depth first from the results, in which XLA's CPU compiler runs whatever it is
+ * given. Else one order for time and memory: as the walk made them; depth first; of the steps that are
+ * ready what frees most memory. */
 enum cost_order { COST_ORDER_EITHER, COST_ORDER_PROGRAM, COST_ORDER_DEPTH_FIRST, COST_ORDER_MEMORY };
 
 struct cost_machine {
-    struct cost_device device;         /* with overrides applied */
+    struct cost_device device; /* with overrides applied */
     struct cost_link links[MESH_MAX_AXES];
-    int64_t memory_limit_bytes;        /* the request's, else the device's less 10 % */
-    const struct cost_table *tables;   /* borrowed; what was measured wins over the closed forms */
+    int64_t memory_limit_bytes;      /* the request's, else the device's less 10 % */
+    const struct cost_table *tables; /* borrowed; what was measured wins over the closed forms */
     uint32_t table_count;
-    const char *profile;               /* where they come from, "name@version"; NULL: nowhere. Borrowed. */
-    double overlap;                    /* share of a collective's time that compute hides; 0 by default */
-    uint8_t order;                     /* enum cost_order; evaluators apply it */
-    double fusion_weight;              /* 1; 0 reproduces the paper's 'matrix multiplications only' */
+    const char *profile;  /* where they come from, "name@version"; NULL: nowhere. Borrowed. */
+    double overlap;       /* share of a collective's time that compute hides; 0 by default */
+    uint8_t order;        /* enum cost_order; evaluators apply it */
+    double fusion_weight; /* 1; 0 reproduces the paper's 'matrix multiplications only' */
 };
-/* Derives links from axis order (last axis innermost), devices per host and the device; explicit links of the mesh win.
- * ERROR_UNKNOWN_DEVICE (message lists the names). memory_limit_bytes 0 = default. */
+/* Derives links from axis order (last axis innermost), devices per host and the device; explicit links of
+ * the mesh win. ERROR_UNKNOWN_DEVICE (message lists the names). memory_limit_bytes 0 = default. */
 enum error_code cost_machine_create(const struct mesh *m, const char *device, int64_t memory_limit_bytes,
                                     struct cost_machine *out, struct error *e) BASE_CHECKED;
-/* the same for a device described by the caller (a catalogue entry with overrides). ERROR_INVALID_REQUEST when a rate,
- * size or fraction is not positive or the fractions are above 1. *device is copied; its strings stay borrowed. */
+/* the same for a device described by the caller (a catalogue entry with overrides). ERROR_INVALID_REQUEST
+ * when a rate, size or fraction is not positive or the fractions are above 1. *device is copied; its
+ * strings stay borrowed. */
 enum error_code cost_machine_create_device(const struct mesh *m, const struct cost_device *device,
                                            int64_t memory_limit_bytes, struct cost_machine *out,
                                            struct error *e) BASE_CHECKED;
 /* axis numbers, slowest link first: what the walk wants in spmd_options.axis_order */
 void cost_axis_order(const struct cost_machine *machine, const struct mesh *m, uint8_t order[MESH_MAX_AXES]);
 
-/* Price of one collective over a group. The cheapest algorithm that the topology allows, named. Monotone in bytes and
- * devices. bytes = result bytes per device for all_gather, operand bytes for all_reduce, reduce_scatter, all_to_all,
- * permute. Other kinds, and groups of one device, cost nothing ("none"). */
-/* From tables: between two points linearly, below the first one its time, above the last one in proportion to the bytes. false:
- * this kind and size of group was not measured. */
-bool cost_measured_price(const struct cost_machine *machine, uint8_t kind, int64_t devices, bool spans_hosts, double bytes,
-                         double *ps);
+/* Price of one collective over a group. The cheapest algorithm that the topology allows, named. Monotone
+ * in bytes and devices. bytes = result bytes per device for all_gather, operand bytes for all_reduce,
+ * reduce_scatter, all_to_all, permute. Other kinds, and groups of one device, cost nothing ("none"). */
+/* From tables: between two points linearly, below the first one its time, above the last one in proportion
+ * to the bytes. false: this kind and size of group was not measured. */
+bool cost_measured_price(const struct cost_machine *machine, uint8_t kind, int64_t devices, bool spans_hosts,
+                         double bytes, double *ps);
 
-struct cost_collective { int64_t time_ps; const char *algorithm; };
-struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m, uint8_t kind /* enum spmd_step_kind */,
-                                             const uint8_t *axes, uint32_t axis_count, int64_t bytes);
+struct cost_collective {
+    int64_t time_ps;
+    const char *algorithm;
+};
+struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m,
+                                             uint8_t kind /* enum spmd_step_kind */, const uint8_t *axes,
+                                             uint32_t axis_count, int64_t bytes);
 
 #endif

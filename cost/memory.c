@@ -143,12 +143,8 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
         uint32_t i = s->line[k].step;
         const struct spmd_step *t = &l->steps[i];
         switch ((enum spmd_step_kind)t->kind) {
-        case SPMD_RESULT:
-            home_results(s, l, t);
-            break;
-        case SPMD_LOOP_END:
-            home_loop(s, l, i);
-            break;
+        case SPMD_RESULT: home_results(s, l, t); break;
+        case SPMD_LOOP_END: home_loop(s, l, i); break;
         case SPMD_LOOP:
             for (uint32_t c = 0; c < t->operand_count; c++)
                 if (is_buffer(s, t->results + t->operand_count + c))
@@ -158,9 +154,7 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
             branch_at = s->loop_end[i];
             home_branch(s, l, i, branch_at);
             break;
-        case SPMD_BRANCH_NEXT:
-            home_branch(s, l, i, branch_at == NDA_NONE ? i : branch_at);
-            break;
+        case SPMD_BRANCH_NEXT: home_branch(s, l, i, branch_at == NDA_NONE ? i : branch_at); break;
         case SPMD_OP:
             if (step_info(s, t)->class == OP_UPDATE && is_buffer(s, t->results))
                 home_operand(s, l, i, l->operands[t->operands], t->results);
@@ -173,8 +167,7 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
         case SPMD_SLICE:
         case SPMD_MASK:
         case SPMD_LOOP_BODY:
-        case SPMD_BRANCH:
-            break;
+        case SPMD_BRANCH: break;
         }
     }
 }
@@ -294,7 +287,8 @@ int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_loca
 }
 
 /* kernels [first, first + count) of the line: the members of one combined collective */
-static void place_combined(struct price_scratch *s, const struct spmd_local *l, uint32_t first, uint32_t count)
+static void place_combined(struct price_scratch *s, const struct spmd_local *l, uint32_t first,
+                           uint32_t count)
 {
     struct live_range packed = {first, first + count};
     uint32_t last = packed.until - 1;

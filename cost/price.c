@@ -275,7 +275,8 @@ struct price_live *price_live_at(const struct spmd_local *l, const struct cost_m
             VEC_PUSH(&out, ((struct price_live){v, l->values[v].bytes}));
     const struct spmd_step *t = begun ? &l->steps[s->kernels[now].step] : NULL;
     if (t && !(t->combined && packed(l, s->kernels[now].step)) && price_ordered_copy(s, l, t) > 0 &&
-        !s->values[t->results].lent) /* beside what is put in order: the blocks as they came, or as they go */
+        /* beside what is put in order: the blocks as they came, or as they go */
+        !s->values[t->results].lent)
         VEC_PUSH(&out, ((struct price_live){t->results, price_ordered_copy(s, l, t)}));
     for (uint32_t i = 0; i < l->step_count;
          i++) /* operands packed for the combined collective of this step */

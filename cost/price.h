@@ -1,4 +1,5 @@
-/* The price of a local program on a machine: step time, peak memory, cost C(s) (paper 4.5, planner.md section 6). */
+/* The price of a local program on a machine: step time, peak memory, cost C(s) (paper 4.5, planner.md
+ * section 6). */
 #ifndef TOAST_COST_PRICE_H
 #define TOAST_COST_PRICE_H
 
@@ -6,46 +7,62 @@
 #include "spmd/local.h"
 
 struct price {
-    int64_t step_ps;             /* makespan: one compute stream, one stream per link */
-    int64_t compute_ps;          /* dot, convolution and the rest by bytes moved */
+    int64_t step_ps;    /* makespan: one compute stream, one stream per link */
+    int64_t compute_ps; /* dot, convolution and the rest by bytes moved */
     int64_t matmul_ps;
-    int64_t communication_ps;    /* all collectives */
-    int64_t exposed_ps;          /* of it, what blocks compute */
-    int64_t critical_path_ps;    /* the paper's measure, beside the makespan */
-    int64_t peak_bytes;          /* live ranges with donation, in-place reuse and fusion, in the order that takes more */
-    int64_t program_peak_bytes, depth_first_peak_bytes; /* in each order; 0 when the machine's order names one */
-    uint32_t peak_step;          /* step in which the larger peak stands, whatever ran before it */
-    int64_t argument_bytes, output_bytes, alias_bytes;   /* per device */
+    int64_t communication_ps; /* all collectives */
+    int64_t exposed_ps;       /* of it, what blocks compute */
+    int64_t critical_path_ps; /* the paper's measure, beside the makespan */
+    /* live ranges with donation, in-place reuse and fusion, in the order that takes more */
+    int64_t peak_bytes;
+    /* in each order; 0 when the machine's order names one */
+    int64_t program_peak_bytes, depth_first_peak_bytes;
+    uint32_t peak_step; /* step in which the larger peak stands, whatever ran before it */
+    int64_t argument_bytes, output_bytes, alias_bytes; /* per device */
 };
 
 /* Scratch that a search reuses from one evaluation to the next (one a thread; zeroed at first). */
 struct price_scratch;
 void price_scratch_destroy(struct price_scratch *s);
 
-/* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of COST_ORDER_EITHER also
- * depth first (schedule.c), for a compiler may choose: an order in the text binds none. *scratch may point to NULL: it is created. Integers throughout: bit for bit the same
- * for equal inputs on every CPU. */
-void price_local(const struct spmd_local *l, const struct cost_machine *machine, struct price_scratch **scratch,
-                 struct price *out);
+/* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
+ * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
+ * none. *scratch may point to NULL: it is created. Integers throughout: bit for bit the same for equal
+ * inputs on every CPU. */
+void price_local(const struct spmd_local *l, const struct cost_machine *machine,
+                 struct price_scratch **scratch, struct price *out);
 
-/* Puts the steps of l in another order that means the same (schedule.c); COST_ORDER_EITHER and _PROGRAM leave them. */
+/* Puts the steps of l in another order that means the same (schedule.c); COST_ORDER_EITHER and _PROGRAM
+ * leave them. */
 void price_reorder(struct spmd_local *l, struct price_scratch **scratch, enum cost_order order);
-/* Puts the steps in the order in which *p has its peak, and peak_step where it stands then: for price_timeline and
- * price_live_at, which take steps as they stand. true: that was depth first. */
+/* Puts the steps in the order in which *p has its peak, and peak_step where it stands then: for
+ * price_timeline and price_live_at, which take steps as they stand. true: that was depth first. */
 bool price_reorder_to_peak(struct spmd_local *l, const struct cost_machine *machine, struct price *p);
 
-/* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the collective's. */
-int64_t price_step(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step, const char **algorithm);
-/* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the tuple's time. */
+/* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the
+ * collective's. */
+int64_t price_step(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step,
+                   const char **algorithm);
+/* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the
+ * tuple's time. */
 int64_t *price_step_times(const struct spmd_local *l, const struct cost_machine *machine);
-/* bytes alive in each step (owned, step_count entries), steps as they stand; in a step that is no kernel what the last kernel
- * before it left. For the report's timeline; price_live_at: the tensors alive in one step. */
+/* bytes alive in each step (owned, step_count entries), steps as they stand; in a step that is no kernel
+ * what the last kernel before it left. For the report's timeline; price_live_at: the tensors alive in one
+ * step. */
 int64_t *price_timeline(const struct spmd_local *l, const struct cost_machine *machine);
-struct price_live { uint32_t value; int64_t bytes; };
-struct price_live *price_live_at(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step, uint32_t *count);
+struct price_live {
+    uint32_t value;
+    int64_t bytes;
+};
+struct price_live *price_live_at(const struct spmd_local *l, const struct cost_machine *machine,
+                                 uint32_t step, uint32_t *count);
 
-/* C(s) = RT + MP relative to the unsharded module, in 2^-32 fixed point (int64). MP = 10 (peak - limit) / limit above it. */
-struct cost { int64_t c; int64_t over_steps; /* bytes over the limit, rounded up, in 1 % of it; 0 = fits */ };
+/* C(s) = RT + MP relative to the unsharded module, in 2^-32 fixed point (int64). MP = 10 (peak - limit) /
+ * limit above it. */
+struct cost {
+    int64_t c;
+    int64_t over_steps; /* bytes over the limit, rounded up, in 1 % of it; 0 = fits */
+};
 struct cost price_cost(const struct price *p, const struct price *unsharded, int64_t memory_limit_bytes);
 /* the order of plans: (over_steps, c, hash); < 0 when a is better */
 int cost_compare(struct cost a, struct hash128 ha, struct cost b, struct hash128 hb);
@@ -53,17 +70,19 @@ int cost_compare(struct cost a, struct hash128 ha, struct cost b, struct hash128
 /* Everything a planner needs to price plans: immutable, shared by threads. */
 struct evaluator;
 enum error_code evaluator_create(const struct plan_context *c, const struct cost_machine *machine,
-                                 const struct spmd_options *options, struct evaluator **out, struct error *e) BASE_CHECKED;
+                                 const struct spmd_options *options, struct evaluator **out,
+                                 struct error *e) BASE_CHECKED;
 void evaluator_destroy(struct evaluator *v);
 const struct plan_context *evaluator_context(const struct evaluator *v);
 const struct cost_machine *evaluator_machine(const struct evaluator *v);
 const struct spmd_options *evaluator_options(const struct evaluator *v);
 const struct price *evaluator_unsharded(const struct evaluator *v);
-/* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and parts of walks. */
+/* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and
+ * parts of walks. */
 struct evaluator_session;
 struct evaluator_session *evaluator_session_create(const struct evaluator *v);
 void evaluator_session_destroy(struct evaluator_session *s);
-enum error_code evaluator_price(struct evaluator_session *s, const struct plan *p, struct price *out, struct cost *cost,
-                                struct error *e) BASE_CHECKED;
+enum error_code evaluator_price(struct evaluator_session *s, const struct plan *p, struct price *out,
+                                struct cost *cost, struct error *e) BASE_CHECKED;
 
 #endif

@@ -131,38 +131,27 @@ static enum op_class family_class(enum ir_family family, uint16_t code)
 {
     switch (family) {
     case IR_FAMILY_STRUCTURE:
-    case IR_FAMILY_CONTROL:
-        return OP_NOTHING;
+    case IR_FAMILY_CONTROL: return OP_NOTHING;
     case IR_FAMILY_CONSTANT:
-    case IR_FAMILY_IOTA:
-        return OP_FREE;
+    case IR_FAMILY_IOTA: return OP_FREE;
     case IR_FAMILY_RESHAPE:
     case IR_FAMILY_BARRIER:
-    case IR_FAMILY_SHARDY:
-        return OP_ALIAS;
-    case IR_FAMILY_TRANSPOSE:
-        return OP_TRANSPOSE;
+    case IR_FAMILY_SHARDY: return OP_ALIAS;
+    case IR_FAMILY_TRANSPOSE: return OP_TRANSPOSE;
     case IR_FAMILY_BITCAST:
     case IR_FAMILY_BROADCAST:
     case IR_FAMILY_REVERSE:
-    case IR_FAMILY_PAD:
-        return OP_CHEAP;
+    case IR_FAMILY_PAD: return OP_CHEAP;
     case IR_FAMILY_SLICE:
-    case IR_FAMILY_DYNAMIC_SLICE:
-        return OP_CUT;
-    case IR_FAMILY_ELEMENTWISE:
-        return elementwise_class(code);
+    case IR_FAMILY_DYNAMIC_SLICE: return OP_CUT;
+    case IR_FAMILY_ELEMENTWISE: return elementwise_class(code);
     case IR_FAMILY_REDUCE:
-    case IR_FAMILY_REDUCE_WINDOW:
-        return OP_REDUCE;
-    case IR_FAMILY_GATHER:
-        return OP_GATHER;
+    case IR_FAMILY_REDUCE_WINDOW: return OP_REDUCE;
+    case IR_FAMILY_GATHER: return OP_GATHER;
     case IR_FAMILY_SCATTER:
-    case IR_FAMILY_DYNAMIC_UPDATE:
-        return OP_UPDATE;
+    case IR_FAMILY_DYNAMIC_UPDATE: return OP_UPDATE;
     case IR_FAMILY_DOT:
-    case IR_FAMILY_CONVOLUTION:
-        return OP_MATMUL;
+    case IR_FAMILY_CONVOLUTION: return OP_MATMUL;
     case IR_FAMILY_UNKNOWN:
     case IR_FAMILY_BATCH_NORM:
     case IR_FAMILY_CONCATENATE:
@@ -171,8 +160,7 @@ static enum op_class family_class(enum ir_family family, uint16_t code)
     case IR_FAMILY_LINALG:
     case IR_FAMILY_CUSTOM_CALL:
     case IR_FAMILY_COLLECTIVE:
-    case IR_FAMILIES:
-        break;
+    case IR_FAMILIES: break;
     }
     return OP_OTHER;
 }

@@ -1,18 +1,20 @@
 /* Other orders for the same local program.
  *
  * Units: a kernel with what is fused into it, the members of one combined collective, or a whole loop or
- * branch (whose inside keeps its order). An order of units that respects which buffers they read becomes an
- * order of kernels (price_depth_first: what the memory of a plan is priced in beside program order) or of
- * steps (price_reorder): what is fused stands right before the first kernel that reads it.
+ * branch (whose inside keeps its order). An order of units that respects which buffers they read becomes
+ * an order of kernels (price_depth_first: what the memory of a plan is priced in beside program order) or
+ * of steps (price_reorder): what is fused stands right before the first kernel that reads it.
  *
- * depth first: from the results backward, each operand's whole cone before the next operand's; cones that are
- * read from elsewhere too come first, then large ones. This is the order in which XLA compiles for CPUs
- * whatever the order in the text. Cones are summed over paths, so that most sums reach their cap: units for the
- * readers, and for the bytes what all units summed so far make. So of deep cones the one summed last comes first,
- * and the order of summing matters: operands in their order, from the results backward, as XLA does it.
+ * depth first: from the results backward, each operand's whole cone before the next operand's; cones that
+ * are read from elsewhere too come first, then large ones. This is the order in which XLA compiles for
+ * CPUs whatever the order in the text. Cones are summed over paths, so that most sums reach their cap:
+ * units for the readers, and for the bytes what all units summed so far make. So of deep cones the one
+ * summed last comes first, and the order of summing matters: operands in their order, from the results
+ * backward, as XLA does it.
  *
- * memory: of the units that are ready the one that frees most. Gathers of weights grow memory whenever they
- * come, so that this greedy order makes them all before the forward pass: docs/performance.md has figures. */
+ * memory: of the units that are ready the one that frees most. Gathers of weights grow memory whenever
+ * they come, so that this greedy order makes them all before the forward pass: docs/performance.md has
+ * figures. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
@@ -44,7 +46,7 @@ struct price_graph {
     size_t unit_of_room;
     VEC(uint32_t) edges;
     VEC(uint32_t) stack;
-    VEC(struct read) reads; /* being sorted */
+    VEC(struct read) reads;  /* being sorted */
     uint32_t *order, placed; /* units but arguments */
     size_t order_room;
     struct kernel *line; /* the kernels in that order */

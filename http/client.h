@@ -21,7 +21,7 @@ struct http_request {
     const char *content_encoding; /* NULL: none */
     const void *body;
     size_t body_size;       /* NULL: no body */
-    const char *prefer; /* Prefer (RFC 7240); NULL: nothing */
+    const char *prefer;     /* Prefer (RFC 7240); NULL: nothing */
     const char *accept;     /* NULL: anything */
     size_t max_reply_bytes; /* 0: 64 MiB */
     long timeout_s;         /* 0: 60 */

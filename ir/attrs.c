@@ -1,5 +1,5 @@
-/* Decodes structured attributes from their text (`#stablehlo.gather<offset_dims = [1], ..>`: fields in any order, empty
- * lists and zeros left out) and from arrays and dense constants. */
+/* Decodes structured attributes from their text (`#stablehlo.gather<offset_dims = [1], ..>`: fields in any
+ * order, empty lists and zeros left out) and from arrays and dense constants. */
 #include "ir/attrs.h"
 
 #include <ctype.h>
@@ -93,7 +93,8 @@ static double small_float(uint32_t bits, int exponent_bits, int mantissa_bits, i
 {
     uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
     int exponent = (int)(bits >> mantissa_bits & ((1u << exponent_bits) - 1));
-    double sign = bits >> (exponent_bits + mantissa_bits) & 1 ? -1 : 1, value = (double)mantissa / (double)(1u << mantissa_bits);
+    double sign = bits >> (exponent_bits + mantissa_bits) & 1 ? -1 : 1,
+           value = (double)mantissa / (double)(1u << mantissa_bits);
     int power = exponent ? exponent - bias : 1 - bias;
     value += exponent ? 1 : 0;
     for (; power > 0; power--)
@@ -122,37 +123,24 @@ double ir_constant_double(const struct ir_program *p, const struct ir_attr *dens
     double d;
     switch ((int)e) {
     case IR_F64:
-    case IR_C128:
-        memcpy(&d, b, 8);
-        return d;
+    case IR_C128: memcpy(&d, b, 8); return d;
     case IR_F32:
     case IR_C64:
-    case IR_TF32:
-        memcpy(&f, b, 4);
-        return (double)f;
+    case IR_TF32: memcpy(&f, b, 4); return (double)f;
     case IR_BF16:
         memcpy(&half, b, 2);
         word = (uint32_t)half << 16;
         memcpy(&f, &word, 4);
         return (double)f;
-    case IR_F16:
-        memcpy(&half, b, 2);
-        return half_to_double(half);
+    case IR_F16: memcpy(&half, b, 2); return half_to_double(half);
     case IR_F8E4M3:
-    case IR_F8E4M3FN:
-        return small_float(*b, 4, 3, 7);
-    case IR_F8E4M3FNUZ:
-        return small_float(*b, 4, 3, 8);
-    case IR_F8E4M3B11FNUZ:
-        return small_float(*b, 4, 3, 11);
-    case IR_F8E5M2:
-        return small_float(*b, 5, 2, 15);
-    case IR_F8E5M2FNUZ:
-        return small_float(*b, 5, 2, 16);
-    case IR_F8E3M4:
-        return small_float(*b, 3, 4, 3);
-    default:
-        return (double)ir_constant_int(p, dense, index);
+    case IR_F8E4M3FN: return small_float(*b, 4, 3, 7);
+    case IR_F8E4M3FNUZ: return small_float(*b, 4, 3, 8);
+    case IR_F8E4M3B11FNUZ: return small_float(*b, 4, 3, 11);
+    case IR_F8E5M2: return small_float(*b, 5, 2, 15);
+    case IR_F8E5M2FNUZ: return small_float(*b, 5, 2, 16);
+    case IR_F8E3M4: return small_float(*b, 3, 4, 3);
+    default: return (double)ir_constant_int(p, dense, index);
     }
 }
 
@@ -165,27 +153,19 @@ int64_t ir_constant_int(const struct ir_program *p, const struct ir_attr *dense,
     uint64_t raw = 0;
     memcpy(&raw, b, c->element_bytes < 8 ? c->element_bytes : 8);
     switch ((int)p->types[dense->type].element) {
-    case IR_I8:
-        return (int8_t)raw;
-    case IR_I2:
-        return (int64_t)(raw << 62) >> 62;
-    case IR_I4:
-        return (int64_t)(raw << 60) >> 60;
-    case IR_I16:
-        return (int16_t)raw;
-    case IR_I32:
-        return (int32_t)raw;
-    case IR_I1:
-        return raw & 1;
+    case IR_I8: return (int8_t)raw;
+    case IR_I2: return (int64_t)(raw << 62) >> 62;
+    case IR_I4: return (int64_t)(raw << 60) >> 60;
+    case IR_I16: return (int16_t)raw;
+    case IR_I32: return (int32_t)raw;
+    case IR_I1: return raw & 1;
     case IR_BF16:
     case IR_F16:
     case IR_F32:
     case IR_F64:
     case IR_C64:
-    case IR_C128:
-        return (int64_t)ir_constant_double(p, dense, index);
-    default:
-        return (int64_t)raw;
+    case IR_C128: return (int64_t)ir_constant_double(p, dense, index);
+    default: return (int64_t)raw;
     }
 }
 
@@ -233,7 +213,9 @@ int64_t ir_int(const struct ir_program *p, uint32_t op, const char *name, int64_
     const struct ir_attr *a = ir_attr_find(p, op, name);
     if (!a)
         return absent;
-    return a->kind == IR_ATTR_INT || a->kind == IR_ATTR_BOOL ? a->value : a->kind == IR_ATTR_UNIT ? 1 : absent;
+    return a->kind == IR_ATTR_INT || a->kind == IR_ATTR_BOOL ? a->value
+           : a->kind == IR_ATTR_UNIT                         ? 1
+                                                             : absent;
 }
 
 void ir_word(const struct ir_program *p, uint32_t op, const char *name, char out[32])
@@ -249,7 +231,8 @@ void ir_word(const struct ir_program *p, uint32_t op, const char *name, char out
     snprintf(out, 32, "%.*s", (int)(end - start < 31 ? end - start : 31), start);
 }
 
-int64_t *ir_matrix(const struct ir_program *p, uint32_t op, const char *name, uint32_t *rows, uint32_t *columns)
+int64_t *ir_matrix(const struct ir_program *p, uint32_t op, const char *name, uint32_t *rows,
+                   uint32_t *columns)
 {
     const struct ir_attr *a = ir_attr_find(p, op, name);
     *rows = *columns = 0;
@@ -280,11 +263,14 @@ int ir_dot(const struct ir_program *p, uint32_t op, struct ir_dot *out)
     const char *text = attr_text(p, op, "dot_dimension_numbers");
     if (!text)
         return -1;
-    if (field_list(text, "lhs_batching_dimensions", &out->lhs_batch) || field_list(text, "rhs_batching_dimensions", &out->rhs_batch) ||
+    if (field_list(text, "lhs_batching_dimensions", &out->lhs_batch) ||
+        field_list(text, "rhs_batching_dimensions", &out->rhs_batch) ||
         field_list(text, "lhs_contracting_dimensions", &out->lhs_contract) ||
         field_list(text, "rhs_contracting_dimensions", &out->rhs_contract))
         return -1;
-    return out->lhs_batch.count == out->rhs_batch.count && out->lhs_contract.count == out->rhs_contract.count ? 0 : -1;
+    return out->lhs_batch.count == out->rhs_batch.count && out->lhs_contract.count == out->rhs_contract.count
+               ? 0
+               : -1;
 }
 
 int ir_gather(const struct ir_program *p, uint32_t op, struct ir_gather *out)
@@ -295,7 +281,8 @@ int ir_gather(const struct ir_program *p, uint32_t op, struct ir_gather *out)
         field_list(text, "collapsed_slice_dims", &out->collapsed_dims) ||
         field_list(text, "operand_batching_dims", &out->operand_batch) ||
         field_list(text, "start_indices_batching_dims", &out->indices_batch) ||
-        field_list(text, "start_index_map", &out->start_index_map) || ir_dims(p, op, "slice_sizes", &out->slice_sizes))
+        field_list(text, "start_index_map", &out->start_index_map) ||
+        ir_dims(p, op, "slice_sizes", &out->slice_sizes))
         return -1;
     out->index_vector_dim = field_int(text, "index_vector_dim");
     return 0;
@@ -346,8 +333,8 @@ static int read_padding(const struct ir_program *p, uint32_t op, struct ir_windo
     return 0;
 }
 
-static int read_window(const struct ir_program *p, uint32_t op, struct ir_window *w, const char *stride, const char *base,
-                       const char *window)
+static int read_window(const struct ir_program *p, uint32_t op, struct ir_window *w, const char *stride,
+                       const char *base, const char *window)
 {
     uint32_t count = w->size.count;
     if (ir_dims(p, op, stride, &w->stride) || ir_dims(p, op, base, &w->base_dilation) ||
@@ -377,7 +364,8 @@ int ir_select_and_scatter(const struct ir_program *p, uint32_t op, struct ir_win
 }
 
 /* "[b, 0, 1, f]": positions of two letters and of the numbers */
-static const char *conv_part(const char *s, char first, char second, int64_t *a, int64_t *b, struct ir_dims *spatial)
+static const char *conv_part(const char *s, char first, char second, int64_t *a, int64_t *b,
+                             struct ir_dims *spatial)
 {
     s = strchr(s, '[');
     if (!s)
@@ -418,7 +406,8 @@ int ir_conv(const struct ir_program *p, uint32_t op, struct ir_conv *out)
         s = conv_part(s, 'i', 'o', &out->kernel_input, &out->kernel_output, &out->kernel_spatial);
     if (s)
         s = conv_part(s, 'b', 'f', &out->output_batch, &out->output_feature, &out->output_spatial);
-    if (!s || out->input_spatial.count != out->kernel_spatial.count || out->input_spatial.count != out->output_spatial.count)
+    if (!s || out->input_spatial.count != out->kernel_spatial.count ||
+        out->input_spatial.count != out->output_spatial.count)
         return -1;
     const struct ir_type *kernel = ir_value_type(p, ir_operand(p, op, 1));
     out->window.size.count = out->kernel_spatial.count;

@@ -1,5 +1,5 @@
-/* Decoded attributes of the ops that have structure, one struct an op kind. Lists are at most 16 long (a module
- * with more is refused by ir_verify). All dimensions are non-negative and in range after ir_verify. */
+/* Decoded attributes of the ops that have structure, one struct an op kind. Lists are at most 16 long (a
+ * module with more is refused by ir_verify). All dimensions are non-negative and in range after ir_verify. */
 #ifndef TOAST_IR_ATTRS_H
 #define TOAST_IR_ATTRS_H
 
@@ -12,16 +12,17 @@ struct ir_dims {
     uint32_t count;
 };
 
-struct ir_dot {   /* dot_general; dot is given as contracting [rank-1] x [0] */
+struct ir_dot { /* dot_general; dot is given as contracting [rank-1] x [0] */
     struct ir_dims lhs_batch, rhs_batch, lhs_contract, rhs_contract;
 };
 struct ir_window {
-    struct ir_dims size, stride, low, high, base_dilation, window_dilation, reversal;   /* one entry a window dim */
+    /* one entry a window dim */
+    struct ir_dims size, stride, low, high, base_dilation, window_dilation, reversal;
 };
 struct ir_conv {
     int64_t input_batch, input_feature, kernel_input, kernel_output, output_batch, output_feature;
     struct ir_dims input_spatial, kernel_spatial, output_spatial;
-    struct ir_window window;   /* size = kernel's spatial sizes */
+    struct ir_window window; /* size = kernel's spatial sizes */
     int64_t feature_groups, batch_groups;
 };
 struct ir_gather {
@@ -31,7 +32,7 @@ struct ir_gather {
 struct ir_scatter {
     struct ir_dims update_window_dims, inserted_window_dims, input_batch, indices_batch, dims_to_operand;
     int64_t index_vector_dim;
-    uint32_t input_count;     /* operands: inputs, indices, updates */
+    uint32_t input_count; /* operands: inputs, indices, updates */
     bool unique_indices;
 };
 
@@ -44,11 +45,14 @@ int ir_reduce_window(const struct ir_program *p, uint32_t op, struct ir_window *
 int ir_select_and_scatter(const struct ir_program *p, uint32_t op, struct ir_window *out);
 /* any list of integers: array<i64: ..>, dense<..> : tensor<Nxi64>, [1, 2]; count 0 when absent */
 int ir_dims(const struct ir_program *p, uint32_t op, const char *name, struct ir_dims *out);
-int64_t ir_int(const struct ir_program *p, uint32_t op, const char *name, int64_t absent);   /* integer or bool attribute */
+/* integer or bool attribute */
+int64_t ir_int(const struct ir_program *p, uint32_t op, const char *name, int64_t absent);
 /* the word of an enum attribute: "LT" of #stablehlo<comparison_direction LT>; out[0] = 0 when absent */
 void ir_word(const struct ir_program *p, uint32_t op, const char *name, char out[32]);
-/* a 2-d list of integers such as replica_groups or source_target_pairs: rows x columns, owned; NULL when absent */
-int64_t *ir_matrix(const struct ir_program *p, uint32_t op, const char *name, uint32_t *rows, uint32_t *columns);
+/* a 2-d list of integers such as replica_groups or source_target_pairs: rows x columns, owned; NULL when
+ * absent */
+int64_t *ir_matrix(const struct ir_program *p, uint32_t op, const char *name, uint32_t *rows,
+                   uint32_t *columns);
 /* an element of a constant as a double / an integer (complex: real part) */
 double ir_constant_double(const struct ir_program *p, const struct ir_attr *dense, uint64_t index);
 int64_t ir_constant_int(const struct ir_program *p, const struct ir_attr *dense, uint64_t index);

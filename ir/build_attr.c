@@ -202,14 +202,11 @@ struct ir_attr ir_build_copy_attr(struct ir_builder *b, const struct ir_program 
     case IR_ATTR_UNIT:
     case IR_ATTR_BOOL:
     case IR_ATTR_INT:
-    case IR_ATTR_TYPE:
-        break;
+    case IR_ATTR_TYPE: break;
     case IR_ATTR_FLOAT:
     case IR_ATTR_STRING:
     case IR_ATTR_SYMBOL:
-    case IR_ATTR_TEXT:
-        a.first = copy_string(b, from, attr->first);
-        break;
+    case IR_ATTR_TEXT: a.first = copy_string(b, from, attr->first); break;
     case IR_ATTR_INTS:
     case IR_ATTR_BOOLS:
         a.first = (uint32_t)b->ints.count;

@@ -1,4 +1,5 @@
-/* The builder's insides, shared by build.c (strings, types, ops, the image) and build_attr.c (attributes, copies). */
+/* The builder's insides, shared by build.c (strings, types, ops, the image) and build_attr.c (attributes,
+ * copies). */
 #ifndef TOAST_IR_BUILDER_H
 #define TOAST_IR_BUILDER_H
 
@@ -9,9 +10,9 @@ enum frame_kind { FRAME_OP, FRAME_REGION, FRAME_BLOCK };
 
 struct frame {
     enum frame_kind kind;
-    uint32_t op;               /* FRAME_OP */
-    size_t base;               /* where its children begin on their stack */
-    uint32_t args, arg_count;  /* FRAME_BLOCK */
+    uint32_t op;              /* FRAME_OP */
+    size_t base;              /* where its children begin on their stack */
+    uint32_t args, arg_count; /* FRAME_BLOCK */
 };
 
 /* What has been copied from another program already: its index there -> index here + 1. */
@@ -37,9 +38,9 @@ struct ir_builder {
     VEC(char) characters;
     VEC(unsigned char) bytes;
 
-    VEC(uint32_t) slots;            /* hash table of strings: index + 1 */
-    VEC(uint32_t) type_of_string;   /* index + 1, by string */
-    VEC(uint16_t) code_of_string;   /* opcode + 1, by string */
+    VEC(uint32_t) slots;          /* hash table of strings: index + 1 */
+    VEC(uint32_t) type_of_string; /* index + 1, by string */
+    VEC(uint16_t) code_of_string; /* opcode + 1, by string */
 
     VEC(struct frame) frames;
     VEC(uint32_t) open_ops;
@@ -49,6 +50,7 @@ struct ir_builder {
 };
 
 /* appends attributes one after another; a range of the program's attributes */
-struct ir_attr builder_attrs(struct ir_builder *b, enum ir_attr_kind kind, const struct ir_attr *items, uint32_t count);
+struct ir_attr builder_attrs(struct ir_builder *b, enum ir_attr_kind kind, const struct ir_attr *items,
+                             uint32_t count);
 
 #endif

@@ -1,5 +1,6 @@
-/* What the checks of ir_verify share (within ir/): the op that is checked, what it needs, a complaint that names it. One
- * function a family; each returns ERROR_OK or ERROR_INVALID_MODULE with the op's name, line and column. */
+/* What the checks of ir_verify share (within ir/): the op that is checked, what it needs, a complaint that
+ * names it. One function a family; each returns ERROR_OK or ERROR_INVALID_MODULE with the op's name, line
+ * and column. */
 #ifndef TOAST_IR_CHECK_H
 #define TOAST_IR_CHECK_H
 
@@ -16,13 +17,14 @@ struct ir_check {
 };
 
 /* ERROR_INVALID_MODULE: "<op>: <what>" at the op's place */
-enum error_code ir_check_complain(const struct ir_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+enum error_code ir_check_complain(const struct ir_check *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* ends a check `c` whose condition does not hold */
-#define IR_NEED(condition, ...)                                                                               \
-    do {                                                                                                      \
-        if (!(condition))                                                                                     \
-            return ir_check_complain(c, __VA_ARGS__);                                                         \
+#define IR_NEED(condition, ...)                                                                              \
+    do {                                                                                                     \
+        if (!(condition))                                                                                    \
+            return ir_check_complain(c, __VA_ARGS__);                                                        \
     } while (0)
 
 /* ---- the op's types ---- */
@@ -43,7 +45,8 @@ static inline const int64_t *dims_of(const struct ir_check *c, const struct ir_t
 
 static inline bool same_shape(const struct ir_check *c, const struct ir_type *a, const struct ir_type *b)
 {
-    return a->rank == b->rank && (a->rank == 0 || memcmp(dims_of(c, a), dims_of(c, b), a->rank * sizeof(int64_t)) == 0);
+    return a->rank == b->rank &&
+           (a->rank == 0 || memcmp(dims_of(c, a), dims_of(c, b), a->rank * sizeof(int64_t)) == 0);
 }
 
 /* ---- what several families need ---- */
@@ -51,13 +54,17 @@ enum error_code ir_need_counts(const struct ir_check *c, uint32_t operands, uint
 /* operands and results are tensors */
 enum error_code ir_need_tensors(const struct ir_check *c) BASE_CHECKED;
 /* every entry in [0, rank), no entry twice */
-enum error_code ir_need_dims(const struct ir_check *c, const char *name, const struct ir_dims *d, uint32_t rank) BASE_CHECKED;
+enum error_code ir_need_dims(const struct ir_check *c, const char *name, const struct ir_dims *d,
+                             uint32_t rank) BASE_CHECKED;
 /* an attribute that is a list of `count` numbers */
-enum error_code ir_need_list(const struct ir_check *c, const char *name, struct ir_dims *out, uint32_t count) BASE_CHECKED;
+enum error_code ir_need_list(const struct ir_check *c, const char *name, struct ir_dims *out,
+                             uint32_t count) BASE_CHECKED;
 /* result i has these sizes */
-enum error_code ir_need_result(const struct ir_check *c, uint32_t i, uint32_t rank, const int64_t *dims) BASE_CHECKED;
+enum error_code ir_need_result(const struct ir_check *c, uint32_t i, uint32_t rank,
+                               const int64_t *dims) BASE_CHECKED;
 /* region g is one block with so many arguments, which ends in an op with so many operands */
-enum error_code ir_need_region(const struct ir_check *c, uint32_t g, uint32_t args, uint32_t results) BASE_CHECKED;
+enum error_code ir_need_region(const struct ir_check *c, uint32_t g, uint32_t args,
+                               uint32_t results) BASE_CHECKED;
 
 /* ---- families; operands and results are known to be tensors ---- */
 enum error_code ir_check_elementwise(const struct ir_check *c) BASE_CHECKED;

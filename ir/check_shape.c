@@ -3,10 +3,13 @@
 
 enum error_code ir_check_elementwise(const struct ir_check *c)
 {
-    IR_NEED(c->o->operand_count >= 1 && c->o->operand_count <= 3 && c->o->result_count == 1, "operand or result count is wrong");
+    IR_NEED(c->o->operand_count >= 1 && c->o->operand_count <= 3 && c->o->result_count == 1,
+            "operand or result count is wrong");
     for (uint32_t i = 0; i < c->o->operand_count; i++) {
-        bool scalar = operand_type(c, i)->rank == 0 && ((c->o->code == IR_SELECT && i == 0) || (c->o->code == IR_CLAMP && i != 1));
-        IR_NEED(scalar || same_shape(c, operand_type(c, i), result_type(c, 0)), "operand %u has another shape than the result", i);
+        bool scalar = operand_type(c, i)->rank == 0 &&
+                      ((c->o->code == IR_SELECT && i == 0) || (c->o->code == IR_CLAMP && i != 1));
+        IR_NEED(scalar || same_shape(c, operand_type(c, i), result_type(c, 0)),
+                "operand %u has another shape than the result", i);
     }
     if (c->o->code == IR_SELECT || c->o->code == IR_CLAMP)
         return ir_need_counts(c, 3, 1);
@@ -19,8 +22,9 @@ enum error_code ir_check_constant(const struct ir_check *c)
     const struct ir_attr *value = ir_attr_find(c->p, c->op, "value");
     IR_NEED(value && value->type != IR_NONE, "value is missing");
     IR_NEED(value->kind == IR_ATTR_DENSE || value->kind == IR_ATTR_TEXT, "value is not a constant");
-    IR_NEED(c->p->types[value->type].kind == IR_TYPE_TENSOR && same_shape(c, &c->p->types[value->type], result_type(c, 0)),
-         "value has another shape than the result");
+    IR_NEED(c->p->types[value->type].kind == IR_TYPE_TENSOR &&
+                same_shape(c, &c->p->types[value->type], result_type(c, 0)),
+            "value has another shape than the result");
     return ERROR_OK;
 }
 
@@ -48,8 +52,8 @@ enum error_code ir_check_broadcast(const struct ir_check *c)
     TRY(ir_need_dims(c, "broadcast_dimensions", &dims, out->rank));
     for (uint32_t d = 0; d < in->rank; d++)
         IR_NEED(dims_of(c, in)[d] == 1 || dims_of(c, in)[d] == dims_of(c, out)[dims.at[d]],
-             "operand dimension %u of size %lld does not broadcast to %lld", d, (long long)dims_of(c, in)[d],
-             (long long)dims_of(c, out)[dims.at[d]]);
+                "operand dimension %u of size %lld does not broadcast to %lld", d,
+                (long long)dims_of(c, in)[d], (long long)dims_of(c, out)[dims.at[d]]);
     return ERROR_OK;
 }
 
@@ -71,7 +75,7 @@ enum error_code ir_check_reshape(const struct ir_check *c)
 {
     TRY(ir_need_counts(c, 1, 1));
     IR_NEED(ir_type_elements(c->p, operand_type(c, 0)) == ir_type_elements(c->p, result_type(c, 0)),
-         "operand and result have different numbers of elements");
+            "operand and result have different numbers of elements");
     return ERROR_OK;
 }
 
@@ -85,8 +89,9 @@ enum error_code ir_check_slice(const struct ir_check *c)
     TRY(ir_need_list(c, "strides", &stride, in->rank));
     int64_t sizes[IR_MAX_RANK];
     for (uint32_t d = 0; d < in->rank; d++) {
-        IR_NEED(start.at[d] >= 0 && start.at[d] <= limit.at[d] && limit.at[d] <= dims_of(c, in)[d] && stride.at[d] > 0,
-             "dimension %u: start, limit or stride is out of range", d);
+        IR_NEED(start.at[d] >= 0 && start.at[d] <= limit.at[d] && limit.at[d] <= dims_of(c, in)[d] &&
+                    stride.at[d] > 0,
+                "dimension %u: start, limit or stride is out of range", d);
         sizes[d] = (limit.at[d] - start.at[d] + stride.at[d] - 1) / stride.at[d];
     }
     return ir_need_result(c, 0, in->rank, sizes);
@@ -104,9 +109,9 @@ enum error_code ir_check_pad(const struct ir_check *c)
     int64_t sizes[IR_MAX_RANK], bound = (int64_t)1 << 40;
     for (uint32_t d = 0; d < in->rank; d++) {
         int64_t n = dims_of(c, in)[d];
-        IR_NEED(interior.at[d] >= 0 && interior.at[d] < bound / (n + 1) && low.at[d] > -bound && low.at[d] < bound &&
-                 high.at[d] > -bound && high.at[d] < bound,
-             "dimension %u: padding is out of range", d);
+        IR_NEED(interior.at[d] >= 0 && interior.at[d] < bound / (n + 1) && low.at[d] > -bound &&
+                    low.at[d] < bound && high.at[d] > -bound && high.at[d] < bound,
+                "dimension %u: padding is out of range", d);
         sizes[d] = low.at[d] + high.at[d] + n + (n > 0 ? (n - 1) * interior.at[d] : 0);
     }
     return ir_need_result(c, 0, in->rank, sizes);
@@ -135,9 +140,10 @@ enum error_code ir_check_reverse(const struct ir_check *c)
     TRY(ir_need_counts(c, 1, 1));
     struct ir_dims dims;
     IR_NEED(ir_attr_find(c->p, c->op, "dimensions") && ir_dims(c->p, c->op, "dimensions", &dims) == 0,
-         "dimensions are missing or malformed");
+            "dimensions are missing or malformed");
     TRY(ir_need_dims(c, "dimensions", &dims, operand_type(c, 0)->rank));
-    IR_NEED(same_shape(c, operand_type(c, 0), result_type(c, 0)), "the result has another shape than the operand");
+    IR_NEED(same_shape(c, operand_type(c, 0), result_type(c, 0)),
+            "the result has another shape than the operand");
     return ERROR_OK;
 }
 
@@ -157,7 +163,8 @@ enum error_code ir_check_dynamic_slice(const struct ir_check *c)
     TRY(check_starts(c, 1, in->rank));
     TRY(ir_need_list(c, "slice_sizes", &sizes, in->rank));
     for (uint32_t d = 0; d < in->rank; d++)
-        IR_NEED(sizes.at[d] >= 0 && sizes.at[d] <= dims_of(c, in)[d], "slice size of dimension %u is out of range", d);
+        IR_NEED(sizes.at[d] >= 0 && sizes.at[d] <= dims_of(c, in)[d],
+                "slice size of dimension %u is out of range", d);
     return ir_need_result(c, 0, in->rank, sizes.at);
 }
 
@@ -168,7 +175,8 @@ enum error_code ir_check_dynamic_update(const struct ir_check *c)
     TRY(check_starts(c, 2, in->rank));
     IR_NEED(update->rank == in->rank, "the update has another rank than the operand");
     for (uint32_t d = 0; d < in->rank; d++)
-        IR_NEED(dims_of(c, update)[d] <= dims_of(c, in)[d], "the update exceeds the operand in dimension %u", d);
+        IR_NEED(dims_of(c, update)[d] <= dims_of(c, in)[d], "the update exceeds the operand in dimension %u",
+                d);
     IR_NEED(same_shape(c, in, result_type(c, 0)), "the result has another shape than the operand");
     return ERROR_OK;
 }
@@ -189,8 +197,10 @@ enum error_code ir_check_sort(const struct ir_check *c)
     IR_NEED(n >= 1 && c->o->result_count == n, "needs as many results as operands");
     const struct ir_type *first = operand_type(c, 0);
     int64_t d = ir_int(c->p, c->op, "dimension", -1);
-    IR_NEED(first->rank == 0 || (d >= -(int64_t)first->rank && d < first->rank), "dimension %lld is out of range", (long long)d);
+    IR_NEED(first->rank == 0 || (d >= -(int64_t)first->rank && d < first->rank),
+            "dimension %lld is out of range", (long long)d);
     for (uint32_t i = 0; i < n; i++)
-        IR_NEED(same_shape(c, operand_type(c, i), first) && same_shape(c, result_type(c, i), first), "operand %u has another shape", i);
+        IR_NEED(same_shape(c, operand_type(c, i), first) && same_shape(c, result_type(c, i), first),
+                "operand %u has another shape", i);
     return ir_need_region(c, 0, 2 * n, 1);
 }

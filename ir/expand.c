@@ -1,6 +1,7 @@
-/* batch_norm_training and batch_norm_grad by their definitions, in sums and elementwise ops, as compilers do before they
- * partition: so the sums can be split along the batch like any others, and nothing downstream needs to know them.
- * batch_norm_inference is elementwise as it is. Elements of fewer than 32 bits are computed in f32. */
+/* batch_norm_training and batch_norm_grad by their definitions, in sums and elementwise ops, as compilers
+ * do before they partition: so the sums can be split along the batch like any others, and nothing
+ * downstream needs to know them. batch_norm_inference is elementwise as it is. Elements of fewer than 32
+ * bits are computed in f32. */
 #include "ir/expand.h"
 
 #include "ir/attrs.h"
@@ -10,14 +11,14 @@
 
 struct expansion {
     struct ir_builder *b;
-    struct ir_op_spec base;      /* line, column, location of every op made */
-    enum ir_element element;     /* computed in */
+    struct ir_op_spec base;  /* line, column, location of every op made */
+    enum ir_element element; /* computed in */
     uint32_t rank, feature;
-    int64_t dims[IR_MAX_RANK], others;   /* elements of one feature */
+    int64_t dims[IR_MAX_RANK], others; /* elements of one feature */
 };
 
-static uint32_t make(const struct expansion *x, const char *name, const uint32_t *operands, uint32_t count, uint32_t type,
-                     const struct ir_attr *attr)
+static uint32_t make(const struct expansion *x, const char *name, const uint32_t *operands, uint32_t count,
+                     uint32_t type, const struct ir_attr *attr)
 {
     struct ir_op_spec spec = x->base;
     spec.name = name;
@@ -47,7 +48,8 @@ static uint32_t binary(const struct expansion *x, const char *name, uint32_t a, 
 
 static uint32_t convert(const struct expansion *x, uint32_t value, uint32_t type)
 {
-    return ir_builder_value_type(x->b, value) == type ? value : make(x, "stablehlo.convert", &value, 1, type, NULL);
+    return ir_builder_value_type(x->b, value) == type ? value
+                                                      : make(x, "stablehlo.convert", &value, 1, type, NULL);
 }
 
 static uint32_t scalar(const struct expansion *x, double number)
@@ -56,11 +58,13 @@ static uint32_t scalar(const struct expansion *x, double number)
     float narrow = (float)number;
     const void *bytes = x->element == IR_F64 ? (const void *)&number : (const void *)&narrow;
     struct ir_attr value = ir_build_named(
-        x->b, "value", ir_build_dense(x->b, type, bytes, x->element == IR_F64 ? sizeof number : sizeof narrow, true));
+        x->b, "value",
+        ir_build_dense(x->b, type, bytes, x->element == IR_F64 ? sizeof number : sizeof narrow, true));
     return make(x, "stablehlo.constant", NULL, 0, type, &value);
 }
 
-static uint32_t spread(const struct expansion *x, uint32_t value, uint32_t type, const int64_t *dims, uint32_t count)
+static uint32_t spread(const struct expansion *x, uint32_t value, uint32_t type, const int64_t *dims,
+                       uint32_t count)
 {
     struct ir_attr to = ir_build_named(x->b, "broadcast_dimensions", ir_build_ints(x->b, dims, count));
     return make(x, "stablehlo.broadcast_in_dim", &value, 1, type, &to);
@@ -83,7 +87,8 @@ static uint32_t over(const struct expansion *x, uint32_t value)
 static uint32_t sum(const struct expansion *x, uint32_t value)
 {
     int64_t dims[IR_MAX_RANK];
-    uint32_t count = 0, number = ir_build_tensor_type(x->b, x->element, 0, NULL), type = feature_type(x, x->element);
+    uint32_t count = 0, number = ir_build_tensor_type(x->b, x->element, 0, NULL),
+             type = feature_type(x, x->element);
     for (uint32_t d = 0; d < x->rank; d++)
         if (d != x->feature)
             dims[count++] = d;
@@ -126,13 +131,15 @@ static void expand_training(const struct expansion *x, double epsilon, const uin
     uint32_t centred = binary(x, "stablehlo.subtract", in[0], over(x, out[1]));
     uint32_t squares = sum(x, binary(x, "stablehlo.multiply", centred, centred));
     out[2] = binary(x, "stablehlo.divide", squares, each(x, (double)x->others));
-    uint32_t normal = binary(x, "stablehlo.multiply", centred, over(x, inverse_deviation(x, out[2], epsilon)));
+    uint32_t normal =
+        binary(x, "stablehlo.multiply", centred, over(x, inverse_deviation(x, out[2], epsilon)));
     uint32_t scaled = binary(x, "stablehlo.multiply", normal, over(x, in[1]));
     out[0] = binary(x, "stablehlo.add", scaled, over(x, in[2]));
 }
 
-/* in: operand, scale, mean, variance, gradient of the output; out: gradients of operand, scale, offset. With centred c,
- * inverse deviation r, n elements a feature: scale r (dy - sum(dy) / n - c sum(dy c) r r / n) */
+/* in: operand, scale, mean, variance, gradient of the output; out: gradients of operand, scale, offset.
+ * With centred c, inverse deviation r, n elements a feature: scale r (dy - sum(dy) / n - c sum(dy c) r r /
+ * n) */
 static void expand_grad(const struct expansion *x, double epsilon, const uint32_t *in, uint32_t *out)
 {
     uint32_t centred = binary(x, "stablehlo.subtract", in[0], over(x, in[2]));
@@ -193,7 +200,8 @@ bool ir_expand_op(struct ir_builder *b, const struct ir_program *p, uint32_t op,
     uint32_t in[5], whole = whole_type(&x, x.element), features = feature_type(&x, x.element);
     for (uint32_t i = 0; i < o->operand_count; i++)
         in[i] = convert(&x, operands[i], i == 0 || i == 4 ? whole : features);
-    (training ? expand_training : expand_grad)(&x, (double)strtof(ir_string(p, epsilon->first), NULL), in, results);
+    (training ? expand_training : expand_grad)(&x, (double)strtof(ir_string(p, epsilon->first), NULL), in,
+                                               results);
     for (uint32_t i = 0; i < 3; i++)
         results[i] = convert(&x, results[i], i ? feature_type(&x, element) : whole_type(&x, element));
     return true;

@@ -112,29 +112,16 @@ static enum error_code check_attr(struct check *c, uint32_t i)
     c->depth[i] = 0;
     switch (ok ? (enum ir_attr_kind)a->kind : IR_ATTR_UNIT) {
     case IR_ATTR_UNIT:
-    case IR_ATTR_BOOL:
-        break;
+    case IR_ATTR_BOOL: break;
     case IR_ATTR_INT:
-    case IR_ATTR_TYPE:
-        ok = a->type != IR_NONE;
-        break;
-    case IR_ATTR_FLOAT:
-        ok = a->type != IR_NONE && a->first < p->string_count;
-        break;
+    case IR_ATTR_TYPE: ok = a->type != IR_NONE; break;
+    case IR_ATTR_FLOAT: ok = a->type != IR_NONE && a->first < p->string_count; break;
     case IR_ATTR_STRING:
     case IR_ATTR_SYMBOL:
-    case IR_ATTR_TEXT:
-        ok = a->first < p->string_count;
-        break;
-    case IR_ATTR_INTS:
-        ok = a->type != IR_NONE && range_ok(a->first, a->count, p->int_count);
-        break;
-    case IR_ATTR_BOOLS:
-        ok = range_ok(a->first, a->count, p->int_count);
-        break;
-    case IR_ATTR_DENSE:
-        ok = dense_ok(p, a);
-        break;
+    case IR_ATTR_TEXT: ok = a->first < p->string_count; break;
+    case IR_ATTR_INTS: ok = a->type != IR_NONE && range_ok(a->first, a->count, p->int_count); break;
+    case IR_ATTR_BOOLS: ok = range_ok(a->first, a->count, p->int_count); break;
+    case IR_ATTR_DENSE: ok = dense_ok(p, a); break;
     case IR_ATTR_ARRAY:
     case IR_ATTR_DICTIONARY:
         ok = range_ok(a->first, a->count, i);

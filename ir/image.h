@@ -1,25 +1,25 @@
-/* Layout of a program image: a header, then the arrays of struct ir_program one after another, each at a multiple
- * of 8 bytes. Shared by the writer (build.c) and the checker (image.c) only. */
+/* Layout of a program image: a header, then the arrays of struct ir_program one after another, each at a
+ * multiple of 8 bytes. Shared by the writer (build.c) and the checker (image.c) only. */
 #ifndef TOAST_IR_IMAGE_H
 #define TOAST_IR_IMAGE_H
 
 #include "ir/program.h"
 
 /* array, its count, its element type: fields of struct ir_program, in the order of the file */
-#define IR_IMAGE_SECTIONS(X)                                                                                  \
-    X(strings, string_count, struct ir_string)                                                                \
-    X(types, type_count, struct ir_type)                                                                      \
-    X(values, value_count, struct ir_value)                                                                   \
-    X(ops, op_count, struct ir_op)                                                                            \
-    X(regions, region_count, struct ir_region)                                                                \
-    X(blocks, block_count, struct ir_block)                                                                   \
-    X(attrs, attr_count, struct ir_attr)                                                                      \
-    X(constants, constant_count, struct ir_constant)                                                          \
-    X(operands, operand_count, uint32_t)                                                                      \
-    X(block_ops, block_op_count, uint32_t)                                                                    \
-    X(ints, int_count, int64_t)                                                                               \
-    X(value_locations, value_location_count, struct ir_value_location)                                        \
-    X(characters, character_count, char)                                                                      \
+#define IR_IMAGE_SECTIONS(X)                                                                                 \
+    X(strings, string_count, struct ir_string)                                                               \
+    X(types, type_count, struct ir_type)                                                                     \
+    X(values, value_count, struct ir_value)                                                                  \
+    X(ops, op_count, struct ir_op)                                                                           \
+    X(regions, region_count, struct ir_region)                                                               \
+    X(blocks, block_count, struct ir_block)                                                                  \
+    X(attrs, attr_count, struct ir_attr)                                                                     \
+    X(constants, constant_count, struct ir_constant)                                                         \
+    X(operands, operand_count, uint32_t)                                                                     \
+    X(block_ops, block_op_count, uint32_t)                                                                   \
+    X(ints, int_count, int64_t)                                                                              \
+    X(value_locations, value_location_count, struct ir_value_location)                                       \
+    X(characters, character_count, char)                                                                     \
     X(bytes, byte_count, unsigned char)
 
 enum ir_image_section {
@@ -30,10 +30,10 @@ enum ir_image_section {
 };
 
 struct ir_image_header {
-    char magic[8];       /* "TOASTIR" and NUL */
+    char magic[8]; /* "TOASTIR" and NUL */
     uint32_t version;
-    uint32_t sections;   /* IR_IMAGE_SECTION_COUNT */
-    uint64_t size;       /* of the whole image */
+    uint32_t sections; /* IR_IMAGE_SECTION_COUNT */
+    uint64_t size;     /* of the whole image */
     uint8_t digest[32];
     struct {
         uint64_t offset, count;
@@ -41,7 +41,7 @@ struct ir_image_header {
 };
 
 #define IR_IMAGE_MAGIC "TOASTIR"
-enum { IR_IMAGE_VERSION = 1, IR_IMAGE_DEPTH = 600 };   /* ops and attributes nest at most this deep */
+enum { IR_IMAGE_VERSION = 1, IR_IMAGE_DEPTH = 600 }; /* ops and attributes nest at most this deep */
 
 /* one element of a dense constant, as stored; 0 when constants of this element type are kept as text */
 uint32_t ir_element_storage(enum ir_element e);

@@ -35,8 +35,10 @@ static uint32_t argument_of(const struct ir_program *p, uint32_t loop, uint32_t 
 
 static bool is_invariant(const struct ir_program *p, const uint32_t *same, uint32_t loop, uint32_t i)
 {
-    uint32_t argument = argument_of(p, loop, 1, i), last = ir_block_terminator(p, ir_region_block(p, loop, 1));
-    return ir_value_type(p, argument)->kind == IR_TYPE_TENSOR && resolve(same, ir_operand(p, last, i)) == argument;
+    uint32_t argument = argument_of(p, loop, 1, i),
+             last = ir_block_terminator(p, ir_region_block(p, loop, 1));
+    return ir_value_type(p, argument)->kind == IR_TYPE_TENSOR &&
+           resolve(same, ir_operand(p, last, i)) == argument;
 }
 
 static void set_same(const struct ir_program *p, uint32_t *same, uint32_t loop, uint32_t i, bool outside)
@@ -58,12 +60,13 @@ static uint8_t *find_used(const struct ir_program *p, const uint32_t *same)
     return used;
 }
 
-static bool leaves(const struct ir_program *p, const uint32_t *same, const uint8_t *used, const uint8_t *cheap, uint32_t loop,
-                   uint32_t i)
+static bool leaves(const struct ir_program *p, const uint32_t *same, const uint8_t *used,
+                   const uint8_t *cheap, uint32_t loop, uint32_t i)
 {
     uint32_t value = resolve(same, ir_operand(p, loop, i)), def = p->values[value].op;
     bool one = ir_type_elements(p, ir_value_type(p, value)) == 1;
-    return (used[argument_of(p, loop, 0, i)] || used[argument_of(p, loop, 1, i)]) && (one || def == IR_NONE || !cheap[def]);
+    return (used[argument_of(p, loop, 0, i)] || used[argument_of(p, loop, 1, i)]) &&
+           (one || def == IR_NONE || !cheap[def]);
 }
 
 uint32_t *ir_invariants_find(const struct ir_program *p, const uint8_t *cheap)
@@ -71,7 +74,7 @@ uint32_t *ir_invariants_find(const struct ir_program *p, const uint8_t *cheap)
     uint32_t *same = mem_alloc(((size_t)p->value_count + 1) * sizeof *same);
     for (uint32_t v = 0; v < p->value_count; v++)
         same[v] = v;
-    for (uint32_t op = p->op_count; op-- > 0;)   /* what stands in a loop comes after it */
+    for (uint32_t op = p->op_count; op-- > 0;) /* what stands in a loop comes after it */
         for (uint32_t i = 0; p->ops[op].code == IR_WHILE && i < p->ops[op].operand_count; i++)
             if (is_invariant(p, same, op, i))
                 set_same(p, same, op, i, true);
@@ -79,7 +82,8 @@ uint32_t *ir_invariants_find(const struct ir_program *p, const uint8_t *cheap)
     for (uint32_t op = 0; op < p->op_count; op++) {
         uint32_t count = p->ops[op].code == IR_WHILE ? p->ops[op].operand_count : 0, kept = 0;
         for (uint32_t i = 0; i < count; i++) {
-            stays[ir_result(p, op, i)] = !ir_invariants_drop(p, same, op, i) || !leaves(p, same, used, cheap, op, i);
+            stays[ir_result(p, op, i)] =
+                !ir_invariants_drop(p, same, op, i) || !leaves(p, same, used, cheap, op, i);
             kept += stays[ir_result(p, op, i)];
         }
         for (uint32_t i = 0; i < count; i++)

@@ -1,8 +1,9 @@
 /* From the module as read to the program that is planned, in two rebuilds:
- *   1. inline: @main alone, with every call and composite replaced by the callee's body, batch norms by their parts;
- *   2. clone: only live ops, loops without what they carry unchanged, and for each use its own copy of every broadcast
- *      and constant-derived value.
- * Both walk blocks in order with a map from old values to new ones. */
+ *   1. inline: @main alone, with every call and composite replaced by the callee's body, batch norms by
+ *     their parts;
+ *   2. clone: only live ops, loops without what they carry unchanged, and for each use its own copy of
+ *     every broadcast and constant-derived value. Both walk blocks in order with a map from old values to
+ *     new ones. */
 #include "ir/prepare.h"
 
 #include "ir/expand.h"
@@ -12,23 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A constant-derived value made of more ops than this (with repetition) is computed once instead of at each use. */
+/* A constant-derived value made of more ops than this (with repetition) is computed once instead of at
+ * each use. */
 enum { CLONE_LIMIT = 64, CALL_DEPTH = 64 };
 
-/* Functions that call functions twice double at every level: a program is at most this much larger than its text. */
+/* Functions that call functions twice double at every level: a program is at most this much larger than
+ * its text. */
 enum { GROWTH = 8, GROWTH_FREE = 1 << 20 };
 
 struct rebuild {
     const struct ir_program *p;
     struct ir_builder *b;
-    uint32_t *map;                 /* old value -> new value */
-    uint64_t made;                 /* ops so far */
+    uint32_t *map; /* old value -> new value */
+    uint64_t made; /* ops so far */
     /* inline */
-    uint32_t stack[CALL_DEPTH], depth;   /* functions being inlined */
+    uint32_t stack[CALL_DEPTH], depth; /* functions being inlined */
     /* clone */
-    uint32_t *same;                /* by value: what it always equals (invariants.h) */
-    uint8_t *live;                 /* by op */
-    uint8_t *clone;                /* by op: its value is copied for each use */
+    uint32_t *same; /* by value: what it always equals (invariants.h) */
+    uint8_t *live;  /* by op */
+    uint8_t *clone; /* by op: its value is copied for each use */
 };
 
 static enum error_code rebuild_block(struct rebuild *r, uint32_t block, struct error *e);
@@ -71,9 +74,10 @@ static enum error_code rebuild_regions(struct rebuild *r, uint32_t op, struct er
         const struct ir_region *region = &p->regions[p->ops[op].regions + g];
         ir_build_region(r->b);
         if (region->block_count > 1)
-            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)p->ops[op].line, (int)p->ops[op].column,
-                                "%s has a region of several blocks; only structured control flow can be planned",
-                                ir_op_name(p, op));
+            return error_set_at(
+                e, ERROR_UNSUPPORTED_MODULE, (int)p->ops[op].line, (int)p->ops[op].column,
+                "%s has a region of several blocks; only structured control flow can be planned",
+                ir_op_name(p, op));
         if (region->block_count == 1) {
             rebuild_arguments(r, op, &p->blocks[region->blocks]);
             TRY(rebuild_block(r, region->blocks, e));
@@ -105,9 +109,15 @@ static enum error_code copy_op(struct rebuild *r, uint32_t op, const uint32_t *o
         }
     for (uint32_t i = 0; i < o->attr_count; i++)
         VEC_PUSH(&attrs, ir_build_copy_attr(r->b, p, &p->attrs[o->attrs + i]));
-    struct ir_op_spec spec = {.name = ir_op_name(p, op), .operands = kept.at, .operand_count = (uint32_t)kept.count,
-                              .result_types = types.at, .result_count = (uint32_t)types.count, .attrs = attrs.at,
-                              .attr_count = o->attr_count, .line = o->line, .column = o->column,
+    struct ir_op_spec spec = {.name = ir_op_name(p, op),
+                              .operands = kept.at,
+                              .operand_count = (uint32_t)kept.count,
+                              .result_types = types.at,
+                              .result_count = (uint32_t)types.count,
+                              .attrs = attrs.at,
+                              .attr_count = o->attr_count,
+                              .line = o->line,
+                              .column = o->column,
                               .location = o->location == IR_NONE ? NULL : ir_string(p, o->location)};
     uint32_t made;
     enum error_code code = ERROR_OK;
@@ -133,9 +143,11 @@ static enum error_code refuse_op(const struct ir_program *p, uint32_t op, struct
 {
     const struct ir_op *o = &p->ops[op];
     if (o->code == IR_SDY_MANUAL_COMPUTATION)
-        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
-                            "%s: a part that is partitioned by hand already (JAX's shard_map) cannot be planned: plan the "
-                            "module that has the function without shard_map", ir_op_name(p, op));
+        return error_set_at(
+            e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
+            "%s: a part that is partitioned by hand already (JAX's shard_map) cannot be planned: plan the "
+            "module that has the function without shard_map",
+            ir_op_name(p, op));
     for (uint32_t i = 0; i < o->operand_count + o->result_count; i++) {
         uint32_t v = i < o->operand_count ? ir_operand(p, op, i) : o->results + i - o->operand_count;
         const struct ir_type *t = ir_value_type(p, v);
@@ -144,15 +156,17 @@ static enum error_code refuse_op(const struct ir_program *p, uint32_t op, struct
                               ? "dynamic shapes are not supported: lower the module with static shapes"
                               : NULL;
         if (why)
-            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column, "%s: type %.100s: %s",
-                                ir_op_name(p, op), ir_string(p, t->text), why);
+            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
+                                "%s: type %.100s: %s", ir_op_name(p, op), ir_string(p, t->text), why);
     }
     return ERROR_OK;
 }
 
 static const char *callee_of(const struct ir_program *p, uint32_t op)
 {
-    const char *name = p->ops[op].code == IR_CALL ? "callee" : p->ops[op].code == IR_COMPOSITE ? "decomposition" : NULL;
+    const char *name = p->ops[op].code == IR_CALL        ? "callee"
+                       : p->ops[op].code == IR_COMPOSITE ? "decomposition"
+                                                         : NULL;
     const struct ir_attr *a = name ? ir_attr_find(p, op, name) : NULL;
     return a && a->kind == IR_ATTR_SYMBOL ? ir_string(p, a->first) : NULL;
 }
@@ -176,17 +190,21 @@ static enum error_code inline_call(struct rebuild *r, uint32_t op, const char *s
                             "there is no function @%.100s with one block to call", symbol);
     for (uint32_t i = 0; i < r->depth; i++)
         if (r->stack[i] == function)
-            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column, "@%.100s calls itself", symbol);
+            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
+                                "@%.100s calls itself", symbol);
     if (r->depth == CALL_DEPTH)
-        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column, "calls nest deeper than %d", CALL_DEPTH);
+        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
+                            "calls nest deeper than %d", CALL_DEPTH);
     uint32_t end = ir_block_terminator(p, body);
-    if (p->blocks[body].arg_count != o->operand_count || end == IR_NONE || p->ops[end].operand_count != o->result_count)
+    if (p->blocks[body].arg_count != o->operand_count || end == IR_NONE ||
+        p->ops[end].operand_count != o->result_count)
         return error_set_at(e, ERROR_INVALID_MODULE, (int)o->line, (int)o->column,
                             "the call of @%.100s does not fit its signature", symbol);
     for (uint32_t i = 0; i < o->operand_count; i++) {
         if (p->values[ir_operand(p, op, i)].type != p->values[p->blocks[body].args + i].type)
             return error_set_at(e, ERROR_INVALID_MODULE, (int)o->line, (int)o->column,
-                                "argument %u of the call of @%.100s has another type than the function's", i, symbol);
+                                "argument %u of the call of @%.100s has another type than the function's", i,
+                                symbol);
         r->map[p->blocks[body].args + i] = r->map[ir_operand(p, op, i)];
     }
     r->stack[r->depth++] = function;
@@ -195,7 +213,8 @@ static enum error_code inline_call(struct rebuild *r, uint32_t op, const char *s
     for (uint32_t i = 0; i < o->result_count; i++) {
         if (p->values[ir_operand(p, end, i)].type != p->values[o->results + i].type)
             return error_set_at(e, ERROR_INVALID_MODULE, (int)o->line, (int)o->column,
-                                "result %u of the call of @%.100s has another type than the function's", i, symbol);
+                                "result %u of the call of @%.100s has another type than the function's", i,
+                                symbol);
         r->map[o->results + i] = r->map[ir_operand(p, end, i)];
     }
     return ERROR_OK;
@@ -241,13 +260,14 @@ static bool has_effect(const struct ir_program *p, uint32_t op)
         ir_attr_find(p, op, "has_side_effect")->value != 0)
         return true;
     if (o->result_count == 0)
-        return true;   /* terminators, sdy.sharding_group, unknown effects */
+        return true; /* terminators, sdy.sharding_group, unknown effects */
     for (uint32_t i = 0; i < o->result_count; i++)
         if (ir_value_type(p, o->results + i)->kind == IR_TYPE_TOKEN)
             return true;
     for (uint32_t g = 0; g < o->region_count; g++) {
         uint32_t block = ir_region_block(p, op, g);
-        for (uint32_t i = 0; block != IR_NONE && i + 1 < p->blocks[block].op_count; i++)   /* all but the terminator */
+        /* all but the terminator */
+        for (uint32_t i = 0; block != IR_NONE && i + 1 < p->blocks[block].op_count; i++)
             if (has_effect(p, p->block_ops[p->blocks[block].ops + i]))
                 return true;
     }
@@ -297,8 +317,7 @@ static bool is_plain(enum ir_family family)
     case IR_FAMILY_PAD:
     case IR_FAMILY_CONCATENATE:
     case IR_FAMILY_REVERSE:
-    case IR_FAMILY_BITCAST:
-        return true;
+    case IR_FAMILY_BITCAST: return true;
     case IR_FAMILY_UNKNOWN:
     case IR_FAMILY_STRUCTURE:
     case IR_FAMILY_DOT:
@@ -318,14 +337,14 @@ static bool is_plain(enum ir_family family)
     case IR_FAMILY_CUSTOM_CALL:
     case IR_FAMILY_COLLECTIVE:
     case IR_FAMILY_SHARDY:
-    case IR_FAMILIES:
-        return false;
+    case IR_FAMILIES: return false;
     }
     return false;
 }
 
-/* Ops are in program order, so operands come first. A value cloned for each use takes `size` ops (with repetition);
- * above CLONE_LIMIT it is computed once: hostile chains would grow quadratically and recurse without end. */
+/* Ops are in program order, so operands come first. A value cloned for each use takes `size` ops (with
+ * repetition); above CLONE_LIMIT it is computed once: hostile chains would grow quadratically and recurse
+ * without end. */
 static void mark_clones(const struct rebuild *r, uint8_t *clone)
 {
     const struct ir_program *p = r->p;
@@ -341,7 +360,7 @@ static void mark_clones(const struct rebuild *r, uint8_t *clone)
         for (uint32_t i = 0; i < o->operand_count && total <= CLONE_LIMIT; i++) {
             uint32_t value = ir_operand(p, op, i), def = p->values[r->same ? r->same[value] : value].op;
             if (ir_drops_operand(p, op, i)) {
-                total++;   /* use_value has room for so many operands */
+                total++; /* use_value has room for so many operands */
                 continue;
             }
             derived = derived && def != IR_NONE && constant[def];
@@ -359,13 +378,15 @@ static void mark_clones(const struct rebuild *r, uint8_t *clone)
 
 static enum error_code copy_live_op(struct rebuild *r, uint32_t op, const uint32_t *operands, struct error *e)
 {
-    return ir_simplify_op(r->b, r->p, op, operands, &r->map[r->p->ops[op].results]) ? ERROR_OK
-                                                                                    : copy_op(r, op, operands, e);
+    return ir_simplify_op(r->b, r->p, op, operands, &r->map[r->p->ops[op].results])
+               ? ERROR_OK
+               : copy_op(r, op, operands, e);
 }
 
 static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *out, struct error *e);
 
-static enum error_code use_operand(struct rebuild *r, uint32_t op, uint32_t operand, uint32_t *out, struct error *e)
+static enum error_code use_operand(struct rebuild *r, uint32_t op, uint32_t operand, uint32_t *out,
+                                   struct error *e)
 {
     *out = IR_NONE;
     if (ir_drops_operand(r->p, op, operand) || is_dropped(r, op, operand))
@@ -383,7 +404,7 @@ static enum error_code use_value(struct rebuild *r, uint32_t value, uint32_t *ou
     const struct ir_op *o = &r->p->ops[op];
     uint32_t operands[CLONE_LIMIT + 1];
     uint32_t count = ir_is_empty(r->p, op) ? 0 : o->operand_count;
-    for (uint32_t i = 0; i < count; i++)   /* fewer than CLONE_LIMIT: each counts one or more */
+    for (uint32_t i = 0; i < count; i++) /* fewer than CLONE_LIMIT: each counts one or more */
         TRY(use_operand(r, op, i, &operands[i], e));
     TRY(copy_live_op(r, op, operands, e));
     *out = r->map[value];
@@ -423,8 +444,11 @@ static enum error_code rebuild_module(struct rebuild *r, uint32_t entry, struct 
     attr_list attrs = {0};
     for (uint32_t i = 0; i < p->ops[0].attr_count; i++)
         VEC_PUSH(&attrs, ir_build_copy_attr(r->b, p, &p->attrs[p->ops[0].attrs + i]));
-    struct ir_op_spec spec = {.name = ir_op_name(p, 0), .attrs = attrs.at, .attr_count = (uint32_t)attrs.count,
-                              .line = p->ops[0].line, .column = p->ops[0].column};
+    struct ir_op_spec spec = {.name = ir_op_name(p, 0),
+                              .attrs = attrs.at,
+                              .attr_count = (uint32_t)attrs.count,
+                              .line = p->ops[0].line,
+                              .column = p->ops[0].column};
     ir_build_begin(r->b, &spec);
     VEC_FREE(&attrs);
     ir_build_region(r->b);
@@ -452,7 +476,8 @@ static enum error_code find_entry(const struct ir_program *p, uint32_t *entry, s
     uint32_t block = p->op_count ? ir_region_block(p, 0, 0) : IR_NONE;
     *entry = block == IR_NONE ? IR_NONE : ir_function(p, "main");
     if (*entry == IR_NONE)
-        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, 1, 1, "the module has no function @main: that is what is planned");
+        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, 1, 1,
+                            "the module has no function @main: that is what is planned");
     uint32_t body = ir_region_block(p, *entry, 0);
     const struct ir_op *o = &p->ops[*entry];
     if (body == IR_NONE || ir_block_terminator(p, body) == IR_NONE)
@@ -461,9 +486,10 @@ static enum error_code find_entry(const struct ir_program *p, uint32_t *entry, s
     for (uint32_t i = 0; i < p->blocks[body].arg_count; i++) {
         const struct ir_type *t = ir_value_type(p, p->blocks[body].args + i);
         if (t->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED | IR_TYPE_QUANTIZED))
-            return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
-                                "argument %u has type %.100s: dynamic shapes and quantized types are not supported", i,
-                                ir_string(p, t->text));
+            return error_set_at(
+                e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
+                "argument %u has type %.100s: dynamic shapes and quantized types are not supported", i,
+                ir_string(p, t->text));
     }
     return ERROR_OK;
 }
@@ -498,7 +524,7 @@ enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out
         mark_clones(&second, second.clone);
         second.same = ir_invariants_find(&inlined, second.clone);
         memset(second.clone, 0, inlined.op_count);
-        mark_clones(&second, second.clone);   /* also what loops made of constants that they carried */
+        mark_clones(&second, second.clone); /* also what loops made of constants that they carried */
         mark_live(&second, 0, second.live);
         code = run(&second, out, e);
         free(second.same);

@@ -248,12 +248,8 @@ static void entries(struct text *out, const struct ir_program *p, uint32_t first
 void ir_print_attr(const struct ir_program *p, const struct ir_attr *a, struct text *out)
 {
     switch ((enum ir_attr_kind)a->kind) {
-    case IR_ATTR_UNIT:
-        text_add(out, "unit");
-        break;
-    case IR_ATTR_BOOL:
-        text_add(out, a->value ? "true" : "false");
-        break;
+    case IR_ATTR_UNIT: text_add(out, "unit"); break;
+    case IR_ATTR_BOOL: text_add(out, a->value ? "true" : "false"); break;
     case IR_ATTR_INT:
         if (is_unsigned(p, a->type))
             text_printf(out, "%llu : ", (unsigned long long)a->value);
@@ -265,23 +261,15 @@ void ir_print_attr(const struct ir_program *p, const struct ir_attr *a, struct t
         text_printf(out, "%s : ", ir_string(p, a->first));
         ir_print_type(p, a->type, out);
         break;
-    case IR_ATTR_STRING:
-        string_literal(out, ir_string(p, a->first), p->strings[a->first].size);
-        break;
+    case IR_ATTR_STRING: string_literal(out, ir_string(p, a->first), p->strings[a->first].size); break;
     case IR_ATTR_SYMBOL:
         text_add_char(out, '@');
         name(out, p, a->first, "$.-");
         break;
-    case IR_ATTR_TYPE:
-        ir_print_type(p, a->type, out);
-        break;
+    case IR_ATTR_TYPE: ir_print_type(p, a->type, out); break;
     case IR_ATTR_INTS:
-    case IR_ATTR_BOOLS:
-        int_array(out, p, a);
-        break;
-    case IR_ATTR_DENSE:
-        dense(out, p, a);
-        break;
+    case IR_ATTR_BOOLS: int_array(out, p, a); break;
+    case IR_ATTR_DENSE: dense(out, p, a); break;
     case IR_ATTR_ARRAY:
         text_add_char(out, '[');
         for (uint32_t i = 0; i < a->count; i++) {
@@ -291,12 +279,8 @@ void ir_print_attr(const struct ir_program *p, const struct ir_attr *a, struct t
         }
         text_add_char(out, ']');
         break;
-    case IR_ATTR_DICTIONARY:
-        entries(out, p, a->first, a->count);
-        break;
-    case IR_ATTR_TEXT:
-        text_add_n(out, ir_string(p, a->first), p->strings[a->first].size);
-        break;
+    case IR_ATTR_DICTIONARY: entries(out, p, a->first, a->count); break;
+    case IR_ATTR_TEXT: text_add_n(out, ir_string(p, a->first), p->strings[a->first].size); break;
     }
 }
 

@@ -1,7 +1,8 @@
-/* Printing a program as StableHLO text in MLIR's generic form: `"stablehlo.add"(%0, %1) <{..}> : (..) -> ..`.
+/* Printing a program as StableHLO text in MLIR's generic form: `"stablehlo.add"(%0, %1) <{..}> : (..) ->
+ * ..`.
  *
- * The text re-reads as an equal program (jaxlib and ir_read). Attributes are printed in `{...}`; large constants as
- * hex, i1 constants as lists; values are numbered %0, %1 .. in program order. No locations. */
+ * The text re-reads as an equal program (jaxlib and ir_read). Attributes are printed in `{...}`; large
+ * constants as hex, i1 constants as lists; values are numbered %0, %1 .. in program order. No locations. */
 #ifndef TOAST_IR_PRINT_H
 #define TOAST_IR_PRINT_H
 

@@ -142,7 +142,8 @@ bool ir_element_is_float(enum ir_element e)
 /* f32 has the exponents of bf16 and of every smaller type, the ends of both ranges as subnormals */
 bool ir_element_widens(enum ir_element from, enum ir_element to)
 {
-    return (to == IR_F32 || to == IR_F64) && ir_element_is_float(from) && ir_element_bits(from) < ir_element_bits(to);
+    return (to == IR_F32 || to == IR_F64) && ir_element_is_float(from) &&
+           ir_element_bits(from) < ir_element_bits(to);
 }
 
 uint32_t ir_element_storage(enum ir_element e)

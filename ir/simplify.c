@@ -28,25 +28,33 @@ bool ir_drops_operand(const struct ir_program *p, uint32_t op, uint32_t operand)
     return is_empty_type(p, ir_value_type(p, ir_operand(p, op, operand)));
 }
 
-static struct ir_op_spec spec_of(const struct ir_program *p, uint32_t op, const char *name, const uint32_t *type)
+static struct ir_op_spec spec_of(const struct ir_program *p, uint32_t op, const char *name,
+                                 const uint32_t *type)
 {
     const struct ir_op *o = &p->ops[op];
-    return (struct ir_op_spec){.name = name, .result_types = type, .result_count = 1, .line = o->line, .column = o->column,
+    return (struct ir_op_spec){.name = name,
+                               .result_types = type,
+                               .result_count = 1,
+                               .line = o->line,
+                               .column = o->column,
                                .location = o->location == IR_NONE ? NULL : ir_string(p, o->location)};
 }
 
-static uint32_t write_constant(struct ir_builder *b, const struct ir_program *p, uint32_t op, uint32_t type, uint32_t element)
+static uint32_t write_constant(struct ir_builder *b, const struct ir_program *p, uint32_t op, uint32_t type,
+                               uint32_t element)
 {
     static const unsigned char zero[16];
     struct ir_op_spec spec = spec_of(p, op, "stablehlo.constant", &type);
-    size_t bytes = ir_element_bits((enum ir_element)element) <= 8 ? 1 : ir_element_bits((enum ir_element)element) / 8;
+    size_t bytes =
+        ir_element_bits((enum ir_element)element) <= 8 ? 1 : ir_element_bits((enum ir_element)element) / 8;
     struct ir_attr value = ir_build_named(b, "value", ir_build_dense(b, type, zero, bytes, true));
     spec.attrs = &value;
     spec.attr_count = 1;
     return ir_builder_result(b, ir_build_op(b, &spec), 0);
 }
 
-static uint32_t write_broadcast(struct ir_builder *b, const struct ir_program *p, uint32_t op, uint32_t type, uint32_t padding)
+static uint32_t write_broadcast(struct ir_builder *b, const struct ir_program *p, uint32_t op, uint32_t type,
+                                uint32_t padding)
 {
     struct ir_op_spec spec = spec_of(p, op, "stablehlo.broadcast_in_dim", &type);
     struct ir_attr dims = ir_build_named(b, "broadcast_dimensions", ir_build_ints(b, NULL, 0));
@@ -57,8 +65,8 @@ static uint32_t write_broadcast(struct ir_builder *b, const struct ir_program *p
     return ir_builder_result(b, ir_build_op(b, &spec), 0);
 }
 
-static uint32_t write_concatenate(struct ir_builder *b, const struct ir_program *p, uint32_t op, uint32_t type,
-                                  const uint32_t *operands)
+static uint32_t write_concatenate(struct ir_builder *b, const struct ir_program *p, uint32_t op,
+                                  uint32_t type, const uint32_t *operands)
 {
     const struct ir_op *o = &p->ops[op];
     uint32_t *kept = mem_alloc(sizeof *kept * o->operand_count), count = 0, result;
@@ -86,7 +94,8 @@ bool ir_simplify_op(struct ir_builder *b, const struct ir_program *p, uint32_t o
         drops = ir_drops_operand(p, op, i);
     for (uint32_t i = 0; i < o->result_count && drops; i++) {
         uint32_t type = ir_build_copy_type(b, p, p->values[o->results + i].type);
-        results[i] = ir_is_empty(p, op)            ? write_constant(b, p, op, type, ir_value_type(p, o->results + i)->element)
+        results[i] = ir_is_empty(p, op)
+                         ? write_constant(b, p, op, type, ir_value_type(p, o->results + i)->element)
                      : o->code == IR_CONCATENATE ? write_concatenate(b, p, op, type, operands)
                                                  : write_broadcast(b, p, op, type, operands[1]);
     }

@@ -1,6 +1,6 @@
-/* What the layers above rely on, checked once: MLIR does not know StableHLO, so counts, ranks, ranges and shapes are ours
- * to check. One function a family (ir/check.h); here what goes over regions and types, and the order. Every complaint names
- * the op and what is wrong, at its line and column. */
+/* What the layers above rely on, checked once: MLIR does not know StableHLO, so counts, ranks, ranges and
+ * shapes are ours to check. One function a family (ir/check.h); here what goes over regions and types, and
+ * the order. Every complaint names the op and what is wrong, at its line and column. */
 #include "ir/check.h"
 #include "ir/prepare.h"
 
@@ -9,10 +9,13 @@ static enum error_code check_carried(const struct ir_check *c, uint32_t region, 
     uint32_t block = ir_region_block(c->p, c->op, region), end = ir_block_terminator(c->p, block);
     for (uint32_t i = 0; i < c->o->operand_count; i++) {
         uint32_t type = c->p->values[ir_operand(c->p, c->op, i)].type;
-        IR_NEED(c->p->values[c->p->blocks[block].args + i].type == type, "region %u: argument %u has another type than operand", region, i);
-        IR_NEED(c->p->values[c->o->results + i].type == type, "result %u has another type than its operand", i);
+        IR_NEED(c->p->values[c->p->blocks[block].args + i].type == type,
+                "region %u: argument %u has another type than operand", region, i);
+        IR_NEED(c->p->values[c->o->results + i].type == type, "result %u has another type than its operand",
+                i);
         if (results_too)
-            IR_NEED(c->p->values[ir_operand(c->p, end, i)].type == type, "region %u returns value %u of another type", region, i);
+            IR_NEED(c->p->values[ir_operand(c->p, end, i)].type == type,
+                    "region %u returns value %u of another type", region, i);
     }
     return ERROR_OK;
 }
@@ -20,21 +23,24 @@ static enum error_code check_carried(const struct ir_check *c, uint32_t region, 
 static enum error_code check_control(const struct ir_check *c)
 {
     if (c->o->code == IR_WHILE) {
-        IR_NEED(c->o->result_count == c->o->operand_count && c->o->region_count == 2, "needs two regions and a result for each operand");
+        IR_NEED(c->o->result_count == c->o->operand_count && c->o->region_count == 2,
+                "needs two regions and a result for each operand");
         TRY(ir_need_region(c, 0, c->o->operand_count, 1));
         TRY(ir_need_region(c, 1, c->o->operand_count, c->o->operand_count));
         TRY(check_carried(c, 0, false));
         return check_carried(c, 1, true);
     }
-    IR_NEED(c->o->operand_count == 1 && operand_type(c, 0)->kind == IR_TYPE_TENSOR && operand_type(c, 0)->rank == 0,
-         "needs one scalar index or predicate");
-    IR_NEED(c->o->region_count >= 1 && (c->o->code != IR_IF || c->o->region_count == 2), "has a wrong number of branches");
+    IR_NEED(c->o->operand_count == 1 && operand_type(c, 0)->kind == IR_TYPE_TENSOR &&
+                operand_type(c, 0)->rank == 0,
+            "needs one scalar index or predicate");
+    IR_NEED(c->o->region_count >= 1 && (c->o->code != IR_IF || c->o->region_count == 2),
+            "has a wrong number of branches");
     for (uint32_t g = 0; g < c->o->region_count; g++) {
         TRY(ir_need_region(c, g, 0, c->o->result_count));
         uint32_t end = ir_block_terminator(c->p, ir_region_block(c->p, c->op, g));
         for (uint32_t i = 0; i < c->o->result_count; i++)
             IR_NEED(c->p->values[ir_operand(c->p, end, i)].type == c->p->values[c->o->results + i].type,
-                 "branch %u returns value %u of another type", g, i);
+                    "branch %u returns value %u of another type", g, i);
     }
     return ERROR_OK;
 }
@@ -44,7 +50,7 @@ static enum error_code check_barrier(const struct ir_check *c)
     IR_NEED(c->o->result_count == c->o->operand_count, "needs a result for each operand");
     for (uint32_t i = 0; i < c->o->operand_count; i++)
         IR_NEED(c->p->values[ir_operand(c->p, c->op, i)].type == c->p->values[c->o->results + i].type,
-             "result %u has another type than its operand", i);
+                "result %u has another type than its operand", i);
     return ERROR_OK;
 }
 
@@ -56,7 +62,7 @@ static enum error_code check_function(const struct ir_check *c)
         uint32_t block = ir_region_block(c->p, c->op, g);
         uint32_t end = block == IR_NONE ? IR_NONE : ir_block_terminator(c->p, block);
         IR_NEED(end == IR_NONE || c->p->ops[end].code == IR_FUNC_RETURN || c->p->ops[end].code == IR_RETURN,
-             "the body does not end in return");
+                "the body does not end in return");
     }
     return ERROR_OK;
 }
@@ -64,46 +70,26 @@ static enum error_code check_function(const struct ir_check *c)
 static enum error_code check_family(const struct ir_check *c, enum ir_family family)
 {
     switch (family) {
-    case IR_FAMILY_ELEMENTWISE:
-        return ir_check_elementwise(c);
-    case IR_FAMILY_CONSTANT:
-        return ir_check_constant(c);
-    case IR_FAMILY_IOTA:
-        return ir_check_iota(c);
-    case IR_FAMILY_BROADCAST:
-        return ir_check_broadcast(c);
-    case IR_FAMILY_TRANSPOSE:
-        return ir_check_transpose(c);
-    case IR_FAMILY_RESHAPE:
-        return ir_check_reshape(c);
-    case IR_FAMILY_DOT:
-        return ir_check_dot(c);
-    case IR_FAMILY_CONVOLUTION:
-        return ir_check_convolution(c);
-    case IR_FAMILY_REDUCE:
-        return ir_check_reduce(c);
-    case IR_FAMILY_REDUCE_WINDOW:
-        return ir_check_reduce_window(c);
-    case IR_FAMILY_BATCH_NORM:
-        return ir_check_batch_norm(c);
-    case IR_FAMILY_GATHER:
-        return ir_check_gather(c);
-    case IR_FAMILY_SCATTER:
-        return ir_check_scatter(c);
-    case IR_FAMILY_SLICE:
-        return ir_check_slice(c);
-    case IR_FAMILY_PAD:
-        return ir_check_pad(c);
-    case IR_FAMILY_CONCATENATE:
-        return ir_check_concatenate(c);
-    case IR_FAMILY_REVERSE:
-        return ir_check_reverse(c);
-    case IR_FAMILY_DYNAMIC_SLICE:
-        return ir_check_dynamic_slice(c);
-    case IR_FAMILY_DYNAMIC_UPDATE:
-        return ir_check_dynamic_update(c);
-    case IR_FAMILY_SORT:
-        return ir_check_sort(c);
+    case IR_FAMILY_ELEMENTWISE: return ir_check_elementwise(c);
+    case IR_FAMILY_CONSTANT: return ir_check_constant(c);
+    case IR_FAMILY_IOTA: return ir_check_iota(c);
+    case IR_FAMILY_BROADCAST: return ir_check_broadcast(c);
+    case IR_FAMILY_TRANSPOSE: return ir_check_transpose(c);
+    case IR_FAMILY_RESHAPE: return ir_check_reshape(c);
+    case IR_FAMILY_DOT: return ir_check_dot(c);
+    case IR_FAMILY_CONVOLUTION: return ir_check_convolution(c);
+    case IR_FAMILY_REDUCE: return ir_check_reduce(c);
+    case IR_FAMILY_REDUCE_WINDOW: return ir_check_reduce_window(c);
+    case IR_FAMILY_BATCH_NORM: return ir_check_batch_norm(c);
+    case IR_FAMILY_GATHER: return ir_check_gather(c);
+    case IR_FAMILY_SCATTER: return ir_check_scatter(c);
+    case IR_FAMILY_SLICE: return ir_check_slice(c);
+    case IR_FAMILY_PAD: return ir_check_pad(c);
+    case IR_FAMILY_CONCATENATE: return ir_check_concatenate(c);
+    case IR_FAMILY_REVERSE: return ir_check_reverse(c);
+    case IR_FAMILY_DYNAMIC_SLICE: return ir_check_dynamic_slice(c);
+    case IR_FAMILY_DYNAMIC_UPDATE: return ir_check_dynamic_update(c);
+    case IR_FAMILY_SORT: return ir_check_sort(c);
     case IR_FAMILY_CONTROL:
     case IR_FAMILY_BARRIER:
     case IR_FAMILY_STRUCTURE:
@@ -114,10 +100,9 @@ static enum error_code check_family(const struct ir_check *c, enum ir_family fam
     case IR_FAMILY_CUSTOM_CALL:
     case IR_FAMILY_COLLECTIVE:
     case IR_FAMILY_SHARDY:
-    case IR_FAMILIES:
-        break;
+    case IR_FAMILIES: break;
     }
-    return ERROR_OK;   /* replicated and passed through as they are */
+    return ERROR_OK; /* replicated and passed through as they are */
 }
 
 /* sizes whose product, in bytes, stays far from overflow */
@@ -135,7 +120,8 @@ static enum error_code check_types(const struct ir_program *p, struct error *e)
             int64_t size = ir_type_dims(p, t)[d];
             total *= size > 0 ? (unsigned __int128)size : 1;
             if (size < 0 || total > (unsigned __int128)1 << 60)
-                return error_set_at(e, ERROR_INVALID_MODULE, 1, 1, "type %.100s is larger than 2^60 bytes", ir_string(p, t->text));
+                return error_set_at(e, ERROR_INVALID_MODULE, 1, 1, "type %.100s is larger than 2^60 bytes",
+                                    ir_string(p, t->text));
         }
     }
     return ERROR_OK;

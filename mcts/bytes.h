@@ -39,7 +39,8 @@ static inline int32_t bytes_get_i32(struct bytes_reader *r)
 {
     return (int32_t)(uint32_t)bytes_get(r, 4);
 }
-/* a count of things of at least `least` bytes each that must still be there: no allocation beyond the input's size */
+/* a count of things of at least `least` bytes each that must still be there: no allocation beyond the
+ * input's size */
 static inline uint32_t bytes_get_count(struct bytes_reader *r, size_t least)
 {
     uint64_t n = bytes_get(r, 4);

@@ -1,8 +1,9 @@
-/* Inside of the search: what a snapshot and a delta hold, and what a task works with. Only mcts/ includes this.
+/* Inside of the search: what a snapshot and a delta hold, and what a task works with. Only mcts/ includes
+ * this.
  *
  *   search.c    create: budget, root, baselines            snapshot.c  snapshot and delta <-> checked bytes
  *   task.c      one task: open, run, collect the delta      rollout.c   PUCT trajectories, walkers
- *   polish.c    systematic local search                     methods.c   random and greedy search, to compare with
+ *   polish.c    systematic local search                     methods.c   random and greedy, to compare with
  *   merge.c     deltas -> next snapshot, when to stop       run.c       threads of this process
  *   prior.c     which action first                          memo.c      prices known to this process
  *   list.c      ordered lists, best plans                   domain.c    plans and evaluators
@@ -17,15 +18,23 @@
 enum {
     CORE_ELITES = 8,
     CORE_CURVE = 256,
-    CORE_DELTA_EDGES = 1024,       /* service.md section 2 */
-    CORE_DELTA_VALUES = 1024,      /* priced plans beside those of the edges */
+    CORE_DELTA_EDGES = 1024,  /* service.md section 2 */
+    CORE_DELTA_VALUES = 1024, /* priced plans beside those of the edges */
     CORE_SNAPSHOT_EDGES = 1 << 18,
     CORE_MAX_TASKS = 256,
     CORE_MAX_ROLLOUTS = 1 << 28,
     CORE_IDLE_EPOCHS = 3
 };
 
-enum core_found { FOUND_START, FOUND_BASELINE, FOUND_MCTS, FOUND_POLISH, FOUND_RANDOM, FOUND_GREEDY, FOUND_PER_ACTION };
+enum core_found {
+    FOUND_START,
+    FOUND_BASELINE,
+    FOUND_MCTS,
+    FOUND_POLISH,
+    FOUND_RANDOM,
+    FOUND_GREEDY,
+    FOUND_PER_ACTION
+};
 enum core_stop { STOP_NONE, STOP_BUDGET, STOP_NO_GAIN, STOP_CANCELLED, STOP_SECONDS, STOP_EXHAUSTED };
 
 struct core_plan {
@@ -51,12 +60,14 @@ struct core_curve {
 
 struct core_snapshot {
     uint32_t epoch, phase, tasks, idle, stop;
-    uint32_t polish_round, polish_offset;          /* candidates of the round before the offset were tried */
+    /* candidates of the round before the offset were tried */
+    uint32_t polish_round, polish_offset;
     uint64_t rollouts, evaluations, polish_evaluations, cut;
     struct core_elites elites;
     uint32_t curve_count;
     struct core_curve curve[CORE_CURVE];
-    int32_t *gains;                                /* by decision: reward(decision alone) - reward(root), or TREE_UNKNOWN */
+    /* by decision: reward(decision alone) - reward(root), or TREE_UNKNOWN */
+    int32_t *gains;
     struct tree tree;
 };
 void core_snapshot_release(struct core_snapshot *p);
@@ -77,7 +88,7 @@ struct core_delta_edge {
     int32_t best;
 };
 struct core_delta {
-    uint32_t epoch, phase, index, polish_tried;    /* candidates looked at */
+    uint32_t epoch, phase, index, polish_tried; /* candidates looked at */
     uint64_t rollouts, evaluations, cut;
     struct core_elites elites;
     VEC(struct core_gain) gains;
@@ -88,31 +99,33 @@ void core_delta_release(struct core_delta *d);
 
 /* What bench/search varies; all else runs with core_tuning_default. Part of the search's identity. */
 struct core_tuning {
-    uint32_t walkers;         /* of 8 rollouts, how many are walkers' */
-    uint32_t playout;         /* of 16: chance that a playout goes one action on */
-    uint32_t explore;         /* weight of PUCT's second term, in quarters */
-    uint32_t widen;           /* a node of n visits tries this, in quarters, x sqrt(n) actions */
-    uint32_t strangers;       /* of 8 walks, how many begin at the root or a baseline, not at a best plan */
-    uint32_t slacks;          /* 1 .. 4: how much worse a walker's step may be */
-    uint32_t walk_length;     /* steps, mean */
-    uint8_t mean_only;        /* Q without the maximum */
+    uint32_t walkers; /* of 8 rollouts, how many are walkers' */
+    uint32_t playout; /* of 16: chance that a playout goes one action on */
+    uint32_t explore; /* weight of PUCT's second term, in quarters */
+    uint32_t widen;   /* a node of n visits tries this, in quarters, x sqrt(n) actions */
+    /* of 8 walks, how many begin at the root or a baseline, not at a best plan */
+    uint32_t strangers;
+    uint32_t slacks;      /* 1 .. 4: how much worse a walker's step may be */
+    uint32_t walk_length; /* steps, mean */
+    uint8_t mean_only;    /* Q without the maximum */
     uint8_t uniform_prior;
-    uint8_t last_only;        /* decisions are only appended */
+    uint8_t last_only; /* decisions are only appended */
     uint8_t no_polish;
-    uint8_t apart;            /* every task starts from an empty snapshot */
+    uint8_t apart; /* every task starts from an empty snapshot */
 };
 struct core_tuning core_tuning_default(void);
 
 struct core_memo;
 struct search {
-    struct search_domain *domain;                  /* owned */
-    struct search_options options;                 /* with defaults put in */
+    struct search_domain *domain;  /* owned */
+    struct search_options options; /* with defaults put in */
     struct core_tuning tuning;
-    uint64_t id;                                   /* of problem and options: blobs of another search are refused */
-    uint32_t first_rollouts;                       /* of a task of epoch 0 */
-    uint64_t polish_budget;                        /* evaluations */
+    /* of problem and options: blobs of another search are refused */
+    uint64_t id;
+    uint32_t first_rollouts; /* of a task of epoch 0 */
+    uint64_t polish_budget;  /* evaluations */
     struct core_plan root;
-    struct core_plan *baselines;                   /* in the domain's order */
+    struct core_plan *baselines; /* in the domain's order */
     struct search_plan *baseline_plans;
     int32_t root_reward;
     struct core_memo *memo;
@@ -128,22 +141,24 @@ uint64_t core_task_rollouts(const struct search *s, const struct core_snapshot *
 
 /* bytes; *out owned (free) */
 void core_snapshot_write(const struct search *s, const struct core_snapshot *p, struct search_blob *out);
-enum error_code core_snapshot_read(const struct search *s, const void *bytes, size_t size, struct core_snapshot *p,
-                                   struct error *e) BASE_CHECKED;
+enum error_code core_snapshot_read(const struct search *s, const void *bytes, size_t size,
+                                   struct core_snapshot *p, struct error *e) BASE_CHECKED;
 void core_delta_write(const struct search *s, const struct core_delta *d, struct search_blob *out);
 enum error_code core_delta_read(const struct search *s, const void *bytes, size_t size, struct core_delta *d,
                                 struct error *e) BASE_CHECKED;
-/* The best plan's decisions must lead to its hash. checked (may be NULL; zeroed at first): the plan that was found good
- * last, which is not replayed again: most deltas of an epoch have the best plan of its snapshot. */
+/* The best plan's decisions must lead to its hash. checked (may be NULL; zeroed at first): the plan that
+ * was found good last, which is not replayed again: most deltas of an epoch have the best plan of its
+ * snapshot. */
 struct core_checked {
     struct search_list list;
     struct hash128 hash;
     bool any;
 };
-enum error_code core_best_check(const struct search *s, const struct core_elites *elites, struct core_checked *checked,
-                                struct error *e) BASE_CHECKED;
+enum error_code core_best_check(const struct search *s, const struct core_elites *elites,
+                                struct core_checked *checked, struct error *e) BASE_CHECKED;
 
-/* Prices by plan hash, shared by this process' threads. It changes what a pricing takes, never what comes out. */
+/* Prices by plan hash, shared by this process' threads. It changes what a pricing takes, never what comes
+ * out. */
 struct core_memo *core_memo_create(void);
 void core_memo_destroy(struct core_memo *m);
 bool core_memo_find(struct core_memo *m, struct hash128 hash, struct price *price, struct cost *cost);
@@ -152,7 +167,7 @@ void core_memo_put(struct core_memo *m, struct hash128 hash, const struct price 
 /* A task at work. */
 struct core_task {
     const struct search *s;
-    struct core_snapshot *p;                       /* its tree and elites take up what the task finds */
+    struct core_snapshot *p; /* its tree and elites take up what the task finds */
     void *session;
     const struct search_control *control;
     struct rng rng;
@@ -160,9 +175,9 @@ struct core_task {
     uint64_t rollouts, evaluations, quota;
     VEC(struct core_gain) gains;
     uint32_t polish_tried;
-    double *prior;                                 /* by action (decision x 2 + place), sums to 1 */
-    uint32_t *order;                               /* actions by prior, best first */
-    uint32_t *mark, stamp;                         /* scratch of selection */
+    double *prior;         /* by action (decision x 2 + place), sums to 1 */
+    uint32_t *order;       /* actions by prior, best first */
+    uint32_t *mark, stamp; /* scratch of selection */
 };
 static inline uint32_t core_action_count(const struct search *s)
 {
@@ -170,17 +185,19 @@ static inline uint32_t core_action_count(const struct search *s)
 }
 /* fills prior and order; noise from the task's generator */
 void core_prior_fill(struct core_task *t);
-uint32_t core_prior_draw(struct core_task *t);     /* an action, by prior */
+uint32_t core_prior_draw(struct core_task *t); /* an action, by prior */
 
 /* ERROR_CANCELLED when control says so */
 enum error_code core_task_check(const struct core_task *t, struct error *e) BASE_CHECKED;
-/* Node and value of a list (already replayed to hash); prices it if nobody has. A better best keeps `found`. */
+/* Node and value of a list (already replayed to hash); prices it if nobody has. A better best keeps
+ * `found`. */
 enum error_code core_task_value(struct core_task *t, const struct search_list *list, struct hash128 hash,
                                 enum core_found found, uint32_t *node, struct error *e) BASE_CHECKED;
 enum error_code core_rollouts(struct core_task *t, struct error *e) BASE_CHECKED;
 enum error_code core_polish(struct core_task *t, struct error *e) BASE_CHECKED;
 uint32_t core_polish_candidates(const struct search *s, const struct core_plan *best);
-uint32_t core_polish_window(const struct search *s);       /* candidates of one round, all tasks together */
+/* candidates of one round, all tasks together */
+uint32_t core_polish_window(const struct search *s);
 enum error_code core_random(struct core_task *t, struct error *e) BASE_CHECKED;
 enum error_code core_greedy(struct core_task *t, struct error *e) BASE_CHECKED;
 

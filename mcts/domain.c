@@ -1,7 +1,8 @@
 /* The search's domain over an evaluator: lists are replayed into plans, plans are walked and priced.
  *
- * A session keeps the plans of every prefix of the last list, because the next list mostly shares one: appending a
- * decision costs one plan_apply. Dropping decisions without effect is done here, one by one, as plan_replay does. */
+ * A session keeps the plans of every prefix of the last list, because the next list mostly shares one:
+ * appending a decision costs one plan_apply. Dropping decisions without effect is done here, one by one,
+ * as plan_replay does. */
 #include "mcts/domain.h"
 #include "mcts/spread.h"
 
@@ -9,23 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DECISIONS = 16384 };   /* what 16 bits hold, with room for the baselines' */
+enum { MAX_DECISIONS = 16384 }; /* what 16 bits hold, with room for the baselines' */
 
 struct evaluated {
     const struct evaluator *v;
     const struct plan_context *c;
-    struct spread *spread;                 /* per-action propagation instead of decisions; NULL otherwise */
+    /* per-action propagation instead of decisions; NULL otherwise */
+    struct spread *spread;
 };
 
 struct replayer {
     const struct search_domain *d;
     const struct evaluated *on;
     const struct plan_context *c;
-    uint32_t *queue;                       /* for spread */
-    struct evaluator_session *evaluator;   /* borrowed; NULL: replay only */
-    struct search_list done;               /* effective decisions so far */
-    struct plan plans[SEARCH_MAX_LIST + 1];   /* plans[k]: start + done.at[0 .. k) */
-    uint8_t ready[SEARCH_MAX_LIST + 1];    /* plans[k] is initialised */
+    uint32_t *queue;                        /* for spread */
+    struct evaluator_session *evaluator;    /* borrowed; NULL: replay only */
+    struct search_list done;                /* effective decisions so far */
+    struct plan plans[SEARCH_MAX_LIST + 1]; /* plans[k]: start + done.at[0 .. k) */
+    uint8_t ready[SEARCH_MAX_LIST + 1];     /* plans[k] is initialised */
 };
 
 static void *replayer_create(const struct search_domain *d, struct evaluator_session *evaluator)
@@ -82,8 +84,8 @@ static void replay(void *session, struct search_list *list, struct hash128 *hash
     *hash = r->plans[k].hash;
 }
 
-static enum error_code price(void *session, const struct search_list *list, struct price *price, struct cost *cost,
-                             struct error *e)
+static enum error_code price(void *session, const struct search_list *list, struct price *price,
+                             struct cost *cost, struct error *e)
 {
     struct replayer *r = session;
     struct search_list copy = *list;
@@ -116,7 +118,8 @@ static bool same(struct plan_decision a, struct plan_decision b)
     return a.group == b.group && a.bits == b.bits && a.axis == b.axis && a.scope == b.scope;
 }
 
-/* number of a decision; one that is not offered (a baseline's, below min_effect) gets a number behind those offered */
+/* number of a decision; one that is not offered (a baseline's, below min_effect) gets a number behind
+ * those offered */
 static uint16_t number(struct search_domain *d, struct plan_decision x)
 {
     for (uint32_t i = 0; i < d->total_count; i++)
@@ -165,9 +168,11 @@ enum error_code search_domain_create(const struct evaluator *v, struct search_do
 {
     const struct plan_context *c = evaluator_context(v);
     uint32_t count, again;
-    const struct plan_decision *offered = plan_context_decisions(c, &count), *regathers = plan_context_regathers(c, &again);
+    const struct plan_decision *offered = plan_context_decisions(c, &count),
+                               *regathers = plan_context_regathers(c, &again);
     if (count + again > MAX_DECISIONS)
-        return error_set(e, ERROR_UNSUPPORTED_MODULE, "%u decisions are more than the search's %u", count, MAX_DECISIONS);
+        return error_set(e, ERROR_UNSUPPORTED_MODULE, "%u decisions are more than the search's %u", count,
+                         MAX_DECISIONS);
     struct search_domain *d = create(v);
     d->decisions = mem_zalloc(count + again, sizeof *d->decisions);
     if (count)
@@ -182,13 +187,15 @@ enum error_code search_domain_create(const struct evaluator *v, struct search_do
     return ERROR_OK;
 }
 
-enum error_code search_domain_create_per_action(const struct evaluator *v, struct search_domain **out, struct error *e)
+enum error_code search_domain_create_per_action(const struct evaluator *v, struct search_domain **out,
+                                                struct error *e)
 {
     struct spread *spread = spread_create(evaluator_context(v));
     uint32_t count = spread_decision_count(spread);
     if (count > MAX_DECISIONS) {
         spread_destroy(spread);
-        return error_set(e, ERROR_UNSUPPORTED_MODULE, "%u decisions are more than the search's %u", count, MAX_DECISIONS);
+        return error_set(e, ERROR_UNSUPPORTED_MODULE, "%u decisions are more than the search's %u", count,
+                         MAX_DECISIONS);
     }
     struct search_domain *d = create(v);
     ((struct evaluated *)d->self)->spread = spread;
@@ -197,11 +204,12 @@ enum error_code search_domain_create_per_action(const struct evaluator *v, struc
     return ERROR_OK;
 }
 
-enum error_code search_create(const struct evaluator *v, const struct search_options *options, struct search **out,
-                              struct error *e)
+enum error_code search_create(const struct evaluator *v, const struct search_options *options,
+                              struct search **out, struct error *e)
 {
     struct search_domain *d;
-    enum error_code code = options && options->method == SEARCH_PER_ACTION ? search_domain_create_per_action(v, &d, e)
-                                                                           : search_domain_create(v, &d, e);
+    enum error_code code = options && options->method == SEARCH_PER_ACTION
+                               ? search_domain_create_per_action(v, &d, e)
+                               : search_domain_create(v, &d, e);
     return code ? code : search_create_on(d, options, out, e);
 }

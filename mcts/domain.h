@@ -1,8 +1,10 @@
-/* What the search needs to know about a problem, and nothing else: decisions by number, what an ordered list of them
- * comes to, and its price. domain.c makes one of an evaluator; tests make artificial landscapes.
+/* What the search needs to know about a problem, and nothing else: decisions by number, what an ordered
+ * list of them comes to, and its price. domain.c makes one of an evaluator; tests make artificial
+ * landscapes.
  *
- * A list is ordered decision numbers. replay() drops those without effect and gives the hash of the plan; lists that
- * give the same plan give the same hash. Both calls are pure functions of the list; `session` is scratch of a thread. */
+ * A list is ordered decision numbers. replay() drops those without effect and gives the hash of the plan;
+ * lists that give the same plan give the same hash. Both calls are pure functions of the list; `session`
+ * is scratch of a thread. */
 #ifndef TOAST_MCTS_DOMAIN_H
 #define TOAST_MCTS_DOMAIN_H
 
@@ -19,14 +21,15 @@ struct search_domain_baseline {
 };
 
 struct search_domain {
-    void *self;                                 /* owned; released by destroy */
-    struct plan_decision *decisions;            /* owned; what the numbers stand for */
-    uint32_t decision_count;                    /* 0 .. decision_count: offered, the search's actions */
-    uint32_t regather_count;                    /* .. + regather_count: become actions where memory binds: no baseline fits */
-    uint32_t total_count;                       /* .. total_count: further ones that only baselines use */
-    struct search_domain_baseline *baselines;   /* owned */
+    void *self;                      /* owned; released by destroy */
+    struct plan_decision *decisions; /* owned; what the numbers stand for */
+    uint32_t decision_count;         /* 0 .. decision_count: offered, the search's actions */
+    /* .. + regather_count: become actions where memory binds: no baseline fits */
+    uint32_t regather_count;
+    uint32_t total_count;                     /* .. total_count: further ones that only baselines use */
+    struct search_domain_baseline *baselines; /* owned */
     uint32_t baseline_count;
-    uint64_t operations;                        /* size of the program: sets budget and tasks */
+    uint64_t operations; /* size of the program: sets budget and tasks */
     uint64_t devices;
     void (*destroy)(struct search_domain *d);
     /* evaluator may be NULL: such a session can replay, not price */
@@ -37,19 +40,21 @@ struct search_domain {
     void (*evaluator_destroy)(struct evaluator_session *evaluator);
     void (*replay)(void *session, struct search_list *list, struct hash128 *hash);
     /* replays and prices */
-    enum error_code (*price)(void *session, const struct search_list *list, struct price *price, struct cost *cost,
-                             struct error *e) BASE_CHECKED;
+    enum error_code (*price)(void *session, const struct search_list *list, struct price *price,
+                             struct cost *cost, struct error *e) BASE_CHECKED;
 };
 
 /* From an evaluator (borrowed; must outlive the domain). */
-enum error_code search_domain_create(const struct evaluator *v, struct search_domain **out, struct error *e) BASE_CHECKED;
-/* AutoMap's way (per-action propagation): decisions are (argument dimension, axis), each spreads along the program
- * until something stands in its way. For bench/search: no baselines, decisions have no plan_decision. */
+enum error_code search_domain_create(const struct evaluator *v, struct search_domain **out,
+                                     struct error *e) BASE_CHECKED;
+/* AutoMap's way (per-action propagation): decisions are (argument dimension, axis), each spreads along the
+ * program until something stands in its way. For bench/search: no baselines, decisions have no
+ * plan_decision. */
 enum error_code search_domain_create_per_action(const struct evaluator *v, struct search_domain **out,
                                                 struct error *e) BASE_CHECKED;
 
 /* The search on any domain (owned from now on, also on failure). */
-enum error_code search_create_on(struct search_domain *d, const struct search_options *options, struct search **out,
-                                 struct error *e) BASE_CHECKED;
+enum error_code search_create_on(struct search_domain *d, const struct search_options *options,
+                                 struct search **out, struct error *e) BASE_CHECKED;
 
 #endif

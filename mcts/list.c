@@ -51,7 +51,8 @@ bool core_elites_offer(struct core_elites *e, const struct core_plan *p)
     uint32_t at = 0;
     while (at < e->count && cost_compare(e->at[at].cost, e->at[at].hash, p->cost, p->hash) < 0)
         at++;
-    if (at < e->count && hash128_compare(e->at[at].hash, p->hash) == 0) {   /* the same plan: the lesser list stays */
+    /* the same plan: the lesser list stays */
+    if (at < e->count && hash128_compare(e->at[at].hash, p->hash) == 0) {
         struct search_list *mine = &e->at[at].list;
         if (tree_list_compare(p->list.at, p->list.count, mine->at, mine->count) < 0)
             *mine = p->list;

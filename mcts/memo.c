@@ -1,4 +1,5 @@
-/* Prices known to this process. The key is a random-looking 128-bit hash, so its low bits serve as the slot. */
+/* Prices known to this process. The key is a random-looking 128-bit hash, so its low bits serve as the
+ * slot. */
 #include "mcts/core.h"
 
 #include <pthread.h>

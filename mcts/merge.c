@@ -20,11 +20,11 @@ static void absorb_edges(struct core_snapshot *p, const struct core_delta *d)
     for (size_t i = 0; i < d->edges.count; i++) {
         const struct core_delta_edge *x = &d->edges.at[i];
         uint32_t node = tree_find(&p->tree, x->state);
-        if (node == TREE_NONE) {   /* the sender leaves no such edge */
+        if (node == TREE_NONE) { /* the sender leaves no such edge */
             p->cut++;
             continue;
         }
-        uint32_t at_edge = tree_edge(&p->tree, node, x->action, x->child);   /* may move the edges */
+        uint32_t at_edge = tree_edge(&p->tree, node, x->action, x->child); /* may move the edges */
         struct tree_edge *edge = &p->tree.edges.at[at_edge];
         edge->n += x->dn;
         edge->w += x->dw;
@@ -73,7 +73,7 @@ static void prune(struct core_snapshot *p)
         const struct tree_node *from = &t->nodes.at[d->node];
         uint32_t node = tree_node(&next, from->state, t->pool.at + from->list, from->list_count);
         next.nodes.at[node].value = from->value;
-        uint32_t at_copy = tree_edge(&next, node, d->action, d->child);   /* may move the edges */
+        uint32_t at_copy = tree_edge(&next, node, d->action, d->child); /* may move the edges */
         struct tree_edge *copy = &next.edges.at[at_copy];
         copy->n = d->n;
         copy->w = d->w;
@@ -95,8 +95,8 @@ static void add_curve(struct core_snapshot *p)
     const struct core_curve *last = &p->curve[p->curve_count - (p->curve_count > 0)];
     if (p->curve_count && last->rollouts == p->rollouts && last->cost.c == best->cost.c &&
         last->cost.over_steps == best->cost.over_steps)
-        return;   /* a round of polish without a gain */
-    if (p->curve_count == CORE_CURVE) {   /* full: every other point goes */
+        return;                         /* a round of polish without a gain */
+    if (p->curve_count == CORE_CURVE) { /* full: every other point goes */
         for (uint32_t i = 0; i < CORE_CURVE / 2; i++)
             p->curve[i] = p->curve[i * 2];
         p->curve_count = CORE_CURVE / 2;
@@ -135,8 +135,8 @@ static void advance(const struct search *s, struct core_snapshot *p, bool gained
         finish(p, STOP_EXHAUSTED);
 }
 
-static enum error_code absorb_all(const struct search *s, struct core_snapshot *p, const struct search_blob *deltas,
-                                  uint32_t delta_count, struct error *e)
+static enum error_code absorb_all(const struct search *s, struct core_snapshot *p,
+                                  const struct search_blob *deltas, uint32_t delta_count, struct error *e)
 {
     struct core_checked checked = {0};
     for (uint32_t i = 0; i < delta_count; i++) {
@@ -145,8 +145,8 @@ static enum error_code absorb_all(const struct search *s, struct core_snapshot *
         if (code)
             return code;
         if (d.index != i || d.epoch != p->epoch || d.phase != p->phase)
-            code = error_set(e, ERROR_INVALID_REQUEST, "delta %u is of task %u of epoch %u, not of epoch %u", i, d.index,
-                             d.epoch, p->epoch);
+            code = error_set(e, ERROR_INVALID_REQUEST, "delta %u is of task %u of epoch %u, not of epoch %u",
+                             i, d.index, d.epoch, p->epoch);
         if (!code)
             code = core_best_check(s, &d.elites, &checked, e);
         if (!code)
@@ -159,8 +159,9 @@ static enum error_code absorb_all(const struct search *s, struct core_snapshot *
     return core_best_check(s, &p->elites, &checked, e);
 }
 
-enum error_code search_merge(const struct search *s, const void *snapshot, size_t size, const struct search_blob *deltas,
-                             uint32_t delta_count, struct search_blob *next, struct error *e)
+enum error_code search_merge(const struct search *s, const void *snapshot, size_t size,
+                             const struct search_blob *deltas, uint32_t delta_count, struct search_blob *next,
+                             struct error *e)
 {
     struct core_snapshot p;
     *next = (struct search_blob){0};
@@ -168,7 +169,8 @@ enum error_code search_merge(const struct search *s, const void *snapshot, size_
     if (code)
         return code;
     if (p.phase == SEARCH_DONE || delta_count != p.tasks)
-        code = error_set(e, ERROR_INVALID_REQUEST, "epoch %u has %u tasks, not %u", p.epoch, p.tasks, delta_count);
+        code = error_set(e, ERROR_INVALID_REQUEST, "epoch %u has %u tasks, not %u", p.epoch, p.tasks,
+                         delta_count);
     struct hash128 before = p.elites.at[0].hash;
     if (!code)
         code = absorb_all(s, &p, deltas, delta_count, e);

@@ -1,8 +1,9 @@
-/* Two simple searches to compare with at equal evaluations: random lists, and greedy appending with restarts. Both
- * count every pricing of a new plan as a rollout, and do all of the budget in one task. */
+/* Two simple searches to compare with at equal evaluations: random lists, and greedy appending with
+ * restarts. Both count every pricing of a new plan as a rollout, and do all of the budget in one task. */
 #include "mcts/core.h"
 
-enum { TRIES = 32 };   /* lists drawn for each evaluation before giving up: small programs have few plans */
+/* lists drawn for each evaluation before giving up: small programs have few plans */
+enum { TRIES = 32 };
 
 enum error_code core_random(struct core_task *t, struct error *e)
 {

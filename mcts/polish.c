@@ -1,9 +1,10 @@
-/* The final local search: every list one change away from the best one, in a fixed order, shared by the tasks.
+/* The final local search: every list one change away from the best one, in a fixed order, shared by the
+ * tasks.
  *
- * Candidates of a list of n decisions: n deletions, n x n moves, then for each decision (those of most gain alone
- * first) n + 1 insertions and n replacements. A round is a window of them; task i tries those congruent to i and goes
- * on from the first better list it meets. The merge takes the best; without a gain the next round has the next
- * window, until all were tried (a local optimum) or the evaluations are spent. */
+ * Candidates of a list of n decisions: n deletions, n x n moves, then for each decision (those of most
+ * gain alone first) n + 1 insertions and n replacements. A round is a window of them; task i tries those
+ * congruent to i and goes on from the first better list it meets. The merge takes the best; without a gain
+ * the next round has the next window, until all were tried (a local optimum) or the evaluations are spent. */
 #include "mcts/core.h"
 
 #include <stdlib.h>
@@ -60,7 +61,8 @@ enum error_code core_polish(struct core_task *t, struct error *e)
         qsort(ranked, decisions, sizeof *ranked, by_gain);
     struct core_plan base = t->p->elites.at[0];
     uint64_t from = t->p->polish_offset, end = from + core_polish_window(s);
-    uint64_t left = s->polish_budget > t->p->polish_evaluations ? s->polish_budget - t->p->polish_evaluations : 0;
+    uint64_t left =
+        s->polish_budget > t->p->polish_evaluations ? s->polish_budget - t->p->polish_evaluations : 0;
     t->quota = left / t->p->tasks + (t->index < left % t->p->tasks);
     enum error_code code = ERROR_OK;
     for (uint64_t k = from + t->index; k < end && t->evaluations < t->quota && !code; k += t->p->tasks) {

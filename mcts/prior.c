@@ -1,6 +1,7 @@
-/* Which action first. An action's weight comes from what it did so far, wherever it was taken: its gain alone at the
- * root, and for every edge of the tree whose two ends are priced the gain from one to the other. Counting how often an
- * action gained, not how much, keeps first steps (halving the time) and last steps (one percent) on one scale. */
+/* Which action first. An action's weight comes from what it did so far, wherever it was taken: its gain
+ * alone at the root, and for every edge of the tree whose two ends are priced the gain from one to the
+ * other. Counting how often an action gained, not how much, keeps first steps (halving the time) and last
+ * steps (one percent) on one scale. */
 #include "mcts/core.h"
 
 #include <stdlib.h>

@@ -6,10 +6,10 @@ int64_t reward_log2(uint64_t x)
     if (x <= 1)
         return 0;
     int whole = 63 - __builtin_clzll(x);
-    uint64_t m = x << (63 - whole);   /* 1.63 fixed point: [2^63, 2^64) */
+    uint64_t m = x << (63 - whole); /* 1.63 fixed point: [2^63, 2^64) */
     int64_t fraction = 0;
     for (int i = 0; i < 32; i++) {
-        unsigned __int128 square = (unsigned __int128)m * m;   /* 2.126 */
+        unsigned __int128 square = (unsigned __int128)m * m; /* 2.126 */
         int carry = (int)(square >> 127);
         m = (uint64_t)(square >> (63 + carry));
         fraction = fraction << 1 | carry;
@@ -41,7 +41,7 @@ int32_t reward_value(int64_t root_c, int64_t c, uint64_t devices)
 {
     uint64_t root = root_c < 1 ? 1 : (uint64_t)root_c;
     uint64_t mine = c < 1 ? 1 : (uint64_t)c;
-    int64_t one = (int64_t)32 << 32;   /* log2 of 1.0 in 2^-32 */
+    int64_t one = (int64_t)32 << 32; /* log2 of 1.0 in 2^-32 */
     int64_t log_root = reward_log2(root), above = log_root > one ? log_root - one : 0;
     int64_t scale = reward_log2(2 * (devices ? devices : 1)) + above;
     __int128 r = (__int128)(log_root - reward_log2(mine)) * REWARD_ONE / scale;

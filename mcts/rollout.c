@@ -1,9 +1,11 @@
-/* One rollout: a trajectory from a start to a plan that is priced, and what it tells every edge on its way.
+/* One rollout: a trajectory from a start to a plan that is priced, and what it tells every edge on its
+ * way.
  *
- * Two kinds. *Trajectories* start at the root or a baseline and walk down the tree by PUCT; the first new plan is
- * where they end, or where a short playout begins. *Walkers* start at one of the best plans known and change its
- * ordered list (insert anywhere, delete, move, replace): order is priority, and a change in the middle of a list is
- * out of reach of the tree's two places. Whatever either prices becomes a node that the other can use. */
+ * Two kinds. *Trajectories* start at the root or a baseline and walk down the tree by PUCT; the first new
+ * plan is where they end, or where a short playout begins. *Walkers* start at one of the best plans known
+ * and change its ordered list (insert anywhere, delete, move, replace): order is priority, and a change in
+ * the middle of a list is out of reach of the tree's two places. Whatever either prices becomes a node
+ * that the other can use. */
 #include "mcts/core.h"
 
 enum { MAX_PATH = SEARCH_MAX_LIST + 2 };
@@ -40,11 +42,11 @@ static double quality(const struct core_task *t, const struct tree_edge *d)
     return 0.5 * ((double)d->w / d->n) + 0.5 * d->best;
 }
 
-/* Range of the qualities of a node's edges, for putting them on a scale of 0 to 1 whatever the depth: the reward's
- * scale is that of the whole search, and the last percent is a thousandth of it. */
+/* Range of the qualities of a node's edges, for putting them on a scale of 0 to 1 whatever the depth: the
+ * reward's scale is that of the whole search, and the last percent is a thousandth of it. */
 struct range {
     double low, high, visits;
-    uint32_t tried;   /* actions with an effect, without stop */
+    uint32_t tried; /* actions with an effect, without stop */
 };
 
 /* marks the actions that have an edge */
@@ -92,23 +94,23 @@ static bool draw_untried(struct core_task *t, uint32_t *action)
     return false;
 }
 
-/* A node widens with the square root of its visits; else the edge of highest Q + U is taken. The prior of U is relative
- * to the mean over all actions, shared by the edges there are. The stop edge exists from the node's first pricing on and
- * competes by its own record. False: nowhere to go. */
+/* A node widens with the square root of its visits; else the edge of highest Q + U is taken. The prior of
+ * U is relative to the mean over all actions, shared by the edges there are. The stop edge exists from the
+ * node's first pricing on and competes by its own record. False: nowhere to go. */
 static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, uint32_t *edge)
 {
     const struct tree *tree = &t->p->tree;
     struct range range = range_of(t, node);
     double root = __builtin_sqrt(range.visits + 1), best = -1;
     *edge = TREE_NONE;
-    if (tree->nodes.at[node].list_count < SEARCH_MAX_DEPTH && range.tried < 0.25 * t->s->tuning.widen * root &&
-        draw_untried(t, action))
+    if (tree->nodes.at[node].list_count < SEARCH_MAX_DEPTH &&
+        range.tried < 0.25 * t->s->tuning.widen * root && draw_untried(t, action))
         return true;
     double reach = root * 0.25 * t->s->tuning.explore / (range.tried + 1);
     for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
         const struct tree_edge *d = &tree->edges.at[i];
         if (d->child == tree->nodes.at[node].state && d->action != TREE_STOP)
-            continue;   /* without effect */
+            continue; /* without effect */
         double q = d->n ? (quality(t, d) - range.low) / (range.high - range.low) : 0.5;
         double prior = d->action == TREE_STOP ? 1 : t->prior[d->action] * core_action_count(t->s);
         double score = q + prior * reach / (1 + d->n);
@@ -137,8 +139,8 @@ static enum error_code play_out(struct core_task *t, struct search_list *list, s
 }
 
 /* Takes an action nobody took here. *node = the child; *ended = the trajectory ends there (it is priced). */
-static enum error_code expand(struct core_task *t, struct path *path, uint32_t *node, uint32_t action, bool *ended,
-                              struct error *e)
+static enum error_code expand(struct core_task *t, struct path *path, uint32_t *node, uint32_t action,
+                              bool *ended, struct error *e)
 {
     struct tree *tree = &t->p->tree;
     struct search_list list;
@@ -148,14 +150,15 @@ static enum error_code expand(struct core_task *t, struct path *path, uint32_t *
     if (core_list_act(&list, action))
         t->s->domain->replay(t->session, &list, &hash);
     else
-        hash = (struct hash128){0, tree->nodes.at[*node].state};   /* no room */
+        hash = (struct hash128){0, tree->nodes.at[*node].state}; /* no room */
     uint32_t edge = tree_edge(tree, *node, action, tree_state(hash));
     if (tree_state(hash) == tree->nodes.at[*node].state)
-        return ERROR_OK;   /* without effect: never selected again */
+        return ERROR_OK; /* without effect: never selected again */
     path->edges[path->count++] = edge;
     uint32_t child = tree_find(tree, tree_state(hash));
     if (child != TREE_NONE && tree->nodes.at[child].value != TREE_UNKNOWN) {
-        *node = tree_node(tree, tree_state(hash), list.at, list.count);   /* a transposition: go on from there */
+        *node =
+            tree_node(tree, tree_state(hash), list.at, list.count); /* a transposition: go on from there */
         return ERROR_OK;
     }
     *node = tree_node(tree, tree_state(hash), list.at, list.count);
@@ -181,7 +184,7 @@ static enum error_code trajectory(struct core_task *t, uint32_t node, struct err
         struct tree *tree = &t->p->tree;
         uint32_t child = tree_find(tree, tree->edges.at[edge].child);
         path.edges[path.count++] = edge;
-        if (child == TREE_NONE) {   /* its list was cut from a delta: make it again */
+        if (child == TREE_NONE) { /* its list was cut from a delta: make it again */
             struct search_list list;
             struct hash128 hash;
             tree_node_list(tree, node, &list);
@@ -193,7 +196,7 @@ static enum error_code trajectory(struct core_task *t, uint32_t node, struct err
         }
         node = child;
     }
-    if (!ended) {   /* ended by stop, depth or a known plan: priced already in most cases */
+    if (!ended) { /* ended by stop, depth or a known plan: priced already in most cases */
         struct search_list list;
         struct hash128 hash;
         tree_node_list(&t->p->tree, node, &list);
@@ -213,7 +216,7 @@ static enum error_code trajectory(struct core_task *t, uint32_t node, struct err
 struct walker {
     struct search_list list;
     int32_t value;
-    int32_t slack;   /* how much worse a step may be */
+    int32_t slack; /* how much worse a step may be */
 };
 
 static uint16_t draw_decision(struct core_task *t)
@@ -236,8 +239,8 @@ static bool random_move(struct core_task *t, struct search_list *l)
     return core_list_replace(l, (uint32_t)rng_below(&t->rng, n), draw_decision(t));
 }
 
-/* Where walks begin: the best plans, or the empty list and the baselines, from where other hills are in reach. Steps
- * may lose 0, 0.5, 2 or 5 % of C (log2(1.01) / log2(2 x 64) is about 10 REWARD_DEPTH). */
+/* Where walks begin: the best plans, or the empty list and the baselines, from where other hills are in
+ * reach. Steps may lose 0, 0.5, 2 or 5 % of C (log2(1.01) / log2(2 x 64) is about 10 REWARD_DEPTH). */
 static void walker_start(struct core_task *t, struct walker *w)
 {
     const struct search *s = t->s;

@@ -1,5 +1,5 @@
-/* All of a search in this process: threads take the tasks of an epoch in order, the caller's thread merges. The only
- * file here that reads a clock, for the one option that can cut a search short. */
+/* All of a search in this process: threads take the tasks of an epoch in order, the caller's thread
+ * merges. The only file here that reads a clock, for the one option that can cut a search short. */
 #include "mcts/core.h"
 
 #include <pthread.h>
@@ -14,14 +14,14 @@ struct crew {
     struct search_blob *deltas;
     uint32_t tasks;
     atomic_uint next, failed;
-    double end_s;   /* 0: no limit */
+    double end_s; /* 0: no limit */
     struct search_control control;
 };
 
 struct hand {
     struct crew *crew;
     pthread_t thread;
-    struct evaluator_session *session;   /* kept from epoch to epoch */
+    struct evaluator_session *session; /* kept from epoch to epoch */
     enum error_code code;
     struct error error;
 };
@@ -47,8 +47,8 @@ static void *work(void *arg)
         uint32_t i = atomic_fetch_add(&c->next, 1);
         if (i >= c->tasks || h->code)
             return NULL;
-        h->code = search_task(c->s, c->snapshot->bytes, c->snapshot->size, i, h->session, &c->control, &c->deltas[i],
-                              &h->error);
+        h->code = search_task(c->s, c->snapshot->bytes, c->snapshot->size, i, h->session, &c->control,
+                              &c->deltas[i], &h->error);
         if (h->code)
             atomic_store(&c->failed, 1);
     }
@@ -60,12 +60,13 @@ static enum error_code run_tasks(struct crew *c, struct hand *hands, uint32_t th
     uint32_t started = 1;
     for (; started < threads && started < c->tasks; started++)
         if (pthread_create(&hands[started].thread, NULL, work, &hands[started]) != 0)
-            break;   /* fewer threads, the same result */
+            break; /* fewer threads, the same result */
     work(&hands[0]);
     for (uint32_t i = 1; i < started; i++)
         pthread_join(hands[i].thread, NULL);
     enum error_code code = ERROR_OK;
-    for (uint32_t i = 0; i < threads; i++) {   /* a failure explains more than the cancellations it caused */
+    /* a failure explains more than the cancellations it caused */
+    for (uint32_t i = 0; i < threads; i++) {
         if (hands[i].code && (!code || code == ERROR_CANCELLED)) {
             code = hands[i].code;
             if (e)
@@ -96,7 +97,8 @@ static enum error_code salvage(const struct crew *c, struct search_state *out, s
     return ERROR_OK;
 }
 
-static enum error_code epochs(struct crew *c, struct hand *hands, uint32_t threads, struct search_blob *snapshot,
+static enum error_code epochs(struct crew *c, struct hand *hands, uint32_t threads,
+                              struct search_blob *snapshot,
                               void (*progress)(const struct search_state *state, void *user), void *user,
                               struct search_state *out, bool *reproducible, struct error *e)
 {

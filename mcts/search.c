@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const found_names[] = {"replicated", "baseline", "mcts", "polish", "random", "greedy", "per_action"};
+static const char *const found_names[] = {"replicated", "baseline", "mcts",      "polish",
+                                          "random",     "greedy",   "per_action"};
 static const char *const stop_names[] = {"", "budget", "no_gain", "cancelled", "seconds", "exhausted"};
 
 int32_t core_reward(const struct search *s, struct cost c)
@@ -20,14 +21,20 @@ void core_plan_publish(const struct search *s, const struct core_plan *p, struct
     for (uint32_t i = 0; i < p->list.count && s->domain->decisions; i++)
         out->decisions[i] = s->domain->decisions[p->list.at[i]];
     if (p->found == FOUND_BASELINE)
-        snprintf(out->found_by, sizeof out->found_by, "baseline %.150s", s->domain->baselines[p->baseline].name);
+        snprintf(out->found_by, sizeof out->found_by, "baseline %.150s",
+                 s->domain->baselines[p->baseline].name);
     else
         snprintf(out->found_by, sizeof out->found_by, "%s", found_names[p->found]);
 }
 
 struct core_tuning core_tuning_default(void)
 {
-    return (struct core_tuning){.walkers = 3, .playout = 2, .explore = 4, .widen = 1, .strangers = 4, .slacks = 2,
+    return (struct core_tuning){.walkers = 3,
+                                .playout = 2,
+                                .explore = 4,
+                                .widen = 1,
+                                .strangers = 4,
+                                .slacks = 2,
                                 .walk_length = 100};
 }
 
@@ -47,9 +54,11 @@ static enum error_code set_options(struct search *s, const struct search_options
     if (!s->options.parallelism)
         s->options.parallelism = 16;
     if (s->options.parallelism > CORE_MAX_TASKS)
-        return error_set(e, ERROR_INVALID_REQUEST, "parallelism %u is above %u", s->options.parallelism, CORE_MAX_TASKS);
+        return error_set(e, ERROR_INVALID_REQUEST, "parallelism %u is above %u", s->options.parallelism,
+                         CORE_MAX_TASKS);
     if (s->options.rollouts > CORE_MAX_ROLLOUTS)
-        return error_set(e, ERROR_INVALID_REQUEST, "%u rollouts are above %u", s->options.rollouts, CORE_MAX_ROLLOUTS);
+        return error_set(e, ERROR_INVALID_REQUEST, "%u rollouts are above %u", s->options.rollouts,
+                         CORE_MAX_ROLLOUTS);
     if (s->options.method > SEARCH_START)
         return error_set(e, ERROR_INVALID_REQUEST, "unknown search method %u", s->options.method);
     if (s->options.method == SEARCH_RANDOM || s->options.method == SEARCH_GREEDY)
@@ -73,17 +82,20 @@ static enum error_code price_list(const struct search *s, void *session, struct 
 
 static enum error_code price_baselines(struct search *s, struct error *e)
 {
-    struct evaluator_session *evaluator = s->domain->evaluator_create ? s->domain->evaluator_create(s->domain) : NULL;
+    struct evaluator_session *evaluator =
+        s->domain->evaluator_create ? s->domain->evaluator_create(s->domain) : NULL;
     void *session = s->domain->session_create(s->domain, evaluator);
     s->root.found = FOUND_START;
     enum error_code code = price_list(s, session, &s->root, e);
     s->root_reward = code ? 0 : core_reward(s, s->root.cost);
     for (uint32_t i = 0; i < s->domain->baseline_count && !code; i++) {
         struct core_plan *b = &s->baselines[i];
-        *b = (struct core_plan){.list = s->domain->baselines[i].list, .found = FOUND_BASELINE, .baseline = (uint16_t)i};
+        *b = (struct core_plan){
+            .list = s->domain->baselines[i].list, .found = FOUND_BASELINE, .baseline = (uint16_t)i};
         code = price_list(s, session, b, e);
         core_plan_publish(s, b, &s->baseline_plans[i]);
-        snprintf(s->baseline_plans[i].found_by, sizeof s->baseline_plans[i].found_by, "%s", s->domain->baselines[i].name);
+        snprintf(s->baseline_plans[i].found_by, sizeof s->baseline_plans[i].found_by, "%s",
+                 s->domain->baselines[i].name);
     }
     s->domain->session_destroy(session);
     if (evaluator)
@@ -94,16 +106,29 @@ static enum error_code price_baselines(struct search *s, struct error *e)
 static uint64_t identity(const struct search *s)
 {
     const struct search_options *o = &s->options;
-    const uint64_t words[] = {1 /* format */, o->seed, o->rollouts, o->parallelism, o->no_baselines, o->method,
-                              s->domain->decision_count, s->domain->total_count, s->domain->baseline_count,
-                              s->domain->operations, s->domain->devices, s->root.hash.hi, s->root.hash.lo,
-                              (uint64_t)s->root.cost.c, (uint64_t)s->root.price.step_ps, (uint64_t)s->root.price.peak_bytes};
+    const uint64_t words[] = {1 /* format */,
+                              o->seed,
+                              o->rollouts,
+                              o->parallelism,
+                              o->no_baselines,
+                              o->method,
+                              s->domain->decision_count,
+                              s->domain->total_count,
+                              s->domain->baseline_count,
+                              s->domain->operations,
+                              s->domain->devices,
+                              s->root.hash.hi,
+                              s->root.hash.lo,
+                              (uint64_t)s->root.cost.c,
+                              (uint64_t)s->root.price.step_ps,
+                              (uint64_t)s->root.price.peak_bytes};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = hash_combine(h, words[i]);
     const struct core_tuning *t = &s->tuning;
-    const uint64_t tuned[] = {t->walkers, t->playout, t->explore, t->widen, t->strangers, t->slacks, t->walk_length, t->mean_only, t->uniform_prior, t->last_only,
-                              t->no_polish, t->apart};
+    const uint64_t tuned[] = {t->walkers,       t->playout,   t->explore,     t->widen,
+                              t->strangers,     t->slacks,    t->walk_length, t->mean_only,
+                              t->uniform_prior, t->last_only, t->no_polish,   t->apart};
     for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
         h = hash_combine(h, tuned[i]);
     for (uint32_t i = 0; i < s->domain->baseline_count; i++)
@@ -118,8 +143,8 @@ void core_tune(struct search *s, struct core_tuning tuning)
     s->id = identity(s);
 }
 
-/* Weights gathered again cost time for memory: actions only where no baseline fits, so that other searches are as small as
- * they were. */
+/* Weights gathered again cost time for memory: actions only where no baseline fits, so that other searches
+ * are as small as they were. */
 static void offer_regathers(struct search *s)
 {
     bool fits = s->root.cost.over_steps == 0;
@@ -129,8 +154,8 @@ static void offer_regathers(struct search *s)
         s->domain->decision_count += s->domain->regather_count;
 }
 
-enum error_code search_create_on(struct search_domain *d, const struct search_options *options, struct search **out,
-                                 struct error *e)
+enum error_code search_create_on(struct search_domain *d, const struct search_options *options,
+                                 struct search **out, struct error *e)
 {
     struct search *s = mem_zalloc(1, sizeof *s);
     s->domain = d;
@@ -206,8 +231,8 @@ void search_begin(const struct search *s, struct search_blob *snapshot)
     core_snapshot_release(&p);
 }
 
-enum error_code search_open(const struct search *s, const void *snapshot, size_t size, struct search_state *out,
-                            struct error *e)
+enum error_code search_open(const struct search *s, const void *snapshot, size_t size,
+                            struct search_state *out, struct error *e)
 {
     struct core_snapshot p;
     enum error_code code = core_snapshot_read(s, snapshot, size, &p, e);
@@ -215,8 +240,13 @@ enum error_code search_open(const struct search *s, const void *snapshot, size_t
         return code;
     code = core_best_check(s, &p.elites, NULL, e);
     if (!code) {
-        *out = (struct search_state){.epoch = p.epoch, .phase = p.phase, .tasks = p.tasks, .rollouts = p.rollouts, .dropped = p.cut,
-                                     .evaluations = p.evaluations, .curve_count = p.curve_count};
+        *out = (struct search_state){.epoch = p.epoch,
+                                     .phase = p.phase,
+                                     .tasks = p.tasks,
+                                     .rollouts = p.rollouts,
+                                     .dropped = p.cut,
+                                     .evaluations = p.evaluations,
+                                     .curve_count = p.curve_count};
         core_plan_publish(s, &p.elites.at[0], &out->best);
         snprintf(out->stop_reason, sizeof out->stop_reason, "%s", stop_names[p.stop]);
         for (uint32_t i = 0; i < p.curve_count; i++) {
@@ -234,7 +264,8 @@ bool search_plan_replay(const struct plan_context *c, const struct search_plan *
     plan_copy(out, plan_context_start(c));
     for (uint32_t i = 0; i < from->count; i++)
         plan_apply(c, out, from->decisions[i]);
-    return plan_factors_apply(c, from->factors, from->factor_count, out) && hash128_compare(out->hash, from->hash) == 0;
+    return plan_factors_apply(c, from->factors, from->factor_count, out) &&
+           hash128_compare(out->hash, from->hash) == 0;
 }
 
 uint64_t search_budget(const struct search *s)

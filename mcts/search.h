@@ -1,14 +1,16 @@
-/* The search: Monte Carlo tree search over plans (paper 4.1 to 4.4, planner.md section 7), cut into deterministic tasks
- * (service.md section 2) that threads of one process or worker processes run, with the same bytes as result.
+/* The search: Monte Carlo tree search over plans (paper 4.1 to 4.4, planner.md section 7), cut into
+ * deterministic tasks (service.md section 2) that threads of one process or worker processes run, with the
+ * same bytes as result.
  *
- *   epoch e:  tasks 0 .. parallelism-1, each = search_task(snapshot_e, e, index) -> delta   (pure; any order, anywhere)
+ *   epoch e:  tasks 0 .. parallelism-1, each search_task(snapshot_e, e, index) -> delta   (pure; anywhere)
  *             search_merge(snapshot_e, deltas in index order) -> snapshot_e+1
  *   until     search_done(snapshot) (budget, no gain for 3 epochs, bound met)
- *   then      search_polish(snapshot) -> snapshot                                        (local search; tasks as well)
+ *   then      search_polish(snapshot) -> snapshot                        (local search; tasks as well)
  *             search_result(snapshot)
  *
- * Snapshots and deltas are position-independent byte blobs with a checksum, checked when opened (they come over a
- * network). Nothing here reads a clock: seconds and cancel come in as callbacks that can only end things early. */
+ * Snapshots and deltas are position-independent byte blobs with a checksum, checked when opened (they come
+ * over a network). Nothing here reads a clock: seconds and cancel come in as callbacks that can only end
+ * things early. */
 #ifndef TOAST_MCTS_SEARCH_H
 #define TOAST_MCTS_SEARCH_H
 
@@ -16,70 +18,91 @@
 
 struct search_options {
     uint64_t seed;
-    uint32_t rollouts;           /* 0: clamp(2^27 / ops, 2000, 20000) */
-    uint32_t parallelism;        /* tasks an epoch; 0: 16; at most 256 */
-    uint8_t no_baselines;        /* ablation: do not start from or seed with baselines (they are still priced) */
-    uint8_t method;              /* enum search_method, for bench/search */
+    uint32_t rollouts;    /* 0: clamp(2^27 / ops, 2000, 20000) */
+    uint32_t parallelism; /* tasks an epoch; 0: 16; at most 256 */
+    /* ablation: do not start from or seed with baselines (they are still priced) */
+    uint8_t no_baselines;
+    uint8_t method; /* enum search_method, for bench/search */
 };
-enum search_method { SEARCH_MCTS, SEARCH_RANDOM, SEARCH_GREEDY, SEARCH_PER_ACTION,
-                     SEARCH_BASELINES /* only races the baselines */, SEARCH_START /* only prices the pins */ };
-enum { SEARCH_MAX_DEPTH = 30,  /* of what the search makes */
-       SEARCH_MAX_LIST = 64    /* of any plan: a baseline over many axes may be longer */ };
+enum search_method {
+    SEARCH_MCTS,
+    SEARCH_RANDOM,
+    SEARCH_GREEDY,
+    SEARCH_PER_ACTION,
+    SEARCH_BASELINES /* only races the baselines */,
+    SEARCH_START /* only prices the pins */
+};
+enum {
+    SEARCH_MAX_DEPTH = 30, /* of what the search makes */
+    SEARCH_MAX_LIST = 64   /* of any plan: a baseline over many axes may be longer */
+};
 
-struct search_plan {                   /* ordered decisions that replay to `hash` */
+struct search_plan { /* ordered decisions that replay to `hash` */
     struct plan_decision decisions[SEARCH_MAX_LIST];
     uint32_t count;
     struct hash128 hash;
     struct cost cost;
     struct price price;
-    char found_by[160];                /* "mcts", "polish", "baseline fsdp:data", "greedy" .. */
-    const struct plan_factor *factors; /* of other planners' plans: applied after the decisions; borrowed */
+    char found_by[160]; /* "mcts", "polish", "baseline fsdp:data", "greedy" .. */
+    /* of other planners' plans: applied after the decisions; borrowed */
+    const struct plan_factor *factors;
     uint32_t factor_count;
 };
 /* pins + decisions + factors -> the plan, which must be initialised; false when it does not reach its hash */
 bool search_plan_replay(const struct plan_context *c, const struct search_plan *from, struct plan *out);
 
-/* What tasks run against; immutable, shared by threads. The evaluator must outlive it. Baselines are priced here
- * (or taken from a blob of search_baselines_pack). */
+/* What tasks run against; immutable, shared by threads. The evaluator must outlive it. Baselines are
+ * priced here (or taken from a blob of search_baselines_pack). */
 struct search;
-enum error_code search_create(const struct evaluator *v, const struct search_options *options, struct search **out,
-                              struct error *e) BASE_CHECKED;
+enum error_code search_create(const struct evaluator *v, const struct search_options *options,
+                              struct search **out, struct error *e) BASE_CHECKED;
 void search_destroy(struct search *s);
-uint64_t search_budget(const struct search *s);           /* rollouts at most */
+uint64_t search_budget(const struct search *s); /* rollouts at most */
 uint32_t search_baseline_count(const struct search *s);
-const struct search_plan *search_baseline(const struct search *s, uint32_t i);   /* named in found_by without "baseline " */
+/* named in found_by without "baseline " */
+const struct search_plan *search_baseline(const struct search *s, uint32_t i);
 
-struct search_blob { unsigned char *bytes; size_t size; };   /* owned; release with free(bytes) */
+struct search_blob {
+    unsigned char *bytes;
+    size_t size;
+}; /* owned; release with free(bytes) */
 
-struct search_control {                /* may be NULL; asked at least once a second */
+struct search_control { /* may be NULL; asked at least once a second */
     bool (*stop)(void *user);
     void *user;
 };
 
 enum search_phase { SEARCH_EPOCHS, SEARCH_POLISH, SEARCH_DONE };
-struct search_state {                  /* read from a snapshot */
-    uint32_t epoch, phase, tasks;      /* tasks of the present epoch or polish round */
+struct search_state {             /* read from a snapshot */
+    uint32_t epoch, phase, tasks; /* tasks of the present epoch or polish round */
     uint64_t rollouts, evaluations;
-    uint64_t dropped;                  /* edges and prices that did not fit into deltas and snapshots so far */
+    /* edges and prices that did not fit into deltas and snapshots so far */
+    uint64_t dropped;
     struct search_plan best;
-    char stop_reason[32];              /* "budget", "no_gain", "cancelled" .. when done */
-    uint32_t curve_count;              /* best cost by rollouts, for the report */
-    struct { uint64_t rollouts; struct cost cost; int64_t step_ps; } curve[256];
+    char stop_reason[32]; /* "budget", "no_gain", "cancelled" .. when done */
+    uint32_t curve_count; /* best cost by rollouts, for the report */
+    struct {
+        uint64_t rollouts;
+        struct cost cost;
+        int64_t step_ps;
+    } curve[256];
 };
 
 void search_begin(const struct search *s, struct search_blob *snapshot);
-enum error_code search_open(const struct search *s, const void *snapshot, size_t size, struct search_state *out,
-                            struct error *e) BASE_CHECKED;
+enum error_code search_open(const struct search *s, const void *snapshot, size_t size,
+                            struct search_state *out, struct error *e) BASE_CHECKED;
 /* One task: pure function of (search, snapshot, index). ERROR_CANCELLED when control says stop. */
 enum error_code search_task(const struct search *s, const void *snapshot, size_t size, uint32_t index,
                             struct evaluator_session *session, const struct search_control *control,
                             struct search_blob *delta, struct error *e) BASE_CHECKED;
 /* deltas[i] of task i; all present. Gives the next snapshot (next epoch, polish round, or done). */
-enum error_code search_merge(const struct search *s, const void *snapshot, size_t size, const struct search_blob *deltas,
-                             uint32_t delta_count, struct search_blob *next, struct error *e) BASE_CHECKED;
+enum error_code search_merge(const struct search *s, const void *snapshot, size_t size,
+                             const struct search_blob *deltas, uint32_t delta_count, struct search_blob *next,
+                             struct error *e) BASE_CHECKED;
 
-/* All of it in this process with `threads` threads; progress (may be NULL) is called on the caller's thread after each epoch.
- * seconds 0 = no limit; when it cuts, *reproducible becomes false and the best so far is given. */
+/* All of it in this process with `threads` threads; progress (may be NULL) is called on the caller's
+ * thread after each epoch. seconds 0 = no limit; when it cuts, *reproducible becomes false and the best so
+ * far is given. */
 enum error_code search_run(const struct search *s, uint32_t threads, double seconds,
                            void (*progress)(const struct search_state *state, void *user), void *user,
                            struct search_state *out, bool *reproducible, struct error *e) BASE_CHECKED;

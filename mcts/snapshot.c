@@ -2,8 +2,9 @@
  *
  *   u64 magic   u64 size   u64 checksum (of all that follows)   u64 search (problem and options)
  *
- * and then hold what core.h lists, in that order, integers little-endian. They come over a network: every count is
- * checked against the bytes that are left, every number against its range, before anything is used. */
+ * and then hold what core.h lists, in that order, integers little-endian. They come over a network: every
+ * count is checked against the bytes that are left, every number against its range, before anything is used.
+ * */
 #include "mcts/bytes.h"
 #include "mcts/core.h"
 
@@ -39,9 +40,12 @@ static void get_list(struct bytes_reader *r, const struct search *s, struct sear
 }
 
 /* struct price, field by field: the one place that knows their order */
-#define PRICE_FIELDS(X)                                                                                       \
-    X(step_ps) X(compute_ps) X(matmul_ps) X(communication_ps) X(exposed_ps) X(critical_path_ps) X(peak_bytes) \
-    X(program_peak_bytes) X(depth_first_peak_bytes) X(peak_step) X(argument_bytes) X(output_bytes) X(alias_bytes)
+/* clang-format off */
+#define PRICE_FIELDS(X) \
+    X(step_ps) X(compute_ps) X(matmul_ps) X(communication_ps) X(exposed_ps) \
+    X(critical_path_ps) X(peak_bytes) X(program_peak_bytes) X(depth_first_peak_bytes) X(peak_step) \
+    X(argument_bytes) X(output_bytes) X(alias_bytes)
+/* clang-format on */
 
 static void put_plan(struct bytes_writer *w, const struct core_plan *p)
 {
@@ -69,8 +73,9 @@ static void get_plan(struct bytes_reader *r, const struct search *s, struct core
 #undef X
     p->found = (uint16_t)bytes_get(r, 2);
     p->baseline = (uint16_t)bytes_get(r, 2);
-    if (p->found > FOUND_PER_ACTION || (p->found == FOUND_BASELINE && p->baseline >= s->domain->baseline_count) ||
-        p->cost.c < 0 || p->cost.over_steps < 0)
+    if (p->found > FOUND_PER_ACTION ||
+        (p->found == FOUND_BASELINE && p->baseline >= s->domain->baseline_count) || p->cost.c < 0 ||
+        p->cost.over_steps < 0)
         r->bad = 1;
 }
 
@@ -118,22 +123,26 @@ static void seal(struct bytes_writer *w, struct search_blob *out)
     out->size = w->out.count;
 }
 
-static enum error_code get_header(struct bytes_reader *r, const struct search *s, const void *bytes, size_t size,
-                                  uint64_t magic, const char *what, struct error *e)
+static enum error_code get_header(struct bytes_reader *r, const struct search *s, const void *bytes,
+                                  size_t size, uint64_t magic, const char *what, struct error *e)
 {
     *r = (struct bytes_reader){bytes, size, 0};
     if (size < HEADER_SIZE || bytes_get(r, 8) != magic || bytes_get(r, 8) != size ||
         bytes_get(r, 8) != hash_bytes((const unsigned char *)bytes + CHECKED_FROM, size - CHECKED_FROM, size))
-        return error_set(e, ERROR_INVALID_REQUEST, "the %s is damaged (size or checksum); fetch it again", what);
+        return error_set(e, ERROR_INVALID_REQUEST, "the %s is damaged (size or checksum); fetch it again",
+                         what);
     if (bytes_get(r, 8) != s->id)
-        return error_set(e, ERROR_INVALID_REQUEST, "the %s belongs to another search (other module, mesh, device, "
-                         "options or build)", what);
+        return error_set(e, ERROR_INVALID_REQUEST,
+                         "the %s belongs to another search (other module, mesh, device, "
+                         "options or build)",
+                         what);
     return ERROR_OK;
 }
 
 static enum error_code damaged(const char *what, struct error *e)
 {
-    return error_set(e, ERROR_INVALID_REQUEST, "the %s is damaged (a number out of range); fetch it again", what);
+    return error_set(e, ERROR_INVALID_REQUEST, "the %s is damaged (a number out of range); fetch it again",
+                     what);
 }
 
 /* ---- snapshot ---- */
@@ -200,12 +209,13 @@ static void get_tree(struct bytes_reader *r, const struct search *s, struct tree
         uint32_t n = (uint32_t)bytes_get(r, 4);
         int64_t sum = (int64_t)bytes_get(r, 8);
         int32_t best = bytes_get_i32(r);
-        if (r->bad || node >= nodes || (action != TREE_STOP && action >= core_action_count(s)) || n > MAX_VISITS ||
-            !sum_in_range(sum, n) || (n && !reward_in_range(best)) || tree_edge_find(t, node, action) != TREE_NONE) {
+        if (r->bad || node >= nodes || (action != TREE_STOP && action >= core_action_count(s)) ||
+            n > MAX_VISITS || !sum_in_range(sum, n) || (n && !reward_in_range(best)) ||
+            tree_edge_find(t, node, action) != TREE_NONE) {
             r->bad = 1;
             return;
         }
-        uint32_t at_d = tree_edge(t, node, action, child);   /* may move the edges */
+        uint32_t at_d = tree_edge(t, node, action, child); /* may move the edges */
         struct tree_edge *d = &t->edges.at[at_d];
         d->n = d->base_n = n;
         d->w = d->base_w = sum;
@@ -218,7 +228,8 @@ void core_snapshot_write(const struct search *s, const struct core_snapshot *p, 
 {
     struct bytes_writer w = {0};
     put_header(&w, s, snapshot_magic);
-    const uint32_t words[] = {p->epoch, p->phase, p->tasks, p->idle, p->stop, p->polish_round, p->polish_offset};
+    const uint32_t words[] = {p->epoch, p->phase,        p->tasks,        p->idle,
+                              p->stop,  p->polish_round, p->polish_offset};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         bytes_put(&w, words[i], 4);
     bytes_put(&w, p->rollouts, 8);
@@ -239,15 +250,16 @@ void core_snapshot_write(const struct search *s, const struct core_snapshot *p, 
     seal(&w, out);
 }
 
-enum error_code core_snapshot_read(const struct search *s, const void *bytes, size_t size, struct core_snapshot *p,
-                                   struct error *e)
+enum error_code core_snapshot_read(const struct search *s, const void *bytes, size_t size,
+                                   struct core_snapshot *p, struct error *e)
 {
     *p = (struct core_snapshot){0};
     struct bytes_reader r;
     enum error_code code = get_header(&r, s, bytes, size, snapshot_magic, "search snapshot", e);
     if (code)
         return code;
-    uint32_t *words[] = {&p->epoch, &p->phase, &p->tasks, &p->idle, &p->stop, &p->polish_round, &p->polish_offset};
+    uint32_t *words[] = {&p->epoch, &p->phase,        &p->tasks,        &p->idle,
+                         &p->stop,  &p->polish_round, &p->polish_offset};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         *words[i] = (uint32_t)bytes_get(&r, 4);
     p->rollouts = bytes_get(&r, 8);
@@ -256,8 +268,8 @@ enum error_code core_snapshot_read(const struct search *s, const void *bytes, si
     p->cut = bytes_get(&r, 8);
     get_elites(&r, s, &p->elites);
     p->curve_count = bytes_get_count(&r, 32);
-    if (p->curve_count > CORE_CURVE || p->phase > SEARCH_DONE || p->tasks > CORE_MAX_TASKS || p->stop > STOP_EXHAUSTED ||
-        p->rollouts > UINT64_MAX / 4)
+    if (p->curve_count > CORE_CURVE || p->phase > SEARCH_DONE || p->tasks > CORE_MAX_TASKS ||
+        p->stop > STOP_EXHAUSTED || p->rollouts > UINT64_MAX / 4)
         r.bad = 1;
     for (uint32_t i = 0; i < p->curve_count && !r.bad; i++) {
         p->curve[i].rollouts = bytes_get(&r, 8);
@@ -289,8 +301,8 @@ void core_delta_release(struct core_delta *d)
     *d = (struct core_delta){0};
 }
 
-/* An edge's increments are the 24 bytes of service.md (state, action, dn, dw); after all of them follows what is not
- * a sum: child and best. */
+/* An edge's increments are the 24 bytes of service.md (state, action, dn, dw); after all of them follows
+ * what is not a sum: child and best. */
 void core_delta_write(const struct search *s, const struct core_delta *d, struct search_blob *out)
 {
     struct bytes_writer w = {0};
@@ -400,8 +412,8 @@ enum error_code core_delta_read(const struct search *s, const void *bytes, size_
     return damaged("search delta", e);
 }
 
-enum error_code core_best_check(const struct search *s, const struct core_elites *elites, struct core_checked *checked,
-                                struct error *e)
+enum error_code core_best_check(const struct search *s, const struct core_elites *elites,
+                                struct core_checked *checked, struct error *e)
 {
     const struct core_plan *best = &elites->at[0];
     struct search_list list = best->list;
@@ -413,7 +425,8 @@ enum error_code core_best_check(const struct search *s, const struct core_elites
     s->domain->replay(session, &list, &hash);
     s->domain->session_destroy(session);
     if (hash128_compare(hash, best->hash) != 0)
-        return error_set(e, ERROR_INVALID_REQUEST, "the best plan's decisions do not lead to its hash: the blob was made "
+        return error_set(e, ERROR_INVALID_REQUEST,
+                         "the best plan's decisions do not lead to its hash: the blob was made "
                          "by another build or is damaged");
     if (checked)
         *checked = (struct core_checked){best->list, best->hash, true};

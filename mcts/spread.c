@@ -8,8 +8,8 @@ struct spread {
     const struct plan_context *c;
     const struct nda *n;
     uint32_t axes;
-    uint32_t *names, name_count;      /* factors of arguments, any of which a decision shards */
-    uint32_t *first, *neighbours;     /* name i: neighbours[first[i] .. first[i + 1]) along M, both ways */
+    uint32_t *names, name_count;  /* factors of arguments, any of which a decision shards */
+    uint32_t *first, *neighbours; /* name i: neighbours[first[i] .. first[i + 1]) along M, both ways */
 };
 
 static void link_names(struct spread *s)
@@ -23,7 +23,7 @@ static void link_names(struct spread *s)
     for (uint32_t i = 2; i < n->name_count + 2; i++)
         s->first[i] += s->first[i - 1];
     s->neighbours = mem_zalloc(2 * (size_t)n->edge_count, sizeof *s->neighbours);
-    for (uint32_t i = 0; i < n->edge_count; i++) {   /* first[x + 1] moves from x's beginning to its end */
+    for (uint32_t i = 0; i < n->edge_count; i++) { /* first[x + 1] moves from x's beginning to its end */
         s->neighbours[s->first[n->edge_from[i] + 1]++] = n->edge_to[i];
         s->neighbours[s->first[n->edge_to[i] + 1]++] = n->edge_from[i];
     }
@@ -81,7 +81,7 @@ uint32_t spread_apply(const struct spread *s, struct plan *p, uint32_t decision,
         queue[count++] = name;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = s->first[queue[i]]; k < s->first[queue[i] + 1]; k++)
-            if (take(s, p, s->neighbours[k], axis))   /* once a name: then its space has the axis */
+            if (take(s, p, s->neighbours[k], axis)) /* once a name: then its space has the axis */
                 queue[count++] = s->neighbours[k];
     return count;
 }

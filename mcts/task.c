@@ -38,10 +38,10 @@ uint64_t core_task_rollouts(const struct search *s, const struct core_snapshot *
     uint64_t left = s->options.rollouts - p->rollouts;
     uint64_t each = (uint64_t)s->first_rollouts << (p->epoch < 5 ? p->epoch : 5);
     if (s->options.method != SEARCH_MCTS && s->options.method != SEARCH_PER_ACTION)
-        each = left;   /* one task does it all */
+        each = left; /* one task does it all */
     if (each * p->tasks <= left)
         return each;
-    return left / p->tasks + (index < left % p->tasks);   /* the last epoch is cut */
+    return left / p->tasks + (index < left % p->tasks); /* the last epoch is cut */
 }
 
 /* ---- the delta ---- */
@@ -91,8 +91,12 @@ static void collect_edges(struct core_delta *d, struct tree *tree)
             break;
         }
         const struct tree_edge *x = &tree->edges.at[found.at[i].edge];
-        struct core_delta_edge out = {.state = found.at[i].state, .child = x->child, .dw = x->w - x->base_w,
-                                      .action = x->action, .dn = x->n - x->base_n, .best = x->n ? x->best : 0};
+        struct core_delta_edge out = {.state = found.at[i].state,
+                                      .child = x->child,
+                                      .dw = x->w - x->base_w,
+                                      .action = x->action,
+                                      .dn = x->n - x->base_n,
+                                      .best = x->n ? x->best : 0};
         VEC_PUSH(&d->edges, out);
         add_node(d, tree, x->node);
         uint32_t child = tree_find(tree, x->child);
@@ -105,12 +109,18 @@ static void collect_edges(struct core_delta *d, struct tree *tree)
 static void collect(struct core_task *t, struct core_delta *d)
 {
     struct tree *tree = &t->p->tree;
-    *d = (struct core_delta){.epoch = t->p->epoch, .phase = t->p->phase, .index = t->index, .rollouts = t->rollouts,
-                             .evaluations = t->evaluations, .elites = t->p->elites, .polish_tried = t->polish_tried};
+    *d = (struct core_delta){.epoch = t->p->epoch,
+                             .phase = t->p->phase,
+                             .index = t->index,
+                             .rollouts = t->rollouts,
+                             .evaluations = t->evaluations,
+                             .elites = t->p->elites,
+                             .polish_tried = t->polish_tried};
     for (size_t i = 0; i < t->gains.count; i++)
         VEC_PUSH(&d->gains, t->gains.at[i]);
     collect_edges(d, tree);
-    uint32_t values = 0;   /* plans that were priced and hang on no edge sent: walkers', polish's; oldest first */
+    /* plans that were priced and hang on no edge sent: walkers', polish's; oldest first */
+    uint32_t values = 0;
     for (uint32_t i = 0; i < tree->nodes.count; i++) {
         if (!tree->nodes.at[i].fresh || tree->nodes.at[i].value == TREE_UNKNOWN)
             continue;
@@ -128,15 +138,11 @@ static enum error_code run(struct core_task *t, struct error *e)
     t->quota = core_task_rollouts(t->s, t->p, t->index);
     switch ((enum search_method)t->s->options.method) {
     case SEARCH_MCTS:
-    case SEARCH_PER_ACTION:
-        return core_rollouts(t, e);
-    case SEARCH_RANDOM:
-        return core_random(t, e);
-    case SEARCH_GREEDY:
-        return core_greedy(t, e);
+    case SEARCH_PER_ACTION: return core_rollouts(t, e);
+    case SEARCH_RANDOM: return core_random(t, e);
+    case SEARCH_GREEDY: return core_greedy(t, e);
     case SEARCH_BASELINES:
-    case SEARCH_START:
-        break;   /* done from the beginning */
+    case SEARCH_START: break; /* done from the beginning */
     }
     return error_set(e, ERROR_INTERNAL, "method %u has no tasks", t->s->options.method);
 }
@@ -158,8 +164,12 @@ enum error_code search_task(const struct search *s, const void *snapshot, size_t
     if (s->tuning.apart && p.phase == SEARCH_EPOCHS)
         core_snapshot_reset(s, &p);
     uint32_t actions = core_action_count(s);
-    struct core_task t = {.s = s, .p = &p, .control = control, .index = index,
-                          .rng = {hash_combine(hash_combine(hash_combine(s->options.seed, p.epoch), p.phase), index)}};
+    struct core_task t = {
+        .s = s,
+        .p = &p,
+        .control = control,
+        .index = index,
+        .rng = {hash_combine(hash_combine(hash_combine(s->options.seed, p.epoch), p.phase), index)}};
     t.session = s->domain->session_create(s->domain, session);
     t.prior = mem_zalloc(actions, sizeof *t.prior);
     t.order = mem_zalloc(actions, sizeof *t.order);

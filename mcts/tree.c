@@ -49,7 +49,7 @@ int tree_list_compare(const uint16_t *a, uint32_t a_count, const uint16_t *b, ui
 
 static void set_list(struct tree *t, struct tree_node *n, const uint16_t *list, uint32_t count)
 {
-    if (count > n->list_count || n->list == TREE_NONE) {   /* else it fits where the old one stands */
+    if (count > n->list_count || n->list == TREE_NONE) { /* else it fits where the old one stands */
         n->list = (uint32_t)t->pool.count;
         VEC_RESERVE(&t->pool, t->pool.count + count);
         t->pool.count += count;
@@ -101,8 +101,12 @@ uint32_t tree_edge(struct tree *t, uint32_t node, uint32_t action, uint64_t chil
     if (e != TREE_NONE)
         return e;
     e = (uint32_t)t->edges.count;
-    struct tree_edge fresh = {.child = child, .node = node, .next = t->nodes.at[node].edges, .action = action,
-                              .best = -INT32_MAX, .fresh = 1};
+    struct tree_edge fresh = {.child = child,
+                              .node = node,
+                              .next = t->nodes.at[node].edges,
+                              .action = action,
+                              .best = -INT32_MAX,
+                              .fresh = 1};
     VEC_PUSH(&t->edges, fresh);
     t->nodes.at[node].edges = e;
     return e;

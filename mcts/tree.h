@@ -3,9 +3,9 @@
  *   node  state -> value (reward of the plan itself, once priced), least list known to reach it, its edges
  *   edge  (state, action) -> child state, visits n, sum of rewards w, best reward seen through it
  *
- * Visits of an edge are kept apart from those of its child: another path may have visited the child. n and w only grow
- * by additions and best by maximum, lists by minimum, so that merging is free of order. Pointers are valid until the
- * next insertion; indices stay. */
+ * Visits of an edge are kept apart from those of its child: another path may have visited the child. n and w
+ * only grow by additions and best by maximum, lists by minimum, so that merging is free of order. Pointers
+ * are valid until the next insertion; indices stay. */
 #ifndef TOAST_MCTS_TREE_H
 #define TOAST_MCTS_TREE_H
 
@@ -14,34 +14,35 @@
 
 enum {
     TREE_NONE = UINT32_MAX,
-    TREE_STOP = UINT32_MAX,     /* action: the trajectory ends here */
-    TREE_UNKNOWN = INT32_MIN    /* value of a plan that was not priced */
+    TREE_STOP = UINT32_MAX,  /* action: the trajectory ends here */
+    TREE_UNKNOWN = INT32_MIN /* value of a plan that was not priced */
 };
 /* other actions: decision x 2 + place */
 enum { TREE_LAST, TREE_FIRST };
 
 struct tree_node {
     uint64_t state;
-    uint32_t edges;             /* first of a list by tree_edge.next */
-    uint32_t list;              /* in tree.pool */
+    uint32_t edges; /* first of a list by tree_edge.next */
+    uint32_t list;  /* in tree.pool */
     uint16_t list_count;
-    uint8_t fresh;              /* not in the snapshot, or a lesser list or a value since: belongs in the delta */
+    /* not in the snapshot, or a lesser list or a value since: belongs in the delta */
+    uint8_t fresh;
     int32_t value;
 };
 struct tree_edge {
-    uint64_t child;             /* == state of its node: the action changes nothing there */
-    int64_t w, base_w;          /* base: as in the snapshot */
+    uint64_t child;    /* == state of its node: the action changes nothing there */
+    int64_t w, base_w; /* base: as in the snapshot */
     uint32_t n, base_n;
     uint32_t node, next, action;
     int32_t best;
-    uint8_t fresh;              /* not in the snapshot */
+    uint8_t fresh; /* not in the snapshot */
 };
 struct tree {
     VEC(struct tree_node) nodes;
     VEC(struct tree_edge) edges;
     VEC(uint16_t) pool;
-    uint32_t *slots;            /* node index + 1 by state */
-    uint32_t slot_count;        /* power of two */
+    uint32_t *slots;     /* node index + 1 by state */
+    uint32_t slot_count; /* power of two */
 };
 void tree_release(struct tree *t);
 
@@ -49,12 +50,13 @@ static inline uint64_t tree_state(struct hash128 h)
 {
     return h.lo;
 }
-uint32_t tree_find(const struct tree *t, uint64_t state);   /* TREE_NONE */
+uint32_t tree_find(const struct tree *t, uint64_t state); /* TREE_NONE */
 /* finds or inserts; keeps the lesser (length, then lexicographic) list */
 uint32_t tree_node(struct tree *t, uint64_t state, const uint16_t *list, uint32_t count);
 void tree_node_list(const struct tree *t, uint32_t node, struct search_list *out);
-uint32_t tree_edge_find(const struct tree *t, uint32_t node, uint32_t action);   /* TREE_NONE */
-uint32_t tree_edge(struct tree *t, uint32_t node, uint32_t action, uint64_t child);   /* finds or inserts */
+uint32_t tree_edge_find(const struct tree *t, uint32_t node, uint32_t action); /* TREE_NONE */
+/* finds or inserts */
+uint32_t tree_edge(struct tree *t, uint32_t node, uint32_t action, uint64_t child);
 int tree_list_compare(const uint16_t *a, uint32_t a_count, const uint16_t *b, uint32_t b_count);
 
 #endif

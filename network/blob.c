@@ -26,15 +26,22 @@ static uint64_t check_of(struct head h, const struct plan_factor *at)
 
 void network_answer_write(const struct network_answer *a, unsigned char **bytes, size_t *size)
 {
-    struct head h = {.magic = "network", .format = FORMAT, .count = a->factors.count, .rounds = a->rounds,
-                     .has_bound = a->has_bound, .bound_ps = a->bound_ps, .hash_hi = a->hash.hi, .hash_lo = a->hash.lo};
+    struct head h = {.magic = "network",
+                     .format = FORMAT,
+                     .count = a->factors.count,
+                     .rounds = a->rounds,
+                     .has_bound = a->has_bound,
+                     .bound_ps = a->bound_ps,
+                     .hash_hi = a->hash.hi,
+                     .hash_lo = a->hash.lo};
     h.check = check_of(h, a->factors.at);
     *size = sizeof h + a->factors.count * sizeof *a->factors.at;
     *bytes = mem_zalloc(*size, 1);
     memcpy(*bytes, &h, sizeof h);
     for (uint32_t i = 0; i < h.count; i++) { /* field by field: padding stays zero */
         unsigned char *at = *bytes + sizeof h + i * sizeof *a->factors.at;
-        memcpy(at + offsetof(struct plan_factor, space), &a->factors.at[i].space, sizeof a->factors.at[i].space);
+        memcpy(at + offsetof(struct plan_factor, space), &a->factors.at[i].space,
+               sizeof a->factors.at[i].space);
         at[offsetof(struct plan_factor, factor)] = a->factors.at[i].factor;
         at[offsetof(struct plan_factor, axis)] = a->factors.at[i].axis;
     }
@@ -71,7 +78,8 @@ enum error_code network_answer_read(const struct evaluator *v, const void *bytes
         return error_set(e, ERROR_INTERNAL, "a network's answer has another form");
     out->factors.at = mem_alloc((size_t)h.count * sizeof *out->factors.at + 1);
     out->factors.count = h.count;
-    memcpy(out->factors.at, (const unsigned char *)bytes + sizeof h, (size_t)h.count * sizeof *out->factors.at);
+    memcpy(out->factors.at, (const unsigned char *)bytes + sizeof h,
+           (size_t)h.count * sizeof *out->factors.at);
     out->hash = (struct hash128){h.hash_hi, h.hash_lo};
     out->rounds = h.rounds;
     out->has_bound = h.has_bound;

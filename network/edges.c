@@ -1,5 +1,6 @@
-/* Edges: from where a value is made to every use, and between spaces whose shardings must be equal (a donated argument and
- * its result, the ends of a loop). Matrices of equal forms of equal values are made once. */
+/* Edges: from where a value is made to every use, and between spaces whose shardings must be equal (a
+ * donated argument and its result, the ends of a loop). Matrices of equal forms of equal values are made
+ * once. */
 #include "network/internal.h"
 
 #include <stdlib.h>
@@ -88,15 +89,17 @@ static int64_t moves_price(const struct network *n, uint32_t value, const struct
     uint32_t count = spmd_forms_moves(n->forms, value, from, to, moves);
     int64_t ps = 0;
     for (uint32_t i = 0; i < count; i++)
-        ps += moves[i].kind == SPMD_SLICE ? (n->kind == NETWORK_MOVING ? 0 : cost_estimate_slice(n->estimate, moves[i].bytes))
-                                          : cost_collective_price(n->machine, n->mesh, moves[i].kind, moves[i].axes,
-                                                                  moves[i].axis_count, moves[i].bytes)
-                                                .time_ps;
+        ps += moves[i].kind == SPMD_SLICE
+                  ? (n->kind == NETWORK_MOVING ? 0 : cost_estimate_slice(n->estimate, moves[i].bytes))
+                  : cost_collective_price(n->machine, n->mesh, moves[i].kind, moves[i].axes,
+                                          moves[i].axis_count, moves[i].bytes)
+                        .time_ps;
     return ps;
 }
 
-/* What a device lacks of the form `to` when it holds `from`: an axis that shards another atom (or none) in `to` leaves it
- * one part of the axis' size. A partial counts as held: it may be completed where that costs nothing. */
+/* What a device lacks of the form `to` when it holds `from`: an axis that shards another atom (or none) in
+ * `to` leaves it one part of the axis' size. A partial counts as held: it may be completed where that
+ * costs nothing. */
 static int64_t lacking_bytes(const struct network *n, uint32_t value, const struct spmd_form *from,
                              const struct spmd_form *to)
 {
@@ -123,9 +126,11 @@ static double fastest_ps_per_byte(const struct network *n)
             }
         if (devices == 1)
             continue;
-        static const uint8_t kinds[] = {SPMD_ALL_GATHER, SPMD_ALL_TO_ALL, SPMD_PERMUTE, SPMD_REDUCE_SCATTER, SPMD_ALL_REDUCE};
+        static const uint8_t kinds[] = {SPMD_ALL_GATHER, SPMD_ALL_TO_ALL, SPMD_PERMUTE, SPMD_REDUCE_SCATTER,
+                                        SPMD_ALL_REDUCE};
         for (size_t k = 0; k < sizeof kinds; k++) {
-            double ps = (double)cost_collective_price(n->machine, n->mesh, kinds[k], axes, count, received).time_ps;
+            double ps =
+                (double)cost_collective_price(n->machine, n->mesh, kinds[k], axes, count, received).time_ps;
             double per_byte = ps / (double)received;
             best = best == 0 || per_byte < best ? per_byte : best;
         }
@@ -133,8 +138,8 @@ static double fastest_ps_per_byte(const struct network *n)
     return best * 0.999;
 }
 
-/* Where the walk may have the value in another form than its node's, or not want it in the use's, an edge promises
- * nothing. */
+/* Where the walk may have the value in another form than its node's, or not want it in the use's, an edge
+ * promises nothing. */
 static bool promises(const struct network *n, uint32_t def_space, uint32_t use_space, uint32_t value)
 {
     const struct nda_space *d = &n->nda->spaces[def_space], *u = &n->nda->spaces[use_space];
@@ -225,16 +230,19 @@ static enum error_code value_edge(struct maker *m, uint32_t def_slot, uint32_t u
     return ERROR_OK;
 }
 
-static bool tied_options(const struct network *n, uint32_t space, const struct plan_cell *mine, uint32_t other,
-                         const struct plan_cell *its)
+static bool tied_options(const struct network *n, uint32_t space, const struct plan_cell *mine,
+                         uint32_t other, const struct plan_cell *its)
 {
     uint32_t names = n->nda->spaces[space].names, other_names = n->nda->spaces[other].names;
     for (uint32_t a = 0; a < n->mesh->axis_count; a++) {
-        uint32_t tied = mine[a].factor == NDA_NO_FACTOR ? NDA_NONE : plan_tied_name(n->context, names + mine[a].factor);
-        uint32_t back = its[a].factor == NDA_NO_FACTOR ? NDA_NONE
-                                                       : plan_tied_name(n->context, other_names + its[a].factor);
+        uint32_t tied =
+            mine[a].factor == NDA_NO_FACTOR ? NDA_NONE : plan_tied_name(n->context, names + mine[a].factor);
+        uint32_t back = its[a].factor == NDA_NO_FACTOR
+                            ? NDA_NONE
+                            : plan_tied_name(n->context, other_names + its[a].factor);
         if (tied != NDA_NONE && n->nda->names[tied].space == other &&
-            (its[a].factor == NDA_NO_FACTOR || tied != other_names + its[a].factor || its[a].position != mine[a].position))
+            (its[a].factor == NDA_NO_FACTOR || tied != other_names + its[a].factor ||
+             its[a].position != mine[a].position))
             return false;
         if (back != NDA_NONE && n->nda->names[back].space == space &&
             (mine[a].factor == NDA_NO_FACTOR || back != names + mine[a].factor))

@@ -9,8 +9,8 @@
 #include "spmd/forms.h"
 
 enum {
-    NETWORK_MAX_OPTIONS = 64,         /* shardings of a node */
-    NETWORK_MAX_ENTRIES = 1 << 28,    /* of all matrices together */
+    NETWORK_MAX_OPTIONS = 64,      /* shardings of a node */
+    NETWORK_MAX_ENTRIES = 1 << 28, /* of all matrices together */
 };
 #define NETWORK_FORBIDDEN INT64_C(1000000000000000000)
 
@@ -22,16 +22,16 @@ struct network {
     enum network_kind kind;
     struct spmd_forms *forms;
     struct cost_estimate *estimate;
-    bool cut;                          /* some node has fewer options than it might */
+    bool cut; /* some node has fewer options than it might */
 
-    uint32_t *node_of;                 /* per space: node, NDA_NONE: its value can be had in any form */
-    uint32_t *space_of;                /* per node */
-    uint32_t *first_option;            /* per node and one more: range of options */
-    VEC(struct plan_cell) cells;       /* options x axes */
-    uint32_t *slot_space;              /* per slot */
-    uint32_t *uses;                    /* per program value: operand slots of nodes */
-    int64_t *trips;                    /* per space: product of the loops around it */
-    uint8_t *may_be_partial;           /* per program value: some plan leaves it partial */
+    uint32_t *node_of;           /* per space: node, NDA_NONE: its value can be had in any form */
+    uint32_t *space_of;          /* per node */
+    uint32_t *first_option;      /* per node and one more: range of options */
+    VEC(struct plan_cell) cells; /* options x axes */
+    uint32_t *slot_space;        /* per slot */
+    uint32_t *uses;              /* per program value: operand slots of nodes */
+    int64_t *trips;              /* per space: product of the loops around it */
+    uint8_t *may_be_partial;     /* per program value: some plan leaves it partial */
     struct cfn_problem problem;
 };
 

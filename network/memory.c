@@ -1,5 +1,5 @@
-/* When a node's values take memory, and how much: the lives that they have in the unsharded program. Arguments and results
- * take theirs throughout, a donated argument and its result once. */
+/* When a node's values take memory, and how much: the lives that they have in the unsharded program.
+ * Arguments and results take theirs throughout, a donated argument and its result once. */
 #include "network/internal.h"
 
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static struct cost_life node_life(const struct network *n, uint32_t space)
 {
     const struct nda_space *sp = &n->nda->spaces[space];
     struct cost_life all = {0, cost_estimate_steps(n->estimate)}, none = {0, 0}, life = none;
-    if (sp->kind == NDA_SPACE_ARGUMENT) /* when the step begins all arguments are there, and nothing else is sure to be */
+    /* when the step begins all arguments are there, and nothing else is sure to be */
+    if (sp->kind == NDA_SPACE_ARGUMENT)
         return n->kind == NETWORK_ADMISSIBLE ? (struct cost_life){0, 1} : all;
     if (n->kind == NETWORK_ADMISSIBLE)
         return none;

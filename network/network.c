@@ -139,7 +139,8 @@ enum error_code network_switch(struct network *n, enum network_kind kind, struct
     return network_edges(n, e);
 }
 
-enum error_code network_create(const struct evaluator *v, enum network_kind kind, struct network **out, struct error *e)
+enum error_code network_create(const struct evaluator *v, enum network_kind kind, struct network **out,
+                               struct error *e)
 {
     struct network *n = mem_zalloc(1, sizeof *n);
     n->context = evaluator_context(v);
@@ -209,6 +210,7 @@ void network_plan(const struct network *n, const int32_t *values, struct plan *o
             for (uint32_t a = 0; a < axes; a++)
                 if (cells[a].factor != NDA_NO_FACTOR && cells[a].position == position &&
                     start[a].factor == NDA_NO_FACTOR)
-                    plan_apply_factor(n->context, out, n->space_of[i], cells[a].factor, a); /* 0: its tied space did */
+                    /* 0: its tied space did */
+                    plan_apply_factor(n->context, out, n->space_of[i], cells[a].factor, a);
     }
 }

@@ -1,8 +1,9 @@
 /* The values of every node: the ways to shard a space on top of the pins.
  *
- * Every axis takes one factor of the space or none, by the rules of plan_extend_cells; two axes on one factor stand in the
- * mesh's order. Where that would be more than NETWORK_MAX_OPTIONS, neighbouring axes go together (at most three groups)
- * and only the factors of the colors that cover the most bytes count; the network then is not complete. */
+ * Every axis takes one factor of the space or none, by the rules of plan_extend_cells; two axes on one
+ * factor stand in the mesh's order. Where that would be more than NETWORK_MAX_OPTIONS, neighbouring axes
+ * go together (at most three groups) and only the factors of the colors that cover the most bytes count;
+ * the network then is not complete. */
 #include "network/internal.h"
 
 #include <stdlib.h>

@@ -1,12 +1,14 @@
-/* Rounds: solve a heuristic network, price its plan by the walk, lower the limit when it did not fit; then the bound.
- * A quick run solves the network that mostly wins. Where that is not behind what is known already it tries the others by
- * an eighth of the passes, and whole where that comes near the best (docs/performance.md has the figures). */
+/* Rounds: solve a heuristic network, price its plan by the walk, lower the limit when it did not fit; then
+ * the bound. A quick run solves the network that mostly wins. Where that is not behind what is known
+ * already it tries the others by an eighth of the passes, and whole where that comes near the best
+ * (docs/performance.md has the figures). */
 #include "network/internal.h"
 
 #include <stdlib.h>
 
 enum { DEFAULT_PASSES = 2000, LEAST_UNITS = 8, MOST_UNITS = 10000, LIMIT_ROUNDS = 3, SCOUT_SHARE = 8 };
-static const double SCOUT_NEAR = 1.01, KNOWN_NEAR = 1.005; /* costs over the best so far, over what is known */
+/* costs over the best so far, over what is known */
+static const double SCOUT_NEAR = 1.01, KNOWN_NEAR = 1.005;
 static const enum network_kind HEURISTIC[] = {NETWORK_FULL, NETWORK_SHARED, NETWORK_MOVING};
 
 struct rounds {
@@ -20,7 +22,8 @@ struct rounds {
 };
 
 /* a unit is 2^20 matrix entries */
-static struct cfn_budget solver_budget(const struct network_budget *b, uint64_t passes, const struct cfn_problem *p)
+static struct cfn_budget solver_budget(const struct network_budget *b, uint64_t passes,
+                                       const struct cfn_problem *p)
 {
     double entries = 0;
     for (uint32_t i = 0; i < p->edge_count; i++)
@@ -42,10 +45,10 @@ static enum error_code check_cancelled(const struct network_budget *b, struct er
     return ERROR_OK;
 }
 
-/* One solution, its price and cost. Not *found: *limit is raised to what is possible, as the walk may fit what the
- * network thinks cannot. */
-static enum error_code one_round(struct rounds *r, struct network *n, int64_t *limit, bool *found, struct price *price,
-                                 struct cost *cost, struct error *e)
+/* One solution, its price and cost. Not *found: *limit is raised to what is possible, as the walk may fit
+ * what the network thinks cannot. */
+static enum error_code one_round(struct rounds *r, struct network *n, int64_t *limit, bool *found,
+                                 struct price *price, struct cost *cost, struct error *e)
 {
     struct cfn_budget budget = solver_budget(r->budget, r->passes, network_problem(n));
     struct cfn_answer answer = {0};
@@ -73,7 +76,8 @@ static enum error_code one_round(struct rounds *r, struct network *n, int64_t *l
 }
 
 /* Rounds of one network. *least: the best cost among them, where any has an answer. */
-static enum error_code heuristic(struct rounds *r, struct network *n, struct cost *least, bool *any, struct error *e)
+static enum error_code heuristic(struct rounds *r, struct network *n, struct cost *least, bool *any,
+                                 struct error *e)
 {
     int64_t limit = evaluator_machine(r->v)->memory_limit_bytes, now = limit;
     enum error_code code = ERROR_OK;
@@ -84,7 +88,8 @@ static enum error_code heuristic(struct rounds *r, struct network *n, struct cos
         struct cost cost;
         bool found;
         code = one_round(r, n, &now, &found, &price, &cost, e);
-        if (code == ERROR_OK && found && (!*any || cost_compare(cost, (struct hash128){0}, *least, (struct hash128){0}) < 0)) {
+        if (code == ERROR_OK && found &&
+            (!*any || cost_compare(cost, (struct hash128){0}, *least, (struct hash128){0}) < 0)) {
             *least = cost;
             *any = true;
         }
@@ -142,12 +147,12 @@ static enum error_code bound(struct rounds *r, struct network *n, struct error *
     return code == ERROR_OK ? check_cancelled(r->budget, e) : code;
 }
 
-enum error_code network_solve(const struct evaluator *v, const struct network_budget *budget, struct network_answer *out,
-                              struct error *e)
+enum error_code network_solve(const struct evaluator *v, const struct network_budget *budget,
+                              struct network_answer *out, struct error *e)
 {
     const struct plan_context *c = evaluator_context(v);
-    struct rounds r = {.v = v, .budget = budget, .out = out,
-                       .passes = budget->passes ? budget->passes : DEFAULT_PASSES};
+    struct rounds r = {
+        .v = v, .budget = budget, .out = out, .passes = budget->passes ? budget->passes : DEFAULT_PASSES};
     struct network *n = NULL;
     *out = (struct network_answer){0};
     r.session = evaluator_session_create(v);

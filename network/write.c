@@ -38,7 +38,8 @@ void network_write(const struct network *n, const char *name, struct text *out)
     }
     text_add(out, "]},\"nodes\":{\"intervals\":[");
     for (uint32_t i = 0; i < p->node_count; i++)
-        text_printf(out, i ? ",[%lld,%lld]" : "[%lld,%lld]", (long long)p->nodes[i].lower, (long long)p->nodes[i].upper);
+        text_printf(out, i ? ",[%lld,%lld]" : "[%lld,%lld]", (long long)p->nodes[i].lower,
+                    (long long)p->nodes[i].upper);
     text_add(out, "],\"costs\":");
     add_node_lists(out, p, p->costs);
     text_add(out, ",\"usages\":");

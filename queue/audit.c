@@ -97,7 +97,8 @@ static void sort_key(struct keys *k, const char *key)
     const struct {
         const char *prefix;
         struct names *list;
-    } known[] = {{"{t}:j:", &k->jobs}, {"{t}:idx:", &k->tenants}, {"{t}:o:", &k->archived}, {"{t}:blob:", &k->owners}};
+    } known[] = {
+        {"{t}:j:", &k->jobs}, {"{t}:idx:", &k->tenants}, {"{t}:o:", &k->archived}, {"{t}:blob:", &k->owners}};
     static const char *const of_jobs[] = {"{t}:p:", "{t}:k:", "{t}:d:", "{t}:ev:", "{t}:tl:", "{t}:o:"};
     char *copy;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -232,7 +233,8 @@ static enum error_code audit_sets(struct queue *q, struct queue_audit *a, struct
 }
 
 /* which jobs are in the store: the caller reads them there */
-static enum error_code find_archived(struct queue *q, const struct names *ids, struct queue_audit *a, struct error *e)
+static enum error_code find_archived(struct queue *q, const struct names *ids, struct queue_audit *a,
+                                     struct error *e)
 {
     for (size_t i = 0; i < ids->list.count; i++) {
         char key[QUEUE_ID_SIZE + 8];
@@ -256,7 +258,8 @@ static enum error_code audit_modules(struct queue *q, const struct names *tenant
 {
     enum error_code code = ERROR_OK;
     for (size_t i = 0; code == ERROR_OK && i < tenants->list.count; i++)
-        code = audit_names(q, "audit_modules", (const char *const *)&tenants->list.at[i], 1, take_violations, a, e);
+        code = audit_names(q, "audit_modules", (const char *const *)&tenants->list.at[i], 1, take_violations,
+                           a, e);
     return code;
 }
 

@@ -31,10 +31,11 @@ struct queue_audit {
     VEC(struct queue_violation) violations;
     VEC(struct queue_audit_blob) blobs; /* all that jobs in Redis name, in no order, with repetitions */
     VEC(struct queue_audit_archived) archived;
-    size_t jobs, keys;                  /* looked at */
+    size_t jobs, keys; /* looked at */
 };
 void queue_audit_add(struct queue_audit *a, int invariant, const char *subject, const char *text);
-/* a blob that `job` names in its field `name`; value: its digest, or digest:size:media type as of an artifact */
+/* a blob that `job` names in its field `name`; value: its digest, or digest:size:media type as of an
+ * artifact */
 void queue_audit_add_blob(struct queue_audit *a, const char *job, const char *name, const char *value);
 void queue_audit_release(struct queue_audit *a);
 

@@ -20,7 +20,8 @@ struct call {
 void call_add_bytes(struct call *c, const void *bytes, size_t size);
 void call_add(struct call *c, const char *text);
 void call_add_number(struct call *c, long long n);
-void call_add_format(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3))); /* 23 characters */
+/* 23 characters */
+void call_add_format(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void call_add_pairs(struct call *c, const struct queue_pair *pairs, size_t count);
 
 /* a function of queue/library.lua; reply owned */

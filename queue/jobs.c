@@ -45,7 +45,8 @@ void queue_new_id(char out[QUEUE_ID_SIZE])
     static unsigned char digits[RANDOM_DIGITS];
     struct timespec t;
     pthread_mutex_lock(&lock);
-    clock_gettime(CLOCK_REALTIME, &t); /* read by who has the lock: another thread's later time must not come first */
+    /* read by who has the lock: another thread's later time must not come first */
+    clock_gettime(CLOCK_REALTIME, &t);
     uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
     if (ms == last_ms) {
         count_up(digits);
@@ -113,9 +114,9 @@ static enum error_code read_accepted(const redisReply *r, struct queue_accepted 
     static const struct {
         const char *word;
         enum queue_outcome outcome;
-    } words[] = {{"ok", QUEUE_ACCEPTED}, {"exists", QUEUE_EXISTS},      {"replay", QUEUE_REPLAYED},
-                 {"other", QUEUE_OTHER}, {"gone", QUEUE_GONE},          {"full", QUEUE_FULL},
-                 {"fast", QUEUE_FAST},   {"mismatch", QUEUE_MISMATCH},  {"archived", QUEUE_ARCHIVED},
+    } words[] = {{"ok", QUEUE_ACCEPTED},     {"exists", QUEUE_EXISTS},     {"replay", QUEUE_REPLAYED},
+                 {"other", QUEUE_OTHER},     {"gone", QUEUE_GONE},         {"full", QUEUE_FULL},
+                 {"fast", QUEUE_FAST},       {"mismatch", QUEUE_MISMATCH}, {"archived", QUEUE_ARCHIVED},
                  {"module", QUEUE_NO_MODULE}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(reply_text(r, 0), words[i].word) != 0)
@@ -177,8 +178,8 @@ enum error_code queue_submit(struct queue *q, const struct queue_submission *s, 
     queue_fields_release(&accepted.job);
     *existed = accepted.outcome != QUEUE_ACCEPTED;
     if (accepted.outcome == QUEUE_FULL)
-        return error_set(e, ERROR_TOO_MANY_JOBS, "%d jobs are open already; wait for one to end or cancel one",
-                         s->open_limit);
+        return error_set(e, ERROR_TOO_MANY_JOBS,
+                         "%d jobs are open already; wait for one to end or cancel one", s->open_limit);
     if (accepted.outcome == QUEUE_FAST)
         return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second", s->submits_per_s);
     return ERROR_OK;
@@ -304,8 +305,8 @@ static enum error_code retry_outcome(const redisReply *r, int open_limit, char b
         return error_set(e, ERROR_CONFLICT, "only failed and dead jobs can start again; this one is %.32s",
                          reply_text(r, 1));
     else if (strcmp(word, "full") == 0)
-        return error_set(e, ERROR_TOO_MANY_JOBS, "%d jobs are open already; wait for one to end or cancel one",
-                         open_limit);
+        return error_set(e, ERROR_TOO_MANY_JOBS,
+                         "%d jobs are open already; wait for one to end or cancel one", open_limit);
     return ERROR_OK;
 }
 

@@ -44,7 +44,8 @@ static void find_newer(const redisReply *list, const struct queue_fields *libs, 
     }
 }
 
-enum error_code queue_library_check(struct queue *q, const char *build, struct queue_library *out, struct error *e)
+enum error_code queue_library_check(struct queue *q, const char *build, struct queue_library *out,
+                                    struct error *e)
 {
     struct call a = {0};
     struct queue_fields libs = {0};

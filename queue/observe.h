@@ -9,8 +9,9 @@ enum { QUEUE_WORKER_SIZE = 80 };
 
 /* A task that somebody holds. */
 struct queue_held {
-    char job[QUEUE_ID_SIZE], kind[32], worker[QUEUE_WORKER_SIZE]; /* worker: "" when it was just given back */
-    int slot;                                                     /* the worker's child; -1 unknown */
+    /* worker: "" when it was just given back */
+    char job[QUEUE_ID_SIZE], kind[32], worker[QUEUE_WORKER_SIZE];
+    int slot; /* the worker's child; -1 unknown */
     uint32_t epoch, index;
     long long since_ms, until_ms; /* when it was taken (0: unknown), end of the lease; Redis' clock */
 };
@@ -46,7 +47,8 @@ struct queue_done_list {
     struct queue_done *at; /* owned; by end */
     size_t count;
 };
-/* the last finished tasks of a job, about 400 at most; none once it is archived (server/history.h has them then) */
+/* the last finished tasks of a job, about 400 at most; none once it is archived (server/history.h has them
+ * then) */
 enum error_code queue_done_tasks(struct queue *q, const char *job, struct queue_done_list *out,
                                  struct error *e) BASE_CHECKED;
 void queue_done_release(struct queue_done_list *l);

@@ -23,8 +23,8 @@ enum error_code queue_profile_put(struct queue *q, const char *tenant, const cha
     *was = reply_number(r, 1);
     freeReplyObject(r);
     return *version ? ERROR_OK
-                    : error_set(e, ERROR_TOO_MANY_PROFILES, "there are %d profiles already; change one of them",
-                                PROFILES_PER_TENANT);
+                    : error_set(e, ERROR_TOO_MANY_PROFILES,
+                                "there are %d profiles already; change one of them", PROFILES_PER_TENANT);
 }
 
 enum error_code queue_profile_get(struct queue *q, const char *tenant, const char *name, long long *version,

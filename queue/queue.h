@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define QUEUE_FIRST_KIND "read" /* the first task of every planning job (workers/planner.c) */
+#define QUEUE_FIRST_KIND "read"      /* the first task of every planning job (workers/planner.c) */
 #define QUEUE_PROBLEM_KIND "problem" /* of every contest problem's (workers/problems.c) */
 
 struct queue;
@@ -35,8 +35,8 @@ struct queue_pair {
 }; /* borrowed */
 
 enum { QUEUE_ID_SIZE = 29 }; /* "j_" + 26 base-32 digits (10 of time, 16 random) + NUL */
-/* Later ids of one process are greater, also within a millisecond and whichever threads ask, unless the clock is set back: where
- * jobs are listed by time, they break ties. */
+/* Later ids of one process are greater, also within a millisecond and whichever threads ask, unless the
+ * clock is set back: where jobs are listed by time, they break ties. */
 void queue_new_id(char out[QUEUE_ID_SIZE]);
 bool queue_id_valid(const char *id); /* of this form */
 /* The id of a job whose name the client chose: "c_" + 26 digits of SHA-256(tenant, name). Another tenant's
@@ -61,20 +61,21 @@ struct queue_submission {
 };
 enum queue_outcome {
     QUEUE_ACCEPTED,
-    QUEUE_EXISTS,   /* a job with this id and print was there */
-    QUEUE_REPLAYED, /* a job that this key and print made */
-    QUEUE_OTHER,    /* a job with this id and another print was there */
-    QUEUE_MISMATCH, /* the key was used for another print */
-    QUEUE_GONE,     /* the id's job was there and is forgotten */
-    QUEUE_FULL,     /* open_limit */
-    QUEUE_FAST,     /* submits_per_s; five seconds' worth may come at once */
+    QUEUE_EXISTS,    /* a job with this id and print was there */
+    QUEUE_REPLAYED,  /* a job that this key and print made */
+    QUEUE_OTHER,     /* a job with this id and another print was there */
+    QUEUE_MISMATCH,  /* the key was used for another print */
+    QUEUE_GONE,      /* the id's job was there and is forgotten */
+    QUEUE_FULL,      /* open_limit */
+    QUEUE_FAST,      /* submits_per_s; five seconds' worth may come at once */
     QUEUE_NO_MODULE, /* the tenant does not have `module` */
-    QUEUE_ARCHIVED, /* the answer is in `blob` of job `id`: read it and submit again with it as source */
+    QUEUE_ARCHIVED,  /* the answer is in `blob` of job `id`: read it and submit again with it as source */
 };
 struct queue_accepted {
     enum queue_outcome outcome;
     char id[QUEUE_ID_SIZE], blob[65];
-    struct queue_fields job; /* QUEUE_ACCEPTED: what queue_job would give; else empty. Owned by the caller. */
+    /* QUEUE_ACCEPTED: what queue_job would give; else empty. Owned by the caller. */
+    struct queue_fields job;
 };
 enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
                              struct error *e) BASE_CHECKED;
@@ -189,8 +190,8 @@ enum error_code queue_assist(struct queue *q, const char *token, const char *bui
 enum error_code queue_drain(struct queue *q, const char *worker, bool drain, bool *known,
                             struct error *e) BASE_CHECKED;
 
-/* One task of several. *found: a task is claimed for next_token: another one of the step when a claim would give that,
- * too, or the join of the step that is complete. next_token "" takes none but the join. */
+/* One task of several. *found: a task is claimed for next_token: another one of the step when a claim
+ * would give that, too, or the join of the step that is complete. next_token "" takes none but the join. */
 enum error_code queue_task_done(struct queue *q, const struct queue_task *t, const char *digest,
                                 const void *payload, size_t size, const char *next_token,
                                 struct queue_task *next, bool *found, struct error *e) BASE_CHECKED;
@@ -200,7 +201,8 @@ struct queue_step {
         *wrap; /* join: after several tasks; wrap: writes artifacts when stopped early, or "" */
     uint32_t tasks;
     const char *state, *progress; /* progress: JSON text or "" to keep it */
-    uint64_t rollouts, dropped; /* of the job so far; dropped: statistics that did not fit (toast_edges_dropped_total) */
+    /* of the job so far; dropped: statistics that did not fit (toast_edges_dropped_total) */
+    uint64_t rollouts, dropped;
     const struct queue_pair *fields; /* b:<name>, a:<name> */
     size_t field_count;
 };
@@ -230,14 +232,16 @@ struct queue_health {
     long long used_bytes, limit_bytes;
 };
 enum error_code queue_check(struct queue *q, struct queue_health *out, struct error *e) BASE_CHECKED;
-/* The function library of this build, loaded if it was not, and the others in the same Redis: builds of a rolling upgrade stand
- * side by side. Newer is what was loaded first later. The others stay 0 where FUNCTION LIST is forbidden. */
+/* The function library of this build, loaded if it was not, and the others in the same Redis: builds of a
+ * rolling upgrade stand side by side. Newer is what was loaded first later. The others stay 0 where
+ * FUNCTION LIST is forbidden. */
 struct queue_library {
     char version[13];
     char newer[48]; /* the newest build with other functions that came after this one's; "" none */
     int others;     /* libraries in Redis beside ours */
 };
-/* build: what this library is noted under. ERROR_UNAVAILABLE; ERROR_INTERNAL: Redis refuses to load or to call it. */
+/* build: what this library is noted under. ERROR_UNAVAILABLE; ERROR_INTERNAL: Redis refuses to load or to
+ * call it. */
 enum error_code queue_library_check(struct queue *q, const char *build, struct queue_library *out,
                                     struct error *e) BASE_CHECKED;
 

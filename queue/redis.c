@@ -16,10 +16,11 @@ extern const unsigned char queue_library_text[]; /* queue/library*.lua, by toast
 
 enum { CONNECT_MS = 2000, REPLY_MS = 5000 }; /* REPLY_MS must exceed the longest BLOCK (queue.c: 1 s) */
 
-/* A Redis that takes connections and does not answer (stopped, its disk stuck, behind a network that swallows all) costs
- * each call its whole time limit, and the threads that call serve others too. So the first call that failed after
- * SILENT_MS says so to the whole process: from then on one call every PROBE_EVERY_MS asks with PING and a short limit, and
- * all others are refused at once, until PING is answered. */
+/* A Redis that takes connections and does not answer (stopped, its disk stuck, behind a network that
+ * swallows all) costs each call its whole time limit, and the threads that call serve others too. So the
+ * first call that failed after SILENT_MS says so to the whole process: from then on one call every
+ * PROBE_EVERY_MS asks with PING and a short limit, and all others are refused at once, until PING is
+ * answered. */
 enum { SILENT_MS = CONNECT_MS - 100, PROBE_MS = 500, PROBE_EVERY_MS = 1000 };
 
 static atomic_llong probe_at_ms; /* when to ask next; 0: Redis answers, or says at once that it is gone */
@@ -260,10 +261,10 @@ static bool take_answer(struct redis_call *c, redisReply *reply)
     return c->answered;
 }
 
-/* Everything that has no answer yet goes out, then the answers come in. ERROR_OK: they all came; *known false: some
- * said that the function is not there. */
-static enum error_code round_trip(struct redis *r, const char *function, struct redis_call *calls, size_t count,
-                                  bool *known, struct error *e)
+/* Everything that has no answer yet goes out, then the answers come in. ERROR_OK: they all came; *known
+ * false: some said that the function is not there. */
+static enum error_code round_trip(struct redis *r, const char *function, struct redis_call *calls,
+                                  size_t count, bool *known, struct error *e)
 {
     enum error_code code = connect_now(r, e);
     if (code != ERROR_OK)
@@ -305,7 +306,8 @@ void redis_calls(struct redis *r, const char *name, struct redis_call *calls, si
     }
     free(function);
     for (size_t i = 0; i < count; i++)
-        if (!calls[i].answered && code != ERROR_OK) { /* else it says itself that the function is not there */
+        /* else it says itself that the function is not there */
+        if (!calls[i].answered && code != ERROR_OK) {
             calls[i].code = code;
             calls[i].error = why;
         }

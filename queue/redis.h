@@ -18,19 +18,19 @@ struct redis;
 enum error_code redis_create(const char *address, struct redis **out, struct error *e) BASE_CHECKED;
 void redis_destroy(struct redis *r);
 
-/* argv with sizes -> reply (owned; freeReplyObject). Reconnects when the last command broke the connection,
- * but never repeats a command by itself: a lost reply is ambiguous and only the caller knows that its command
- * is idempotent. ERROR_UNAVAILABLE (cannot connect, broken, timeout of 5 s, Redis still loading, out of
- * memory, read only; at once, without waiting, where another call of this process has just waited in vain: a process
- * talks to one Redis), ERROR_INTERNAL (any other error reply: our bug). */
+/* argv with sizes -> reply (owned; freeReplyObject). Reconnects when the last command broke the
+ * connection, but never repeats a command by itself: a lost reply is ambiguous and only the caller knows
+ * that its command is idempotent. ERROR_UNAVAILABLE (cannot connect, broken, timeout of 5 s, Redis still
+ * loading, out of memory, read only; at once, without waiting, where another call of this process has just
+ * waited in vain: a process talks to one Redis), ERROR_INTERNAL (any other error reply: our bug). */
 enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes,
                               redisReply **out, struct error *e) BASE_CHECKED;
 
-/* Calls function `name` of our library (queue/library.lua) with key {t} and the arguments, several times in one
- * round trip: with appendfsync always one fsync of Redis then serves them all. Each call has an answer of its own:
- * `reply` (owned), or code and error as of redis_command. Loads the library when Redis does not know it, and calls
- * again what had no answer when the connection broke: every function is idempotent.
- */
+/* Calls function `name` of our library (queue/library.lua) with key {t} and the arguments, several times
+ * in one round trip: with appendfsync always one fsync of Redis then serves them all. Each call has an
+ * answer of its own: `reply` (owned), or code and error as of redis_command. Loads the library when Redis
+ * does not know it, and calls again what had no answer when the connection broke: every function is
+ * idempotent. / */
 struct redis_call {
     int argc;
     const char **argv; /* borrowed, like the sizes */

@@ -39,8 +39,10 @@ enum error_code queue_session_add(struct queue *q, const struct queue_key *key, 
     snprintf(value, sizeof value, "%s %s", key->id, hex);
     snprintf(lasts, sizeof lasts, "%ld", *seconds);
     /* a script, because SET is refused while Redis is out of memory: just when somebody wants to look */
-    const char *argv[] = {"EVAL", "#!lua flags=allow-oom\nreturn redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])", "1",
-                          name, value, lasts};
+    const char *argv[] = {
+        "EVAL", "#!lua flags=allow-oom\nreturn redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])",
+        "1",    name,
+        value,  lasts};
     enum error_code code = call_read(q, 6, argv, &r, e);
     if (code == ERROR_OK)
         freeReplyObject(r);

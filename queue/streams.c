@@ -7,8 +7,8 @@
 
 enum { NUMBER = 24 };
 
-enum error_code queue_stream_open(struct queue *q, const char *server, const char *tenant, size_t here, size_t limit,
-                                  bool *room, struct error *e)
+enum error_code queue_stream_open(struct queue *q, const char *server, const char *tenant, size_t here,
+                                  size_t limit, bool *room, struct error *e)
 {
     struct call a = {0};
     redisReply *r = NULL;
@@ -24,8 +24,8 @@ enum error_code queue_stream_open(struct queue *q, const char *server, const cha
     return ERROR_OK;
 }
 
-enum error_code queue_streams_beat(struct queue *q, const char *server, const struct queue_streams *list, size_t count,
-                                   struct error *e)
+enum error_code queue_streams_beat(struct queue *q, const char *server, const struct queue_streams *list,
+                                   size_t count, struct error *e)
 {
     struct call a = {0};
     redisReply *r = NULL;

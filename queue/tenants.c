@@ -9,8 +9,7 @@
 
 /* calls function(tenant, digest [, size]) and gives whether its answer is `wanted` */
 static enum error_code ask(struct queue *q, const char *function, const char *tenant, const char *digest,
-                           long long size, const char *wanted, bool *is, long long *until_ms,
-                           struct error *e)
+                           long long size, const char *wanted, bool *is, long long *until_ms, struct error *e)
 {
     struct call a = {0};
     redisReply *r = NULL;

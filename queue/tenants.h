@@ -6,8 +6,8 @@
 
 #include "queue/keys.h"
 
-/* The tenant has this module from now on. *existed: it had it before. *until_ms (may be NULL): when it will be forgotten,
- * unless it is used before. ERROR_UNAVAILABLE */
+/* The tenant has this module from now on. *existed: it had it before. *until_ms (may be NULL): when it
+ * will be forgotten, unless it is used before. ERROR_UNAVAILABLE */
 enum error_code queue_module_add(struct queue *q, const char *tenant, const char *digest, size_t size_bytes,
                                  bool *existed, long long *until_ms, struct error *e) BASE_CHECKED;
 /* ERROR_NOT_FOUND: the tenant does not have it (whoever else may); ERROR_UNAVAILABLE. Counts as a use. */

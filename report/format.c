@@ -22,7 +22,12 @@ static void scaled(double value, double step, const char *const *units, int unit
         value /= step;
         u++;
     }
-    snprintf(out, 32, u == 0 ? "%.0f %s" : value < 10 ? "%.2f %s" : value < 100 ? "%.1f %s" : "%.0f %s", value, units[u]);
+    snprintf(out, 32,
+             u == 0        ? "%.0f %s"
+             : value < 10  ? "%.2f %s"
+             : value < 100 ? "%.1f %s"
+                           : "%.0f %s",
+             value, units[u]);
 }
 
 void report_bytes(int64_t bytes, char out[32])
@@ -78,7 +83,7 @@ void report_spec(const struct plan_sharding *s, const struct mesh *m, char *out,
     struct text t = {0};
     uint32_t rank = s->rank;
     while (rank > 0 && s->dims[rank - 1].count == 0)
-        rank--;   /* trailing replicated dimensions are left out, as JAX prints them */
+        rank--; /* trailing replicated dimensions are left out, as JAX prints them */
     text_add(&t, "PartitionSpec(");
     for (uint32_t d = 0; d < rank; d++) {
         text_add(&t, d ? ", " : "");

@@ -40,21 +40,11 @@ void html_text(struct text *t, const char *s)
         size_t n = utf8_length(at);
         if (n != 1 || *at >= 0x20 || *at == '\n' || *at == '\t')
             switch (*at) {
-            case '&':
-                text_add(t, "&amp;");
-                break;
-            case '<':
-                text_add(t, "&lt;");
-                break;
-            case '>':
-                text_add(t, "&gt;");
-                break;
-            case '"':
-                text_add(t, "&quot;");
-                break;
-            case '\'':
-                text_add(t, "&#39;");
-                break;
+            case '&': text_add(t, "&amp;"); break;
+            case '<': text_add(t, "&lt;"); break;
+            case '>': text_add(t, "&gt;"); break;
+            case '"': text_add(t, "&quot;"); break;
+            case '\'': text_add(t, "&#39;"); break;
             default:
                 if (n && *at != 0x7f)
                     text_add_n(t, (const char *)at, n);

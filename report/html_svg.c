@@ -33,7 +33,7 @@ static double nice_step(double range, int most)
 
 struct frame {
     const struct html_plot *p;
-    double width, height;   /* what the axes span, never 0 */
+    double width, height; /* what the axes span, never 0 */
     double x_scale, y_scale;
 };
 
@@ -100,7 +100,8 @@ void html_plot(struct text *t, const struct html_plot *p)
 {
     double width = p->x_high > p->x_low ? p->x_high - p->x_low : 1,
            height = p->y_high > p->y_low ? p->y_high - p->y_low : 1;
-    struct frame f = {p, width, height, (HTML_WIDTH - LEFT - RIGHT) / width, (HEIGHT - BOTTOM - TOP) / height};
+    struct frame f = {p, width, height, (HTML_WIDTH - LEFT - RIGHT) / width,
+                      (HEIGHT - BOTTOM - TOP) / height};
     begin(t, p->title, HEIGHT);
     draw_axes(t, &f);
     for (uint32_t i = 0; i < p->line_count; i++) {

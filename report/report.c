@@ -1,4 +1,5 @@
-/* Builds the report's structs: everything is measured by walking and pricing the plan (and variants of it) again. */
+/* Builds the report's structs: everything is measured by walking and pricing the plan (and variants of it)
+ * again. */
 #include "report/report.h"
 
 #include <stdio.h>
@@ -14,8 +15,8 @@ struct maker {
     const struct nda *n;
     const struct mesh *mesh;
     struct plan plan;
-    int *cell_decision;                /* decision behind each (space, axis); -1 */
-    uint32_t *value_space;             /* space that defines each value; NDA_NONE */
+    int *cell_decision;    /* decision behind each (space, axis); -1 */
+    uint32_t *value_space; /* space that defines each value; NDA_NONE */
     struct spmd_local local;
     int64_t *step_times;
     struct evaluator_session *session;
@@ -50,8 +51,8 @@ static void attribute_cells(struct maker *m)
 }
 
 /* The price of a list of decisions; keeps the list whole (decisions without effect are skipped). */
-static enum error_code price_list(struct maker *m, const struct plan_decision *list, uint32_t count, struct price *price,
-                                  struct error *e)
+static enum error_code price_list(struct maker *m, const struct plan_decision *list, uint32_t count,
+                                  struct price *price, struct error *e)
 {
     struct plan p;
     struct cost cost;
@@ -145,10 +146,10 @@ static int step_decision(const struct maker *m, const struct spmd_step *s)
 
 static bool same_row(const struct report_collective *a, const struct report_collective *b)
 {
-    return a->kind == b->kind && a->axis_count == b->axis_count && memcmp(a->axes, b->axes, sizeof a->axes) == 0 &&
-           a->members == b->members && memcmp(a->member_bytes, b->member_bytes, (size_t)a->members * sizeof *a->member_bytes) == 0 &&
-           a->decision == b->decision &&
-           strcmp(a->location, b->location) == 0;
+    return a->kind == b->kind && a->axis_count == b->axis_count &&
+           memcmp(a->axes, b->axes, sizeof a->axes) == 0 && a->members == b->members &&
+           memcmp(a->member_bytes, b->member_bytes, (size_t)a->members * sizeof *a->member_bytes) == 0 &&
+           a->decision == b->decision && strcmp(a->location, b->location) == 0;
 }
 
 /* One collective op: the steps [i, end) that share a `combined` id, or one step. */
@@ -249,7 +250,7 @@ static void make_memory(struct maker *m)
     r->timeline = arena_alloc(r->arena, (points + 1) * sizeof *r->timeline);
     r->timeline_count = points;
     r->timeline_steps = steps;
-    for (uint32_t i = 0; i < steps; i++) {   /* a point is the highest of the steps it stands for */
+    for (uint32_t i = 0; i < steps; i++) { /* a point is the highest of the steps it stands for */
         uint32_t k = (uint32_t)((uint64_t)i * points / steps);
         if (timeline[i] > r->timeline[k])
             r->timeline[k] = timeline[i];
@@ -269,9 +270,11 @@ static void make_memory(struct maker *m)
 static void make_warnings(struct maker *m)
 {
     struct report *r = m->r;
-    r->warnings = arena_alloc(r->arena, (m->n->warning_count + m->local.replicated_op_count + 1) * sizeof *r->warnings);
+    r->warnings =
+        arena_alloc(r->arena, (m->n->warning_count + m->local.replicated_op_count + 1) * sizeof *r->warnings);
     for (uint32_t i = 0; i < m->n->warning_count; i++)
-        r->warnings[r->warning_count++] = arena_strndup(r->arena, m->n->warnings[i], strlen(m->n->warnings[i]));
+        r->warnings[r->warning_count++] =
+            arena_strndup(r->arena, m->n->warnings[i], strlen(m->n->warnings[i]));
     for (uint32_t i = 0; i < m->local.replicated_op_count; i++) {
         struct text t = {0};
         spmd_warning_text(&m->local, i, &t);
@@ -360,8 +363,9 @@ static enum error_code maker_close(struct maker *m, enum error_code code, struct
     return code;
 }
 
-enum error_code report_create(const struct evaluator *v, const struct search *s, const struct search_state *state,
-                              const struct search_plan *plan, struct report **out, struct error *e)
+enum error_code report_create(const struct evaluator *v, const struct search *s,
+                              const struct search_state *state, const struct search_plan *plan,
+                              struct report **out, struct error *e)
 {
     struct maker m;
     maker_open(&m, v, plan);
@@ -373,8 +377,8 @@ enum error_code report_create(const struct evaluator *v, const struct search *s,
     return maker_close(&m, code, out);
 }
 
-enum error_code report_create_plan(const struct evaluator *v, const struct search_plan *plan, struct report **out,
-                                   struct error *e)
+enum error_code report_create_plan(const struct evaluator *v, const struct search_plan *plan,
+                                   struct report **out, struct error *e)
 {
     struct maker m;
     maker_open(&m, v, plan);

@@ -6,75 +6,109 @@
 
 #include "mcts/search.h"
 
-struct report_collective {         /* one row a (kind, axes, bytes, source line, decision) */
-    uint8_t kind;                  /* enum spmd_step_kind */
+struct report_collective { /* one row a (kind, axes, bytes, source line, decision) */
+    uint8_t kind;          /* enum spmd_step_kind */
     uint8_t axis_count, axes[MESH_MAX_AXES];
-    int64_t bytes;                 /* result bytes per device of one collective (a tuple op: of all its members) */
-    int64_t count;                 /* times it runs in a step, trip counts included */
-    int64_t members;               /* tensors in one collective: 1, or the members of a tuple op */
-    int64_t *member_bytes;         /* of each */
-    int64_t time_ps;               /* count included */
+    /* result bytes per device of one collective (a tuple op: of all its members) */
+    int64_t bytes;
+    int64_t count;         /* times it runs in a step, trip counts included */
+    int64_t members;       /* tensors in one collective: 1, or the members of a tuple op */
+    int64_t *member_bytes; /* of each */
+    int64_t time_ps;       /* count included */
     const char *algorithm;
-    char location[160];            /* "file:line", or "line N" of the module's text */
-    int decision;                  /* index of the plan's decision behind it; -1: a pin or a single factor */
+    char location[160]; /* "file:line", or "line N" of the module's text */
+    /* index of the plan's decision behind it; -1: a pin or a single factor */
+    int decision;
 };
-struct report_tensor { char name[160]; char type[96]; char location[160]; int64_t bytes; };
-struct report_decision { struct plan_decision decision; char text[160]; int64_t worth_ps; };
-struct report_conflict {           /* one isomorphism class of compatibility sets */
+struct report_tensor {
+    char name[160];
+    char type[96];
+    char location[160];
+    int64_t bytes;
+};
+struct report_decision {
+    struct plan_decision decision;
+    char text[160];
+    int64_t worth_ps;
+};
+struct report_conflict { /* one isomorphism class of compatibility sets */
     char group[64];
     uint32_t bit, sets, conflicts; /* bit of the group's resolution string */
-    int decision;                  /* the first decision that shards the group; -1: not sharded, no side chosen */
+    /* the first decision that shards the group; -1: not sharded, no side chosen */
+    int decision;
     uint8_t side;
-    int64_t other_step_ps, other_peak_bytes;   /* price with this bit turned over; 0 when no side was chosen */
+    /* price with this bit turned over; 0 when no side was chosen */
+    int64_t other_step_ps, other_peak_bytes;
 };
-struct report_baseline { char name[160]; struct price price; struct cost cost; };
+struct report_baseline {
+    char name[160];
+    struct price price;
+    struct cost cost;
+};
 struct report_argument {
     uint32_t index;
-    const char *name;              /* borrowed from the nda */
-    int role;                      /* enum nda_role; -1 for results */
-    char type[96];                 /* "bf16[256128,2048]" */
+    const char *name; /* borrowed from the nda */
+    int role;         /* enum nda_role; -1 for results */
+    char type[96];    /* "bf16[256128,2048]" */
     struct plan_sharding sharding;
-    uint8_t regather;              /* bit a: what is gathered of it over axis a is let go between distant uses */
-    char spec[256];                /* "PartitionSpec('model', 'data')" */
+    /* bit a: what is gathered of it over axis a is let go between distant uses */
+    uint8_t regather;
+    char spec[256]; /* "PartitionSpec('model', 'data')" */
     int64_t bytes_per_device;
 };
 
 struct report {
-    const struct evaluator *evaluator;          /* borrowed */
+    const struct evaluator *evaluator; /* borrowed */
     struct search_plan plan;
     struct price price;
     struct cost cost;
     int64_t memory_limit_bytes;
-    struct report_argument *arguments, *results; uint32_t argument_count, result_count;
-    struct report_baseline *baselines;          uint32_t baseline_count;
-    struct report_collective *collectives;      uint32_t collective_count;
-    int64_t time_by_kind[SPMD_RESULT + 1];      /* of collectives, by step kind */
-    int64_t *timeline;                          uint32_t timeline_count, timeline_steps;   /* at most 512 points; of so many steps */
-    struct report_tensor *at_peak;              uint32_t at_peak_count;                    /* largest first, at most 20 */
-    bool peak_depth_first;                      /* timeline, peak_step and at_peak are of that order, else of program order */
-    struct report_decision *decisions;          uint32_t decision_count;
-    struct report_conflict *conflicts;          uint32_t conflict_count;
+    struct report_argument *arguments, *results;
+    uint32_t argument_count, result_count;
+    struct report_baseline *baselines;
+    uint32_t baseline_count;
+    struct report_collective *collectives;
+    uint32_t collective_count;
+    int64_t time_by_kind[SPMD_RESULT + 1]; /* of collectives, by step kind */
+    /* at most 512 points; of so many steps */
+    int64_t *timeline;
+    uint32_t timeline_count, timeline_steps;
+    /* largest first, at most 20 */
+    struct report_tensor *at_peak;
+    uint32_t at_peak_count;
+    /* timeline, peak_step and at_peak are of that order, else of program order */
+    bool peak_depth_first;
+    struct report_decision *decisions;
+    uint32_t decision_count;
+    struct report_conflict *conflicts;
+    uint32_t conflict_count;
     struct search_state search;
-    uint32_t offered, pruned;                   /* decisions offered to the search, and left out (plan_context_pruned) */
-    char **warnings;                            uint32_t warning_count;
-    bool has_bound;                             /* planner cfn, where no sharding was left out of the network */
-    int64_t bound_ps;                           /* no plan that fits takes less (network/network.h) */
-    int64_t smallest_budget_bytes;              /* 0 when it fits */
-    char proof_status[16], proof_reason[200];   /* "equal", "failed", "not_run" */
+    /* decisions offered to the search, and left out (plan_context_pruned) */
+    uint32_t offered, pruned;
+    char **warnings;
+    uint32_t warning_count;
+    /* planner cfn, where no sharding was left out of the network */
+    bool has_bound;
+    int64_t bound_ps;                         /* no plan that fits takes less (network/network.h) */
+    int64_t smallest_budget_bytes;            /* 0 when it fits */
+    char proof_status[16], proof_reason[200]; /* "equal", "failed", "not_run" */
     double proof_max_error;
     char module_digest[65];
     uint64_t seed;
     bool reproducible;
-    bool pins_completed;                        /* planner `propagate`: replays start from the completed pins */
-    struct arena *arena;                        /* owns everything above that is not borrowed */
+    /* planner `propagate`: replays start from the completed pins */
+    bool pins_completed;
+    struct arena *arena; /* owns everything above that is not borrowed */
 };
 
 /* plan: decisions in order (they replay from the context's pins). s and state may be NULL (priced alone). */
-enum error_code report_create(const struct evaluator *v, const struct search *s, const struct search_state *state,
-                              const struct search_plan *plan, struct report **out, struct error *e) BASE_CHECKED;
-/* The same with no more than plan.json says: price, memory limit, arguments, results, decisions and what they are worth. */
-enum error_code report_create_plan(const struct evaluator *v, const struct search_plan *plan, struct report **out,
-                                   struct error *e) BASE_CHECKED;
+enum error_code report_create(const struct evaluator *v, const struct search *s,
+                              const struct search_state *state, const struct search_plan *plan,
+                              struct report **out, struct error *e) BASE_CHECKED;
+/* The same with no more than plan.json says: price, memory limit, arguments, results, decisions and what
+ * they are worth. */
+enum error_code report_create_plan(const struct evaluator *v, const struct search_plan *plan,
+                                   struct report **out, struct error *e) BASE_CHECKED;
 void report_destroy(struct report *r);
 /* a further row among the baselines: another planner's plan */
 void report_add_baseline(struct report *r, const char *name, const struct price *price, struct cost cost);
@@ -84,16 +118,19 @@ void report_text(const struct report *r, struct text *out);
 void report_html(const struct report *r, struct text *out);
 
 /* shared by text, JSON and the command line */
-const char *report_kind_name(uint8_t kind);                          /* "all_gather" */
-const char *report_role_name(int role);                              /* "parameter"; "result" for -1 */
-void report_bytes(int64_t bytes, char out[32]);                      /* "36.4 GB" */
-void report_time(int64_t ps, char out[32]);                          /* "412 ms" */
-void report_worth(int64_t ps, char out[48]);                         /* "saves 412 ms", "costs 3 us", "saves no time" */
-/* what made a collective: the decision's text (borrowed), "a pin", or where the plan has factors "a single sharding" */
+const char *report_kind_name(uint8_t kind);     /* "all_gather" */
+const char *report_role_name(int role);         /* "parameter"; "result" for -1 */
+void report_bytes(int64_t bytes, char out[32]); /* "36.4 GB" */
+void report_time(int64_t ps, char out[32]);     /* "412 ms" */
+/* "saves 412 ms", "costs 3 us", "saves no time" */
+void report_worth(int64_t ps, char out[48]);
+/* what made a collective: the decision's text (borrowed), "a pin", or where the plan has factors "a single
+ * sharding" */
 const char *report_cause(const struct report *r, const struct report_collective *c);
-void report_type(const struct ir_program *p, uint32_t value, char *out, size_t room);   /* "bf16[8,16]" */
+void report_type(const struct ir_program *p, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
 void report_spec(const struct plan_sharding *s, const struct mesh *m, char *out, size_t room);
-void report_axes(const struct mesh *m, const uint8_t *axes, uint32_t count, char *out, size_t room);   /* "data,model" */
+/* "data,model" */
+void report_axes(const struct mesh *m, const uint8_t *axes, uint32_t count, char *out, size_t room);
 void report_location(const struct ir_program *p, uint32_t op, char *out, size_t room);
 void report_arguments(const struct plan_context *c, const struct plan *p, struct arena *a, bool results,
                       struct report_argument **out, uint32_t *count);

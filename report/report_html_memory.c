@@ -14,7 +14,8 @@ static void write_note(const struct report *r, bool far, char note[NOTE])
     report_bytes(r->price.program_peak_bytes, program);
     report_bytes(r->price.depth_first_peak_bytes, depth_first);
     snprintf(note, NOTE,
-             "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, depth first %s: a "
+             "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, depth "
+             "first %s: a "
              "compiler may choose, so the larger counts and is drawn.",
              limit, far ? ", far above what is drawn" : "", program, depth_first);
 }

@@ -86,7 +86,8 @@ static void draw_links(struct text *t, const struct map *map, const uint32_t *at
         memcpy(next, at, sizeof next);
         next[a]++;
         place(map, next, &u, &v);
-        bool outer = map->l->axes - 1 - a >= 2; /* between blocks: only from their first devices, in a bow */
+        /* between blocks: only from their first devices, in a bow */
+        bool outer = map->l->axes - 1 - a >= 2;
         bool first = true;
         for (uint32_t b = a + 1; b < map->l->axes; b++)
             first &= at[b] == 0;

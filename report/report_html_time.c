@@ -72,7 +72,8 @@ void report_html_against(const struct report *r, struct text *t)
         if ((double)p->step_ps > b.high &&
             (b.count < 2 || (double)p->step_ps < 4 * (double)all[0].price.step_ps))
             b.high =
-                (double)p->step_ps; /* very slow ones run off the edge instead of making the rest a sliver */
+                /* very slow ones run off the edge instead of making the rest a sliver */
+                (double)p->step_ps;
     }
     struct text svg = {0};
     html_bars(&svg, &b);
@@ -213,7 +214,8 @@ void report_html_search(const struct report *r, struct text *t)
                           .mark = "this plan"};
     html_count(s->rollouts, rollouts);
     html_count(s->evaluations, evaluations);
-    snprintf(note, sizeof note, "%s rollouts and %s prices in %u epochs; %u decisions offered, %u left out; stopped: %s.",
+    snprintf(note, sizeof note,
+             "%s rollouts and %s prices in %u epochs; %u decisions offered, %u left out; stopped: %s.",
              rollouts, evaluations, s->epoch, r->offered, r->pruned, s->stop_reason);
     struct text svg = {0};
     html_plot(&svg, &p);

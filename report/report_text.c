@@ -1,5 +1,6 @@
-/* report.txt: the report as a person reads it in a terminal. Most important first: does it fit, how fast, against what,
- * which dimension over which axis; then where time and memory go, why, and what would change it. */
+/* report.txt: the report as a person reads it in a terminal. Most important first: does it fit, how fast,
+ * against what, which dimension over which axis; then where time and memory go, why, and what would change
+ * it. */
 #include "report/report.h"
 
 #include <stdio.h>
@@ -37,7 +38,8 @@ static void write_summary(const struct report *r, struct text *t)
     text_printf(t, "peak memory   %s a device, limit %s: %s\n", peak, limit,
                 r->smallest_budget_bytes ? "DOES NOT FIT" : "fits");
     text_printf(t, "cost          %.6f of the unsharded module's\n", cost_value(r->cost));
-    text_printf(t, "found by      %s%s\n", r->plan.found_by, r->reproducible ? "" : " (cut by time: not reproducible)");
+    text_printf(t, "found by      %s%s\n", r->plan.found_by,
+                r->reproducible ? "" : " (cut by time: not reproducible)");
     text_printf(t, "proof         %s%s%s", r->proof_status, *r->proof_reason ? ": " : "", r->proof_reason);
     if (strcmp(r->proof_status, "equal") == 0)
         text_printf(t, " (largest error %.3g)", r->proof_max_error);
@@ -52,11 +54,12 @@ static void write_nothing_fits(const struct report *r, struct text *t)
     report_bytes(r->smallest_budget_bytes, need);
     report_bytes(r->smallest_budget_bytes - r->memory_limit_bytes, over);
     heading(t, "Nothing fits");
-    text_printf(t,
-                "The best plan found needs %s a device, %s over the limit. With --memory-limit %lld it fits.\n"
-                "What holds the memory at the peak is listed below; more devices, a smaller batch, or\n"
-                "rematerialisation (jax.checkpoint) of the largest of them are the usual ways out.\n",
-                need, over, (long long)r->smallest_budget_bytes);
+    text_printf(
+        t,
+        "The best plan found needs %s a device, %s over the limit. With --memory-limit %lld it fits.\n"
+        "What holds the memory at the peak is listed below; more devices, a smaller batch, or\n"
+        "rematerialisation (jax.checkpoint) of the largest of them are the usual ways out.\n",
+        need, over, (long long)r->smallest_budget_bytes);
 }
 
 static void write_decisions(const struct report *r, struct text *t)
@@ -64,8 +67,10 @@ static void write_decisions(const struct report *r, struct text *t)
     bool costly = false;
     heading(t, "Decisions, in order, and what each is worth");
     if (r->plan.factor_count)
-        text_printf(t, "none: op by op, %u single shardings (\"factors\" in plan.json) of the cost-function network\n",
-                    r->plan.factor_count);
+        text_printf(
+            t,
+            "none: op by op, %u single shardings (\"factors\" in plan.json) of the cost-function network\n",
+            r->plan.factor_count);
     else if (r->decision_count == 0)
         text_add(t, "none: the module stays as it is (pins apart)\n");
     for (uint32_t i = 0; i < r->decision_count; i++) {
@@ -88,7 +93,7 @@ static int by_plan_order(const void *a, const void *b)
 static void write_baselines(const struct report *r, struct text *t)
 {
     uint32_t shown = r->baseline_count < SHOWN_BASELINES ? r->baseline_count : SHOWN_BASELINES;
-    int width = 48;   /* more where names need it: a plan is told by its last words too */
+    int width = 48; /* more where names need it: a plan is told by its last words too */
     if (r->baseline_count == 0)
         return;
     heading(t, "Against the experts' plans, best first");
@@ -104,7 +109,8 @@ static void write_baselines(const struct report *r, struct text *t)
         report_time(sorted[i].price.step_ps, step);
         report_bytes(sorted[i].price.peak_bytes, peak);
         text_printf(t, "%-*s %12s %12s %6s %12.6f\n", width, sorted[i].name, step, peak,
-                    sorted[i].price.peak_bytes <= r->memory_limit_bytes ? "yes" : "no", cost_value(sorted[i].cost));
+                    sorted[i].price.peak_bytes <= r->memory_limit_bytes ? "yes" : "no",
+                    cost_value(sorted[i].cost));
     }
     if (r->baseline_count > shown)
         text_printf(t, "… and %u more in report.json\n", r->baseline_count - shown);
@@ -135,15 +141,16 @@ static void write_collectives(const struct report *r, struct text *t)
     if (r->collective_count == 0)
         text_add(t, "none\n");
     else
-        text_printf(t, "%-18s %-14s %6s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes", "time", "because of", "where");
+        text_printf(t, "%-18s %-14s %6s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes", "time",
+                    "because of", "where");
     for (uint32_t i = 0; i < r->collective_count && i < SHOWN_COLLECTIVES; i++) {
         const struct report_collective *c = &r->collectives[i];
         char bytes[32], time[32], axes[200];
         report_bytes(c->bytes, bytes);
         report_time(c->time_ps, time);
         report_axes(m, c->axes, c->axis_count, axes, sizeof axes);
-        text_printf(t, "%-18s %-14s %6lld %10s %10s  %-22.22s %s\n", report_kind_name(c->kind), axes, (long long)c->count, bytes,
-                    time, report_cause(r, c), c->location);
+        text_printf(t, "%-18s %-14s %6lld %10s %10s  %-22.22s %s\n", report_kind_name(c->kind), axes,
+                    (long long)c->count, bytes, time, report_cause(r, c), c->location);
     }
     if (r->collective_count > SHOWN_COLLECTIVES)
         text_printf(t, "… and %u more rows in report.json\n", r->collective_count - SHOWN_COLLECTIVES);
@@ -157,8 +164,10 @@ static void write_memory(const struct report *r, struct text *t)
     uint32_t rows = r->timeline_count < 16 ? r->timeline_count : 16;
     heading(t, rows < 16 ? "Memory over the program (each row a step; | is the limit)"
                          : "Memory over the program (each row a sixteenth of its steps; | is the limit)");
-    text_printf(t, "peak %s in program order, %s depth first: a compiler may choose, so the larger counts;\n"
-                   "below the steps %s\n", program, depth_first, r->peak_depth_first ? "depth first" : "in program order");
+    text_printf(t,
+                "peak %s in program order, %s depth first: a compiler may choose, so the larger counts;\n"
+                "below the steps %s\n",
+                program, depth_first, r->peak_depth_first ? "depth first" : "in program order");
     int64_t top = r->memory_limit_bytes;
     for (uint32_t i = 0; i < r->timeline_count; i++)
         top = r->timeline[i] > top ? r->timeline[i] : top;
@@ -168,7 +177,8 @@ static void write_memory(const struct report *r, struct text *t)
             high = r->timeline[i] > high ? r->timeline[i] : high;
         char bytes[32];
         report_bytes(high, bytes);
-        int filled = (int)((double)high / (double)top * BAR), limit = (int)((double)r->memory_limit_bytes / (double)top * BAR);
+        int filled = (int)((double)high / (double)top * BAR),
+            limit = (int)((double)r->memory_limit_bytes / (double)top * BAR);
         text_printf(t, "%10s ", bytes);
         for (int i = 0; i <= BAR; i++)
             text_add_char(t, i == limit ? '|' : i < filled ? '#' : ' ');
@@ -178,7 +188,8 @@ static void write_memory(const struct report *r, struct text *t)
     for (uint32_t i = 0; i < r->at_peak_count && i < SHOWN_TENSORS; i++) {
         char bytes[32];
         report_bytes(r->at_peak[i].bytes, bytes);
-        text_printf(t, "%10s  %-36.36s %-28.28s %s\n", bytes, r->at_peak[i].name, r->at_peak[i].type, r->at_peak[i].location);
+        text_printf(t, "%10s  %-36.36s %-28.28s %s\n", bytes, r->at_peak[i].name, r->at_peak[i].type,
+                    r->at_peak[i].location);
     }
 }
 
@@ -205,8 +216,8 @@ static void write_arguments(const struct report *r, struct text *t)
 {
     heading(t, "Arguments");
     for (uint32_t i = 0; i < r->argument_count && i < SHOWN_ARGUMENTS; i++)
-        text_printf(t, "%-40.40s %-10s %-26.26s %s\n", r->arguments[i].name, report_role_name(r->arguments[i].role),
-                    r->arguments[i].type, r->arguments[i].spec);
+        text_printf(t, "%-40.40s %-10s %-26.26s %s\n", r->arguments[i].name,
+                    report_role_name(r->arguments[i].role), r->arguments[i].type, r->arguments[i].spec);
     if (r->argument_count > SHOWN_ARGUMENTS)
         text_printf(t, "… and %u more in plan.json\n", r->argument_count - SHOWN_ARGUMENTS);
 }
@@ -217,9 +228,10 @@ static void write_search(const struct report *r, struct text *t)
     if (s->rollouts == 0 && s->evaluations == 0)
         return;
     heading(t, "Search");
-    text_printf(t, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
-                (unsigned long long)s->rollouts, (unsigned long long)s->evaluations, s->epoch, s->stop_reason,
-                r->offered, r->pruned);
+    text_printf(
+        t, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
+        (unsigned long long)s->rollouts, (unsigned long long)s->evaluations, s->epoch, s->stop_reason,
+        r->offered, r->pruned);
     for (uint32_t i = 0; i < s->curve_count && i < 256; i++) {
         char step[32];
         report_time(s->curve[i].step_ps, step);
@@ -234,7 +246,9 @@ static void write_bound(const struct report *r, struct text *t)
     if (!r->has_bound)
         return;
     report_time(r->bound_ps, bound);
-    text_printf(t, "No plan that fits takes less than %s (certified by the admissible network): this one is within a factor of %.3f.\n",
+    text_printf(t,
+                "No plan that fits takes less than %s (certified by the admissible network): this one is "
+                "within a factor of %.3f.\n",
                 bound, (double)r->price.step_ps / (double)(r->bound_ps > 0 ? r->bound_ps : 1));
 }
 

@@ -11,7 +11,7 @@ struct acceptor {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t some;
     VEC(struct waiting) queue; /* in the order of arrival */
-    bool ended; /* by acceptor_end alone */
+    bool ended;                /* by acceptor_end alone */
     pthread_t thread;
 };
 

@@ -1,6 +1,6 @@
-/* Submissions on their way to Redis. A thread with a connection of its own sends what has come together in one
- * round trip, so that one fsync of Redis' log serves many clients (group commit), and no HTTP thread waits for it:
- * the connections of these clients sleep meanwhile. */
+/* Submissions on their way to Redis. A thread with a connection of its own sends what has come together in
+ * one round trip, so that one fsync of Redis' log serves many clients (group commit), and no HTTP thread
+ * waits for it: the connections of these clients sleep meanwhile. */
 #ifndef TOAST_SERVER_ACCEPT_H
 #define TOAST_SERVER_ACCEPT_H
 
@@ -12,8 +12,8 @@ struct acceptor *acceptor_create(struct server *s);
 void acceptor_end(struct acceptor *a);
 void acceptor_destroy(struct acceptor *a);
 
-/* Suspends the exchange until Redis has said what becomes of `item` (borrowed until then); then x->again is called.
- * false: the server is ending, nothing was done. Any thread. */
+/* Suspends the exchange until Redis has said what becomes of `item` (borrowed until then); then x->again
+ * is called. false: the server is ending, nothing was done. Any thread. */
 bool acceptor_add(struct acceptor *a, struct exchange *x, struct queue_accepting *item);
 
 #endif

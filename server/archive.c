@@ -61,8 +61,9 @@ static char *archive_text(const struct queue_fields *job, char *history)
 }
 
 /* two blobs: lists and pages of jobs need the fields alone */
-static enum error_code archive_put(struct store *store, struct queue *q, const char *id, const struct queue_fields *job,
-                                   char digest[STORE_DIGEST_SIZE], struct error *e)
+static enum error_code archive_put(struct store *store, struct queue *q, const char *id,
+                                   const struct queue_fields *job, char digest[STORE_DIGEST_SIZE],
+                                   struct error *e)
 {
     struct history h;
     char history[STORE_DIGEST_SIZE];

@@ -165,7 +165,8 @@ static enum error_code check_browser(struct exchange *x, struct error *e)
 {
     bool writes = strcmp(x->method, "GET") != 0 && strcmp(x->method, "HEAD") != 0;
     bool ambient = x->csrf[0] || !x->key_id[0];
-    bool welcome = !x->csrf[0] && origin_allowed(x); /* without a cookie: nothing that the page does not know itself */
+    /* without a cookie: nothing that the page does not know itself */
+    bool welcome = !x->csrf[0] && origin_allowed(x);
     if (writes && ambient && !welcome && session_from_elsewhere(x))
         return error_set(e, ERROR_FORBIDDEN, "another site's page may not change anything here");
     if (writes && x->csrf[0] && !session_csrf_good(x))

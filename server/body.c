@@ -92,9 +92,7 @@ enum error_code body_begin(struct exchange *x, struct error *e)
         if (code == ERROR_OK && x->route->handle == handle_job_post)
             code = flight_begin(x, e);
         break;
-    case BODY_SMALL:
-        b->limit = LIMIT_JSON;
-        break;
+    case BODY_SMALL: b->limit = LIMIT_JSON; break;
     }
     if (code == ERROR_OK && (announced < 0 || (size_t)announced > b->limit))
         return error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", b->limit);
@@ -132,7 +130,8 @@ static enum error_code add_spooled(struct body *b, const char *bytes, size_t siz
     return ERROR_OK;
 }
 
-/* Of an error in gzip data says which data they were. part: of a request ("module"), or a JSON pointer; NULL: the body */
+/* Of an error in gzip data says which data they were. part: of a request ("module"), or a JSON pointer;
+ * NULL: the body */
 static enum error_code name_gzip(enum error_code code, const char *part, struct error *e)
 {
     if (code != ERROR_INVALID_GZIP || !e)
@@ -140,7 +139,8 @@ static enum error_code name_gzip(enum error_code code, const char *part, struct 
     struct error inner = *e;
     if (!part)
         return error_set(e, code, "the body: %s", inner.message);
-    return error_set_pointer(e, code, part, "%s%s: %s", part[0] == '/' ? "" : "the part ", part, inner.message);
+    return error_set_pointer(e, code, part, "%s%s: %s", part[0] == '/' ? "" : "the part ", part,
+                             inner.message);
 }
 
 void body_add(struct exchange *x, const char *bytes, size_t size)

@@ -81,8 +81,8 @@ static enum error_code mark_archives(struct collection *c, struct error *e)
         }
         enum error_code code = store_get(c->server->store, digest, &view, e);
         if (code == ERROR_NOT_FOUND)
-            continue; /* was deleted or came back to life since the walk; then its references are in `moved`
-                       */
+            /* was deleted or came back to life since the walk; then its references are in `moved` */
+            continue;
         if (code != ERROR_OK)
             return code;
         mark_text(c, view.bytes, view.size);

@@ -1,10 +1,11 @@
-/* The server's end: whatever a client has sent is answered before its connection is closed, also what the kernel has taken in
- * our name and nobody has read.
+/* The server's end: whatever a client has sent is answered before its connection is closed, also what the
+ * kernel has taken in our name and nobody has read.
  *
- * While Redis answers that is a matter of milliseconds. A Redis that is silent holds the threads up for as long as the first
- * calls wait for it (queue/redis.c: at most 2 s to connect, 5 s for a reply, 1 s for a PING); after that all calls are refused
- * at once, and everything that waited behind is answered with 503. DRAIN_MS is above the sum, so that only clients that are slow
- * themselves, in the middle of an upload, are cut off. */
+ * While Redis answers that is a matter of milliseconds. A Redis that is silent holds the threads up for as
+ * long as the first calls wait for it (queue/redis.c: at most 2 s to connect, 5 s for a reply, 1 s for a
+ * PING); after that all calls are refused at once, and everything that waited behind is answered with 503.
+ * DRAIN_MS is above the sum, so that only clients that are slow themselves, in the middle of an upload,
+ * are cut off. */
 #include "server/accept.h"
 #include "server/follow.h"
 #include "server/internal.h"
@@ -16,16 +17,24 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DRAIN_MS = 10000, LOOK_MS = 20, QUIET_LOOKS = 2 /* a request may be between its socket and its beginning */ };
+enum {
+    DRAIN_MS = 10000,
+    LOOK_MS = 20,
+    QUIET_LOOKS = 2 /* a request may be between its socket and its beginning */
+};
 
-/* Connections that wait in the kernel go to the library, which has stopped to take any by itself. -> how many */
+/* Connections that wait in the kernel go to the library, which has stopped to take any by itself. -> how
+ * many */
 static size_t hand_over(struct server *s, int listening)
 {
     size_t count = 0;
     struct sockaddr_storage from;
     socklen_t size = sizeof from;
-    for (int fd; (fd = accept4(listening, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; size = sizeof from)
-        count += MHD_add_connection(s->daemon, fd, (struct sockaddr *)&from, size) == MHD_YES; /* closes it where it cannot */
+    for (int fd;
+         (fd = accept4(listening, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
+         size = sizeof from)
+        /* closes it where it cannot */
+        count += MHD_add_connection(s->daemon, fd, (struct sockaddr *)&from, size) == MHD_YES;
     return count;
 }
 
@@ -43,7 +52,8 @@ void server_drain(struct server *s)
     what_if_end(s->what_ifs);
     for (; waited < DRAIN_MS && quiet < QUIET_LOOKS; waited += LOOK_MS) {
         struct timespec pause = {0, LOOK_MS * 1000000};
-        bool busy = atomic_load(&s->under_way) > 0 || watch_unread(s->watch) > 0 || watch_started(s->watch) < expected;
+        bool busy = atomic_load(&s->under_way) > 0 || watch_unread(s->watch) > 0 ||
+                    watch_started(s->watch) < expected;
         quiet = busy ? 0 : quiet + 1;
         nanosleep(&pause, NULL);
     }

@@ -53,10 +53,11 @@ static void add_sse(const struct queue_event *v, struct text *out)
     text_add(out, "\n\n");
 }
 
-/* where the client was: Last-Event-ID of a reconnecting EventSource, or ?after=. all: the job's events, or NULL: they
- * are in Redis. */
-static enum error_code read_position(struct exchange *x, struct queue *q, const char *job, const struct history *all,
-                                     struct queue_event_id *out, bool *given, struct error *e)
+/* where the client was: Last-Event-ID of a reconnecting EventSource, or ?after=. all: the job's events, or
+ * NULL: they are in Redis. */
+static enum error_code read_position(struct exchange *x, struct queue *q, const char *job,
+                                     const struct history *all, struct queue_event_id *out, bool *given,
+                                     struct error *e)
 {
     char query[64];
     const char *header = request_header(x, "Last-Event-ID"), *text = header;
@@ -147,8 +148,9 @@ static void add_end(const char *id, const struct queue_fields *job, struct queue
 }
 
 /* the events after the client's position; while a job runs only those are looked at */
-static enum error_code read_events(struct exchange *x, const struct queue_fields *job, struct queue_place *place,
-                                   struct queue_events *out, bool *given, struct error *e)
+static enum error_code read_events(struct exchange *x, const struct queue_fields *job,
+                                   struct queue_place *place, struct queue_events *out, bool *given,
+                                   struct error *e)
 {
     struct history all = {0};
     struct queue *q = pool_take(x->server);

@@ -44,8 +44,8 @@ struct follow {
     time_t looked;
     bool ended, stop;
     pthread_t thread;
-    char id[QUEUE_ID_SIZE];          /* of this server among those of its Redis */
-    stream_list said;                /* the thread's own: what other servers were told last */
+    char id[QUEUE_ID_SIZE]; /* of this server among those of its Redis */
+    stream_list said;       /* the thread's own: what other servers were told last */
     time_t said_at;
 };
 
@@ -396,7 +396,8 @@ static enum error_code admit(struct follow *f, struct watcher *w, bool ended, st
 {
     pthread_mutex_lock(&f->lock);
     size_t own = streams_of(f, w->tenant) + 1;
-    bool crowded = f->streams >= (size_t)f->server->options->event_streams, room = own <= FOLLOW_STREAMS_PER_TENANT;
+    bool crowded = f->streams >= (size_t)f->server->options->event_streams,
+         room = own <= FOLLOW_STREAMS_PER_TENANT;
     w->ending = ended || f->ended;
     bool in = room && !crowded;
     if (in)

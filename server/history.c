@@ -16,7 +16,8 @@ void history_release(struct history *h)
 
 /* ---- store -> history ---- */
 
-static void take_event(struct history *h, const char *id, const char *shown, const struct api_history_event *from)
+static void take_event(struct history *h, const char *id, const char *shown,
+                       const struct api_history_event *from)
 {
     struct queue_event v = {.version = from->version};
     if (!queue_event_id_parse(from->id, &v.id))
@@ -32,7 +33,10 @@ static void take_event(struct history *h, const char *id, const char *shown, con
 static void take_task(struct history *h, const struct api_history_task *from)
 {
     struct queue_done *d = &h->done.at[h->done.count++];
-    *d = (struct queue_done){.slot = from->slot, .epoch = from->epoch, .index = from->index, .from_ms = from->from_ms,
+    *d = (struct queue_done){.slot = from->slot,
+                             .epoch = from->epoch,
+                             .index = from->index,
+                             .from_ms = from->from_ms,
                              .until_ms = from->until_ms};
     snprintf(d->kind, sizeof d->kind, "%s", from->kind);
     snprintf(d->worker, sizeof d->worker, "%s", from->worker);
@@ -72,7 +76,8 @@ static enum error_code read_stored(struct store *store, const char *id, const st
 
 /* ---- .. and Redis' after it; entries go over to *out ---- */
 
-static enum error_code read_live_events(struct queue *q, const char *id, struct queue_events *out, struct error *e)
+static enum error_code read_live_events(struct queue *q, const char *id, struct queue_events *out,
+                                        struct error *e)
 {
     struct queue_events live;
     enum error_code code = queue_events_since(q, id, (struct queue_event_id){0, 0}, &live, e);
@@ -85,7 +90,8 @@ static enum error_code read_live_events(struct queue *q, const char *id, struct 
     return ERROR_OK;
 }
 
-static enum error_code read_live_tasks(struct queue *q, const char *id, struct queue_done_list *out, struct error *e)
+static enum error_code read_live_tasks(struct queue *q, const char *id, struct queue_done_list *out,
+                                       struct error *e)
 {
     struct queue_done_list live;
     enum error_code code = queue_done_tasks(q, id, &live, e);
@@ -99,8 +105,8 @@ static enum error_code read_live_tasks(struct queue *q, const char *id, struct q
     return ERROR_OK;
 }
 
-enum error_code history_read(struct store *store, struct queue *q, const char *id, const struct queue_fields *job,
-                             struct history *out, struct error *e)
+enum error_code history_read(struct store *store, struct queue *q, const char *id,
+                             const struct queue_fields *job, struct history *out, struct error *e)
 {
     *out = (struct history){0};
     enum error_code code = read_stored(store, id, job, out, e);
@@ -132,8 +138,8 @@ enum error_code history_write(struct store *store, const struct history *h, char
     }
     for (size_t i = 0; i < tasks; i++) {
         struct queue_done *d = &h->done.at[h->done.count - tasks + i];
-        out.tasks[i] =
-            (struct api_history_task){d->kind, d->worker, d->slot, d->epoch, d->index, d->from_ms, d->until_ms};
+        out.tasks[i] = (struct api_history_task){d->kind,  d->worker,  d->slot,    d->epoch,
+                                                 d->index, d->from_ms, d->until_ms};
     }
     char *text = api_history_json(&out);
     enum error_code code = store_put(store, text, strlen(text), digest, e);

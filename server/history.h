@@ -1,5 +1,5 @@
-/* What happened to a job, wherever that is: in Redis while the job is there, in the store (a blob that the field `history`
- * names) of what was archived, in both of a job that was started again from the archive. */
+/* What happened to a job, wherever that is: in Redis while the job is there, in the store (a blob that the
+ * field `history` names) of what was archived, in both of a job that was started again from the archive. */
 #ifndef TOAST_SERVER_HISTORY_H
 #define TOAST_SERVER_HISTORY_H
 
@@ -7,16 +7,19 @@
 #include "queue/observe.h"
 #include "store/store.h"
 
-enum { HISTORY_TASKS = 1000 }; /* kept of a job that was started again and again; QUEUE_EVENTS_KEPT events */
+/* kept of a job that was started again and again; QUEUE_EVENTS_KEPT events */
+enum { HISTORY_TASKS = 1000 };
 
 struct history {
     struct queue_events events;  /* oldest first */
     struct queue_done_list done; /* by end */
 };
 void history_release(struct history *h);
-/* `job`: the fields of job `id`. A history that the store has lost is none. Errors of the store and of Redis. */
-enum error_code history_read(struct store *store, struct queue *q, const char *id, const struct queue_fields *job,
-                             struct history *out, struct error *e) BASE_CHECKED;
+/* `job`: the fields of job `id`. A history that the store has lost is none. Errors of the store and of
+ * Redis. */
+enum error_code history_read(struct store *store, struct queue *q, const char *id,
+                             const struct queue_fields *job, struct history *out,
+                             struct error *e) BASE_CHECKED;
 /* as a blob of the store */
 enum error_code history_write(struct store *store, const struct history *h, char digest[STORE_DIGEST_SIZE],
                               struct error *e) BASE_CHECKED;

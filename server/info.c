@@ -30,18 +30,22 @@ static void check_library(struct queue *q, struct text *t, bool *all)
     struct queue_library l;
     struct error e;
     bool good = queue_library_check(q, TOAST_VERSION, &l, &e) == ERROR_OK;
-    check(t, all, "redis_functions", good, "let the server's user call FUNCTION LOAD and FCALL; Redis must be 7.0 or newer");
+    check(t, all, "redis_functions", good,
+          "let the server's user call FUNCTION LOAD and FCALL; Redis must be 7.0 or newer");
     t->size--; /* the brace */
     text_printf(t, ",\"version\":\"%s\"", l.version);
     if (good && l.newer[0]) {
         text_add(t, ",\"note\":");
-        char *note = mem_printf("build %s, which is newer, has loaded its functions, too: replace this one (%s)", l.newer,
-                                TOAST_VERSION);
+        char *note =
+            mem_printf("build %s, which is newer, has loaded its functions, too: replace this one (%s)",
+                       l.newer, TOAST_VERSION);
         log_json_string(t, note, strlen(note));
         free(note);
     } else if (good && l.others) {
-        text_printf(t, ",\"note\":\"functions of %d older build%s are loaded, too: FUNCTION DELETE removes them when no process of "
-                       "%s is left\"",
+        text_printf(t,
+                    ",\"note\":\"functions of %d older build%s are loaded, too: FUNCTION DELETE removes them "
+                    "when no process of "
+                    "%s is left\"",
                     l.others, l.others > 1 ? "s" : "", l.others > 1 ? "theirs" : "its");
     }
     text_add(t, "}");

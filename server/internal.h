@@ -23,12 +23,12 @@
 enum { SERVER_CONNECTIONS = 4096, JOB_NAME_MAX = 64 };
 
 enum body_kind {
-    BODY_NONE,   /* a body is refused */
-    BODY_MODULE, /* streamed into the store, gunzipped on the way */
-    BODY_BLOB,   /* the same without a look at the bytes (workers) */
-    BODY_SUBMIT, /* JSON in memory, or multipart/form-data in an unlinked file */
+    BODY_NONE,    /* a body is refused */
+    BODY_MODULE,  /* streamed into the store, gunzipped on the way */
+    BODY_BLOB,    /* the same without a look at the bytes (workers) */
+    BODY_SUBMIT,  /* JSON in memory, or multipart/form-data in an unlinked file */
     BODY_PROBLEM, /* like a module, up to LIMIT_PROBLEM */
-    BODY_SMALL   /* in memory, any type: forms, small JSON */
+    BODY_SMALL    /* in memory, any type: forms, small JSON */
 };
 
 /* Who may use a route. A key's role is one of the first four; each may also do what the one before may. */
@@ -90,20 +90,21 @@ struct exchange {
     char key_id[QUEUE_KEY_ID_SIZE]; /* "" when no key was used */
     char csrf[65]; /* the caller is a browser's session: what its writes must carry; else "" */
     bool begun, replied, close, gzip;
-    char trace[56];   /* W3C traceparent of what this request causes */
+    char trace[56]; /* W3C traceparent of what this request causes */
     size_t reply_bytes;
     size_t range_size; /* of what a refused Range was asked of */
-    bool streaming; /* the reply lasts as long as its job */
-    bool waiting;   /* suspended; again() follows */
+    bool streaming;    /* the reply lasts as long as its job */
+    bool waiting;      /* suspended; again() follows */
     void (*again)(struct exchange *x);
     char wait_id[QUEUE_ID_SIZE]; /* what it waits for */
-    int wait_default_s; /* what is waited when the client has no preference */
+    int wait_default_s;          /* what is waited when the client has no preference */
     int wait_s;                  /* of Prefer: wait, once it was applied */
     struct job_showing showing;  /* again */
-    long long module_until_ms;   /* when the tenant's module that was sent or named last will be forgotten */
-    char sunset[32];             /* for the header of that name (RFC 8594); "" none */
-    bool in_flight;              /* key is in flights */
-    char key[65];                /* hash of the Idempotency-Key, or "" */
+    /* when the tenant's module that was sent or named last will be forgotten */
+    long long module_until_ms;
+    char sunset[32];                /* for the header of that name (RFC 8594); "" none */
+    bool in_flight;                 /* key is in flights */
+    char key[65];                   /* hash of the Idempotency-Key, or "" */
     struct what_if_result *what_if; /* owned; what again() answers */
     struct submission *submission;  /* owned; the same */
     struct body body;
@@ -115,7 +116,7 @@ struct server {
     const struct server_options *options;
     struct store *store;
     bool loopback; /* it listens where only this machine reaches it */
-    char *spool; /* folder of unlinked files */
+    char *spool;   /* folder of unlinked files */
     struct MHD_Daemon *daemon;
     pthread_mutex_t pool_lock;
     VEC(struct queue *) pool; /* idle connections to Redis */
@@ -145,8 +146,8 @@ enum error_code request_check(struct exchange *x, const char *method, const char
 const char *request_header(const struct exchange *x, const char *name); /* NULL: absent */
 
 /* ---- query.c ---- */
-/* Percent-decodes n bytes into out. false: a damaged escape, anything but printable ASCII, an escaped '/', '\\' or '%', or
- * more than fits. */
+/* Percent-decodes n bytes into out. false: a damaged escape, anything but printable ASCII, an escaped '/',
+ * '\\' or '%', or more than fits. */
 bool query_decode(const char *from, size_t n, char *out, size_t room);
 /* Every parameter is one that x's route has, has a value with whole escapes, and comes once (see routes.def).
  * ERROR_UNKNOWN_PARAMETER: unknown or repeated; ERROR_MALFORMED: no value, damaged escape. */
@@ -159,7 +160,8 @@ enum error_code request_query_flag(const struct exchange *x, const char *name, b
                                    struct error *e) BASE_CHECKED;
 
 /* ---- auth.c: keys, read from Redis when they change, never per request ---- */
-struct auth *auth_create(bool closed); /* closed: nobody is let in without a key even while there is none */
+/* closed: nobody is let in without a key even while there is none */
+struct auth *auth_create(bool closed);
 void auth_destroy(struct auth *a);
 /* once a second: keys that were added, revoked */
 enum error_code auth_refresh(struct auth *a, struct queue *q, struct error *e) BASE_CHECKED;
@@ -206,15 +208,16 @@ enum error_code tenant_module_missing(const char *digest, struct error *e);
 
 /* ---- session.c: browsers ---- */
 enum { SESSION_CSRF_SIZE = 65 };
-/* The valid key that the cookie stands for; fills x->csrf. ERROR_UNAUTHORIZED (no cookie, session or key any more),
- * ERROR_UNAVAILABLE (Redis cannot be asked) */
+/* The valid key that the cookie stands for; fills x->csrf. ERROR_UNAUTHORIZED (no cookie, session or key
+ * any more), ERROR_UNAVAILABLE (Redis cannot be asked) */
 enum error_code session_identify(struct exchange *x, struct queue_key *out) BASE_CHECKED;
 bool session_csrf_good(struct exchange *x);
 bool session_from_elsewhere(
     struct exchange *x); /* a browser says that another site's page made this request */
 
 /* ---- trace.c ---- */
-/* X-Request-Id and traceparent of the client where they are well-formed, else new ones (into request_id and trace) */
+/* X-Request-Id and traceparent of the client where they are well-formed, else new ones (into request_id
+ * and trace) */
 void trace_begin(struct exchange *x);
 /* one line for a request that is over */
 void trace_log(const struct exchange *x, double seconds);
@@ -228,8 +231,8 @@ enum error_code body_store(struct exchange *x, const char *expected, char digest
                            bool *existed, struct error *e) BASE_CHECKED;
 /* BODY_SUBMIT, BODY_SMALL with Content-Encoding gzip -> owned bytes. ERROR_INVALID_GZIP, ERROR_TOO_LARGE */
 enum error_code body_expand(const struct body *b, char **json, size_t *size, struct error *e) BASE_CHECKED;
-/* bytes (perhaps gzip) -> module in the store. part: what of the request they are, "module" or a JSON pointer.
- * ERROR_INVALID_MODULE: empty; ERROR_INVALID_GZIP: damaged, a bomb, gzip in gzip. */
+/* bytes (perhaps gzip) -> module in the store. part: what of the request they are, "module" or a JSON
+ * pointer. ERROR_INVALID_MODULE: empty; ERROR_INVALID_GZIP: damaged, a bomb, gzip in gzip. */
 enum error_code body_store_module(struct server *s, const char *part, const void *bytes, size_t size,
                                   char digest[STORE_DIGEST_SIZE], struct error *e) BASE_CHECKED;
 
@@ -247,11 +250,11 @@ enum error_code multipart_parse(const char *body, size_t size, const char *bound
 char *multipart_boundary(const char *content_type);
 
 /* ---- profiles.c ---- */
-/* *out (owned): json with the profile that r (decoded from it) names put inline; NULL when it names none. ERROR_INVALID_REQUEST:
- * the tenant has no such profile. */
+/* *out (owned): json with the profile that r (decoded from it) names put inline; NULL when it names none.
+ * ERROR_INVALID_REQUEST: the tenant has no such profile. */
 struct api_request;
-enum error_code profile_resolve(struct exchange *x, const struct api_request *r, const char *json, size_t size, char **out,
-                                struct error *e) BASE_CHECKED;
+enum error_code profile_resolve(struct exchange *x, const struct api_request *r, const char *json,
+                                size_t size, char **out, struct error *e) BASE_CHECKED;
 
 /* ---- events.c ---- */
 /* WAIT_BEGUN: the client prefers to wait for the job's end; the exchange is suspended and again(x) answers
@@ -329,9 +332,10 @@ void watch_destroy(struct watch *w);
 void watch_connection(void *user, struct MHD_Connection *c, void **context,
                       enum MHD_ConnectionNotificationCode code);
 void watch_headers(struct watched *w, struct exchange *x); /* a request line came */
-void watch_body(struct watched *w, size_t received); /* headers are complete; so much of the body is here */
-void watch_reply(struct watched *w);                 /* everything is here */
-void watch_idle(struct watched *w);                  /* the exchange is over */
+/* headers are complete; so much of the body is here */
+void watch_body(struct watched *w, size_t received);
+void watch_reply(struct watched *w);                      /* everything is here */
+void watch_idle(struct watched *w);                       /* the exchange is over */
 struct exchange *watch_exchange(const struct watched *w); /* under way on this connection, or NULL */
 struct server *watch_server(const struct watched *w);
 
@@ -345,14 +349,15 @@ size_t watch_unread(struct watch *w);
 void server_drain(struct server *s);
 
 /* ---- server.c ---- */
-/* The library could not read the request on c: e is sent, counted and logged as its answer. The caller closes c. */
+/* The library could not read the request on c: e is sent, counted and logged as its answer. The caller
+ * closes c. */
 void server_refuse(struct MHD_Connection *c, const struct error *e);
 
 /* ---- refusal.c ---- */
 /* the library's MHD_queue_response: only this sends what we answer */
 enum MHD_Result refusal_pass(struct MHD_Connection *c, unsigned status, struct MHD_Response *r);
-/* Writes a problem to a socket beside the library, as far as that goes without waiting, and ends our side of it. request_id
- * may be NULL. */
+/* Writes a problem to a socket beside the library, as far as that goes without waiting, and ends our side
+ * of it. request_id may be NULL. */
 void refusal_send(int fd, const struct error *e, const char *request_id);
 
 /* ---- metrics.c ---- */

@@ -59,7 +59,8 @@ static void add_json(struct text *out, const char *name, const char *json)
     text_printf(out, ",\"%s\":%s", name, json[0] ? json : "null");
 }
 
-/* What is left at the pace so far. As of the last event, not of now: the body of a version, and with it the ETag, stays. */
+/* What is left at the pace so far. As of the last event, not of now: the body of a version, and with it
+ * the ETag, stays. */
 static void add_eta(struct text *out, const struct queue_fields *job)
 {
     const char *at = strstr(queue_field(job, "progress"), "\"fraction\":");
@@ -70,7 +71,8 @@ static void add_eta(struct text *out, const struct queue_fields *job)
         text_printf(out, ",\"eta_s\":%.1f", (double)ms * 1e-3 * (1 - share) / share);
 }
 
-/* the worker's progress object with the queue's counts put in before its end; the first task says nothing until it ends */
+/* the worker's progress object with the queue's counts put in before its end; the first task says nothing
+ * until it ends */
 static void add_progress(struct text *out, const struct queue_fields *job)
 {
     const char *json = queue_field(job, "progress");
@@ -113,7 +115,8 @@ void job_body(const char *id, const struct queue_fields *job, struct text *out)
     add_progress(out, job);
     add_json(out, "error", queue_field(job, "error"));
     text_printf(out,
-                ",\"links\":{\"self\":\"/v1/jobs/%s\",\"plan\":\"/v1/jobs/%s/plan\",\"events\":\"/v1/jobs/%s/events\",\"artifacts\":\"/v1/jobs/"
+                ",\"links\":{\"self\":\"/v1/jobs/%s\",\"plan\":\"/v1/jobs/%s/plan\",\"events\":\"/v1/jobs/%s/"
+                "events\",\"artifacts\":\"/v1/jobs/"
                 "%s/artifacts\","
                 "\"cancel\":\"/v1/jobs/%s:cancel\",\"ui\":\"/ui/jobs/%s\"}}",
                 id, id, id, id, id, id);

@@ -192,12 +192,11 @@ void handle_job_plan(struct exchange *x)
     char id[QUEUE_ID_SIZE];
     enum error_code code = job_load(x, x->params[0], id, &job, &e);
     if (code == ERROR_OK && !job_artifact(&job, "plan.json", &a))
-        code =
-            error_set(&e, ERROR_NO_PLAN_YET,
-                      strcmp(queue_field(&job, "state"), "succeeded") == 0
-                          ? "plan is not among the outputs that this job was asked for; it %s"
-                          : "the job has no plan yet; it is %s",
-                      queue_field(&job, "state"));
+        code = error_set(&e, ERROR_NO_PLAN_YET,
+                         strcmp(queue_field(&job, "state"), "succeeded") == 0
+                             ? "plan is not among the outputs that this job was asked for; it %s"
+                             : "the job has no plan yet; it is %s",
+                         queue_field(&job, "state"));
     if (code == ERROR_OK)
         reply_blob(x, a.digest, "application/json", "plan.json");
     else

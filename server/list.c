@@ -114,7 +114,9 @@ static enum error_code take_labels(const struct exchange *x, struct listing *l, 
                                          LABELS_MAX, LABEL_SIZE);
             char *text = l->texts[l->filter.label_count] = mem_zalloc(n + 1, 1);
             for (const char *c = value; c < at + n; c++) {
-                int byte = *c == '%' ? encode_from_percent(c, (size_t)(at + n - c)) : *c == '+' ? ' ' : (unsigned char)*c;
+                int byte = *c == '%'   ? encode_from_percent(c, (size_t)(at + n - c))
+                           : *c == '+' ? ' '
+                                       : (unsigned char)*c;
                 if (byte <= 0)
                     return error_set_pointer(e, ERROR_MALFORMED, "label",
                                              "a percent escape in label is not whole");

@@ -113,52 +113,47 @@ static bool take_limits(struct server_limits *l)
     return good;
 }
 
-static const struct option names[] = {
-    {"redis", 1, NULL, 'r'},       {"store", 1, NULL, 's'},           {"listen", 1, NULL, 'l'},
-    {"host-name", 1, NULL, 'n'},   {"insecure-listen", 0, NULL, 'i'}, {"require-keys", 0, NULL, 'k'},
-    {"cors-origin", 1, NULL, 'c'}, {"ready-file", 1, NULL, 'f'},      {"archive-after", 1, NULL, 'A'},
-    {"keep", 1, NULL, 'K'},        {"keep-dead", 1, NULL, 'D'},       {"keep-gone", 1, NULL, 'G'},
-    {"blob-grace", 1, NULL, 'B'},  {"collect-every", 1, NULL, 'C'},   {"open-jobs", 1, NULL, 'o'},
-    {"submits-per-s", 1, NULL, 'p'}, {"tenant-bytes", 1, NULL, 't'},  {"event-streams", 1, NULL, 'e'},
-    {"quiet", 0, NULL, 'q'},       {"help", 0, NULL, 'h'},            {NULL, 0, NULL, 0}};
+static const struct option names[] = {{"redis", 1, NULL, 'r'},
+                                      {"store", 1, NULL, 's'},
+                                      {"listen", 1, NULL, 'l'},
+                                      {"host-name", 1, NULL, 'n'},
+                                      {"insecure-listen", 0, NULL, 'i'},
+                                      {"require-keys", 0, NULL, 'k'},
+                                      {"cors-origin", 1, NULL, 'c'},
+                                      {"ready-file", 1, NULL, 'f'},
+                                      {"archive-after", 1, NULL, 'A'},
+                                      {"keep", 1, NULL, 'K'},
+                                      {"keep-dead", 1, NULL, 'D'},
+                                      {"keep-gone", 1, NULL, 'G'},
+                                      {"blob-grace", 1, NULL, 'B'},
+                                      {"collect-every", 1, NULL, 'C'},
+                                      {"open-jobs", 1, NULL, 'o'},
+                                      {"submits-per-s", 1, NULL, 'p'},
+                                      {"tenant-bytes", 1, NULL, 't'},
+                                      {"event-streams", 1, NULL, 'e'},
+                                      {"quiet", 0, NULL, 'q'},
+                                      {"help", 0, NULL, 'h'},
+                                      {NULL, 0, NULL, 0}};
 
 /* false: there is no such option, or its value is not what it needs */
 static bool take_option(struct server_options *o, int option, const char *value)
 {
     switch (option) {
-    case 'r':
-        o->redis = value;
-        return true;
-    case 's':
-        o->store = value;
-        return true;
-    case 'l':
-        o->listen = value;
-        return true;
-    case 'f':
-        o->ready_file = value;
-        return true;
-    case 'i':
-        return o->insecure_listen = true;
-    case 'k':
-        return o->require_keys = true;
-    case 'q':
-        o->log_requests = false;
-        return true;
-    case 'n':
-        return take_name(&o->host_names, value);
-    case 'c':
-        return origin_valid(value) && take_name(&o->cors_origins, value);
+    case 'r': o->redis = value; return true;
+    case 's': o->store = value; return true;
+    case 'l': o->listen = value; return true;
+    case 'f': o->ready_file = value; return true;
+    case 'i': return o->insecure_listen = true;
+    case 'k': return o->require_keys = true;
+    case 'q': o->log_requests = false; return true;
+    case 'n': return take_name(&o->host_names, value);
+    case 'c': return origin_valid(value) && take_name(&o->cors_origins, value);
     case 'o':
     case 'p':
-    case 't':
-        return take_limit(&o->limits, option, value);
-    case 'e':
-        return take_streams(o, value);
-    case '?':
-        return false;
-    default:
-        return take_time(o, option, value);
+    case 't': return take_limit(&o->limits, option, value);
+    case 'e': return take_streams(o, value);
+    case '?': return false;
+    default: return take_time(o, option, value);
     }
 }
 

@@ -47,7 +47,8 @@ static void put(struct exchange *x, const char *expected)
     bool existed;
     size_t size = x->body.decoded;
     enum error_code code = body_store(x, expected, digest, &existed, &e);
-    if (code == ERROR_OK && x->route->access != ACCESS_WORKER) /* new or not is said of the tenant's own modules */
+    /* new or not is said of the tenant's own modules */
+    if (code == ERROR_OK && x->route->access != ACCESS_WORKER)
         code = tenant_module_add(x, digest, &existed, &e);
     if (code != ERROR_OK) {
         reply_problem(x, &e);

@@ -1,10 +1,12 @@
 /* Which pages of a browser may talk to the server.
  *
- * Host: while everybody who reaches a server is let in, a page that has its own name point to 127.0.0.1 (DNS rebinding)
- * would be let in as well, and for the browser it is of the same origin. So such a server answers to its own names only.
+ * Host: while everybody who reaches a server is let in, a page that has its own name point to 127.0.0.1
+ * (DNS rebinding) would be let in as well, and for the browser it is of the same origin. So such a server
+ * answers to its own names only.
  *
- * CORS (Fetch standard, "CORS protocol"): pages of the origins that the operator named may read replies and send what the
- * API takes. Never a wildcard, never credentials: a page sends its key as Authorization, cookies are for /ui alone. */
+ * CORS (Fetch standard, "CORS protocol"): pages of the origins that the operator named may read replies
+ * and send what the API takes. Never a wildcard, never credentials: a page sends its key as Authorization,
+ * cookies are for /ui alone. */
 #include "server/internal.h"
 
 #include <arpa/inet.h>
@@ -64,9 +66,10 @@ enum error_code origin_check_host(const struct exchange *x, struct error *e)
     if (!checked || !header || x->route->access == ACCESS_WORKER ||
         (host_of(header, host, sizeof host) && own_name(s, host)))
         return ERROR_OK;
-    return error_set_pointer(e, ERROR_MISDIRECTED, "Host",
-                             "this server lets in everybody who reaches it, so it answers to its own names only (localhost, "
-                             "127.0.0.1): use one, or start it with --host-name NAME, or make keys (toast keys add)");
+    return error_set_pointer(
+        e, ERROR_MISDIRECTED, "Host",
+        "this server lets in everybody who reaches it, so it answers to its own names only (localhost, "
+        "127.0.0.1): use one, or start it with --host-name NAME, or make keys (toast keys add)");
 }
 
 /* ---- CORS ---- */
@@ -109,13 +112,15 @@ void origin_add_headers(const struct exchange *x, struct MHD_Response *r)
 {
     if (!x->server->options->cors_origins.count || !shared(x))
         return;
-    MHD_add_response_header(r, "Vary", "Origin"); /* also of a refusal: a cache must not give it to a page that may */
+    /* also of a refusal: a cache must not give it to a page that may */
+    MHD_add_response_header(r, "Vary", "Origin");
     if (!allowed(x))
         return;
     MHD_add_response_header(r, "Access-Control-Allow-Origin", allowed(x));
-    MHD_add_response_header(r, "Access-Control-Expose-Headers",
-                            "Content-Digest, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Location, "
-                            "Retry-After, Sunset, X-Request-Id");
+    MHD_add_response_header(
+        r, "Access-Control-Expose-Headers",
+        "Content-Digest, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Location, "
+        "Retry-After, Sunset, X-Request-Id");
 }
 
 bool origin_preflight(struct exchange *x)
@@ -125,12 +130,12 @@ bool origin_preflight(struct exchange *x)
         !request_header(x, "Access-Control-Request-Method"))
         return false;
     route_allow(x->route, methods, sizeof methods);
-    const struct header extra[] = {
-        {"Access-Control-Allow-Methods", methods},
-        {"Access-Control-Allow-Headers",
-         "Authorization, Content-Encoding, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Last-Event-ID, "
-         "Prefer, Range, traceparent, X-Request-Id"},
-        {"Access-Control-Max-Age", "600"}};
+    const struct header extra[] = {{"Access-Control-Allow-Methods", methods},
+                                   {"Access-Control-Allow-Headers",
+                                    "Authorization, Content-Encoding, Content-Type, Idempotency-Key, "
+                                    "If-Match, If-None-Match, If-Range, Last-Event-ID, "
+                                    "Prefer, Range, traceparent, X-Request-Id"},
+                                   {"Access-Control-Max-Age", "600"}};
     reply_empty(x, 204, extra, 3);
     return true;
 }

@@ -1,5 +1,5 @@
-/* The part of an address behind '?'. A parameter that its route does not have is refused: who writes dry_run=true there, and
- * not into the request, must not find a job submitted. */
+/* The part of an address behind '?'. A parameter that its route does not have is refused: who writes
+ * dry_run=true there, and not into the request, must not find a job submitted. */
 #include "server/internal.h"
 
 #include "base/encode.h"
@@ -91,9 +91,11 @@ enum error_code query_check(const struct exchange *x, struct error *e)
             !(writes(x) && n == 4 && memcmp(at, "csrf", 4) == 0))
             return unknown(x, name, e);
         if (length && (n == length || !escapes_whole(at + n, length - n)))
-            return error_set_pointer(e, ERROR_MALFORMED, name, "the parameter %s needs a value with whole percent escapes", name);
+            return error_set_pointer(e, ERROR_MALFORMED, name,
+                                     "the parameter %s needs a value with whole percent escapes", name);
         if (length && !repeats && seen(x, at, n))
-            return error_set_pointer(e, ERROR_UNKNOWN_PARAMETER, name, "the parameter %s may be given once", name);
+            return error_set_pointer(e, ERROR_UNKNOWN_PARAMETER, name, "the parameter %s may be given once",
+                                     name);
         at += length + (at[length] == '&');
     }
     return ERROR_OK;

@@ -1,7 +1,7 @@
 #include "server/internal.h"
 
 static const struct route routes[] = {
-#define SERVER_ROUTE(method, pattern, handler, body, access, query)                                           \
+#define SERVER_ROUTE(method, pattern, handler, body, access, query)                                          \
     {method, pattern, handle_##handler, body, access, query},
 #include "server/routes.def"
 #undef SERVER_ROUTE

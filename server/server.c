@@ -1,8 +1,8 @@
 /* The daemon: connections to exchanges to handlers; a thread that keeps house once a second. See server.h. */
 #include "server/accept.h"
 #include "server/follow.h"
-#include "server/ui.h"
 #include "server/internal.h"
+#include "server/ui.h"
 #include "server/what_if.h"
 
 #include "base/file.h"
@@ -76,7 +76,8 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
         return;
     if (x->begun) {
         double seconds = seconds_since(&x->began);
-        metrics_request(s->metrics, x->route, x->method, x->status ? x->status : 499, x->streaming ? -1 : seconds);
+        metrics_request(s->metrics, x->route, x->method, x->status ? x->status : 499,
+                        x->streaming ? -1 : seconds);
         trace_log(x, seconds);
         atomic_fetch_sub(&s->under_way, 1);
     }
@@ -97,7 +98,8 @@ void server_refuse(struct MHD_Connection *c, const struct error *e)
     struct watched *w = watched_of(c);
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct exchange *x = w ? watch_exchange(w) : NULL;
-    void *unread = w && !x ? on_uri(watch_server(w), "", c) : NULL; /* not even a request line was understood */
+    /* not even a request line was understood */
+    void *unread = w && !x ? on_uri(watch_server(w), "", c) : NULL;
     if (unread)
         x = unread;
     if (!x)
@@ -256,8 +258,9 @@ static void *keep_house(void *user)
     return NULL;
 }
 
-/* Keys are read before the first request. On an address that other hosts reach nobody is ever let in without one, also
- * when the last is revoked later; without any the server does not start, so that this is noticed. */
+/* Keys are read before the first request. On an address that other hosts reach nobody is ever let in
+ * without one, also when the last is revoked later; without any the server does not start, so that this is
+ * noticed. */
 static enum error_code start_auth(struct server *s, bool loopback, struct error *e)
 {
     const struct server_options *o = s->options;
@@ -268,10 +271,11 @@ static enum error_code start_auth(struct server *s, bool loopback, struct error 
     bool reached = auth_refresh(s->auth, q, &reason) == ERROR_OK;
     pool_give(s, q);
     if (reachable && !o->require_keys && reached && !auth_any(s->auth))
-        return error_set(e, ERROR_USAGE,
-                         "%s is not a loopback address and there are no keys: anyone could use the service. Make one with "
-                         "toast keys add, say --require-keys to start without, or --insecure-listen to let everybody in",
-                         o->listen);
+        return error_set(
+            e, ERROR_USAGE,
+            "%s is not a loopback address and there are no keys: anyone could use the service. Make one with "
+            "toast keys add, say --require-keys to start without, or --insecure-listen to let everybody in",
+            o->listen);
     if (!loopback && o->insecure_listen && reached && !auth_required(s->auth))
         log_event("open_to_everybody", "listen", o->listen, NULL);
     return ERROR_OK;
@@ -310,11 +314,12 @@ static enum error_code start(struct server *s, int fd, struct error *e)
     unsigned threads = processors < 2 ? 2 : processors > 64 ? 64 : (unsigned)processors;
     s->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
-        NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, threads,
-        MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-        MHD_OPTION_NOTIFY_CONNECTION, watch_connection, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+        NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, watch_connection, s,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     return s->daemon ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the HTTP server could not be started");
 }
 

@@ -47,8 +47,8 @@ static enum error_code memory_enough(struct exchange *x, struct error *e)
                : ERROR_OK;
 }
 
-/* The store has the module and keeps it; whether the tenant has it, too, the queue says as it takes the job. What
- * could be told apart meanwhile would tell a tenant which modules others have. */
+/* The store has the module and keeps it; whether the tenant has it, too, the queue says as it takes the
+ * job. What could be told apart meanwhile would tell a tenant which modules others have. */
 static enum error_code keep_named(struct exchange *x, const char *digest, struct error *e)
 {
     enum error_code code = memory_enough(x, e);
@@ -185,10 +185,8 @@ static enum error_code accept_archived(struct exchange *x, struct submission *s,
 static enum error_code judge(const struct submission *s, const struct server_limits *l, struct error *e)
 {
     switch (s->accepting.accepted.outcome) {
-    case QUEUE_NO_MODULE:
-        return tenant_module_missing(s->module, e);
-    case QUEUE_OTHER:
-        return error_set(e, ERROR_CONFLICT, "a job with this id was made by another request");
+    case QUEUE_NO_MODULE: return tenant_module_missing(s->module, e);
+    case QUEUE_OTHER: return error_set(e, ERROR_CONFLICT, "a job with this id was made by another request");
     case QUEUE_MISMATCH:
         return error_set(e, ERROR_KEY_REUSED,
                          "this Idempotency-Key was used for another request; take a new one");
@@ -196,17 +194,15 @@ static enum error_code judge(const struct submission *s, const struct server_lim
         return error_set(e, ERROR_GONE,
                          "the job of this id was deleted, or its time was over; take another id");
     case QUEUE_FULL:
-        return error_set(e, ERROR_TOO_MANY_JOBS, "%d jobs are open already; wait for one to end or cancel one",
-                         l->open_jobs);
+        return error_set(e, ERROR_TOO_MANY_JOBS,
+                         "%d jobs are open already; wait for one to end or cancel one", l->open_jobs);
     case QUEUE_FAST:
         return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second; send them more slowly",
                          l->submits_per_s);
-    case QUEUE_ARCHIVED:
-        return error_set(e, ERROR_INTERNAL, "the queue's answer is not understood");
+    case QUEUE_ARCHIVED: return error_set(e, ERROR_INTERNAL, "the queue's answer is not understood");
     case QUEUE_ACCEPTED:
     case QUEUE_EXISTS:
-    case QUEUE_REPLAYED:
-        break;
+    case QUEUE_REPLAYED: break;
     }
     return ERROR_OK;
 }

@@ -56,12 +56,8 @@ static void write_cell(struct text *t, const struct look *v, enum cell kind, boo
         html_format_bytes(look_number(v), value);
         html_text(t, value);
         break;
-    case CELL_NUMBER:
-        html_add(t, "%.5g", look_number(v));
-        break;
-    case CELL_TEXT:
-        html_text(t, look_text(v));
-        break;
+    case CELL_NUMBER: html_add(t, "%.5g", look_number(v)); break;
+    case CELL_TEXT: html_text(t, look_text(v)); break;
     case CELL_FITS:
         html_add(t, "<span class=\"badge %s\">%s</span>", look_true(v) ? "good" : "bad",
                  look_true(v) ? "yes" : "no");
@@ -132,7 +128,8 @@ static void write_mesh(struct text *t, const struct side *sides, size_t count)
         for (size_t d = 0; d < look_count(list); d++) {
             double w = look_number(look_get(look_item(list, d), "worth_ps"));
             report_worth((int64_t)w, worth);
-            html_add(t, "<li>%s <span class=\"note\">%s</span></li>", look_text(look_get(look_item(list, d), "decision")), worth);
+            html_add(t, "<li>%s <span class=\"note\">%s</span></li>",
+                     look_text(look_get(look_item(list, d), "decision")), worth);
         }
         text_add(t, "</ol></td>");
     }

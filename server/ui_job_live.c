@@ -124,7 +124,8 @@ static void collect_curve(const struct ui_job *j, struct curve *c)
         return;
     }
     for (size_t i = 0; i < j->history.events.count; i++) {
-        struct look *p = look_parse(j->history.events.at[i].progress, strlen(j->history.events.at[i].progress));
+        struct look *p =
+            look_parse(j->history.events.at[i].progress, strlen(j->history.events.at[i].progress));
         double step = look_number(look_get(p, "best.step_ps")),
                speedup = look_number(look_get(p, "speedup_vs_best_baseline"));
         add_point(c, look_number(look_get(p, "rollouts")), step);

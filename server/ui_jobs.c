@@ -11,7 +11,7 @@ static const char *const states[] = {"queued",    "validating", "running",   "fi
 
 struct listing {
     char state[32], label[200], token[80];
-    char from[24], until[24];   /* as the form has them: 2026-11-21T03:04, UTC; "" for none */
+    char from[24], until[24];    /* as the form has them: 2026-11-21T03:04, UTC; "" for none */
     long long from_ms, until_ms; /* created in [from, until); 0: no limit */
     long long now_ms;
     size_t shown;
@@ -22,14 +22,20 @@ static bool filtered(const struct listing *l)
     return l->state[0] || l->label[0] || l->from[0] || l->until[0];
 }
 
-/* A time of the form (a day, minutes or seconds, all UTC) or one as the API takes it; `shown` becomes what the form shows. */
-static enum error_code read_time(const struct exchange *x, const char *name, char shown[24], long long *ms, struct error *e)
+/* A time of the form (a day, minutes or seconds, all UTC) or one as the API takes it; `shown` becomes what
+ * the form shows. */
+static enum error_code read_time(const struct exchange *x, const char *name, char shown[24], long long *ms,
+                                 struct error *e)
 {
     char text[48] = "", whole[72];
     if (!request_query(x, name, text, sizeof text) || !text[0])
         return ERROR_OK;
     size_t n = strlen(text);
-    snprintf(whole, sizeof whole, "%s%s", text, n == 10 ? "T00:00:00Z" : n == 16 ? ":00Z" : n == 19 ? "Z" : "");
+    snprintf(whole, sizeof whole, "%s%s", text,
+             n == 10   ? "T00:00:00Z"
+             : n == 16 ? ":00Z"
+             : n == 19 ? "Z"
+                       : "");
     if (!list_time_parse(whole, ms))
         return error_set_pointer(e, ERROR_MALFORMED, name, "a time is given as 2026-11-21T03:04, in UTC");
     time_t s = (time_t)(*ms / 1000);

@@ -27,7 +27,8 @@ static char *request_of(struct exchange *x, const struct queue_fields *job)
         if (!edited(look_key(plan, i)))
             continue;
         char *value = look_compact(look_value(plan, i));
-        text_printf(&t, "%s\"%s\":%s", shown++ ? "," : "", look_key(plan, i), value); /* names of our own */
+        /* names of our own */
+        text_printf(&t, "%s\"%s\":%s", shown++ ? "," : "", look_key(plan, i), value);
         free(value);
     }
     text_add(&t, "}}");

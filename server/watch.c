@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 enum { HEADERS_S = 10, BODY_S = 10, BODY_BYTES_PER_S = 8 << 10, IDLE_S = 60 };
-enum { LOOKS_A_S = 2, GONE_LOOKS = 3 }; /* an end counts when it was seen so often: what was read may still be at work */
+/* an end counts when it was seen so often: what was read may still be at work */
+enum { LOOKS_A_S = 2, GONE_LOOKS = 3 };
 enum phase { FRESH, HEADERS, BODY, REPLYING, IDLE };
 
 struct watched {
@@ -52,14 +53,10 @@ static bool late(const struct watched *w, time_t now)
     time_t passed = now - w->since;
     switch (w->phase) {
     case FRESH:
-    case HEADERS:
-        return passed > HEADERS_S;
-    case BODY:
-        return passed > BODY_S + (time_t)(w->received / BODY_BYTES_PER_S);
-    case IDLE:
-        return passed > IDLE_S;
-    case REPLYING:
-        return false;
+    case HEADERS: return passed > HEADERS_S;
+    case BODY: return passed > BODY_S + (time_t)(w->received / BODY_BYTES_PER_S);
+    case IDLE: return passed > IDLE_S;
+    case REPLYING: return false;
     }
     return false;
 }

@@ -153,7 +153,8 @@ static int spawn(struct child *c, const char *module, pid_t *pid)
     posix_spawnattr_setpgroup(&attributes, 0); /* killed together with its reader */
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++) { /* first out of the way, then into place */
+    /* first out of the way, then into place */
+    for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++) {
         moved[i] = fcntl(c->fd[i], F_DUPFD_CLOEXEC, 32);
         posix_spawn_file_actions_adddup2(&actions, moved[i], i);
     }

@@ -262,8 +262,8 @@ static void constrain_own(struct emit *e, uint32_t v)
         keep(a, &a->constrained[said][v], constrain(e, v, said, x));
 }
 
-/* A value carried partial: XLA has no such sharding, so it is held to be replicated there, as it would be if every
- * iteration reduced what it adds; XLA's own pass moves these all_reduces out of the loop. */
+/* A value carried partial: XLA has no such sharding, so it is held to be replicated there, as it would be
+ * if every iteration reduced what it adds; XLA's own pass moves these all_reduces out of the loop. */
 uint32_t annotate_carry(struct emit *e, uint32_t v)
 {
     if (partial_axes(e, &e->local->values[v].form))
@@ -287,9 +287,10 @@ static void add_axes_of_pieces(const struct emit *e, uint32_t v, struct emit_axe
     }
 }
 
-/* Axes along which a grouped convolution is not split in the annotated form. XLA's partitioner (jaxlib 0.10.2, found by the
- * truth tests) adds up too much where a sum over the batch in groups (the weights' gradient) is split over some axes and
- * not over others, and ends itself where features within a group are split. */
+/* Axes along which a grouped convolution is not split in the annotated form. XLA's partitioner (jaxlib
+ * 0.10.2, found by the truth tests) adds up too much where a sum over the batch in groups (the weights'
+ * gradient) is split over some axes and not over others, and ends itself where features within a group are
+ * split. */
 static struct emit_axes unsplit_axes(const struct emit *e, const struct lower_op *o)
 {
     struct emit_axes axes = {.count = 0};
@@ -333,7 +334,8 @@ static void define(struct emit *e, struct lower_op *o, uint32_t i, int shape)
 {
     uint32_t v = o->step->results + i;
     struct emit_tensor as = shaped(e, v, shape, IR_NONE);
-    uint32_t x = emit_reshape(e, o->out[i], as.rank, as.dims).value; /* differs after a slice of one piece */
+    /* differs after a slice of one piece */
+    uint32_t x = emit_reshape(e, o->out[i], as.rank, as.dims).value;
     struct emit_axes unsplit = unsplit_axes(e, o);
     if (unsplit.count)
         x = whole_along(e, v, &unsplit, shape, x);

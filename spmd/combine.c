@@ -1,10 +1,11 @@
 /* Combining: independent collectives of one kind and group become one tuple op, up to combine_bytes.
  *
- * An all_reduce neither grows nor shrinks its operand, so a small one may wait without holding more memory: it waits
- * in a bucket until something wants a result of the bucket, the bucket is full or the region ends. Gradients'
- * all_reduces, which stand far apart, meet there. Gathers change size, so that waiting is not free: they combine with
- * neighbours only, and only along the outermost dimension, where the tuple op needs no local transposes. Scatters,
- * all_to_alls and permutes have no tuple form that takes less than a copy: they stay alone. */
+ * An all_reduce neither grows nor shrinks its operand, so a small one may wait without holding more
+ * memory: it waits in a bucket until something wants a result of the bucket, the bucket is full or the
+ * region ends. Gradients' all_reduces, which stand far apart, meet there. Gathers change size, so that
+ * waiting is not free: they combine with neighbours only, and only along the outermost dimension, where
+ * the tuple op needs no local transposes. Scatters, all_to_alls and permutes have no tuple form that takes
+ * less than a copy: they stay alone. */
 #include "spmd/walk.h"
 
 #include <string.h>
@@ -98,7 +99,8 @@ void walk_combine_last(struct walk *w)
     }
     const struct spmd_value *from = &w->l->values[w->l->operands[s->operands]];
     bool joins = first && last == w->run_end && first->axis_count == s->axis_count &&
-                 memcmp(first->axes, s->axes, s->axis_count) == 0 && w->run_bytes + bytes <= w->combine_bytes &&
+                 memcmp(first->axes, s->axes, s->axis_count) == 0 &&
+                 w->run_bytes + bytes <= w->combine_bytes &&
                  ir_value_type(w->program, from->origin)->element ==
                      ir_value_type(w->program, w->l->values[first->results].origin)->element &&
                  (from->step == SPMD_NONE || from->step < last - w->run);

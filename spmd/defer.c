@@ -1,18 +1,19 @@
 /* Which partial values stay partial through the ops that use them (planner.md section 5).
  *
- * Candidates grow forward from the ops that leave partials, through ops that are linear in them. Then they shrink to
- * a fixpoint: a value stays partial on an axis only if every use passes it on, an add only if both operands do. What
- * is left falls into components (values joined by the ops that pass them); a component is worth it only when fewer
- * bytes are reduced at its ends than at its sources, each counted as often as the loops around it run. An op that
- * passes ignores its own cell on that axis.
+ * Candidates grow forward from the ops that leave partials, through ops that are linear in them. Then they
+ * shrink to a fixpoint: a value stays partial on an axis only if every use passes it on, an add only if
+ * both operands do. What is left falls into components (values joined by the ops that pass them); a
+ * component is worth it only when fewer bytes are reduced at its ends than at its sources, each counted as
+ * often as the loops around it run. An op that passes ignores its own cell on that axis.
  *
- * Loops: a carried value stays partial when the body returns it partial in the same place and every use in the body
- * passes it on (`carry + gradient`: each needs the other partial first, so the carried value is a candidate as soon as
- * a partial meets it, and the fixpoint decides). Its result is reduced after the loop, or passes on there. Not on axes
- * on which the plan shards the carried value: that is a choice for memory, a reduce_scatter in every iteration.
+ * Loops: a carried value stays partial when the body returns it partial in the same place and every use in
+ * the body passes it on (`carry + gradient`: each needs the other partial first, so the carried value is a
+ * candidate as soon as a partial meets it, and the fixpoint decides). Its result is reduced after the
+ * loop, or passes on there. Not on axes on which the plan shards the carried value: that is a choice for
+ * memory, a reduce_scatter in every iteration.
  *
- * A convert to more bits passes where a loop adds up what it makes (walk_facts.c), and only to stay partial: reduced
- * right behind it would be more bytes than before it. */
+ * A convert to more bits passes where a loop adds up what it makes (walk_facts.c), and only to stay
+ * partial: reduced right behind it would be more bytes than before it. */
 #include "spmd/walk.h"
 
 #include <string.h>
@@ -35,8 +36,7 @@ static bool is_free(const struct walk *w, uint32_t value)
 {
     uint32_t def = w->program->values[value].op;
 
-    return nda_atom_count(w->nda, value) == 0 ||
-           (def != IR_NONE && (w->t->ops[def].flags & WALK_CHEAP));
+    return nda_atom_count(w->nda, value) == 0 || (def != IR_NONE && (w->t->ops[def].flags & WALK_CHEAP));
 }
 
 static bool is_zero(const struct walk *w, uint32_t value)
@@ -51,7 +51,8 @@ static bool is_unary(uint8_t pass)
     return pass == WALK_PASS_LAYOUT || pass == WALK_PASS_NEGATE || pass == WALK_PASS_SCALE;
 }
 
-/* axes on which the op's own space shards nothing: an operand beside the partial is replicated there anyway */
+/* axes on which the op's own space shards nothing: an operand beside the partial is replicated there
+ * anyway */
 static uint32_t open_axes(const struct walk *w, uint32_t op)
 {
     struct plan_cell cells[MESH_MAX_AXES];
@@ -86,9 +87,7 @@ static uint32_t passed_into(const struct walk *w, uint32_t u, uint32_t into[2])
     uint32_t op = w->t->operand_op[u];
 
     switch ((enum walk_pass)w->t->ops[op].pass) {
-    case WALK_PASS_INITIAL:
-        into[0] = fed_by(w, u)->argument;
-        return 1;
+    case WALK_PASS_INITIAL: into[0] = fed_by(w, u)->argument; return 1;
     case WALK_PASS_CARRY:
         into[0] = fed_by(w, u)->argument;
         into[1] = fed_by(w, u)->result;
@@ -104,8 +103,7 @@ static uint32_t passed_into(const struct walk *w, uint32_t u, uint32_t into[2])
     case WALK_PASS_AND:
     case WALK_PASS_OR:
     case WALK_PASS_UPDATE:
-    case WALK_PASS_WIDEN:
-        break;
+    case WALK_PASS_WIDEN: break;
     }
     into[0] = ir_result(w->program, op, 0);
     return 1;
@@ -119,17 +117,13 @@ static uint32_t use_passes(const struct walk *w, uint32_t u, uint8_t reducer)
     uint32_t all = (1u << w->axes) - 1, value = p->operands[u];
 
     if (p->ops[op].block != p->values[value].block)
-        return 0;   /* reduced before the loop or branch that uses it */
+        return 0; /* reduced before the loop or branch that uses it */
     uint32_t other = p->ops[op].operand_count == 2 ? ir_operand(p, op, 1 - index) : value;
     switch ((enum walk_pass)w->t->ops[op].pass) {
-    case WALK_PASS_NONE:
-        return 0;
-    case WALK_PASS_LAYOUT:
-        return all;
-    case WALK_PASS_NEGATE:
-        return reducer == NDA_REDUCE_ADD ? all : 0;
-    case WALK_PASS_ADD:
-        return lattice(w, other, reducer, NDA_REDUCE_ADD);
+    case WALK_PASS_NONE: return 0;
+    case WALK_PASS_LAYOUT: return all;
+    case WALK_PASS_NEGATE: return reducer == NDA_REDUCE_ADD ? all : 0;
+    case WALK_PASS_ADD: return lattice(w, other, reducer, NDA_REDUCE_ADD);
     case WALK_PASS_SCALE:
         if (reducer != NDA_REDUCE_ADD || other == value || (p->ops[op].code == IR_DIVIDE && index != 0))
             return 0;
@@ -137,36 +131,30 @@ static uint32_t use_passes(const struct walk *w, uint32_t u, uint8_t reducer)
     case WALK_PASS_SELECT: {
         if (index == 0)
             return 0;
-        uint32_t on_true = ir_operand(p, op, 1), on_false = ir_operand(p, op, 2), predicate = ir_operand(p, op, 0);
+        uint32_t on_true = ir_operand(p, op, 1), on_false = ir_operand(p, op, 2),
+                 predicate = ir_operand(p, op, 0);
         other = index == 1 ? on_false : on_true;
         uint32_t passes = kept(w, other, reducer);
         if (is_zero(w, other) && reducer == NDA_REDUCE_ADD)
             passes = all;
         return passes & (is_free(w, predicate) ? all : open_axes(w, op));
     }
-    case WALK_PASS_MAX:
-        return lattice(w, other, reducer, NDA_REDUCE_MAX);
-    case WALK_PASS_MIN:
-        return lattice(w, other, reducer, NDA_REDUCE_MIN);
-    case WALK_PASS_AND:
-        return lattice(w, other, reducer, NDA_REDUCE_AND);
-    case WALK_PASS_OR:
-        return lattice(w, other, reducer, NDA_REDUCE_OR);
-    case WALK_PASS_UPDATE:
-        return index < 2 ? kept(w, ir_operand(p, op, 1 - index), reducer) : 0;
-    case WALK_PASS_WIDEN:
-        return reducer == NDA_REDUCE_ADD ? kept(w, ir_result(p, op, 0), reducer) : 0;
+    case WALK_PASS_MAX: return lattice(w, other, reducer, NDA_REDUCE_MAX);
+    case WALK_PASS_MIN: return lattice(w, other, reducer, NDA_REDUCE_MIN);
+    case WALK_PASS_AND: return lattice(w, other, reducer, NDA_REDUCE_AND);
+    case WALK_PASS_OR: return lattice(w, other, reducer, NDA_REDUCE_OR);
+    case WALK_PASS_UPDATE: return index < 2 ? kept(w, ir_operand(p, op, 1 - index), reducer) : 0;
+    case WALK_PASS_WIDEN: return reducer == NDA_REDUCE_ADD ? kept(w, ir_result(p, op, 0), reducer) : 0;
     case WALK_PASS_INITIAL:
-    case WALK_PASS_CARRY:
-        return kept(w, fed_by(w, u)->argument, reducer);
+    case WALK_PASS_CARRY: return kept(w, fed_by(w, u)->argument, reducer);
     }
     return 0;
 }
 
 static void push(struct walk *w, uint32_t value, uint32_t own, uint32_t mask, uint8_t reducer)
 {
-    struct walk_partial p = {value, (uint8_t)own, (uint8_t)mask, (uint8_t)mask, reducer,
-                             (uint32_t)w->s->partials.count, 0, 0};
+    struct walk_partial p = {
+        value, (uint8_t)own, (uint8_t)mask, (uint8_t)mask, reducer, (uint32_t)w->s->partials.count, 0, 0};
 
     VEC_PUSH(&w->s->partials, p);
     w->s->list_at[value] = (uint32_t)w->s->partials.count;
@@ -248,7 +236,8 @@ static const struct walk_carried *carried_under(const struct walk *w, uint32_t v
     return NULL;
 }
 
-/* Use u of a partial value meets a value that a loop carries, beside it in an op or as what its body returns. */
+/* Use u of a partial value meets a value that a loop carries, beside it in an op or as what its body
+ * returns. */
 static void meet_loop(struct walk *w, uint32_t u, uint32_t mask, uint8_t reducer)
 {
     const struct ir_program *p = w->program;
@@ -274,31 +263,24 @@ static bool may_meet_loop(const struct walk *w, uint32_t op, uint8_t reducer)
     switch ((enum walk_pass)w->t->ops[op].pass) {
     case WALK_PASS_SELECT:
     case WALK_PASS_UPDATE:
-    case WALK_PASS_CARRY:
-        return true;
-    case WALK_PASS_ADD:
-        return reducer == NDA_REDUCE_ADD;
-    case WALK_PASS_MAX:
-        return reducer == NDA_REDUCE_MAX;
-    case WALK_PASS_MIN:
-        return reducer == NDA_REDUCE_MIN;
-    case WALK_PASS_AND:
-        return reducer == NDA_REDUCE_AND;
-    case WALK_PASS_OR:
-        return reducer == NDA_REDUCE_OR;
+    case WALK_PASS_CARRY: return true;
+    case WALK_PASS_ADD: return reducer == NDA_REDUCE_ADD;
+    case WALK_PASS_MAX: return reducer == NDA_REDUCE_MAX;
+    case WALK_PASS_MIN: return reducer == NDA_REDUCE_MIN;
+    case WALK_PASS_AND: return reducer == NDA_REDUCE_AND;
+    case WALK_PASS_OR: return reducer == NDA_REDUCE_OR;
     case WALK_PASS_NONE:
     case WALK_PASS_LAYOUT:
     case WALK_PASS_NEGATE:
     case WALK_PASS_SCALE:
     case WALK_PASS_WIDEN:
-    case WALK_PASS_INITIAL:
-        break;
+    case WALK_PASS_INITIAL: break;
     }
     return false;
 }
 
-/* Adds what the uses of the queue's values can pass on. Adds need both operands: whichever comes last adds it. A widening
- * convert passes as much as its result will: all of it, until the fixpoint says. */
+/* Adds what the uses of the queue's values can pass on. Adds need both operands: whichever comes last adds
+ * it. A widening convert passes as much as its result will: all of it, until the fixpoint says. */
 static void grow(struct walk *w)
 {
     for (size_t i = 0; i < w->s->queue.count; i++) {
@@ -308,7 +290,8 @@ static void grow(struct walk *w)
             uint32_t u = w->t->uses[k], into[2];
             if (may_meet_loop(w, w->t->operand_op[u], p.reducer))
                 meet_loop(w, u, p.keep, p.reducer);
-            bool widens = w->t->ops[w->t->operand_op[u]].pass == WALK_PASS_WIDEN && p.reducer == NDA_REDUCE_ADD;
+            bool widens =
+                w->t->ops[w->t->operand_op[u]].pass == WALK_PASS_WIDEN && p.reducer == NDA_REDUCE_ADD;
             uint32_t mask = widens ? p.keep : p.keep & use_passes(w, u, p.reducer);
             for (uint32_t r = mask ? passed_into(w, u, into) : 0; r-- > 0;)
                 widen(w, into[r], mask, p.reducer);
@@ -333,7 +316,8 @@ static uint32_t arrives(const struct walk *w, const struct walk_partial *p)
         return mask;
     if (w->t->ops[def].pass == WALK_PASS_INITIAL) {
         uint32_t index = p->value - ir_result(w->program, def, 0);
-        return kept(w, w->t->carried[w->t->controls[w->t->ops[def].control].carried + index].argument, p->reducer);
+        return kept(w, w->t->carried[w->t->controls[w->t->ops[def].control].carried + index].argument,
+                    p->reducer);
     }
     for (uint32_t i = 0; i < w->program->ops[def].operand_count; i++) {
         uint32_t u = w->program->ops[def].operands + i;
@@ -360,7 +344,7 @@ static void shrink(struct walk *w)
                 }
             }
             if (w->t->carried_of[p->value] != NDA_NONE)
-                part = keep;   /* not reduced in every iteration */
+                part = keep; /* not reduced in every iteration */
             changed |= part != p->part || keep != p->keep;
             p->part = (uint8_t)part;
             p->keep = (uint8_t)keep;
@@ -387,7 +371,8 @@ static void join(struct walk *w, uint32_t i, uint32_t value)
         w->s->partials.at[a > b ? a : b].parent = a > b ? b : a;
 }
 
-/* Joins kept values with the results they pass into; drops components that would reduce as many bytes as before. */
+/* Joins kept values with the results they pass into; drops components that would reduce as many bytes as
+ * before. */
 static void weigh(struct walk *w)
 {
     struct walk_partial *p = w->s->partials.at;
@@ -399,7 +384,8 @@ static void weigh(struct walk *w)
                 join(w, i, into[n]);
     for (uint32_t i = 0; i < count; i++) {
         struct walk_partial *root = &p[find(w, i)];
-        int64_t bytes = w->t->value_bytes[p[i].value] * w->t->block_trips[w->program->values[p[i].value].block];
+        int64_t bytes =
+            w->t->value_bytes[p[i].value] * w->t->block_trips[w->program->values[p[i].value].block];
         if (p[i].own)
             root->before += bytes;
         if (p[i].part & ~p[i].keep)
@@ -423,7 +409,8 @@ static bool ends_alone(const struct walk *w, uint32_t value, int64_t bytes, uint
         return w->t->value_bytes[value] >= bytes;
     for (uint32_t k = w->t->use_start[value]; k < w->t->use_start[value + 1]; k++) {
         uint32_t op = w->t->operand_op[w->t->uses[k]];
-        if (depth == 0 || !is_unary(w->t->ops[op].pass) || !ends_alone(w, ir_result(w->program, op, 0), bytes, depth - 1))
+        if (depth == 0 || !is_unary(w->t->ops[op].pass) ||
+            !ends_alone(w, ir_result(w->program, op, 0), bytes, depth - 1))
             return false;
     }
     return true;
@@ -443,7 +430,8 @@ static void end_here(struct walk *w, uint32_t value)
     }
 }
 
-/* The results of a loop that gain nothing by waiting are reduced right after it: there they meet and combine. */
+/* The results of a loop that gain nothing by waiting are reduced right after it: there they meet and
+ * combine. */
 static void end_at_loops(struct walk *w)
 {
     for (size_t i = 0; i < w->s->partials.count; i++) {
@@ -458,7 +446,7 @@ void walk_defer(struct walk *w)
 {
     struct spmd_scratch *s = w->s;
 
-    for (size_t i = 0; i < s->partials.count; i++) {   /* of the walk before */
+    for (size_t i = 0; i < s->partials.count; i++) { /* of the walk before */
         uint32_t value = s->partials.at[i].value;
         s->list_at[value] = 0;
         s->keep[value] = s->part_of[value] = 0;

@@ -106,7 +106,8 @@ struct emit_tensor emit_zeros(struct emit *e, enum ir_element element, uint32_t 
 void emit_reducer_region(struct emit *e, enum nda_reducer reducer, enum ir_element element);
 
 /* ---------------------------------------------------------------- emit_device.c: where this device is */
-void emit_scope_open(struct emit *e, struct emit_scope *saved); /* entering a region: nothing computed yet */
+/* entering a region: nothing computed yet */
+void emit_scope_open(struct emit *e, struct emit_scope *saved);
 void emit_scope_close(struct emit *e, const struct emit_scope *saved);
 struct emit_tensor emit_coordinate(struct emit *e, uint8_t axis);
 /* index of this device's block among the product of the axes, first axis major */
@@ -155,7 +156,8 @@ enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t o
                                 const struct spmd_form *from, const struct spmd_form *to,
                                 struct emit_tensor *out, struct error *error) BASE_CHECKED;
 /* the same where `to` adds all axes on one whole dim */
-struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor x, const struct spmd_form *to, uint8_t whole);
+struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor x, const struct spmd_form *to,
+                                   uint8_t whole);
 /* a reshard step, or all steps first .. first + count of one combined collective */
 enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count,
                                 struct error *error) BASE_CHECKED;

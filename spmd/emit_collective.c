@@ -340,7 +340,8 @@ static enum error_code mask(struct emit *e, struct move *m, struct error *error)
     if (!m->step->mask_initial)
         return ERROR_OK;
     if (!emit_identity(e, (enum nda_reducer)m->step->reducer, m->x.element, m->x.rank, m->x.dims, &identity))
-        return emit_reject(e, error, "no neutral element of this reducer for element type %s", ir_element_name(m->x.element));
+        return emit_reject(e, error, "no neutral element of this reducer for element type %s",
+                           ir_element_name(m->x.element));
     m->x = emit_select(e, emit_is_first(e, &axes), m->x, identity);
     return ERROR_OK;
 }

@@ -167,7 +167,7 @@ struct emit_layout emit_layout(const struct emit *e, uint32_t origin, const stru
     l.sharded |= l.whole.count != 0;
     l.local /= emit_shards(e, &l.whole);
     if (ir_type_dims(e->program, ir_value_type(e->program, origin))[dim] == 0)
-        l.size = l.local = 0;   /* an empty dim has no atoms, as one of 1 */
+        l.size = l.local = 0; /* an empty dim has no atoms, as one of 1 */
     int64_t stride = 1;
     for (uint32_t i = l.count; i-- > 0; stride *= l.at[i].size)
         l.at[i].stride = stride;

@@ -285,23 +285,12 @@ bool emit_identity_bytes(enum nda_reducer reducer, enum ir_element element, unsi
         integer_range(element, &lowest, &highest);
     switch (reducer) {
     case NDA_REDUCE_ADD:
-    case NDA_REDUCE_OR:
-        bits = 0;
-        break;
-    case NDA_REDUCE_MULTIPLY:
-        bits = one;
-        break;
-    case NDA_REDUCE_MAX:
-        bits = is_float ? infinity | sign : lowest;
-        break;
-    case NDA_REDUCE_MIN:
-        bits = is_float ? infinity : highest;
-        break;
-    case NDA_REDUCE_AND:
-        bits = element == IR_I1 ? 1 : UINT64_MAX;
-        break;
-    case NDA_REDUCE_NONE:
-        return false;
+    case NDA_REDUCE_OR: bits = 0; break;
+    case NDA_REDUCE_MULTIPLY: bits = one; break;
+    case NDA_REDUCE_MAX: bits = is_float ? infinity | sign : lowest; break;
+    case NDA_REDUCE_MIN: bits = is_float ? infinity : highest; break;
+    case NDA_REDUCE_AND: bits = element == IR_I1 ? 1 : UINT64_MAX; break;
+    case NDA_REDUCE_NONE: return false;
     }
     memset(bytes, 0, 16);
     for (unsigned i = 0; i < (element == IR_C64 ? 4 : 8); i++)

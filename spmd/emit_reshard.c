@@ -93,7 +93,8 @@ enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t o
     return ERROR_OK;
 }
 
-struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor x, const struct spmd_form *to, uint8_t whole)
+struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor x, const struct spmd_form *to,
+                                   uint8_t whole)
 {
     struct emit_axes axes = emit_atom_axes(e, to, whole);
     struct emit_tensor starts[EMIT_MAX_RANK], zero = emit_integer(e, IR_I32, 0, 0, NULL);

@@ -28,7 +28,8 @@ void spmd_local_dims(const struct nda *n, const struct mesh *m, uint32_t origin,
             dims[spmd_is_whole(f->at[a]) ? f->at[a] - SPMD_WHOLE : atoms[f->at[a]].dim] /= m->axes[a].size;
 }
 
-int64_t spmd_local_bytes(const struct nda *n, const struct mesh *m, uint32_t origin, const struct spmd_form *f)
+int64_t spmd_local_bytes(const struct nda *n, const struct mesh *m, uint32_t origin,
+                         const struct spmd_form *f)
 {
     const struct ir_type *type = ir_value_type(n->program, origin);
     int64_t bytes = type->kind == IR_TYPE_TENSOR ? ir_type_bytes(n->program, type) : 0;
@@ -181,10 +182,11 @@ uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const 
 }
 
 /* ------------------------------------------------------------------------------------------- the boundary */
-/* Axes of each dim, major first, are placed on the dim's atoms from the outermost: the next atom is only used when the
- * ones outside it are used up (else the blocks would not be contiguous). From the first that finds no place so, they
- * are placed on the whole dim. */
-void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint32_t space, struct spmd_form *out)
+/* Axes of each dim, major first, are placed on the dim's atoms from the outermost: the next atom is only
+ * used when the ones outside it are used up (else the blocks would not be contiguous). From the first that
+ * finds no place so, they are placed on the whole dim. */
+void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint32_t space,
+                        struct spmd_form *out)
 {
     const struct nda *n = plan_context_nda(c);
     const struct mesh *m = plan_context_mesh(c);

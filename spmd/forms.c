@@ -81,7 +81,9 @@ uint32_t spmd_forms_moves(const struct spmd_forms *f, uint32_t value, const stru
         struct spmd_move *m = &out[count++];
         *m = (struct spmd_move){.kind = step->kind, .axis_count = step->axis_count};
         memcpy(m->axes, step->axes, step->axis_count);
-        m->bytes = walk_bytes(&f->walk, value, step->kind == SPMD_ALL_GATHER || step->kind == SPMD_SLICE ? &step->after : before);
+        m->bytes =
+            walk_bytes(&f->walk, value,
+                       step->kind == SPMD_ALL_GATHER || step->kind == SPMD_SLICE ? &step->after : before);
     }
     return count;
 }

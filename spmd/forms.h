@@ -1,5 +1,5 @@
-/* Forms and reshards without a walk: what planners that price ops and edges one by one ask (cost-function networks).
- * Immutable once created; shared by threads. */
+/* Forms and reshards without a walk: what planners that price ops and edges one by one ask (cost-function
+ * networks). Immutable once created; shared by threads. */
 #ifndef TOAST_SPMD_FORMS_H
 #define TOAST_SPMD_FORMS_H
 
@@ -11,21 +11,27 @@ enum error_code spmd_forms_create(const struct plan_context *c, const struct spm
                                   struct spmd_forms **out, struct error *e) BASE_CHECKED;
 void spmd_forms_destroy(struct spmd_forms *f);
 
-/* Form of the value of a slot of `space` under its cells (mesh axis_count entries): operands as they are wanted, results
- * as they come out, partial ones included. Factors that the walk would not shard count as replicated. */
+/* Form of the value of a slot of `space` under its cells (mesh axis_count entries): operands as they are
+ * wanted, results as they come out, partial ones included. Factors that the walk would not shard count as
+ * replicated. */
 void spmd_forms_slot(const struct spmd_forms *f, uint32_t space, uint32_t slot, const struct plan_cell *cells,
                      struct spmd_form *out);
 
 enum spmd_freedom {
-    SPMD_FIXED,   /* the op gives its results in one form */
-    SPMD_REMADE,  /* may be computed again in another form from operands in other forms (converts, moves) */
-    SPMD_FREE     /* in any form without communication (constants, iota, what is made of them) */
+    SPMD_FIXED, /* the op gives its results in one form */
+    /* may be computed again in another form from operands in other forms (converts, moves) */
+    SPMD_REMADE,
+    SPMD_FREE /* in any form without communication (constants, iota, what is made of them) */
 };
 enum spmd_freedom spmd_forms_freedom(const struct spmd_forms *f, uint32_t op);
-bool spmd_forms_passes_partials(const struct spmd_forms *f, uint32_t op);   /* a partial operand may stay so through it */
+/* a partial operand may stay so through it */
+bool spmd_forms_passes_partials(const struct spmd_forms *f, uint32_t op);
 
 /* One step of a reshard; bytes as cost_collective_price wants them, of a SPMD_SLICE those of its result. */
-struct spmd_move { uint8_t kind, axis_count, axes[MESH_MAX_AXES]; int64_t bytes; };
+struct spmd_move {
+    uint8_t kind, axis_count, axes[MESH_MAX_AXES];
+    int64_t bytes;
+};
 enum { SPMD_MAX_MOVES = 40 };
 /* the cheapest sequence known from one form of a value to another */
 uint32_t spmd_forms_moves(const struct spmd_forms *f, uint32_t value, const struct spmd_form *from,

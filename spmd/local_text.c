@@ -1,4 +1,5 @@
-/* The local program as text, its collectives in sums, and names of steps. For goldens, reports and debugging. */
+/* The local program as text, its collectives in sums, and names of steps. For goldens, reports and
+ * debugging. */
 #include "spmd/local.h"
 
 #include <string.h>
@@ -6,36 +7,21 @@
 const char *spmd_step_kind_name(enum spmd_step_kind k)
 {
     switch (k) {
-    case SPMD_OP:
-        return "op";
-    case SPMD_ALL_GATHER:
-        return "all_gather";
-    case SPMD_ALL_REDUCE:
-        return "all_reduce";
-    case SPMD_REDUCE_SCATTER:
-        return "reduce_scatter";
-    case SPMD_ALL_TO_ALL:
-        return "all_to_all";
-    case SPMD_PERMUTE:
-        return "collective_permute";
-    case SPMD_SLICE:
-        return "slice";
-    case SPMD_MASK:
-        return "mask";
-    case SPMD_LOOP:
-        return "loop";
-    case SPMD_LOOP_BODY:
-        return "loop_body";
-    case SPMD_LOOP_END:
-        return "loop_end";
-    case SPMD_BRANCH:
-        return "branch";
-    case SPMD_BRANCH_NEXT:
-        return "branch_next";
-    case SPMD_BRANCH_END:
-        return "branch_end";
-    case SPMD_RESULT:
-        return "result";
+    case SPMD_OP: return "op";
+    case SPMD_ALL_GATHER: return "all_gather";
+    case SPMD_ALL_REDUCE: return "all_reduce";
+    case SPMD_REDUCE_SCATTER: return "reduce_scatter";
+    case SPMD_ALL_TO_ALL: return "all_to_all";
+    case SPMD_PERMUTE: return "collective_permute";
+    case SPMD_SLICE: return "slice";
+    case SPMD_MASK: return "mask";
+    case SPMD_LOOP: return "loop";
+    case SPMD_LOOP_BODY: return "loop_body";
+    case SPMD_LOOP_END: return "loop_end";
+    case SPMD_BRANCH: return "branch";
+    case SPMD_BRANCH_NEXT: return "branch_next";
+    case SPMD_BRANCH_END: return "branch_end";
+    case SPMD_RESULT: return "result";
     }
     return "?";
 }
@@ -48,20 +34,13 @@ bool spmd_step_is_collective(const struct spmd_step *s)
 static const char *reducer_name(uint8_t reducer)
 {
     switch ((enum nda_reducer)reducer) {
-    case NDA_REDUCE_NONE:
-        return "none";
-    case NDA_REDUCE_ADD:
-        return "add";
-    case NDA_REDUCE_MULTIPLY:
-        return "multiply";
-    case NDA_REDUCE_MAX:
-        return "max";
-    case NDA_REDUCE_MIN:
-        return "min";
-    case NDA_REDUCE_AND:
-        return "and";
-    case NDA_REDUCE_OR:
-        return "or";
+    case NDA_REDUCE_NONE: return "none";
+    case NDA_REDUCE_ADD: return "add";
+    case NDA_REDUCE_MULTIPLY: return "multiply";
+    case NDA_REDUCE_MAX: return "max";
+    case NDA_REDUCE_MIN: return "min";
+    case NDA_REDUCE_AND: return "and";
+    case NDA_REDUCE_OR: return "or";
     }
     return "?";
 }
@@ -78,8 +57,8 @@ static void atom_text(const struct spmd_local *l, const struct spmd_form *f, uin
             }
 }
 
-/* A dim of several atoms, some inner one sharded, prints them apart: {a|b}: a on the outer atom, b on the next. Axes on
- * the whole dim stand behind a slash: {a/b}. */
+/* A dim of several atoms, some inner one sharded, prints them apart: {a|b}: a on the outer atom, b on the
+ * next. Axes on the whole dim stand behind a slash: {a/b}. */
 void spmd_form_text(const struct spmd_local *l, uint32_t value, struct text *out)
 {
     const struct spmd_value *v = &l->values[value];
@@ -200,7 +179,8 @@ void spmd_warning_text(const struct spmd_local *l, uint32_t i, struct text *out)
     text_printf(out, "%s", ir_op_name(p, op));
     if (p->ops[op].line)
         text_printf(out, " at line %u", p->ops[op].line);
-    text_add(out, " cannot be sharded in this way: its operands are gathered first and every device computes it whole.");
+    text_add(out, " cannot be sharded in this way: its operands are gathered first and every device computes "
+                  "it whole.");
 }
 
 uint32_t spmd_collective_sums(const struct spmd_local *l, struct spmd_collective_sum *out, uint32_t room)

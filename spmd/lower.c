@@ -219,7 +219,8 @@ static enum error_code by_family(struct emit *e, struct lower_op *o, struct erro
 {
     enum ir_opcode code = (enum ir_opcode)e->program->ops[o->op].code;
     lower_fn *lowering = lower_passes_value(e, o->op) ? lower_pass : lowering_of(ir_opcode_family(code));
-    return lowering ? lowering(e, o, error) : emit_reject(e, error, "has no place as a step of a local program");
+    return lowering ? lowering(e, o, error)
+                    : emit_reject(e, error, "has no place as a step of a local program");
 }
 
 enum error_code lower_step(struct emit *e, const struct spmd_step *s, struct error *error)

@@ -1,20 +1,20 @@
 /* The steps from one form of a value to another.
  *
- * State: which axes stand on which atom, in order. The moves append or remove axes at the minor end of an atom:
- * slice and reduce_scatter append, all_gather removes, all_to_all does both; permute reorders. One pass brings any
- * form to any other:
+ * State: which axes stand on which atom, in order. The moves append or remove axes at the minor end of an
+ * atom: slice and reduce_scatter append, all_gather removes, all_to_all does both; permute reorders. One pass
+ * brings any form to any other:
  *   1 slice     axes that become sharded (free, and everything after it is smaller)
  *   2 reduce    partial axes: reduce_scatter where the target is sharded, then one all_reduce for the rest
  *   3 move      all_to_all of axes that go to another atom, minor-most first
  *   4 permute   every atom's staying axes into the target's order, leaving ones to the minor end
  *   5 gather    leaving axes, one step an atom
  *   6 slice     what had no room in 1, permute if the order still differs
- * Where an axis leaves an atom that another one enters, gathering first (5 before 1) can move less: both are priced.
- * Axes on whole dims (the function's boundary) are gathered before all of this and sliced after it, or exchanged with
- * another dim that has room for them: two all_to_alls instead of a gather and a slice.
- * Axes on one atom go in one step (the price knows how a group over several links is best served). Steps of one phase
- * on different atoms go in the order of axis_order: a reduce_scatter takes the fast axes first, so that the slow link
- * gets the smaller piece, an all_gather the slow ones first. */
+ * Where an axis leaves an atom that another one enters, gathering first (5 before 1) can move less: both are
+ * priced. Axes on whole dims (the function's boundary) are gathered before all of this and sliced after it,
+ * or exchanged with another dim that has room for them: two all_to_alls instead of a gather and a slice. Axes
+ * on one atom go in one step (the price knows how a group over several links is best served). Steps of one
+ * phase on different atoms go in the order of axis_order: a reduce_scatter takes the fast axes first, so that
+ * the slow link gets the smaller piece, an all_gather the slow ones first. */
 #include "spmd/walk.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@ struct state {
     uint32_t atom_count;
     struct spmd_form now;
     const struct spmd_form *to;
-    int64_t bytes;            /* per device, in form `now` */
-    struct spmd_form parked;  /* `to` without axes on whole dims */
+    int64_t bytes;           /* per device, in form `now` */
+    struct spmd_form parked; /* `to` without axes on whole dims */
     struct reshard *out;
 };
 
@@ -37,7 +37,6 @@ static bool is_atom(uint8_t at)
 {
     return at < SPMD_WHOLE;
 }
-
 
 static uint8_t axes_on(const struct state *s, const struct spmd_form *f, uint8_t atom)
 {
@@ -77,8 +76,8 @@ static int64_t group_size(const struct state *s, const uint8_t *axes, uint8_t co
     return size;
 }
 
-static void add_step(struct state *s, enum spmd_step_kind kind, const uint8_t *axes, uint8_t count, uint8_t atom,
-                     uint8_t to_atom, uint8_t reducer)
+static void add_step(struct state *s, enum spmd_step_kind kind, const uint8_t *axes, uint8_t count,
+                     uint8_t atom, uint8_t to_atom, uint8_t reducer)
 {
     struct reshard *r = s->out;
     int64_t n = group_size(s, axes, count), moved = 0, before = s->bytes;
@@ -101,7 +100,7 @@ static void add_step(struct state *s, enum spmd_step_kind kind, const uint8_t *a
         moved = before;
     } else {
         s->bytes /= n;
-        return;   /* slice */
+        return; /* slice */
     }
     r->price += moved + RESHARD_LATENCY_BYTES;
 }
@@ -114,7 +113,8 @@ static void append(struct state *s, uint32_t axis, uint8_t atom)
     s->now.position[axis] = position;
 }
 
-/* ------------------------------------------------------------------------------------------- slice, reduce */
+/* ------------------------------------------------------------------------------------------- slice,
+ * reduce */
 static bool some_axis_leaves(const struct state *s, uint8_t atom)
 {
     for (uint32_t a = 0; a < s->w->axes; a++)
@@ -145,13 +145,14 @@ static void enter_atom(struct state *s, uint8_t from, uint8_t atom)
         add_step(s, SPMD_REDUCE_SCATTER, axes, count, SPMD_REPLICATED, atom, (uint8_t)(from - SPMD_PARTIAL));
 }
 
-/* axes that are `from` (replicated, or a partial) and sharded in the target, onto their atoms in the target's order;
- * the atoms of fast axes first */
+/* axes that are `from` (replicated, or a partial) and sharded in the target, onto their atoms in the
+ * target's order; the atoms of fast axes first */
 static void enter(struct state *s, uint8_t from, bool past_leaving)
 {
     for (uint32_t i = s->w->axes; i-- > 0;) {
         uint32_t a = s->w->slow_first[i];
-        if (s->now.at[a] == from && is_atom(s->to->at[a]) && (past_leaving || !some_axis_leaves(s, s->to->at[a])))
+        if (s->now.at[a] == from && is_atom(s->to->at[a]) &&
+            (past_leaving || !some_axis_leaves(s, s->to->at[a])))
             enter_atom(s, from, s->to->at[a]);
     }
 }
@@ -166,7 +167,8 @@ static void all_reduce_rest(struct state *s, uint8_t from)
             s->now.at[a] = SPMD_REPLICATED;
         }
     if (count)
-        add_step(s, SPMD_ALL_REDUCE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, (uint8_t)(from - SPMD_PARTIAL));
+        add_step(s, SPMD_ALL_REDUCE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED,
+                 (uint8_t)(from - SPMD_PARTIAL));
 }
 
 static void reduce(struct state *s, bool past_leaving)
@@ -182,9 +184,10 @@ static void reduce(struct state *s, bool past_leaving)
     }
 }
 
-/* ------------------------------------------------------------------------------------------- permute, move, gather */
-/* Orders the axes of every atom: those that stay in the target's order, then those that become replicated, then those
- * that move to another atom (`movers_last`). One permute for all atoms. */
+/* ------------------------------------------------------------------------------------------- permute,
+ * move, gather */
+/* Orders the axes of every atom: those that stay in the target's order, then those that become replicated,
+ * then those that move to another atom (`movers_last`). One permute for all atoms. */
 static void permute(struct state *s)
 {
     struct spmd_form f = s->now;
@@ -215,7 +218,8 @@ static void permute(struct state *s)
     add_step(s, SPMD_PERMUTE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, NDA_REDUCE_NONE);
 }
 
-/* Moves the longest minor run of an atom's axes that goes to one other atom in the target, if it fits there. */
+/* Moves the longest minor run of an atom's axes that goes to one other atom in the target, if it fits
+ * there. */
 static bool move_from(struct state *s, uint8_t atom)
 {
     uint8_t here = axes_on(s, &s->now, atom), count = 0, axes[MESH_MAX_AXES];
@@ -260,7 +264,7 @@ static void move(struct state *s)
             struct spmd_form before = s->now;
             permute(s);
             if (spmd_form_equal(&before, &s->now))
-                return;   /* no room: gathered, then sliced */
+                return; /* no room: gathered, then sliced */
         }
         tries++;
     }
@@ -370,13 +374,14 @@ static bool any_whole(const struct walk *w, const struct spmd_form *f)
     return false;
 }
 
-/* The outermost atom of a dim without whole-dim axes where these axes have room, behind those that are there: what an
- * all_to_all exchanges with the whole dim. SPMD_REPLICATED when there is none. */
+/* The outermost atom of a dim without whole-dim axes where these axes have room, behind those that are
+ * there: what an all_to_all exchanges with the whole dim. SPMD_REPLICATED when there is none. */
 static uint8_t parking(const struct state *s, uint32_t whole, const uint8_t *axes, uint8_t count)
 {
     for (uint8_t atom = 0; atom < s->atom_count; atom++) {
         uint32_t dim = s->atoms[atom].dim;
-        if (s->atoms[atom].level == 0 && SPMD_WHOLE + dim != whole && !axes_on(s, &s->now, (uint8_t)(SPMD_WHOLE + dim)) &&
+        if (s->atoms[atom].level == 0 && SPMD_WHOLE + dim != whole &&
+            !axes_on(s, &s->now, (uint8_t)(SPMD_WHOLE + dim)) &&
             local_size(s, atom) % group_size(s, axes, count) == 0)
             return atom;
     }
@@ -399,12 +404,13 @@ static void leave_whole(struct state *s, bool park)
         }
         for (uint8_t i = 0; to != SPMD_REPLICATED && i < count; i++)
             append(s, axes[i], to);
-        add_step(s, to == SPMD_REPLICATED ? SPMD_ALL_GATHER : SPMD_ALL_TO_ALL, axes, count, (uint8_t)whole, to,
-                 NDA_REDUCE_NONE);
+        add_step(s, to == SPMD_REPLICATED ? SPMD_ALL_GATHER : SPMD_ALL_TO_ALL, axes, count, (uint8_t)whole,
+                 to, NDA_REDUCE_NONE);
     }
 }
 
-/* The last steps, from s->now without the whole dims to s->to: slices, or all_to_alls from where the axes are parked. */
+/* The last steps, from s->now without the whole dims to s->to: slices, or all_to_alls from where the axes
+ * are parked. */
 static void enter_whole(struct state *s)
 {
     for (uint32_t whole = SPMD_WHOLE; whole < SPMD_PARTIAL; whole++) {
@@ -417,13 +423,13 @@ static void enter_whole(struct state *s)
             s->now.position[axes[i]] = i;
         }
         if (count)
-            add_step(s, from == SPMD_REPLICATED ? SPMD_SLICE : SPMD_ALL_TO_ALL, axes, count, from, (uint8_t)whole,
-                     NDA_REDUCE_NONE);
+            add_step(s, from == SPMD_REPLICATED ? SPMD_SLICE : SPMD_ALL_TO_ALL, axes, count, from,
+                     (uint8_t)whole, NDA_REDUCE_NONE);
     }
 }
 
-/* `to` with its whole-dim axes on other dims' atoms where they have room, in the order in which enter_whole takes them
- * away again (last parked, first gone), else replicated */
+/* `to` with its whole-dim axes on other dims' atoms where they have room, in the order in which
+ * enter_whole takes them away again (last parked, first gone), else replicated */
 static void park_target(struct state *s, bool park)
 {
     struct spmd_form now = s->now;
@@ -446,7 +452,8 @@ static void park_target(struct state *s, bool park)
     s->parked = target;
 }
 
-static void through_atoms(struct state *s, uint32_t origin, const struct spmd_form *to, bool park_from, bool park_to)
+static void through_atoms(struct state *s, uint32_t origin, const struct spmd_form *to, bool park_from,
+                          bool park_to)
 {
     struct reshard between;
 
@@ -481,11 +488,17 @@ static void reshard_whole(const struct state *start, uint32_t origin, const stru
     }
 }
 
-void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from, const struct spmd_form *to,
-                  struct reshard *out)
+void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from,
+                  const struct spmd_form *to, struct reshard *out)
 {
-    struct state s = {w, nda_atoms(w->nda, origin), nda_atom_count(w->nda, origin), *from, to,
-                      walk_bytes(w, origin, from), spmd_form_none, out};
+    struct state s = {w,
+                      nda_atoms(w->nda, origin),
+                      nda_atom_count(w->nda, origin),
+                      *from,
+                      to,
+                      walk_bytes(w, origin, from),
+                      spmd_form_none,
+                      out};
 
     out->count = 0;
     out->price = 0;

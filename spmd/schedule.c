@@ -1,5 +1,5 @@
-/* Steps that nothing uses: an op computed in its planned form whose only uses then had it computed again in another.
- * Rare, so the whole local program is only compacted when there is one. */
+/* Steps that nothing uses: an op computed in its planned form whose only uses then had it computed again
+ * in another. Rare, so the whole local program is only compacted when there is one. */
 #include "spmd/walk.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static uint32_t mark_dead(struct walk *w, uint32_t *uses)
             if (--uses[v] == 0 && l->values[v].step != SPMD_NONE)
                 VEC_PUSH(&w->s->suspects, l->values[v].step);
         }
-        s->op = SPMD_NONE;   /* dead */
+        s->op = SPMD_NONE; /* dead */
         dead++;
     }
     return dead;
@@ -43,7 +43,8 @@ void walk_remove_dead(struct walk *w)
     if (!mark_dead(w, map))
         return;
     uint32_t values = l->argument_count, steps = 0;
-    /* values stand in the order of their steps' making, not of their steps (held all_reduces): keep that order */
+    /* values stand in the order of their steps' making, not of their steps (held all_reduces): keep that
+     * order */
     for (uint32_t v = 0; v < l->value_count; v++) {
         uint32_t step = l->values[v].step;
         if (v < l->argument_count) {

@@ -1,21 +1,21 @@
 /* The walk: program + plan -> local program (planner.md section 5).
  *
- * One pass in program order. For every op the cells of its space say how each operand is wanted and how each result
- * comes out; walk_obtain brings an operand's version into the wanted form, making each form once. Partial results are
- * completed where they are made, in the form their first use wants, unless the deferral lets them pass. Ops that are
- * cheap to compute are left out at their place and made where, and in the form in which, they are wanted.
+ * One pass in program order. For every op the cells of its space say how each operand is wanted and how
+ * each result comes out; walk_obtain brings an operand's version into the wanted form, making each form
+ * once. Partial results are completed where they are made, in the form their first use wants, unless the
+ * deferral lets them pass. Ops that are cheap to compute are left out at their place and made where, and
+ * in the form in which, they are wanted.
  *
- * Invariants: a value's versions in the list are all in scope; a step's operands are defined before it; the walk
- * allocates only when a module is larger than any before. */
+ * Invariants: a value's versions in the list are all in scope; a step's operands are defined before it;
+ * the walk allocates only when a module is larger than any before. */
 #include "spmd/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-
 struct spmd_options spmd_default_options(const struct mesh *m)
 {
-    (void)m;   /* links of mesh axes are the price's business; it fills axis_order when they differ */
+    (void)m; /* links of mesh axes are the price's business; it fills axis_order when they differ */
     return (struct spmd_options){.defer_partials = 1};
 }
 
@@ -132,8 +132,8 @@ static void emit_result(struct walk *w)
     walk_push_operands(w, s, base);
 }
 
-/* A transpose or reshape of a value whose all_reduce is held back: made where it is wanted, so that it does not force
- * the all_reduce. */
+/* A transpose or reshape of a value whose all_reduce is held back: made where it is wanted, so that it
+ * does not force the all_reduce. */
 static bool waits(const struct walk *w, uint32_t op)
 {
     const struct walk_op *o = &w->t->ops[op];
@@ -167,7 +167,8 @@ void walk_block(struct walk *w, uint32_t block)
     }
 }
 
-/* The options' order when it is a permutation of the axes, else the mesh's (its last axis is the innermost). */
+/* The options' order when it is a permutation of the axes, else the mesh's (its last axis is the
+ * innermost). */
 void walk_order_axes(struct walk *w, const struct spmd_options *options)
 {
     uint32_t seen = 0;
@@ -179,8 +180,8 @@ void walk_order_axes(struct walk *w, const struct spmd_options *options)
         w->slow_first[i] = seen == (1u << w->axes) - 1 ? options->axis_order[i] : (uint8_t)i;
 }
 
-enum error_code spmd_walk(const struct plan_context *c, const struct plan *p, const struct spmd_options *options,
-                          struct spmd_local *out, struct error *e)
+enum error_code spmd_walk(const struct plan_context *c, const struct plan *p,
+                          const struct spmd_options *options, struct spmd_local *out, struct error *e)
 {
     const struct nda *n = plan_context_nda(c);
     enum error_code code = ready_scratch(out, n, e);
@@ -205,7 +206,8 @@ enum error_code spmd_walk(const struct plan_context *c, const struct plan *p, co
                      .t = &s->table,
                      .axes = out->mesh->axis_count,
                      .trips = 1,
-                     .combine_bytes = out->options.combine_bytes ? out->options.combine_bytes : SPMD_COMBINE_BYTES};
+                     .combine_bytes =
+                         out->options.combine_bytes ? out->options.combine_bytes : SPMD_COMBINE_BYTES};
     for (uint32_t a = 0; a < w.axes; a++)
         w.size[a] = out->mesh->axes[a].size;
     walk_order_axes(&w, &out->options);

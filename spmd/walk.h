@@ -1,9 +1,9 @@
 /* What the files of the walk share; not for other folders.
  *
- * walk_table: facts of a module that no plan changes, made once per spmd_local (walk_table.c).
- * walk: the state of one walk (walk.c drives; walk_obtain.c keeps the versions of every value and makes missing ones;
- * walk_ops.c makes the steps of ops; reshard.c finds the steps between two forms; defer.c decides which partials pass;
- * combine.c holds back small all_reduces; walk_control.c does loops and branches). */
+ * walk_table: facts of a module that no plan changes, made once per spmd_local (walk_table.c). walk: the
+ * state of one walk (walk.c drives; walk_obtain.c keeps the versions of every value and makes missing
+ * ones; walk_ops.c makes the steps of ops; reshard.c finds the steps between two forms; defer.c decides
+ * which partials pass; combine.c holds back small all_reduces; walk_control.c does loops and branches). */
 #ifndef TOAST_SPMD_WALK_H
 #define TOAST_SPMD_WALK_H
 
@@ -14,79 +14,102 @@
 /* How a partial value passes through an op (planner.md section 5). */
 enum walk_pass {
     WALK_PASS_NONE,
-    WALK_PASS_LAYOUT,    /* transpose, reshape, slice: any reducer */
-    WALK_PASS_NEGATE,    /* sums only: negate, a sum or broadcast over dims of one element */
-    WALK_PASS_ADD,       /* add, subtract: both operands partial sums */
-    WALK_PASS_SCALE,     /* multiply either operand, divide the first, by a value replicated on the axis */
-    WALK_PASS_SELECT,    /* both branches partial, or one and zero; predicate replicated on the axis */
-    WALK_PASS_MAX, WALK_PASS_MIN, WALK_PASS_AND, WALK_PASS_OR,  /* both operands partial by the same reducer */
-    WALK_PASS_UPDATE,    /* dynamic_update_slice: operand and update partial alike */
-    WALK_PASS_WIDEN,     /* widening convert of what a loop adds up: only where its result stays partial, too */
-    WALK_PASS_INITIAL,   /* a while: operands become its carried values */
-    WALK_PASS_CARRY      /* return of a while's body: operands become the carried values and the while's results */
+    WALK_PASS_LAYOUT, /* transpose, reshape, slice: any reducer */
+    WALK_PASS_NEGATE, /* sums only: negate, a sum or broadcast over dims of one element */
+    WALK_PASS_ADD,    /* add, subtract: both operands partial sums */
+    WALK_PASS_SCALE,  /* multiply either operand, divide the first, by a value replicated on the axis */
+    WALK_PASS_SELECT, /* both branches partial, or one and zero; predicate replicated on the axis */
+    /* both operands partial by the same reducer */
+    WALK_PASS_MAX,
+    WALK_PASS_MIN,
+    WALK_PASS_AND,
+    WALK_PASS_OR,
+    WALK_PASS_UPDATE, /* dynamic_update_slice: operand and update partial alike */
+    /* widening convert of what a loop adds up: only where its result stays partial, too */
+    WALK_PASS_WIDEN,
+    WALK_PASS_INITIAL, /* a while: operands become its carried values */
+    /* return of a while's body: operands become the carried values and the while's results */
+    WALK_PASS_CARRY
 };
 
 enum {
-    WALK_LAZY = 1,          /* made where it is first wanted, in the form wanted */
-    WALK_CHEAP = 2,         /* its value can be made in any form without communication */
-    WALK_REMAKE = 4,        /* may be recomputed in another form: a pure unary move or convert */
-    WALK_MASK = 8,          /* has an init or operand that counts once (and is not the reducer's identity) */
-    WALK_UNSUPPORTED = 16,  /* family is not lowered: gathering its operands is worth a warning */
+    WALK_LAZY = 1,   /* made where it is first wanted, in the form wanted */
+    WALK_CHEAP = 2,  /* its value can be made in any form without communication */
+    WALK_REMAKE = 4, /* may be recomputed in another form: a pure unary move or convert */
+    /* has an init or operand that counts once (and is not the reducer's identity) */
+    WALK_MASK = 8,
+    WALK_UNSUPPORTED = 16,    /* family is not lowered: gathering its operands is worth a warning */
     WALK_PARTIAL_LOOKUP = 32, /* lookup factors give partial sums (gather, dynamic_slice) */
-    WALK_ZERO = 64          /* result is a splat of zeros */
+    WALK_ZERO = 64            /* result is a splat of zeros */
 };
 
 struct walk_op {
-    uint32_t space;         /* of ordinary ops; NDA_NONE */
-    uint32_t control;       /* index of table->controls; NDA_NONE */
-    uint8_t flags, pass, family, reachable;   /* reachable: stands in @main or a control region, not in a reducer */
+    uint32_t space;   /* of ordinary ops; NDA_NONE */
+    uint32_t control; /* index of table->controls; NDA_NONE */
+    /* reachable: stands in @main or a control region, not in a reducer */
+    uint8_t flags, pass, family, reachable;
 };
 
 struct walk_carried {
-    uint32_t begin, end;    /* spaces of a while's carried value; branch: end only */
-    uint32_t begin_slot, end_slot;   /* slot that stands for the form: body argument; op's result; NDA_NONE: replicated */
-    uint32_t argument, result, returned;   /* while: the body's argument, the op's result, program operand index of what
-                                              the body returns; branch: NDA_NONE */
-    uint8_t steers;         /* the condition reads it */
+    uint32_t begin, end; /* spaces of a while's carried value; branch: end only */
+    /* slot that stands for the form: body argument; op's result; NDA_NONE: replicated */
+    uint32_t begin_slot, end_slot;
+    uint32_t argument, result,
+        /* while: the body's argument, the op's result, program operand index of what the body returns;
+         * branch: NDA_NONE */
+        returned;
+    uint8_t steers; /* the condition reads it */
 };
 struct walk_control {
     uint32_t op;
-    uint32_t carried, carried_count;    /* range of table->carried */
-    uint32_t captures, capture_count;   /* range of table->captures: program operand indices inside, defined outside */
+    uint32_t carried, carried_count; /* range of table->carried */
+    /* range of table->captures: program operand indices inside, defined outside */
+    uint32_t captures, capture_count;
 };
 
 /* in name_ok, one byte a name: the inner loops look up many names, and whole records of them are far apart */
 enum { WALK_NAME_OK = 1, WALK_NAME_PARALLEL = 2 };
 
 struct walk_table {
-    const struct nda *nda;              /* what it was made for */
+    const struct nda *nda; /* what it was made for */
     const struct ir_program *program;
     uint32_t space_count, value_count;
-    struct walk_op *ops;                /* per program op */
-    uint8_t *name_ok;                   /* per name: may be sharded (shardable and soundly mapped): 0 or WALK_NAME_* */
-    int64_t *value_bytes;               /* per program value, whole */
-    uint32_t *weight_of;                /* per program value: parameter that it is in another layout or type; NDA_NONE */
-    uint32_t *carried_of;               /* per program value: entry of carried whose body argument it is; NDA_NONE */
-    int64_t *block_trips;               /* per block: product of the trip counts around it, at most WALK_MOST_TRIPS */
-    uint32_t *operand_slot;             /* per program operand: slot, or NDA_NONE (wanted replicated) */
-    uint32_t *operand_op;               /* per program operand: op */
-    uint32_t *slot_space;               /* per slot */
-    uint32_t *use_start, *uses;         /* value v: uses[use_start[v] .. use_start[v + 1]) program operand indices in order */
-    uint32_t *sources;                  uint32_t source_count;   /* ops with factors that give partials, one result */
-    struct walk_control *controls;      uint32_t control_count, control_room;
-    struct walk_carried *carried;       uint32_t carried_count, carried_room;
-    uint32_t *captures;                 uint32_t capture_count, capture_room;
+    struct walk_op *ops; /* per program op */
+    /* per name: may be sharded (shardable and soundly mapped): 0 or WALK_NAME_* */
+    uint8_t *name_ok;
+    int64_t *value_bytes; /* per program value, whole */
+    /* per program value: parameter that it is in another layout or type; NDA_NONE */
+    uint32_t *weight_of;
+    /* per program value: entry of carried whose body argument it is; NDA_NONE */
+    uint32_t *carried_of;
+    /* per block: product of the trip counts around it, at most WALK_MOST_TRIPS */
+    int64_t *block_trips;
+    uint32_t *operand_slot; /* per program operand: slot, or NDA_NONE (wanted replicated) */
+    uint32_t *operand_op;   /* per program operand: op */
+    uint32_t *slot_space;   /* per slot */
+    /* value v: uses[use_start[v] .. use_start[v + 1]) program operand indices in order */
+    uint32_t *use_start, *uses;
+    /* ops with factors that give partials, one result */
+    uint32_t *sources;
+    uint32_t source_count;
+    struct walk_control *controls;
+    uint32_t control_count, control_room;
+    struct walk_carried *carried;
+    uint32_t carried_count, carried_room;
+    uint32_t *captures;
+    uint32_t capture_count, capture_room;
 };
 
 /* a candidate of the deferral */
 struct walk_partial {
     uint32_t value;
-    uint8_t own, part, keep, reducer;   /* masks of axes: partial by its own op; partial; stays so for its uses */
-    uint32_t parent;                    /* component, union-find */
-    int64_t before, after;              /* bytes reduced without and with deferral, per component */
+    /* masks of axes: partial by its own op; partial; stays so for its uses */
+    uint8_t own, part, keep, reducer;
+    uint32_t parent;       /* component, union-find */
+    int64_t before, after; /* bytes reduced without and with deferral, per component */
 };
 
-struct walk_pending {                   /* an all_reduce not yet placed */
+struct walk_pending { /* an all_reduce not yet placed */
     uint32_t operand, result, op, space;
     uint8_t reducer, axis_count, axes[MESH_MAX_AXES];
     uint16_t element;
@@ -95,18 +118,20 @@ struct walk_pending {                   /* an all_reduce not yet placed */
 struct spmd_scratch {
     struct walk_table table;
     bool ready;
-    uint32_t *head;                     /* per program value: newest version, SPMD_NONE */
-    uint32_t *next;                     uint32_t next_room;       /* per spmd value: older version of the same */
-    uint32_t *used;                     /* per spmd value: walk.dots at its last use */
-    uint8_t *keep;                      /* per program value: axes on which it stays partial */
-    uint8_t *part_of;                   /* per program value: axes partial by passing (of list values) */
-    uint32_t *list_at;                  /* per program value: index in partials + 1; 0 */
+    uint32_t *head; /* per program value: newest version, SPMD_NONE */
+    /* per spmd value: older version of the same */
+    uint32_t *next;
+    uint32_t next_room;
+    uint32_t *used;    /* per spmd value: walk.dots at its last use */
+    uint8_t *keep;     /* per program value: axes on which it stays partial */
+    uint8_t *part_of;  /* per program value: axes partial by passing (of list values) */
+    uint32_t *list_at; /* per program value: index in partials + 1; 0 */
     VEC(struct walk_partial) partials;
     VEC(uint32_t) queue;
-    VEC(uint32_t) undo;                 /* program values that got a version in an open region */
-    VEC(uint32_t) stack;                /* operands of steps being made */
+    VEC(uint32_t) undo;  /* program values that got a version in an open region */
+    VEC(uint32_t) stack; /* operands of steps being made */
     VEC(struct walk_pending) pending;
-    VEC(uint32_t) suspects;             /* steps that may have become dead */
+    VEC(uint32_t) suspects; /* steps that may have become dead */
     VEC(uint32_t) remap;
 };
 
@@ -121,30 +146,31 @@ struct walk {
     const struct walk_table *t;
     uint32_t axes;
     int64_t size[MESH_MAX_AXES];
-    uint8_t slow_first[MESH_MAX_AXES];  /* axis numbers by speed of their links, slowest first */
+    uint8_t slow_first[MESH_MAX_AXES]; /* axis numbers by speed of their links, slowest first */
     int64_t combine_bytes;
-    bool deferring;                     /* some value stays partial */
-    bool regathers;                     /* some gathered value may be let go */
+    bool deferring; /* some value stays partial */
+    bool regathers; /* some gathered value may be let go */
     uint32_t depth;
     int64_t trips;
     uint32_t next_combined;
-    uint32_t run, run_end;              /* gathers side by side: how many, and the step right after them */
+    uint32_t run, run_end; /* gathers side by side: how many, and the step right after them */
     int64_t run_bytes;
-    uint32_t dots;                      /* dots and convolutions so far */
+    uint32_t dots; /* dots and convolutions so far */
 };
 
-enum { WALK_MOST_TRIPS = 1 << 16 };   /* trip counts beyond it weigh alike: bytes x trips stays below 2^62 */
-enum { WALK_DEPTH = 5 };   /* how many ops a remade value, or the search for what a use wants, may reach */
+/* trip counts beyond it weigh alike: bytes x trips stays below 2^62 */
+enum { WALK_MOST_TRIPS = 1 << 16 };
+enum { WALK_DEPTH = 5 }; /* how many ops a remade value, or the search for what a use wants, may reach */
 
-#define WALK_GROW(array, room, needed)                                                                        \
-    do {                                                                                                      \
-        if ((room) < (needed)) {                                                                              \
-            (room) = (needed) > 2 * (room) ? (needed) + 64 : 2 * (room);                                      \
-            (array) = mem_realloc((array), (room), sizeof *(array));                                          \
-        }                                                                                                     \
+#define WALK_GROW(array, room, needed)                                                                       \
+    do {                                                                                                     \
+        if ((room) < (needed)) {                                                                             \
+            (room) = (needed) > 2 * (room) ? (needed) + 64 : 2 * (room);                                     \
+            (array) = mem_realloc((array), (room), sizeof *(array));                                         \
+        }                                                                                                    \
     } while (0)
 
-extern const struct spmd_form spmd_form_none;   /* replicated on every axis */
+extern const struct spmd_form spmd_form_none; /* replicated on every axis */
 
 /* the two halves of a form as words: what the inner loops compare */
 static inline uint64_t walk_form_at(const struct spmd_form *f)
@@ -182,12 +208,14 @@ void walk_slot_form(const struct walk *w, uint32_t slot, const struct plan_cell 
 /* result slot: also partial where a contracting or lookup factor is not in it */
 void walk_result_form(const struct walk *w, uint32_t op, uint32_t slot, const struct plan_cell *cells,
                       struct spmd_form *f);
-/* cells that make the op give its result (slot) in form f; returns the mask of axes that it cannot, left replicated */
+/* cells that make the op give its result (slot) in form f; returns the mask of axes that it cannot, left
+ * replicated */
 uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const struct spmd_form *f,
                         struct plan_cell *cells);
 int64_t walk_bytes(const struct walk *w, uint32_t origin, const struct spmd_form *f);
-void walk_form_unwhole(struct spmd_form *f, uint32_t axes);    /* axes on whole dims become replicated */
-void walk_form_drop(struct spmd_form *f, uint32_t axes, uint32_t axis);   /* axis becomes replicated, positions close up */
+void walk_form_unwhole(struct spmd_form *f, uint32_t axes); /* axes on whole dims become replicated */
+/* axis becomes replicated, positions close up */
+void walk_form_drop(struct spmd_form *f, uint32_t axes, uint32_t axis);
 uint32_t walk_partial_mask(const struct spmd_form *f, uint32_t axes);
 
 /* ---- reshard.c */
@@ -199,11 +227,12 @@ enum { RESHARD_MAX_STEPS = 40 };
 struct reshard {
     struct reshard_step steps[RESHARD_MAX_STEPS];
     uint32_t count;
-    int64_t price;          /* bytes each device receives, plus a latency's worth a collective */
+    int64_t price; /* bytes each device receives, plus a latency's worth a collective */
 };
-/* the cheapest sequence found from one form of `origin` to another; `to` may be partial only where `from` is */
-void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from, const struct spmd_form *to,
-                  struct reshard *out);
+/* the cheapest sequence found from one form of `origin` to another; `to` may be partial only where `from`
+ * is */
+void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from,
+                  const struct spmd_form *to, struct reshard *out);
 
 /* ---- defer.c */
 void walk_defer(struct walk *w);
@@ -214,12 +243,13 @@ void walk_add_version(struct walk *w, uint32_t value);
 struct spmd_step *walk_new_step(struct walk *w, enum spmd_step_kind kind, uint32_t op);
 /* the version of program value v in this form, made if missing; op and space want it */
 uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint32_t op, uint32_t space);
-/* Is what a loop wants of v, which stands before it, gathered in every iteration instead of kept for the whole loop? Where
- * the walk's option, or for a parameter the plan, says that gathered values are let go. */
+/* Is what a loop wants of v, which stands before it, gathered in every iteration instead of kept for the
+ * whole loop? Where the walk's option, or for a parameter the plan, says that gathered values are let go. */
 bool walk_gathers_inside(const struct walk *w, uint32_t v, const struct spmd_form *f);
-/* the steps of a reshard of version `from`; returns the last result. Reductions are charged to the op that left the
- * partial, everything else to the use. */
-uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op, uint32_t space);
+/* the steps of a reshard of version `from`; returns the last result. Reductions are charged to the op that
+ * left the partial, everything else to the use. */
+uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op,
+                           uint32_t space);
 
 /* ---- walk_ops.c */
 /* emits the step of an ordinary op with these cells, its operands first */
@@ -236,25 +266,28 @@ void walk_carried_form(const struct walk *w, const struct walk_carried *c, struc
 void walk_initial_form(const struct walk *w, const struct walk_carried *c, uint32_t v, struct spmd_form *f);
 /* axes on which program value v stays partial are so in f */
 void walk_keep_partial(const struct walk *w, uint32_t v, struct spmd_form *f);
-void walk_close_region(struct walk *w, uint32_t undo);   /* forgets the versions made since */
-void walk_push_operands(struct walk *w, struct spmd_step *s, uint32_t base);   /* stack from base on -> s, popped */
+void walk_close_region(struct walk *w, uint32_t undo); /* forgets the versions made since */
+/* stack from base on -> s, popped */
+void walk_push_operands(struct walk *w, struct spmd_step *s, uint32_t base);
 
 /* ---- combine.c */
 /* false: not held back, emit it now */
 bool walk_hold(struct walk *w, const struct walk_pending *p);
 void walk_flush(struct walk *w);
-void walk_combine_last(struct walk *w);                  /* the newest step joins the gathers before it if it may */
-void walk_settle(struct walk *w, uint32_t value);        /* places a pending value's bucket */
-enum { WALK_PENDING = UINT32_MAX - 1 };                  /* value.step of a pending value */
+/* the newest step joins the gathers before it if it may */
+void walk_combine_last(struct walk *w);
+void walk_settle(struct walk *w, uint32_t value); /* places a pending value's bucket */
+enum { WALK_PENDING = UINT32_MAX - 1 };           /* value.step of a pending value */
 
 /* ---- walk_control.c */
 void walk_while(struct walk *w, uint32_t op);
 void walk_branch(struct walk *w, uint32_t op);
-void walk_block(struct walk *w, uint32_t block);         /* walk.c: all ops but the terminator */
+void walk_block(struct walk *w, uint32_t block); /* walk.c: all ops but the terminator */
 /* ---- walk.c: slow_first from the options */
 void walk_order_axes(struct walk *w, const struct spmd_options *options);
 
 /* ---- schedule.c */
-void walk_remove_dead(struct walk *w);                   /* steps of suspects without uses, and what only they used */
+/* steps of suspects without uses, and what only they used */
+void walk_remove_dead(struct walk *w);
 
 #endif

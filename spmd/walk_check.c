@@ -1,4 +1,5 @@
-/* Checks a local program against the protocol in local.h. Written apart from the walk: it trusts nothing of it. */
+/* Checks a local program against the protocol in local.h. Written apart from the walk: it trusts nothing
+ * of it. */
 #include "spmd/local.h"
 
 #include <stdlib.h>
@@ -7,9 +8,10 @@
 struct check {
     const struct spmd_local *l;
     const struct nda *n;
-    uint32_t *open;        /* per value: index of the region that defined it, +1; 0: not yet, or out of scope */
+    /* per value: index of the region that defined it, +1; 0: not yet, or out of scope */
+    uint32_t *open;
     uint32_t regions[64], depth, next_region;
-    uint8_t *closed;       /* per region number */
+    uint8_t *closed; /* per region number */
     uint32_t at;
     struct error *e;
     bool failed;
@@ -30,10 +32,10 @@ static void fail(struct check *c, const char *what)
     text_release(&t);
 }
 
-#define EXPECT(c, x, what)                                                                                    \
-    do {                                                                                                      \
-        if (!(x))                                                                                             \
-            fail((c), (what));                                                                                \
+#define EXPECT(c, x, what)                                                                                   \
+    do {                                                                                                     \
+        if (!(x))                                                                                            \
+            fail((c), (what));                                                                               \
     } while (0)
 
 static bool partial_at(uint8_t at)
@@ -78,7 +80,8 @@ static void check_form(struct check *c, const struct spmd_value *v)
         if (a >= axes || f->at[a] >= SPMD_PARTIAL) {
             EXPECT(c, f->position[a] == 0, "position of an axis that is on no atom");
             EXPECT(c, a < axes || f->at[a] == SPMD_REPLICATED, "axis beyond the mesh");
-            EXPECT(c, f->at[a] == SPMD_REPLICATED || f->at[a] - SPMD_PARTIAL <= NDA_REDUCE_OR, "unknown reducer");
+            EXPECT(c, f->at[a] == SPMD_REPLICATED || f->at[a] - SPMD_PARTIAL <= NDA_REDUCE_OR,
+                   "unknown reducer");
             EXPECT(c, f->at[a] != SPMD_PARTIAL, "partial without a reducer");
             continue;
         }
@@ -129,10 +132,12 @@ static void check_reshard(struct check *c, const struct spmd_step *s)
 
     EXPECT(c, from->origin == to->origin, "origin changes");
     EXPECT(c, s->axis_count > 0, "no axes");
-    for (uint32_t a = 0; a < axes; a++)   /* boundary forms leave by gathers, come by slices; or exchanges */
-        EXPECT(c, !spmd_is_whole(f.at[a]) || ((s->kind == SPMD_ALL_GATHER || s->kind == SPMD_ALL_TO_ALL) &&
-                                              spmd_is_whole(s->atom)) ||
-                      ((s->kind == SPMD_SLICE || s->kind == SPMD_ALL_TO_ALL) && spmd_is_whole(s->to_atom)),
+    /* boundary forms leave by gathers, come by slices; or exchanges */
+    for (uint32_t a = 0; a < axes; a++)
+        EXPECT(c,
+               !spmd_is_whole(f.at[a]) ||
+                   ((s->kind == SPMD_ALL_GATHER || s->kind == SPMD_ALL_TO_ALL) && spmd_is_whole(s->atom)) ||
+                   ((s->kind == SPMD_SLICE || s->kind == SPMD_ALL_TO_ALL) && spmd_is_whole(s->to_atom)),
                "a reshard of a whole dim's blocks");
     if (s->kind == SPMD_PERMUTE) {
         for (uint32_t atom = 0; atom < nda_atom_count(c->n, from->origin); atom++) {
@@ -146,8 +151,9 @@ static void check_reshard(struct check *c, const struct spmd_step *s)
         for (uint32_t i = 0; i < axes; i++)
             EXPECT(c, !spmd_is_whole(f.at[i]) && !spmd_is_whole(to->form.at[i]), "a permute of whole dims");
         for (uint32_t i = 0; i < axes; i++)
-            EXPECT(c, (f.at[i] < SPMD_PARTIAL) == (to->form.at[i] < SPMD_PARTIAL) &&
-                          (f.at[i] < SPMD_PARTIAL || f.at[i] == to->form.at[i]),
+            EXPECT(c,
+                   (f.at[i] < SPMD_PARTIAL) == (to->form.at[i] < SPMD_PARTIAL) &&
+                       (f.at[i] < SPMD_PARTIAL || f.at[i] == to->form.at[i]),
                    "a permute changes which axes shard");
         return;
     }
@@ -177,17 +183,21 @@ static void check_reshard(struct check *c, const struct spmd_step *s)
     EXPECT(c, spmd_form_equal(&f, &to->form), "result is not in the form that the step gives");
 }
 
-/* Replicated axes become partial: of a sum only where the value is zero elsewhere, of a product where it is one. */
+/* Replicated axes become partial: of a sum only where the value is zero elsewhere, of a product where it
+ * is one. */
 static void check_mask(struct check *c, const struct spmd_step *s)
 {
-    EXPECT(c, s->operand_count == 1 && s->result_count == 1 && s->axis_count > 0, "a mask has one operand and one result");
+    EXPECT(c, s->operand_count == 1 && s->result_count == 1 && s->axis_count > 0,
+           "a mask has one operand and one result");
     if (c->failed)
         return;
     const struct spmd_value *from = operand(c, s, 0), *to = &c->l->values[s->results];
     struct spmd_form f = from->form;
 
     EXPECT(c, from->origin == to->origin, "origin changes");
-    EXPECT(c, s->mask_initial ? s->reducer == NDA_REDUCE_ADD || s->reducer == NDA_REDUCE_MULTIPLY : s->reducer != NDA_REDUCE_MULTIPLY,
+    EXPECT(c,
+           s->mask_initial ? s->reducer == NDA_REDUCE_ADD || s->reducer == NDA_REDUCE_MULTIPLY
+                           : s->reducer != NDA_REDUCE_MULTIPLY,
            "masked for a reducer that counts as often as it likes, or not for a product");
     for (uint32_t k = 0; k < s->axis_count; k++) {
         EXPECT(c, f.at[s->axes[k]] == SPMD_REPLICATED, "masked axis is not replicated");
@@ -197,8 +207,9 @@ static void check_mask(struct check *c, const struct spmd_step *s)
 }
 
 /* Form that an op's cells give a slot; `partial` where a factor is missing in a result. */
-static struct spmd_form cell_form(const struct check *c, const struct nda_space *space, const struct nda_slot *slot,
-                                  const struct plan_cell *cells, bool lookup_is_partial)
+static struct spmd_form cell_form(const struct check *c, const struct nda_space *space,
+                                  const struct nda_slot *slot, const struct plan_cell *cells,
+                                  bool lookup_is_partial)
 {
     struct spmd_form f;
 
@@ -225,7 +236,7 @@ static bool passes(const struct check *c, uint32_t op)
     const struct ir_program *p = c->n->program;
 
     switch (p->ops[op].code) {
-    case IR_CONVERT:   /* exact: what the devices' parts add up to is not rounded */
+    case IR_CONVERT: /* exact: what the devices' parts add up to is not rounded */
         return ir_element_widens((enum ir_element)ir_value_type(p, ir_operand(p, op, 0))->element,
                                  (enum ir_element)ir_value_type(p, ir_result(p, op, 0))->element);
     case IR_TRANSPOSE:
@@ -243,15 +254,15 @@ static bool passes(const struct check *c, uint32_t op)
     case IR_OR:
     case IR_REDUCE:
     case IR_BROADCAST_IN_DIM:
-    case IR_DYNAMIC_UPDATE_SLICE:
-        return true;
-    default:
-        return false;
+    case IR_DYNAMIC_UPDATE_SLICE: return true;
+    default: return false;
     }
 }
 
-/* Operands partial on an axis: the op must be one that passes it, with enough of its operands partial alike. */
-static void check_passing(struct check *c, const struct spmd_step *s, uint32_t axis, const struct plan_cell *cells)
+/* Operands partial on an axis: the op must be one that passes it, with enough of its operands partial
+ * alike. */
+static void check_passing(struct check *c, const struct spmd_step *s, uint32_t axis,
+                          const struct plan_cell *cells)
 {
     uint32_t partial = 0;
     uint8_t at = SPMD_REPLICATED;
@@ -275,24 +286,16 @@ static void check_passing(struct check *c, const struct spmd_step *s, uint32_t a
     case IR_MINIMUM:
     case IR_AND:
     case IR_OR:
-    case IR_DYNAMIC_UPDATE_SLICE:
-        EXPECT(c, partial == 3, "partial + replicated");
-        break;
-    case IR_MULTIPLY:
-        EXPECT(c, partial == 1 || partial == 2, "partial x partial");
-        break;
+    case IR_DYNAMIC_UPDATE_SLICE: EXPECT(c, partial == 3, "partial + replicated"); break;
+    case IR_MULTIPLY: EXPECT(c, partial == 1 || partial == 2, "partial x partial"); break;
     case IR_REDUCE:
     case IR_BROADCAST_IN_DIM:
-        EXPECT(c, partial == 1 && operand(c, s, 0)->bytes == c->l->values[s->results].bytes, "a reduction or broadcast of partials");
+        EXPECT(c, partial == 1 && operand(c, s, 0)->bytes == c->l->values[s->results].bytes,
+               "a reduction or broadcast of partials");
         break;
-    case IR_DIVIDE:
-        EXPECT(c, partial == 1, "division by a partial");
-        break;
-    case IR_SELECT:
-        EXPECT(c, !(partial & 1), "partial predicate");
-        break;
-    default:
-        break;
+    case IR_DIVIDE: EXPECT(c, partial == 1, "division by a partial"); break;
+    case IR_SELECT: EXPECT(c, !(partial & 1), "partial predicate"); break;
+    default: break;
     }
 }
 
@@ -302,7 +305,8 @@ static void check_op(struct check *c, const struct spmd_step *s)
     const struct ir_op *op = &p->ops[s->op];
     uint32_t axes = c->l->mesh->axis_count;
 
-    EXPECT(c, s->operand_count == op->operand_count && s->result_count == op->result_count, "operands or results");
+    EXPECT(c, s->operand_count == op->operand_count && s->result_count == op->result_count,
+           "operands or results");
     for (uint32_t i = 0; !c->failed && i < s->operand_count; i++)
         EXPECT(c, operand(c, s, i)->origin == ir_operand(p, s->op, i), "operand of another value");
     for (uint32_t i = 0; !c->failed && i < s->result_count; i++)
@@ -312,7 +316,8 @@ static void check_op(struct check *c, const struct spmd_step *s)
     if (s->cells == SPMD_NONE) {
         EXPECT(c, op->code == IR_OPTIMIZATION_BARRIER, "no cells");
         for (uint32_t i = 0; i < s->operand_count; i++)
-            EXPECT(c, spmd_form_equal(&operand(c, s, i)->form, &c->l->values[s->results + i].form), "barrier's forms");
+            EXPECT(c, spmd_form_equal(&operand(c, s, i)->form, &c->l->values[s->results + i].form),
+                   "barrier's forms");
         return;
     }
     const struct nda_space *space = &c->n->spaces[c->n->op_space[s->op]];
@@ -326,8 +331,8 @@ static void check_op(struct check *c, const struct spmd_step *s)
     }
     for (uint32_t k = 0; k < space->slot_count; k++) {
         const struct nda_slot *slot = &c->n->slots[space->slots + k];
-        const struct spmd_form *have =
-            slot->is_result ? &c->l->values[s->results + slot->operand].form : &operand(c, s, slot->operand)->form;
+        const struct spmd_form *have = slot->is_result ? &c->l->values[s->results + slot->operand].form
+                                                       : &operand(c, s, slot->operand)->form;
         struct spmd_form f = cell_form(c, space, slot, cells, lookup);
         for (uint32_t a = 0; a < axes; a++) {
             bool passing = partial_at(have->at[a]) && f.at[a] == SPMD_REPLICATED;
@@ -374,7 +379,8 @@ static void replicated_operand(struct check *c, const struct spmd_step *s)
 static void same_forms(struct check *c, const struct spmd_step *s, uint32_t results)
 {
     for (uint32_t i = 0; !c->failed && i < s->operand_count; i++)
-        EXPECT(c, spmd_form_equal(&operand(c, s, i)->form, &c->l->values[results + i].form), "carried value's form");
+        EXPECT(c, spmd_form_equal(&operand(c, s, i)->form, &c->l->values[results + i].form),
+               "carried value's form");
 }
 
 static void check_kind(struct check *c, const struct spmd_step *s)
@@ -383,29 +389,22 @@ static void check_kind(struct check *c, const struct spmd_step *s)
 
     EXPECT(c, !s->combined || spmd_step_is_collective(s), "combined step that is no collective");
     switch ((enum spmd_step_kind)s->kind) {
-    case SPMD_OP:
-        check_op(c, s);
-        break;
+    case SPMD_OP: check_op(c, s); break;
     case SPMD_ALL_GATHER:
     case SPMD_ALL_REDUCE:
     case SPMD_REDUCE_SCATTER:
     case SPMD_ALL_TO_ALL:
     case SPMD_PERMUTE:
-    case SPMD_SLICE:
-        check_reshard(c, s);
-        break;
-    case SPMD_MASK:
-        check_mask(c, s);
-        break;
+    case SPMD_SLICE: check_reshard(c, s); break;
+    case SPMD_MASK: check_mask(c, s); break;
     case SPMD_LOOP:
-        EXPECT(c, s->operand_count == op->operand_count && s->result_count == 2 * op->operand_count, "carried values");
+        EXPECT(c, s->operand_count == op->operand_count && s->result_count == 2 * op->operand_count,
+               "carried values");
         same_forms(c, s, s->results);
         same_forms(c, s, s->results + s->operand_count);
         break;
     case SPMD_LOOP_BODY:
-    case SPMD_BRANCH:
-        replicated_operand(c, s);
-        break;
+    case SPMD_BRANCH: replicated_operand(c, s); break;
     case SPMD_LOOP_END:
         EXPECT(c, s->result_count == op->result_count, "results");
         same_forms(c, s, s->results);
@@ -436,12 +435,14 @@ static void check_step(struct check *c, const struct spmd_step *s)
     EXPECT(c, (uint64_t)s->results + s->result_count <= l->value_count, "results out of range");
     for (uint32_t i = 0; !c->failed && i < s->operand_count; i++) {
         uint32_t v = l->operands[s->operands + i];
-        EXPECT(c, v < l->value_count && c->open[v] && !c->closed[c->open[v] - 1], "operand is not defined here");
+        EXPECT(c, v < l->value_count && c->open[v] && !c->closed[c->open[v] - 1],
+               "operand is not defined here");
     }
     if (c->failed)
         return;
     check_kind(c, s);
-    if (kind == SPMD_LOOP_END || kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT || kind == SPMD_BRANCH_END)
+    if (kind == SPMD_LOOP_END || kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT ||
+        kind == SPMD_BRANCH_END)
         close_region(c);
     EXPECT(c, s->depth == c->depth + (kind == SPMD_LOOP_BODY || kind == SPMD_BRANCH_NEXT), "depth");
     uint32_t outer = c->failed ? 0 : c->regions[c->depth];
@@ -449,8 +450,10 @@ static void check_step(struct check *c, const struct spmd_step *s)
         open_region(c);
     for (uint32_t i = 0; !c->failed && i < s->result_count; i++) {
         uint32_t v = s->results + i;
-        EXPECT(c, v >= l->argument_count && !c->open[v] && l->values[v].step == c->at, "a value of two steps");
-        /* a loop's block arguments: seen by cond and body; the body's region comes later, so they belong outside */
+        EXPECT(c, v >= l->argument_count && !c->open[v] && l->values[v].step == c->at,
+               "a value of two steps");
+        /* a loop's block arguments: seen by cond and body; the body's region comes later, so they belong
+         * outside */
         c->open[v] = (kind == SPMD_LOOP ? outer : c->regions[c->depth]) + 1;
         check_form(c, &l->values[v]);
     }

@@ -1,7 +1,8 @@
-/* Loops and branches: carried values have one form from start to end, predicates are replicated (a predicate that
- * differed between devices would part them at the next collective), and what a loop's body takes from outside is
- * brought into its form before the loop, once. A value to which every iteration only adds may be carried partial
- * (defer.c): its initial value is masked, so that it counts once, and the loop's result is reduced. */
+/* Loops and branches: carried values have one form from start to end, predicates are replicated (a
+ * predicate that differed between devices would part them at the next collective), and what a loop's body
+ * takes from outside is brought into its form before the loop, once. A value to which every iteration only
+ * adds may be carried partial (defer.c): its initial value is masked, so that it counts once, and the
+ * loop's result is reduced. */
 #include "spmd/walk.h"
 
 static uint32_t carried_count(const struct walk *w, uint32_t op)
@@ -47,7 +48,8 @@ static uint32_t mask(struct walk *w, uint32_t op, uint32_t version, const struct
             s->axes[s->axis_count++] = (uint8_t)a;
             s->reducer = (uint8_t)(f->at[a] - SPMD_PARTIAL);
         }
-    s->mask_initial = (s->reducer == NDA_REDUCE_ADD && !is_zero(w, from.origin)) || s->reducer == NDA_REDUCE_MULTIPLY;
+    s->mask_initial =
+        (s->reducer == NDA_REDUCE_ADD && !is_zero(w, from.origin)) || s->reducer == NDA_REDUCE_MULTIPLY;
     s->result_count = 1;
     VEC_PUSH(&w->s->stack, version);
     walk_push_operands(w, s, base);
@@ -92,8 +94,8 @@ static struct spmd_step *emit_mark(struct walk *w, enum spmd_step_kind kind, uin
     return s;
 }
 
-/* What the regions take from outside, in the forms they want: made here it is made once. Values that cost nothing to
- * make, and those that are to be let go between their uses, are left to the region. */
+/* What the regions take from outside, in the forms they want: made here it is made once. Values that cost
+ * nothing to make, and those that are to be let go between their uses, are left to the region. */
 static void obtain_captures(struct walk *w, uint32_t op)
 {
     const struct walk_control *c = &w->t->controls[w->t->ops[op].control];

@@ -1,5 +1,5 @@
-/* Facts of single ops: which can be made anywhere in any form, which pass a partial on, whose init counts once; and of the sums
- * that loops carry: which converts to a wider type belong to them. */
+/* Facts of single ops: which can be made anywhere in any form, which pass a partial on, whose init counts
+ * once; and of the sums that loops carry: which converts to a wider type belong to them. */
 #include "spmd/walk.h"
 
 #include "ir/attrs.h"
@@ -15,9 +15,7 @@ static const struct ir_attr *splat_of(const struct ir_program *p, uint32_t value
         case IR_BROADCAST:
         case IR_RESHAPE:
         case IR_TRANSPOSE:
-        case IR_CONVERT:
-            value = ir_operand(p, op, 0);
-            continue;
+        case IR_CONVERT: value = ir_operand(p, op, 0); continue;
         case IR_CONSTANT: {
             const struct ir_attr *a = ir_attr_find(p, op, "value");
             if (!a || a->kind != IR_ATTR_DENSE)
@@ -25,8 +23,7 @@ static const struct ir_attr *splat_of(const struct ir_program *p, uint32_t value
             const struct ir_constant *c = &p->constants[a->first];
             return c->splat || c->size == c->element_bytes ? a : NULL;
         }
-        default:
-            return NULL;
+        default: return NULL;
         }
     }
     return NULL;
@@ -48,8 +45,9 @@ static bool same_elements(const struct ir_program *p, uint32_t op)
 /* a sum from zero over dims of one element: a reshape (so the gradient of a broadcast bias ends) */
 static bool sums_nothing(const struct ir_program *p, uint32_t op)
 {
-    return p->ops[op].operand_count == 2 && p->ops[op].result_count == 1 && ir_region_reducer(p, op, 0) == IR_ADD &&
-           same_elements(p, op) && is_splat(p, ir_operand(p, op, 1), 0);
+    return p->ops[op].operand_count == 2 && p->ops[op].result_count == 1 &&
+           ir_region_reducer(p, op, 0) == IR_ADD && same_elements(p, op) &&
+           is_splat(p, ir_operand(p, op, 1), 0);
 }
 
 static uint8_t pass_of(const struct ir_program *p, uint32_t op)
@@ -60,35 +58,22 @@ static uint8_t pass_of(const struct ir_program *p, uint32_t op)
     switch (p->ops[op].code) {
     case IR_TRANSPOSE:
     case IR_RESHAPE:
-    case IR_SLICE:
-        return WALK_PASS_LAYOUT;
-    case IR_NEGATE:
-        return numeric ? WALK_PASS_NEGATE : WALK_PASS_NONE;
-    case IR_BROADCAST_IN_DIM:   /* adds dims of one element */
+    case IR_SLICE: return WALK_PASS_LAYOUT;
+    case IR_NEGATE: return numeric ? WALK_PASS_NEGATE : WALK_PASS_NONE;
+    case IR_BROADCAST_IN_DIM: /* adds dims of one element */
         return numeric && same_elements(p, op) ? WALK_PASS_NEGATE : WALK_PASS_NONE;
-    case IR_REDUCE:
-        return numeric && sums_nothing(p, op) ? WALK_PASS_NEGATE : WALK_PASS_NONE;
+    case IR_REDUCE: return numeric && sums_nothing(p, op) ? WALK_PASS_NEGATE : WALK_PASS_NONE;
     case IR_ADD:
-    case IR_SUBTRACT:
-        return numeric ? WALK_PASS_ADD : WALK_PASS_NONE;
-    case IR_MULTIPLY:
-        return numeric ? WALK_PASS_SCALE : WALK_PASS_NONE;
-    case IR_DIVIDE:
-        return ir_element_is_float(e) ? WALK_PASS_SCALE : WALK_PASS_NONE;   /* integers truncate */
-    case IR_SELECT:
-        return WALK_PASS_SELECT;
-    case IR_DYNAMIC_UPDATE_SLICE:
-        return numeric ? WALK_PASS_UPDATE : WALK_PASS_NONE;
-    case IR_MAXIMUM:
-        return WALK_PASS_MAX;
-    case IR_MINIMUM:
-        return WALK_PASS_MIN;
-    case IR_AND:
-        return WALK_PASS_AND;
-    case IR_OR:
-        return WALK_PASS_OR;
-    default:
-        return WALK_PASS_NONE;
+    case IR_SUBTRACT: return numeric ? WALK_PASS_ADD : WALK_PASS_NONE;
+    case IR_MULTIPLY: return numeric ? WALK_PASS_SCALE : WALK_PASS_NONE;
+    case IR_DIVIDE: return ir_element_is_float(e) ? WALK_PASS_SCALE : WALK_PASS_NONE; /* integers truncate */
+    case IR_SELECT: return WALK_PASS_SELECT;
+    case IR_DYNAMIC_UPDATE_SLICE: return numeric ? WALK_PASS_UPDATE : WALK_PASS_NONE;
+    case IR_MAXIMUM: return WALK_PASS_MAX;
+    case IR_MINIMUM: return WALK_PASS_MIN;
+    case IR_AND: return WALK_PASS_AND;
+    case IR_OR: return WALK_PASS_OR;
+    default: return WALK_PASS_NONE;
     }
 }
 
@@ -105,9 +90,9 @@ static bool needs_mask(const struct walk_table *t, const struct nda *n, uint32_t
     uint32_t first = family == IR_FAMILY_SCATTER || p->ops[op].code == IR_SELECT_AND_SCATTER ? 0 : count / 2;
     uint32_t last = count;
     if (family == IR_FAMILY_SCATTER)
-        last = (count - 1) / 2;   /* inputs, indices, updates */
+        last = (count - 1) / 2; /* inputs, indices, updates */
     else if (p->ops[op].code == IR_SELECT_AND_SCATTER)
-        first = count - 1;        /* operand, source, init */
+        first = count - 1; /* operand, source, init */
     for (uint32_t f = 0; f < s->name_count; f++) {
         const struct nda_name *name = &n->names[s->names + f];
         bool counts = name->reducer == NDA_REDUCE_ADD || name->reducer == NDA_REDUCE_MULTIPLY;
@@ -156,9 +141,7 @@ static uint8_t flags_of(const struct walk_table *t, const struct nda *n, uint32_
 
     switch ((enum ir_family)t->ops[op].family) {
     case IR_FAMILY_CONSTANT:
-    case IR_FAMILY_IOTA:
-        flags = shaped ? WALK_LAZY | WALK_CHEAP : 0;
-        break;
+    case IR_FAMILY_IOTA: flags = shaped ? WALK_LAZY | WALK_CHEAP : 0; break;
     case IR_FAMILY_BROADCAST:
         flags = (shaped ? WALK_LAZY | WALK_REMAKE : 0) | (cheap ? WALK_CHEAP : 0);
         break;
@@ -166,23 +149,20 @@ static uint8_t flags_of(const struct walk_table *t, const struct nda *n, uint32_
         if (cheap)
             flags = WALK_LAZY | WALK_CHEAP;
         else if (o->code == IR_CONVERT && shaped)
-            flags = WALK_REMAKE | (t->value_bytes[o->results] > t->value_bytes[ir_operand(p, op, 0)] ? WALK_LAZY : 0);
+            flags = WALK_REMAKE |
+                    (t->value_bytes[o->results] > t->value_bytes[ir_operand(p, op, 0)] ? WALK_LAZY : 0);
         break;
     case IR_FAMILY_RESHAPE:
     case IR_FAMILY_TRANSPOSE:
         flags = (shaped ? WALK_REMAKE : 0) | (cheap ? WALK_LAZY | WALK_CHEAP : 0);
         break;
     case IR_FAMILY_GATHER:
-    case IR_FAMILY_DYNAMIC_SLICE:
-        flags = WALK_PARTIAL_LOOKUP;
-        break;
+    case IR_FAMILY_DYNAMIC_SLICE: flags = WALK_PARTIAL_LOOKUP; break;
     case IR_FAMILY_UNKNOWN:
     case IR_FAMILY_CUSTOM_CALL:
     case IR_FAMILY_LINALG:
     case IR_FAMILY_RNG:
-    case IR_FAMILY_COLLECTIVE:
-        flags = all_shardable(n, op) ? 0 : WALK_UNSUPPORTED;
-        break;
+    case IR_FAMILY_COLLECTIVE: flags = all_shardable(n, op) ? 0 : WALK_UNSUPPORTED; break;
     case IR_FAMILY_SHARDY:
     case IR_FAMILY_BITCAST:
     case IR_FAMILY_STRUCTURE:
@@ -200,8 +180,7 @@ static uint8_t flags_of(const struct walk_table *t, const struct nda *n, uint32_
     case IR_FAMILY_SORT:
     case IR_FAMILY_CONTROL:
     case IR_FAMILY_BARRIER:
-    case IR_FAMILIES:
-        break;
+    case IR_FAMILIES: break;
     }
     if (o->result_count == 1 && is_splat(p, o->results, 0))
         flags |= WALK_ZERO;
@@ -213,9 +192,9 @@ static bool gives_partial(const struct walk_table *t, const struct nda *n, uint3
     const struct nda_space *s = &n->spaces[t->ops[op].space];
 
     for (uint32_t f = 0; f < s->name_count; f++)
-        if (t->name_ok[s->names + f] && (n->names[s->names + f].kind == NDA_CONTRACTING ||
-                                         (n->names[s->names + f].kind == NDA_LOOKUP &&
-                                          (t->ops[op].flags & WALK_PARTIAL_LOOKUP))))
+        if (t->name_ok[s->names + f] &&
+            (n->names[s->names + f].kind == NDA_CONTRACTING ||
+             (n->names[s->names + f].kind == NDA_LOOKUP && (t->ops[op].flags & WALK_PARTIAL_LOOKUP))))
             return n->program->ops[op].result_count == 1;
     return false;
 }
@@ -243,13 +222,13 @@ void walk_table_ops(struct walk_table *t, const struct nda *n)
 struct terms {
     struct walk_table *t;
     const struct ir_program *p;
-    uint32_t argument;      /* the carried value, in the body */
-    int64_t outside;        /* trip counts of the loops around this one */
-    int64_t bytes;          /* of what is converted, in all iterations */
-    bool found;             /* it is in the sum */
+    uint32_t argument; /* the carried value, in the body */
+    int64_t outside;   /* trip counts of the loops around this one */
+    int64_t bytes;     /* of what is converted, in all iterations */
+    bool found;        /* it is in the sum */
     VEC(uint32_t) converts;
 };
-enum { TERMS_DEPTH = 64 };   /* ops from what the body returns to a term: a stack frame each */
+enum { TERMS_DEPTH = 64 }; /* ops from what the body returns to a term: a stack frame each */
 
 static bool is_cheap(const struct terms *s, const struct nda *n, uint32_t value)
 {
@@ -267,8 +246,8 @@ static bool widens(const struct terms *s, uint32_t op)
                              (enum ir_element)ir_value_type(p, ir_result(p, op, 0))->element);
 }
 
-/* Sums, multiples, layouts, stacks that inner loops fill: back from what the body returns, as long as nothing else uses
- * what stands between. */
+/* Sums, multiples, layouts, stacks that inner loops fill: back from what the body returns, as long as
+ * nothing else uses what stands between. */
 static void find_terms(struct terms *s, const struct nda *n, uint32_t value, uint32_t depth)
 {
     const struct ir_program *p = s->p;
@@ -281,14 +260,13 @@ static void find_terms(struct terms *s, const struct nda *n, uint32_t value, uin
     case WALK_PASS_NONE:
     case WALK_PASS_WIDEN:
         if (widens(s, op)) {
-            s->bytes += s->t->value_bytes[ir_operand(p, op, 0)] * (s->t->block_trips[p->ops[op].block] / s->outside);
+            s->bytes +=
+                s->t->value_bytes[ir_operand(p, op, 0)] * (s->t->block_trips[p->ops[op].block] / s->outside);
             VEC_PUSH(&s->converts, op);
         }
         return;
     case WALK_PASS_LAYOUT:
-    case WALK_PASS_NEGATE:
-        find_terms(s, n, ir_operand(p, op, 0), depth - 1);
-        return;
+    case WALK_PASS_NEGATE: find_terms(s, n, ir_operand(p, op, 0), depth - 1); return;
     case WALK_PASS_ADD:
     case WALK_PASS_UPDATE:
         find_terms(s, n, ir_operand(p, op, 0), depth - 1);
@@ -298,7 +276,8 @@ static void find_terms(struct terms *s, const struct nda *n, uint32_t value, uin
         find_terms(s, n, ir_operand(p, op, is_cheap(s, n, ir_operand(p, op, 0))), depth - 1);
         return;
     case WALK_PASS_INITIAL: {
-        const struct walk_carried *c = &s->t->carried[s->t->controls[s->t->ops[op].control].carried + (value - p->ops[op].results)];
+        const struct walk_carried *c =
+            &s->t->carried[s->t->controls[s->t->ops[op].control].carried + (value - p->ops[op].results)];
         find_terms(s, n, p->operands[p->ops[op].operands + (value - p->ops[op].results)], depth - 1);
         find_terms(s, n, p->operands[c->returned], depth - 1);
         return;
@@ -308,13 +287,12 @@ static void find_terms(struct terms *s, const struct nda *n, uint32_t value, uin
     case WALK_PASS_MIN:
     case WALK_PASS_AND:
     case WALK_PASS_OR:
-    case WALK_PASS_CARRY:
-        return;
+    case WALK_PASS_CARRY: return;
     }
 }
 
-/* Gradients of fewer bits than the sum of them over microbatches: the sum is more bytes than one of them, fewer than
- * all. Elsewhere a convert ends a partial: passed on it would be more bytes to reduce. */
+/* Gradients of fewer bits than the sum of them over microbatches: the sum is more bytes than one of them,
+ * fewer than all. Elsewhere a convert ends a partial: passed on it would be more bytes to reduce. */
 void walk_table_widening(struct walk_table *t, const struct nda *n)
 {
     struct terms s = {.t = t, .p = n->program};

@@ -1,12 +1,13 @@
-/* Versions of values. Every program value has a list of device-local versions, one a form; a version that is wanted
- * and missing is made the cheapest way known: resharded from one that is there, or (cheap and moving ops) by computing
- * the op again in the wanted form, which is how a gather gets above a broadcast or convert to the smallest source. */
+/* Versions of values. Every program value has a list of device-local versions, one a form; a version that
+ * is wanted and missing is made the cheapest way known: resharded from one that is there, or (cheap and
+ * moving ops) by computing the op again in the wanted form, which is how a gather gets above a broadcast
+ * or convert to the smallest source. */
 #include "spmd/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { OBTAIN_WINDOW = 12 };   /* dots and convolutions: one layer of a transformer, forward or backward */
+enum { OBTAIN_WINDOW = 12 }; /* dots and convolutions: one layer of a transformer, forward or backward */
 #define OBTAIN_NEVER (INT64_MAX / 4)
 
 uint32_t walk_new_value(struct walk *w, uint32_t origin, const struct spmd_form *f)
@@ -91,7 +92,9 @@ static void emit_collective(struct walk *w, const struct reshard_step *r, uint32
     s->axis_count = r->axis_count;
     memcpy(s->axes, r->axes, sizeof s->axes);
     s->atom = r->kind == SPMD_ALL_GATHER || r->kind == SPMD_ALL_TO_ALL ? r->atom : 255;
-    s->to_atom = r->kind == SPMD_REDUCE_SCATTER || r->kind == SPMD_ALL_TO_ALL || r->kind == SPMD_SLICE ? r->to_atom : 255;
+    s->to_atom = r->kind == SPMD_REDUCE_SCATTER || r->kind == SPMD_ALL_TO_ALL || r->kind == SPMD_SLICE
+                     ? r->to_atom
+                     : 255;
     s->decision_space = space;
     s->operand_count = 1;
     s->results = result;
@@ -119,8 +122,8 @@ static uint32_t left_partial(const struct walk *w, uint32_t v)
     return def;
 }
 
-/* Space of the op whose own factor makes the partial that def gives: its cells are what the plan decided. Back through
- * ops that pass a partial on, not round a loop again. */
+/* Space of the op whose own factor makes the partial that def gives: its cells are what the plan decided.
+ * Back through ops that pass a partial on, not round a loop again. */
 static uint32_t source_space(const struct walk *w, uint32_t def)
 {
     for (uint32_t before = w->deferring ? def : IR_NONE; before != IR_NONE;) {
@@ -135,7 +138,8 @@ static uint32_t source_space(const struct walk *w, uint32_t def)
     return w->t->ops[def].space;
 }
 
-uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op, uint32_t space)
+uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op,
+                           uint32_t space)
 {
     uint32_t origin = w->l->values[from].origin, def = left_partial(w, origin);
 
@@ -145,8 +149,9 @@ uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t fro
         bool by_def = reduces(step->kind) && def != IR_NONE;
         uint32_t cause = by_def ? def : op, cause_space = by_def ? source_space(w, def) : space;
         uint32_t result = walk_new_value(w, origin, &step->after);
-        struct walk_pending p = {from, result, cause, cause_space, step->reducer, step->axis_count, {0},
-                                 ir_value_type(w->program, origin)->element};
+        struct walk_pending p = {
+            from,          result,           cause, cause_space,
+            step->reducer, step->axis_count, {0},   ir_value_type(w->program, origin)->element};
         memcpy(p.axes, step->axes, sizeof p.axes);
         walk_add_version(w, result);
         if (!(step->kind == SPMD_ALL_REDUCE && i + 1 == r->count && walk_hold(w, &p))) {
@@ -167,8 +172,8 @@ static void op_result_form(const struct walk *w, uint32_t op, uint32_t value, st
     walk_result_form(w, op, w->nda->value_def_slot[value], cells, f);
 }
 
-/* A version that may be gathered again (all by the walk's option, a parameter's by the plan) is let go when as many dots
- * passed since its last use as a layer has. */
+/* A version that may be gathered again (all by the walk's option, a parameter's by the plan) is let go
+ * when as many dots passed since its last use as a layer has. */
 static bool is_gone(const struct walk *w, uint32_t version)
 {
     uint32_t step = w->l->values[version].step;
@@ -199,7 +204,7 @@ bool walk_gathers_inside(const struct walk *w, uint32_t v, const struct spmd_for
         return false;
     if (!w->l->options.regather)
         axes = weight == NDA_NONE ? 0 : w->plan->regather[weight];
-    uint32_t as_made = w->s->head[v];   /* of a convert that was not wanted yet: how its parameter lies */
+    uint32_t as_made = w->s->head[v]; /* of a convert that was not wanted yet: how its parameter lies */
     if (as_made == SPMD_NONE && weight != NDA_NONE)
         as_made = w->s->head[w->nda->arguments[weight].value];
     while (as_made != SPMD_NONE && w->s->next[as_made] != SPMD_NONE)
@@ -211,7 +216,8 @@ bool walk_gathers_inside(const struct walk *w, uint32_t v, const struct spmd_for
 }
 
 /* cheapest version to reshard from; SPMD_NONE when there is none */
-static uint32_t cheapest_version(const struct walk *w, uint32_t v, const struct spmd_form *f, struct reshard *best)
+static uint32_t cheapest_version(const struct walk *w, uint32_t v, const struct spmd_form *f,
+                                 struct reshard *best)
 {
     uint32_t found = SPMD_NONE;
     struct reshard r;
@@ -260,7 +266,8 @@ static int64_t remake_price(const struct walk *w, uint32_t op, uint32_t v, const
 /* Not what a partial passes through: that is in one form only. */
 static bool remakes(const struct walk *w, uint32_t op)
 {
-    if (op == IR_NONE || !(w->t->ops[op].flags & (WALK_LAZY | WALK_REMAKE)) || w->l->options.gather_everything)
+    if (op == IR_NONE || !(w->t->ops[op].flags & (WALK_LAZY | WALK_REMAKE)) ||
+        w->l->options.gather_everything)
         return false;
     return !w->deferring || !w->s->part_of[ir_result(w->program, op, 0)];
 }
@@ -281,14 +288,16 @@ static int64_t price_of(const struct walk *w, uint32_t v, const struct spmd_form
     return r.price;
 }
 
-/* A lazy op without any version: in its first wanted form as far as it can give it, the rest by resharding. */
+/* A lazy op without any version: in its first wanted form as far as it can give it, the rest by
+ * resharding. */
 static void make_first(struct walk *w, uint32_t op, uint32_t v, const struct spmd_form *f)
 {
     struct plan_cell cells[MESH_MAX_AXES], planned[MESH_MAX_AXES];
     struct spmd_form own;
     struct reshard r;
 
-    if (w->l->options.gather_everything || (w->deferring && w->s->part_of[v])) {   /* what a partial passes has the plan's own */
+    /* what a partial passes has the plan's own */
+    if (w->l->options.gather_everything || (w->deferring && w->s->part_of[v])) {
         walk_op_cells(w, op, cells);
         walk_emit_op(w, op, cells);
         return;
@@ -298,8 +307,9 @@ static void make_first(struct walk *w, uint32_t op, uint32_t v, const struct spm
     for (uint32_t a = 0; a < w->axes; a++)
         whole |= spmd_is_whole(f->at[a]);
     if (whole && !(w->t->ops[op].flags & WALK_CHEAP))
-        walk_op_cells(w, op, cells);   /* no op gives this form: the plan's own, then resharded */
-    if (direct > 0 && direct < OBTAIN_NEVER) {   /* the plan's own form may be cheaper, e.g. an all_to_all after instead of a gather before */
+        walk_op_cells(w, op, cells); /* no op gives this form: the plan's own, then resharded */
+    /* the plan's own form may be cheaper, e.g. an all_to_all after instead of a gather before */
+    if (direct > 0 && direct < OBTAIN_NEVER) {
         walk_op_cells(w, op, planned);
         op_result_form(w, op, v, &own);
         walk_reshard(w, v, &own, f, &r);
@@ -311,8 +321,8 @@ static void make_first(struct walk *w, uint32_t op, uint32_t v, const struct spm
     walk_emit_op(w, op, cells);
 }
 
-/* A reshape or transpose of something that others use too: at equal price the form is made before it, so that those
- * that want the same (a further reshape of the same value) find it made. */
+/* A reshape or transpose of something that others use too: at equal price the form is made before it, so
+ * that those that want the same (a further reshape of the same value) find it made. */
 static bool shares_operand(const struct walk *w, uint32_t op)
 {
     uint32_t value = ir_operand(w->program, op, 0);

@@ -1,5 +1,5 @@
-/* Steps of ordinary ops: the cells in force, operands brought into the forms that these want, results completed; and
- * what form a use will want, asked before it is reached. */
+/* Steps of ordinary ops: the cells in force, operands brought into the forms that these want, results
+ * completed; and what form a use will want, asked before it is reached. */
 #include "spmd/walk.h"
 
 void walk_op_cells(const struct walk *w, uint32_t op, struct plan_cell *cells)
@@ -75,16 +75,18 @@ static bool counts_twice(const struct walk *w, uint32_t space, const struct plan
     return false;
 }
 
-/* Axes to place when a partial is completed: the partial ones, and replicated ones that stand before one of them on
- * the atom where the use wants both (cut out first, they cost nothing and keep the order). */
+/* Axes to place when a partial is completed: the partial ones, and replicated ones that stand before one
+ * of them on the atom where the use wants both (cut out first, they cost nothing and keep the order). */
 static uint32_t placed_axes(const struct walk *w, const struct spmd_form *now, uint32_t partial,
                             const struct spmd_form *wanted)
 {
     uint32_t mask = partial;
 
     for (uint32_t a = 0; a < w->axes; a++)
-        for (uint32_t b = 0; b < w->axes && now->at[a] == SPMD_REPLICATED && wanted->at[a] < SPMD_PARTIAL; b++)
-            if ((partial >> b & 1) && wanted->at[b] == wanted->at[a] && wanted->position[b] > wanted->position[a])
+        for (uint32_t b = 0; b < w->axes && now->at[a] == SPMD_REPLICATED && wanted->at[a] < SPMD_PARTIAL;
+             b++)
+            if ((partial >> b & 1) && wanted->at[b] == wanted->at[a] &&
+                wanted->position[b] > wanted->position[a])
                 mask |= 1u << a;
     return mask;
 }
@@ -190,7 +192,7 @@ static void planned_form(const struct walk *w, const struct walk_carried *c, str
     walk_space_cells(w, c->end, cells);
     walk_slot_form(w, c->end_slot, cells, f);
     if (c->begin == NDA_NONE)
-        return;   /* a branch */
+        return; /* a branch */
     if (c->begin_slot == NDA_NONE) {
         *f = spmd_form_none;
         return;
@@ -202,7 +204,7 @@ static void planned_form(const struct walk *w, const struct walk_carried *c, str
             walk_form_drop(f, w->axes, a);
             walk_form_drop(&g, w->axes, a);
         }
-    for (uint32_t a = 0; a < w->axes; a++)   /* the same axes in another order: none of the atom's */
+    for (uint32_t a = 0; a < w->axes; a++) /* the same axes in another order: none of the atom's */
         if (f->at[a] < SPMD_PARTIAL && f->position[a] != g.position[a])
             for (uint32_t b = 0, atom = f->at[a]; b < w->axes; b++)
                 if (f->at[b] == atom) {
@@ -235,15 +237,16 @@ void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_f
     const struct walk_op *o = &w->t->ops[op];
     if (o->control != NDA_NONE) {
         const struct walk_control *c = &w->t->controls[o->control];
-        walk_initial_form(w, &w->t->carried[c->carried + (u - w->program->ops[op].operands)], w->program->operands[u], f);
+        walk_initial_form(w, &w->t->carried[c->carried + (u - w->program->ops[op].operands)],
+                          w->program->operands[u], f);
         return;
     }
-    if (o->space == NDA_NONE) {   /* terminators and barriers: the form of the slot's own space */
+    if (o->space == NDA_NONE) { /* terminators and barriers: the form of the slot's own space */
         uint32_t s = w->t->slot_space[slot];
         const struct nda_space *space = &w->nda->spaces[s];
         if (space->kind == NDA_SPACE_RESULT) {
             spmd_boundary_form(w->context, w->plan, s, f);
-            walk_form_unwhole(f, w->axes);   /* cut by the result itself, last */
+            walk_form_unwhole(f, w->axes); /* cut by the result itself, last */
         } else if (space->kind == NDA_SPACE_BARRIER) {
             walk_space_cells(w, s, cells);
             walk_slot_form(w, slot, cells, f);

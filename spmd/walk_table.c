@@ -47,10 +47,10 @@ static void check_closed(struct visit *v, uint32_t op, uint32_t region_op)
             uint32_t inner = v->p->block_ops[b->ops + i];
             for (uint32_t k = 0; k < v->p->ops[inner].operand_count; k++)
                 if (!defined_inside(v->p, ir_operand(v->p, inner, k), op) && v->code == ERROR_OK)
-                    v->code = error_set_at(v->e, ERROR_UNSUPPORTED_MODULE, (int)v->p->ops[op].line,
-                                           (int)v->p->ops[op].column,
-                                           "The body of %s uses a value defined outside it; pass it as an operand.",
-                                           ir_op_name(v->p, op));
+                    v->code = error_set_at(
+                        v->e, ERROR_UNSUPPORTED_MODULE, (int)v->p->ops[op].line, (int)v->p->ops[op].column,
+                        "The body of %s uses a value defined outside it; pass it as an operand.",
+                        ir_op_name(v->p, op));
             check_closed(v, op, inner);
         }
     }
@@ -114,20 +114,11 @@ static void fill_slots(struct walk_table *t, const struct nda *n)
                     set_operand_slot(t, op->operands + n->slots[slot].operand, slot);
                 break;
             case NDA_SPACE_BARRIER:
-            case NDA_SPACE_LOOP_BEGIN:
-                set_operand_slot(t, op->operands + space->index, slot);
-                break;
-            case NDA_SPACE_LOOP_END:
-                terminator_slot(t, p, space->op, 1, space->index, slot);
-                break;
-            case NDA_SPACE_BRANCH:
-                terminator_slot(t, p, space->op, branch++, space->index, slot);
-                break;
-            case NDA_SPACE_RESULT:
-                terminator_slot(t, p, n->function, 0, result++, slot);
-                break;
-            case NDA_SPACE_ARGUMENT:
-                break;
+            case NDA_SPACE_LOOP_BEGIN: set_operand_slot(t, op->operands + space->index, slot); break;
+            case NDA_SPACE_LOOP_END: terminator_slot(t, p, space->op, 1, space->index, slot); break;
+            case NDA_SPACE_BRANCH: terminator_slot(t, p, space->op, branch++, space->index, slot); break;
+            case NDA_SPACE_RESULT: terminator_slot(t, p, n->function, 0, result++, slot); break;
+            case NDA_SPACE_ARGUMENT: break;
             }
         }
         if (space->kind == NDA_SPACE_OP)
@@ -199,7 +190,8 @@ static bool factor_fits(const struct nda *n, const struct nda_space *s, uint32_t
 }
 
 /* The walk's own guard: what it could not lower soundly is not sharded, whatever the plan says. */
-static bool factor_sound(const struct walk_table *t, const struct nda *n, const struct nda_space *s, uint32_t factor)
+static bool factor_sound(const struct walk_table *t, const struct nda *n, const struct nda_space *s,
+                         uint32_t factor)
 {
     const struct nda_name *name = &n->names[s->names + factor];
 
@@ -213,18 +205,16 @@ static bool factor_sound(const struct walk_table *t, const struct nda *n, const 
             for (uint32_t i = 0; i < nda_atom_count(n, slot->value); i++)
                 found |= n->factor_of[slot->map + i] == factor;
             if (!found)
-                return false;   /* that result would need all of the dimension */
+                return false; /* that result would need all of the dimension */
         }
         return true;
     case NDA_CONTRACTING:
         return name->reducer != NDA_REDUCE_NONE && !slot_with(n, s, factor, true) &&
                t->ops[s->op].family != IR_FAMILY_BATCH_NORM;
     case NDA_LOOKUP:
-    case NDA_UPDATE:
-        return true;
+    case NDA_UPDATE: return true;
     case NDA_WINDOWED:
-    case NDA_REPLICATE:
-        return false;
+    case NDA_REPLICATE: return false;
     }
     return false;
 }
@@ -249,7 +239,8 @@ static bool same_atoms(const struct nda *n, uint32_t a, uint32_t b)
     if (count != nda_atom_count(n, b))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (nda_atoms(n, a)[i].size != nda_atoms(n, b)[i].size || nda_atoms(n, a)[i].dim != nda_atoms(n, b)[i].dim)
+        if (nda_atoms(n, a)[i].size != nda_atoms(n, b)[i].size ||
+            nda_atoms(n, a)[i].dim != nda_atoms(n, b)[i].dim)
             return false;
     return true;
 }
@@ -263,12 +254,13 @@ static uint32_t common_slot(const struct nda *n, uint32_t space, uint32_t like)
     for (uint32_t k = 0; k < s->slot_count; k++) {
         if (!same_atoms(n, n->slots[s->slots + k].value, like))
             return NDA_NONE;
-        slot = s->slots + k;   /* the last one is a result */
+        slot = s->slots + k; /* the last one is a result */
     }
     return slot;
 }
 
-static void collect_captures(struct walk_table *t, const struct ir_program *p, uint32_t control, uint32_t block)
+static void collect_captures(struct walk_table *t, const struct ir_program *p, uint32_t control,
+                             uint32_t block)
 {
     const struct ir_block *b = &p->blocks[block];
     struct walk_control *c = &t->controls[control];
@@ -293,7 +285,8 @@ static void collect_captures(struct walk_table *t, const struct ir_program *p, u
     }
 }
 
-/* what becomes of a while's carried values: the initial ones, the body's arguments, what it returns, the results */
+/* what becomes of a while's carried values: the initial ones, the body's arguments, what it returns, the
+ * results */
 static void tie_loop(struct walk_table *t, const struct ir_program *p, const struct walk_control *control)
 {
     uint32_t op = control->op, condition = ir_region_block(p, op, 0), body = ir_region_block(p, op, 1);
@@ -353,18 +346,21 @@ static void fill_controls(struct walk_table *t, const struct nda *n)
             t->controls = mem_realloc(t->controls, t->control_room, sizeof *t->controls);
         }
         t->ops[op].control = t->control_count;
-        t->controls[t->control_count++] = (struct walk_control){op, t->carried_count, p->ops[op].result_count, 0, 0};
+        t->controls[t->control_count++] =
+            (struct walk_control){op, t->carried_count, p->ops[op].result_count, 0, 0};
         uint32_t needed = t->carried_count + p->ops[op].result_count;
         if (needed > t->carried_room) {
             t->carried_room = 2 * needed;
             t->carried = mem_realloc(t->carried, t->carried_room, sizeof *t->carried);
         }
         for (uint32_t i = 0; i < p->ops[op].result_count; i++)
-            t->carried[t->carried_count++] = (struct walk_carried){NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE, 0};
+            t->carried[t->carried_count++] = (struct walk_carried){NDA_NONE, NDA_NONE, NDA_NONE, NDA_NONE,
+                                                                   NDA_NONE, NDA_NONE, NDA_NONE, 0};
     }
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *space = &n->spaces[s];
-        if (space->kind != NDA_SPACE_LOOP_BEGIN && space->kind != NDA_SPACE_LOOP_END && space->kind != NDA_SPACE_BRANCH)
+        if (space->kind != NDA_SPACE_LOOP_BEGIN && space->kind != NDA_SPACE_LOOP_END &&
+            space->kind != NDA_SPACE_BRANCH)
             continue;
         struct walk_carried *c = &t->carried[t->controls[t->ops[space->op].control].carried + space->index];
         uint32_t slot = common_slot(n, s, ir_result(p, space->op, space->index));
@@ -385,7 +381,8 @@ static void fill_controls(struct walk_table *t, const struct nda *n)
     }
 }
 
-/* Parameters through reshapes, transposes and converts: what is gathered of them may be let go and gathered again. */
+/* Parameters through reshapes, transposes and converts: what is gathered of them may be let go and
+ * gathered again. */
 static void fill_weights(struct walk_table *t, const struct nda *n)
 {
     const struct ir_program *p = n->program;

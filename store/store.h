@@ -3,9 +3,11 @@
  * Redis.
  *
  * Two back ends behind one interface, chosen by the address:
- *   "dir:/path"            blobs under /path/blobs/ab/cd/<digest>; written to /path/tmp, fsync, rename, fsync
- * of the folder "http://host:port"     the server's internal endpoints (workers on other hosts), with a cache
- * folder of its own A store may be used from several threads at once. */
+ *   "dir:/path"            blobs under /path/blobs/ab/cd/<digest>; written to /path/tmp, fsync, rename,
+ *                          fsync of the folder
+ *   "http://host:port"     the server's internal endpoints (workers on other hosts), with a cache folder of
+ *                          its own
+ * A store may be used from several threads at once. */
 #ifndef TOAST_STORE_STORE_H
 #define TOAST_STORE_STORE_H
 

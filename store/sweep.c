@@ -21,8 +21,10 @@
 
 int directory_lock(const char *folder, bool shared)
 {
-    char *path = mem_printf("%s/blobs.lock", folder); /* toast serve holds DIR/serve.lock as long as it runs */
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* its own open file: the lock belongs to that */
+    /* toast serve holds DIR/serve.lock as long as it runs */
+    char *path = mem_printf("%s/blobs.lock", folder);
+    /* its own open file: the lock belongs to that */
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     free(path);
     while (fd >= 0 && flock(fd, shared ? LOCK_SH : LOCK_EX) != 0)
         if (errno != EINTR) {

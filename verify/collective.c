@@ -330,17 +330,10 @@ static enum error_code in_groups(struct verify_state *s, uint32_t op, uint32_t d
         if (n == 0)
             continue;
         switch ((int)s->p->ops[op].code) {
-        case IR_ALL_GATHER:
-            code = all_gather(s, op, devices, ids, n, in, out, e);
-            break;
-        case IR_ALL_REDUCE:
-            code = all_reduce(s, op, devices, ids, n, in, out, e);
-            break;
-        case IR_REDUCE_SCATTER:
-            code = reduce_scatter(s, op, devices, ids, n, in, out, e);
-            break;
-        default:
-            code = all_to_all(s, op, devices, ids, n, in, out, e);
+        case IR_ALL_GATHER: code = all_gather(s, op, devices, ids, n, in, out, e); break;
+        case IR_ALL_REDUCE: code = all_reduce(s, op, devices, ids, n, in, out, e); break;
+        case IR_REDUCE_SCATTER: code = reduce_scatter(s, op, devices, ids, n, in, out, e); break;
+        default: code = all_to_all(s, op, devices, ids, n, in, out, e);
         }
     }
     free(g.ids);
@@ -360,9 +353,7 @@ enum error_code verify_eval_collective(struct verify_state *s, uint32_t op, uint
     s->device = 0;
     switch ((int)o->code) {
     case IR_PARTITION_ID:
-    case IR_REPLICA_ID:
-        own_id(s, devices, out);
-        return ERROR_OK;
+    case IR_REPLICA_ID: own_id(s, devices, out); return ERROR_OK;
     case IR_COLLECTIVE_PERMUTE:
     case IR_COLLECTIVE_BROADCAST:
         if (o->operand_count != 1 || o->result_count != 1)

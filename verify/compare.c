@@ -11,18 +11,13 @@
 static double get(const struct verify_tensor *t, int64_t i)
 {
     switch (verify_store_of(t->element)) {
-    case VERIFY_U8:
-        return ((const uint8_t *)t->data)[i];
-    case VERIFY_I64:
-        return (double)((const int64_t *)t->data)[i];
+    case VERIFY_U8: return ((const uint8_t *)t->data)[i];
+    case VERIFY_I64: return (double)((const int64_t *)t->data)[i];
     case VERIFY_F32:
-    case VERIFY_C64:
-        return (double)((const float *)t->data)[i];
+    case VERIFY_C64: return (double)((const float *)t->data)[i];
     case VERIFY_F64:
-    case VERIFY_C128:
-        return ((const double *)t->data)[i];
-    case VERIFY_NONE:
-        break;
+    case VERIFY_C128: return ((const double *)t->data)[i];
+    case VERIFY_NONE: break;
     }
     return 0;
 }

@@ -33,20 +33,14 @@ static int64_t saturate(double x, enum ir_element to)
 static double as_double(enum ir_element from, const void *in, int64_t i)
 {
     switch (verify_store_of(from)) {
-    case VERIFY_U8:
-        return ((const uint8_t *)in)[i];
+    case VERIFY_U8: return ((const uint8_t *)in)[i];
     case VERIFY_I64:
         return from == IR_UI64 ? (double)((const uint64_t *)in)[i] : (double)((const int64_t *)in)[i];
-    case VERIFY_F32:
-        return (double)((const float *)in)[i];
-    case VERIFY_C64:
-        return (double)((const float *)in)[2 * i];
-    case VERIFY_F64:
-        return ((const double *)in)[i];
-    case VERIFY_C128:
-        return ((const double *)in)[2 * i];
-    case VERIFY_NONE:
-        break;
+    case VERIFY_F32: return (double)((const float *)in)[i];
+    case VERIFY_C64: return (double)((const float *)in)[2 * i];
+    case VERIFY_F64: return ((const double *)in)[i];
+    case VERIFY_C128: return ((const double *)in)[2 * i];
+    case VERIFY_NONE: break;
     }
     return 0;
 }

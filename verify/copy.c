@@ -74,14 +74,10 @@ static void copy_line(size_t element, int64_t n, void *to, int64_t ts, const voi
         return;
     }
     switch (element) {
-    case 1:
-        LINE(uint8_t)
-    case 4:
-        LINE(uint32_t)
-    case 8:
-        LINE(uint64_t)
-    default:
-        LINE(struct wide)
+    case 1: LINE(uint8_t)
+    case 4: LINE(uint32_t)
+    case 8: LINE(uint64_t)
+    default: LINE(struct wide)
     }
 }
 

@@ -130,33 +130,18 @@ static bool unary_int(int code, enum ir_element element, const int64_t *a, int64
     for (int64_t i = 0; i < n; i++) {
         const int64_t x = a[i];
         switch (code) {
-        case IR_ABS:
-            o[i] = x < 0 && !is_unsigned ? (int64_t)(0 - (uint64_t)x) : x;
-            break;
-        case IR_NEGATE:
-            o[i] = (int64_t)(0 - (uint64_t)x);
-            break;
-        case IR_NOT:
-            o[i] = ~x;
-            break;
-        case IR_SIGN:
-            o[i] = is_unsigned ? x != 0 : (x > 0) - (x < 0);
-            break;
-        case IR_POPCNT:
-            o[i] = __builtin_popcountll((uint64_t)x & mask);
-            break;
+        case IR_ABS: o[i] = x < 0 && !is_unsigned ? (int64_t)(0 - (uint64_t)x) : x; break;
+        case IR_NEGATE: o[i] = (int64_t)(0 - (uint64_t)x); break;
+        case IR_NOT: o[i] = ~x; break;
+        case IR_SIGN: o[i] = is_unsigned ? x != 0 : (x > 0) - (x < 0); break;
+        case IR_POPCNT: o[i] = __builtin_popcountll((uint64_t)x & mask); break;
         case IR_COUNT_LEADING_ZEROS:
             o[i] = ((uint64_t)x & mask) ? __builtin_clzll((uint64_t)x & mask) - (int)(64 - bits) : (int)bits;
             break;
-        case IR_CHLO_SQUARE:
-            o[i] = (int64_t)((uint64_t)x * (uint64_t)x);
-            break;
+        case IR_CHLO_SQUARE: o[i] = (int64_t)((uint64_t)x * (uint64_t)x); break;
         case IR_REAL:
-        case IR_CHLO_CONJ:
-            o[i] = x;
-            break;
-        default:
-            return false;
+        case IR_CHLO_CONJ: o[i] = x; break;
+        default: return false;
         }
     }
     return true;
@@ -168,36 +153,21 @@ static bool binary_int(int code, const struct verify_array *in, int64_t *o, int6
     bool u = verify_element_unsigned(in[0].element);
     unsigned bits = verify_element_width(in[0].element);
     switch (code) {
-    case IR_ADD:
-        PAIRS(int64_t, (int64_t)((uint64_t)x + (uint64_t)y));
-    case IR_SUBTRACT:
-        PAIRS(int64_t, (int64_t)((uint64_t)x - (uint64_t)y));
-    case IR_MULTIPLY:
-        PAIRS(int64_t, (int64_t)((uint64_t)x * (uint64_t)y));
-    case IR_MAXIMUM:
-        PAIRS(int64_t, u ? ((uint64_t)x > (uint64_t)y ? x : y) : x > y ? x : y);
-    case IR_MINIMUM:
-        PAIRS(int64_t, u ? ((uint64_t)x < (uint64_t)y ? x : y) : x < y ? x : y);
-    case IR_AND:
-        PAIRS(int64_t, x & y);
-    case IR_OR:
-        PAIRS(int64_t, x | y);
-    case IR_XOR:
-        PAIRS(int64_t, x ^ y);
-    case IR_DIVIDE:
-        PAIRS(int64_t, divide_int(x, y, u, false));
-    case IR_REMAINDER:
-        PAIRS(int64_t, divide_int(x, y, u, true));
-    case IR_POWER:
-        PAIRS(int64_t, power_int(x, y));
-    case IR_SHIFT_LEFT:
-        PAIRS(int64_t, (uint64_t)y >= bits ? 0 : (int64_t)((uint64_t)x << y));
-    case IR_SHIFT_RIGHT_LOGICAL:
-        PAIRS(int64_t, shift_right(x, y, bits, false));
-    case IR_SHIFT_RIGHT_ARITHMETIC:
-        PAIRS(int64_t, shift_right(x, y, bits, true));
-    default:
-        return false;
+    case IR_ADD: PAIRS(int64_t, (int64_t)((uint64_t)x + (uint64_t)y));
+    case IR_SUBTRACT: PAIRS(int64_t, (int64_t)((uint64_t)x - (uint64_t)y));
+    case IR_MULTIPLY: PAIRS(int64_t, (int64_t)((uint64_t)x * (uint64_t)y));
+    case IR_MAXIMUM: PAIRS(int64_t, u ? ((uint64_t)x > (uint64_t)y ? x : y) : x > y ? x : y);
+    case IR_MINIMUM: PAIRS(int64_t, u ? ((uint64_t)x < (uint64_t)y ? x : y) : x < y ? x : y);
+    case IR_AND: PAIRS(int64_t, x &y);
+    case IR_OR: PAIRS(int64_t, x | y);
+    case IR_XOR: PAIRS(int64_t, x ^ y);
+    case IR_DIVIDE: PAIRS(int64_t, divide_int(x, y, u, false));
+    case IR_REMAINDER: PAIRS(int64_t, divide_int(x, y, u, true));
+    case IR_POWER: PAIRS(int64_t, power_int(x, y));
+    case IR_SHIFT_LEFT: PAIRS(int64_t, (uint64_t)y >= bits ? 0 : (int64_t)((uint64_t)x << y));
+    case IR_SHIFT_RIGHT_LOGICAL: PAIRS(int64_t, shift_right(x, y, bits, false));
+    case IR_SHIFT_RIGHT_ARITHMETIC: PAIRS(int64_t, shift_right(x, y, bits, true));
+    default: return false;
     }
 }
 
@@ -207,33 +177,23 @@ static bool binary_bool(int code, const struct verify_array *in, uint8_t *o, int
     switch (code) {
     case IR_ADD: /* addition and multiplication of i1 are or and and */
     case IR_OR:
-    case IR_MAXIMUM:
-        PAIRS(uint8_t, x | y);
+    case IR_MAXIMUM: PAIRS(uint8_t, x | y);
     case IR_MULTIPLY:
     case IR_AND:
-    case IR_MINIMUM:
-        PAIRS(uint8_t, x & y);
-    case IR_XOR:
-        PAIRS(uint8_t, x ^ y);
-    default:
-        return false;
+    case IR_MINIMUM: PAIRS(uint8_t, x &y);
+    case IR_XOR: PAIRS(uint8_t, x ^ y);
+    default: return false;
     }
 }
 
 #define COMPARISONS(T)                                                                                       \
     switch (d->compare) {                                                                                    \
-    case COMPARE_EQ:                                                                                         \
-        PAIRS(T, x == y);                                                                                    \
-    case COMPARE_NE:                                                                                         \
-        PAIRS(T, x != y);                                                                                    \
-    case COMPARE_GE:                                                                                         \
-        PAIRS(T, x >= y);                                                                                    \
-    case COMPARE_GT:                                                                                         \
-        PAIRS(T, x > y);                                                                                     \
-    case COMPARE_LE:                                                                                         \
-        PAIRS(T, x <= y);                                                                                    \
-    default:                                                                                                 \
-        PAIRS(T, x < y);                                                                                     \
+    case COMPARE_EQ: PAIRS(T, x == y);                                                                       \
+    case COMPARE_NE: PAIRS(T, x != y);                                                                       \
+    case COMPARE_GE: PAIRS(T, x >= y);                                                                       \
+    case COMPARE_GT: PAIRS(T, x > y);                                                                        \
+    case COMPARE_LE: PAIRS(T, x <= y);                                                                       \
+    default: PAIRS(T, x < y);                                                                                \
     }
 
 static bool compare_u8(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o,
@@ -274,12 +234,9 @@ static void run_select(const struct verify_array *in, void *out, int64_t n)
 {
     const uint8_t *p = in[0].data;
     switch (verify_element_size(in[1].element)) {
-    case 1:
-        SELECT(uint8_t)
-    case 4:
-        SELECT(uint32_t)
-    case 8:
-        SELECT(uint64_t)
+    case 1: SELECT(uint8_t)
+    case 4: SELECT(uint32_t)
+    case 8: SELECT(uint64_t)
     default:
         for (int64_t i = 0; i < n; i++) {
             const struct verify_array *from = p[in[0].splat ? 0 : i] ? &in[1] : &in[2];
@@ -358,19 +315,14 @@ static bool run_compare(const struct verify_elementwise *d, const struct verify_
                         int64_t n)
 {
     switch (verify_store_of(in[0].element)) {
-    case VERIFY_U8:
-        return compare_u8(d, in, out, n);
+    case VERIFY_U8: return compare_u8(d, in, out, n);
     case VERIFY_I64:
         return in[0].element == IR_UI64 ? compare_u64(d, in, out, n) : compare_i64(d, in, out, n);
-    case VERIFY_F32:
-        return compare_f32(d, in, out, n);
-    case VERIFY_F64:
-        return compare_f64(d, in, out, n);
+    case VERIFY_F32: return compare_f32(d, in, out, n);
+    case VERIFY_F64: return compare_f64(d, in, out, n);
     case VERIFY_C64:
-    case VERIFY_C128:
-        return verify_elementwise_complex(d, in, 2, IR_I1, out, n);
-    case VERIFY_NONE:
-        break;
+    case VERIFY_C128: return verify_elementwise_complex(d, in, 2, IR_I1, out, n);
+    case VERIFY_NONE: break;
     }
     return false;
 }
@@ -398,10 +350,8 @@ static bool run_plain(const struct verify_elementwise *d, const struct verify_ar
                : element == IR_I1 ? test_f64(d->code, in[0].data, out, n)
                                   : unary_f64(d->code, in[0].data, out, n);
     case VERIFY_C64:
-    case VERIFY_C128:
-        return verify_elementwise_complex(d, in, count, element, out, n);
-    case VERIFY_NONE:
-        break;
+    case VERIFY_C128: return verify_elementwise_complex(d, in, count, element, out, n);
+    case VERIFY_NONE: break;
     }
     return false;
 }
@@ -411,25 +361,14 @@ bool verify_elementwise_run(const struct verify_elementwise *d, const struct ver
 {
     bool done;
     switch (d->code) {
-    case IR_CONVERT:
-        verify_convert(in[0].element, in[0].data, element, out, n);
-        return true;
-    case IR_SELECT:
-        run_select(in, out, n);
-        return true;
-    case IR_CLAMP:
-        return run_clamp(in, element, out, n);
-    case IR_COMPARE:
-        return run_compare(d, in, out, n);
-    case IR_COMPLEX:
-        return verify_elementwise_join(in, element, out, n);
-    case IR_REDUCE_PRECISION:
-        done = run_reduce_precision(d, in, out, n);
-        break;
-    case IR_CHLO_NEXT_AFTER:
-        return run_next_after(in, element, out, n);
-    default:
-        done = run_plain(d, in, count, element, out, n);
+    case IR_CONVERT: verify_convert(in[0].element, in[0].data, element, out, n); return true;
+    case IR_SELECT: run_select(in, out, n); return true;
+    case IR_CLAMP: return run_clamp(in, element, out, n);
+    case IR_COMPARE: return run_compare(d, in, out, n);
+    case IR_COMPLEX: return verify_elementwise_join(in, element, out, n);
+    case IR_REDUCE_PRECISION: done = run_reduce_precision(d, in, out, n); break;
+    case IR_CHLO_NEXT_AFTER: return run_next_after(in, element, out, n);
+    default: done = run_plain(d, in, count, element, out, n);
     }
     if (done && element != IR_F32 && element != IR_I1)
         verify_round_all(element, out, n);

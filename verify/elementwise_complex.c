@@ -33,69 +33,32 @@ static void put_real(enum ir_element element, void *to, int64_t i, double x)
 static bool complex_value(int code, double complex x, double complex y, double complex *z)
 {
     switch (code) {
-    case IR_ADD:
-        *z = x + y;
-        break;
-    case IR_SUBTRACT:
-        *z = x - y;
-        break;
+    case IR_ADD: *z = x + y; break;
+    case IR_SUBTRACT: *z = x - y; break;
     case IR_MULTIPLY:
         *z = CMPLX(creal(x) * creal(y) - cimag(x) * cimag(y), creal(x) * cimag(y) + cimag(x) * creal(y));
         break;
-    case IR_DIVIDE:
-        *z = x / y;
-        break;
-    case IR_POWER:
-        *z = cpow(x, y);
-        break;
-    case IR_NEGATE:
-        *z = -x;
-        break;
-    case IR_CHLO_CONJ:
-        *z = conj(x);
-        break;
+    case IR_DIVIDE: *z = x / y; break;
+    case IR_POWER: *z = cpow(x, y); break;
+    case IR_NEGATE: *z = -x; break;
+    case IR_CHLO_CONJ: *z = conj(x); break;
     case IR_CHLO_SQUARE:
         *z = CMPLX((creal(x) - cimag(x)) * (creal(x) + cimag(x)), 2 * creal(x) * cimag(x));
         break;
-    case IR_EXPONENTIAL:
-        *z = cexp(x);
-        break;
-    case IR_EXPONENTIAL_MINUS_ONE:
-        *z = cexp(x) - 1;
-        break;
-    case IR_LOG:
-        *z = clog(x);
-        break;
-    case IR_LOG_PLUS_ONE:
-        *z = clog(1 + x);
-        break;
-    case IR_LOGISTIC:
-        *z = 1 / (1 + cexp(-x));
-        break;
-    case IR_SQRT:
-        *z = csqrt(x);
-        break;
-    case IR_RSQRT:
-        *z = 1 / csqrt(x);
-        break;
-    case IR_SINE:
-        *z = csin(x);
-        break;
-    case IR_COSINE:
-        *z = ccos(x);
-        break;
+    case IR_EXPONENTIAL: *z = cexp(x); break;
+    case IR_EXPONENTIAL_MINUS_ONE: *z = cexp(x) - 1; break;
+    case IR_LOG: *z = clog(x); break;
+    case IR_LOG_PLUS_ONE: *z = clog(1 + x); break;
+    case IR_LOGISTIC: *z = 1 / (1 + cexp(-x)); break;
+    case IR_SQRT: *z = csqrt(x); break;
+    case IR_RSQRT: *z = 1 / csqrt(x); break;
+    case IR_SINE: *z = csin(x); break;
+    case IR_COSINE: *z = ccos(x); break;
     case IR_TAN:
-    case IR_CHLO_TAN:
-        *z = ctan(x);
-        break;
-    case IR_TANH:
-        *z = ctanh(x);
-        break;
-    case IR_SIGN:
-        *z = x == 0 ? 0 : x / cabs(x);
-        break;
-    default:
-        return false;
+    case IR_CHLO_TAN: *z = ctan(x); break;
+    case IR_TANH: *z = ctanh(x); break;
+    case IR_SIGN: *z = x == 0 ? 0 : x / cabs(x); break;
+    default: return false;
     }
     return true;
 }

@@ -98,15 +98,9 @@ static void bound(struct tracer *t, uint32_t value, int64_t limit, int depth)
     case IR_SLICE:
     case IR_REVERSE:
     case IR_DYNAMIC_SLICE:
-    case IR_PAD:
-        bound_operands(t, op, 0, 1, limit, depth);
-        break;
-    case IR_SELECT:
-        bound_operands(t, op, 1, 3, limit, depth);
-        break;
-    case IR_CLAMP:
-        bound_operands(t, op, 1, 2, limit, depth);
-        break;
+    case IR_PAD: bound_operands(t, op, 0, 1, limit, depth); break;
+    case IR_SELECT: bound_operands(t, op, 1, 3, limit, depth); break;
+    case IR_CLAMP: bound_operands(t, op, 1, 2, limit, depth); break;
     case IR_ADD:
     case IR_SUBTRACT:
     case IR_MAXIMUM:
@@ -116,8 +110,7 @@ static void bound(struct tracer *t, uint32_t value, int64_t limit, int depth)
     case IR_SDY_SHARDING_CONSTRAINT:
         bound_operands(t, op, 0, t->p->ops[op].operand_count, limit, depth);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -224,9 +217,7 @@ static void moments(struct tracer *t, uint32_t value, int64_t count, enum moment
     switch ((int)p->ops[op].code) {
     case IR_CONVERT:
     case IR_RESHAPE:
-    case IR_BROADCAST_IN_DIM:
-        moments(t, ir_operand(p, op, 0), count, kind, depth + 1);
-        break;
+    case IR_BROADCAST_IN_DIM: moments(t, ir_operand(p, op, 0), count, kind, depth + 1); break;
     case IR_DOT_GENERAL:
     case IR_DOT:
         if (kind == DENOMINATOR)
@@ -257,8 +248,7 @@ static void moments(struct tracer *t, uint32_t value, int64_t count, enum moment
         moments(t, ir_operand(p, op, 0), count, kind, depth + 1);
         moments(t, ir_operand(p, op, 1), count, kind, depth + 1);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -379,15 +369,10 @@ static void fill(struct verify_tensor *t, const struct verify_hint *h, enum veri
             ((int64_t *)t->data)[i] = whole_number(&r, h, mode, verify_element_unsigned(t->element));
             break;
         case VERIFY_F32:
-        case VERIFY_C64:
-            ((float *)t->data)[i] = (float)real_number(&r, h, mode);
-            break;
+        case VERIFY_C64: ((float *)t->data)[i] = (float)real_number(&r, h, mode); break;
         case VERIFY_F64:
-        case VERIFY_C128:
-            ((double *)t->data)[i] = real_number(&r, h, mode);
-            break;
-        case VERIFY_NONE:
-            break;
+        case VERIFY_C128: ((double *)t->data)[i] = real_number(&r, h, mode); break;
+        case VERIFY_NONE: break;
         }
     }
     if (store == VERIFY_I64 || store == VERIFY_F32)

@@ -167,64 +167,39 @@ static family *family_of(const struct verify_state *s, uint32_t op)
 {
     enum ir_opcode code = (enum ir_opcode)s->p->ops[op].code;
     switch (ir_opcode_family(code)) {
-    case IR_FAMILY_ELEMENTWISE:
-        return verify_eval_elementwise;
-    case IR_FAMILY_CONSTANT:
-        return eval_constant;
-    case IR_FAMILY_IOTA:
-        return verify_eval_iota;
-    case IR_FAMILY_BROADCAST:
-        return verify_eval_broadcast;
-    case IR_FAMILY_TRANSPOSE:
-        return verify_eval_transpose;
+    case IR_FAMILY_ELEMENTWISE: return verify_eval_elementwise;
+    case IR_FAMILY_CONSTANT: return eval_constant;
+    case IR_FAMILY_IOTA: return verify_eval_iota;
+    case IR_FAMILY_BROADCAST: return verify_eval_broadcast;
+    case IR_FAMILY_TRANSPOSE: return verify_eval_transpose;
     case IR_FAMILY_RESHAPE:
-    case IR_FAMILY_BARRIER:
-        return eval_identity;
-    case IR_FAMILY_DOT:
-        return verify_eval_dot;
-    case IR_FAMILY_CONVOLUTION:
-        return verify_eval_convolution;
-    case IR_FAMILY_REDUCE:
-        return verify_eval_reduce;
+    case IR_FAMILY_BARRIER: return eval_identity;
+    case IR_FAMILY_DOT: return verify_eval_dot;
+    case IR_FAMILY_CONVOLUTION: return verify_eval_convolution;
+    case IR_FAMILY_REDUCE: return verify_eval_reduce;
     case IR_FAMILY_REDUCE_WINDOW:
         return code == IR_REDUCE_WINDOW ? verify_eval_reduce_window : verify_eval_select_and_scatter;
-    case IR_FAMILY_BATCH_NORM:
-        return verify_eval_batch_norm;
-    case IR_FAMILY_GATHER:
-        return verify_eval_gather;
-    case IR_FAMILY_SCATTER:
-        return verify_eval_scatter;
-    case IR_FAMILY_SLICE:
-        return verify_eval_slice;
-    case IR_FAMILY_PAD:
-        return verify_eval_pad;
-    case IR_FAMILY_CONCATENATE:
-        return verify_eval_concatenate;
-    case IR_FAMILY_REVERSE:
-        return verify_eval_reverse;
-    case IR_FAMILY_DYNAMIC_SLICE:
-        return verify_eval_dynamic_slice;
-    case IR_FAMILY_DYNAMIC_UPDATE:
-        return verify_eval_dynamic_update;
-    case IR_FAMILY_SORT:
-        return code == IR_SORT ? verify_eval_sort : verify_eval_top_k;
-    case IR_FAMILY_RNG:
-        return verify_eval_rng;
-    case IR_FAMILY_LINALG:
-        return verify_eval_linalg;
-    case IR_FAMILY_BITCAST:
-        return verify_eval_bitcast;
-    case IR_FAMILY_CUSTOM_CALL:
-        return eval_custom_call;
+    case IR_FAMILY_BATCH_NORM: return verify_eval_batch_norm;
+    case IR_FAMILY_GATHER: return verify_eval_gather;
+    case IR_FAMILY_SCATTER: return verify_eval_scatter;
+    case IR_FAMILY_SLICE: return verify_eval_slice;
+    case IR_FAMILY_PAD: return verify_eval_pad;
+    case IR_FAMILY_CONCATENATE: return verify_eval_concatenate;
+    case IR_FAMILY_REVERSE: return verify_eval_reverse;
+    case IR_FAMILY_DYNAMIC_SLICE: return verify_eval_dynamic_slice;
+    case IR_FAMILY_DYNAMIC_UPDATE: return verify_eval_dynamic_update;
+    case IR_FAMILY_SORT: return code == IR_SORT ? verify_eval_sort : verify_eval_top_k;
+    case IR_FAMILY_RNG: return verify_eval_rng;
+    case IR_FAMILY_LINALG: return verify_eval_linalg;
+    case IR_FAMILY_BITCAST: return verify_eval_bitcast;
+    case IR_FAMILY_CUSTOM_CALL: return eval_custom_call;
     case IR_FAMILY_SHARDY:
         return code == IR_SDY_MANUAL_COMPUTATION || code == IR_SDY_MESH ? NULL : eval_identity;
-    case IR_FAMILY_UNKNOWN:
-        return code == IR_MAP ? verify_eval_map : NULL;
+    case IR_FAMILY_UNKNOWN: return code == IR_MAP ? verify_eval_map : NULL;
     case IR_FAMILY_STRUCTURE:
     case IR_FAMILY_CONTROL:
     case IR_FAMILY_COLLECTIVE:
-    case IR_FAMILIES:
-        break;
+    case IR_FAMILIES: break;
     }
     return NULL;
 }
@@ -431,21 +406,17 @@ static enum error_code eval_op(struct verify_state *s, uint32_t op, uint32_t dev
     if (f)
         return eval_pure(s, op, devices, f, in, out, e);
     switch ((int)o->code) {
-    case IR_WHILE:
-        return eval_while(s, op, devices, in, out, e);
+    case IR_WHILE: return eval_while(s, op, devices, in, out, e);
     case IR_CASE:
-    case IR_IF:
-        return eval_branch(s, op, devices, in, out, e);
+    case IR_IF: return eval_branch(s, op, devices, in, out, e);
     case IR_CALL:
-    case IR_COMPOSITE:
-        return eval_call(s, op, devices, in, out, e);
+    case IR_COMPOSITE: return eval_call(s, op, devices, in, out, e);
     case IR_SDY_MANUAL_COMPUTATION:
         if (devices != 1)
             return verify_fail(s, op, ERROR_NOT_AVAILABLE, e,
                                "nested manual computations are not interpreted");
         return verify_eval_manual(s, op, in, out, e);
-    default:
-        break;
+    default: break;
     }
     if (ir_opcode_family((enum ir_opcode)o->code) == IR_FAMILY_COLLECTIVE) {
         enum error_code code = count_operations(s, op, e);

@@ -1,18 +1,21 @@
-/* An interpreter of StableHLO: the program's own meaning, computed slowly and plainly, all devices in one process.
+/* An interpreter of StableHLO: the program's own meaning, computed slowly and plainly, all devices in one
+ * process.
  *
- * Every op is executed for each device before the next one (lock-step), so a collective simply sees the operands of
- * all devices. A device whose operands are the same buffers as an earlier device's shares that device's results,
- * so replicated work is done once. Sources: the StableHLO specification; where it leaves room, what XLA does:
+ * Every op is executed for each device before the next one (lock-step), so a collective simply sees the
+ * operands of all devices. A device whose operands are the same buffers as an earlier device's shares that
+ * device's results, so replicated work is done once. Sources: the StableHLO specification; where it leaves
+ * room, what XLA does:
  *   - a scatter window that does not lie wholly inside the operand is dropped as a whole
- *   - float to integer conversion saturates, NaN gives 0; x / 0 = -1, x % 0 = x for integers; shifts by the width
- *     or more give 0 (arithmetic: the sign)
- *   - padding of reduce_window and select_and_scatter never reaches the reducer
- * Arithmetic: f32 is float, f64 double; narrower floats are kept as floats rounded to nearest even after each op.
- * Dots, convolutions and sums accumulate in double and round once, so that a sum split over devices agrees closely
- * with the whole one. Integers wrap to their width. libm is used: results are for comparison, not for search.
+ *   - float to integer conversion saturates, NaN gives 0; x / 0 = -1, x % 0 = x for integers; shifts by
+ *     the width or more give 0 (arithmetic: the sign)
+ *   - padding of reduce_window and select_and_scatter never reaches the reducer Arithmetic: f32 is float,
+ *     f64 double; narrower floats are kept as floats rounded to nearest even after each op. Dots,
+ *     convolutions and sums accumulate in double and round once, so that a sum split over devices agrees
+ *     closely with the whole one. Integers wrap to their width. libm is used: results are for comparison,
+ *     not for search.
  *
- * Programs must have passed ir_verify (ir_prepare does it); what the interpreter relies on beyond that it checks.
- */
+ * Programs must have passed ir_verify (ir_prepare does it); what the interpreter relies on beyond that it
+ * checks. / */
 #ifndef TOAST_VERIFY_INTERPRET_H
 #define TOAST_VERIFY_INTERPRET_H
 
@@ -26,14 +29,15 @@ struct verify_tensor {
     enum ir_element element;
     uint32_t rank;
     int64_t dims[IR_MAX_RANK];
-    void *data;   /* owned by whoever holds the tensor; free() */
+    void *data; /* owned by whoever holds the tensor; free() */
 };
 
-void verify_tensor_release(struct verify_tensor *t);   /* zeroed is fine */
+void verify_tensor_release(struct verify_tensor *t); /* zeroed is fine */
 int64_t verify_tensor_count(const struct verify_tensor *t);
 /* bytes of one element in the layout above; 0 for element types that cannot be interpreted */
 size_t verify_element_size(enum ir_element element);
-/* zeros of a tensor type. ERROR_NOT_AVAILABLE when the element type cannot be interpreted or is not a static tensor */
+/* zeros of a tensor type. ERROR_NOT_AVAILABLE when the element type cannot be interpreted or is not a
+ * static tensor */
 enum error_code verify_tensor_create(const struct ir_program *p, uint32_t type, struct verify_tensor *out,
                                      struct error *e) BASE_CHECKED;
 /* copy of t; t may be zeroed */
@@ -43,45 +47,49 @@ struct verify_tensor verify_tensor_copy(const struct verify_tensor *t);
  *   REPLICA    no channels; replica_groups and replica_id mean replicas
  *   PARTITION  channel_handle > 0, with use_global_device_ids on all_gather, all_reduce, reduce_scatter;
  *              groups and partition_id mean partitions
- * The first collective decides when the caller does not; one of the other kind is an error, as under XLA it would
- * be silently wrong. The body of sdy.manual_computation is always PARTITION. */
+ * The first collective decides when the caller does not; one of the other kind is an error, as under XLA it
+ * would be silently wrong. The body of sdy.manual_computation is always PARTITION. */
 enum verify_style { VERIFY_STYLE_ANY, VERIFY_STYLE_REPLICA, VERIFY_STYLE_PARTITION };
 
 struct verify_options {
     enum verify_style style;
-    uint64_t max_operations;             /* scalar operations executed, all devices together; 0 = 2e10 */
-    bool (*cancelled)(void *context);    /* asked now and then; may be NULL */
+    uint64_t max_operations;          /* scalar operations executed, all devices together; 0 = 2e10 */
+    bool (*cancelled)(void *context); /* asked now and then; may be NULL */
     void *cancel_context;
-    uint32_t only_run;                   /* of a proof: 0 = each of its runs; k = only the k-th (modulo their number) */
-    uint64_t shake;                      /* not 0: rounded numbers move by their last bit or not, by this seed (verify_noise) */
+    /* of a proof: 0 = each of its runs; k = only the k-th (modulo their number) */
+    uint32_t only_run;
+    /* not 0: rounded numbers move by their last bit or not, by this seed (verify_noise) */
+    uint64_t shake;
 };
 
 /* What a run did, for tests and reports. */
 struct verify_statistics {
-    uint64_t operations;          /* scalar operations executed */
-    uint64_t ops_executed;        /* ops, once a device that did not share */
-    uint64_t ops_shared;          /* ops whose result another device's was */
-    uint64_t collectives;         /* executed, once for all devices */
-    double divergence;            /* sdy.manual_computation: largest difference between copies of one result shard,
-                                     relative to the result's largest magnitude; 0 = bit for bit equal */
-    uint32_t divergent_result;    /* which result; IR_NONE when all copies are equal */
+    uint64_t operations;   /* scalar operations executed */
+    uint64_t ops_executed; /* ops, once a device that did not share */
+    uint64_t ops_shared;   /* ops whose result another device's was */
+    uint64_t collectives;  /* executed, once for all devices */
+    /* sdy.manual_computation: largest difference between copies of one result shard, relative to the
+     * result's largest magnitude; 0 = bit for bit equal */
+    double divergence;
+    uint32_t divergent_result; /* which result; IR_NONE when all copies are equal */
 };
 
-/* Runs a function on `devices` devices. inputs[d * arguments + i] is argument i of device d (borrowed; shapes and
- * element types must be the function's), outputs[d * results + i] receives owned tensors (untouched on failure).
- * devices is 1 for an original, annotated or manual module: sdy.manual_computation runs its body on the devices of
- * its mesh by itself. Other sdy ops are the identity.
- * ERROR_NOT_AVAILABLE: an op, attribute or type that is not interpreted, with its name, line and column.
- * ERROR_INVALID_MODULE: the module is wrong in a way only running shows: groups that do not cover the devices once,
- * mixed styles, a predicate that differs between devices (deadlock), a wrong shape. ERROR_TOO_LARGE: the budget is
- * spent. ERROR_CANCELLED. statistics may be NULL. */
+/* Runs a function on `devices` devices. inputs[d * arguments + i] is argument i of device d (borrowed;
+ * shapes and element types must be the function's), outputs[d * results + i] receives owned tensors
+ * (untouched on failure). devices is 1 for an original, annotated or manual module: sdy.manual_computation
+ * runs its body on the devices of its mesh by itself. Other sdy ops are the identity. ERROR_NOT_AVAILABLE:
+ * an op, attribute or type that is not interpreted, with its name, line and column. ERROR_INVALID_MODULE:
+ * the module is wrong in a way only running shows: groups that do not cover the devices once, mixed
+ * styles, a predicate that differs between devices (deadlock), a wrong shape. ERROR_TOO_LARGE: the budget
+ * is spent. ERROR_CANCELLED. statistics may be NULL. */
 enum error_code verify_run(const struct ir_program *p, const char *function, uint32_t devices,
                            const struct verify_tensor *inputs, struct verify_tensor *outputs,
                            const struct verify_options *options, struct verify_statistics *statistics,
                            struct error *e) BASE_CHECKED;
 
-/* Scalar operations that running @main once on one device takes, roughly (a multiply-add counts 2); loops by their
- * trip count when it can be read off the text, else once and *unknown_loops is raised. Saturates at 2^63. */
+/* Scalar operations that running @main once on one device takes, roughly (a multiply-add counts 2); loops
+ * by their trip count when it can be read off the text, else once and *unknown_loops is raised. Saturates
+ * at 2^63. */
 uint64_t verify_operations(const struct ir_program *p, uint32_t *unknown_loops);
 
 #endif

@@ -14,10 +14,8 @@
 static double complex get(const struct verify_value *v, int64_t i)
 {
     switch (verify_store_of((enum ir_element)v->type->element)) {
-    case VERIFY_F32:
-        return (double)((const float *)verify_data(v))[i];
-    case VERIFY_F64:
-        return ((const double *)verify_data(v))[i];
+    case VERIFY_F32: return (double)((const float *)verify_data(v))[i];
+    case VERIFY_F64: return ((const double *)verify_data(v))[i];
     case VERIFY_C64:
         return CMPLX((double)((const float *)verify_data(v))[2 * i],
                      (double)((const float *)verify_data(v))[2 * i + 1]);
@@ -25,8 +23,7 @@ static double complex get(const struct verify_value *v, int64_t i)
         return CMPLX(((const double *)verify_data(v))[2 * i], ((const double *)verify_data(v))[2 * i + 1]);
     case VERIFY_U8:
     case VERIFY_I64:
-    case VERIFY_NONE:
-        break;
+    case VERIFY_NONE: break;
     }
     return 0;
 }
@@ -37,16 +34,12 @@ static void put(struct verify_value *v, int64_t i, double complex x)
     case VERIFY_F32:
         ((float *)verify_data(v))[i] = verify_round((enum ir_element)v->type->element, creal(x));
         break;
-    case VERIFY_F64:
-        ((double *)verify_data(v))[i] = creal(x);
-        break;
+    case VERIFY_F64: ((double *)verify_data(v))[i] = creal(x); break;
     case VERIFY_C64:
         ((float *)verify_data(v))[2 * i] = (float)creal(x);
         ((float *)verify_data(v))[2 * i + 1] = (float)cimag(x);
         break;
-    default:
-        ((double *)verify_data(v))[2 * i] = creal(x);
-        ((double *)verify_data(v))[2 * i + 1] = cimag(x);
+    default: ((double *)verify_data(v))[2 * i] = creal(x); ((double *)verify_data(v))[2 * i + 1] = cimag(x);
     }
 }
 
@@ -225,12 +218,9 @@ enum error_code verify_eval_linalg(struct verify_state *s, uint32_t op, struct v
     if (store < VERIFY_F32)
         return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "only real and complex numbers are interpreted");
     switch ((int)s->p->ops[op].code) {
-    case IR_FFT:
-        return fft(s, op, in, out, e);
-    case IR_CHOLESKY:
-        return cholesky(s, op, in, out, e);
-    default:
-        return triangular_solve(s, op, in, out, e);
+    case IR_FFT: return fft(s, op, in, out, e);
+    case IR_CHOLESKY: return cholesky(s, op, in, out, e);
+    default: return triangular_solve(s, op, in, out, e);
     }
 }
 

@@ -19,7 +19,8 @@ static const char *text_of(const struct verify_state *s, uint32_t op, const char
     return a && a->kind == IR_ATTR_TEXT ? ir_string(s->p, a->first) : "";
 }
 
-/* the `sdy.mesh` of this name at top level; without operands and results nothing names it, and the first will do */
+/* the `sdy.mesh` of this name at top level; without operands and results nothing names it, and the first
+ * will do */
 static const char *find_mesh(const struct verify_state *s, const char *name)
 {
     for (uint32_t op = 0; op < s->p->op_count; op++) {

@@ -314,15 +314,12 @@ static uint64_t bits_of(const struct verify_value *v, int64_t i)
     uint64_t x = 0;
     float f;
     switch ((int)verify_store_of((enum ir_element)v->type->element)) {
-    case VERIFY_U8:
-        return ((const uint8_t *)verify_data(v))[i];
+    case VERIFY_U8: return ((const uint8_t *)verify_data(v))[i];
     case VERIFY_F32:
         f = ((const float *)verify_data(v))[i];
         memcpy(&x, &f, 4);
         return v->type->element == IR_BF16 ? x >> 16 : x;
-    default:
-        memcpy(&x, (const char *)verify_data(v) + 8 * i, 8);
-        return x;
+    default: memcpy(&x, (const char *)verify_data(v) + 8 * i, 8); return x;
     }
 }
 
@@ -330,9 +327,7 @@ static void put_bits(struct verify_value *v, int64_t i, uint64_t x)
 {
     enum ir_element element = (enum ir_element)v->type->element;
     switch ((int)verify_store_of(element)) {
-    case VERIFY_U8:
-        ((uint8_t *)verify_data(v))[i] = x != 0;
-        break;
+    case VERIFY_U8: ((uint8_t *)verify_data(v))[i] = x != 0; break;
     case VERIFY_F32:
         if (element == IR_F32) {
             uint32_t u = (uint32_t)x;
@@ -355,7 +350,8 @@ enum error_code verify_eval_bitcast(struct verify_state *s, uint32_t op, struct 
     unsigned a = ir_element_bits(from), b = ir_element_bits(to), least = a < b ? a : b;
     int64_t na = verify_type_count(s, in->type), nb = verify_type_count(s, out->type);
     enum verify_store fs = verify_store_of(from), ts = verify_store_of(to);
-    bool narrow = fs == VERIFY_F32 && from != IR_F32 && from != IR_BF16; /* bits are not kept: no way back */
+    /* bits are not kept: no way back */
+    bool narrow = fs == VERIFY_F32 && from != IR_F32 && from != IR_BF16;
     if (narrow || fs >= VERIFY_C64 || ts >= VERIFY_C64 || a > 64 || b > 64 || (a < 8) || (b < 8))
         return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "from %s to %s is not interpreted",
                            ir_element_name(from), ir_element_name(to));

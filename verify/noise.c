@@ -1,8 +1,9 @@
-/* How far rounding alone moves a program's results: it is run again with the last bit of every rounded number drawn anew
- * (Monte Carlo arithmetic: D. S. Parker, UCLA CSD-970002, 1997).
+/* How far rounding alone moves a program's results: it is run again with the last bit of every rounded
+ * number drawn anew (Monte Carlo arithmetic: D. S. Parker, UCLA CSD-970002, 1997).
  *
- * Sums that cancel (gradients of a softmax over rows that are nearly equal) keep few correct digits, and a sharded module
- * that adds in another order has other wrong ones: no comparison can tell results apart that lie within this noise. */
+ * Sums that cancel (gradients of a softmax over rows that are nearly equal) keep few correct digits, and a
+ * sharded module that adds in another order has other wrong ones: no comparison can tell results apart
+ * that lie within this noise. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,10 +17,12 @@ static bool rounds(const struct verify_state *s, uint32_t op)
 {
     enum ir_opcode code = (enum ir_opcode)s->p->ops[op].code;
     enum ir_family f = ir_opcode_family(code);
-    if (f == IR_FAMILY_ELEMENTWISE)   /* others of them choose, copy or give whole numbers, and comparisons rely on that */
-        return code == IR_ADD || code == IR_SUBTRACT || code == IR_MULTIPLY || code == IR_DIVIDE || code == IR_EXPONENTIAL ||
-               code == IR_LOG || code == IR_TANH || code == IR_LOGISTIC || code == IR_POWER || code == IR_SQRT ||
-               code == IR_RSQRT || code == IR_EXPONENTIAL_MINUS_ONE || code == IR_LOG_PLUS_ONE || code == IR_SINE || code == IR_COSINE;
+    /* others of them choose, copy or give whole numbers, and comparisons rely on that */
+    if (f == IR_FAMILY_ELEMENTWISE)
+        return code == IR_ADD || code == IR_SUBTRACT || code == IR_MULTIPLY || code == IR_DIVIDE ||
+               code == IR_EXPONENTIAL || code == IR_LOG || code == IR_TANH || code == IR_LOGISTIC ||
+               code == IR_POWER || code == IR_SQRT || code == IR_RSQRT || code == IR_EXPONENTIAL_MINUS_ONE ||
+               code == IR_LOG_PLUS_ONE || code == IR_SINE || code == IR_COSINE;
     return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION ||
            (f == IR_FAMILY_REDUCE && ir_region_reducer(s->p, op, 0) == IR_ADD);
 }
@@ -34,8 +37,11 @@ static double shaken(double x, uint64_t bits, bool wide)
 
 void verify_shake(struct verify_state *s, uint32_t op, struct verify_value *out)
 {
-    enum verify_store store = out->type->kind == IR_TYPE_TENSOR ? verify_store_of((enum ir_element)out->type->element) : VERIFY_NONE;
-    bool wide = store == VERIFY_F64 || store == VERIFY_C128, narrow = out->type->element == IR_F32 || store == VERIFY_C64;
+    enum verify_store store = out->type->kind == IR_TYPE_TENSOR
+                                  ? verify_store_of((enum ir_element)out->type->element)
+                                  : VERIFY_NONE;
+    bool wide = store == VERIFY_F64 || store == VERIFY_C128,
+         narrow = out->type->element == IR_F32 || store == VERIFY_C64;
     struct rng r = {.state = s->options.shake};
     if (!(wide || narrow) || !out->buffer || out->buffer->uses != 1 || !rounds(s, op))
         return;
@@ -51,8 +57,8 @@ void verify_shake(struct verify_state *s, uint32_t op, struct verify_value *out)
 }
 
 enum error_code verify_noise(const struct ir_program *p, const struct verify_tensor *inputs,
-                             const struct verify_tensor *outputs, uint32_t results, const struct verify_options *given,
-                             double *noise, struct error *e)
+                             const struct verify_tensor *outputs, uint32_t results,
+                             const struct verify_options *given, double *noise, struct error *e)
 {
     struct verify_options options = given ? *given : (struct verify_options){0};
     struct verify_tensor *out = mem_zalloc(results + 1, sizeof *out);

@@ -76,15 +76,13 @@ uint64_t verify_op_operations(const struct ir_program *p, uint32_t op)
                 windows(p, out, &conv.window),
                 (uint64_t)ir_type_dims(p, ir_value_type(p, ir_operand(p, op, 1)))[conv.kernel_input]);
         return multiply(out, 2);
-    case IR_REDUCE_WINDOW:
-        return ir_reduce_window(p, op, &window) == 0 ? windows(p, out, &window) : out;
+    case IR_REDUCE_WINDOW: return ir_reduce_window(p, op, &window) == 0 ? windows(p, out, &window) : out;
     case IR_SELECT_AND_SCATTER:
         return ir_select_and_scatter(p, op, &window) == 0
                    ? add(out, windows(p, elements(p, ir_operand(p, op, 1)), &window))
                    : out;
     case IR_SORT:
-    case IR_CHLO_TOP_K:
-        return multiply(largest(p, op), log2_above(largest(p, op)));
+    case IR_CHLO_TOP_K: return multiply(largest(p, op), log2_above(largest(p, op)));
     case IR_CHOLESKY:
     case IR_TRIANGULAR_SOLVE:
     case IR_FFT:
@@ -92,8 +90,7 @@ uint64_t verify_op_operations(const struct ir_program *p, uint32_t op)
             largest(p, op),
             (uint64_t)ir_type_dims(
                 p, ir_value_type(p, ir_result(p, op, 0)))[ir_value_type(p, ir_result(p, op, 0))->rank - 1]);
-    default:
-        return largest(p, op);
+    default: return largest(p, op);
     }
 }
 

@@ -18,7 +18,7 @@ struct run {
 };
 
 struct verify_reference {
-    const struct ir_program *original;   /* borrowed */
+    const struct ir_program *original; /* borrowed */
     uint32_t arguments, results, runs;
     struct run run[MODES];
     double tolerance;
@@ -171,12 +171,14 @@ static bool fits(const struct verify_reference *r, const struct ir_program *p)
 }
 
 /* every result is as near as the original's own noise allows; *used is the widest tolerance */
-static bool within_noise(const struct verify_reference *r, const struct run *run, const struct verify_tensor *outputs,
-                         const struct verify_options *options, double *used)
+static bool within_noise(const struct verify_reference *r, const struct run *run,
+                         const struct verify_tensor *outputs, const struct verify_options *options,
+                         double *used)
 {
     double *noise = mem_alloc(sizeof *noise * ((size_t)r->results + 1));
     struct error e = {0};
-    bool equal = verify_noise(r->original, run->inputs, run->outputs, r->results, options, noise, &e) == ERROR_OK;
+    bool equal =
+        verify_noise(r->original, run->inputs, run->outputs, r->results, options, noise, &e) == ERROR_OK;
     for (uint32_t k = 0; k < r->results && equal; k++) {
         double tolerance = fmax(r->tolerance, fmin(MOST_NOISE, NOISES * noise[k]));
         equal = verify_compare(&run->outputs[k], &outputs[k], 1, tolerance, 0).verdict == VERIFY_EQUAL;
@@ -186,8 +188,9 @@ static bool within_noise(const struct verify_reference *r, const struct run *run
     return equal;
 }
 
-static void judge(const struct verify_reference *r, const struct run *run, const struct verify_tensor *outputs,
-                  const struct verify_options *options, const struct verify_statistics *s, struct verify_report *report)
+static void judge(const struct verify_reference *r, const struct run *run,
+                  const struct verify_tensor *outputs, const struct verify_options *options,
+                  const struct verify_statistics *s, struct verify_report *report)
 {
     static const char *const modes[] = {"plain", "moments", "wild", "negative"};
     struct verify_difference d = verify_compare(run->outputs, outputs, r->results, r->tolerance, 0);
@@ -199,7 +202,8 @@ static void judge(const struct verify_reference *r, const struct run *run, const
     report->divergence = s->divergence > report->divergence ? s->divergence : report->divergence;
     if (report->status == VERIFY_PROOF_FAILED)
         return;
-    if (d.verdict == VERIFY_DIFFERENT && d.worst <= MOST_NOISE && within_noise(r, run, outputs, options, &tolerance))
+    if (d.verdict == VERIFY_DIFFERENT && d.worst <= MOST_NOISE &&
+        within_noise(r, run, outputs, options, &tolerance))
         report->tolerance = fmax(report->tolerance, tolerance);
     else if (d.verdict != VERIFY_EQUAL) {
         report->status = VERIFY_PROOF_FAILED;

@@ -3,13 +3,13 @@
  * Inputs are seeded and shaped by what the module does with its arguments. Runs of one proof:
  *   MOMENTS  (train steps) first moments 0, second moments 1: shows gradients through the first moments
  *   PLAIN    second moments about 1e-4, first moments random: shows bias correction and everything else
- *   WILD     (modules with index arguments) as PLAIN, a quarter of the indices out of range, negative ones among them;
+ *   WILD     (modules with index arguments) as PLAIN, a quarter of the indices out of range, also negative;
  *            where the module answers such an index with NaN (JAX's take) instead
  *   NEGATIVE a quarter of the indices in [-n, -1], which JAX counts from the end
- * A run without what it is for (no moments, no indices) is left out. NaN in the reference is never a pass: other seeds
- * are tried, then the run is given up, and a proof of which no run is left is `not_run`. A result that is off by more than
- * verify_tolerance, but by no more than roundings explain in the original itself (8 x verify_noise, at most 1e-2), is
- * equal. */
+ * A run without what it is for (no moments, no indices) is left out. NaN in the reference is never a pass:
+ * other seeds are tried, then the run is given up, and a proof of which no run is left is `not_run`. A result
+ * that is off by more than verify_tolerance, but by no more than roundings explain in the original itself (8
+ * x verify_noise, at most 1e-2), is equal. */
 #ifndef TOAST_VERIFY_PROVE_H
 #define TOAST_VERIFY_PROVE_H
 
@@ -17,13 +17,21 @@
 #include "verify/sharding.h"
 
 /* ---------------------------------------------------------------- inputs */
-enum verify_inputs_mode { VERIFY_INPUTS_PLAIN, VERIFY_INPUTS_MOMENTS, VERIFY_INPUTS_WILD, VERIFY_INPUTS_NEGATIVE };
-struct verify_hint {          /* what the module does with an argument */
-    int64_t bound;            /* integers: smallest dimension looked up with it; 0 = none found */
-    bool positive;            /* flows into a square root, a logarithm or a sum that something is divided by */
-    bool first, second;       /* Adam's moments: only scaled and added, then divided by / fed to a square root */
+enum verify_inputs_mode {
+    VERIFY_INPUTS_PLAIN,
+    VERIFY_INPUTS_MOMENTS,
+    VERIFY_INPUTS_WILD,
+    VERIFY_INPUTS_NEGATIVE
 };
-/* hints of @main's arguments, owned, one each. Calls are not followed: give it a prepared program (ir_prepare). */
+struct verify_hint { /* what the module does with an argument */
+    int64_t bound;   /* integers: smallest dimension looked up with it; 0 = none found */
+    /* flows into a square root, a logarithm or a sum that something is divided by */
+    bool positive;
+    /* Adam's moments: only scaled and added, then divided by / fed to a square root */
+    bool first, second;
+};
+/* hints of @main's arguments, owned, one each. Calls are not followed: give it a prepared program
+ * (ir_prepare). */
 struct verify_hint *verify_hints(const struct ir_program *p, uint32_t *count);
 /* inputs of @main for one device, out[argument] owned. Same (program, seed, mode): same bytes.
  * ERROR_NOT_AVAILABLE: an argument that cannot be interpreted; ERROR_INVALID_MODULE: no @main. */
@@ -34,55 +42,63 @@ enum error_code verify_inputs(const struct ir_program *p, uint64_t seed, enum ve
 enum verify_verdict { VERIFY_EQUAL, VERIFY_DIFFERENT, VERIFY_INCONCLUSIVE };
 struct verify_difference {
     enum verify_verdict verdict;
-    double worst;               /* largest |a - b| / max |reference| over the results; infinite for unequal integers */
-    uint32_t result;            /* where: the first failing result, else the one of `worst`; IR_NONE: none */
-    int64_t index;              /* element in it, row-major */
+    /* largest |a - b| / max |reference| over the results; infinite for unequal integers */
+    double worst;
+    /* where: the first failing result, else the one of `worst`; IR_NONE: none */
+    uint32_t result;
+    int64_t index; /* element in it, row-major */
     double reference, candidate;
-    char what[200];             /* for people: "result 3[17]: 0.5 instead of 0.25" */
+    char what[200]; /* for people: "result 3[17]: 0.5 instead of 0.25" */
 };
-/* Integers and booleans exactly. Floats: |a - b| <= tolerance x the largest finite magnitude of that result in the
- * reference (at least `floor`, 0 = none); equal infinities are equal. Another element type or shape: different. NaN
- * in the reference: inconclusive unless something else differs; NaN or infinity in the candidate only: different. */
-struct verify_difference verify_compare(const struct verify_tensor *reference, const struct verify_tensor *candidate,
-                                        uint32_t count, double tolerance, double floor);
-/* what splitting sums may change, by the narrowest float type in the program: f64 1e-9, f32 5e-5, f16 4e-3, bf16 and
- * narrower 3e-2 */
+/* Integers and booleans exactly. Floats: |a - b| <= tolerance x the largest finite magnitude of that
+ * result in the reference (at least `floor`, 0 = none); equal infinities are equal. Another element type
+ * or shape: different. NaN in the reference: inconclusive unless something else differs; NaN or infinity
+ * in the candidate only: different. */
+struct verify_difference verify_compare(const struct verify_tensor *reference,
+                                        const struct verify_tensor *candidate, uint32_t count,
+                                        double tolerance, double floor);
+/* what splitting sums may change, by the narrowest float type in the program: f64 1e-9, f32 5e-5, f16
+ * 4e-3, bf16 and narrower 3e-2 */
 double verify_tolerance(const struct ir_program *p);
-/* noise[k]: how far result k moves, relative to its largest magnitude, when every rounded number of 32 or 64 bits is moved by
- * its last bit or not (outputs: the results without that). Errors are verify_run's. */
+/* noise[k]: how far result k moves, relative to its largest magnitude, when every rounded number of 32 or
+ * 64 bits is moved by its last bit or not (outputs: the results without that). Errors are verify_run's. */
 enum error_code verify_noise(const struct ir_program *p, const struct verify_tensor *inputs,
-                             const struct verify_tensor *outputs, uint32_t results, const struct verify_options *options,
-                             double *noise, struct error *e) BASE_CHECKED;
+                             const struct verify_tensor *outputs, uint32_t results,
+                             const struct verify_options *options, double *noise,
+                             struct error *e) BASE_CHECKED;
 
 /* ---------------------------------------------------------------- proof */
 enum verify_status { VERIFY_PROOF_EQUAL, VERIFY_PROOF_FAILED, VERIFY_PROOF_NOT_RUN };
-const char *verify_status_text(enum verify_status s);   /* "equal", "failed", "not_run" */
+const char *verify_status_text(enum verify_status s); /* "equal", "failed", "not_run" */
 struct verify_report {
     enum verify_status status;
     double max_error, divergence;
-    double tolerance;            /* verify_tolerance, or more where the original's own noise is more (at most 1e-2) */
-    uint32_t runs;               /* of the sharded module */
+    /* verify_tolerance, or more where the original's own noise is more (at most 1e-2) */
+    double tolerance;
+    uint32_t runs; /* of the sharded module */
     uint64_t operations, collectives;
-    char reason[400];            /* why failed or not run; "" when equal */
+    char reason[400]; /* why failed or not run; "" when equal */
 };
 
-/* The original's inputs and results, computed once and compared with many sharded modules. Read-only afterwards. */
+/* The original's inputs and results, computed once and compared with many sharded modules. Read-only
+ * afterwards. */
 struct verify_reference;
-/* original: prepared, borrowed until it is destroyed. ERROR_TOO_LARGE (more than options' budget, or 2e10 operations), ERROR_NOT_AVAILABLE, .. */
+/* original: prepared, borrowed until it is destroyed. ERROR_TOO_LARGE (more than options' budget, or 2e10
+ * operations), ERROR_NOT_AVAILABLE, .. */
 enum error_code verify_reference_create(const struct ir_program *original, uint64_t seed,
                                         const struct verify_options *options, struct verify_reference **out,
                                         struct error *e) BASE_CHECKED;
-void verify_reference_destroy(struct verify_reference *r);   /* NULL is fine */
-uint32_t verify_reference_runs(const struct verify_reference *r);   /* 0: every run was inconclusive */
+void verify_reference_destroy(struct verify_reference *r);        /* NULL is fine */
+uint32_t verify_reference_runs(const struct verify_reference *r); /* 0: every run was inconclusive */
 
 /* how a bare device-local module's arguments and results are cut; NULL for modules of global signature */
 struct verify_boundary {
     const struct verify_mesh *mesh;
-    const struct verify_sharding *arguments, *results;   /* one each */
+    const struct verify_sharding *arguments, *results; /* one each */
 };
-/* lowered: annotated or manual (boundary NULL), or local (replica style). The report tells; an error of the
- * interpreter on the lowered module is status failed (not_run for ERROR_NOT_AVAILABLE, TOO_LARGE), ERROR_CANCELLED is
- * returned. */
+/* lowered: annotated or manual (boundary NULL), or local (replica style). The report tells; an error of
+ * the interpreter on the lowered module is status failed (not_run for ERROR_NOT_AVAILABLE, TOO_LARGE),
+ * ERROR_CANCELLED is returned. */
 enum error_code verify_prove(const struct verify_reference *r, const struct ir_program *lowered,
                              const struct verify_boundary *boundary, const struct verify_options *options,
                              struct verify_report *report, struct error *e) BASE_CHECKED;

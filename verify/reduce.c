@@ -62,26 +62,19 @@ static uint32_t make_runs(const int64_t *dims, uint32_t rank, const bool *reduce
                 s0 += (double)x[k];                                                                          \
             a += (s0 + s1) + (s2 + s3);                                                                      \
             break;                                                                                           \
-        case IR_MULTIPLY:                                                                                    \
-            OVER(a *= y);                                                                                    \
-        case IR_MAXIMUM:                                                                                     \
-            OVER(a = a > y || a != a ? a : y);                                                               \
-        default:                                                                                             \
-            OVER(a = a < y || a != a ? a : y);                                                               \
+        case IR_MULTIPLY: OVER(a *= y);                                                                      \
+        case IR_MAXIMUM: OVER(a = a > y || a != a ? a : y);                                                  \
+        default: OVER(a = a < y || a != a ? a : y);                                                          \
         }                                                                                                    \
         return a;                                                                                            \
     }                                                                                                        \
     static void merge_##name(int code, const T *x, int64_t n, double *a)                                     \
     {                                                                                                        \
         switch (code) {                                                                                      \
-        case IR_ADD:                                                                                         \
-            OVER(a[i] += y);                                                                                 \
-        case IR_MULTIPLY:                                                                                    \
-            OVER(a[i] *= y);                                                                                 \
-        case IR_MAXIMUM:                                                                                     \
-            OVER(a[i] = a[i] > y || a[i] != a[i] ? a[i] : y);                                                \
-        default:                                                                                             \
-            OVER(a[i] = a[i] < y || a[i] != a[i] ? a[i] : y);                                                \
+        case IR_ADD: OVER(a[i] += y);                                                                        \
+        case IR_MULTIPLY: OVER(a[i] *= y);                                                                   \
+        case IR_MAXIMUM: OVER(a[i] = a[i] > y || a[i] != a[i] ? a[i] : y);                                   \
+        default: OVER(a[i] = a[i] < y || a[i] != a[i] ? a[i] : y);                                           \
         }                                                                                                    \
     }
 REAL_KERNELS(float, f32)
@@ -91,20 +84,13 @@ static int64_t combine_int(int code, bool is_unsigned, int64_t a, int64_t y)
 {
     uint64_t ua = (uint64_t)a, uy = (uint64_t)y;
     switch (code) {
-    case IR_ADD:
-        return (int64_t)(ua + uy);
-    case IR_MULTIPLY:
-        return (int64_t)(ua * uy);
-    case IR_MAXIMUM:
-        return is_unsigned ? (int64_t)(ua > uy ? ua : uy) : a > y ? a : y;
-    case IR_MINIMUM:
-        return is_unsigned ? (int64_t)(ua < uy ? ua : uy) : a < y ? a : y;
-    case IR_AND:
-        return a & y;
-    case IR_OR:
-        return a | y;
-    default:
-        return a ^ y;
+    case IR_ADD: return (int64_t)(ua + uy);
+    case IR_MULTIPLY: return (int64_t)(ua * uy);
+    case IR_MAXIMUM: return is_unsigned ? (int64_t)(ua > uy ? ua : uy) : a > y ? a : y;
+    case IR_MINIMUM: return is_unsigned ? (int64_t)(ua < uy ? ua : uy) : a < y ? a : y;
+    case IR_AND: return a & y;
+    case IR_OR: return a | y;
+    default: return a ^ y;
     }
 }
 
@@ -150,8 +136,7 @@ static void reduce_run(int code, enum ir_element element, const void *data, cons
         break;
     case VERIFY_NONE:
     case VERIFY_C64:
-    case VERIFY_C128:
-        break;
+    case VERIFY_C128: break;
     }
 }
 

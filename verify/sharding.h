@@ -1,7 +1,7 @@
 /* Meshes and shardings as the proof needs them: which block of a global tensor a device holds.
  *
- * Position i of a mesh counts its axes row-major (last axis innermost) and is device ids[i]. A dimension's axes cut
- * it major first; a sub-axis is (before, size) of Shardy's "z":(before)size. */
+ * Position i of a mesh counts its axes row-major (last axis innermost) and is device ids[i]. A dimension's
+ * axes cut it major first; a sub-axis is (before, size) of Shardy's "z":(before)size. */
 #ifndef TOAST_VERIFY_SHARDING_H
 #define TOAST_VERIFY_SHARDING_H
 
@@ -12,13 +12,13 @@ enum { VERIFY_MAX_AXES = 16 };
 struct verify_mesh {
     uint32_t axis_count, devices;
     int64_t sizes[VERIFY_MAX_AXES];
-    char names[VERIFY_MAX_AXES][64];   /* "" where the caller has none */
-    int64_t *ids;                      /* device of each position; owned; NULL = the position itself */
+    char names[VERIFY_MAX_AXES][64]; /* "" where the caller has none */
+    int64_t *ids;                    /* device of each position; owned; NULL = the position itself */
 };
 
 struct verify_axis {
     uint32_t axis;
-    int64_t before, size;   /* whole axis: 1 and its size */
+    int64_t before, size; /* whole axis: 1 and its size */
 };
 
 struct verify_sharding {
@@ -30,7 +30,8 @@ struct verify_sharding {
 };
 
 void verify_mesh_release(struct verify_mesh *m);
-/* sizes > 0, at most 2^20 devices. ERROR_INVALID_MESH. ids: device of each position (copied), NULL = row-major */
+/* sizes > 0, at most 2^20 devices. ERROR_INVALID_MESH. ids: device of each position (copied), NULL =
+ * row-major */
 enum error_code verify_mesh_make(struct verify_mesh *out, uint32_t axis_count, const int64_t *sizes,
                                  const int64_t *ids, struct error *e) BASE_CHECKED;
 /* `#sdy.mesh<["data"=2, "model"=4], device_ids=[..]>`. ERROR_INVALID_MODULE. */
@@ -38,7 +39,8 @@ enum error_code verify_mesh_parse(const char *text, struct verify_mesh *out, str
 /* `#sdy.sharding_per_value<[<@mesh, [{"data"}, {}]>, ..]>` -> owned array. Replicated axes and priorities are
  * skipped; unreduced axes are refused (ERROR_NOT_AVAILABLE), as are inline meshes. */
 enum error_code verify_shardings_parse(const char *text, const struct verify_mesh *mesh,
-                                       struct verify_sharding **out, uint32_t *count, struct error *e) BASE_CHECKED;
+                                       struct verify_sharding **out, uint32_t *count,
+                                       struct error *e) BASE_CHECKED;
 /* name of the mesh symbol in such a text, "" when there is none */
 void verify_sharding_mesh_name(const char *text, char out[64]);
 
@@ -51,11 +53,13 @@ int64_t verify_sharding_block(const struct verify_sharding *s, const struct veri
 /* Cuts a global tensor for every device: out[device] owned (devices that hold the same block share nothing).
  * ERROR_INVALID_PLAN when a dimension does not divide or ranks differ. */
 enum error_code verify_shard(const struct verify_mesh *m, const struct verify_sharding *s,
-                             const struct verify_tensor *global, struct verify_tensor *out, struct error *e) BASE_CHECKED;
-/* Puts the devices' blocks together. *divergence: largest difference between copies of one block relative to the
- * tensor's largest magnitude (infinite for unequal integers or NaN against a number), 0 = bit for bit equal. */
+                             const struct verify_tensor *global, struct verify_tensor *out,
+                             struct error *e) BASE_CHECKED;
+/* Puts the devices' blocks together. *divergence: largest difference between copies of one block relative
+ * to the tensor's largest magnitude (infinite for unequal integers or NaN against a number), 0 = bit for
+ * bit equal. */
 enum error_code verify_unshard(const struct verify_mesh *m, const struct verify_sharding *s,
-                               const struct verify_tensor *local, struct verify_tensor *global, double *divergence,
-                               struct error *e) BASE_CHECKED;
+                               const struct verify_tensor *local, struct verify_tensor *global,
+                               double *divergence, struct error *e) BASE_CHECKED;
 
 #endif

@@ -180,9 +180,7 @@ void verify_value_drop(struct verify_state *s, struct verify_value *v)
 static void fill(void *to, const void *element, size_t size, int64_t n)
 {
     switch (size) {
-    case 1:
-        memset(to, *(const unsigned char *)element, (size_t)n);
-        break;
+    case 1: memset(to, *(const unsigned char *)element, (size_t)n); break;
     case 4:
         for (int64_t i = 0; i < n; i++)
             ((uint32_t *)to)[i] = *(const uint32_t *)element;
@@ -242,9 +240,7 @@ static void decode(enum ir_element element, const unsigned char *from, uint32_t 
     enum verify_store store = verify_store_of(element);
     for (int64_t i = 0; i < n; i++, from += size) {
         switch (store) {
-        case VERIFY_U8:
-            ((uint8_t *)to)[i] = from[0] != 0;
-            break;
+        case VERIFY_U8: ((uint8_t *)to)[i] = from[0] != 0; break;
         case VERIFY_I64: {
             uint64_t x = load(from, size);
             unsigned shift = size >= 8 ? 0 : 64 - 8 * size;
@@ -263,8 +259,7 @@ static void decode(enum ir_element element, const unsigned char *from, uint32_t 
         case VERIFY_C128:
             memcpy((char *)to + (size_t)i * verify_element_size(element), from, verify_element_size(element));
             break;
-        case VERIFY_NONE:
-            break;
+        case VERIFY_NONE: break;
         }
     }
     if (store == VERIFY_I64)

@@ -1,8 +1,8 @@
 /* Inside the interpreter: values, buffers, the state of a run, and what each family of ops provides.
  *
- * A value is a type of the program, a shared buffer and whether the buffer holds one element that stands for all
- * (splat: constants and their broadcasts are most of a JAX module). Buffers are counted and recycled by size class.
- * Not thread-safe; one state per run. */
+ * A value is a type of the program, a shared buffer and whether the buffer holds one element that stands
+ * for all (splat: constants and their broadcasts are most of a JAX module). Buffers are counted and
+ * recycled by size class. Not thread-safe; one state per run. */
 #ifndef TOAST_VERIFY_VALUE_H
 #define TOAST_VERIFY_VALUE_H
 
@@ -11,21 +11,21 @@
 enum verify_store { VERIFY_NONE, VERIFY_U8, VERIFY_I64, VERIFY_F32, VERIFY_F64, VERIFY_C64, VERIFY_C128 };
 
 enum verify_store verify_store_of(enum ir_element element);
-bool verify_element_unsigned(enum ir_element element);   /* ui2 .. ui64 and i1 */
+bool verify_element_unsigned(enum ir_element element); /* ui2 .. ui64 and i1 */
 
 struct verify_buffer {
     uint32_t uses, bin;
-    struct verify_buffer *next;   /* in a free list */
+    struct verify_buffer *next; /* in a free list */
     _Alignas(64) unsigned char data[];
 };
 
 struct verify_value {
     const struct ir_type *type;
-    struct verify_buffer *buffer;   /* NULL: not there (also tokens) */
+    struct verify_buffer *buffer; /* NULL: not there (also tokens) */
     bool splat;
 };
 
-struct verify_slot {   /* of one SSA value: one verify_value a device */
+struct verify_slot { /* of one SSA value: one verify_value a device */
     struct verify_value *at;
     uint32_t devices;
 };
@@ -36,12 +36,14 @@ struct verify_state {
     const struct ir_program *p;
     struct verify_options options;
     struct verify_statistics statistics;
-    struct verify_slot *slots;            /* one a value of the program */
-    const uint32_t *release, *release_at; /* values last used by op o: release[release_at[o] .. release_at[o + 1]) */
+    struct verify_slot *slots; /* one a value of the program */
+    /* values last used by op o: release[release_at[o] .. release_at[o + 1]) */
+    const uint32_t *release, *release_at;
     struct verify_buffer *free[VERIFY_BINS];
-    unsigned char *active;                /* functions on the call stack */
+    unsigned char *active; /* functions on the call stack */
     uint32_t depth;
-    uint32_t device;                      /* the device being evaluated: which copy a reducer body captures */
+    /* the device being evaluated: which copy a reducer body captures */
+    uint32_t device;
     enum verify_style style;
 };
 
@@ -50,7 +52,7 @@ int64_t verify_type_count(const struct verify_state *s, const struct ir_type *t)
 void *verify_data(const struct verify_value *v);
 /* allocates v's buffer for its type (not cleared); splat: one element */
 void verify_value_alloc(struct verify_state *s, struct verify_value *v, bool splat);
-void verify_value_share(struct verify_value *to, const struct verify_value *from);   /* keeps to->type */
+void verify_value_share(struct verify_value *to, const struct verify_value *from); /* keeps to->type */
 void verify_value_drop(struct verify_state *s, struct verify_value *v);
 /* makes v dense, replacing its buffer */
 void verify_value_dense(struct verify_state *s, struct verify_value *v);
@@ -68,8 +70,8 @@ enum error_code verify_constant(struct verify_state *s, uint32_t op, const struc
 
 /* ---- round.c: storage of narrow floats */
 float verify_round(enum ir_element element, double x);
-void verify_round_all(enum ir_element element, void *data, int64_t n);   /* floats and integers (wraps) */
-double verify_decode_float(enum ir_element element, uint32_t bits);      /* 8- and 16-bit formats */
+void verify_round_all(enum ir_element element, void *data, int64_t n); /* floats and integers (wraps) */
+double verify_decode_float(enum ir_element element, uint32_t bits);    /* 8- and 16-bit formats */
 /* x with as many exponent and mantissa bits (reduce_precision) */
 double verify_reduce_precision(double x, int exponent_bits, int mantissa_bits);
 
@@ -79,40 +81,44 @@ struct verify_array {
     bool splat;
     const void *data;
 };
-void verify_convert(enum ir_element from, const void *in, enum ir_element to, void *out, int64_t n);   /* convert.c */
+/* convert.c */
+void verify_convert(enum ir_element from, const void *in, enum ir_element to, void *out, int64_t n);
 
 /* ---- move.c */
 struct verify_strides {
     int64_t at[IR_MAX_RANK];
 };
-void verify_strides(uint32_t rank, const int64_t *dims, int64_t *strides);   /* row-major, in elements */
+void verify_strides(uint32_t rank, const int64_t *dims, int64_t *strides); /* row-major, in elements */
 /* copies a box of elements; strides in elements, may be 0 or negative */
 void verify_copy(size_t element, uint32_t rank, const int64_t *dims, void *to, const int64_t *to_strides,
                  const void *from, const int64_t *from_strides);
 
 /* ---- lanes.c: reducer bodies run over many lanes at once */
 struct verify_lanes;
-enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_t region, struct verify_lanes **out,
-                                    struct error *e) BASE_CHECKED;
+enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_t region,
+                                    struct verify_lanes **out, struct error *e) BASE_CHECKED;
 void verify_lanes_destroy(struct verify_state *s, struct verify_lanes *l);
 /* args[i]: n elements (or one, splat); results[i] receive n elements and may be an argument's own array */
-void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, int64_t n, void *const *results);
+void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, int64_t n,
+                      void *const *results);
 /* two-argument scalar reducers that have kernels: a[i] = op(a[i], b[i]) */
 bool verify_reducer_known(enum ir_opcode reducer, enum ir_element element);
 
 /* ---- gemm.c */
-/* out[m * columns + n] = sum over k of a(m, k) b(n, k), in double. a and b fill panels: pack(context, first, count,
- * width, panel) writes panel[k * width + i] = (first + i, k) for all k and i < count, and 0 for count <= i < width. */
+/* out[m * columns + n] = sum over k of a(m, k) b(n, k), in double. a and b fill panels: pack(context,
+ * first, count, width, panel) writes panel[k * width + i] = (first + i, k) for all k and i < count, and 0
+ * for count <= i < width. */
 typedef void verify_pack(const void *context, int64_t first, int64_t count, int64_t width, double *panel);
-void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a, const void *ac,
-                 verify_pack *b, const void *bc, double *out);
+void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a,
+                 const void *ac, verify_pack *b, const void *bc, double *out);
 /* sums rounded to the element type of the storage they go to */
 void verify_store_sums(enum ir_element element, const double *sums, void *to, int64_t n);
 
-/* ---- families: operands and results of one device; out[i].type is set, buffers are allocated by the family */
-#define VERIFY_FAMILY(name)                                                                                   \
-    enum error_code name(struct verify_state *s, uint32_t op, struct verify_value *in, struct verify_value *out, \
-                         struct error *e) BASE_CHECKED
+/* ---- families: operands and results of one device; out[i].type is set, buffers are allocated by the
+ * family */
+#define VERIFY_FAMILY(name)                                                                                  \
+    enum error_code name(struct verify_state *s, uint32_t op, struct verify_value *in,                       \
+                         struct verify_value *out, struct error *e) BASE_CHECKED
 VERIFY_FAMILY(verify_eval_elementwise);
 VERIFY_FAMILY(verify_eval_iota);
 VERIFY_FAMILY(verify_eval_broadcast);
@@ -143,13 +149,16 @@ uint64_t verify_op_operations(const struct ir_program *p, uint32_t op);
 
 /* ---- collective.c: operands and results of all devices, [i * devices + d] */
 enum error_code verify_eval_collective(struct verify_state *s, uint32_t op, uint32_t devices,
-                                       struct verify_value *in, struct verify_value *out, struct error *e) BASE_CHECKED;
+                                       struct verify_value *in, struct verify_value *out,
+                                       struct error *e) BASE_CHECKED;
 /* ---- manual.c: an sdy.manual_computation on one device's (global) operands */
 VERIFY_FAMILY(verify_eval_manual);
 /* ---- noise.c: moves a rounded result by its last bit or not */
 void verify_shake(struct verify_state *s, uint32_t op, struct verify_value *out);
-/* ---- interpret.c: runs a block; args and results [i * devices + d]; args are taken over, results handed over */
-enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t devices, struct verify_value *args,
-                             struct verify_value *results, struct error *e) BASE_CHECKED;
+/* ---- interpret.c: runs a block; args and results [i * devices + d]; args are taken over, results handed
+ * over */
+enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t devices,
+                             struct verify_value *args, struct verify_value *results,
+                             struct error *e) BASE_CHECKED;
 
 #endif

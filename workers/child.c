@@ -20,9 +20,9 @@
 
 enum {
     SOCKET = 3,
-    INLINE_MAX = 32 << 10, /* a task's result up to this goes through Redis (deltas: 1,024 edges of 24 B),
-                              above it is a blob */
-    CONTEXTS = 2,          /* jobs whose parsed state is kept */
+    /* a task's result up to this goes through Redis (deltas: 1,024 edges of 24 B), above it is a blob */
+    INLINE_MAX = 32 << 10,
+    CONTEXTS = 2, /* jobs whose parsed state is kept */
 };
 
 struct kept {

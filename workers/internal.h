@@ -21,7 +21,8 @@ enum {
 /* Its slot's thread's own, but for process_kill. */
 struct process {
     int fd; /* our end of the socket pair; -1: no child */
-    pthread_mutex_t lock; /* guards pid, so that what is killed is the child and not who has its number after it */
+    /* guards pid, so that what is killed is the child and not who has its number after it */
+    pthread_mutex_t lock;
     pid_t pid; /* 0: there is none, or it was waited for */
     struct timespec started;
     int short_lives; /* children in a row that ended within a second of their start */
@@ -60,7 +61,7 @@ struct slot {
     unsigned long tokens;
     struct queue *queue;
     pthread_t thread;
-    atomic_bool ended; /* the thread is done with all of this */
+    atomic_bool ended;    /* the thread is done with all of this */
     pthread_mutex_t lock; /* guards member, token, lost: read by the beat */
     char *member, *token; /* NULL: no task */
     bool lost;

@@ -2,13 +2,13 @@
  *
  *   read       module text -> program image (blob `image`), in the sandboxed reader
  *   analyse    image -> first snapshot of the search (blob `snapshot`)
- *   rollouts   snapshot, index -> delta (also the rounds of the local search: search_task is one call for
- * both) merge      snapshot, deltas -> next snapshot, plan.json of the best so far emit       snapshot ->
- * artifacts
+ *   rollouts   snapshot, index -> delta (also the rounds of the local search: search_task does both)
+ *   merge      snapshot, deltas -> next snapshot, plan.json of the best so far
+ *   emit       snapshot -> artifacts
  *
- * A job that starts over (queue/library_restart.lua) has a blob `incumbent`, the plan.json of its best plan so far: it is
- * shown until the search has a better one, and competes where the search is cut short. `emit` of such a job may have
- * neither image nor snapshot: it reads the module and takes the search's beginning.
+ * A job that starts over (queue/library_restart.lua) has a blob `incumbent`, the plan.json of its best plan
+ * so far: it is shown until the search has a better one, and competes where the search is cut short. `emit`
+ * of such a job may have neither image nor snapshot: it reads the module and takes the search's beginning.
  *
  * A process that works on a job keeps its parsed program, analysis, evaluator and search: a rollouts task
  * then costs the task alone. The job's `stop` field says that the search was ended early (cancel, deadline,
@@ -32,7 +32,7 @@ struct context {
     struct evaluator_session *session;
     char snapshot_digest[STORE_DIGEST_SIZE];
     struct store_view snapshot;
-    char best[33]; /* hash of the plan that plan.json was last written for */
+    char best[33];                     /* hash of the plan that plan.json was last written for */
     char incumbent[STORE_DIGEST_SIZE]; /* blob that the job was last given as its incumbent */
 };
 
@@ -65,7 +65,8 @@ static enum error_code context_open(const struct tasks_task *t, void **out, stru
     return ERROR_OK;
 }
 
-static enum error_code read_module(struct context *c, const struct tasks_task *t, struct ir_program *out, struct error *e)
+static enum error_code read_module(struct context *c, const struct tasks_task *t, struct ir_program *out,
+                                   struct error *e)
 {
     struct store_view text;
     enum error_code code = store_get(t->store, c->module, &text, e);

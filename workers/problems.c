@@ -6,9 +6,9 @@
  *   cfn-join   session, both workers -> the next session
  *   solution   session -> solution.json (also when stopped early: the best as of the last join)
  *
- * The best so far, and the highest bound, are also a blob of their own (`incumbent`), which outlives the session when a job
- * starts over (queue/library_restart.lua): it is shown until the search has a better one, and competes at the end. `solution`
- * of such a job may have no session.
+ * The best so far, and the highest bound, are also a blob of their own (`incumbent`), which outlives the
+ * session when a job starts over (queue/library_restart.lua): it is shown until the search has a better one,
+ * and competes at the end. `solution` of such a job may have no session.
  *
  * Phases are measured in units, so the answer does not depend on who worked; whoever dies takes a phase of
  * one worker (1 to 4 s) with it. A process that works on a job keeps its problem and reduced network. */
@@ -29,10 +29,10 @@ struct context {
     struct cfn_budget budget;
     struct cfn_session session;
     bool begun;
-    char at[STORE_DIGEST_SIZE];   /* of the blob that the session is as of; "": changed since */
+    char at[STORE_DIGEST_SIZE]; /* of the blob that the session is as of; "": changed since */
     struct cfn_best incumbent;
     char incumbent_at[STORE_DIGEST_SIZE]; /* of the blob that it was read from */
-    const struct tasks_task *now; /* for the budget's `cancelled` */
+    const struct tasks_task *now;         /* for the budget's `cancelled` */
 };
 
 static bool stopped(void *user)
@@ -131,7 +131,8 @@ static enum error_code need_incumbent(struct context *c, const struct tasks_task
     return ERROR_OK;
 }
 
-/* what the job shows: the better of session and incumbent, which becomes the next incumbent when it is a new one */
+/* what the job shows: the better of session and incumbent, which becomes the next incumbent when it is a
+ * new one */
 static enum error_code show(struct context *c, const char *stage, struct tasks_result *out, struct error *e)
 {
     struct cfn_best now;
@@ -142,7 +143,8 @@ static enum error_code show(struct context *c, const char *stage, struct tasks_r
     if (cfn_best_merge(&c->incumbent, &now) && !out->finished) {
         cfn_best_write(&c->incumbent, &c->problem, &t);
         tasks_output_add(out, "incumbent", "", t.at, t.size, false);
-        snprintf(c->incumbent_at, sizeof c->incumbent_at, "?"); /* no blob's: whether this result counts is not known yet */
+        /* no blob's: whether this result counts is not known yet */
+        snprintf(c->incumbent_at, sizeof c->incumbent_at, "?");
     }
     out->progress = api_problem_progress_json(&c->session, &c->incumbent, stage);
     return ERROR_OK;
@@ -219,8 +221,8 @@ static enum error_code run_solution(struct context *c, const struct tasks_task *
     return show(c, "done", out, e);
 }
 
-/* A job that started over and was told to end before it had a session again: what it had is its answer, else what needs no
- * search. */
+/* A job that started over and was told to end before it had a session again: what it had is its answer,
+ * else what needs no search. */
 static enum error_code end_without_session(struct context *c, struct error *e)
 {
     if (!c->incumbent.values)
@@ -228,7 +230,10 @@ static enum error_code end_without_session(struct context *c, struct error *e)
     if (c->begun)
         cfn_session_release(&c->session);
     c->begun = true;
-    c->session = (struct cfn_session){.problem = &c->problem, .budget = &c->budget, .over = true, .cut = true,
+    c->session = (struct cfn_session){.problem = &c->problem,
+                                      .budget = &c->budget,
+                                      .over = true,
+                                      .cut = true,
                                       .answer = {.status = CFN_STATUS_FEASIBLE}};
     return ERROR_OK;
 }

@@ -121,10 +121,8 @@ static enum process_verdict judge(int status)
     case SIGFPE:
     case SIGABRT:
     case SIGSYS:
-    case SIGXCPU:
-        return PROCESS_FAULT;
-    default:
-        return PROCESS_OUTSIDE;
+    case SIGXCPU: return PROCESS_FAULT;
+    default: return PROCESS_OUTSIDE;
     }
 }
 

@@ -13,7 +13,8 @@
 
 enum {
     DEAF_MS =
-        2000, /* a child told to stop that does not answer for so long is killed: its task is another's now */
+        /* a child told to stop that does not answer for so long is killed: its task is another's now */
+    2000,
 };
 
 /* after a failed call to Redis: whether to try again */
@@ -149,11 +150,10 @@ static void report_death(struct slot *slot, const struct queue_task *t, const st
     struct error e;
     bool fenced;
     char *how = process_end_text(end), *json = NULL;
-    log_event("child_died", "task", t->member, "trace_id", trace_id(t), "how", how, "verdict", names[end->verdict], NULL);
+    log_event("child_died", "task", t->member, "trace_id", trace_id(t), "how", how, "verdict",
+              names[end->verdict], NULL);
     switch (end->verdict) {
-    case PROCESS_OUTSIDE:
-        give_back(slot, t);
-        break;
+    case PROCESS_OUTSIDE: give_back(slot, t); break;
     case PROCESS_FAULT:
         json = mem_printf(
             "{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
@@ -225,17 +225,17 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
             code = queue_finish(slot->queue, t, "failed", queue_field(f, "error"), "", NULL, 0, &fenced, e);
         } else if (strcmp(outcome, "reset") == 0) {
             code = queue_reset(slot->queue, t, queue_field(f, "error"), e);
-        } else { /* cancelled, or the store did not answer: somebody does it again, where that still means
-                    something */
+        } else {
+            /* cancelled, or the store did not answer: another does it, where that still means something */
             code = queue_release(slot->queue, t, e);
         }
     } while (again(slot, code));
     if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
-        log_event("job_ended", "job", t->id, "trace_id", trace_id(t), "outcome", fenced ? "too late" : outcome, "error",
-                  queue_field(f, "error"), NULL);
+        log_event("job_ended", "job", t->id, "trace_id", trace_id(t), "outcome",
+                  fenced ? "too late" : outcome, "error", queue_field(f, "error"), NULL);
     if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0)
-        log_event("task_again", "task", t->member, "trace_id", trace_id(t), "outcome", outcome, "error", queue_field(f, "error"),
-                  NULL);
+        log_event("task_again", "task", t->member, "trace_id", trace_id(t), "outcome", outcome, "error",
+                  queue_field(f, "error"), NULL);
     if (strcmp(outcome, "again") == 0)
         worker_sleep_ms(WORKER_RETRY_MS);
     free(token);
@@ -271,18 +271,14 @@ static bool work(struct slot *slot, struct queue_task *t)
         end = process_end(&slot->child, false);
         report_death(slot, t, &end);
         break;
-    case WAITED_LEAVE:
-        give_back(slot, t);
-        break;
+    case WAITED_LEAVE: give_back(slot, t); break;
     case WAITED_LATE:
         end = process_end(&slot->child, true);
         end.verdict = PROCESS_FAULT;
         end.late = true;
         report_death(slot, t, &end);
         break;
-    case WAITED_DEAF:
-        process_end(&slot->child, true);
-        break;
+    case WAITED_DEAF: process_end(&slot->child, true); break;
     }
     hold(slot, NULL);
     frame_release(&answer);

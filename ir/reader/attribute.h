@@ -19,19 +19,20 @@ struct walk {
     struct scan *s;
     struct ir_builder *b;
     struct map types, attrs, values;
-    VEC(struct ir_attr) decoded;      /* by map attrs */
+    VEC(struct ir_attr) decoded; /* by map attrs */
     struct text scratch;
-    size_t op, arg, arg_place;        /* met so far */
-    uint32_t line_at;                 /* line and column follow the ops, which come in the text's order */
+    size_t op, arg, arg_place; /* met so far */
+    uint32_t line_at;          /* line and column follow the ops, which come in the text's order */
     int line;
     uint32_t line_start;
 };
 
-struct map_slot *map_find(struct map *m, const void *key);   /* a slot with the key, or the free one for it */
+/* a slot with the key, or the free one for it */
+struct map_slot *map_find(struct map *m, const void *key);
 void map_put(struct map *m, const void *key, uint32_t value);
 
-void walk_add_piece(MlirStringRef piece, void *text);   /* printing callback of MLIR into a struct text */
-uint32_t walk_type(struct walk *w, MlirType type);       /* index of a type; decoded once */
+void walk_add_piece(MlirStringRef piece, void *text); /* printing callback of MLIR into a struct text */
+uint32_t walk_type(struct walk *w, MlirType type);    /* index of a type; decoded once */
 struct ir_attr walk_string(struct walk *w, enum ir_attr_kind kind, MlirStringRef text);
 /* an attribute of an op, decoded once; lists that were dense<..> before 2023 become arrays */
 struct ir_attr walk_attr(struct walk *w, MlirStringRef op, MlirStringRef name, MlirAttribute attr);

@@ -8,11 +8,25 @@
 
 enum { BLANK = 1, LETTER = 2, DIGIT = 4, NAME = 8, OPEN = 16, CLOSE = 32, VALUE = 64 };
 static const unsigned char character_classes[256] = {
-    [' '] = BLANK, ['\t'] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK,
-    ['a' ... 'z'] = LETTER | NAME | VALUE, ['A' ... 'Z'] = LETTER | NAME | VALUE, ['_'] = LETTER | NAME | VALUE,
-    ['0' ... '9'] = DIGIT | NAME | VALUE, ['$'] = NAME | VALUE, ['.'] = NAME | VALUE, ['-'] = VALUE,
-    ['('] = OPEN, ['['] = OPEN, ['{'] = OPEN, ['<'] = OPEN,
-    [')'] = CLOSE, [']'] = CLOSE, ['}'] = CLOSE, ['>'] = CLOSE,
+    [' '] = BLANK,
+    ['\t'] = BLANK,
+    ['\n'] = BLANK,
+    ['\r'] = BLANK,
+    ['a' ... 'z'] = LETTER | NAME | VALUE,
+    ['A' ... 'Z'] = LETTER | NAME | VALUE,
+    ['_'] = LETTER | NAME | VALUE,
+    ['0' ... '9'] = DIGIT | NAME | VALUE,
+    ['$'] = NAME | VALUE,
+    ['.'] = NAME | VALUE,
+    ['-'] = VALUE,
+    ['('] = OPEN,
+    ['['] = OPEN,
+    ['{'] = OPEN,
+    ['<'] = OPEN,
+    [')'] = CLOSE,
+    [']'] = CLOSE,
+    ['}'] = CLOSE,
+    ['>'] = CLOSE,
 };
 static inline bool is_a(char c, unsigned kind)
 {

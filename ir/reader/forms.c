@@ -1,18 +1,21 @@
+/* clang-format off */
 /* Pretty forms that have no region: a table of ops and formats, and what reads a format.
  *
  * A format is a string of items; {a} names the attribute that an item becomes.
  *   x            one operand                        l            a list of operands, maybe none
  *   'word'       this word                          , = ( ) [ ]  this character
- *   A            attribute dictionary, optional     ?..;         optional part; told by its first `,` or
- * 'word' I{a}         [1, 2] -> array<i64: 1, 2>         N{a} n{a}    integer -> i64, i32 E{a|k}       WORD
- * -> #stablehlo<k WORD>         B{a} S{a}    bool, string P            [HIGH, ..] -> precision_config     X
- * eXmY of reduce_precision Y{a} y{a}    @symbol -> symbol, string          v{a}         value; the op's
- * result has its type G{a|p|s}     bracketed text -> p text s         D            direction of
- * sdy.propagation_barrier d c z        dimension numbers of dot_general, of convolution, ranges of slice
- * (lists.c) b            operands or `()`, `: T, ..` the results' types too :t one type for all or a function
- * type          :f           function type :s of select          :c of complex             :m of tuple  :h
- * `T, T -> T` without parentheses :r result only        :1 (T) -> T               :g (T) -> () :u operands'
- * types, no result    :n nothing */
+ *   A            attribute dictionary, optional     ?..;         optional part; told by its first `,` or word
+ *   I{a}         [1, 2] -> array<i64: 1, 2>         N{a} n{a}    integer -> i64, i32
+ *   E{a|k}       WORD -> #stablehlo<k WORD>         B{a} S{a}    bool, string
+ *   P            [HIGH, ..] -> precision_config     X            eXmY of reduce_precision
+ *   Y{a} y{a}    @symbol -> symbol, string          v{a}         value; the op's result has its type
+ *   G{a|p|s}     bracketed text -> p text s         D            direction of sdy.propagation_barrier
+ *   d c z        dimension numbers of dot_general, of convolution, ranges of slice (lists.c)
+ *   b            operands or `()`, `: T, ..` the results' types too
+ *   :t one type for all or a function type          :f           function type
+ *   :s of select          :c of complex             :m of tuple  :h `T, T -> T` without parentheses
+ *   :r result only        :1 (T) -> T               :g (T) -> () :u operands' types, no result  :n nothing */
+/* clang-format on */
 #include "ir/reader/rewrite.h"
 
 #include "base/hash.h"
@@ -261,14 +264,9 @@ static void write_type(struct scan *s, char kind)
         type_list(s);
         scan_write(s, ") -> ()");
         return;
-    case 's':
-        select_type(s);
-        return;
-    case 'h':
-        arrow_type(s);
-        return;
-    default:
-        break;
+    case 's': select_type(s); return;
+    case 'h': arrow_type(s); return;
+    default: break;
     }
     type = scan_type(s);
     if (kind == 'f' && !is_function(s, type))
@@ -507,45 +505,22 @@ static void run(struct scan *s, const char *format)
     char word[32], punctuation[2] = "";
     for (const char *f = format; *f; f++) {
         switch (*f) {
-        case 'x':
-            VEC_PUSH(&s->operands, scan_value(s));
-            break;
-        case 'l':
-            operand_list(s);
-            break;
+        case 'x': VEC_PUSH(&s->operands, scan_value(s)); break;
+        case 'l': operand_list(s); break;
         case '\'':
             f = keyword(f, word);
             scan_expect_word(s, word);
             break;
-        case '?':
-            f = option(s, f);
-            break;
-        case ';':
-            break;
-        case 'A':
-            attr_dictionary(s, take_dictionary(s));
-            break;
-        case 'P':
-            precisions(s);
-            break;
-        case 'X':
-            exponent_mantissa(s);
-            break;
-        case 'D':
-            direction(s);
-            break;
-        case 'b':
-            barrier(s);
-            break;
-        case 'd':
-            list_dot(s);
-            break;
-        case 'c':
-            list_convolution(s);
-            break;
-        case 'z':
-            list_slice(s);
-            break;
+        case '?': f = option(s, f); break;
+        case ';': break;
+        case 'A': attr_dictionary(s, take_dictionary(s)); break;
+        case 'P': precisions(s); break;
+        case 'X': exponent_mantissa(s); break;
+        case 'D': direction(s); break;
+        case 'b': barrier(s); break;
+        case 'd': list_dot(s); break;
+        case 'c': list_convolution(s); break;
+        case 'z': list_slice(s); break;
         case ':':
             write_operands(s);
             attr_flush(s);

@@ -9,34 +9,37 @@ void rewrite_text(struct scan *s);
 /* offset in the user's text of an offset in the written text; needs a run with s->tracing */
 uint32_t rewrite_origin(const struct scan *s, size_t out);
 
-/* Between the files of the rewriter: ------------------------------------------------------------------------- */
+/* Between the files of the rewriter:
+ * ------------------------------------------------------------------------- */
 
 /* statements up to and with the `}` that closes the region whose `{` was just read */
 void rewrite_region(struct scan *s);
 void rewrite_statement(struct scan *s);
-void rewrite_generic_rest(struct scan *s, bool is_module);   /* of a generic op, from its `(` */
+void rewrite_generic_rest(struct scan *s, bool is_module); /* of a generic op, from its `(` */
 /* the rest of a pretty op whose name was read; false when there is no such pretty form */
-bool form_rewrite(struct scan *s, struct span name, const char *full);      /* forms.c: one row of a table */
-bool special_rewrite(struct scan *s, struct span name, const char *full);   /* special.c: ops with regions, func .. */
+/* forms.c: one row of a table */
+bool form_rewrite(struct scan *s, struct span name, const char *full);
+/* special.c: ops with regions, func .. */
+bool special_rewrite(struct scan *s, struct span name, const char *full);
 
 /* attributes of the op being read: name, then text is appended to s->attrs */
 void attr_begin(struct scan *s, const char *name);
 void attr_add(struct scan *s, const char *text);
 void attr_copy(struct scan *s, struct span from);
-void attr_symbol_name(struct scan *s, struct span symbol);  /* `@a` -> "a" */
-void attr_dictionary(struct scan *s, struct span braces);   /* entries of `{..}`; an empty span is fine */
-void attr_ints(struct scan *s, const char *name);           /* `[1, 2]` -> array<i64: 1, 2>, or an alias */
-void list_dot(struct scan *s);                              /* lists.c */
+void attr_symbol_name(struct scan *s, struct span symbol); /* `@a` -> "a" */
+void attr_dictionary(struct scan *s, struct span braces);  /* entries of `{..}`; an empty span is fine */
+void attr_ints(struct scan *s, const char *name);          /* `[1, 2]` -> array<i64: 1, 2>, or an alias */
+void list_dot(struct scan *s);                             /* lists.c */
 void list_slice(struct scan *s);
 void list_convolution(struct scan *s);
-void attr_flush(struct scan *s);                            /* writes ` {..}` when there is any */
-struct span take_dictionary(struct scan *s);                /* `{..}` if it comes next, else empty */
+void attr_flush(struct scan *s);             /* writes ` {..}` when there is any */
+struct span take_dictionary(struct scan *s); /* `{..}` if it comes next, else empty */
 bool span_is_blank(const struct scan *s, struct span x);
 
-void operand_list(struct scan *s);                          /* `%a, %b` to s->operands; maybe none */
-void write_operands(struct scan *s);                        /* `(%a, %b)` */
-void write_function_type(struct scan *s);                   /* reads `: fn`, writes ` : fn` */
+void operand_list(struct scan *s);        /* `%a, %b` to s->operands; maybe none */
+void write_operands(struct scan *s);      /* `(%a, %b)` */
+void write_function_type(struct scan *s); /* reads `: fn`, writes ` : fn` */
 void write_block_arg(struct scan *s, struct span value, struct span type, uint32_t loc, bool first);
-size_t op_begin(struct scan *s, uint32_t at);               /* a new op in text order; its index */
+size_t op_begin(struct scan *s, uint32_t at); /* a new op in text order; its index */
 
 #endif

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* Limits of memory (0: none), processor time, file size and descriptors; no new privileges; a seccomp filter that
- * leaves memory, the two open descriptors and the exit: any other system call ends the process. 0, or -1. */
+/* Limits of memory (0: none), processor time, file size and descriptors; no new privileges; a seccomp
+ * filter that leaves memory, the two open descriptors and the exit: any other system call ends the
+ * process. 0, or -1. */
 int sandbox_enter(size_t memory_bytes, unsigned cpu_seconds);
 
 #endif

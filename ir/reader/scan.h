@@ -1,10 +1,11 @@
 /* The scanner: positions in the user's text, tokens, balanced skips, and copies that MLIR 19 can read.
  *
- * The rewriter reads the text once and writes generic form. Whatever it does not take apart (types, attribute
- * values) is a *span* of the text, skipped first and copied later by scan_copy, which drops comments, expands
- * aliases, hides what MLIR 19 does not know behind the dialect name READER_DIALECT and puts `#..hex<k : T>` in
- * place of the k-th hex constant, so that megabytes of digits are neither copied nor parsed twice.
- * Errors leave by longjmp with line and column; the process ends soon after, so nothing is freed on that way. */
+ * The rewriter reads the text once and writes generic form. Whatever it does not take apart (types,
+ * attribute values) is a *span* of the text, skipped first and copied later by scan_copy, which drops
+ * comments, expands aliases, hides what MLIR 19 does not know behind the dialect name READER_DIALECT and
+ * puts `#..hex<k : T>` in place of the k-th hex constant, so that megabytes of digits are neither copied
+ * nor parsed twice. Errors leave by longjmp with line and column; the process ends soon after, so nothing
+ * is freed on that way. */
 #ifndef TOAST_IR_READER_SCAN_H
 #define TOAST_IR_READER_SCAN_H
 
@@ -16,8 +17,8 @@
 
 #define READER_DIALECT "toast_reader"
 enum {
-    SCAN_DEPTH = 256,    /* brackets and regions; deeper text would overflow MLIR's stack */
-    SCAN_NAME = 65536    /* characters of a value's, op's or symbol's name */
+    SCAN_DEPTH = 256, /* brackets and regions; deeper text would overflow MLIR's stack */
+    SCAN_NAME = 65536 /* characters of a value's, op's or symbol's name */
 };
 
 struct span {
@@ -26,20 +27,20 @@ struct span {
 
 /* `#a = ..`, `!t = ..`, `#loc1 = loc(..)` */
 struct alias {
-    struct span name;            /* with its first character */
-    struct span source;          /* of a location */
-    size_t text, size;           /* expanded, in scan.aliases_text */
-    size_t type, type_size;      /* the part after the value's colon, in scan.aliases_text */
-    uint32_t op_string, arg_string;   /* location resolved: string index + 1, 0 = not yet (location.c) */
+    struct span name;               /* with its first character */
+    struct span source;             /* of a location */
+    size_t text, size;              /* expanded, in scan.aliases_text */
+    size_t type, type_size;         /* the part after the value's colon, in scan.aliases_text */
+    uint32_t op_string, arg_string; /* location resolved: string index + 1, 0 = not yet (location.c) */
     bool is_location;
 };
 
 struct op_place {
-    uint32_t at;     /* offset of the op's name */
-    uint32_t loc;    /* offset of `loc`, 0 = none */
+    uint32_t at;  /* offset of the op's name */
+    uint32_t loc; /* offset of `loc`, 0 = none */
 };
 struct arg_place {
-    uint32_t arg;    /* which of all block arguments, in the order of the written text */
+    uint32_t arg; /* which of all block arguments, in the order of the written text */
     uint32_t loc;
 };
 struct hex_place {
@@ -61,23 +62,23 @@ struct scan {
     const char *text;
     uint32_t size, at;
     unsigned depth;
-    struct text out;             /* the generic text */
-    struct text attrs;           /* attributes of the op being read */
+    struct text out;   /* the generic text */
+    struct text attrs; /* attributes of the op being read */
     bool tracing;
-    VEC(struct trace) traces;        /* of out */
-    VEC(struct trace) attr_traces;   /* of attrs, offsets in attrs */
+    VEC(struct trace) traces;      /* of out */
+    VEC(struct trace) attr_traces; /* of attrs, offsets in attrs */
     VEC(struct alias) aliases;
     VEC(uint32_t) alias_slots;
     struct text aliases_text;
     VEC(struct op_place) ops;
     VEC(struct arg_place) args;
     VEC(struct hex_place) hexes;
-    VEC(struct span) operands;   /* of the op being read, when it has no region */
+    VEC(struct span) operands; /* of the op being read, when it has no region */
     uint32_t arg_count;
     struct cached forms[256];
-    struct span resources;       /* `{-# .. #-}`, empty when absent */
-    bool has_alien;              /* some element type that MLIR 19 does not know is named somewhere */
-    bool wrapped;                /* the text has no single module of its own: MLIR supplies one */
+    struct span resources; /* `{-# .. #-}`, empty when absent */
+    bool has_alien;        /* some element type that MLIR 19 does not know is named somewhere */
+    bool wrapped;          /* the text has no single module of its own: MLIR supplies one */
     struct error *error;
     jmp_buf escape;
 };
@@ -89,29 +90,32 @@ void scan_fail(struct scan *s, enum error_code code, uint32_t at, const char *fo
 /* what stands at an offset, for messages: at most 40 characters, quoted, printable */
 const char *scan_quote(const struct scan *s, uint32_t at, char out[64]);
 
-void scan_blank(struct scan *s);                              /* white space and comments */
-char scan_peek(struct scan *s);                               /* next character after blanks; 0 at the end */
+void scan_blank(struct scan *s); /* white space and comments */
+/* next character after blanks; 0 at the end */
+char scan_peek(struct scan *s);
 bool scan_accept(struct scan *s, const char *punctuation);
 void scan_expect(struct scan *s, const char *punctuation);
-struct span scan_word(struct scan *s);                        /* [A-Za-z_][A-Za-z0-9_$.]*; empty when none */
+/* [A-Za-z_][A-Za-z0-9_$.]*; empty when none */
+struct span scan_word(struct scan *s);
 bool scan_is(const struct scan *s, struct span w, const char *word);
 bool scan_accept_word(struct scan *s, const char *word);
 void scan_expect_word(struct scan *s, const char *word);
-struct span scan_value(struct scan *s);                       /* `%name` or `%name#1` */
-struct span scan_string(struct scan *s);                      /* with its quotes */
-struct span scan_symbol(struct scan *s);                      /* `@a`, `@"a b"`, nested `@a::@b` */
+struct span scan_value(struct scan *s);  /* `%name` or `%name#1` */
+struct span scan_string(struct scan *s); /* with its quotes */
+struct span scan_symbol(struct scan *s); /* `@a`, `@"a b"`, nested `@a::@b` */
 struct span scan_integer(struct scan *s);
-struct span scan_balanced(struct scan *s);                    /* from an opening bracket to its closing one */
+/* from an opening bracket to its closing one */
+struct span scan_balanced(struct scan *s);
 struct span scan_type(struct scan *s);
 /* an attribute value with its `: type`; type (may be NULL) is the part behind the colon, empty when none */
 struct span scan_attr(struct scan *s, struct span *type);
-void scan_enter(struct scan *s);                              /* a region: depth + 1, capped */
+void scan_enter(struct scan *s); /* a region: depth + 1, capped */
 
 void scan_copy(struct scan *s, struct text *to, struct span from);
-void scan_write(struct scan *s, const char *text);            /* to out */
+void scan_write(struct scan *s, const char *text); /* to out */
 /* alias by name span (`#a`); NULL when not defined */
 struct alias *scan_alias(struct scan *s, struct span name);
-void scan_define_alias(struct scan *s);                       /* at `#` or `!` of a definition */
+void scan_define_alias(struct scan *s); /* at `#` or `!` of a definition */
 /* the trailing `loc(..)` of an op or argument: its offset, 0 = none */
 uint32_t scan_loc(struct scan *s);
 

@@ -465,26 +465,13 @@ bool special_rewrite(struct scan *s, struct span name, const char *full)
         return false;
     text_printf(&s->out, "\"%s\"", full);
     switch (which) {
-    case 0:
-        module(s);
-        break;
-    case 1:
-        function(s);
-        break;
-    case 2:
-        while_loop(s);
-        break;
-    case 3:
-        reduce(s);
-        break;
-    case 4:
-        composite(s);
-        break;
-    case 5:
-        scan_op(s);
-        break;
-    default:
-        computation(s, which == 6);
+    case 0: module(s); break;
+    case 1: function(s); break;
+    case 2: while_loop(s); break;
+    case 3: reduce(s); break;
+    case 4: composite(s); break;
+    case 5: scan_op(s); break;
+    default: computation(s, which == 6);
     }
     return true;
 }

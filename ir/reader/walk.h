@@ -8,8 +8,9 @@
 /* Starts MLIR, before the sandbox. */
 void walk_start(void);
 
-/* Parses s->out with MLIR and walks what it gives; the rewritten text is freed on the way. Leaves by s->escape with
- * the user's position on errors (s->tracing: MLIR's complaint mapped back; else the caller runs again with it). */
+/* Parses s->out with MLIR and walks what it gives; the rewritten text is freed on the way. Leaves by
+ * s->escape with the user's position on errors (s->tracing: MLIR's complaint mapped back; else the caller
+ * runs again with it). */
 struct ir_builder *walk_text(struct scan *s);
 
 /* file or name of `loc(..)` at an offset, to out; false when it says nothing */

@@ -1,9 +1,10 @@
-/* What the tests of the analysis share: a module of the source tree, read, prepared and analysed; golden files. */
+/* What the tests of the analysis share: a module of the source tree, read, prepared and analysed; golden
+ * files. */
 #ifndef TOAST_TESTS_ANALYSIS_LOAD_H
 #define TOAST_TESTS_ANALYSIS_LOAD_H
 
-#include "support.h"
 #include "subject.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +50,9 @@ static inline void assert_golden(const char *name, const struct text *t)
             size_t at = 0, line = 1;
             for (; at < size && at < t->size && want[at] == t->at[at]; at++)
                 line += want[at] == '\n';
-            fail_msg("%s differs from line %zu on; scripts/golden --accept writes it anew (review the difference)", name,
-                     line);
+            fail_msg(
+                "%s differs from line %zu on; scripts/golden --accept writes it anew (review the difference)",
+                name, line);
         }
         free(want);
     }

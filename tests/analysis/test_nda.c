@@ -1,6 +1,6 @@
 /* timeout: 120 */
-/* Counts of every model against what a prototype measured (docs/analysis.md says where ours differ and why), the paper's
- * two examples by name, boxes and paths across, roles, names, trip counts. */
+/* Counts of every model against what a prototype measured (docs/analysis.md says where ours differ and
+ * why), the paper's two examples by name, boxes and paths across, roles, names, trip counts. */
 #include "layers.h"
 #include "load.h"
 
@@ -30,12 +30,14 @@ static void counts_of_every_model(void **state)
         char path[80], found[200], want[200];
         snprintf(path, sizeof path, "tests/models/%s", table[i].model);
         load(&l, path);
-        snprintf(found, sizeof found, "%s: operations %u names %u colors %u conflicts %u sets %u classes %u groups %u",
-                 table[i].model, nda_operation_count(l.nda), l.nda->name_count, l.nda->color_count, l.nda->conflict_count,
-                 l.nda->set_count, l.nda->class_count, l.nda->group_count);
-        snprintf(want, sizeof want, "%s: operations %u names %u colors %u conflicts %u sets %u classes %u groups %u",
-                 table[i].model, table[i].operations, table[i].names, table[i].colors, table[i].conflicts, table[i].sets,
-                 table[i].classes, table[i].groups);
+        snprintf(found, sizeof found,
+                 "%s: operations %u names %u colors %u conflicts %u sets %u classes %u groups %u",
+                 table[i].model, nda_operation_count(l.nda), l.nda->name_count, l.nda->color_count,
+                 l.nda->conflict_count, l.nda->set_count, l.nda->class_count, l.nda->group_count);
+        snprintf(want, sizeof want,
+                 "%s: operations %u names %u colors %u conflicts %u sets %u classes %u groups %u",
+                 table[i].model, table[i].operations, table[i].names, table[i].colors, table[i].conflicts,
+                 table[i].sets, table[i].classes, table[i].groups);
         assert_string_equal(found, want);
         for (uint32_t s = 0; s < l.nda->set_count; s++)
             assert_false(l.nda->sets[s].inconsistent);
@@ -46,8 +48,8 @@ static void counts_of_every_model(void **state)
 /* the small models: counts, groups and what is offered on a mesh of 4 x 2 */
 static void small_models(void **state)
 {
-    static const char *const models[] = {"gns", "gpt", "gpt_torch", "itx", "t2b", "t2b_flat", "t2b_remat", "t2b_scan",
-                                         "unet"};
+    static const char *const models[] = {"gns",      "gpt",       "gpt_torch", "itx", "t2b",
+                                         "t2b_flat", "t2b_remat", "t2b_scan",  "unet"};
     struct text out = {0};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct subject l;
@@ -58,12 +60,15 @@ static void small_models(void **state)
         snprintf(path, sizeof path, "tests/models/small/%s.mlir", models[i]);
         load(&l, path);
         c = context(&l, "data=4,model=2");
-        text_printf(&out, "%s\n  operations %u names %u colors %u conflicts %u sets %u classes %u boxes %u crossed %u\n",
-                    models[i], nda_operation_count(l.nda), l.nda->name_count, l.nda->color_count, l.nda->conflict_count,
-                    l.nda->set_count, l.nda->class_count, l.nda->boxes, l.nda->crossed_boxes);
+        text_printf(
+            &out,
+            "%s\n  operations %u names %u colors %u conflicts %u sets %u classes %u boxes %u crossed %u\n",
+            models[i], nda_operation_count(l.nda), l.nda->name_count, l.nda->color_count,
+            l.nda->conflict_count, l.nda->set_count, l.nda->class_count, l.nda->boxes, l.nda->crossed_boxes);
         for (uint32_t g = 0; g < l.nda->group_count; g++)
             text_printf(&out, "  %s size %lld colors %u names %u%s\n", l.nda->groups[g].label,
-                        (long long)l.nda->groups[g].size, l.nda->groups[g].color_count, l.nda->groups[g].name_count,
+                        (long long)l.nda->groups[g].size, l.nda->groups[g].color_count,
+                        l.nda->groups[g].name_count,
                         l.nda->groups[g].touches_argument ? "" : " (on no argument)");
         baselines = plan_baselines(c, &count);
         for (uint32_t k = 0; k < count; k++) {
@@ -121,11 +126,13 @@ static const char *conflict_op(const struct subject *l, uint32_t i)
     return ir_op_name(&l->program, l->nda->spaces[l->nda->names[l->nda->conflicts[i].a].space].op);
 }
 
-/* figure 5d: conflicts at the definitions of a, c, d and the uses of a (by the reduce) and d (by the last matmul) */
+/* figure 5d: conflicts at the definitions of a, c, d and the uses of a (by the reduce) and d (by the last
+ * matmul) */
 static void attention_has_the_conflicts_of_figure_5(void **state)
 {
-    static const char *const ops[] = {"stablehlo.dot_general", "stablehlo.reduce", "stablehlo.broadcast_in_dim",
-                                      "stablehlo.divide", "stablehlo.dot_general"};
+    static const char *const ops[] = {"stablehlo.dot_general", "stablehlo.reduce",
+                                      "stablehlo.broadcast_in_dim", "stablehlo.divide",
+                                      "stablehlo.dot_general"};
     struct subject l;
     load(&l, "tests/models/paper_attention.mlir");
     assert_int_equal(l.nda->conflict_count, 5);
@@ -205,7 +212,8 @@ static void roles_and_names_of_a_train_step(void **state)
             assert_int_equal(a->role, NDA_ROLE_DATA);
     }
     assert_int_equal(n->arguments[n->argument_count - 1].role, NDA_ROLE_DATA);
-    assert_int_equal(n->groups[n->colors[argument_color(n, n->argument_count - 1, 0)].group].roles, NDA_COLOR_BATCH);
+    assert_int_equal(n->groups[n->colors[argument_color(n, n->argument_count - 1, 0)].group].roles,
+                     NDA_COLOR_BATCH);
     subject_close(&l);
 }
 
@@ -216,7 +224,7 @@ static void roles_of_a_decode_step(void **state)
     load(&l, "tests/models/itx.mlir.gz");
     for (uint32_t i = 0; i < l.nda->argument_count; i++)
         caches += l.nda->arguments[i].role == NDA_ROLE_CACHE;
-    assert_int_equal(caches, 64);   /* keys and values of 32 layers */
+    assert_int_equal(caches, 64); /* keys and values of 32 layers */
     assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_PARAMETER);
     subject_close(&l);
 }
@@ -229,7 +237,8 @@ static uint32_t colors_of_role(const struct nda *n, uint32_t role)
     return count;
 }
 
-/* weights without moments are told from a carried state by their gradient, although both are updated by sums of products */
+/* weights without moments are told from a carried state by their gradient, although both are updated by
+ * sums of products */
 static void sgd_is_training_and_sampling_is_not(void **state)
 {
     struct subject l;
@@ -248,51 +257,66 @@ static void sgd_is_training_and_sampling_is_not(void **state)
     subject_close(&l);
 }
 
-/* two losses, of which one uses weights that the other has just updated; frozen weights under trained adapters */
+/* two losses, of which one uses weights that the other has just updated; frozen weights under trained
+ * adapters */
 static void judges_and_adapters(void **state)
 {
     struct subject l;
     load(&l, "tests/analysis/data/adversarial.mlir");
     for (uint32_t i = 0; i < l.nda->argument_count; i++)
-        assert_int_equal(l.nda->arguments[i].role, i < 4 ? NDA_ROLE_PARAMETER : i < 8 ? NDA_ROLE_OPTIMIZER : NDA_ROLE_DATA);
+        assert_int_equal(l.nda->arguments[i].role, i < 4   ? NDA_ROLE_PARAMETER
+                                                   : i < 8 ? NDA_ROLE_OPTIMIZER
+                                                           : NDA_ROLE_DATA);
     assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
     subject_close(&l);
     load(&l, "tests/analysis/data/adapters.mlir");
-    for (uint32_t i = 0; i < l.nda->argument_count; i++)   /* a, b; frozen w; examples */
+    for (uint32_t i = 0; i < l.nda->argument_count; i++) /* a, b; frozen w; examples */
         assert_int_equal(l.nda->arguments[i].role, i < 3 ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA);
     subject_close(&l);
 }
 
-/* weights that are made of several arguments before they meet an example: quantized with scales, merged with an
- * adapter and carried through a loop; what is added to examples in that loop (k) is none */
+/* weights that are made of several arguments before they meet an example: quantized with scales, merged
+ * with an adapter and carried through a loop; what is added to examples in that loop (k) is none */
 static void weights_made_before_use(void **state)
 {
     static const char text[] =
-        "func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x32xi8>, %s: tensor<1x32xf32>, %v: tensor<32x8xf32>, %a: tensor<32x2xf32>,\n"
-        "                %b: tensor<2x8xf32>, %m: tensor<32x8xf32>, %k: tensor<16x32xf32>) -> tensor<16x8xf32> {\n"
+        "func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x32xi8>, %s: tensor<1x32xf32>, %v: "
+        "tensor<32x8xf32>, %a: tensor<32x2xf32>,\n"
+        "                %b: tensor<2x8xf32>, %m: tensor<32x8xf32>, %k: tensor<16x32xf32>) -> "
+        "tensor<16x8xf32> {\n"
         "  %0 = stablehlo.convert %w : (tensor<8x32xi8>) -> tensor<8x32xf32>\n"
         "  %1 = stablehlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<1x32xf32>) -> tensor<8x32xf32>\n"
         "  %2 = stablehlo.multiply %0, %1 : tensor<8x32xf32>\n"
-        "  %3 = stablehlo.dot_general %x, %2, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x32xf32>) -> tensor<16x32xf32>\n"
-        "  %4 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<32x2xf32>, tensor<2x8xf32>) -> tensor<32x8xf32>\n"
+        "  %3 = stablehlo.dot_general %x, %2, contracting_dims = [1] x [0] : (tensor<16x8xf32>, "
+        "tensor<8x32xf32>) -> tensor<16x32xf32>\n"
+        "  %4 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<32x2xf32>, "
+        "tensor<2x8xf32>) -> tensor<32x8xf32>\n"
         "  %5 = stablehlo.add %v, %4 : tensor<32x8xf32>\n"
         "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
-        "  %6:4 = stablehlo.while(%i = %zero, %u = %5, %y = %3, %q = %k) : tensor<i32>, tensor<32x8xf32>, tensor<16x32xf32>, tensor<16x32xf32>\n"
+        "  %6:4 = stablehlo.while(%i = %zero, %u = %5, %y = %3, %q = %k) : tensor<i32>, tensor<32x8xf32>, "
+        "tensor<16x32xf32>, tensor<16x32xf32>\n"
         "  cond {\n    %n = stablehlo.constant dense<3> : tensor<i32>\n"
-        "    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n    stablehlo.return %p : tensor<i1>\n"
-        "  } do {\n    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : tensor<i32>\n"
+        "    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n    "
+        "stablehlo.return %p : tensor<i1>\n"
+        "  } do {\n    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : "
+        "tensor<i32>\n"
         "    %d = stablehlo.add %y, %q : tensor<16x32xf32>\n"
-        "    stablehlo.return %j, %u, %d, %q : tensor<i32>, tensor<32x8xf32>, tensor<16x32xf32>, tensor<16x32xf32>\n  }\n"
-        "  %7 = stablehlo.dot_general %6#2, %6#1, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>\n"
-        "  %8 = stablehlo.dot_general %7, %m, contracting_dims = [1] x [1] : (tensor<16x8xf32>, tensor<32x8xf32>) -> tensor<16x32xf32>\n"
+        "    stablehlo.return %j, %u, %d, %q : tensor<i32>, tensor<32x8xf32>, tensor<16x32xf32>, "
+        "tensor<16x32xf32>\n  }\n"
+        "  %7 = stablehlo.dot_general %6#2, %6#1, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+        "tensor<32x8xf32>) -> tensor<16x8xf32>\n"
+        "  %8 = stablehlo.dot_general %7, %m, contracting_dims = [1] x [1] : (tensor<16x8xf32>, "
+        "tensor<32x8xf32>) -> tensor<16x32xf32>\n"
         "  %9 = stablehlo.multiply %8, %6#2 : tensor<16x32xf32>\n"
-        "  %10 = stablehlo.dot_general %9, %m, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>\n"
+        "  %10 = stablehlo.dot_general %9, %m, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+        "tensor<32x8xf32>) -> tensor<16x8xf32>\n"
         "  return %10 : tensor<16x8xf32>\n}\n";
     struct subject l;
     load_text(&l, text, sizeof text - 1);
     for (uint32_t i = 0; i < l.nda->argument_count; i++)
         assert_int_equal(l.nda->arguments[i].role, i == 0 || i == 7 ? NDA_ROLE_DATA : NDA_ROLE_PARAMETER);
-    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);   /* the 32 of w and v: made by one, summed by the next */
+    /* the 32 of w and v: made by one, summed by the next */
+    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);
     subject_close(&l);
 }
 
@@ -307,7 +331,8 @@ static void expect_roles(const char *path, const uint8_t *roles, uint32_t count,
     subject_close(&l);
 }
 
-/* train steps that donate nothing, and one within a loop; a shared block applied again and again is no training */
+/* train steps that donate nothing, and one within a loop; a shared block applied again and again is no
+ * training */
 static void state_is_found_without_donation(void **state)
 {
     enum { P = NDA_ROLE_PARAMETER, O = NDA_ROLE_OPTIMIZER, D = NDA_ROLE_DATA };
@@ -318,7 +343,8 @@ static void state_is_found_without_donation(void **state)
     expect_roles("tests/analysis/data/trained_in_loop.mlir", two, 4, 1);
     expect_roles("tests/analysis/data/recurrent.mlir", one, 3, 1);
     load(&l, "tests/analysis/data/undonated.mlir");
-    for (uint32_t i = 0; i < 8; i++) {   /* results: weights, moments, moments, loss, norm of the gradient */
+    /* results: weights, moments, moments, loss, norm of the gradient */
+    for (uint32_t i = 0; i < 8; i++) {
         assert_int_equal(l.nda->arguments[i].tied_result, NDA_NONE);
         assert_int_equal(l.nda->arguments[i].becomes, i < 6 ? i : (uint32_t)NDA_NONE);
         assert_int_equal(l.nda->arguments[i].updated, i < 6);
@@ -327,7 +353,7 @@ static void state_is_found_without_donation(void **state)
     assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);
     subject_close(&l);
     load(&l, "tests/analysis/data/gradients.mlir");
-    assert_int_equal(l.nda->arguments[0].becomes, 1);   /* after the loss */
+    assert_int_equal(l.nda->arguments[0].becomes, 1); /* after the loss */
     assert_int_equal(l.nda->arguments[1].becomes, 2);
     assert_int_equal(l.nda->arguments[0].updated, 0);
     subject_close(&l);
@@ -346,7 +372,8 @@ static void two_towers_have_two_batches(void **state)
     (void)state;
 }
 
-/* a donated weight that comes back as it was is no example of which the other argument would be summed to a gradient */
+/* a donated weight that comes back as it was is no example of which the other argument would be summed to
+ * a gradient */
 static void weights_handed_back_are_no_examples(void **state)
 {
     static const uint8_t roles[] = {NDA_ROLE_DATA, NDA_ROLE_CACHE, NDA_ROLE_PARAMETER};
@@ -377,17 +404,23 @@ static void early_ends_have_a_bound(void **state)
         "func.func @main(%x: tensor<8xf32>, %l: tensor<f32>) -> tensor<8xf32> {\n"
         "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
         "  %0:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<8xf32>\n"
-        "  cond {\n    %n = stablehlo.constant dense<12> : tensor<i32>\n    %m = stablehlo.constant dense<40> : tensor<i32>\n"
+        "  cond {\n    %n = stablehlo.constant dense<12> : tensor<i32>\n    %m = stablehlo.constant "
+        "dense<40> : tensor<i32>\n"
         "    %f = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        "    %s = stablehlo.reduce(%c init: %f) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>\n"
+        "    %s = stablehlo.reduce(%c init: %f) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<8xf32>, tensor<f32>) -> tensor<f32>\n"
         "    %p = stablehlo.compare GT, %s, %l : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
         "    %q = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
         "    %r = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
         "    %z = stablehlo.constant dense<false> : tensor<i1>\n"
-        "    %t = stablehlo.compare NE, %q, %z : (tensor<i1>, tensor<i1>) -> tensor<i1>\n    %u = stablehlo.convert %t : tensor<i1>\n"
-        "    %a = stablehlo.and %p, %r : tensor<i1>\n    %b = stablehlo.and %a, %u : tensor<i1>\n    stablehlo.return %b : tensor<i1>\n"
-        "  } do {\n    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : tensor<i32>\n"
-        "    %d = stablehlo.tanh %c : tensor<8xf32>\n    stablehlo.return %j, %d : tensor<i32>, tensor<8xf32>\n  }\n"
+        "    %t = stablehlo.compare NE, %q, %z : (tensor<i1>, tensor<i1>) -> tensor<i1>\n    %u = "
+        "stablehlo.convert %t : tensor<i1>\n"
+        "    %a = stablehlo.and %p, %r : tensor<i1>\n    %b = stablehlo.and %a, %u : tensor<i1>\n    "
+        "stablehlo.return %b : tensor<i1>\n"
+        "  } do {\n    %one = stablehlo.constant dense<1> : tensor<i32>\n    %j = stablehlo.add %i, %one : "
+        "tensor<i32>\n"
+        "    %d = stablehlo.tanh %c : tensor<8xf32>\n    stablehlo.return %j, %d : tensor<i32>, "
+        "tensor<8xf32>\n  }\n"
         "  return %0#1 : tensor<8xf32>\n}\n";
     struct subject l;
     load_text(&l, text, sizeof text - 1);
@@ -436,7 +469,8 @@ static void edges_go_forward_and_join_equal_atoms(void **state)
     struct subject l;
     load(&l, "tests/models/small/t2b_scan.mlir");
     for (uint32_t i = 0; i < l.nda->edge_count; i++) {
-        const struct nda_name *from = &l.nda->names[l.nda->edge_from[i]], *to = &l.nda->names[l.nda->edge_to[i]];
+        const struct nda_name *from = &l.nda->names[l.nda->edge_from[i]],
+                              *to = &l.nda->names[l.nda->edge_to[i]];
         assert_true(l.nda->edge_from[i] < l.nda->edge_to[i]);
         assert_int_equal(from->size, to->size);
         assert_int_equal(from->color, to->color);

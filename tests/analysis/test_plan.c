@@ -1,11 +1,23 @@
 /* timeout: 120 */
-/* Meshes, plans, decisions, pins, baselines: the rules of apply as properties over random plans, and the papers' plans. */
+/* Meshes, plans, decisions, pins, baselines: the rules of apply as properties over random plans, and the
+ * papers' plans. */
 #include "load.h"
 
 static void meshes(void **state)
 {
-    static const char *const bad[] = {"", "a", "a=", "a=0", "a=-2", "a=2,a=2", "a=2,", "1a=2", "a=4x", "a b=2",
-                                      "a=1048576,b=2", "a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2,i=2", "a=9999999999999999999"};
+    static const char *const bad[] = {"",
+                                      "a",
+                                      "a=",
+                                      "a=0",
+                                      "a=-2",
+                                      "a=2,a=2",
+                                      "a=2,",
+                                      "1a=2",
+                                      "a=4x",
+                                      "a b=2",
+                                      "a=1048576,b=2",
+                                      "a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2,i=2",
+                                      "a=9999999999999999999"};
     struct mesh m;
     struct error e = {0};
     ASSERT_OK(mesh_parse("data=4,model=2", &m, &e), &e);
@@ -20,7 +32,8 @@ static void meshes(void **state)
     }
 }
 
-/* one axis shards one factor of a space, positions count up, sizes divide, kinds can be lowered, ties agree */
+/* one axis shards one factor of a space, positions count up, sizes divide, kinds can be lowered, ties
+ * agree */
 static void check_plan(const struct plan_context *c, const struct plan *p)
 {
     const struct nda *n = plan_context_nda(c);
@@ -39,7 +52,8 @@ static void check_plan(const struct plan_context *c, const struct plan *p)
             assert_true(nm->shardable);
             assert_int_equal(nm->size % plan_factor_shards(p, m, s, cell.factor), 0);
             for (uint32_t b = 0; b < m->axis_count; b++)
-                before += plan_space(p, s)[b].factor == cell.factor && plan_space(p, s)[b].position < cell.position;
+                before +=
+                    plan_space(p, s)[b].factor == cell.factor && plan_space(p, s)[b].position < cell.position;
             assert_int_equal(before, cell.position);
         }
     for (uint32_t i = 0; i < n->argument_count; i++)
@@ -55,8 +69,14 @@ static void check_plan(const struct plan_context *c, const struct plan *p)
 
 static void random_plans_keep_the_rules(void **state)
 {
-    static const char *const models[] = {"mlp.mlir", "paper_attention.mlir", "small/t2b.mlir", "small/t2b_scan.mlir",
-                                         "small/t2b_flat.mlir", "small/gns.mlir", "small/unet.mlir", "small/itx.mlir",
+    static const char *const models[] = {"mlp.mlir",
+                                         "paper_attention.mlir",
+                                         "small/t2b.mlir",
+                                         "small/t2b_scan.mlir",
+                                         "small/t2b_flat.mlir",
+                                         "small/gns.mlir",
+                                         "small/unet.mlir",
+                                         "small/itx.mlir",
                                          "small/gpt_torch.mlir"};
     static const char *const meshes[] = {"a=8", "a=4,b=2", "a=2,b=2,c=2"};
     struct rng r = {support_seed(7)};
@@ -102,18 +122,18 @@ static void order_is_priority_and_plans_are_states(void **state)
     plan_init(&p, l.nda, plan_context_mesh(c));
     plan_init(&q, l.nda, plan_context_mesh(c));
     list[0] = decision(c, "batch", "b", NULL, NULL);
-    list[1] = decision(c, "batch", "b", NULL, NULL);   /* again: no effect, dropped */
+    list[1] = decision(c, "batch", "b", NULL, NULL); /* again: no effect, dropped */
     list[2] = decision(c, "ffn", "m", NULL, NULL);
     plan_replay(c, list, &count, &p);
     assert_int_equal(count, 2);
     check_plan(c, &p);
     count = 2;
-    list[0] = decision(c, "ffn", "m", NULL, NULL);   /* other axes, other factors: order does not matter */
+    list[0] = decision(c, "ffn", "m", NULL, NULL); /* other axes, other factors: order does not matter */
     list[1] = decision(c, "batch", "b", NULL, NULL);
     plan_replay(c, list, &count, &q);
     assert_int_equal(hash128_compare(p.hash, q.hash), 0);
     assert_memory_equal(p.cells, q.cells, (size_t)p.space_count * p.axis_count * sizeof *p.cells);
-    list[0] = decision(c, "batch", "b", NULL, NULL);   /* one axis: who comes first has it */
+    list[0] = decision(c, "batch", "b", NULL, NULL); /* one axis: who comes first has it */
     list[1] = decision(c, "embed", "b", NULL, NULL);
     plan_replay(c, list, &count, &p);
     list[0] = decision(c, "embed", "b", NULL, NULL);
@@ -145,13 +165,14 @@ static void resolutions_choose_a_side(void **state)
         check_plan(c, &p);
         for (uint32_t s = 0; s < l.nda->space_count; s++) {
             uint32_t slot = l.nda->spaces[s].slots + l.nda->spaces[s].slot_count - 1;
-            if (l.nda->spaces[s].kind == NDA_SPACE_OP && nda_atom_count(l.nda, l.nda->slots[slot].value) == 2 &&
+            if (l.nda->spaces[s].kind == NDA_SPACE_OP &&
+                nda_atom_count(l.nda, l.nda->slots[slot].value) == 2 &&
                 nda_atoms(l.nda, l.nda->slots[slot].value)[1].size == 128 &&
                 nda_atoms(l.nda, l.nda->slots[slot].value)[0].size == 128 && found < 3) {
                 space[found++] = s;
                 for (uint32_t k = 0; k < 2; k++)
                     if (l.nda->factor_of[l.nda->slots[slot].map + k] == plan_space(&p, s)[0].factor) {
-                        assert_true(dim == NDA_NONE || dim == k);   /* the same dimension of a, c and d */
+                        assert_true(dim == NDA_NONE || dim == k); /* the same dimension of a, c and d */
                         dim = k;
                     }
             }
@@ -166,7 +187,8 @@ static void resolutions_choose_a_side(void **state)
     subject_close(&l);
 }
 
-static uint32_t sharded_arguments(const struct plan_context *c, const struct plan *p, uint8_t role, uint32_t *all)
+static uint32_t sharded_arguments(const struct plan_context *c, const struct plan *p, uint8_t role,
+                                  uint32_t *all)
 {
     const struct nda *n = plan_context_nda(c);
     uint32_t sharded = 0;
@@ -196,7 +218,7 @@ static void experts_store_what_they_say(void **state)
     check_plan(c, &p);
     assert_int_equal(sharded_arguments(c, &p, NDA_ROLE_PARAMETER, &all), 0);
     sharded = sharded_arguments(c, &p, NDA_ROLE_OPTIMIZER, &all);
-    assert_int_equal(sharded, all - 1);   /* the step counter is a scalar */
+    assert_int_equal(sharded, all - 1); /* the step counter is a scalar */
     ASSERT_OK(plan_baseline_find(c, "fsdp:data", &b, &e), &e);
     plan_replay(c, b.decisions, &b.count, &p);
     check_plan(c, &p);
@@ -211,7 +233,8 @@ static void experts_store_what_they_say(void **state)
 
 static void baselines_are_distinct_and_replay(void **state)
 {
-    static const char *const models[] = {"mlp.mlir", "t2b.mlir.gz", "gns.mlir.gz", "unet.mlir.gz", "itx.mlir.gz"};
+    static const char *const models[] = {"mlp.mlir", "t2b.mlir.gz", "gns.mlir.gz", "unet.mlir.gz",
+                                         "itx.mlir.gz"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct subject l;
         struct plan_context *c;
@@ -232,7 +255,7 @@ static void baselines_are_distinct_and_replay(void **state)
             struct error e = {0};
             uint32_t kept = list[k].count;
             plan_replay(c, list[k].decisions, &kept, &p);
-            assert_int_equal(kept, list[k].count);   /* every decision of a baseline does something */
+            assert_int_equal(kept, list[k].count); /* every decision of a baseline does something */
             check_plan(c, &p);
             hashes[k] = p.hash;
             for (uint32_t j = 0; j < k; j++)
@@ -247,14 +270,19 @@ static void baselines_are_distinct_and_replay(void **state)
     }
 }
 
-/* Many axes: what people write comes before the race is full, and every axis is used (the first was left out once). */
+/* Many axes: what people write comes before the race is full, and every axis is used (the first was left
+ * out once). */
 static void baselines_over_many_axes(void **state)
 {
-    static const struct { const char *mesh, *wanted[4]; } cases[] = {
-        {"x=2,y=2,z=2", {"fsdp:x+fsdp:y+fsdp:z", "batch:x+fsdp:y+megatron:z", "fsdp:x+megatron:y+megatron:z",
-                         "zero1:x+megatron:y+sequence:z"}},
-        {"w=2,x=2,y=2,z=2", {"zero1:w+zero1:x+zero1:y+zero1:z", "fsdp:w+fsdp:x+fsdp:y+megatron:z",
-                             "fsdp:w+fsdp:x+megatron:y+megatron:z", "batch:w+fsdp:x+megatron:y+megatron:z"}},
+    static const struct {
+        const char *mesh, *wanted[4];
+    } cases[] = {
+        {"x=2,y=2,z=2",
+         {"fsdp:x+fsdp:y+fsdp:z", "batch:x+fsdp:y+megatron:z", "fsdp:x+megatron:y+megatron:z",
+          "zero1:x+megatron:y+sequence:z"}},
+        {"w=2,x=2,y=2,z=2",
+         {"zero1:w+zero1:x+zero1:y+zero1:z", "fsdp:w+fsdp:x+fsdp:y+megatron:z",
+          "fsdp:w+fsdp:x+megatron:y+megatron:z", "batch:w+fsdp:x+megatron:y+megatron:z"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct subject l;
@@ -313,8 +341,9 @@ static void decisions_have_text_and_back(void **state)
         ASSERT_OK(plan_decision_find(c, "embed", "data", NULL, plan_scope_name(scope), &d, &e), &e);
         assert_int_equal(d.scope, scope);
         plan_decision_text(c, d, &t);
-        assert_string_equal(t.at, scope == PLAN_SCOPE_ALL ? "embed@data" : scope == PLAN_SCOPE_UPDATE ? "update:embed@data"
-                                                                                                       : "regather:embed@data");
+        assert_string_equal(t.at, scope == PLAN_SCOPE_ALL      ? "embed@data"
+                                  : scope == PLAN_SCOPE_UPDATE ? "update:embed@data"
+                                                               : "regather:embed@data");
         text_release(&t);
     }
     text_release(&t);
@@ -322,7 +351,8 @@ static void decisions_have_text_and_back(void **state)
     subject_close(&l);
 }
 
-static enum error_code pin(const struct subject *l, const struct plan_pin *pin, struct plan_context **c, struct error *e)
+static enum error_code pin(const struct subject *l, const struct plan_pin *pin, struct plan_context **c,
+                           struct error *e)
 {
     struct mesh mesh;
     ASSERT_OK(mesh_parse("a=4,b=2", &mesh, e), e);
@@ -338,7 +368,7 @@ static void pins_are_kept(void **state)
     struct error e = {0};
     struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2};
     load(&l, "tests/models/mlp.mlir");
-    on.dims[0].count = 2;   /* x : [{b, a}, {}] */
+    on.dims[0].count = 2; /* x : [{b, a}, {}] */
     on.dims[0].axes[0] = 1;
     ASSERT_OK(pin(&l, &on, &c, &e), &e);
     plan_boundary_sharding(c, plan_context_start(c), 0, &s);
@@ -350,12 +380,12 @@ static void pins_are_kept(void **state)
     plan_copy(&p, plan_context_start(c));
     plan_apply(c, &p, decision(c, "embed", "a", NULL, NULL));
     plan_boundary_sharding(c, &p, 0, &s);
-    assert_int_equal(s.dims[1].count, 0);   /* closed */
+    assert_int_equal(s.dims[1].count, 0); /* closed */
     plan_release(&p);
     plan_context_destroy(c);
     on.dims[0].count = on.dims[1].count = 1;
     on.dims[0].axes[0] = on.dims[1].axes[0] = 0;
-    assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);   /* an axis twice */
+    assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT); /* an axis twice */
     assert_string_equal(e.pointer, "/constraints/0");
     on.rank = 3;
     assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
@@ -380,7 +410,7 @@ static void pins_propagate(void **state)
     plan_init(&p, l.nda, plan_context_mesh(c));
     plan_init(&q, l.nda, plan_context_mesh(c));
     plan_copy(&p, plan_context_start(c));
-    assert_int_equal(plan_propagate(c, &p), 5);   /* dot, maximum and its broadcast, dot, result */
+    assert_int_equal(plan_propagate(c, &p), 5); /* dot, maximum and its broadcast, dot, result */
     check_plan(c, &p);
     plan_copy(&q, plan_context_start(c));
     plan_apply(c, &q, decision(c, "batch", "a", NULL, NULL));
@@ -393,7 +423,8 @@ static void pins_propagate(void **state)
     subject_close(&l);
 }
 
-/* state that goes in and comes out as the user pins both, also where they differ; pinned on one side, both agree */
+/* state that goes in and comes out as the user pins both, also where they differ; pinned on one side, both
+ * agree */
 static void both_ends_of_state_are_pinned(void **state)
 {
     static const char *const files[] = {"tests/analysis/data/undonated.mlir", "tests/analysis/data/sgd.mlir"};
@@ -409,7 +440,7 @@ static void both_ends_of_state_are_pinned(void **state)
             struct plan_pin pins[2] = {{.index = 0, .value = NDA_NONE, .rank = 2},
                                        {.is_result = 1, .index = result, .value = NDA_NONE, .rank = 2}};
             assert_int_not_equal(result, NDA_NONE);
-            pins[0].dims[1].count = 1;   /* {}, {a}; the result {}, {} */
+            pins[0].dims[1].count = 1; /* {}, {a}; the result {}, {} */
             ASSERT_OK(mesh_parse("a=4,b=2", &mesh, &e), &e);
             ASSERT_OK(plan_context_create(l.nda, &mesh, pins, 1 + both, &c, &e), &e);
             plan_boundary_sharding(c, plan_context_start(c), l.nda->arguments[0].space, &s);
@@ -424,25 +455,27 @@ static void both_ends_of_state_are_pinned(void **state)
 
 static void an_indivisible_pin_is_refused(void **state)
 {
-    static const char module[] = "func.func @main(%a: tensor<6x4xf32>) -> tensor<6x4xf32> {\n"
-                                 "  %0 = stablehlo.negate %a : tensor<6x4xf32>\n  return %0 : tensor<6x4xf32>\n}\n";
+    static const char module[] =
+        "func.func @main(%a: tensor<6x4xf32>) -> tensor<6x4xf32> {\n"
+        "  %0 = stablehlo.negate %a : tensor<6x4xf32>\n  return %0 : tensor<6x4xf32>\n}\n";
     struct subject l;
     struct plan_context *c = NULL;
     struct error e = {0};
     struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2};
     load_text(&l, module, sizeof module - 1);
-    on.dims[0].count = 1;   /* 6 over a=4 */
+    on.dims[0].count = 1; /* 6 over a=4 */
     assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
     assert_non_null(strstr(e.message, "arg0"));
     assert_non_null(strstr(e.message, "size 6"));
     assert_non_null(strstr(e.message, "does not divide it evenly"));
     subject_close(&l);
     /* 4 over a=4, but used as 2 x 2 */
-    static const char apart[] = "func.func @main(%a: tensor<4x6xf32>) -> tensor<2x6xf32> {\n"
-                                "  %0 = stablehlo.reshape %a : (tensor<4x6xf32>) -> tensor<2x2x6xf32>\n"
-                                "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-                                "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : "
-                                "(tensor<2x2x6xf32>, tensor<f32>) -> tensor<2x6xf32>\n  return %1 : tensor<2x6xf32>\n}\n";
+    static const char apart[] =
+        "func.func @main(%a: tensor<4x6xf32>) -> tensor<2x6xf32> {\n"
+        "  %0 = stablehlo.reshape %a : (tensor<4x6xf32>) -> tensor<2x2x6xf32>\n"
+        "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<2x2x6xf32>, tensor<f32>) -> tensor<2x6xf32>\n  return %1 : tensor<2x6xf32>\n}\n";
     load_text(&l, apart, sizeof apart - 1);
     assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
     assert_non_null(strstr(e.message, "divides it, but not the parts"));

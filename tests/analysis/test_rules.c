@@ -52,13 +52,16 @@ static void reshape_chain_cuts_through(void **state)
     rule_of("func.func @main(%a: tensor<8x16xf32>) -> tensor<4x32xf32> {\n"
             "  %0 = stablehlo.reshape %a : (tensor<8x16xf32>) -> tensor<128xf32>\n"
             "  %1 = stablehlo.reshape %0 : (tensor<128xf32>) -> tensor<4x32xf32>\n"
-            "  return %1 : tensor<4x32xf32>\n}\n", "stablehlo.reshape", rule, sizeof rule);
+            "  return %1 : tensor<4x32xf32>\n}\n",
+            "stablehlo.reshape", rule, sizeof rule);
     assert_string_equal(rule, "([ij, k]) -> ([ijk]) {i=4, j=2, k=16}");
     /* 6 and 4 do not divide one another: the second reshape ties nothing */
     rule_of("func.func @main(%a: tensor<2x6xf32>) -> tensor<3x4xf32> {\n"
             "  %0 = stablehlo.reshape %a : (tensor<2x6xf32>) -> tensor<3x4xf32>\n"
-            "  return %0 : tensor<3x4xf32>\n}\n", "stablehlo.reshape", rule, sizeof rule);
-    assert_string_equal(rule, "([i, j]) -> ([k, l]) {i=2 replicate, j=6 replicate, k=3 replicate, l=4 replicate}");
+            "  return %0 : tensor<3x4xf32>\n}\n",
+            "stablehlo.reshape", rule, sizeof rule);
+    assert_string_equal(rule,
+                        "([i, j]) -> ([k, l]) {i=2 replicate, j=6 replicate, k=3 replicate, l=4 replicate}");
 }
 
 enum { WIDE = 11 };
@@ -70,13 +73,16 @@ static const char product_type[] = "tensor<32x32x32x32x32x32x32x32x32x32xf32>";
 static void add_wide(struct text *m, char name)
 {
     for (int i = 0; i < WIDE; i++) {
-        text_printf(m, "  %%%cv%d = stablehlo.reshape %%x : (tensor<2x2x2x2x2xf32>) -> tensor<32xf32>\n", name, i);
-        text_printf(m, "  %%%cb%d = stablehlo.broadcast_in_dim %%%cv%d, dims = [%d] : (tensor<32xf32>) -> %s\n", name, i,
-                    name, i, i, wide_type);
+        text_printf(m, "  %%%cv%d = stablehlo.reshape %%x : (tensor<2x2x2x2x2xf32>) -> tensor<32xf32>\n",
+                    name, i);
+        text_printf(m,
+                    "  %%%cb%d = stablehlo.broadcast_in_dim %%%cv%d, dims = [%d] : (tensor<32xf32>) -> %s\n",
+                    name, i, name, i, i, wide_type);
         if (i == 0)
             text_printf(m, "  %%%cs0 = stablehlo.negate %%%cb0 : %s\n", name, name, wide_type);
         else
-            text_printf(m, "  %%%cs%d = stablehlo.add %%%cs%d, %%%cb%d : %s\n", name, i, name, i - 1, name, i, wide_type);
+            text_printf(m, "  %%%cs%d = stablehlo.add %%%cs%d, %%%cb%d : %s\n", name, i, name, i - 1, name, i,
+                        wide_type);
     }
 }
 
@@ -89,8 +95,10 @@ static void factors_above_64_are_refused(void **state)
     text_printf(&m, "func.func @main(%%x: tensor<2x2x2x2x2xf32>) -> %s {\n", product_type);
     add_wide(&m, 'l');
     add_wide(&m, 'r');
-    text_printf(&m, "  %%d = stablehlo.dot_general %%ls10, %%rs10, contracting_dims = [0, 1, 2, 3, 4, 5] x "
-                "[0, 1, 2, 3, 4, 5] : (%s, %s) -> %s\n  return %%d : %s\n}\n", wide_type, wide_type, product_type, product_type);
+    text_printf(&m,
+                "  %%d = stablehlo.dot_general %%ls10, %%rs10, contracting_dims = [0, 1, 2, 3, 4, 5] x "
+                "[0, 1, 2, 3, 4, 5] : (%s, %s) -> %s\n  return %%d : %s\n}\n",
+                wide_type, wide_type, product_type, product_type);
     ir_read_program(TOAST_BINARY_DIR "/toast-read");
     ASSERT_OK(ir_read(m.at, m.size, NULL, &read, &e), &e);
     ASSERT_OK(ir_prepare(&read, &program, &e), &e);

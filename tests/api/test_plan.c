@@ -1,6 +1,6 @@
 /* timeout: 120 */
-/* A job in this process: plan.json of the best so far, which a worker writes after every epoch, is made without the rest of
- * the report and must not differ from the plan.json of the end. */
+/* A job in this process: plan.json of the best so far, which a worker writes after every epoch, is made
+ * without the rest of the report and must not differ from the plan.json of the end. */
 #include "support.h"
 
 #include "api/job.h"
@@ -12,9 +12,10 @@
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static const char request[] = "{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 4}, "
-                              "{\"name\": \"model\", \"size\": 2}]}, \"device\": \"a100-40\", \"planner\": \"mcts\", "
-                              "\"budget\": {\"rollouts\": 300}, \"outputs\": [\"plan\"]}";
+static const char request[] =
+    "{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 4}, "
+    "{\"name\": \"model\", \"size\": 2}]}, \"device\": \"a100-40\", \"planner\": \"mcts\", "
+    "\"budget\": {\"rollouts\": 300}, \"outputs\": [\"plan\"]}";
 
 static void test_plan_so_far(void **state)
 {

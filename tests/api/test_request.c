@@ -1,4 +1,5 @@
-/* Requests: what is taken, what is refused and where, canonical form and digest; flags make the same requests. */
+/* Requests: what is taken, what is refused and where, canonical form and digest; flags make the same
+ * requests. */
 #include "support.h"
 
 #include "api/flags.h"
@@ -42,14 +43,19 @@ static const struct {
     {"{\"module\": {\"url\": \"http://x\"}, " MESH "}", ERROR_INVALID_REQUEST, "/module/url"},
     {"{\"module\": \"sha256:" DIGEST "\", \"device\": \"a100-40\"}", ERROR_INVALID_MESH, "/mesh"},
     {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": []}}", ERROR_INVALID_MESH, "/mesh/axes"},
-    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"a\", \"size\": 0}]}}", ERROR_INVALID_MESH, "/mesh/axes"},
-    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"a\", \"size\": 2.0}]}}", ERROR_INVALID_REQUEST,
-     "/mesh/axes/0/size"},
-    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"a\", \"size\": 2}, {\"name\": \"a\", \"size\": 2}]}}",
+    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"a\", \"size\": 0}]}}",
      ERROR_INVALID_MESH, "/mesh/axes"},
-    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"a\", \"size\": 2097152}]}}", ERROR_INVALID_MESH, "/mesh/axes"},
-    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"devices\": 16}}", ERROR_NOT_AVAILABLE, "/mesh/devices"},
-    {"{\"module\": \"sha256:" DIGEST "\", " MESH ", \"device\": \"abacus\"}", ERROR_UNKNOWN_DEVICE, "/device"},
+    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"a\", \"size\": 2.0}]}}",
+     ERROR_INVALID_REQUEST, "/mesh/axes/0/size"},
+    {"{\"module\": \"sha256:" DIGEST
+     "\", \"mesh\": {\"axes\": [{\"name\": \"a\", \"size\": 2}, {\"name\": \"a\", \"size\": 2}]}}",
+     ERROR_INVALID_MESH, "/mesh/axes"},
+    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"axes\": [{\"name\": \"a\", \"size\": 2097152}]}}",
+     ERROR_INVALID_MESH, "/mesh/axes"},
+    {"{\"module\": \"sha256:" DIGEST "\", \"mesh\": {\"devices\": 16}}", ERROR_NOT_AVAILABLE,
+     "/mesh/devices"},
+    {"{\"module\": \"sha256:" DIGEST "\", " MESH ", \"device\": \"abacus\"}", ERROR_UNKNOWN_DEVICE,
+     "/device"},
     {"{\"module\": \"sha256:" DIGEST "\", " MESH "}", ERROR_UNKNOWN_DEVICE, "/device"},
     {"{" BASE ", \"memory_limit_bytes\": -1}", ERROR_INVALID_REQUEST, "/memory_limit_bytes"},
     {"{" BASE ", \"budget\": {\"rollouts\": -5}}", ERROR_INVALID_REQUEST, "/budget/rollouts"},
@@ -60,8 +66,8 @@ static const struct {
     {"{" BASE ", \"objective\": \"pareto\"}", ERROR_NOT_AVAILABLE, "/objective"},
     {"{" BASE ", \"outputs\": [\"plan\", \"picture\"]}", ERROR_INVALID_REQUEST, "/outputs/1"},
     {"{" BASE ", \"constraints\": [{\"dims\": []}]}", ERROR_INVALID_CONSTRAINT, "/constraints/0"},
-    {"{" BASE ", \"constraints\": [{\"argument\": \"w\", \"dims\": [[\"nowhere\"]]}]}", ERROR_INVALID_CONSTRAINT,
-     "/constraints/0/dims/0/0"},
+    {"{" BASE ", \"constraints\": [{\"argument\": \"w\", \"dims\": [[\"nowhere\"]]}]}",
+     ERROR_INVALID_CONSTRAINT, "/constraints/0/dims/0/0"},
     {"{" BASE ", \"proof\": 1}", ERROR_INVALID_REQUEST, "/proof"},
     {"{" BASE ", \"labels\": {\"a\": 1}}", ERROR_INVALID_REQUEST, "/labels/a"},
 };
@@ -73,8 +79,8 @@ static void bad_requests_say_where(void **state)
         struct error e;
         enum error_code code = parse(bad[i].json, &e);
         if (code != bad[i].code || strcmp(e.pointer, bad[i].pointer) != 0 || !e.message[0])
-            fail_msg("%s: got %s at '%s' (%s), wanted %s at '%s'", bad[i].json, error_code_text(code), e.pointer, e.message,
-                     error_code_text(bad[i].code), bad[i].pointer);
+            fail_msg("%s: got %s at '%s' (%s), wanted %s at '%s'", bad[i].json, error_code_text(code),
+                     e.pointer, e.message, error_code_text(bad[i].code), bad[i].pointer);
         if (code == ERROR_INVALID_JSON)
             assert_true(e.line >= 1 && e.column >= 1);
     }
@@ -83,12 +89,13 @@ static void bad_requests_say_where(void **state)
 static void whole_request_is_taken(void **state)
 {
     (void)state;
-    const char *json = "{" BASE ", \"memory_limit_bytes\": 1000000000, \"objective\": \"step_time\", \"planner\": \"mcts\","
-                       "\"constraints\": [{\"argument\": \"params/*/wq\", \"dims\": [[\"model\"], [], null]}],"
-                       "\"argument_names\": [\"a\", \"b\"], \"trip_counts\": {\"while@model.py:88\": 32},"
-                       "\"budget\": {\"rollouts\": 100, \"seconds\": 1.5}, \"parallelism\": 4, \"seed\": 7,"
-                       "\"outputs\": [\"annotated\", \"plan\"], \"proof\": true, \"on_deadline\": \"best\","
-                       "\"deadline_s\": 600, \"labels\": {\"team\": \"speech\"}}";
+    const char *json =
+        "{" BASE ", \"memory_limit_bytes\": 1000000000, \"objective\": \"step_time\", \"planner\": \"mcts\","
+        "\"constraints\": [{\"argument\": \"params/*/wq\", \"dims\": [[\"model\"], [], null]}],"
+        "\"argument_names\": [\"a\", \"b\"], \"trip_counts\": {\"while@model.py:88\": 32},"
+        "\"budget\": {\"rollouts\": 100, \"seconds\": 1.5}, \"parallelism\": 4, \"seed\": 7,"
+        "\"outputs\": [\"annotated\", \"plan\"], \"proof\": true, \"on_deadline\": \"best\","
+        "\"deadline_s\": 600, \"labels\": {\"team\": \"speech\"}}";
     struct api_request *r = NULL;
     struct error e;
     ASSERT_OK(api_request_parse(json, strlen(json), NULL, false, &r, &e), &e);
@@ -144,8 +151,20 @@ static void inline_and_side_modules(void **state)
 static void flags_make_requests(void **state)
 {
     (void)state;
-    char *argv[] = {"plan", "--mesh", "data=4,model=2", "--device", "a100-40", "--pin", "params/*/wq=model,-,?,data+model",
-                    "--rollouts", "50", "--seed", "9", "--proof", "--outputs", "plan,report"};
+    char *argv[] = {"plan",
+                    "--mesh",
+                    "data=4,model=2",
+                    "--device",
+                    "a100-40",
+                    "--pin",
+                    "params/*/wq=model,-,?,data+model",
+                    "--rollouts",
+                    "50",
+                    "--seed",
+                    "9",
+                    "--proof",
+                    "--outputs",
+                    "plan,report"};
     struct api_flags f = {0};
     struct error e;
     for (int i = 1; i < (int)(sizeof argv / sizeof *argv); i++)

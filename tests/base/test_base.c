@@ -73,7 +73,8 @@ static void percent_escapes_are_whole_or_refused(void **state)
         snprintf(upper, sizeof upper, "%%%02X", (unsigned)i);
         assert_int_equal(encode_from_percent(lower, 3), i);
         assert_int_equal(encode_from_percent(upper, 3), i);
-        assert_int_equal(encode_from_percent(upper, 2), -1); /* what stands behind the end does not count */
+        /* what stands behind the end does not count */
+        assert_int_equal(encode_from_percent(upper, 2), -1);
     }
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
         assert_int_equal(encode_from_percent(broken[i], strlen(broken[i])), -1);
@@ -118,7 +119,8 @@ static void gzip_is_expanded_and_bombs_refused(void **state)
     free(out);
     assert_int_equal(gzip_expand(packed, n, 4, &out, &size, &e), ERROR_TOO_LARGE);
     assert_int_equal(gzip_expand(packed, n - 3, 100, &out, &size, &e), ERROR_INVALID_GZIP);
-    assert_non_null(strstr(e.message, "ends early, after 22 bytes")); /* of 10 of header, 7 of data, 8 of trailer */
+    /* of 10 of header, 7 of data, 8 of trailer */
+    assert_non_null(strstr(e.message, "ends early, after 22 bytes"));
     packed[n] = 'x';
     assert_int_equal(gzip_expand(packed, n + 1, 100, &out, &size, &e), ERROR_INVALID_GZIP);
     packed[n - 6] ^= 1;
@@ -156,10 +158,13 @@ static void files_are_replaced_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_have_one_text_each),   cmocka_unit_test(arena_gives_zeroed_aligned_memory),
-        cmocka_unit_test(text_and_vectors_grow),       cmocka_unit_test(sha256_matches_the_standard),
+        cmocka_unit_test(errors_have_one_text_each),
+        cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+        cmocka_unit_test(text_and_vectors_grow),
+        cmocka_unit_test(sha256_matches_the_standard),
         cmocka_unit_test(percent_escapes_are_whole_or_refused),
-        cmocka_unit_test(hash128_round_trips),         cmocka_unit_test(gzip_is_expanded_and_bombs_refused),
+        cmocka_unit_test(hash128_round_trips),
+        cmocka_unit_test(gzip_is_expanded_and_bombs_refused),
         cmocka_unit_test(files_are_replaced_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

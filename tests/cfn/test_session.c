@@ -148,7 +148,8 @@ static void check_best_bytes(const struct cfn_problem *p, const struct cfn_best 
     text_release(&t);
 }
 
-/* What a search knew half way is not lost on one that begins anew and is cut at once; one that runs to its end needs none of it. */
+/* What a search knew half way is not lost on one that begins anew and is cut at once; one that runs to its
+ * end needs none of it. */
 static void the_best_outlives_its_session(void **state)
 {
     static const struct random_shape shape = {60, 8, 140, 0.02, 0.0, 0.05, 1000, 0, 1};
@@ -190,6 +191,7 @@ static void the_best_outlives_its_session(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(apart_is_the_same), cmocka_unit_test(the_best_outlives_its_session)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(apart_is_the_same),
+                                       cmocka_unit_test(the_best_outlives_its_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* timeout: 120 */
 /* Evaluations of real modules: what is remembered equals what is computed afresh, in any order; the order of
  * prices; donation and baselines at the sizes the models have. */
-#include "support.h"
 #include "subject.h"
-
+#include "support.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +118,8 @@ static void loops_multiply_time(void **state)
     subject_close(&remat);
 }
 
-/* mlp under fsdp:model: XLA's figure to the byte. The gathered blocks of the second weight lie in the result's memory, what
- * they are ordered into does not. */
+/* mlp under fsdp:model: XLA's figure to the byte. The gathered blocks of the second weight lie in the
+ * result's memory, what they are ordered into does not. */
 static void ordered_blocks_take_the_results_memory(void **state)
 {
     struct subject f;
@@ -191,7 +190,8 @@ static void orders_mean_the_same(void **state)
                 struct cost_machine as_they_stand = f.machine;
                 as_they_stand.order = COST_ORDER_PROGRAM;
                 price_local(&local, &as_they_stand, &scratch, &other);
-                if (order == COST_ORDER_DEPTH_FIRST) /* what was priced without putting the steps in that order */
+                /* what was priced without putting the steps in that order */
+                if (order == COST_ORDER_DEPTH_FIRST)
                     assert_int_equal(other.peak_bytes, program.depth_first_peak_bytes);
                 assert_int_equal(other.compute_ps, program.compute_ps);
                 assert_int_equal(other.communication_ps, program.communication_ps);

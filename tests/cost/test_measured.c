@@ -1,4 +1,5 @@
-/* Measured collectives: interpolation, which table is taken, and that what was not measured keeps its closed form. */
+/* Measured collectives: interpolation, which table is taken, and that what was not measured keeps its
+ * closed form. */
 #include "support.h"
 
 #include "cost/machine.h"
@@ -11,7 +12,8 @@ static const struct cost_point slower[] = {{1000, 50000000}};
 
 static void check_interpolation(void **state)
 {
-    const struct cost_table tables[] = {{SPMD_ALL_REDUCE, -1, 4, points, 3}, {SPMD_ALL_REDUCE, 1, 4, slower, 1}};
+    const struct cost_table tables[] = {{SPMD_ALL_REDUCE, -1, 4, points, 3},
+                                        {SPMD_ALL_REDUCE, 1, 4, slower, 1}};
     const struct cost_machine m = {.tables = tables, .table_count = 2};
     double ps;
     (void)state;
@@ -28,7 +30,8 @@ static void check_interpolation(void **state)
         assert_true(ps >= before);
         before = ps;
     }
-    assert_true(cost_measured_price(&m, SPMD_ALL_REDUCE, 4, true, 1, &ps) && ps == 5e7); /* the more exact table */
+    /* the more exact table */
+    assert_true(cost_measured_price(&m, SPMD_ALL_REDUCE, 4, true, 1, &ps) && ps == 5e7);
     assert_false(cost_measured_price(&m, SPMD_ALL_REDUCE, 8, false, 1, &ps));
     assert_false(cost_measured_price(&m, SPMD_ALL_GATHER, 4, false, 1, &ps));
 }
@@ -43,13 +46,15 @@ static void check_prices(void **state)
     assert_int_equal(mesh_parse("data=4,model=2", &mesh, &e), ERROR_OK);
     assert_int_equal(cost_machine_create(&mesh, "a100-40", 0, &closed, &e), ERROR_OK);
     m = closed;
-    const struct cost_table tables[] = {{SPMD_ALL_REDUCE, -1, 4, points, 3}, {SPMD_ALL_GATHER, -1, 8, points, 3}};
+    const struct cost_table tables[] = {{SPMD_ALL_REDUCE, -1, 4, points, 3},
+                                        {SPMD_ALL_GATHER, -1, 8, points, 3}};
     m.tables = tables;
     m.table_count = 2;
     struct cost_collective c = cost_collective_price(&m, &mesh, SPMD_ALL_REDUCE, &data, 1, 3000);
     assert_int_equal(c.time_ps, 8000000);
     assert_string_equal(c.algorithm, "measured");
-    c = cost_collective_price(&m, &mesh, SPMD_ALL_GATHER, both, 2, 1500); /* the whole group of eight was measured */
+    /* the whole group of eight was measured */
+    c = cost_collective_price(&m, &mesh, SPMD_ALL_GATHER, both, 2, 1500);
     assert_int_equal(c.time_ps, 5500000);
     assert_string_equal(c.algorithm, "measured");
     struct cost_collective a = cost_collective_price(&m, &mesh, SPMD_ALL_TO_ALL, &data, 1, 3000);

@@ -160,13 +160,14 @@ static void loop_carries_once(void **state)
         uint32_t y = TOY_OP(&t, "sort", K, result);
         (void)c;
         TOY_END(&t, y);
-        /* argument, result (the unused c lies there before), carry, outer (to the loop's end), a, and n until the old
-         * value was read */
+        /* argument, result (the unused c lies there before), carry, outer (to the loop's end), a, and n
+         * until the old value was read */
         expect_peak(&t, (1 + 1 + 8 + 2 + 4 + (way == 2 ? 8 : 0)) * KB);
     }
 }
 
-/* a result that no argument gives its buffer holds temporaries before it is written, if they fit and do not meet */
+/* a result that no argument gives its buffer holds temporaries before it is written, if they fit and do
+ * not meet */
 static void results_lend_their_memory(void **state)
 {
     for (int larger = 0; larger < 2; larger++) {
@@ -197,7 +198,8 @@ static void donated_arguments_lend_their_memory(void **state)
     }
 }
 
-/* What a result is made from by updates in place lies in the result's memory before it: nothing else does then. */
+/* What a result is made from by updates in place lies in the result's memory before it: nothing else does
+ * then. */
 static void results_lend_nothing_once_begun(void **state)
 {
     for (int begun = 0; begun < 2; begun++) {
@@ -214,8 +216,9 @@ static void results_lend_nothing_once_begun(void **state)
     }
 }
 
-/* Two chains that end in one op. Depth first the larger cone comes first, whole. Interleaved as written, that saves memory: the
- * first values of both chains are never alive at once. Where the larger cone leaves the larger value it costs memory. */
+/* Two chains that end in one op. Depth first the larger cone comes first, whole. Interleaved as written,
+ * that saves memory: the first values of both chains are never alive at once. Where the larger cone leaves
+ * the larger value it costs memory. */
 static void the_larger_order_counts(void **state)
 {
     for (int depth_first = 0; depth_first < 2; depth_first++) {

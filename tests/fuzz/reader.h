@@ -1,5 +1,5 @@
-/* What the targets share that read modules through the sandboxed reader, which is no part of the target: $TOAST_READER, or the
- * build's own. */
+/* What the targets share that read modules through the sandboxed reader, which is no part of the target:
+ * $TOAST_READER, or the build's own. */
 #ifndef TOAST_TESTS_FUZZ_READER_H
 #define TOAST_TESTS_FUZZ_READER_H
 

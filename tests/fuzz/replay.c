@@ -52,19 +52,13 @@ static struct input damage(struct rng *r)
     for (uint64_t n = 1 + rng_below(r, 4); n && x.size; n--) {
         size_t at = rng_below(r, x.size), length = 1 + rng_below(r, x.size - at);
         switch (rng_below(r, 5)) {
-        case 0:
-            x.bytes[at] ^= (uint8_t)(1u << rng_below(r, 8));
-            break;
-        case 1:
-            x.bytes[at] = (uint8_t)rng_next(r);
-            break;
+        case 0: x.bytes[at] ^= (uint8_t)(1u << rng_below(r, 8)); break;
+        case 1: x.bytes[at] = (uint8_t)rng_next(r); break;
         case 2:
             memmove(x.bytes + at, x.bytes + at + length, x.size - at - length);
             x.size -= length;
             break;
-        case 3:
-            x.bytes[at] = x.bytes[rng_below(r, x.size)];
-            break;
+        case 3: x.bytes[at] = x.bytes[rng_below(r, x.size)]; break;
         default:
             if (at < b->size && x.size == a->size) {
                 memcpy(x.bytes + at, b->bytes + at, b->size - at);

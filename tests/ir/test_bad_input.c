@@ -1,4 +1,5 @@
-/* Texts that are refused: each with a code, line, column and a message that says what. None ends the reader. */
+/* Texts that are refused: each with a code, line, column and a message that says what. None ends the
+ * reader. */
 /* timeout: 120 */
 #include "support.h"
 
@@ -23,49 +24,65 @@ static const struct row {
     {"not MLIR", "hello world\n", ERROR_INVALID_MODULE, 1, 1, "'hello'"},
     {"JSON", "{\"module\": 1}", ERROR_INVALID_MODULE, 1, 1, "expected an op"},
     {"bytecode", "ML\xefR\x01StableHLO_v1.0.0", ERROR_UNSUPPORTED_MODULE, 1, 1, "bytecode"},
-    {"truncated in a type", HEAD "%0 = stablehlo.add %a, %a : tensor<4xf3", ERROR_INVALID_MODULE, 2, 35, "'<' is not closed"},
-    {"truncated in a body", "module @x {\n" HEAD "%0 = stablehlo.negate %a : tensor<4xf32>\n", ERROR_INVALID_MODULE, 2, 53,
-     "'{' is not closed"},
+    {"truncated in a type", HEAD "%0 = stablehlo.add %a, %a : tensor<4xf3", ERROR_INVALID_MODULE, 2, 35,
+     "'<' is not closed"},
+    {"truncated in a body", "module @x {\n" HEAD "%0 = stablehlo.negate %a : tensor<4xf32>\n",
+     ERROR_INVALID_MODULE, 2, 53, "'{' is not closed"},
     {"closed too often", HEAD TAIL "}\n", ERROR_INVALID_MODULE, 4, 1, "'}'"},
-    {"wrong bracket", HEAD "%0 = stablehlo.transpose %a, dims = [0) : (tensor<4xf32>) -> tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE,
-     2, 39, "closes nothing"},
-    {"undefined value", HEAD "%0 = stablehlo.add %a, %nope : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE, 2, 24, "%nope"},
-    {"used before defined", HEAD "%0 = stablehlo.negate %1 : tensor<4xf32>\n%1 = stablehlo.negate %a : tensor<4xf32>\n" TAIL,
+    {"wrong bracket",
+     HEAD "%0 = stablehlo.transpose %a, dims = [0) : (tensor<4xf32>) -> tensor<4xf32>\n" TAIL,
+     ERROR_INVALID_MODULE, 2, 39, "closes nothing"},
+    {"undefined value", HEAD "%0 = stablehlo.add %a, %nope : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE, 2,
+     24, "%nope"},
+    {"used before defined",
+     HEAD "%0 = stablehlo.negate %1 : tensor<4xf32>\n%1 = stablehlo.negate %a : tensor<4xf32>\n" TAIL,
      ERROR_INVALID_MODULE, 2, 6, "before it is defined"},
-    {"defined twice", HEAD "%0 = stablehlo.negate %a : tensor<4xf32>\n%0 = stablehlo.negate %a : tensor<4xf32>\n" TAIL,
+    {"defined twice",
+     HEAD "%0 = stablehlo.negate %a : tensor<4xf32>\n%0 = stablehlo.negate %a : tensor<4xf32>\n" TAIL,
      ERROR_INVALID_MODULE, 3, 1, "redefinition"},
-    {"another type than defined", HEAD "%0 = stablehlo.negate %a : tensor<5xf32>\n" TAIL, ERROR_INVALID_MODULE, 2, 23,
-     "different type"},
-    {"unknown element type", HEAD "%0 = stablehlo.negate %a : tensor<4xq7>\n" TAIL, ERROR_INVALID_MODULE, 2, 37, "type"},
+    {"another type than defined", HEAD "%0 = stablehlo.negate %a : tensor<5xf32>\n" TAIL,
+     ERROR_INVALID_MODULE, 2, 23, "different type"},
+    {"unknown element type", HEAD "%0 = stablehlo.negate %a : tensor<4xq7>\n" TAIL, ERROR_INVALID_MODULE, 2,
+     37, "type"},
     {"too few operand types", HEAD "%0 = \"stablehlo.add\"(%a, %a) : (tensor<4xf32>) -> tensor<4xf32>\n" TAIL,
      ERROR_INVALID_MODULE, 2, 32, "operand types"},
     {"size out of range", HEAD "%0 = stablehlo.constant dense<1.0> : tensor<99999999999999999999xf32>\n" TAIL,
      ERROR_INVALID_MODULE, 2, 45, "dimension"},
-    {"function twice", "func.func @f() { return }\nfunc.func @f() { return }\n", ERROR_INVALID_MODULE, 2, 1, "redefinition"},
-    {"op of another dialect", HEAD "%0 = arith.addf %a, %a : tensor<4xf32>\n" TAIL, ERROR_UNSUPPORTED_MODULE, 2, 6, "arith.addf"},
-    {"misspelt op", HEAD "%0 = stablehlo.ad %a, %a : tensor<4xf32>\n" TAIL, ERROR_UNSUPPORTED_MODULE, 2, 6, "stablehlo.ad"},
-    {"missing keyword", HEAD "%0 = stablehlo.transpose %a, dim = [0] : (tensor<4xf32>) -> tensor<4xf32>\n" TAIL,
+    {"function twice", "func.func @f() { return }\nfunc.func @f() { return }\n", ERROR_INVALID_MODULE, 2, 1,
+     "redefinition"},
+    {"op of another dialect", HEAD "%0 = arith.addf %a, %a : tensor<4xf32>\n" TAIL, ERROR_UNSUPPORTED_MODULE,
+     2, 6, "arith.addf"},
+    {"misspelt op", HEAD "%0 = stablehlo.ad %a, %a : tensor<4xf32>\n" TAIL, ERROR_UNSUPPORTED_MODULE, 2, 6,
+     "stablehlo.ad"},
+    {"missing keyword",
+     HEAD "%0 = stablehlo.transpose %a, dim = [0] : (tensor<4xf32>) -> tensor<4xf32>\n" TAIL,
      ERROR_INVALID_MODULE, 2, 30, "expected 'dims'"},
-    {"missing operand", HEAD "%0 = stablehlo.add %a : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE, 2, 23, "expected ','"},
-    {"branches", HEAD "\"cf.br\"()[^bb1] : () -> ()\n^bb1:\n" TAIL, ERROR_UNSUPPORTED_MODULE, 2, 10, "branches"},
+    {"missing operand", HEAD "%0 = stablehlo.add %a : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE, 2, 23,
+     "expected ','"},
+    {"branches", HEAD "\"cf.br\"()[^bb1] : () -> ()\n^bb1:\n" TAIL, ERROR_UNSUPPORTED_MODULE, 2, 10,
+     "branches"},
     {"alias not defined", "module attributes {a.x = #a} {}\n", ERROR_INVALID_MODULE, 1, 26, "'#a'"},
     {"alias twice", "#a = 1\n#a = 2\nmodule {}\n", ERROR_INVALID_MODULE, 2, 1, "redefinition of alias"},
-    {"string over the line's end", "module attributes {a.x = \"abc\n\"} {}", ERROR_INVALID_MODULE, 1, 26, "string"},
+    {"string over the line's end", "module attributes {a.x = \"abc\n\"} {}", ERROR_INVALID_MODULE, 1, 26,
+     "string"},
     {"name outside ASCII", "module @\xc3\xa9 {}", ERROR_INVALID_MODULE, 1, 9, "a name after '@'"},
-    {"odd hex", HEAD "%0 = stablehlo.constant dense<\"0x123\"> : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE, 2, 34, "bytes"},
-    {"short hex", HEAD "%0 = stablehlo.constant dense<\"0x1234\"> : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE, 2, 34,
-     "2 bytes; its type needs 16"},
-    {"not hex", HEAD "%0 = stablehlo.constant dense<\"0x123456zz\"> : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE, 2, 40, "hex digit"},
-    {"short list", HEAD "%0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE, 2, 43,
-     "does not match type"},
-    {"the reader's own dialect", HEAD "\"x\"() {a = #toast_reader.hex<7 : i32>} : () -> ()\n" TAIL, ERROR_INVALID_MODULE, 2, 12,
-     "toast_reader"},
+    {"odd hex", HEAD "%0 = stablehlo.constant dense<\"0x123\"> : tensor<4xf32>\n" TAIL, ERROR_INVALID_MODULE,
+     2, 34, "bytes"},
+    {"short hex", HEAD "%0 = stablehlo.constant dense<\"0x1234\"> : tensor<4xf32>\n" TAIL,
+     ERROR_INVALID_MODULE, 2, 34, "2 bytes; its type needs 16"},
+    {"not hex", HEAD "%0 = stablehlo.constant dense<\"0x123456zz\"> : tensor<4xf32>\n" TAIL,
+     ERROR_INVALID_MODULE, 2, 40, "hex digit"},
+    {"short list", HEAD "%0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<4xf32>\n" TAIL,
+     ERROR_INVALID_MODULE, 2, 43, "does not match type"},
+    {"the reader's own dialect", HEAD "\"x\"() {a = #toast_reader.hex<7 : i32>} : () -> ()\n" TAIL,
+     ERROR_INVALID_MODULE, 2, 12, "toast_reader"},
     {"resources not closed", "module {}\n{-# dialect_resources: {", ERROR_INVALID_MODULE, 2, 1, "#-}"},
-    {"not an attribute of modules", "module attributes {flag} {}\n", ERROR_INVALID_MODULE, 1, 1, "dialect-prefixed"},
+    {"not an attribute of modules", "module attributes {flag} {}\n", ERROR_INVALID_MODULE, 1, 1,
+     "dialect-prefixed"},
 };
 
-static void refused(const char *name, const char *text, size_t size, enum error_code code, int line, int column,
-                    const char *says)
+static void refused(const char *name, const char *text, size_t size, enum error_code code, int line,
+                    int column, const char *says)
 {
     struct ir_program p = {0};
     struct error e = {.code = ERROR_OK};
@@ -78,7 +95,8 @@ static void refused(const char *name, const char *text, size_t size, enum error_
 static void each_says_what_and_where(void **state)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        refused(rows[i].name, rows[i].text, strlen(rows[i].text), rows[i].code, rows[i].line, rows[i].column, rows[i].says);
+        refused(rows[i].name, rows[i].text, strlen(rows[i].text), rows[i].code, rows[i].line, rows[i].column,
+                rows[i].says);
     refused("NUL", "module {\n\0}", 11, ERROR_INVALID_MODULE, 2, 1, "NUL");
 }
 
@@ -107,7 +125,8 @@ static void deep_nesting_is_refused(void **state)
                 {"locations", "func.func @f() { return loc(", "fused[", 1, 1558}};
     for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
         char *text = repeated(deep[i].head, deep[i].piece, 100000, "");
-        refused(deep[i].name, text, strlen(text), ERROR_INVALID_MODULE, deep[i].line, deep[i].column, "nesting deeper than 256");
+        refused(deep[i].name, text, strlen(text), ERROR_INVALID_MODULE, deep[i].line, deep[i].column,
+                "nesting deeper than 256");
         free(text);
     }
     char *fine = repeated("", "module {\n", 250, "");
@@ -176,7 +195,8 @@ static void limits_are_kept(void **state)
     free(slow);
 }
 
-/* A model with some bytes changed: read or refused with a place inside the text, never a death of the reader. */
+/* A model with some bytes changed: read or refused with a place inside the text, never a death of the
+ * reader. */
 static void damaged_texts_never_crash(void **state)
 {
     size_t size;
@@ -187,13 +207,16 @@ static void damaged_texts_never_crash(void **state)
     for (unsigned i = 0; i < tries; i++) {
         memcpy(copy, text, size);
         for (unsigned k = 0, n = 1 + (unsigned)rng_below(&r, 4); k < n; k++)
-            copy[rng_below(&r, size)] = rng_below(&r, 4) ? letters[rng_below(&r, sizeof letters - 1)] : (char)rng_next(&r);
+            copy[rng_below(&r, size)] =
+                rng_below(&r, 4) ? letters[rng_below(&r, sizeof letters - 1)] : (char)rng_next(&r);
         struct ir_program p;
         struct error e = {.code = ERROR_OK};
-        enum error_code code = ir_read(copy, rng_below(&r, 5) ? size : (size_t)rng_below(&r, size), NULL, &p, &e);
+        enum error_code code =
+            ir_read(copy, rng_below(&r, 5) ? size : (size_t)rng_below(&r, size), NULL, &p, &e);
         if (code == ERROR_OK)
             accepted++;
-        else if ((code != ERROR_INVALID_MODULE && code != ERROR_UNSUPPORTED_MODULE) || e.line < 1 || e.column < 1)
+        else if ((code != ERROR_INVALID_MODULE && code != ERROR_UNSUPPORTED_MODULE) || e.line < 1 ||
+                 e.column < 1)
             fail_msg("try %u: %s at line %d: %s", i, error_code_text(code), e.line, e.message);
         ir_program_release(&p);
     }

@@ -22,42 +22,68 @@ static struct ir_program build(void)
 {
     struct ir_builder *b = ir_builder_create();
     const int64_t dims[] = {2, 3}, row[] = {3}, zero[] = {0};
-    uint32_t matrix = ir_build_tensor_type(b, IR_F32, 2, dims), vector = ir_build_tensor_type(b, IR_F32, 1, row);
+    uint32_t matrix = ir_build_tensor_type(b, IR_F32, 2, dims),
+             vector = ir_build_tensor_type(b, IR_F32, 1, row);
     uint32_t scalar = ir_build_tensor_type(b, IR_F32, 0, NULL), pair[] = {scalar, scalar};
     struct ir_attr attrs[3], list;
     ir_build_begin(b, &(struct ir_op_spec){.name = "builtin.module"});
     ir_build_region(b);
     ir_build_block(b, NULL, 0);
     function_attrs(b, attrs);
-    ir_build_begin(b, &(struct ir_op_spec){.name = "func.func", .attrs = attrs, .attr_count = 3, .line = 7, .column = 3});
+    ir_build_begin(b, &(struct ir_op_spec){
+                          .name = "func.func", .attrs = attrs, .attr_count = 3, .line = 7, .column = 3});
     ir_build_region(b);
     uint32_t x = ir_build_block(b, &matrix, 1);
     ir_build_value_location(b, x, "params['w']", 11);
     float f = 0.5f, three[3] = {1, -2.25f, 1e-30f};
     list = ir_build_named(b, "value", ir_build_dense(b, scalar, &f, sizeof f, false));
-    uint32_t init = ir_builder_result(b, ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.constant", .attrs = &list,
-                                      .attr_count = 1, .result_types = &scalar, .result_count = 1}), 0);
+    uint32_t init = ir_builder_result(b,
+                                      ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.constant",
+                                                                          .attrs = &list,
+                                                                          .attr_count = 1,
+                                                                          .result_types = &scalar,
+                                                                          .result_count = 1}),
+                                      0);
     list = ir_build_named(b, "dimensions", ir_build_ints(b, zero, 1));
     uint32_t operands[] = {x, init};
-    uint32_t reduce = ir_build_begin(b, &(struct ir_op_spec){.name = "stablehlo.reduce", .operands = operands,
-                                     .operand_count = 2, .attrs = &list, .attr_count = 1, .result_types = &vector,
-                                     .result_count = 1});
+    uint32_t reduce = ir_build_begin(b, &(struct ir_op_spec){.name = "stablehlo.reduce",
+                                                             .operands = operands,
+                                                             .operand_count = 2,
+                                                             .attrs = &list,
+                                                             .attr_count = 1,
+                                                             .result_types = &vector,
+                                                             .result_count = 1});
     ir_build_region(b);
     uint32_t inner[2];
     inner[0] = ir_build_block(b, pair, 2);
     inner[1] = inner[0] + 1;
-    uint32_t sum = ir_builder_result(b, ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.add", .operands = inner,
-                                     .operand_count = 2, .result_types = &scalar, .result_count = 1}), 0);
+    uint32_t sum = ir_builder_result(b,
+                                     ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.add",
+                                                                         .operands = inner,
+                                                                         .operand_count = 2,
+                                                                         .result_types = &scalar,
+                                                                         .result_count = 1}),
+                                     0);
     ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.return", .operands = &sum, .operand_count = 1});
     ir_build_end_block(b);
     ir_build_end_region(b);
     ir_build_end(b);
     list = ir_build_named(b, "value", ir_build_dense(b, vector, three, sizeof three, false));
     operands[0] = ir_builder_result(b, reduce, 0);
-    operands[1] = ir_builder_result(b, ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.constant", .attrs = &list,
-                                    .attr_count = 1, .result_types = &vector, .result_count = 1}), 0);
-    uint32_t out = ir_builder_result(b, ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.add", .operands = operands,
-                                     .operand_count = 2, .result_types = &vector, .result_count = 1}), 0);
+    operands[1] = ir_builder_result(b,
+                                    ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.constant",
+                                                                        .attrs = &list,
+                                                                        .attr_count = 1,
+                                                                        .result_types = &vector,
+                                                                        .result_count = 1}),
+                                    0);
+    uint32_t out = ir_builder_result(b,
+                                     ir_build_op(b, &(struct ir_op_spec){.name = "stablehlo.add",
+                                                                         .operands = operands,
+                                                                         .operand_count = 2,
+                                                                         .result_types = &vector,
+                                                                         .result_count = 1}),
+                                     0);
     ir_build_op(b, &(struct ir_op_spec){.name = "func.return", .operands = &out, .operand_count = 1});
     ir_build_end_block(b);
     ir_build_end_region(b);
@@ -80,7 +106,8 @@ static const char expected[] =
     "      %5 = \"stablehlo.add\"(%3, %4) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n"
     "      \"stablehlo.return\"(%5) : (tensor<f32>) -> ()\n"
     "    }) {dimensions = array<i64: 0>} : (tensor<2x3xf32>, tensor<f32>) -> tensor<3xf32>\n"
-    "    %6 = \"stablehlo.constant\"() {value = dense<[1.000000e+00, -2.250000e+00, 1.000000e-30]> : tensor<3xf32>} "
+    "    %6 = \"stablehlo.constant\"() {value = dense<[1.000000e+00, -2.250000e+00, 1.000000e-30]> : "
+    "tensor<3xf32>} "
     ": () -> tensor<3xf32>\n"
     "    %7 = \"stablehlo.add\"(%2, %6) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>\n"
     "    \"func.return\"(%7) : (tensor<3xf32>) -> ()\n"
@@ -107,7 +134,8 @@ static void built_program_is_checked_and_found(void **state)
     assert_int_equal(main_op, 1);
     assert_int_equal(ir_function(&q, "other"), IR_NONE);
     assert_int_equal(q.ops[main_op].line, 7);
-    const struct ir_attr *donated = ir_attr_entry(&q, ir_function_arg_attrs(&q, main_op, 0), "tf.aliasing_output");
+    const struct ir_attr *donated =
+        ir_attr_entry(&q, ir_function_arg_attrs(&q, main_op, 0), "tf.aliasing_output");
     assert_non_null(donated);
     assert_int_equal(donated->kind, IR_ATTR_INT);
     assert_null(ir_function_arg_attrs(&q, main_op, 1));
@@ -130,7 +158,7 @@ static void attributes_print_and_copy(void **state)
     const int64_t ints[] = {3, -1}, bits[] = {1, 0}, two[] = {2}, many[] = {100};
     uint32_t flags = ir_build_tensor_type(b, IR_I1, 1, two), z = ir_build_tensor_type(b, IR_C64, 0, NULL);
     uint32_t half = ir_build_tensor_type(b, IR_F16, 1, two), large = ir_build_tensor_type(b, IR_I32, 1, many);
-    const unsigned char yes_no[] = {1, 0}, halves[] = {0x00, 0x3c, 0x00, 0x7e};   /* 1 and a quiet NaN */
+    const unsigned char yes_no[] = {1, 0}, halves[] = {0x00, 0x3c, 0x00, 0x7e}; /* 1 and a quiet NaN */
     const float complex_one[] = {1, -1};
     int32_t hundred[100], splat = 9;
     for (int i = 0; i < 100; i++)
@@ -158,13 +186,14 @@ static void attributes_print_and_copy(void **state)
     ir_builder_finish(b, NULL, &p);
     struct text out = {0}, copied = {0};
     ir_print_attr(&p, &p.attrs[p.ops[0].attrs], &out);
-    assert_non_null(strstr(out.at, "{a, b = true, c = -5 : i64, d = 18446744073709551615 : ui64, "
-                                   "\"e e\" = \"a\\\"b\\\\c\\0A\\C3\\A9\", f = @\"f x\", g = array<i64: 3, -1>, "
-                                   "h = array<i1: true, false>, i = array<i64>, j = #stablehlo<precision HIGH>, "
-                                   "k = dense<[true, false]> : tensor<2xi1>, "
-                                   "l = dense<(1.000000e+00,-1.000000e+00)> : tensor<complex<f32>>, "
-                                   "m = dense<[1.000000e+00, 0x7E00]> : tensor<2xf16>, n = dense<9> : tensor<100xi32>, "
-                                   "o = dense<\"0x000000000100000002000000"));
+    assert_non_null(
+        strstr(out.at, "{a, b = true, c = -5 : i64, d = 18446744073709551615 : ui64, "
+                       "\"e e\" = \"a\\\"b\\\\c\\0A\\C3\\A9\", f = @\"f x\", g = array<i64: 3, -1>, "
+                       "h = array<i1: true, false>, i = array<i64>, j = #stablehlo<precision HIGH>, "
+                       "k = dense<[true, false]> : tensor<2xi1>, "
+                       "l = dense<(1.000000e+00,-1.000000e+00)> : tensor<complex<f32>>, "
+                       "m = dense<[1.000000e+00, 0x7E00]> : tensor<2xf16>, n = dense<9> : tensor<100xi32>, "
+                       "o = dense<\"0x000000000100000002000000"));
     struct ir_builder *c = ir_builder_create();
     struct ir_attr twice[] = {ir_build_copy_attr(c, &p, &p.attrs[p.ops[0].attrs]),
                               ir_build_copy_attr(c, &p, &p.attrs[p.ops[0].attrs])};

@@ -1,5 +1,5 @@
-/* The tables of opcodes and element types, and the checker of untrusted images: whatever bytes change, opening and
- * printing either work or refuse. */
+/* The tables of opcodes and element types, and the checker of untrusted images: whatever bytes change,
+ * opening and printing either work or refuse. */
 /* timeout: 120 */
 #include "support.h"
 
@@ -36,8 +36,12 @@ static void elements_have_sizes(void **state)
         const char *name;
         unsigned bits;
         bool is_float;
-    } rows[] = {{IR_I1, "i1", 8, false},    {IR_I4, "i4", 8, false},    {IR_UI64, "ui64", 64, false},
-                {IR_BF16, "bf16", 16, true}, {IR_F8E5M2, "f8E5M2", 8, true}, {IR_C64, "complex<f32>", 64, false},
+    } rows[] = {{IR_I1, "i1", 8, false},
+                {IR_I4, "i4", 8, false},
+                {IR_UI64, "ui64", 64, false},
+                {IR_BF16, "bf16", 16, true},
+                {IR_F8E5M2, "f8E5M2", 8, true},
+                {IR_C64, "complex<f32>", 64, false},
                 {IR_C128, "complex<f64>", 128, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_string_equal(ir_element_name(rows[i].e), rows[i].name);
@@ -58,8 +62,10 @@ static void types_are_decoded(void **state)
         {"tensor<0x5xi1>", IR_TYPE_TENSOR, IR_I1, 2, 0, 0, 0},
         {"tensor<?x4xcomplex<f32>>", IR_TYPE_TENSOR, IR_C64, 2, IR_TYPE_DYNAMIC, -1, -1},
         {"tensor<*xf32>", IR_TYPE_TENSOR, IR_F32, 0, IR_TYPE_UNRANKED, 1, 4},
-        {"tensor<?xf32, #stablehlo.bounds<4>>", IR_TYPE_TENSOR, IR_F32, 1, IR_TYPE_DYNAMIC | IR_TYPE_ENCODED, -1, -1},
-        {"tensor<2x!quant.uniform<i8:f32, 1.0>>", IR_TYPE_TENSOR, IR_ELEMENT_OTHER, 1, IR_TYPE_QUANTIZED, 2, 0},
+        {"tensor<?xf32, #stablehlo.bounds<4>>", IR_TYPE_TENSOR, IR_F32, 1, IR_TYPE_DYNAMIC | IR_TYPE_ENCODED,
+         -1, -1},
+        {"tensor<2x!quant.uniform<i8:f32, 1.0>>", IR_TYPE_TENSOR, IR_ELEMENT_OTHER, 1, IR_TYPE_QUANTIZED, 2,
+         0},
         {"tensor<9223372036854775807x4xf32>", IR_TYPE_TENSOR, IR_F32, 2, 0, INT64_MAX, INT64_MAX},
         {"tensor<3xf4E2M1FN>", IR_TYPE_TENSOR, IR_F4E2M1FN, 1, 0, 3, 3},
         {"!stablehlo.token", IR_TYPE_TOKEN, 0, 0, 0, 1, 0},
@@ -99,14 +105,17 @@ static void reducers_are_recognised(void **state)
         {"stablehlo.return %a : tensor<f32>", IR_UNKNOWN},
         {"%r = stablehlo.add %a, %a : tensor<f32> stablehlo.return %r : tensor<f32>", IR_UNKNOWN},
         {"%r = stablehlo.subtract %a, %b : tensor<f32> stablehlo.return %r : tensor<f32>", IR_UNKNOWN},
-        {"%r = stablehlo.add %a, %b : tensor<f32> %s = stablehlo.negate %r : tensor<f32> stablehlo.return %s : tensor<f32>",
+        {"%r = stablehlo.add %a, %b : tensor<f32> %s = stablehlo.negate %r : tensor<f32> stablehlo.return %s "
+         ": tensor<f32>",
          IR_UNKNOWN},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *text = mem_printf("func.func @main(%%x: tensor<4xf32>, %%i: tensor<f32>) -> tensor<f32> {\n"
-                                "%%0 = \"stablehlo.reduce\"(%%x, %%i) ({ ^bb0(%%a: tensor<f32>, %%b: tensor<f32>): %s })\n"
-                                "{dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
-                                "return %%0 : tensor<f32> }", rows[i].body);
+        char *text = mem_printf(
+            "func.func @main(%%x: tensor<4xf32>, %%i: tensor<f32>) -> tensor<f32> {\n"
+            "%%0 = \"stablehlo.reduce\"(%%x, %%i) ({ ^bb0(%%a: tensor<f32>, %%b: tensor<f32>): %s })\n"
+            "{dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
+            "return %%0 : tensor<f32> }",
+            rows[i].body);
         struct ir_program p;
         struct error e;
         ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);
@@ -117,7 +126,8 @@ static void reducers_are_recognised(void **state)
     }
 }
 
-/* A model's image with some bytes changed: opened or refused, and what is opened can be walked and printed. */
+/* A model's image with some bytes changed: opened or refused, and what is opened can be walked and
+ * printed. */
 static void mutate(const unsigned char *image, size_t size, struct rng *r, unsigned *opened)
 {
     unsigned char *copy = mem_alloc(size);
@@ -125,7 +135,8 @@ static void mutate(const unsigned char *image, size_t size, struct rng *r, unsig
     unsigned changes = 1 + (unsigned)rng_below(r, 3);
     for (unsigned i = 0; i < changes; i++) {
         size_t at = (size_t)rng_below(r, rng_below(r, 4) ? size : 400);
-        copy[at] = rng_below(r, 2) ? (unsigned char)rng_next(r) : (unsigned char)(copy[at] ^ 1u << rng_below(r, 8));
+        copy[at] =
+            rng_below(r, 2) ? (unsigned char)rng_next(r) : (unsigned char)(copy[at] ^ 1u << rng_below(r, 8));
     }
     size_t given = rng_below(r, 16) ? size : (size_t)rng_below(r, size);
     struct ir_program p;
@@ -170,8 +181,10 @@ static void damaged_images_never_crash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opcodes_are_sorted_and_found), cmocka_unit_test(elements_have_sizes),
-        cmocka_unit_test(types_are_decoded),            cmocka_unit_test(reducers_are_recognised),
+        cmocka_unit_test(opcodes_are_sorted_and_found),
+        cmocka_unit_test(elements_have_sizes),
+        cmocka_unit_test(types_are_decoded),
+        cmocka_unit_test(reducers_are_recognised),
         cmocka_unit_test(damaged_images_never_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Reading every model: the ops by name are those of the text, printing reads back as the same text, and each op,
- * location and argument name stands where the text has it. */
+/* Reading every model: the ops by name are those of the text, printing reads back as the same text, and
+ * each op, location and argument name stands where the text has it. */
 /* timeout: 240 */
 #include "support.h"
 
@@ -10,11 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const models[] = {
-    "mlp.mlir", "paper_attention.mlir", "gns.mlir.gz", "gpt.mlir.gz", "gpt_torch.mlir.gz", "itx.mlir.gz", "t2b.mlir.gz",
-    "t2b_16k.mlir.gz", "t2b_flat.mlir.gz", "t2b_remat.mlir.gz", "t2b_scan.mlir.gz", "t7b.mlir.gz", "unet.mlir.gz",
-    "small/gns.mlir", "small/gpt.mlir", "small/gpt_torch.mlir", "small/itx.mlir", "small/t2b.loc.mlir.gz",
-    "small/t2b.mlir", "small/t2b_flat.mlir", "small/t2b_remat.mlir", "small/t2b_scan.mlir", "small/unet.mlir"};
+static const char *const models[] = {"mlp.mlir",
+                                     "paper_attention.mlir",
+                                     "gns.mlir.gz",
+                                     "gpt.mlir.gz",
+                                     "gpt_torch.mlir.gz",
+                                     "itx.mlir.gz",
+                                     "t2b.mlir.gz",
+                                     "t2b_16k.mlir.gz",
+                                     "t2b_flat.mlir.gz",
+                                     "t2b_remat.mlir.gz",
+                                     "t2b_scan.mlir.gz",
+                                     "t7b.mlir.gz",
+                                     "unet.mlir.gz",
+                                     "small/gns.mlir",
+                                     "small/gpt.mlir",
+                                     "small/gpt_torch.mlir",
+                                     "small/itx.mlir",
+                                     "small/t2b.loc.mlir.gz",
+                                     "small/t2b.mlir",
+                                     "small/t2b_flat.mlir",
+                                     "small/t2b_remat.mlir",
+                                     "small/t2b_scan.mlir",
+                                     "small/unet.mlir"};
 enum { MODELS = sizeof models / sizeof *models };
 
 static void load(const char *text, size_t size, struct ir_program *p)
@@ -57,8 +75,8 @@ static void ops_are_those_of_the_text(void **state)
         assert_int_equal(found[IR_UNKNOWN], 0);
         for (int code = 1; code < IR_OPCODES; code++)
             if (found[code] != expected[code])
-                fail_msg("%s: %u %s, the text has %u", models[m], found[code], ir_opcode_name((enum ir_opcode)code),
-                         expected[code]);
+                fail_msg("%s: %u %s, the text has %u", models[m], found[code],
+                         ir_opcode_name((enum ir_opcode)code), expected[code]);
         ir_program_release(&p);
         free(text);
         free(path);
@@ -141,7 +159,8 @@ static void locations_are_kept(void **state)
 
     static const char forms[] =
         "#loc1 = loc(\"m.py\":7:3 to :9)\n#loc2 = loc(\"mul\"(#loc1))\n"
-        "func.func @main(%a: tensor<f32> loc(\"x['k']\"(#loc1)), %b: tensor<f32>, %c: tensor<f32> loc(#loc1)) -> tensor<f32> {\n"
+        "func.func @main(%a: tensor<f32> loc(\"x['k']\"(#loc1)), %b: tensor<f32>, %c: tensor<f32> "
+        "loc(#loc1)) -> tensor<f32> {\n"
         "%0 = stablehlo.add %a, %b : tensor<f32> loc(#loc2)\n"
         "%1 = stablehlo.add %a, %b : tensor<f32> loc(callsite(\"f\" at \"g.py\":1:2))\n"
         "%2 = stablehlo.add %a, %b : tensor<f32> loc(fused<\"x\">[unknown, #later])\n"
@@ -170,7 +189,8 @@ static void attributes_are_decoded(void **state)
         "    %c = stablehlo.constant dense<\"0x0000803F0000004000004040000080BF\"> : !v\n"
         "    %p = stablehlo.constant dense<\"0x05\"> : tensor<4xi1>\n"
         "    %e = stablehlo.constant dense<[1.0, 0.5]> : tensor<2xf4E2M1FN>\n"
-        "    %0 = \"stablehlo.slice\"(%a) {start_indices = dense<0> : tensor<1xi64>, limit_indices = dense<4> : "
+        "    %0 = \"stablehlo.slice\"(%a) {start_indices = dense<0> : tensor<1xi64>, limit_indices = "
+        "dense<4> : "
         "tensor<1xi64>, strides = dense<[1]> : tensor<1xi64>} : (!v) -> !v\n"
         "    %1 = stablehlo.add %0, %c : !v\n    return %1 : !v\n  }\n}\n";
     struct ir_program p;

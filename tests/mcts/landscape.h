@@ -1,7 +1,8 @@
-/* An artificial landscape for the search's tests: ops that each can be sharded along some groups, one group an axis.
- * Applying (group, axis) takes the axis in every op that has the group and has not given the axis away, so order is
- * priority, as in the real thing; later decisions reach what is left. The price: work split by the axes, a penalty
- * for each op and group (communication), memory that must fit. The best first step is often a trap. */
+/* An artificial landscape for the search's tests: ops that each can be sharded along some groups, one
+ * group an axis. Applying (group, axis) takes the axis in every op that has the group and has not given
+ * the axis away, so order is priority, as in the real thing; later decisions reach what is left. The
+ * price: work split by the axes, a penalty for each op and group (communication), memory that must fit.
+ * The best first step is often a trap. */
 #ifndef TOAST_TESTS_LANDSCAPE_H
 #define TOAST_TESTS_LANDSCAPE_H
 
@@ -15,11 +16,11 @@ enum { LAND_OPS = 12, LAND_GROUPS = 8, LAND_AXES = 2 };
 struct land {
     uint32_t groups;
     int64_t work[LAND_OPS], bytes[LAND_OPS];
-    int64_t penalty[LAND_OPS][LAND_GROUPS];   /* -1: the op has not this group */
+    int64_t penalty[LAND_OPS][LAND_GROUPS]; /* -1: the op has not this group */
     int64_t limit;
 };
 struct land_state {
-    uint8_t group[LAND_OPS][LAND_AXES];       /* 0: none; else group + 1 */
+    uint8_t group[LAND_OPS][LAND_AXES]; /* 0: none; else group + 1 */
 };
 
 static void land_apply(const struct land *l, struct land_state *s, uint32_t decision, uint32_t *changed)
@@ -85,8 +86,8 @@ static struct cost land_cost(const struct land *l, const struct land_state *s, s
     return c;
 }
 
-static enum error_code land_price(void *session, const struct search_list *list, struct price *price, struct cost *cost,
-                                  struct error *e)
+static enum error_code land_price(void *session, const struct search_list *list, struct price *price,
+                                  struct cost *cost, struct error *e)
 {
     const struct land *l = *(const struct land **)session;
     struct land_state s = {0};
@@ -135,10 +136,17 @@ static struct search_domain *land_create(uint64_t seed, uint32_t groups)
     }
     l->limit = bytes / 8;
     struct search_domain *d = mem_zalloc(1, sizeof *d);
-    *d = (struct search_domain){.self = l, .decision_count = groups * LAND_AXES, .total_count = groups * LAND_AXES,
-                                .baseline_count = 2, .operations = 20000, .devices = 16, .destroy = land_destroy,
-                                .session_create = land_session, .session_destroy = land_session_end,
-                                .replay = land_replay, .price = land_price};
+    *d = (struct search_domain){.self = l,
+                                .decision_count = groups * LAND_AXES,
+                                .total_count = groups * LAND_AXES,
+                                .baseline_count = 2,
+                                .operations = 20000,
+                                .devices = 16,
+                                .destroy = land_destroy,
+                                .session_create = land_session,
+                                .session_destroy = land_session_end,
+                                .replay = land_replay,
+                                .price = land_price};
     d->baselines = mem_zalloc(2, sizeof *d->baselines);
     strcpy(d->baselines[0].name, "replicated");
     strcpy(d->baselines[1].name, "batch");

@@ -1,5 +1,6 @@
 /* links: mcts */
-/* The search on artificial landscapes: optimum, determinism, merging, damaged blobs, the comparison methods. */
+/* The search on artificial landscapes: optimum, determinism, merging, damaged blobs, the comparison
+ * methods. */
 #include "support.h"
 
 #include <stdio.h>
@@ -31,7 +32,8 @@ static void logarithm_is_exact_at_powers_and_monotone(void **state)
     for (int i = 0; i < 64; i++)
         assert_int_equal(reward_log2((uint64_t)1 << i), (int64_t)i << 32);
     /* log2(3) = 1.5849625007211561815 */
-    assert_in_range(reward_log2(3), (uint64_t)(1.58496250072 * 4294967296.0) - 2, (uint64_t)(1.58496250073 * 4294967296.0) + 2);
+    assert_in_range(reward_log2(3), (uint64_t)(1.58496250072 * 4294967296.0) - 2,
+                    (uint64_t)(1.58496250073 * 4294967296.0) + 2);
     int64_t last = -1;
     for (uint64_t x = 1; x < (uint64_t)1 << 62; x += 1 + x / 64) {
         assert_true(reward_log2(x) > last);
@@ -44,7 +46,7 @@ static void reward_is_zero_at_the_root_and_falls_with_cost(void **state)
     (void)state;
     const int64_t one = (int64_t)1 << 32;
     assert_int_equal(reward_value(one, one, 16), 0);
-    assert_int_equal(reward_value(one, one / 32, 16), REWARD_ONE);   /* 2 x devices times faster */
+    assert_int_equal(reward_value(one, one / 32, 16), REWARD_ONE); /* 2 x devices times faster */
     assert_int_equal(reward_value(one, one / 4096, 16), REWARD_ONE);
     assert_true(reward_value(one * 300, one / 16, 16) < REWARD_ONE);
     int32_t last = INT32_MAX;
@@ -65,7 +67,8 @@ static void reward_orders_plans_as_cost_compare_does(void **state)
     for (int i = 0; i < 200000; i++) {
         struct cost x[2];
         for (int k = 0; k < 2; k++) {
-            int64_t over = rng_below(&r, 2) ? 0 : (int64_t)rng_below(&r, 1 << rng_below(&r, 12));   /* in 2^-10 of the limit */
+            /* in 2^-10 of the limit */
+            int64_t over = rng_below(&r, 2) ? 0 : (int64_t)rng_below(&r, 1 << rng_below(&r, 12));
             x[k].over_steps = (over * 100 + 1023) / 1024;
             x[k].c = ((over * 10) << 22) + (int64_t)(rng_next(&r) >> (30 + rng_below(&r, 20)));
         }
@@ -136,8 +139,9 @@ static void small_landscapes_are_solved(void **state)
             ASSERT_OK(search_create_on(d, &o, &s, &e), &e);
             struct search_state found = run(s, 2);
             if (cost_compare(found.best.cost, found.best.hash, best, hash) != 0)
-                fail_msg("landscape %lu of %u plans: %ld, best %ld (%lu evaluations)", (unsigned long)(seed + i), plans,
-                         (long)found.best.cost.c, (long)best.c, (unsigned long)found.evaluations);
+                fail_msg("landscape %lu of %u plans: %ld, best %ld (%lu evaluations)",
+                         (unsigned long)(seed + i), plans, (long)found.best.cost.c, (long)best.c,
+                         (unsigned long)found.evaluations);
             search_destroy(s);
         }
     }
@@ -161,7 +165,8 @@ static void never_worse_than_baselines_random_or_greedy(void **state)
             s = create(seed + 100 + i, LAND_GROUPS, o);
             struct search_state other = run(s, 1);
             assert_true(other.evaluations <= found.evaluations);
-            assert_true(cost_compare(found.best.cost, found.best.hash, other.best.cost, other.best.hash) <= 0);
+            assert_true(cost_compare(found.best.cost, found.best.hash, other.best.cost, other.best.hash) <=
+                        0);
             better += (double)found.best.cost.c < 0.995 * (double)other.best.cost.c;
             search_destroy(s);
         }
@@ -194,12 +199,14 @@ static struct search_blob run_apart(struct search *const *workers, uint32_t coun
         for (uint32_t i = 0; i < state.tasks; i++) {
             uint32_t task = (i + offset) % state.tasks;
             struct search_blob mine = copy(snapshot);
-            ASSERT_OK(search_task(workers[rng_below(r, count)], mine.bytes, mine.size, task, NULL, NULL, &deltas[task], &e),
+            ASSERT_OK(search_task(workers[rng_below(r, count)], mine.bytes, mine.size, task, NULL, NULL,
+                                  &deltas[task], &e),
                       &e);
             free(mine.bytes);
         }
         struct search_blob next;
-        ASSERT_OK(search_merge(workers[rng_below(r, count)], snapshot.bytes, snapshot.size, deltas, state.tasks, &next, &e),
+        ASSERT_OK(search_merge(workers[rng_below(r, count)], snapshot.bytes, snapshot.size, deltas,
+                               state.tasks, &next, &e),
                   &e);
         for (uint32_t i = 0; i < state.tasks; i++)
             free(deltas[i].bytes);
@@ -258,9 +265,11 @@ static void the_budget_is_kept_exactly(void **state)
 {
     (void)state;
     for (uint32_t rollouts = 1; rollouts < 3000; rollouts = rollouts * 3 + 1) {
-        struct search *s = create(6, 5, (struct search_options){.seed = 1, .rollouts = rollouts, .parallelism = 7});
+        struct search *s =
+            create(6, 5, (struct search_options){.seed = 1, .rollouts = rollouts, .parallelism = 7});
         struct search_state x = run(s, 2);
-        assert_true(x.rollouts == rollouts || (x.rollouts < rollouts && strcmp(x.stop_reason, "no_gain") == 0));
+        assert_true(x.rollouts == rollouts ||
+                    (x.rollouts < rollouts && strcmp(x.stop_reason, "no_gain") == 0));
         search_destroy(s);
     }
 }
@@ -279,7 +288,8 @@ static void reseal(struct search_blob *b)
 static void damaged_blobs_are_refused_or_harmless(void **state)
 {
     (void)state;
-    struct search *s = create(7, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 4000, .parallelism = 2});
+    struct search *s =
+        create(7, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 4000, .parallelism = 2});
     struct rng r = {support_seed(1)};
     struct search_blob snapshot, next, deltas[2];
     struct error e;
@@ -302,7 +312,8 @@ static void damaged_blobs_are_refused_or_harmless(void **state)
             bad.size = rng_below(&r, bad.size);
         else
             for (uint64_t k = 1 + rng_below(&r, 3); k > 0; k--)
-                bad.bytes[rng_below(&r, rng_below(&r, 2) ? bad.size : 400)] ^= (unsigned char)(1 + rng_below(&r, 255));
+                bad.bytes[rng_below(&r, rng_below(&r, 2) ? bad.size : 400)] ^=
+                    (unsigned char)(1 + rng_below(&r, 255));
         bool sealed = rng_below(&r, 4) != 0 && bad.size >= 32;
         if (sealed)
             reseal(&bad);
@@ -326,10 +337,12 @@ static void damaged_blobs_are_refused_or_harmless(void **state)
         free(bad.bytes);
     }
     assert_true(refused > 500);
-    assert_true(accepted > 100);   /* sealed damage within range: other numbers, no harm */
+    assert_true(accepted > 100); /* sealed damage within range: other numbers, no harm */
     struct search_blob swapped[2] = {deltas[1], deltas[0]};
-    assert_int_equal(search_merge(s, snapshot.bytes, snapshot.size, swapped, 2, &next, &e), ERROR_INVALID_REQUEST);
-    assert_int_equal(search_merge(s, snapshot.bytes, snapshot.size, deltas, 1, &next, &e), ERROR_INVALID_REQUEST);
+    assert_int_equal(search_merge(s, snapshot.bytes, snapshot.size, swapped, 2, &next, &e),
+                     ERROR_INVALID_REQUEST);
+    assert_int_equal(search_merge(s, snapshot.bytes, snapshot.size, deltas, 1, &next, &e),
+                     ERROR_INVALID_REQUEST);
     free(snapshot.bytes);
     free(deltas[0].bytes);
     free(deltas[1].bytes);
@@ -358,7 +371,8 @@ static void a_merge_replays_equal_best_plans_once(void **state)
     ASSERT_OK(search_create_on(land, &o, &s, &e), &e);
     search_begin(s, &snapshot);
     for (int epoch = 0; epoch < 3; epoch++) {
-        uint32_t changes = 1;   /* of the best plan from one delta to the next; one more for the merged one */
+        /* of the best plan from one delta to the next; one more for the merged one */
+        uint32_t changes = 1;
         struct hash128 before = {0, 0};
         for (uint32_t i = 0; i < TASKS; i++) {
             struct core_delta d;
@@ -397,15 +411,18 @@ static void control_cancels(void **state)
     int asked = 0;
     struct search_control control = {stop_at_once, &asked};
     search_begin(s, &snapshot);
-    assert_int_equal(search_task(s, snapshot.bytes, snapshot.size, 0, NULL, &control, &delta, &e), ERROR_CANCELLED);
+    assert_int_equal(search_task(s, snapshot.bytes, snapshot.size, 0, NULL, &control, &delta, &e),
+                     ERROR_CANCELLED);
     assert_null(delta.bytes);
     assert_int_equal(asked, 1);
-    assert_int_equal(search_task(s, snapshot.bytes, snapshot.size, 16, NULL, NULL, &delta, &e), ERROR_INVALID_REQUEST);
+    assert_int_equal(search_task(s, snapshot.bytes, snapshot.size, 16, NULL, NULL, &delta, &e),
+                     ERROR_INVALID_REQUEST);
     free(snapshot.bytes);
     search_destroy(s);
 }
 
-/* what a damaged snapshot may say: the places of the tasks behind the last offset must not begin at 0 again */
+/* what a damaged snapshot may say: the places of the tasks behind the last offset must not begin at 0
+ * again */
 static void polish_behind_its_candidates_ends_at_once(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* timeout: 300 */
-/* The search on real programs: the optimum of tiny ones, never worse than a baseline, the same bytes on any number of
- * threads, decisions that replay, rewards in the order of plans. */
-#include "support.h"
+/* The search on real programs: the optimum of tiny ones, never worse than a baseline, the same bytes on
+ * any number of threads, decisions that replay, rewards in the order of plans. */
 #include "subject.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void check_best(const struct subject *p, const struct search_plan *best)
     memcpy(list, best->decisions, sizeof list);
     plan_init(&plan, p->nda, &p->mesh);
     plan_replay(p->context, list, &count, &plan);
-    assert_int_equal(count, best->count);   /* no decision is without effect */
+    assert_int_equal(count, best->count); /* no decision is without effect */
     assert_int_equal(hash128_compare(plan.hash, best->hash), 0);
     struct evaluator_session *session = evaluator_session_create(p->evaluator);
     ASSERT_OK(evaluator_price(session, &plan, &price, &cost, &e), &e);
@@ -104,7 +104,9 @@ static void tiny_programs_are_solved(void **state)
     static const struct {
         const char *model, *mesh;
         int64_t limit;
-    } cases[] = {{"mlp.mlir", "a=4,b=2", 0}, {"mlp.mlir", "a=8", 0}, {"mlp.mlir", "a=2,b=2", 300000},
+    } cases[] = {{"mlp.mlir", "a=4,b=2", 0},
+                 {"mlp.mlir", "a=8", 0},
+                 {"mlp.mlir", "a=2,b=2", 300000},
                  {"paper_attention.mlir", "a=4", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct subject p;
@@ -131,9 +133,11 @@ static void check_rewards(const struct search *s)
     for (uint32_t i = 0; i < search_baseline_count(s); i++)
         for (uint32_t k = 0; k < search_baseline_count(s); k++) {
             const struct search_plan *a = search_baseline(s, i), *b = search_baseline(s, k);
-            if (cost_compare(a->cost, a->hash, b->cost, b->hash) < 0 && core_reward(s, a->cost) < core_reward(s, b->cost))
+            if (cost_compare(a->cost, a->hash, b->cost, b->hash) < 0 &&
+                core_reward(s, a->cost) < core_reward(s, b->cost))
                 fail_msg("%s (%ld, %ld) is the better plan, %s (%ld, %ld) has the higher reward", a->found_by,
-                         (long)a->cost.over_steps, (long)a->cost.c, b->found_by, (long)b->cost.over_steps, (long)b->cost.c);
+                         (long)a->cost.over_steps, (long)a->cost.c, b->found_by, (long)b->cost.over_steps,
+                         (long)b->cost.c);
         }
 }
 
@@ -151,7 +155,8 @@ static void never_worse_than_a_baseline_on(const char *model, int64_t limit)
     for (uint32_t i = 0; i < search_baseline_count(s); i++) {
         const struct search_plan *b = search_baseline(s, i);
         if (cost_compare(b->cost, b->hash, one.best.cost, one.best.hash) < 0)
-            fail_msg("%s: %s is better than what the search found (%s)", model, b->found_by, one.best.found_by);
+            fail_msg("%s: %s is better than what the search found (%s)", model, b->found_by,
+                     one.best.found_by);
     }
     check_rewards(s);
     check_best(&p, &one.best);
@@ -162,14 +167,16 @@ static void never_worse_than_a_baseline_on(const char *model, int64_t limit)
 static void small_models_beat_their_baselines(void **state)
 {
     (void)state;
-    static const char *const models[] = {"small/t2b.mlir", "small/itx.mlir", "small/gns.mlir", "small/gpt_torch.mlir"};
+    static const char *const models[] = {"small/t2b.mlir", "small/itx.mlir", "small/gns.mlir",
+                                         "small/gpt_torch.mlir"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         never_worse_than_a_baseline_on(models[i], 0);
 }
 
 /* at the size of the papers, where some plans fit and most do not */
-/* small/gpt on eight devices: with 1.06 MB a plan fits only when weights are gathered again (the least that the search finds
- * without is 1.16 MB, docs/performance.md). Where a baseline fits these are no actions, and the search is as it was. */
+/* small/gpt on eight devices: with 1.06 MB a plan fits only when weights are gathered again (the least
+ * that the search finds without is 1.16 MB, docs/performance.md). Where a baseline fits these are no
+ * actions, and the search is as it was. */
 static void weights_are_gathered_again_where_memory_binds(void **state)
 {
     (void)state;
@@ -202,8 +209,9 @@ static void weights_are_gathered_again_where_memory_binds(void **state)
 static void rewards_order_the_baselines_of_the_corpus(void **state)
 {
     (void)state;
-    static const char *const models[] = {"t2b.mlir.gz", "t2b_scan.mlir.gz", "t2b_remat.mlir.gz", "gns.mlir.gz", "unet.mlir.gz",
-                                         "itx.mlir.gz", "gpt_torch.mlir.gz"};
+    static const char *const models[] = {"t2b.mlir.gz",      "t2b_scan.mlir.gz", "t2b_remat.mlir.gz",
+                                         "gns.mlir.gz",      "unet.mlir.gz",     "itx.mlir.gz",
+                                         "gpt_torch.mlir.gz"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct subject p;
         struct search *s;
@@ -212,7 +220,7 @@ static void rewards_order_the_baselines_of_the_corpus(void **state)
         struct search_options o = {.method = SEARCH_BASELINES};
         ASSERT_OK(search_create(p.evaluator, &o, &s, &e), &e);
         check_rewards(s);
-        struct search_state x = solve(s, 1);   /* the best baseline wins */
+        struct search_state x = solve(s, 1); /* the best baseline wins */
         for (uint32_t b = 0; b < search_baseline_count(s); b++) {
             const struct search_plan *plan = search_baseline(s, b);
             assert_true(cost_compare(x.best.cost, x.best.hash, plan->cost, plan->hash) <= 0);
@@ -244,7 +252,7 @@ int main(void)
         cmocka_unit_test(tiny_programs_are_solved),
         cmocka_unit_test(small_models_beat_their_baselines),
         cmocka_unit_test(weights_are_gathered_again_where_memory_binds),
-                                       cmocka_unit_test(rewards_order_the_baselines_of_the_corpus),
+        cmocka_unit_test(rewards_order_the_baselines_of_the_corpus),
         cmocka_unit_test(per_action_search_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,10 @@
 /* label: proof */
 /* timeout: 300 */
-/* The admissible network's bound under every plan, the heuristic one's plan over the best, on tiny random programs whose
- * plans are tried one and all; answers as bytes; the problem as contest JSON. Seeds are printed when something fails. */
-#include "support.h"
+/* The admissible network's bound under every plan, the heuristic one's plan over the best, on tiny random
+ * programs whose plans are tried one and all; answers as bytes; the problem as contest JSON. Seeds are
+ * printed when something fails. */
 #include "subject.h"
+#include "support.h"
 
 #include "network/internal.h"
 
@@ -47,8 +48,10 @@ static bool write_dot(struct writer *w, uint32_t a, uint32_t b)
     type_text(w, b, tb);
     uint32_t r = add_value(w, w->rows[a], w->columns[b]);
     type_text(w, r, tr);
-    text_printf(&w->body, "  %%v%u = stablehlo.dot_general %%v%u, %%v%u, contracting_dims = [1] x [0] : (%s, %s) -> %s\n", r,
-                a, b, ta, tb, tr);
+    text_printf(
+        &w->body,
+        "  %%v%u = stablehlo.dot_general %%v%u, %%v%u, contracting_dims = [1] x [0] : (%s, %s) -> %s\n", r, a,
+        b, ta, tb, tr);
     return true;
 }
 
@@ -72,7 +75,8 @@ static void write_unary(struct writer *w, uint32_t a)
     if (pick(w, 2)) {
         uint32_t r = add_value(w, w->columns[a], w->rows[a]);
         type_text(w, r, tr);
-        text_printf(&w->body, "  %%v%u = stablehlo.transpose %%v%u, dims = [1, 0] : (%s) -> %s\n", r, a, t, tr);
+        text_printf(&w->body, "  %%v%u = stablehlo.transpose %%v%u, dims = [1, 0] : (%s) -> %s\n", r, a, t,
+                    tr);
         return;
     }
     uint32_t r = add_value(w, w->rows[a], w->columns[a]);
@@ -87,12 +91,13 @@ static void write_reduce(struct writer *w, uint32_t a)
     long long kept = dim ? w->rows[a] : w->columns[a];
     type_text(w, a, t);
     uint32_t r = add_value(w, w->rows[a], w->columns[a]);
-    text_printf(&w->body,
-                "  %%z%u = stablehlo.constant dense<0.0> : tensor<f32>\n"
-                "  %%s%u = stablehlo.reduce(%%v%u init: %%z%u) applies stablehlo.add across dimensions = [%u] : (%s, "
-                "tensor<f32>) -> tensor<%lldxf32>\n"
-                "  %%v%u = stablehlo.broadcast_in_dim %%s%u, dims = [%u] : (tensor<%lldxf32>) -> %s\n",
-                r, r, a, r, dim, t, kept, r, r, 1 - dim, kept, t);
+    text_printf(
+        &w->body,
+        "  %%z%u = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %%s%u = stablehlo.reduce(%%v%u init: %%z%u) applies stablehlo.add across dimensions = [%u] : (%s, "
+        "tensor<f32>) -> tensor<%lldxf32>\n"
+        "  %%v%u = stablehlo.broadcast_in_dim %%s%u, dims = [%u] : (tensor<%lldxf32>) -> %s\n",
+        r, r, a, r, dim, t, kept, r, r, 1 - dim, kept, t);
 }
 
 static char *write_program(uint64_t seed)
@@ -119,7 +124,8 @@ static char *write_program(uint64_t seed)
             write_unary(&w, a);
     }
     type_text(&w, w.count - 1, last);
-    text_printf(&out, ") -> %s {\n%s  return %%v%u : %s\n}\n", last, w.body.at ? w.body.at : "", w.count - 1, last);
+    text_printf(&out, ") -> %s {\n%s  return %%v%u : %s\n}\n", last, w.body.at ? w.body.at : "", w.count - 1,
+                last);
     text_release(&w.body);
     return out.at;
 }
@@ -146,7 +152,8 @@ static void open_subject(struct subject *s, uint64_t seed)
         s->machine.device.launch_ps = 1000;
     ASSERT_OK(subject_evaluator(s, &e), &e);
     if (rng_below(&r, 3) == 0) { /* memory that not every plan keeps */
-        s->machine.memory_limit_bytes = evaluator_unsharded(s->evaluator)->peak_bytes * (int64_t)(4 + rng_below(&r, 6)) / 10;
+        s->machine.memory_limit_bytes =
+            evaluator_unsharded(s->evaluator)->peak_bytes * (int64_t)(4 + rng_below(&r, 6)) / 10;
         ASSERT_OK(subject_evaluator(s, &e), &e);
     }
 }
@@ -176,16 +183,16 @@ static void try_plan(const struct subject *s, struct evaluator_session *session,
         struct spmd_local l = {0};
         ASSERT_OK(spmd_walk(s->context, p, evaluator_options(s->evaluator), &l, &e), &e);
         spmd_local_text(&l, &t);
-        fail_msg("seed %llu: the bound %lld is above a plan's %lld\n%s%s", (unsigned long long)seed, (long long)a->bound_ps,
-                 (long long)price.step_ps, write_program(seed), t.at);
+        fail_msg("seed %llu: the bound %lld is above a plan's %lld\n%s%s", (unsigned long long)seed,
+                 (long long)a->bound_ps, (long long)price.step_ps, write_program(seed), t.at);
     }
     if (!best->any || cost_compare(cost, p->hash, best->cost, best->hash) < 0)
         *best = (struct best){cost, p->hash, price, true};
 }
 
 /* every combination of options when they are few (true), else a sample; and random plans */
-static bool try_plans(const struct subject *s, const struct network *n, const struct network_answer *a, uint64_t seed,
-                      struct best *best, struct tally *t)
+static bool try_plans(const struct subject *s, const struct network *n, const struct network_answer *a,
+                      uint64_t seed, struct best *best, struct tally *t)
 {
     uint32_t nodes = network_problem(n)->node_count;
     uint64_t product = 1, tries;
@@ -265,16 +272,19 @@ static void test_bound_optimum_plan(void **state)
     struct tally t = {0};
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++)
         one_program(seed, &t);
-    printf("%d programs, %llu plans; all plans of %u; bound given for %u, on average %.3f of the optimum (%u); the answer is "
-           "optimal on %u\n", PROGRAMS, (unsigned long long)t.plans, t.exhausted, t.bounded,
+    printf("%d programs, %llu plans; all plans of %u; bound given for %u, on average %.3f of the optimum "
+           "(%u); the answer is "
+           "optimal on %u\n",
+           PROGRAMS, (unsigned long long)t.plans, t.exhausted, t.bounded,
            t.tight ? t.bound_over_optimum / t.tight : 0, t.tight, t.optimal);
     assert_true(t.exhausted >= PROGRAMS / 10);
     assert_true(t.bounded >= PROGRAMS / 5);
-    assert_true(t.bound_over_optimum > 0.05 * t.tight);   /* a bound of nothing would pass all else */
+    assert_true(t.bound_over_optimum > 0.05 * t.tight); /* a bound of nothing would pass all else */
     assert_true(t.optimal * 2 >= t.exhausted);
 }
 
-/* a quick run gives no bound and seldom less; where its first plan is behind what is known it solves no other network */
+/* a quick run gives no bound and seldom less; where its first plan is behind what is known it solves no
+ * other network */
 static void test_quick(void **state)
 {
     (void)state;
@@ -346,7 +356,7 @@ static void test_export(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bound_optimum_plan), cmocka_unit_test(test_quick),
-                                       cmocka_unit_test(test_export)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bound_optimum_plan),
+                                       cmocka_unit_test(test_quick), cmocka_unit_test(test_export)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,15 @@
 /* label: proof */
 /* timeout: 720 */
-/* Random plans are equal to the original: seeded plans of every small model and of tiny programs of every op family, on the
- * meshes 8, 4x2 and 2x2x2, walked, checked, emitted (manual and local form, every eighth through its text) and
- * interpreted against the original. A table counts what was exercised: every (family, factor kind, reducer) that a program
- * offers and every change of form must occur at least AT_LEAST times.
+/* Random plans are equal to the original: seeded plans of every small model and of tiny programs of every
+ * op family, on the meshes 8, 4x2 and 2x2x2, walked, checked, emitted (manual and local form, every eighth
+ * through its text) and interpreted against the original. A table counts what was exercised: every
+ * (family, factor kind, reducer) that a program offers and every change of form must occur at least
+ * AT_LEAST times.
  *
- * TOAST_PLANS=N plans a program (default PLANS), TOAST_ONLY=name one program, TOAST_SEED. Two processes share the work. */
-#include "support.h"
+ * TOAST_PLANS=N plans a program (default PLANS), TOAST_ONLY=name one program, TOAST_SEED. Two processes
+ * share the work. */
 #include "subject.h"
+#include "support.h"
 
 #include "api/proof.h"
 #include "ir/print.h"
@@ -22,15 +24,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PLANS = 200, PROCESSES = 2, AT_LEAST = 20, CHUNK = 25, MAX_PROGRAMS = 80, KINDS = NDA_REPLICATE + 1, REDUCERS = NDA_REDUCE_OR + 1 };
+enum {
+    PLANS = 200,
+    PROCESSES = 2,
+    AT_LEAST = 20,
+    CHUNK = 25,
+    MAX_PROGRAMS = 80,
+    KINDS = NDA_REPLICATE + 1,
+    REDUCERS = NDA_REDUCE_OR + 1
+};
 
 static const char *const meshes[] = {"a=8", "a=4,b=2", "a=2,b=2,c=2"};
-static const char *const models[] = {"mlp.mlir", "paper_attention.mlir", "small/t2b.mlir", "small/t2b_flat.mlir",
-                                     "small/t2b_remat.mlir", "small/t2b_scan.mlir", "small/gpt.mlir", "small/gpt_torch.mlir",
-                                     "small/gns.mlir", "small/unet.mlir", "small/itx.mlir"};
+static const char *const models[] = {"mlp.mlir",
+                                     "paper_attention.mlir",
+                                     "small/t2b.mlir",
+                                     "small/t2b_flat.mlir",
+                                     "small/t2b_remat.mlir",
+                                     "small/t2b_scan.mlir",
+                                     "small/gpt.mlir",
+                                     "small/gpt_torch.mlir",
+                                     "small/gns.mlir",
+                                     "small/unet.mlir",
+                                     "small/itx.mlir"};
 
 struct shared {
-    atomic_uint next;                                  /* chunk to take */
+    atomic_uint next; /* chunk to take */
     atomic_uint failures, proved, not_run, unchanged;
     atomic_uint used[IR_FAMILIES][KINDS][REDUCERS];    /* factor sharded in an op that ran */
     atomic_uint offered[IR_FAMILIES][KINDS][REDUCERS]; /* a program has such a shardable factor */
@@ -131,11 +149,13 @@ struct trial {
 static void complain(const struct trial *s, uint32_t plan, const char *stage, const char *what)
 {
     shared->failures++;
-    printf("FAILED %s plan %u mesh %s (seed %llu): %s: %s\n", s->name, plan, meshes[plan % 3], (unsigned long long)seed, stage, what);
+    printf("FAILED %s plan %u mesh %s (seed %llu): %s: %s\n", s->name, plan, meshes[plan % 3],
+           (unsigned long long)seed, stage, what);
     fflush(stdout);
 }
 
-static void fill_boundary(const struct plan_context *c, const struct plan *p, uint32_t space, struct verify_sharding *out)
+static void fill_boundary(const struct plan_context *c, const struct plan *p, uint32_t space,
+                          struct verify_sharding *out)
 {
     struct plan_sharding b;
     plan_boundary_sharding(c, p, space, &b);
@@ -143,13 +163,13 @@ static void fill_boundary(const struct plan_context *c, const struct plan *p, ui
     out->rank = b.rank;
     for (uint32_t d = 0; d < b.rank; d++)
         for (uint32_t a = 0; a < b.dims[d].count; a++)
-            out->dims[d].at[out->dims[d].count++] =
-                (struct verify_axis){b.dims[d].axes[a], 1, plan_context_mesh(c)->axes[b.dims[d].axes[a]].size};
+            out->dims[d].at[out->dims[d].count++] = (struct verify_axis){
+                b.dims[d].axes[a], 1, plan_context_mesh(c)->axes[b.dims[d].axes[a]].size};
 }
 
 /* the emitted module, or what its text is read back as */
-static enum error_code emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l, enum spmd_output form,
-                            bool through_text, struct ir_program *out, struct error *e)
+static enum error_code emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l,
+                            enum spmd_output form, bool through_text, struct ir_program *out, struct error *e)
 {
     struct ir_program made = {0};
     enum error_code code = spmd_emit(c, p, l, form, &made, e);
@@ -191,8 +211,10 @@ static void prove_plan(struct trial *s, uint32_t index, const struct plan_contex
             fill_boundary(c, p, n->result_spaces[i], &cuts[n->argument_count + i]);
         boundary = (struct verify_boundary){&mesh, cuts, cuts + n->argument_count};
     }
-    struct verify_options options = {.only_run = 1 + index / 2};   /* the kinds of input take turns, within each form */
-    enum error_code code = verify_prove(s->reference, &module, local ? &boundary : NULL, &options, &report, &e);
+    /* the kinds of input take turns, within each form */
+    struct verify_options options = {.only_run = 1 + index / 2};
+    enum error_code code =
+        verify_prove(s->reference, &module, local ? &boundary : NULL, &options, &report, &e);
     if (code != ERROR_OK)
         complain(s, index, "prove", e.message);
     else if (report.status == VERIFY_PROOF_FAILED)
@@ -291,7 +313,8 @@ static void work(void)
 /* ------------------------------------------------------------------ the table */
 static bool print_coverage(void)
 {
-    static const char *const kinds[KINDS] = {"parallel", "contracting", "lookup", "update", "windowed", "replicate"};
+    static const char *const kinds[KINDS] = {"parallel", "contracting", "lookup",
+                                             "update",   "windowed",    "replicate"};
     static const char *const reducers[REDUCERS] = {"", "add", "multiply", "max", "min", "and", "or"};
     bool enough = true;
     printf("\n%-16s %-12s %-9s %10s\n", "family", "factor", "reducer", "sharded");
@@ -302,8 +325,8 @@ static bool print_coverage(void)
                     continue;
                 bool ok = shared->used[f][k][r] >= AT_LEAST;
                 enough = enough && ok;
-                printf("%-16s %-12s %-9s %10u%s\n", ir_family_name((enum ir_family)f), kinds[k], reducers[r], shared->used[f][k][r],
-                       ok ? "" : "  TOO FEW");
+                printf("%-16s %-12s %-9s %10u%s\n", ir_family_name((enum ir_family)f), kinds[k], reducers[r],
+                       shared->used[f][k][r], ok ? "" : "  TOO FEW");
             }
     printf("\n%-18s %-9s %10s\n", "change of form", "reducer", "times");
     for (int k = SPMD_ALL_GATHER; k <= SPMD_MASK; k++) {
@@ -311,8 +334,8 @@ static bool print_coverage(void)
         for (int r = reduces ? 1 : 0; r < (reduces ? REDUCERS : 1); r++) {
             bool ok = shared->change[k][r] >= AT_LEAST;
             enough = enough && ok;
-            printf("%-18s %-9s %10u%s\n", spmd_step_kind_name((enum spmd_step_kind)k), reducers[r], shared->change[k][r],
-                   ok ? "" : "  TOO FEW");
+            printf("%-18s %-9s %10u%s\n", spmd_step_kind_name((enum spmd_step_kind)k), reducers[r],
+                   shared->change[k][r], ok ? "" : "  TOO FEW");
         }
     }
     return enough;
@@ -344,8 +367,8 @@ static void random_plans_mean_the_same(void **state)
         died = died || status != 0;
     }
     bool enough = print_coverage();
-    printf("\n%u programs, %u plans each: %u proved, %u failures, %u plans changed nothing\n", program_count, plans, shared->proved,
-           shared->failures, shared->unchanged);
+    printf("\n%u programs, %u plans each: %u proved, %u failures, %u plans changed nothing\n", program_count,
+           plans, shared->proved, shared->failures, shared->unchanged);
     assert_false(died);
     assert_int_equal(shared->failures, 0);
     assert_int_equal(shared->proved, program_count * plans);

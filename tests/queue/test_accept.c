@@ -1,8 +1,8 @@
 /* label: service */
 /* timeout: 60 */
 /* links: queue */
-/* Several submissions in one round trip against a real Redis: each has its own outcome, and neither a missing function
- * library nor a broken connection loses one or makes one twice. */
+/* Several submissions in one round trip against a real Redis: each has its own outcome, and neither a
+ * missing function library nor a broken connection loses one or makes one twice. */
 #include "redis_server.h"
 
 #include "queue/queue.h"
@@ -133,13 +133,14 @@ static void test_own_outcomes(void **state)
     ASSERT_OK(queue_module_add(f->q, "another", other, 1, &existed, NULL, &e), &e);
     make(&b);
     b.submissions[0].module = has;
-    b.submissions[1].module = other;                                     /* another tenant's */
-    b.submissions[3].key = b.keys[2];                                    /* a repeat in the same batch */
+    b.submissions[1].module = other;                                      /* another tenant's */
+    b.submissions[3].key = b.keys[2];                                     /* a repeat in the same batch */
     b.submissions[4].key = b.keys[2], b.submissions[4].print = "another"; /* the key for something else */
-    b.submissions[6].id = b.ids[5], b.submissions[6].key = NULL;         /* a lost answer */
+    b.submissions[6].id = b.ids[5], b.submissions[6].key = NULL;          /* a lost answer */
     queue_accept_many(f->q, b.list, 7);
-    static const enum queue_outcome wanted[7] = {QUEUE_ACCEPTED, QUEUE_NO_MODULE, QUEUE_ACCEPTED, QUEUE_REPLAYED,
-                                                 QUEUE_MISMATCH, QUEUE_ACCEPTED,  QUEUE_EXISTS};
+    static const enum queue_outcome wanted[7] = {QUEUE_ACCEPTED, QUEUE_NO_MODULE, QUEUE_ACCEPTED,
+                                                 QUEUE_REPLAYED, QUEUE_MISMATCH,  QUEUE_ACCEPTED,
+                                                 QUEUE_EXISTS};
     for (int i = 0; i < 7; i++) {
         assert_int_equal(b.items[i].code, ERROR_OK);
         assert_int_equal(b.items[i].accepted.outcome, wanted[i]);
@@ -153,7 +154,8 @@ static void test_own_outcomes(void **state)
     release(&b);
 }
 
-/* the connection was closed, and Redis had done half of the batch before (as when it broke between the answers) */
+/* the connection was closed, and Redis had done half of the batch before (as when it broke between the
+ * answers) */
 static void test_broken_connection(void **state)
 {
     struct fixture *f = *state;

@@ -77,7 +77,8 @@ static double share_of_a(struct queue *q, double ms, double a_ms, double b_ms, b
             if (slots[i].busy)
                 continue;
             assert_true(
-                claim(q, sticky ? slots[i].tenant : "", &slots[i].t)); /* the backlog must outlast the test */
+                /* the backlog must outlast the test */
+                claim(q, sticky ? slots[i].tenant : "", &slots[i].t));
             snprintf(slots[i].tenant, sizeof slots[i].tenant, "%s", queue_field(&slots[i].t.job, "tenant"));
             slots[i].began = now_ms();
             slots[i].lasts = strcmp(slots[i].tenant, "a") == 0 ? a_ms : b_ms;

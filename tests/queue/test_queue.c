@@ -69,7 +69,7 @@ static bool commit(struct queue *q, const struct queue_task *t, const char *kind
 static void *make_ids(void *falls)
 {
     char id[QUEUE_ID_SIZE], last[QUEUE_ID_SIZE] = "";
-    for (int i = 0; i < 200000; i++) {   /* some milliseconds */
+    for (int i = 0; i < 200000; i++) { /* some milliseconds */
         queue_new_id(id);
         *(int *)falls += !queue_id_valid(id) || strcmp(id, last) <= 0;
         memcpy(last, id, sizeof last);
@@ -114,7 +114,8 @@ static void test_chain(void **state)
     /* the reply was lost: asking again gives the same task, nothing moves */
     struct queue_task again;
     assert_true(commit(f->q, &t, "rollouts", 2, "w1b", &again));
-    assert_int_equal(counter(f->q, "edges_dropped"), 7); /* of the job so far: saying it again adds nothing */
+    /* of the job so far: saying it again adds nothing */
+    assert_int_equal(counter(f->q, "edges_dropped"), 7);
     assert_string_equal(again.member, next.member);
     queue_task_release(&again);
     claim(f->q, "w2", &u, true);
@@ -190,7 +191,8 @@ static void test_another_task(void **state)
     assert_string_equal(b.kind, "rollouts");
     assert_int_equal(b.index, 1);
     assert_string_equal(b.token, "w1c");
-    assert_true(done(f->q, &a, "x", "w1c", &again)); /* the reply was lost: the same task, and nothing moves */
+    /* the reply was lost: the same task, and nothing moves */
+    assert_true(done(f->q, &a, "x", "w1c", &again));
     assert_string_equal(again.member, b.member);
     assert_int_equal(counter(f->q, "tasks:rollouts:ok"), 1);
     assert_int_equal(counter(f->q, "tasks:rollouts:duplicate"), 0);
@@ -332,11 +334,16 @@ static void test_deadline_at_the_end(void **state)
         struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}, {"on_deadline", wanted[i]}},
                           plan[] = {{"a:plan.json", "p"}};
         queue_new_id(id);
-        struct queue_submission s = {.id = id, .tenant = "default", .first_kind = "read", .deadline_ms = 200, .fields = fields,
+        struct queue_submission s = {.id = id,
+                                     .tenant = "default",
+                                     .first_kind = "read",
+                                     .deadline_ms = 200,
+                                     .fields = fields,
                                      .field_count = 3};
         ASSERT_OK(queue_submit(f->q, &s, &existed, &e), &e);
         claim(f->q, "w1", &t, true);
-        struct queue_step step = {.kind = "emit", .tasks = 1, .join = "", .wrap = "", .state = "finalizing", .progress = "{}"};
+        struct queue_step step = {
+            .kind = "emit", .tasks = 1, .join = "", .wrap = "", .state = "finalizing", .progress = "{}"};
         ASSERT_OK(queue_commit(f->q, &t, &step, "w2", &emit, &found, &e), &e);
         assert_true(found);
         usleep(250000);
@@ -358,13 +365,22 @@ static void test_deadline_after_seconds(void **state)
     struct queue_task t, rollouts;
     bool found, existed;
     char id[QUEUE_ID_SIZE];
-    struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}, {"on_deadline", "fail"}, {"seconds_ms", "100"}};
+    struct queue_pair fields[] = {
+        {"request", "r"}, {"module", "m"}, {"on_deadline", "fail"}, {"seconds_ms", "100"}};
     queue_new_id(id);
-    struct queue_submission s = {.id = id, .tenant = "default", .first_kind = "read", .deadline_ms = 400, .fields = fields,
+    struct queue_submission s = {.id = id,
+                                 .tenant = "default",
+                                 .first_kind = "read",
+                                 .deadline_ms = 400,
+                                 .fields = fields,
                                  .field_count = 4};
     ASSERT_OK(queue_submit(f->q, &s, &existed, &e), &e);
     claim(f->q, "w1", &t, true);
-    struct queue_step step = {.kind = "rollouts", .tasks = 2, .join = "merge", .wrap = "emit", .state = "running",
+    struct queue_step step = {.kind = "rollouts",
+                              .tasks = 2,
+                              .join = "merge",
+                              .wrap = "emit",
+                              .state = "running",
                               .progress = "{}"};
     ASSERT_OK(queue_commit(f->q, &t, &step, "w2", &rollouts, &found, &e), &e);
     assert_true(found);
@@ -433,13 +449,18 @@ static void test_libraries(void **state)
     assert_int_equal(strlen(l.version), 12);
     assert_int_equal(l.others, 0);
     assert_string_equal(l.newer, "");
-    redis_server_command(&f->redis, "FUNCTION LOAD \"#!lua name=toast_aaaaaaaaaaaa\\nredis.register_function('a', function() end)\"");
+    redis_server_command(
+        &f->redis,
+        "FUNCTION LOAD \"#!lua name=toast_aaaaaaaaaaaa\\nredis.register_function('a', function() end)\"");
     redis_server_command(&f->redis, "HSET {t}:libs aaaaaaaaaaaa \"1 0.1.0\"");
-    redis_server_command(&f->redis, "HSET {t}:libs cccccccccccc \"9999999999999 0.4.0\""); /* deleted since */
+    /* deleted since */
+    redis_server_command(&f->redis, "HSET {t}:libs cccccccccccc \"9999999999999 0.4.0\"");
     ASSERT_OK(queue_library_check(f->q, "0.2.0", &l, &e), &e);
     assert_int_equal(l.others, 1);
     assert_string_equal(l.newer, "");
-    redis_server_command(&f->redis, "FUNCTION LOAD \"#!lua name=toast_bbbbbbbbbbbb\\nredis.register_function('b', function() end)\"");
+    redis_server_command(
+        &f->redis,
+        "FUNCTION LOAD \"#!lua name=toast_bbbbbbbbbbbb\\nredis.register_function('b', function() end)\"");
     redis_server_command(&f->redis, "HSET {t}:libs bbbbbbbbbbbb \"9999999999998 0.3.0\"");
     ASSERT_OK(queue_library_check(f->q, "0.2.0", &l, &e), &e);
     assert_int_equal(l.others, 2);

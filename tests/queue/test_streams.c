@@ -27,8 +27,9 @@ static long long servers(struct fixture *f)
 /* `server` said ago_ms ago that it has seven */
 static void said(struct fixture *f, const char *server, long long ago_ms)
 {
-    static const char script[] = "local t = redis.call('TIME') return redis.call('HSET', '{t}:es:default', ARGV[1], "
-                                 "string.format('7 %.0f', t[1] * 1000 + math.floor(t[2] / 1000) - ARGV[2]))";
+    static const char script[] =
+        "local t = redis.call('TIME') return redis.call('HSET', '{t}:es:default', ARGV[1], "
+        "string.format('7 %.0f', t[1] * 1000 + math.floor(t[2] / 1000) - ARGV[2]))";
     struct error e;
     redisReply *r;
     char ago[24];

@@ -32,7 +32,8 @@ static void test_add(void **state)
 {
     (void)state;
     struct text t = {0};
-    html_add(&t, "<td class=\"%s\">%.3s|%5d|%lld|%zu|%.2f|%%|%c|%u</td>", "a\"b", "<<<<", 42, -7LL, (size_t)9, 1.5, 'x', 3u);
+    html_add(&t, "<td class=\"%s\">%.3s|%5d|%lld|%zu|%.2f|%%|%c|%u</td>", "a\"b", "<<<<", 42, -7LL, (size_t)9,
+             1.5, 'x', 3u);
     assert_string_equal(t.at, "<td class=\"a&quot;b\">&lt;&lt;&lt;|   42|-7|9|1.50|%|x|3</td>");
     text_release(&t);
 }
@@ -60,8 +61,14 @@ static void test_plot(void **state)
     double x[3] = {0, 0, 5}, y[3] = {1, 1, 1e300};
     for (uint32_t count = 0; count <= 3; count++) {
         struct html_line line = {"l", x, y, count, 0, true, true};
-        struct html_plot p = {.title = "<t>", .x_name = "x", .x_format = html_format_count, .y_format = html_format_number,
-                              .x_high = 5, .y_high = 1, .lines = &line, .line_count = 1};
+        struct html_plot p = {.title = "<t>",
+                              .x_name = "x",
+                              .x_format = html_format_count,
+                              .y_format = html_format_number,
+                              .x_high = 5,
+                              .y_high = 1,
+                              .lines = &line,
+                              .line_count = 1};
         struct text t = {0};
         html_plot(&t, &p);
         assert_true(t.size > 100 && t.size < 10000);
@@ -80,8 +87,16 @@ static void test_plot_of_a_point(void **state)
     double at[2] = {7, 7};
     struct html_line line = {"l", at, at, 2, 0, true, true};
     for (double where = 0; where < 1e18; where = where * 1e17 + 7) {
-        struct html_plot p = {.title = "t", .x_name = "x", .x_format = html_format_count, .y_format = html_format_number,
-                              .x_low = where, .x_high = where, .y_low = where, .y_high = where, .lines = &line, .line_count = 1};
+        struct html_plot p = {.title = "t",
+                              .x_name = "x",
+                              .x_format = html_format_count,
+                              .y_format = html_format_number,
+                              .x_low = where,
+                              .x_high = where,
+                              .y_low = where,
+                              .y_high = where,
+                              .lines = &line,
+                              .line_count = 1};
         struct text t = {0};
         html_plot(&t, &p);
         assert_true(t.size > 100 && t.size < 10000);
@@ -91,8 +106,8 @@ static void test_plot_of_a_point(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plot_of_a_point),
-                                       cmocka_unit_test(test_text), cmocka_unit_test(test_add), cmocka_unit_test(test_numbers),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plot_of_a_point), cmocka_unit_test(test_text),
+                                       cmocka_unit_test(test_add), cmocka_unit_test(test_numbers),
                                        cmocka_unit_test(test_plot)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,7 +159,8 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < f->worker_count; i++)
-        if (waitpid(f->workers[i], NULL, WNOHANG) == 0) { /* else it was waited for, or is nobody's child */
+        /* else it was waited for, or is nobody's child */
+        if (waitpid(f->workers[i], NULL, WNOHANG) == 0) {
             kill(f->workers[i], SIGKILL);
             waitpid(f->workers[i], NULL, 0);
         }
@@ -239,7 +240,8 @@ static void test_killed_workers(void **state)
     pid_t a = start_worker(f, "2"), b = start_worker(f, "1");
     submit(f, "plain", id);
     wait_epoch(f, id, 3);
-    for (kill(a, SIGSTOP); counter(f->q, "leases") < 2; kill(a, SIGSTOP)) { /* b holds one: a holds the other */
+    /* b holds one: a holds the other */
+    for (kill(a, SIGSTOP); counter(f->q, "leases") < 2; kill(a, SIGSTOP)) {
         kill(a, SIGCONT);
         usleep(5000);
     }

@@ -1,4 +1,5 @@
-/* What the tests of small programs share: opened, one dimension sharded, random plans proved by interpretation. */
+/* What the tests of small programs share: opened, one dimension sharded, random plans proved by
+ * interpretation. */
 #ifndef TOAST_TESTS_SPMD_SMALL_SUPPORT_H
 #define TOAST_TESTS_SPMD_SMALL_SUPPORT_H
 
@@ -46,7 +47,8 @@ static inline int64_t count(const struct model *m, enum spmd_step_kind kind)
     return n;
 }
 
-static inline void prove_random(struct model *m, const struct verify_reference *ref, const char *name, uint64_t seed)
+static inline void prove_random(struct model *m, const struct verify_reference *ref, const char *name,
+                                uint64_t seed)
 {
     struct error e = {0};
     struct plan p = {0};

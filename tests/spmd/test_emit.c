@@ -246,7 +246,7 @@ static void test_gather_selects(void **state)
     shard(&s, IR_GATHER, false, 0, 0, 0);
     walk(&s);
     char *text = emit_text(&s, SPMD_MANUAL);
-    assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 2); /* to the whole dim, to the part */
+    assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 2);     /* to the whole dim, to the part */
     assert_int_equal(occurrences(text, "dense<31> : tensor<i32>"), 1); /* the global bound */
     assert_int_equal(occurrences(text, "indices_are_sorted = false"), 1);
     assert_int_equal(occurrences(text, "\"stablehlo.select\""), 1);
@@ -272,7 +272,8 @@ static void test_scatter(void **state)
 {
     struct setup s;
     (void)state;
-    open_text(&s, scatter_add, "a=4"); /* looked up: positions elsewhere become the local size, which drops */
+    /* looked up: positions elsewhere become the local size, which drops */
+    open_text(&s, scatter_add, "a=4");
     shard(&s, IR_SCATTER, false, 0, 0, 0);
     walk(&s);
     char *text = emit_text(&s, SPMD_LOCAL);

@@ -1,23 +1,42 @@
 /* label: unit */
 /* timeout: 240 */
-/* On the models of tests/models no op falls back to replication but those of docs/op-status.md: for every baseline on
- * 4x2 and some random plans, the ops that the walk had to replicate are collected and looked up there. */
-#include "support.h"
+/* On the models of tests/models no op falls back to replication but those of docs/op-status.md: for every
+ * baseline on 4x2 and some random plans, the ops that the walk had to replicate are collected and looked
+ * up there. */
 #include "subject.h"
+#include "support.h"
 
 #include "spmd/local.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const models[] = {"mlp.mlir", "paper_attention.mlir", "small/t2b.mlir", "small/t2b_flat.mlir", "small/t2b_remat.mlir",
-                                     "small/t2b_scan.mlir", "small/gpt.mlir", "small/gpt_torch.mlir", "small/gns.mlir",
-                                     "small/unet.mlir", "small/itx.mlir", "t2b.mlir.gz", "t2b_16k.mlir.gz", "t7b.mlir.gz",
-                                     "t2b_remat.mlir.gz", "t2b_scan.mlir.gz", "t2b_flat.mlir.gz", "gpt.mlir.gz",
-                                     "gpt_torch.mlir.gz", "gns.mlir.gz", "unet.mlir.gz", "itx.mlir.gz"};
-static char *listed;   /* docs/op-status.md from "## Replicated" on */
+static const char *const models[] = {"mlp.mlir",
+                                     "paper_attention.mlir",
+                                     "small/t2b.mlir",
+                                     "small/t2b_flat.mlir",
+                                     "small/t2b_remat.mlir",
+                                     "small/t2b_scan.mlir",
+                                     "small/gpt.mlir",
+                                     "small/gpt_torch.mlir",
+                                     "small/gns.mlir",
+                                     "small/unet.mlir",
+                                     "small/itx.mlir",
+                                     "t2b.mlir.gz",
+                                     "t2b_16k.mlir.gz",
+                                     "t7b.mlir.gz",
+                                     "t2b_remat.mlir.gz",
+                                     "t2b_scan.mlir.gz",
+                                     "t2b_flat.mlir.gz",
+                                     "gpt.mlir.gz",
+                                     "gpt_torch.mlir.gz",
+                                     "gns.mlir.gz",
+                                     "unet.mlir.gz",
+                                     "itx.mlir.gz"};
+static char *listed; /* docs/op-status.md from "## Replicated" on */
 
-static void check_walk(const char *model, const struct plan_context *c, const struct plan *p, struct spmd_local *l)
+static void check_walk(const char *model, const struct plan_context *c, const struct plan *p,
+                       struct spmd_local *l)
 {
     struct spmd_options options = spmd_default_options(plan_context_mesh(c));
     struct error e;

@@ -1,5 +1,6 @@
-/* The reshard planner alone: random forms of a value of three atoms on a mesh of four axes. Every sequence must be made
- * of legal moves, end in the target, and move no more than gathering everything and cutting it again. */
+/* The reshard planner alone: random forms of a value of three atoms on a mesh of four axes. Every sequence
+ * must be made of legal moves, end in the target, and move no more than gathering everything and cutting
+ * it again. */
 #include "support.h"
 
 #include "spmd/walk.h"
@@ -58,7 +59,8 @@ static struct spmd_form random_form(struct rng *r, bool partial)
     return f;
 }
 
-/* Function boundary: some free axes go on the whole first dim, 16 x 8, when the atoms' axes leave one block of it. */
+/* Function boundary: some free axes go on the whole first dim, 16 x 8, when the atoms' axes leave one
+ * block of it. */
 static bool add_whole(struct rng *r, struct spmd_form *f)
 {
     int64_t left = 16 * 8, outer = 16;
@@ -159,7 +161,7 @@ static void test_random_forms(void **state)
     for (int i = 0; i < 200000; i++) {
         struct spmd_form from = random_form(&r, true), to = random_form(&r, false), f = from;
         struct reshard plan;
-        if (i % 4 == 0)   /* some partials stay */
+        if (i % 4 == 0) /* some partials stay */
             for (uint32_t a = 0; a < 4; a++)
                 if (walk_partial_mask(&from, 4) >> a & 1) {
                     walk_form_drop(&to, 4, a);
@@ -204,7 +206,8 @@ static void test_whole_dims(void **state)
     assert_true(both > 1000 && one > 1000);
 }
 
-static struct spmd_form form(const char *spec)   /* per axis: '-' or "01" atom and position, "+ " partial */
+/* per axis: '-' or "01" atom and position, "+ " partial */
+static struct spmd_form form(const char *spec)
 {
     struct spmd_form f = spmd_form_none;
 
@@ -230,10 +233,10 @@ static void expect(const char *from, const char *to, uint32_t count, const enum 
         assert_int_equal(plan.steps[i].kind, kinds[i]);
 }
 
-#define EXPECT(from, to, ...)                                                                                 \
-    do {                                                                                                      \
-        enum spmd_step_kind kinds_[] = {__VA_ARGS__};                                                         \
-        expect(from, to, sizeof kinds_ / sizeof *kinds_, kinds_);                                             \
+#define EXPECT(from, to, ...)                                                                                \
+    do {                                                                                                     \
+        enum spmd_step_kind kinds_[] = {__VA_ARGS__};                                                        \
+        expect(from, to, sizeof kinds_ / sizeof *kinds_, kinds_);                                            \
     } while (0)
 
 static void test_known_forms(void **state)
@@ -245,13 +248,13 @@ static void test_known_forms(void **state)
     EXPECT("+ ------", "--------", SPMD_ALL_REDUCE);
     EXPECT("+ ------", "20------", SPMD_REDUCE_SCATTER);
     EXPECT("+ + ----", "--------", SPMD_ALL_REDUCE);
-    EXPECT("+ + ----", "0001----", SPMD_REDUCE_SCATTER);       /* one step over both */
+    EXPECT("+ + ----", "0001----", SPMD_REDUCE_SCATTER); /* one step over both */
     EXPECT("00------", "20------", SPMD_ALL_TO_ALL);
-    EXPECT("0001----", "0100----", SPMD_PERMUTE);              /* another order of blocks */
-    EXPECT("0001----", "--------", SPMD_ALL_GATHER);           /* both at once */
-    EXPECT("0001----", "00------", SPMD_ALL_GATHER);           /* the minor one */
+    EXPECT("0001----", "0100----", SPMD_PERMUTE);    /* another order of blocks */
+    EXPECT("0001----", "--------", SPMD_ALL_GATHER); /* both at once */
+    EXPECT("0001----", "00------", SPMD_ALL_GATHER); /* the minor one */
     EXPECT("0001----", "--00----", SPMD_PERMUTE, SPMD_ALL_GATHER);
-    EXPECT("00--20--", "20--00--", SPMD_PERMUTE);              /* axes of equal size change places */
+    EXPECT("00--20--", "20--00--", SPMD_PERMUTE); /* axes of equal size change places */
     EXPECT("+ 00----", "0100----", SPMD_REDUCE_SCATTER);
 }
 
@@ -279,7 +282,8 @@ static void test_axis_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_forms), cmocka_unit_test(test_whole_dims),
+        cmocka_unit_test(test_random_forms),
+        cmocka_unit_test(test_whole_dims),
         cmocka_unit_test(test_known_forms),
         cmocka_unit_test(test_axis_order),
     };

@@ -1,4 +1,5 @@
-/* Walks whose communication is worked out by hand, and the invariants of any local program on random plans. */
+/* Walks whose communication is worked out by hand, and the invariants of any local program on random
+ * plans. */
 /* timeout: 120 */
 #include "walk_support.h"
 
@@ -18,8 +19,8 @@ static void expect_count(const struct model *m, enum spmd_step_kind kind, int64_
     if (n == count && (bytes < 0 || b == bytes))
         return;
     print_walk(m);
-    fail_msg("%s: %lld of %lld bytes, expected %lld of %lld", spmd_step_kind_name(kind), (long long)n, (long long)b,
-             (long long)count, (long long)bytes);
+    fail_msg("%s: %lld of %lld bytes, expected %lld of %lld", spmd_step_kind_name(kind), (long long)n,
+             (long long)b, (long long)count, (long long)bytes);
 }
 
 static void expect_none_but(const struct model *m, uint32_t kinds)
@@ -51,7 +52,7 @@ static void test_mlp(void **state)
     apply(&m, &p, model_group(&m, 1, 1), 0, 1);
     model_walk(&m, &p, NULL);
     expect_none_but(&m, 1u << SPMD_ALL_REDUCE);
-    expect_count(&m, SPMD_ALL_REDUCE, 1, 256 / 4 * 16 * 4);   /* [256{b}, 16] f32, figure 2c */
+    expect_count(&m, SPMD_ALL_REDUCE, 1, 256 / 4 * 16 * 4); /* [256{b}, 16] f32, figure 2c */
     plan_release(&p);
     model_close(&m);
 }
@@ -74,12 +75,12 @@ static void test_attention(void **state)
         if (model_count(&m, SPMD_REDUCE_SCATTER, NULL) == 1 && model_count(&m, SPMD_ALL_GATHER, NULL) == 1) {
             figure_5b++;
             expect_none_but(&m, 1u << SPMD_ALL_GATHER | 1u << SPMD_REDUCE_SCATTER);
-            expect_count(&m, SPMD_ALL_GATHER, 1, 128 * 16 * 4);           /* k : [S, H1] */
-            expect_count(&m, SPMD_REDUCE_SCATTER, 1, 128 / 4 * 24 * 4);   /* z : [S{s}, H2] */
+            expect_count(&m, SPMD_ALL_GATHER, 1, 128 * 16 * 4);         /* k : [S, H1] */
+            expect_count(&m, SPMD_REDUCE_SCATTER, 1, 128 / 4 * 24 * 4); /* z : [S{s}, H2] */
         } else {
             expect_none_but(&m, 1u << SPMD_ALL_GATHER | 1u << SPMD_ALL_REDUCE);
-            expect_count(&m, SPMD_ALL_GATHER, 2, 128 * 16 * 4 + 128 * 24 * 4);   /* q, v */
-            expect_count(&m, SPMD_ALL_REDUCE, 1, 128 * 4);                       /* b */
+            expect_count(&m, SPMD_ALL_GATHER, 2, 128 * 16 * 4 + 128 * 24 * 4); /* q, v */
+            expect_count(&m, SPMD_ALL_REDUCE, 1, 128 * 4);                     /* b */
         }
         plan_release(&p);
     }
@@ -123,9 +124,10 @@ static void test_gradients(void **state)
     model_close(&m);
 }
 
-/* Gradient accumulation by a scan, batch-sharded: every parameter's gradient and the loss are summed over the devices once,
- * after the loop, where they combine to one op. ZeRO-1 scatters the three gradients there and gathers the parameters;
- * FSDP scatters in every one of the four iterations, as its carried sums are sharded. */
+/* Gradient accumulation by a scan, batch-sharded: every parameter's gradient and the loss are summed over
+ * the devices once, after the loop, where they combine to one op. ZeRO-1 scatters the three gradients
+ * there and gathers the parameters; FSDP scatters in every one of the four iterations, as its carried sums
+ * are sharded. */
 static void test_accumulated_step(void **state)
 {
     static const struct {
@@ -162,7 +164,8 @@ static void test_accumulated_step(void **state)
     free(text);
 }
 
-/* FSDP T2B gathers each parameter once, or (regather) again for the backward pass and the next distant use. */
+/* FSDP T2B gathers each parameter once, or (regather) again for the backward pass and the next distant
+ * use. */
 static void test_regather(void **state)
 {
     struct model m;
@@ -191,11 +194,12 @@ static void test_regather(void **state)
     model_close(&m);
 }
 
-/* The same as a decision: only the weights that one group shards are gathered again; without the sharding it does nothing,
- * and it shards nothing itself. */
+/* The same as a decision: only the weights that one group shards are gathered again; without the sharding
+ * it does nothing, and it shards nothing itself. */
 static void test_regather_decision(void **state)
 {
-    static const char *const sharding[][2] = {{"batch", "data"}, {"batch", "model"}, {"embed", "data"}, {"ffn", "model"}};
+    static const char *const sharding[][2] = {
+        {"batch", "data"}, {"batch", "model"}, {"embed", "data"}, {"ffn", "model"}};
     struct model m;
     struct plan p = {0}, q = {0};
     struct error e = {0};
@@ -230,7 +234,7 @@ static void test_regather_decision(void **state)
         assert_int_equal(changed > 0, hash128_compare(before, p.hash) != 0);
         struct hash128 full = plan_hash_full(&p, m.nda);
         assert_int_equal(hash128_compare(full, p.hash), 0);
-        assert_int_equal(plan_apply(m.context, &p, offered[i]), 0);   /* twice is once */
+        assert_int_equal(plan_apply(m.context, &p, offered[i]), 0); /* twice is once */
         model_walk(&m, &p, &o);
         int64_t now = model_count(&m, SPMD_ALL_GATHER, NULL);
         assert_true(changed ? now >= last && now <= most : now == last);
@@ -238,8 +242,8 @@ static void test_regather_decision(void **state)
         last = now;
     }
     assert_int_equal(in_list, 1);
-    assert_true(again >= 2);       /* a choice per group, not one for all */
-    assert_true(last <= most);     /* the walk's option lets go what is no weight, too */
+    assert_true(again >= 2);   /* a choice per group, not one for all */
+    assert_true(last <= most); /* the walk's option lets go what is no weight, too */
     plan_copy(&q, &p);
     assert_memory_equal(q.regather, p.regather, m.nda->argument_count);
     plan_release(&q);
@@ -247,10 +251,17 @@ static void test_regather_decision(void **state)
     model_close(&m);
 }
 
-static const char *const models[] = {"mlp.mlir",           "paper_attention.mlir", "small/t2b.mlir",
-                                     "small/t2b_flat.mlir", "small/t2b_remat.mlir", "small/t2b_scan.mlir",
-                                     "small/gpt.mlir",     "small/gpt_torch.mlir", "small/gns.mlir",
-                                     "small/unet.mlir",    "small/itx.mlir"};
+static const char *const models[] = {"mlp.mlir",
+                                     "paper_attention.mlir",
+                                     "small/t2b.mlir",
+                                     "small/t2b_flat.mlir",
+                                     "small/t2b_remat.mlir",
+                                     "small/t2b_scan.mlir",
+                                     "small/gpt.mlir",
+                                     "small/gpt_torch.mlir",
+                                     "small/gns.mlir",
+                                     "small/unet.mlir",
+                                     "small/itx.mlir"};
 
 static void check_random(struct model *m, struct rng *r, uint32_t plans)
 {
@@ -319,8 +330,9 @@ static void test_reuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mlp),          cmocka_unit_test(test_attention), cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_accumulated_step), cmocka_unit_test(test_regather), cmocka_unit_test(test_regather_decision),    
+        cmocka_unit_test(test_mlp),          cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_gradients),    cmocka_unit_test(test_accumulated_step),
+        cmocka_unit_test(test_regather),     cmocka_unit_test(test_regather_decision),
         cmocka_unit_test(test_random_plans), cmocka_unit_test(test_reuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

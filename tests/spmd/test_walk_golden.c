@@ -1,6 +1,6 @@
-/* Collectives of every baseline on each small model, mesh data=4,model=2, before combining: count and bytes by kind and
- * axes, against tests/spmd/golden/baselines.txt; and figure 5b's local program in full (attention.txt).
- * TOAST_GOLDEN=accept writes the files anew; review the difference. */
+/* Collectives of every baseline on each small model, mesh data=4,model=2, before combining: count and
+ * bytes by kind and axes, against tests/spmd/golden/baselines.txt; and figure 5b's local program in full
+ * (attention.txt). TOAST_GOLDEN=accept writes the files anew; review the difference. */
 /* timeout: 120 */
 #include "walk_support.h"
 
@@ -45,10 +45,17 @@ static void add_sums(const struct model *m, struct text *t)
 
 static void test_baselines(void **state)
 {
-    static const char *const models[] = {"mlp.mlir",            "paper_attention.mlir", "small/t2b.mlir",
-                                         "small/t2b_flat.mlir", "small/t2b_remat.mlir", "small/t2b_scan.mlir",
-                                         "small/gpt.mlir",      "small/gpt_torch.mlir", "small/gns.mlir",
-                                         "small/unet.mlir",     "small/itx.mlir"};
+    static const char *const models[] = {"mlp.mlir",
+                                         "paper_attention.mlir",
+                                         "small/t2b.mlir",
+                                         "small/t2b_flat.mlir",
+                                         "small/t2b_remat.mlir",
+                                         "small/t2b_scan.mlir",
+                                         "small/gpt.mlir",
+                                         "small/gpt_torch.mlir",
+                                         "small/gns.mlir",
+                                         "small/unet.mlir",
+                                         "small/itx.mlir"};
     struct text t = {0};
 
     (void)state;
@@ -84,7 +91,8 @@ static void test_attention_text(void **state)
     model_open(&m, "paper_attention.mlir", "s=4");
     for (uint32_t bits = 0; bits < 2; bits++) {
         struct plan p = {0};
-        struct plan_decision d = {.group = model_group(&m, 0, 0), .bits = bits, .axis = 0, .scope = PLAN_SCOPE_ALL};
+        struct plan_decision d = {
+            .group = model_group(&m, 0, 0), .bits = bits, .axis = 0, .scope = PLAN_SCOPE_ALL};
         plan_init(&p, m.nda, &m.mesh);
         assert_true(plan_apply(m.context, &p, d) > 0);
         model_walk(&m, &p, NULL);

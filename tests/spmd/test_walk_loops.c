@@ -1,5 +1,5 @@
-/* Loops in the walk: what they take from outside or carry unchanged is gathered before them, what they add up is reduced
- * after them; all of it also proved on random plans by interpretation. */
+/* Loops in the walk: what they take from outside or carry unchanged is gathered before them, what they add
+ * up is reduced after them; all of it also proved on random plans by interpretation. */
 /* timeout: 120 */
 #include "small_support.h"
 
@@ -15,7 +15,8 @@ static const char loop[] =
     "  } do {\n"
     "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
     "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-    "    %d = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "    %d = stablehlo.dot_general %v, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+    "tensor<32x32xf32>) -> "
     "tensor<16x32xf32>\n"
     "    %t = stablehlo.tanh %d : tensor<16x32xf32>\n"
     "    stablehlo.return %j, %t : tensor<i32>, tensor<16x32xf32>\n"
@@ -27,7 +28,8 @@ static const char loop_carries[] =
     "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> tensor<16x32xf32> {\n"
     "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
     "  %five = stablehlo.constant dense<5> : tensor<i32>\n"
-    "  %r:4 = stablehlo.while(%i = %zero, %n = %five, %u = %w, %v = %x) : tensor<i32>, tensor<i32>, tensor<32x32xf32>, "
+    "  %r:4 = stablehlo.while(%i = %zero, %n = %five, %u = %w, %v = %x) : tensor<i32>, tensor<i32>, "
+    "tensor<32x32xf32>, "
     "tensor<16x32xf32>\n"
     "    cond {\n"
     "    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
@@ -35,207 +37,249 @@ static const char loop_carries[] =
     "  } do {\n"
     "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
     "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-    "    %d = stablehlo.dot_general %v, %u, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "    %d = stablehlo.dot_general %v, %u, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+    "tensor<32x32xf32>) -> "
     "tensor<16x32xf32>\n"
     "    %t = stablehlo.tanh %d : tensor<16x32xf32>\n"
     "    stablehlo.return %j, %n, %u, %t : tensor<i32>, tensor<i32>, tensor<32x32xf32>, tensor<16x32xf32>\n"
     "  }\n"
     "  return %r#3 : tensor<16x32xf32>\n}\n";
 
-/* gradient accumulation over four microbatches: a weight's and a bias's, from initial values that are not zero */
-#define ACCUMULATE_BODY                                                                                            \
-    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, " \
-    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"                                                          \
-    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"                                 \
-    "    %d = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> " \
-    "tensor<16x8xf32>\n"                                                                                          \
-    "    %t = stablehlo.tanh %d : tensor<16x8xf32>\n"                                                               \
-    "    %gw = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xf32>, tensor<16x8xf32>) -> " \
-    "tensor<32x8xf32>\n"                                                                                          \
-    "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"                                                        \
-    "    %gb = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16x8xf32>, "     \
-    "tensor<f32>) -> tensor<8xf32>\n"                                                                             \
-    "    %p = stablehlo.add %a, %gw : tensor<32x8xf32>\n"                                                           \
-    "    %q = stablehlo.add %b, %gb : tensor<8xf32>\n"                                                              \
-    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"                                                        \
+/* gradient accumulation over four microbatches: a weight's and a bias's, from initial values that are not
+ * zero */
+#define ACCUMULATE_BODY                                                                                      \
+    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, "   \
+    "tensor<i32>, "                                                                                          \
+    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"                                                     \
+    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"                          \
+    "    %d = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "             \
+    "tensor<32x8xf32>) -> "                                                                                  \
+    "tensor<16x8xf32>\n"                                                                                     \
+    "    %t = stablehlo.tanh %d : tensor<16x8xf32>\n"                                                        \
+    "    %gw = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xf32>, "            \
+    "tensor<16x8xf32>) -> "                                                                                  \
+    "tensor<32x8xf32>\n"                                                                                     \
+    "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"                                                 \
+    "    %gb = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : "               \
+    "(tensor<16x8xf32>, "                                                                                    \
+    "tensor<f32>) -> tensor<8xf32>\n"                                                                        \
+    "    %p = stablehlo.add %a, %gw : tensor<32x8xf32>\n"                                                    \
+    "    %q = stablehlo.add %b, %gb : tensor<8xf32>\n"                                                       \
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"                                                 \
     "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-#define COUNT_TO(n)                                                                                                \
-    "    %n = stablehlo.constant dense<" n "> : tensor<i32>\n"                                                      \
-    "    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"                    \
+#define COUNT_TO(n)                                                                                          \
+    "    %n = stablehlo.constant dense<" n "> : tensor<i32>\n"                                               \
+    "    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"             \
     "    stablehlo.return %c : tensor<i1>\n"
-#define ACCUMULATE_INPUTS "%x: tensor<4x16x32xf32>, %w: tensor<32x8xf32>, %a0: tensor<32x8xf32>, %b0: tensor<8xf32>"
+#define ACCUMULATE_INPUTS                                                                                    \
+    "%x: tensor<4x16x32xf32>, %w: tensor<32x8xf32>, %a0: tensor<32x8xf32>, %b0: tensor<8xf32>"
 
 static const char accumulate[] =
     "func.func @main(" ACCUMULATE_INPUTS ") -> (tensor<32x8xf32>, tensor<8xf32>) {\n"
     "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
-    "  %r:3 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
-    "    cond {\n" COUNT_TO("4") "  } do {\n" ACCUMULATE_BODY
-    "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
-    "  }\n"
-    "  %s = stablehlo.multiply %r#1, %w : tensor<32x8xf32>\n"
-    "  %u = stablehlo.tanh %r#2 : tensor<8xf32>\n"
-    "  return %s, %u : tensor<32x8xf32>, tensor<8xf32>\n}\n";
+    "  %r:3 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0) : tensor<i32>, tensor<32x8xf32>, "
+    "tensor<8xf32>\n"
+    "    cond {\n" COUNT_TO(
+        "4") "  } do {\n" ACCUMULATE_BODY
+             "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+             "  }\n"
+             "  %s = stablehlo.multiply %r#1, %w : tensor<32x8xf32>\n"
+             "  %u = stablehlo.tanh %r#2 : tensor<8xf32>\n"
+             "  return %s, %u : tensor<32x8xf32>, tensor<8xf32>\n}\n";
 
 /* the same, but every iteration looks at the weight's sum so far: that one must be whole there */
 static const char accumulate_seen[] =
-    "func.func @main(" ACCUMULATE_INPUTS ", %v0: tensor<32x8xf32>) -> (tensor<32x8xf32>, tensor<8xf32>, tensor<32x8xf32>) {\n"
+    "func.func @main(" ACCUMULATE_INPUTS
+    ", %v0: tensor<32x8xf32>) -> (tensor<32x8xf32>, tensor<8xf32>, tensor<32x8xf32>) {\n"
     "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
-    "  %r:4 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0, %v = %v0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>, "
+    "  %r:4 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0, %v = %v0) : tensor<i32>, tensor<32x8xf32>, "
+    "tensor<8xf32>, "
     "tensor<32x8xf32>\n"
-    "    cond {\n" COUNT_TO("4") "  } do {\n" ACCUMULATE_BODY
-    "    %h = stablehlo.tanh %p : tensor<32x8xf32>\n"
-    "    stablehlo.return %j, %p, %q, %h : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>, tensor<32x8xf32>\n"
-    "  }\n"
-    "  return %r#1, %r#2, %r#3 : tensor<32x8xf32>, tensor<8xf32>, tensor<32x8xf32>\n}\n";
+    "    cond {\n" COUNT_TO(
+        "4") "  } do {\n" ACCUMULATE_BODY "    %h = stablehlo.tanh %p : tensor<32x8xf32>\n"
+             "    stablehlo.return %j, %p, %q, %h : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>, "
+             "tensor<32x8xf32>\n"
+             "  }\n"
+             "  return %r#1, %r#2, %r#3 : tensor<32x8xf32>, tensor<8xf32>, tensor<32x8xf32>\n}\n";
 
-/* two loops: the inner one goes on from where the outer one stands; a further sum starts from zeros inside and is added
- * by the outer loop */
+/* two loops: the inner one goes on from where the outer one stands; a further sum starts from zeros inside
+ * and is added by the outer loop */
 static const char accumulate_nested[] =
     "func.func @main(" ACCUMULATE_INPUTS ") -> (tensor<32x8xf32>, tensor<8xf32>) {\n"
     "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
-    "  %o:3 = stablehlo.while(%i = %zero, %oa = %a0, %ob = %b0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
-    "    cond {\n" COUNT_TO("3") "  } do {\n"
-    "    %zeros = stablehlo.constant dense<0.0> : tensor<8xf32>\n"
-    "    %r:3 = stablehlo.while(%i1 = %zero, %a = %oa, %b = %zeros) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
-    "      cond {\n"
-    "      %n = stablehlo.constant dense<2> : tensor<i32>\n"
-    "      %c = stablehlo.compare LT, %i1, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-    "      stablehlo.return %c : tensor<i1>\n"
-    "    } do {\n" ACCUMULATE_BODY
-    "      %j1 = stablehlo.add %i1, %one : tensor<i32>\n"
-    "      stablehlo.return %j1, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
-    "    }\n"
-    "    %nb = stablehlo.subtract %ob, %r#2 : tensor<8xf32>\n"
-    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
-    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-    "    stablehlo.return %j, %r#1, %nb : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
-    "  }\n"
-    "  %s = stablehlo.tanh %o#1 : tensor<32x8xf32>\n"
-    "  return %s, %o#2 : tensor<32x8xf32>, tensor<8xf32>\n}\n";
+    "  %o:3 = stablehlo.while(%i = %zero, %oa = %a0, %ob = %b0) : tensor<i32>, tensor<32x8xf32>, "
+    "tensor<8xf32>\n"
+    "    cond {\n" COUNT_TO(
+        "3") "  } do {\n"
+             "    %zeros = stablehlo.constant dense<0.0> : tensor<8xf32>\n"
+             "    %r:3 = stablehlo.while(%i1 = %zero, %a = %oa, %b = %zeros) : tensor<i32>, "
+             "tensor<32x8xf32>, tensor<8xf32>\n"
+             "      cond {\n"
+             "      %n = stablehlo.constant dense<2> : tensor<i32>\n"
+             "      %c = stablehlo.compare LT, %i1, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+             "      stablehlo.return %c : tensor<i1>\n"
+             "    } do {\n" ACCUMULATE_BODY "      %j1 = stablehlo.add %i1, %one : tensor<i32>\n"
+             "      stablehlo.return %j1, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+             "    }\n"
+             "    %nb = stablehlo.subtract %ob, %r#2 : tensor<8xf32>\n"
+             "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+             "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+             "    stablehlo.return %j, %r#1, %nb : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"
+             "  }\n"
+             "  %s = stablehlo.tanh %o#1 : tensor<32x8xf32>\n"
+             "  return %s, %o#2 : tensor<32x8xf32>, tensor<8xf32>\n}\n";
 
-/* scanned layers: the inner loop writes each layer's gradient into its place of a stack, the outer one adds the stacks */
+/* scanned layers: the inner loop writes each layer's gradient into its place of a stack, the outer one
+ * adds the stacks */
 static const char accumulate_stacks[] =
-    "func.func @main(%x: tensor<4x16x32xf32>, %w: tensor<3x32x8xf32>, %s0: tensor<3x32x8xf32>) -> tensor<3x32x8xf32> {\n"
+    "func.func @main(%x: tensor<4x16x32xf32>, %w: tensor<3x32x8xf32>, %s0: tensor<3x32x8xf32>) -> "
+    "tensor<3x32x8xf32> {\n"
     "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
     "  %o:2 = stablehlo.while(%i = %zero, %s = %s0) : tensor<i32>, tensor<3x32x8xf32>\n"
-    "    cond {\n" COUNT_TO("4") "  } do {\n"
-    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, "
-    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"
-    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"
-    "    %empty = stablehlo.constant dense<0.0> : tensor<3x32x8xf32>\n"
-    "    %r:2 = stablehlo.while(%k = %zero, %stack = %empty) : tensor<i32>, tensor<3x32x8xf32>\n"
-    "      cond {\n"
-    "      %n = stablehlo.constant dense<3> : tensor<i32>\n"
-    "      %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-    "      stablehlo.return %c : tensor<i1>\n"
-    "    } do {\n"
-    "      %wk = stablehlo.dynamic_slice %w, %k, %zero, %zero, sizes = [1, 32, 8] : (tensor<3x32x8xf32>, tensor<i32>, "
-    "tensor<i32>, tensor<i32>) -> tensor<1x32x8xf32>\n"
-    "      %v = stablehlo.reshape %wk : (tensor<1x32x8xf32>) -> tensor<32x8xf32>\n"
-    "      %d = stablehlo.dot_general %m, %v, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
-    "tensor<16x8xf32>\n"
-    "      %t = stablehlo.tanh %d : tensor<16x8xf32>\n"
-    "      %g = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xf32>, tensor<16x8xf32>) -> "
-    "tensor<32x8xf32>\n"
-    "      %b = stablehlo.broadcast_in_dim %g, dims = [1, 2] : (tensor<32x8xf32>) -> tensor<1x32x8xf32>\n"
-    "      %u = stablehlo.dynamic_update_slice %stack, %b, %k, %zero, %zero : (tensor<3x32x8xf32>, tensor<1x32x8xf32>, "
-    "tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x32x8xf32>\n"
-    "      %one1 = stablehlo.constant dense<1> : tensor<i32>\n"
-    "      %k1 = stablehlo.add %k, %one1 : tensor<i32>\n"
-    "      stablehlo.return %k1, %u : tensor<i32>, tensor<3x32x8xf32>\n"
-    "    }\n"
-    "    %p = stablehlo.add %s, %r#1 : tensor<3x32x8xf32>\n"
-    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
-    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-    "    stablehlo.return %j, %p : tensor<i32>, tensor<3x32x8xf32>\n"
-    "  }\n"
-    "  return %o#1 : tensor<3x32x8xf32>\n}\n";
+    "    cond {\n" COUNT_TO(
+        "4") "  } do {\n"
+             "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : "
+             "(tensor<4x16x32xf32>, tensor<i32>, "
+             "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"
+             "    %m = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"
+             "    %empty = stablehlo.constant dense<0.0> : tensor<3x32x8xf32>\n"
+             "    %r:2 = stablehlo.while(%k = %zero, %stack = %empty) : tensor<i32>, tensor<3x32x8xf32>\n"
+             "      cond {\n"
+             "      %n = stablehlo.constant dense<3> : tensor<i32>\n"
+             "      %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+             "      stablehlo.return %c : tensor<i1>\n"
+             "    } do {\n"
+             "      %wk = stablehlo.dynamic_slice %w, %k, %zero, %zero, sizes = [1, 32, 8] : "
+             "(tensor<3x32x8xf32>, tensor<i32>, "
+             "tensor<i32>, tensor<i32>) -> tensor<1x32x8xf32>\n"
+             "      %v = stablehlo.reshape %wk : (tensor<1x32x8xf32>) -> tensor<32x8xf32>\n"
+             "      %d = stablehlo.dot_general %m, %v, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+             "tensor<32x8xf32>) -> "
+             "tensor<16x8xf32>\n"
+             "      %t = stablehlo.tanh %d : tensor<16x8xf32>\n"
+             "      %g = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xf32>, "
+             "tensor<16x8xf32>) -> "
+             "tensor<32x8xf32>\n"
+             "      %b = stablehlo.broadcast_in_dim %g, dims = [1, 2] : (tensor<32x8xf32>) -> "
+             "tensor<1x32x8xf32>\n"
+             "      %u = stablehlo.dynamic_update_slice %stack, %b, %k, %zero, %zero : (tensor<3x32x8xf32>, "
+             "tensor<1x32x8xf32>, "
+             "tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x32x8xf32>\n"
+             "      %one1 = stablehlo.constant dense<1> : tensor<i32>\n"
+             "      %k1 = stablehlo.add %k, %one1 : tensor<i32>\n"
+             "      stablehlo.return %k1, %u : tensor<i32>, tensor<3x32x8xf32>\n"
+             "    }\n"
+             "    %p = stablehlo.add %s, %r#1 : tensor<3x32x8xf32>\n"
+             "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+             "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+             "    stablehlo.return %j, %p : tensor<i32>, tensor<3x32x8xf32>\n"
+             "  }\n"
+             "  return %o#1 : tensor<3x32x8xf32>\n}\n";
 
-/* sums in f32 of gradients in bf16: what the dots leave partial is converted, a layout, a multiple, and added */
-#define MIXED_BODY                                                                                                 \
-    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xbf16>, tensor<i32>, " \
-    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xbf16>\n"                                                         \
-    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xbf16>) -> tensor<16x32xbf16>\n"                               \
-    "    %d = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<16x32xbf16>, tensor<32x8xbf16>) -> " \
-    "tensor<16x8xbf16>\n"                                                                                         \
-    "    %t = stablehlo.tanh %d : tensor<16x8xbf16>\n"                                                              \
-    "    %gt = stablehlo.dot_general %t, %m, contracting_dims = [0] x [0] : (tensor<16x8xbf16>, tensor<16x32xbf16>) -> " \
-    "tensor<8x32xbf16>\n"                                                                                         \
-    "    %z = stablehlo.constant dense<0.0> : tensor<bf16>\n"                                                       \
-    "    %gb = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16x8xbf16>, "     \
-    "tensor<bf16>) -> tensor<8xbf16>\n"                                                                           \
-    "    %wide = stablehlo.convert %gt : (tensor<8x32xbf16>) -> tensor<8x32xf32>\n"                                 \
-    "    %gw = stablehlo.transpose %wide, dims = [1, 0] : (tensor<8x32xf32>) -> tensor<32x8xf32>\n"                 \
-    "    %p = stablehlo.add %a, %gw : tensor<32x8xf32>\n"                                                           \
-    "    %wider = stablehlo.convert %gb : (tensor<8xbf16>) -> tensor<8xf32>\n"                                      \
-    "    %quarter = stablehlo.constant dense<0.25> : tensor<8xf32>\n"                                               \
-    "    %part = stablehlo.multiply %wider, %quarter : tensor<8xf32>\n"                                             \
-    "    %q = stablehlo.add %part, %b : tensor<8xf32>\n"                                                            \
-    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"                                                        \
+/* sums in f32 of gradients in bf16: what the dots leave partial is converted, a layout, a multiple, and
+ * added */
+#define MIXED_BODY                                                                                           \
+    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xbf16>, "  \
+    "tensor<i32>, "                                                                                          \
+    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xbf16>\n"                                                    \
+    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xbf16>) -> tensor<16x32xbf16>\n"                        \
+    "    %d = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<16x32xbf16>, "            \
+    "tensor<32x8xbf16>) -> "                                                                                 \
+    "tensor<16x8xbf16>\n"                                                                                    \
+    "    %t = stablehlo.tanh %d : tensor<16x8xbf16>\n"                                                       \
+    "    %gt = stablehlo.dot_general %t, %m, contracting_dims = [0] x [0] : (tensor<16x8xbf16>, "            \
+    "tensor<16x32xbf16>) -> "                                                                                \
+    "tensor<8x32xbf16>\n"                                                                                    \
+    "    %z = stablehlo.constant dense<0.0> : tensor<bf16>\n"                                                \
+    "    %gb = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : "               \
+    "(tensor<16x8xbf16>, "                                                                                   \
+    "tensor<bf16>) -> tensor<8xbf16>\n"                                                                      \
+    "    %wide = stablehlo.convert %gt : (tensor<8x32xbf16>) -> tensor<8x32xf32>\n"                          \
+    "    %gw = stablehlo.transpose %wide, dims = [1, 0] : (tensor<8x32xf32>) -> tensor<32x8xf32>\n"          \
+    "    %p = stablehlo.add %a, %gw : tensor<32x8xf32>\n"                                                    \
+    "    %wider = stablehlo.convert %gb : (tensor<8xbf16>) -> tensor<8xf32>\n"                               \
+    "    %quarter = stablehlo.constant dense<0.25> : tensor<8xf32>\n"                                        \
+    "    %part = stablehlo.multiply %wider, %quarter : tensor<8xf32>\n"                                      \
+    "    %q = stablehlo.add %part, %b : tensor<8xf32>\n"                                                     \
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"                                                 \
     "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-#define MIXED(n, result)                                                                                           \
-    "func.func @main(%x: tensor<4x16x32xbf16>, %w: tensor<32x8xbf16>, %a0: tensor<32x8xf32>, %b0: tensor<8xf32>) -> "  \
-    "(tensor<32x8xf32>, tensor<8xf32>) {\n"                                                                       \
-    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"                                                         \
-    "  %r:3 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0) : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n"     \
-    "    cond {\n" COUNT_TO(n) "  } do {\n" MIXED_BODY result                                                      \
-    "  }\n"                                                                                                        \
-    "  %s = stablehlo.tanh %r#1 : tensor<32x8xf32>\n"                                                               \
-    "  return %s, %r#2 : tensor<32x8xf32>, tensor<8xf32>\n}\n"
+#define MIXED(n, result)                                                                                     \
+    "func.func @main(%x: tensor<4x16x32xbf16>, %w: tensor<32x8xbf16>, %a0: tensor<32x8xf32>, %b0: "          \
+    "tensor<8xf32>) -> "                                                                                     \
+    "(tensor<32x8xf32>, tensor<8xf32>) {\n"                                                                  \
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"                                                  \
+    "  %r:3 = stablehlo.while(%i = %zero, %a = %a0, %b = %b0) : tensor<i32>, tensor<32x8xf32>, "             \
+    "tensor<8xf32>\n"                                                                                        \
+    "    cond {\n" COUNT_TO(n) "  } do {\n" MIXED_BODY result "  }\n"                                        \
+                               "  %s = stablehlo.tanh %r#1 : tensor<32x8xf32>\n"                             \
+                               "  return %s, %r#2 : tensor<32x8xf32>, tensor<8xf32>\n}\n"
 
-static const char mixed[] = MIXED("4", "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
+static const char mixed[] =
+    MIXED("4", "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
 /* two sums in f32 would be as many bytes as four in bf16 */
-static const char mixed_twice[] = MIXED("2", "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
+static const char mixed_twice[] =
+    MIXED("2", "    stablehlo.return %j, %p, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
 /* but four are more, in two iterations of two microbatches as well */
 static const char mixed_unrolled[] =
-    MIXED("2", "    %p1 = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xbf16>, tensor<16x8xbf16>) -> "
+    MIXED("2", "    %p1 = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xbf16>, "
+               "tensor<16x8xbf16>) -> "
                "tensor<32x8xbf16>\n"
                "    %p2 = stablehlo.convert %p1 : (tensor<32x8xbf16>) -> tensor<32x8xf32>\n"
                "    %p3 = stablehlo.subtract %p2, %p : tensor<32x8xf32>\n"
                "    stablehlo.return %j, %p3, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
 /* the weight's sum so far is looked at in every iteration: reduced there, before the convert */
-static const char mixed_seen[] = MIXED("4", "    %h = stablehlo.tanh %p : tensor<32x8xf32>\n"
-                                            "    stablehlo.return %j, %h, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
+static const char mixed_seen[] =
+    MIXED("4", "    %h = stablehlo.tanh %p : tensor<32x8xf32>\n"
+               "    stablehlo.return %j, %h, %q : tensor<i32>, tensor<32x8xf32>, tensor<8xf32>\n");
 
-/* layers of f32 weights that compute in bf16: the inner loop stacks their gradients in f32, the outer one adds the stacks */
+/* layers of f32 weights that compute in bf16: the inner loop stacks their gradients in f32, the outer one
+ * adds the stacks */
 static const char mixed_stacks[] =
-    "func.func @main(%x: tensor<4x16x32xbf16>, %w: tensor<3x32x8xf32>, %s0: tensor<3x32x8xf32>) -> tensor<3x32x8xf32> {\n"
+    "func.func @main(%x: tensor<4x16x32xbf16>, %w: tensor<3x32x8xf32>, %s0: tensor<3x32x8xf32>) -> "
+    "tensor<3x32x8xf32> {\n"
     "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
     "  %o:2 = stablehlo.while(%i = %zero, %s = %s0) : tensor<i32>, tensor<3x32x8xf32>\n"
-    "    cond {\n" COUNT_TO("4") "  } do {\n"
-    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xbf16>, tensor<i32>, "
-    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xbf16>\n"
-    "    %m = stablehlo.reshape %xi : (tensor<1x16x32xbf16>) -> tensor<16x32xbf16>\n"
-    "    %empty = stablehlo.constant dense<0.0> : tensor<3x32x8xf32>\n"
-    "    %r:2 = stablehlo.while(%k = %zero, %stack = %empty) : tensor<i32>, tensor<3x32x8xf32>\n"
-    "      cond {\n"
-    "      %n = stablehlo.constant dense<3> : tensor<i32>\n"
-    "      %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-    "      stablehlo.return %c : tensor<i1>\n"
-    "    } do {\n"
-    "      %wk = stablehlo.dynamic_slice %w, %k, %zero, %zero, sizes = [1, 32, 8] : (tensor<3x32x8xf32>, tensor<i32>, "
-    "tensor<i32>, tensor<i32>) -> tensor<1x32x8xf32>\n"
-    "      %v = stablehlo.reshape %wk : (tensor<1x32x8xf32>) -> tensor<32x8xf32>\n"
-    "      %vb = stablehlo.convert %v : (tensor<32x8xf32>) -> tensor<32x8xbf16>\n"
-    "      %d = stablehlo.dot_general %m, %vb, contracting_dims = [1] x [0] : (tensor<16x32xbf16>, tensor<32x8xbf16>) -> "
-    "tensor<16x8xbf16>\n"
-    "      %t = stablehlo.tanh %d : tensor<16x8xbf16>\n"
-    "      %g = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xbf16>, tensor<16x8xbf16>) -> "
-    "tensor<32x8xbf16>\n"
-    "      %gf = stablehlo.convert %g : (tensor<32x8xbf16>) -> tensor<32x8xf32>\n"
-    "      %b = stablehlo.broadcast_in_dim %gf, dims = [1, 2] : (tensor<32x8xf32>) -> tensor<1x32x8xf32>\n"
-    "      %u = stablehlo.dynamic_update_slice %stack, %b, %k, %zero, %zero : (tensor<3x32x8xf32>, tensor<1x32x8xf32>, "
-    "tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x32x8xf32>\n"
-    "      %one1 = stablehlo.constant dense<1> : tensor<i32>\n"
-    "      %k1 = stablehlo.add %k, %one1 : tensor<i32>\n"
-    "      stablehlo.return %k1, %u : tensor<i32>, tensor<3x32x8xf32>\n"
-    "    }\n"
-    "    %p = stablehlo.add %s, %r#1 : tensor<3x32x8xf32>\n"
-    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
-    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-    "    stablehlo.return %j, %p : tensor<i32>, tensor<3x32x8xf32>\n"
-    "  }\n"
-    "  return %o#1 : tensor<3x32x8xf32>\n}\n";
+    "    cond {\n" COUNT_TO(
+        "4") "  } do {\n"
+             "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : "
+             "(tensor<4x16x32xbf16>, tensor<i32>, "
+             "tensor<i32>, tensor<i32>) -> tensor<1x16x32xbf16>\n"
+             "    %m = stablehlo.reshape %xi : (tensor<1x16x32xbf16>) -> tensor<16x32xbf16>\n"
+             "    %empty = stablehlo.constant dense<0.0> : tensor<3x32x8xf32>\n"
+             "    %r:2 = stablehlo.while(%k = %zero, %stack = %empty) : tensor<i32>, tensor<3x32x8xf32>\n"
+             "      cond {\n"
+             "      %n = stablehlo.constant dense<3> : tensor<i32>\n"
+             "      %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+             "      stablehlo.return %c : tensor<i1>\n"
+             "    } do {\n"
+             "      %wk = stablehlo.dynamic_slice %w, %k, %zero, %zero, sizes = [1, 32, 8] : "
+             "(tensor<3x32x8xf32>, tensor<i32>, "
+             "tensor<i32>, tensor<i32>) -> tensor<1x32x8xf32>\n"
+             "      %v = stablehlo.reshape %wk : (tensor<1x32x8xf32>) -> tensor<32x8xf32>\n"
+             "      %vb = stablehlo.convert %v : (tensor<32x8xf32>) -> tensor<32x8xbf16>\n"
+             "      %d = stablehlo.dot_general %m, %vb, contracting_dims = [1] x [0] : (tensor<16x32xbf16>, "
+             "tensor<32x8xbf16>) -> "
+             "tensor<16x8xbf16>\n"
+             "      %t = stablehlo.tanh %d : tensor<16x8xbf16>\n"
+             "      %g = stablehlo.dot_general %m, %t, contracting_dims = [0] x [0] : (tensor<16x32xbf16>, "
+             "tensor<16x8xbf16>) -> "
+             "tensor<32x8xbf16>\n"
+             "      %gf = stablehlo.convert %g : (tensor<32x8xbf16>) -> tensor<32x8xf32>\n"
+             "      %b = stablehlo.broadcast_in_dim %gf, dims = [1, 2] : (tensor<32x8xf32>) -> "
+             "tensor<1x32x8xf32>\n"
+             "      %u = stablehlo.dynamic_update_slice %stack, %b, %k, %zero, %zero : (tensor<3x32x8xf32>, "
+             "tensor<1x32x8xf32>, "
+             "tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x32x8xf32>\n"
+             "      %one1 = stablehlo.constant dense<1> : tensor<i32>\n"
+             "      %k1 = stablehlo.add %k, %one1 : tensor<i32>\n"
+             "      stablehlo.return %k1, %u : tensor<i32>, tensor<3x32x8xf32>\n"
+             "    }\n"
+             "    %p = stablehlo.add %s, %r#1 : tensor<3x32x8xf32>\n"
+             "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+             "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+             "    stablehlo.return %j, %p : tensor<i32>, tensor<3x32x8xf32>\n"
+             "  }\n"
+             "  return %o#1 : tensor<3x32x8xf32>\n}\n";
 
 /* a largest value so far; and a sum that the condition reads, which must be whole in every iteration */
 static const char running_max[] =
@@ -251,14 +295,17 @@ static const char running_max[] =
     "    %b = stablehlo.and %c, %k : tensor<i1>\n"
     "    stablehlo.return %b : tensor<i1>\n"
     "  } do {\n"
-    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, "
+    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, "
+    "tensor<i32>, "
     "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"
     "    %y = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"
     "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
     "    %low = stablehlo.constant dense<-7.0> : tensor<f32>\n"
-    "    %top = stablehlo.reduce(%y init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<16x32xf32>, "
+    "    %top = stablehlo.reduce(%y init: %low) applies stablehlo.maximum across dimensions = [0] : "
+    "(tensor<16x32xf32>, "
     "tensor<f32>) -> tensor<32xf32>\n"
-    "    %sum = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<16x32xf32>, "
+    "    %sum = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0, 1] : "
+    "(tensor<16x32xf32>, "
     "tensor<f32>) -> tensor<f32>\n"
     "    %p = stablehlo.maximum %m, %top : tensor<32xf32>\n"
     "    %q = stablehlo.add %s, %sum : tensor<f32>\n"
@@ -273,20 +320,22 @@ static const char running_product[] =
     "func.func @main(%x: tensor<4x16x32xf32>, %p: tensor<32xi1>, %k0: tensor<32xf32>) -> tensor<32xf32> {\n"
     "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
     "  %r:2 = stablehlo.while(%i = %zero, %k = %k0) : tensor<i32>, tensor<32xf32>\n"
-    "    cond {\n" COUNT_TO("4")
-    "  } do {\n"
-    "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : (tensor<4x16x32xf32>, tensor<i32>, "
-    "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"
-    "    %y = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"
-    "    %c = stablehlo.constant dense<1.5> : tensor<f32>\n"
-    "    %t = stablehlo.reduce(%y init: %c) applies stablehlo.multiply across dimensions = [0] : (tensor<16x32xf32>, "
-    "tensor<f32>) -> tensor<32xf32>\n"
-    "    %q = stablehlo.select %p, %t, %k : tensor<32xi1>, tensor<32xf32>\n"
-    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
-    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-    "    stablehlo.return %j, %q : tensor<i32>, tensor<32xf32>\n"
-    "  }\n"
-    "  return %r#1 : tensor<32xf32>\n}\n";
+    "    cond {\n" COUNT_TO(
+        "4") "  } do {\n"
+             "    %xi = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 16, 32] : "
+             "(tensor<4x16x32xf32>, tensor<i32>, "
+             "tensor<i32>, tensor<i32>) -> tensor<1x16x32xf32>\n"
+             "    %y = stablehlo.reshape %xi : (tensor<1x16x32xf32>) -> tensor<16x32xf32>\n"
+             "    %c = stablehlo.constant dense<1.5> : tensor<f32>\n"
+             "    %t = stablehlo.reduce(%y init: %c) applies stablehlo.multiply across dimensions = [0] : "
+             "(tensor<16x32xf32>, "
+             "tensor<f32>) -> tensor<32xf32>\n"
+             "    %q = stablehlo.select %p, %t, %k : tensor<32xi1>, tensor<32xf32>\n"
+             "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+             "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+             "    stablehlo.return %j, %q : tensor<i32>, tensor<32xf32>\n"
+             "  }\n"
+             "  return %r#1 : tensor<32xf32>\n}\n";
 
 /* FSDP of a loop's weight: batch and storage on one axis, so the weight is gathered, and before the loop. */
 static void expect_gather_outside(const char *text)
@@ -304,10 +353,11 @@ static void expect_gather_outside(const char *text)
     assert_int_equal(s->trips, 1);
     assert_int_equal(m.local.values[s->results].bytes, 32 * 32 * 4);
     for (uint32_t i = 0; i < m.local.step_count; i++)
-        if (m.local.steps[i].kind == SPMD_OP && m.nda->program->ops[m.local.steps[i].op].code == IR_DOT_GENERAL)
+        if (m.local.steps[i].kind == SPMD_OP &&
+            m.nda->program->ops[m.local.steps[i].op].code == IR_DOT_GENERAL)
             assert_int_equal(m.local.steps[i].trips, 5);
     struct spmd_options o = spmd_default_options(&m.mesh);
-    o.regather = 1;   /* where memory binds: gathered in each iteration, for itself */
+    o.regather = 1; /* where memory binds: gathered in each iteration, for itself */
     model_walk(&m, &p, &o);
     s = only_step(&m, SPMD_ALL_GATHER);
     assert_int_equal(s->depth, 1);
@@ -324,7 +374,8 @@ static void test_loop(void **state)
 }
 
 /* all_reduces of the batch-sharded program, uncombined, by where they stand: in no loop, in loops */
-static void expect_reductions(const char *text, uint32_t outside, uint32_t inside, uint32_t masks, uint32_t masked)
+static void expect_reductions(const char *text, uint32_t outside, uint32_t inside, uint32_t masks,
+                              uint32_t masked)
 {
     struct model m;
     struct plan p = {0};
@@ -332,7 +383,8 @@ static void expect_reductions(const char *text, uint32_t outside, uint32_t insid
 
     open_small(&m, text, "a=4");
     for (uint32_t op = 0; op < m.nda->program->op_count; op++)
-        m.nda->trip_count[op] += m.nda->trip_count[op] ? 0 : 4;   /* as the request's trip_counts would say */
+        /* as the request's trip_counts would say */
+        m.nda->trip_count[op] += m.nda->trip_count[op] ? 0 : 4;
     struct spmd_options o = spmd_default_options(&m.mesh);
     o.combine_bytes = 1;
     plan_init(&p, m.nda, &m.mesh);
@@ -346,7 +398,7 @@ static void expect_reductions(const char *text, uint32_t outside, uint32_t insid
         seen[1] += s->kind == SPMD_MASK && s->mask_initial;
         if (s->kind != SPMD_ALL_REDUCE)
             continue;
-        if (s->trips == 1)   /* charged to what the body adds, not to the loop */
+        if (s->trips == 1) /* charged to what the body adds, not to the loop */
             assert_true(m.nda->program->ops[s->op].code != IR_WHILE);
         /* and to the decision that shards the dot or sum behind it */
         assert_true(plan_space(&p, s->decision_space)[0].factor != NDA_NO_FACTOR);
@@ -355,7 +407,7 @@ static void expect_reductions(const char *text, uint32_t outside, uint32_t insid
     assert_int_equal(found[1], inside);
     assert_int_equal(seen[0], masks);
     assert_int_equal(seen[1], masked);
-    o.defer_partials = 0;   /* as it was: every iteration reduces what it adds */
+    o.defer_partials = 0; /* as it was: every iteration reduces what it adds */
     model_walk(&m, &p, &o);
     assert_int_equal(count(&m, SPMD_MASK), 0);
     for (uint32_t i = 0; i < m.local.step_count; i++)
@@ -371,10 +423,11 @@ static void test_accumulation(void **state)
     (void)state;
     expect_reductions(accumulate, 2, 0, 2, 2);
     expect_reductions(accumulate_seen, 1, 1, 1, 1);
-    expect_reductions(accumulate_nested, 2, 0, 3, 2);   /* the inner sum starts from zeros */
-    expect_reductions(accumulate_stacks, 1, 0, 2, 1);   /* where each layer of each microbatch had one */
-    expect_reductions(running_max, 1, 1, 1, 0);         /* max counts its initial value as often as it likes */
-    expect_reductions(running_product, 1, 0, 1, 1);     /* a product does not */
+    expect_reductions(accumulate_nested, 2, 0, 3, 2); /* the inner sum starts from zeros */
+    expect_reductions(accumulate_stacks, 1, 0, 2, 1); /* where each layer of each microbatch had one */
+    /* max counts its initial value as often as it likes */
+    expect_reductions(running_max, 1, 1, 1, 0);
+    expect_reductions(running_product, 1, 0, 1, 1); /* a product does not */
 }
 
 /* Sums in f32 of gradients in bf16: after the loop where that is fewer bytes, else in bf16 as before. */
@@ -386,7 +439,7 @@ static void test_mixed_precision(void **state)
     (void)state;
     expect_reductions(mixed, 2, 0, 2, 2);
     expect_reductions(mixed_twice, 0, 2, 0, 0);
-    expect_reductions(mixed_unrolled, 1, 1, 1, 1);   /* the bias has two */
+    expect_reductions(mixed_unrolled, 1, 1, 1, 1); /* the bias has two */
     expect_reductions(mixed_seen, 1, 1, 1, 1);
     expect_reductions(mixed_stacks, 1, 0, 2, 1);
     open_small(&m, mixed_seen, "a=4");
@@ -396,13 +449,15 @@ static void test_mixed_precision(void **state)
     for (uint32_t i = 0; i < m.local.step_count; i++) {
         const struct spmd_step *s = &m.local.steps[i];
         if (s->kind == SPMD_ALL_REDUCE && s->trips > 1)
-            assert_int_equal(ir_value_type(m.nda->program, m.local.values[s->results].origin)->element, IR_BF16);
+            assert_int_equal(ir_value_type(m.nda->program, m.local.values[s->results].origin)->element,
+                             IR_BF16);
     }
     plan_release(&p);
     model_close(&m);
 }
 
-/* the sum sharded over the axis of its gradients: these are scattered in every iteration, as elements of this type */
+/* the sum sharded over the axis of its gradients: these are scattered in every iteration, as elements of
+ * this type */
 static void expect_scattered(const char *text, enum ir_element element)
 {
     struct model m;
@@ -416,13 +471,13 @@ static void expect_scattered(const char *text, enum ir_element element)
     const struct spmd_step *s = only_step(&m, SPMD_REDUCE_SCATTER);
     assert_int_equal(s->trips, 4);
     assert_int_equal(ir_value_type(m.nda->program, m.local.values[s->results].origin)->element, element);
-    assert_int_equal(count(&m, SPMD_MASK), 1);   /* the bias's sum */
+    assert_int_equal(count(&m, SPMD_MASK), 1); /* the bias's sum */
     plan_release(&p);
     model_close(&m);
 }
 
-/* The plan shards the carried sum over the same axis: scattered in every iteration, for the memory that saves; of a sum in f32 of
- * gradients in bf16 as bf16. */
+/* The plan shards the carried sum over the same axis: scattered in every iteration, for the memory that
+ * saves; of a sum in f32 of gradients in bf16 as bf16. */
 static void test_accumulation_sharded(void **state)
 {
     (void)state;
@@ -430,12 +485,14 @@ static void test_accumulation_sharded(void **state)
     expect_scattered(mixed, IR_BF16);
 }
 
-/* A sum that stays partial over the axis that the plan has first on a dim: the axis behind it moves up (the form had no
- * order, and no reshard reached it). Gradients of a delta rule, a scan of sums of products. */
+/* A sum that stays partial over the axis that the plan has first on a dim: the axis behind it moves up
+ * (the form had no order, and no reshard reached it). Gradients of a delta rule, a scan of sums of
+ * products. */
 static void test_partial_moves_up(void **state)
 {
-    static const char *const lists[][6] = {{"dim8@data", "heads@data", "embed@data", "heads@model", "batch@model"},
-                                           {"dim8@model", "embed@model", "heads@model", "heads@data"}};
+    static const char *const lists[][6] = {
+        {"dim8@data", "heads@data", "embed@data", "heads@model", "batch@model"},
+        {"dim8@model", "embed@model", "heads@model", "heads@data"}};
     size_t size;
     char *text = support_read(TOAST_SOURCE_DIR "/tests/spmd/delta_rule.mlir", &size);
     (void)state;
@@ -471,11 +528,18 @@ static void test_partial_moves_up(void **state)
 
 static void test_proof(void **state)
 {
-    static const struct small_program programs[] = {
-        {"loop", loop}, {"loop_carries", loop_carries}, {"accumulate", accumulate}, {"accumulate_seen", accumulate_seen},
-        {"accumulate_nested", accumulate_nested}, {"accumulate_stacks", accumulate_stacks}, {"running_max", running_max},
-        {"running_product", running_product}, {"mixed", mixed}, {"mixed_unrolled", mixed_unrolled}, {"mixed_seen", mixed_seen},
-        {"mixed_stacks", mixed_stacks}};
+    static const struct small_program programs[] = {{"loop", loop},
+                                                    {"loop_carries", loop_carries},
+                                                    {"accumulate", accumulate},
+                                                    {"accumulate_seen", accumulate_seen},
+                                                    {"accumulate_nested", accumulate_nested},
+                                                    {"accumulate_stacks", accumulate_stacks},
+                                                    {"running_max", running_max},
+                                                    {"running_product", running_product},
+                                                    {"mixed", mixed},
+                                                    {"mixed_unrolled", mixed_unrolled},
+                                                    {"mixed_seen", mixed_seen},
+                                                    {"mixed_stacks", mixed_stacks}};
 
     (void)state;
     prove_all(programs, sizeof programs / sizeof *programs);
@@ -483,8 +547,10 @@ static void test_proof(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loop), cmocka_unit_test(test_accumulation),
-                                       cmocka_unit_test(test_mixed_precision), cmocka_unit_test(test_accumulation_sharded),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loop),
+                                       cmocka_unit_test(test_accumulation),
+                                       cmocka_unit_test(test_mixed_precision),
+                                       cmocka_unit_test(test_accumulation_sharded),
                                        cmocka_unit_test(test_partial_moves_up),
                                        cmocka_unit_test(test_proof)};
     return cmocka_run_group_tests(tests, NULL, NULL);

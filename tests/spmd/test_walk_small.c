@@ -2,49 +2,59 @@
 /* timeout: 120 */
 #include "small_support.h"
 
-static const char residual[] =
-    "func.func @main(%x: tensor<16x32xf32>, %a: tensor<32x8xf32>, %y: tensor<16x64xf32>, %b: tensor<64x8xf32>)"
-    " -> tensor<16x8xf32> {\n"
-    "  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
-    "tensor<16x8xf32>\n"
-    "  %1 = stablehlo.dot_general %y, %b, contracting_dims = [1] x [0] : (tensor<16x64xf32>, tensor<64x8xf32>) -> "
-    "tensor<16x8xf32>\n"
-    "  %2 = stablehlo.add %0, %1 : tensor<16x8xf32>\n"
-    "  %3 = stablehlo.tanh %2 : tensor<16x8xf32>\n"
-    "  return %3 : tensor<16x8xf32>\n}\n";
+static const char residual[] = "func.func @main(%x: tensor<16x32xf32>, %a: tensor<32x8xf32>, %y: "
+                               "tensor<16x64xf32>, %b: tensor<64x8xf32>)"
+                               " -> tensor<16x8xf32> {\n"
+                               "  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : "
+                               "(tensor<16x32xf32>, tensor<32x8xf32>) -> "
+                               "tensor<16x8xf32>\n"
+                               "  %1 = stablehlo.dot_general %y, %b, contracting_dims = [1] x [0] : "
+                               "(tensor<16x64xf32>, tensor<64x8xf32>) -> "
+                               "tensor<16x8xf32>\n"
+                               "  %2 = stablehlo.add %0, %1 : tensor<16x8xf32>\n"
+                               "  %3 = stablehlo.tanh %2 : tensor<16x8xf32>\n"
+                               "  return %3 : tensor<16x8xf32>\n}\n";
 
 /* one value of the two is used elsewhere: it must be whole there, so the add cannot wait for it */
-static const char residual_used[] =
-    "func.func @main(%x: tensor<16x32xf32>, %a: tensor<32x8xf32>, %y: tensor<16x64xf32>, %b: tensor<64x8xf32>)"
-    " -> (tensor<16x8xf32>, tensor<16x8xf32>) {\n"
-    "  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
-    "tensor<16x8xf32>\n"
-    "  %1 = stablehlo.dot_general %y, %b, contracting_dims = [1] x [0] : (tensor<16x64xf32>, tensor<64x8xf32>) -> "
-    "tensor<16x8xf32>\n"
-    "  %2 = stablehlo.add %0, %1 : tensor<16x8xf32>\n"
-    "  %3 = stablehlo.tanh %0 : tensor<16x8xf32>\n"
-    "  return %2, %3 : tensor<16x8xf32>, tensor<16x8xf32>\n}\n";
+static const char residual_used[] = "func.func @main(%x: tensor<16x32xf32>, %a: tensor<32x8xf32>, %y: "
+                                    "tensor<16x64xf32>, %b: tensor<64x8xf32>)"
+                                    " -> (tensor<16x8xf32>, tensor<16x8xf32>) {\n"
+                                    "  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : "
+                                    "(tensor<16x32xf32>, tensor<32x8xf32>) -> "
+                                    "tensor<16x8xf32>\n"
+                                    "  %1 = stablehlo.dot_general %y, %b, contracting_dims = [1] x [0] : "
+                                    "(tensor<16x64xf32>, tensor<64x8xf32>) -> "
+                                    "tensor<16x8xf32>\n"
+                                    "  %2 = stablehlo.add %0, %1 : tensor<16x8xf32>\n"
+                                    "  %3 = stablehlo.tanh %0 : tensor<16x8xf32>\n"
+                                    "  return %2, %3 : tensor<16x8xf32>, tensor<16x8xf32>\n}\n";
 
 static const char maxima[] =
     "func.func @main(%x: tensor<16x32xf32>, %y: tensor<16x64xf32>) -> tensor<16xf32> {\n"
     "  %cst = stablehlo.constant dense<-3.0> : tensor<f32>\n"
-    "  %0 = stablehlo.reduce(%x init: %cst) applies stablehlo.maximum across dimensions = [1] : (tensor<16x32xf32>, "
+    "  %0 = stablehlo.reduce(%x init: %cst) applies stablehlo.maximum across dimensions = [1] : "
+    "(tensor<16x32xf32>, "
     "tensor<f32>) -> tensor<16xf32>\n"
-    "  %1 = stablehlo.reduce(%y init: %cst) applies stablehlo.maximum across dimensions = [1] : (tensor<16x64xf32>, "
+    "  %1 = stablehlo.reduce(%y init: %cst) applies stablehlo.maximum across dimensions = [1] : "
+    "(tensor<16x64xf32>, "
     "tensor<f32>) -> tensor<16xf32>\n"
     "  %2 = stablehlo.maximum %0, %1 : tensor<16xf32>\n"
     "  return %2 : tensor<16xf32>\n}\n";
 
 static const char sum_from_one[] =
     "func.func @main(%x: tensor<16x32xf32>, %init: tensor<f32>) -> tensor<16xf32> {\n"
-    "  %0 = stablehlo.reduce(%x init: %init) applies stablehlo.add across dimensions = [1] : (tensor<16x32xf32>, "
+    "  %0 = stablehlo.reduce(%x init: %init) applies stablehlo.add across dimensions = [1] : "
+    "(tensor<16x32xf32>, "
     "tensor<f32>) -> tensor<16xf32>\n"
     "  return %0 : tensor<16xf32>\n}\n";
 
 static const char scatter_add[] =
-    "func.func @main(%t: tensor<24x8xf32>, %i: tensor<16x1xi32>, %u: tensor<16x8xf32>) -> tensor<24x8xf32> {\n"
-    "  %0 = \"stablehlo.scatter\"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], "
-    "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, "
+    "func.func @main(%t: tensor<24x8xf32>, %i: tensor<16x1xi32>, %u: tensor<16x8xf32>) -> tensor<24x8xf32> "
+    "{\n"
+    "  %0 = \"stablehlo.scatter\"(%t, %i, %u) <{scatter_dimension_numbers = "
+    "#stablehlo.scatter<update_window_dims = [1], "
+    "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, "
+    "indices_are_sorted = false, "
     "unique_indices = false}> ({\n"
     "  ^bb0(%p: tensor<f32>, %q: tensor<f32>):\n"
     "    %s = stablehlo.add %p, %q : tensor<f32>\n"
@@ -55,11 +65,13 @@ static const char scatter_add[] =
 static const char branches[] =
     "func.func @main(%k: tensor<i32>, %x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> tensor<16x32xf32> {\n"
     "  %0 = \"stablehlo.case\"(%k) ({\n"
-    "    %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "    %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+    "tensor<32x32xf32>) -> "
     "tensor<16x32xf32>\n"
     "    stablehlo.return %a : tensor<16x32xf32>\n"
     "  }, {\n"
-    "    %b = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "    %b = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<16x32xf32>, "
+    "tensor<32x32xf32>) -> "
     "tensor<16x32xf32>\n"
     "    stablehlo.return %b : tensor<16x32xf32>\n"
     "  }, {\n"
@@ -73,37 +85,42 @@ static const char hoist[] =
     "func.func @main(%x: tensor<32xbf16>, %y: tensor<32x64xf32>) -> tensor<64x8xf32> {\n"
     "  %0 = stablehlo.convert %x : (tensor<32xbf16>) -> tensor<32xf32>\n"
     "  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<32xf32>) -> tensor<32x8xf32>\n"
-    "  %2 = stablehlo.dot_general %y, %1, contracting_dims = [0] x [0] : (tensor<32x64xf32>, tensor<32x8xf32>) -> "
+    "  %2 = stablehlo.dot_general %y, %1, contracting_dims = [0] x [0] : (tensor<32x64xf32>, "
+    "tensor<32x8xf32>) -> "
     "tensor<64x8xf32>\n"
     "  return %2 : tensor<64x8xf32>\n}\n";
 
-/* a dimension split and joined again: sharding the inner part leaves blocks that the boundary must put in order */
-static const char inner[] =
-    "func.func @main(%x: tensor<64x4xf32>) -> (tensor<64x4xf32>, tensor<8x4xf32>) {\n"
-    "  %0 = stablehlo.reshape %x : (tensor<64x4xf32>) -> tensor<8x8x4xf32>\n"
-    "  %cst = stablehlo.constant dense<0.0> : tensor<f32>\n"
-    "  %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<8x8x4xf32>, "
-    "tensor<f32>) -> tensor<8x4xf32>\n"
-    "  %2 = stablehlo.tanh %0 : tensor<8x8x4xf32>\n"
-    "  %3 = stablehlo.reshape %2 : (tensor<8x8x4xf32>) -> tensor<64x4xf32>\n"
-    "  return %3, %1 : tensor<64x4xf32>, tensor<8x4xf32>\n}\n";
+/* a dimension split and joined again: sharding the inner part leaves blocks that the boundary must put in
+ * order */
+static const char inner[] = "func.func @main(%x: tensor<64x4xf32>) -> (tensor<64x4xf32>, tensor<8x4xf32>) {\n"
+                            "  %0 = stablehlo.reshape %x : (tensor<64x4xf32>) -> tensor<8x8x4xf32>\n"
+                            "  %cst = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                            "  %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions "
+                            "= [0] : (tensor<8x8x4xf32>, "
+                            "tensor<f32>) -> tensor<8x4xf32>\n"
+                            "  %2 = stablehlo.tanh %0 : tensor<8x8x4xf32>\n"
+                            "  %3 = stablehlo.reshape %2 : (tensor<8x8x4xf32>) -> tensor<64x4xf32>\n"
+                            "  return %3, %1 : tensor<64x4xf32>, tensor<8x4xf32>\n}\n";
 
-/* fused projections: the axis divides the inner atom of 3 x 8 only; stored in blocks of 6 that cross its borders.
- * Large enough for an exchange with the other dim to beat gathering */
+/* fused projections: the axis divides the inner atom of 3 x 8 only; stored in blocks of 6 that cross its
+ * borders. Large enough for an exchange with the other dim to beat gathering */
 static const char across[] =
     "func.func @main(%x: tensor<24x2048xf32>) -> (tensor<24x2048xf32>, tensor<8x2048xf32>) {\n"
     "  %0 = stablehlo.reshape %x : (tensor<24x2048xf32>) -> tensor<3x8x2048xf32>\n"
     "  %cst = stablehlo.constant dense<0.0> : tensor<f32>\n"
-    "  %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<3x8x2048xf32>, "
+    "  %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0] : "
+    "(tensor<3x8x2048xf32>, "
     "tensor<f32>) -> tensor<8x2048xf32>\n"
     "  %2 = stablehlo.tanh %0 : tensor<3x8x2048xf32>\n"
     "  %3 = stablehlo.reshape %2 : (tensor<3x8x2048xf32>) -> tensor<24x2048xf32>\n"
     "  return %3, %1 : tensor<24x2048xf32>, tensor<8x2048xf32>\n}\n";
 
 static const char barrier[] =
-    "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> (tensor<16x32xf32>, tensor<32x32xf32>) {\n"
+    "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> (tensor<16x32xf32>, tensor<32x32xf32>) "
+    "{\n"
     "  %0:2 = stablehlo.optimization_barrier %x, %w : tensor<16x32xf32>, tensor<32x32xf32>\n"
-    "  %1 = stablehlo.dot_general %0#0, %0#1, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x32xf32>) -> "
+    "  %1 = stablehlo.dot_general %0#0, %0#1, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+    "tensor<32x32xf32>) -> "
     "tensor<16x32xf32>\n"
     "  %2 = stablehlo.transpose %0#1, dims = [1, 0] : (tensor<32x32xf32>) -> tensor<32x32xf32>\n"
     "  return %1, %2 : tensor<16x32xf32>, tensor<32x32xf32>\n}\n";
@@ -112,9 +129,11 @@ static const char barrier[] =
 static const char linear[] =
     "func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x8xf32>, %v: tensor<32x8xf32>, %s: tensor<f32>, "
     "%m: tensor<16x8xi1>) -> tensor<8x16xf32> {\n"
-    "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
+    "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+    "tensor<32x8xf32>) -> "
     "tensor<16x8xf32>\n"
-    "  %1 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<16x32xf32>, tensor<32x8xf32>) -> "
+    "  %1 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
+    "tensor<32x8xf32>) -> "
     "tensor<16x8xf32>\n"
     "  %2 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<16x8xf32>\n"
     "  %3 = stablehlo.multiply %0, %2 : tensor<16x8xf32>\n"
@@ -124,16 +143,20 @@ static const char linear[] =
     "  %7 = stablehlo.exponential %6 : tensor<8x16xf32>\n"
     "  return %7 : tensor<8x16xf32>\n}\n";
 
-/* two reshapes of one value that is also used as it is (as front ends without common subexpressions write it) */
+/* two reshapes of one value that is also used as it is (as front ends without common subexpressions write
+ * it) */
 static const char reshapes[] =
-    "func.func @main(%x: tensor<4x8x16xf32>, %v: tensor<16x8xf32>, %w: tensor<16x8xf32>) -> (tensor<32x8xf32>, "
+    "func.func @main(%x: tensor<4x8x16xf32>, %v: tensor<16x8xf32>, %w: tensor<16x8xf32>) -> "
+    "(tensor<32x8xf32>, "
     "tensor<32x8xf32>, tensor<4x8x16xf32>) {\n"
     "  %t = stablehlo.tanh %x : tensor<4x8x16xf32>\n"
     "  %0 = stablehlo.reshape %t : (tensor<4x8x16xf32>) -> tensor<32x16xf32>\n"
-    "  %1 = stablehlo.dot_general %0, %v, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x8xf32>) -> "
+    "  %1 = stablehlo.dot_general %0, %v, contracting_dims = [1] x [0] : (tensor<32x16xf32>, "
+    "tensor<16x8xf32>) -> "
     "tensor<32x8xf32>\n"
     "  %2 = stablehlo.reshape %t : (tensor<4x8x16xf32>) -> tensor<32x16xf32>\n"
-    "  %3 = stablehlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x8xf32>) -> "
+    "  %3 = stablehlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<32x16xf32>, "
+    "tensor<16x8xf32>) -> "
     "tensor<32x8xf32>\n"
     "  return %1, %3, %t : tensor<32x8xf32>, tensor<32x8xf32>, tensor<4x8x16xf32>\n}\n";
 
@@ -155,7 +178,7 @@ static void test_deferral(void **state)
     o.defer_partials = 0;
     model_walk(&m, &p, &o);
     assert_int_equal(count(&m, SPMD_ALL_REDUCE), 2);
-    o.combine_bytes = 0;   /* independent and of one group: one tuple op */
+    o.combine_bytes = 0; /* independent and of one group: one tuple op */
     model_walk(&m, &p, &o);
     assert_int_equal(model_count(&m, SPMD_ALL_REDUCE, NULL), 1);
     plan_release(&p);
@@ -203,7 +226,7 @@ static void test_maxima(void **state)
     model_walk(&m, &p, NULL);
     assert_int_equal(only_step(&m, SPMD_ALL_REDUCE)->reducer, NDA_REDUCE_MAX);
     for (uint32_t i = 0; i < m.local.step_count; i++)
-        assert_int_equal(m.local.steps[i].mask_initial, 0);   /* max counts an init as often as it likes */
+        assert_int_equal(m.local.steps[i].mask_initial, 0); /* max counts an init as often as it likes */
     plan_release(&p);
     model_close(&m);
 }
@@ -241,7 +264,8 @@ static void test_hoist(void **state)
     (void)state;
     open_small(&m, hoist, "a=4");
     plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 1, 1, 0);   /* the dot's free dimension first: the contracted one has no room for the axis there */
+    /* the dot's free dimension first: the contracted one has no room for the axis there */
+    shard(&m, &p, 1, 1, 0);
     shard(&m, &p, 0, 0, 0);
     model_walk(&m, &p, NULL);
     const struct spmd_step *s = only_step(&m, SPMD_ALL_GATHER);
@@ -260,14 +284,15 @@ static void test_reshapes(void **state)
     (void)state;
     open_small(&m, reshapes, "a=4");
     plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 1, 1, 0);   /* the dots' columns first: their rows have no room for the axis */
+    shard(&m, &p, 1, 1, 0); /* the dots' columns first: their rows have no room for the axis */
     if (model_group(&m, 2, 1) != model_group(&m, 1, 1))
         shard(&m, &p, 2, 1, 0);
     shard(&m, &p, 0, 0, 0);
     model_walk(&m, &p, NULL);
     const struct spmd_step *s = only_step(&m, SPMD_ALL_GATHER);
     assert_int_equal(m.local.values[s->results].bytes, 4 * 8 * 16 * 4);
-    assert_int_equal(m.nda->program->ops[m.nda->program->values[m.local.values[s->results].origin].op].code, IR_TANH);
+    assert_int_equal(m.nda->program->ops[m.nda->program->values[m.local.values[s->results].origin].op].code,
+                     IR_TANH);
     plan_release(&p);
     model_close(&m);
 }
@@ -285,10 +310,10 @@ static void test_inner_atom(void **state)
             continue;
         struct plan p = {0};
         plan_init(&p, n, &m.mesh);
-        sharded += plan_apply_factor(m.context, &p, s, 1, 0);   /* the second of the two atoms of 64 */
+        sharded += plan_apply_factor(m.context, &p, s, 1, 0); /* the second of the two atoms of 64 */
         model_walk(&m, &p, NULL);
-        assert_int_equal(count(&m, SPMD_SLICE), 1);              /* in: every device has all of x */
-        assert_int_equal(count(&m, SPMD_ALL_GATHER), 1);         /* out */
+        assert_int_equal(count(&m, SPMD_SLICE), 1);      /* in: every device has all of x */
+        assert_int_equal(count(&m, SPMD_ALL_GATHER), 1); /* out */
         plan_release(&p);
     }
     assert_int_equal(sharded, 1);
@@ -305,15 +330,16 @@ static void test_across_atoms(void **state)
     struct plan p = {0};
     plan_init(&p, m.nda, &m.mesh);
     uint32_t x = m.nda->arguments[0].space, out = m.nda->result_spaces[0];
-    assert_int_equal(plan_apply_factor(m.context, &p, x, 1, 0), 1);   /* 8 of 3 x 8 */
+    assert_int_equal(plan_apply_factor(m.context, &p, x, 1, 0), 1); /* 8 of 3 x 8 */
     assert_int_equal(plan_apply_factor(m.context, &p, out, 1, 0), 1);
     for (uint32_t i = 0; i < m.nda->space_count; i++)
-        if (m.nda->spaces[i].kind == NDA_SPACE_OP && (m.nda->program->ops[m.nda->spaces[i].op].code == IR_TANH ||
-                                                      m.nda->program->ops[m.nda->spaces[i].op].code == IR_RESHAPE))
+        if (m.nda->spaces[i].kind == NDA_SPACE_OP &&
+            (m.nda->program->ops[m.nda->spaces[i].op].code == IR_TANH ||
+             m.nda->program->ops[m.nda->spaces[i].op].code == IR_RESHAPE))
             assert_int_equal(plan_apply_factor(m.context, &p, i, 1, 0), 1);
     model_walk(&m, &p, NULL);
     ASSERT_OK(spmd_local_check(&m.local, &e), &e);
-    assert_int_equal(count(&m, SPMD_ALL_TO_ALL), 4);   /* two in, two out: the other dim has room */
+    assert_int_equal(count(&m, SPMD_ALL_TO_ALL), 4); /* two in, two out: the other dim has room */
     const struct spmd_step *last = &m.local.steps[m.local.step_count - 1];
     const struct spmd_value *result = &m.local.values[m.local.operands[last->operands]];
     assert_int_equal(m.local.values[0].form.at[0], SPMD_WHOLE);
@@ -327,9 +353,12 @@ static void test_across_atoms(void **state)
 static void test_proof(void **state)
 {
     static const struct small_program programs[] = {
-        {"residual", residual}, {"residual_used", residual_used}, {"maxima", maxima}, {"sum", sum_from_one},
-        {"scatter", scatter_add}, {"branches", branches}, {"hoist", hoist}, {"inner", inner}, {"across", across},
-        {"barrier", barrier}, {"linear", linear}};
+        {"residual", residual},   {"residual_used", residual_used},
+        {"maxima", maxima},       {"sum", sum_from_one},
+        {"scatter", scatter_add}, {"branches", branches},
+        {"hoist", hoist},         {"inner", inner},
+        {"across", across},       {"barrier", barrier},
+        {"linear", linear}};
 
     (void)state;
     prove_all(programs, sizeof programs / sizeof *programs);
@@ -338,9 +367,11 @@ static void test_proof(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deferral),       cmocka_unit_test(test_linear),       cmocka_unit_test(test_maxima),
-        cmocka_unit_test(test_initial_values), cmocka_unit_test(test_hoist),        cmocka_unit_test(test_reshapes),
-        cmocka_unit_test(test_inner_atom),     cmocka_unit_test(test_across_atoms), cmocka_unit_test(test_proof),
+        cmocka_unit_test(test_deferral),   cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_maxima),     cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_hoist),      cmocka_unit_test(test_reshapes),
+        cmocka_unit_test(test_inner_atom), cmocka_unit_test(test_across_atoms),
+        cmocka_unit_test(test_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

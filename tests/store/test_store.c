@@ -61,7 +61,8 @@ static void test_damage(void **state)
     fputs("abd", file);
     fclose(file);
     assert_int_equal(store_get(s, digest, &v, &e), ERROR_IO);
-    assert_int_equal(store_get(s, digest, &v, &e), ERROR_NOT_FOUND); /* moved aside: can be written again */
+    /* moved aside: can be written again */
+    assert_int_equal(store_get(s, digest, &v, &e), ERROR_NOT_FOUND);
     ASSERT_OK(store_put(s, "abc", 3, digest, &e), &e);
     ASSERT_OK(store_get(s, digest, &v, &e), &e);
     store_view_release(&v);
@@ -141,11 +142,8 @@ static void test_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),    cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_cache),      cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

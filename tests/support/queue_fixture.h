@@ -1,5 +1,5 @@
-/* A queue on a Redis server of its own, fresh for each test (setup, teardown); a test that leaves the queue's invariants
- * violated fails. */
+/* A queue on a Redis server of its own, fresh for each test (setup, teardown); a test that leaves the
+ * queue's invariants violated fails. */
 #ifndef TOAST_TESTS_QUEUE_FIXTURE_H
 #define TOAST_TESTS_QUEUE_FIXTURE_H
 

@@ -1,6 +1,7 @@
-/* What tests and benchmarks begin from: a module read, prepared and analysed; then put on a mesh; then priced on a device.
- * The steps are separate so that a caller may change what one left (the machine, the mesh) before the next. Each function
- * fails with what failed in it; subject_close takes a zeroed subject and one that was opened in part. */
+/* What tests and benchmarks begin from: a module read, prepared and analysed; then put on a mesh; then
+ * priced on a device. The steps are separate so that a caller may change what one left (the machine, the
+ * mesh) before the next. Each function fails with what failed in it; subject_close takes a zeroed subject
+ * and one that was opened in part. */
 #ifndef TOAST_TESTS_SUBJECT_H
 #define TOAST_TESTS_SUBJECT_H
 

@@ -17,12 +17,12 @@
 #define SUPPORT_MODELS TOAST_SOURCE_DIR "/tests/models/"
 
 /* fails the test with the error's text when code is not ok */
-#define ASSERT_OK(code, e)                                                                                    \
-    do {                                                                                                      \
-        enum error_code code_ = (code);                                                                       \
-        if (code_ != ERROR_OK)                                                                                \
-            fail_msg("%s:%d: %s (line %d column %d %s)", error_code_text(code_), __LINE__, (e)->message,      \
-                     (e)->line, (e)->column, (e)->pointer);                                                   \
+#define ASSERT_OK(code, e)                                                                                   \
+    do {                                                                                                     \
+        enum error_code code_ = (code);                                                                      \
+        if (code_ != ERROR_OK)                                                                               \
+            fail_msg("%s:%d: %s (line %d column %d %s)", error_code_text(code_), __LINE__, (e)->message,     \
+                     (e)->line, (e)->column, (e)->pointer);                                                  \
     } while (0)
 
 /* a file of the source tree, decompressed; owned; fails the test when it cannot be read */

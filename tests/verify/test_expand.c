@@ -1,5 +1,5 @@
-/* What ir_prepare makes of batch norms and loops means what they mean: the module as read and as prepared, interpreted on the
- * same inputs. */
+/* What ir_prepare makes of batch norms and loops means what they mean: the module as read and as prepared,
+ * interpreted on the same inputs. */
 #include "support.h"
 
 #include "ir/prepare.h"
@@ -13,24 +13,34 @@
 enum { INPUTS = 4, RESULTS = 6 };
 
 /* %s: element; feature_index is the middle dim */
-static const char text[] =
-    "func.func @main(%%x: tensor<6x5x4x%1$s>, %%s: tensor<5x%1$s>, %%o: tensor<5x%1$s>, %%g: tensor<6x5x4x%1$s>) -> "
-    "(tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>, tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>) {\n"
-    "  %%y, %%m, %%v = \"stablehlo.batch_norm_training\"(%%x, %%s, %%o) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> : "
-    "(tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>) -> (tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>)\n"
-    "  %%a, %%b, %%c = \"stablehlo.batch_norm_grad\"(%%x, %%s, %%o, %%v, %%g) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> : "
-    "(tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>, tensor<6x5x4x%1$s>) -> (tensor<6x5x4x%1$s>, "
-    "tensor<5x%1$s>, tensor<5x%1$s>)\n"
-    "  return %%y, %%m, %%v, %%a, %%b, %%c : tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>, tensor<6x5x4x%1$s>, "
-    "tensor<5x%1$s>, tensor<5x%1$s>\n}\n";
+static const char text[] = "func.func @main(%%x: tensor<6x5x4x%1$s>, %%s: tensor<5x%1$s>, %%o: "
+                           "tensor<5x%1$s>, %%g: tensor<6x5x4x%1$s>) -> "
+                           "(tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>, tensor<6x5x4x%1$s>, "
+                           "tensor<5x%1$s>, tensor<5x%1$s>) {\n"
+                           "  %%y, %%m, %%v = \"stablehlo.batch_norm_training\"(%%x, %%s, %%o) <{epsilon = "
+                           "0.25 : f32, feature_index = 1 : i64}> : "
+                           "(tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>) -> (tensor<6x5x4x%1$s>, "
+                           "tensor<5x%1$s>, tensor<5x%1$s>)\n"
+                           "  %%a, %%b, %%c = \"stablehlo.batch_norm_grad\"(%%x, %%s, %%o, %%v, %%g) "
+                           "<{epsilon = 0.25 : f32, feature_index = 1 : i64}> : "
+                           "(tensor<6x5x4x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>, tensor<5x%1$s>, "
+                           "tensor<6x5x4x%1$s>) -> (tensor<6x5x4x%1$s>, "
+                           "tensor<5x%1$s>, tensor<5x%1$s>)\n"
+                           "  return %%y, %%m, %%v, %%a, %%b, %%c : tensor<6x5x4x%1$s>, tensor<5x%1$s>, "
+                           "tensor<5x%1$s>, tensor<6x5x4x%1$s>, "
+                           "tensor<5x%1$s>, tensor<5x%1$s>\n}\n";
 
-/* weights and a bound carried unchanged, by two loops, of which the inner one runs in the first iteration only; results that are operands */
+/* weights and a bound carried unchanged, by two loops, of which the inner one runs in the first iteration
+ * only; results that are operands */
 static const char loops[] =
-    "func.func @main(%x: tensor<6x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4xf32>, %g: tensor<4x4xf32>) -> (tensor<6x4xf32>, "
+    "func.func @main(%x: tensor<6x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4xf32>, %g: tensor<4x4xf32>) -> "
+    "(tensor<6x4xf32>, "
     "tensor<4x4xf32>, tensor<4xf32>) {\n"
-    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n  %three = stablehlo.constant dense<3> : tensor<i32>\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n  %three = stablehlo.constant dense<3> : "
+    "tensor<i32>\n"
     "  %h = stablehlo.add %w, %g : tensor<4x4xf32>\n"
-    "  %0:5 = stablehlo.while(%i = %zero, %n = %three, %a = %x, %m = %h, %b = %u) : tensor<i32>, tensor<i32>, tensor<6x4xf32>, "
+    "  %0:5 = stablehlo.while(%i = %zero, %n = %three, %a = %x, %m = %h, %b = %u) : tensor<i32>, "
+    "tensor<i32>, tensor<6x4xf32>, "
     "tensor<4x4xf32>, tensor<4xf32>\n"
     "    cond {\n    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
     "    stablehlo.return %p : tensor<i1>\n"
@@ -40,13 +50,15 @@ static const char loops[] =
     "      cond {\n      %p = stablehlo.compare LT, %k, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
     "      stablehlo.return %p : tensor<i1>\n"
     "    } do {\n"
-    "      %d = stablehlo.dot_general %c, %v, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x4xf32>) -> tensor<6x4xf32>\n"
+    "      %d = stablehlo.dot_general %c, %v, contracting_dims = [1] x [0] : (tensor<6x4xf32>, "
+    "tensor<4x4xf32>) -> tensor<6x4xf32>\n"
     "      %l = stablehlo.add %k, %one : tensor<i32>\n"
     "      stablehlo.return %l, %d, %v : tensor<i32>, tensor<6x4xf32>, tensor<4x4xf32>\n    }\n"
     "    %e = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<4xf32>) -> tensor<6x4xf32>\n"
     "    %f = stablehlo.add %1#1, %e : tensor<6x4xf32>\n"
     "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-    "    stablehlo.return %j, %n, %f, %1#2, %b : tensor<i32>, tensor<i32>, tensor<6x4xf32>, tensor<4x4xf32>, tensor<4xf32>\n  }\n"
+    "    stablehlo.return %j, %n, %f, %1#2, %b : tensor<i32>, tensor<i32>, tensor<6x4xf32>, tensor<4x4xf32>, "
+    "tensor<4xf32>\n  }\n"
     "  return %0#2, %0#3, %0#4 : tensor<6x4xf32>, tensor<4x4xf32>, tensor<4xf32>\n}\n";
 
 static double at(const struct verify_tensor *t, int64_t i)
@@ -62,7 +74,7 @@ static void fill(const struct ir_program *p, struct verify_tensor in[INPUTS])
     for (uint32_t i = 0; i < INPUTS; i++) {
         ASSERT_OK(verify_tensor_create(p, p->values[p->blocks[body].args + i].type, &in[i], &e), &e);
         for (int64_t k = 0; k < verify_tensor_count(&in[i]); k++) {
-            double x = (double)rng_below(&r, 33) / 16 - 1;   /* exact in every float type */
+            double x = (double)rng_below(&r, 33) / 16 - 1; /* exact in every float type */
             if (in[i].element == IR_F64)
                 ((double *)in[i].data)[k] = x;
             else
@@ -80,7 +92,8 @@ static bool has_op(const struct ir_program *p, uint16_t code)
 }
 
 /* reads and prepares the module, then the same inputs for both */
-static void compare(const char *module, uint32_t results, double tolerance, struct ir_program *read, struct ir_program *prepared)
+static void compare(const char *module, uint32_t results, double tolerance, struct ir_program *read,
+                    struct ir_program *prepared)
 {
     struct verify_tensor in[INPUTS] = {{0}}, whole[RESULTS] = {{0}}, parts[RESULTS] = {{0}};
     struct error e;
@@ -152,7 +165,8 @@ static void unsound(void **state)
 {
     static const char wrong[] =
         "func.func @main(%x: tensor<6x5xf32>, %s: tensor<4xf32>) -> tensor<6x5xf32> {\n"
-        "  %y, %m, %v = \"stablehlo.batch_norm_training\"(%x, %s, %s) <{epsilon = 0.25 : f32, feature_index = 1 : i64}> : "
+        "  %y, %m, %v = \"stablehlo.batch_norm_training\"(%x, %s, %s) <{epsilon = 0.25 : f32, feature_index "
+        "= 1 : i64}> : "
         "(tensor<6x5xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<6x5xf32>, tensor<4xf32>, tensor<4xf32>)\n"
         "  return %y : tensor<6x5xf32>\n}\n";
     struct ir_program read = {0}, prepared = {0};
@@ -166,6 +180,7 @@ static void unsound(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(batch_norm), cmocka_unit_test(carried_unchanged), cmocka_unit_test(unsound)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(batch_norm), cmocka_unit_test(carried_unchanged),
+                                       cmocka_unit_test(unsound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ static void numbers(const char *text, int number, const char *word, uint32_t ind
     for (int64_t i = 0; i < n; i++) {
         char *end;
         if (store == VERIFY_I64)
-            ((int64_t *)t->data)[i] = t->element == IR_UI64 ? (int64_t)strtoull(at, &end, 10) : strtoll(at, &end, 10);
+            ((int64_t *)t->data)[i] =
+                t->element == IR_UI64 ? (int64_t)strtoull(at, &end, 10) : strtoll(at, &end, 10);
         else if (store == VERIFY_U8)
             ((uint8_t *)t->data)[i] = (uint8_t)strtoul(at, &end, 10);
         else if (store == VERIFY_F32 || store == VERIFY_C64)
@@ -109,11 +110,11 @@ static void run_file(const char *file, int least)
     assert_in_range(cases, least, 1000);
 }
 
-#define GOLDEN(name, least)                                                                                   \
-    static void name(void **state)                                                                            \
-    {                                                                                                         \
-        (void)state;                                                                                          \
-        run_file(#name, least);                                                                               \
+#define GOLDEN(name, least)                                                                                  \
+    static void name(void **state)                                                                           \
+    {                                                                                                        \
+        (void)state;                                                                                         \
+        run_file(#name, least);                                                                              \
     }
 GOLDEN(elementwise, 130)
 GOLDEN(movement, 30)

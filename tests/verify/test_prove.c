@@ -31,7 +31,7 @@ static void comparison_is_strict(void **state)
     int64_t i[2] = {7, 8}, j[2] = {7, 9};
     struct verify_tensor x = {IR_F32, 1, {4}, a}, y = {IR_F32, 1, {4}, b};
     assert_int_equal(verify_compare(&x, &y, 1, 0, 0).verdict, VERIFY_EQUAL);
-    b[0] = 1 + 3e-5f;   /* relative to the result's largest magnitude, 4 */
+    b[0] = 1 + 3e-5f; /* relative to the result's largest magnitude, 4 */
     struct verify_difference d = verify_compare(&x, &y, 1, 1e-5, 0);
     assert_int_equal(d.verdict, VERIFY_EQUAL);
     assert_true(d.worst > 5e-6 && d.worst < 1e-5);
@@ -43,7 +43,7 @@ static void comparison_is_strict(void **state)
     assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
     a[2] = NAN;
     assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_INCONCLUSIVE);
-    b[3] = 5;   /* a difference elsewhere decides */
+    b[3] = 5; /* a difference elsewhere decides */
     assert_int_equal(verify_compare(&x, &y, 1, 1e-3, 0).verdict, VERIFY_DIFFERENT);
     a[2] = b[2] = INFINITY;
     b[3] = 4;
@@ -52,7 +52,8 @@ static void comparison_is_strict(void **state)
     assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
     b[2] = 3e38f;
     assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
-    struct verify_tensor m = {IR_I32, 1, {2}, i}, n = {IR_I32, 1, {2}, j}, shape = {IR_I32, 2, {2, 1}, i}, kind = {IR_I64, 1, {2}, i};
+    struct verify_tensor m = {IR_I32, 1, {2}, i}, n = {IR_I32, 1, {2}, j}, shape = {IR_I32, 2, {2, 1}, i},
+                         kind = {IR_I64, 1, {2}, i};
     d = verify_compare(&m, &n, 1, 1e9, 0);
     assert_int_equal(d.verdict, VERIFY_DIFFERENT);
     assert_int_equal(d.index, 1);
@@ -67,7 +68,10 @@ static void train_steps_get_moments_and_indices(void **state)
         const char *name;
         uint32_t first, second;
         int64_t bound;
-    } expected[] = {{"small/t2b", 20, 20, 256}, {"small/t2b_scan", 12, 12, 256}, {"small/gns", 0, 0, 64}, {"small/unet", 0, 0, 0},
+    } expected[] = {{"small/t2b", 20, 20, 256},
+                    {"small/t2b_scan", 12, 12, 256},
+                    {"small/gns", 0, 0, 64},
+                    {"small/unet", 0, 0, 0},
                     {"small/itx", 0, 0, 251}};
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
         struct ir_program p = prepared(expected[k].name);
@@ -80,7 +84,8 @@ static void train_steps_get_moments_and_indices(void **state)
             bound = h[i].bound > bound ? h[i].bound : bound;
             assert_false(h[i].first && h[i].second);
         }
-        print_message("%s: %u first, %u second moments, indices below %lld\n", expected[k].name, first, second, (long long)bound);
+        print_message("%s: %u first, %u second moments, indices below %lld\n", expected[k].name, first,
+                      second, (long long)bound);
         assert_int_equal(first, second);
         if (expected[k].first)
             assert_int_equal(first, expected[k].first);
@@ -131,7 +136,8 @@ static void operations_are_counted_and_limited(void **state)
         struct verify_statistics s = {0};
         ASSERT_OK(verify_inputs(&p, 1, VERIFY_INPUTS_PLAIN, in, &e), &e);
         ASSERT_OK(verify_run(&p, "main", 1, in, out, NULL, &s, &e), &e);
-        print_message("%s: estimated %.3g operations, executed %.3g\n", models[k], (double)estimate, (double)s.operations);
+        print_message("%s: estimated %.3g operations, executed %.3g\n", models[k], (double)estimate,
+                      (double)s.operations);
         assert_int_equal(unknown, 0);
         assert_in_range(estimate, s.operations * 9 / 10, s.operations * 11 / 10);
         struct verify_options options = {.max_operations = estimate / 2};
@@ -154,13 +160,15 @@ static void models_are_equal_to_themselves(void **state)
     static const struct {
         const char *name;
         uint32_t runs;
-    } models[] = {{"mlp", 1}, {"paper_attention", 1}, {"small/itx", 2}, {"small/gpt_torch", 2}, {"small/gns", 3}, {"small/t2b", 3}};
+    } models[] = {{"mlp", 1},       {"paper_attention", 1}, {"small/itx", 2}, {"small/gpt_torch", 2},
+                  {"small/gns", 3}, {"small/t2b", 3}};
     for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
         struct ir_program p = prepared(models[k].name);
         struct verify_report report;
         struct error e = {0};
         ASSERT_OK(verify_prove_modules(&p, &p, NULL, 1, NULL, &report, &e), &e);
-        print_message("%s: %s, %u runs %s\n", models[k].name, verify_status_text(report.status), report.runs, report.reason);
+        print_message("%s: %s, %u runs %s\n", models[k].name, verify_status_text(report.status), report.runs,
+                      report.reason);
         assert_int_equal(report.status, VERIFY_PROOF_EQUAL);
         assert_int_equal(report.runs, models[k].runs);
         assert_true(report.max_error == 0);
@@ -168,21 +176,29 @@ static void models_are_equal_to_themselves(void **state)
     }
 }
 
-/* the gradient of a softmax over numbers that are nearly equal: few digits are left, and another order of adding has others */
+/* the gradient of a softmax over numbers that are nearly equal: few digits are left, and another order of
+ * adding has others */
 static struct ir_program cancelling(const char *total, const char *scale)
 {
-    char *text = mem_printf(
-        "func.func @main(%%x: tensor<64xf32>) -> tensor<64xf32> {\n"
-        "  %%z = stablehlo.constant dense<0.0> : tensor<f32>\n  %%one = stablehlo.constant dense<1.0> : tensor<64xf32>\n"
-        "  %%s = stablehlo.constant dense<%s> : tensor<64xf32>\n  %%n = stablehlo.constant dense<0.015625> : tensor<64xf32>\n"
-        "  %%e = stablehlo.exponential %%x : tensor<64xf32>\n"
-        "  %%t = stablehlo.reduce(%%e init: %%z) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>\n"
-        "  %%u = stablehlo.broadcast_in_dim %%t, dims = [] : (tensor<f32>) -> tensor<64xf32>\n"
-        "  %%p = stablehlo.divide %%e, %%u : tensor<64xf32>\n  %%y = stablehlo.multiply %%x, %%s : tensor<64xf32>\n"
-        "  %%d = stablehlo.add %%one, %%y : tensor<64xf32>\n  %%w = stablehlo.multiply %%p, %%d : tensor<64xf32>\n%s"
-        "  %%m = stablehlo.broadcast_in_dim %%r, dims = [] : (tensor<f32>) -> tensor<64xf32>\n"
-        "  %%g = stablehlo.subtract %%d, %%m : tensor<64xf32>\n  %%o = stablehlo.multiply %%p, %%g : tensor<64xf32>\n"
-        "  return %%o : tensor<64xf32>\n}\n", scale, total);
+    char *text =
+        mem_printf("func.func @main(%%x: tensor<64xf32>) -> tensor<64xf32> {\n"
+                   "  %%z = stablehlo.constant dense<0.0> : tensor<f32>\n  %%one = stablehlo.constant "
+                   "dense<1.0> : tensor<64xf32>\n"
+                   "  %%s = stablehlo.constant dense<%s> : tensor<64xf32>\n  %%n = stablehlo.constant "
+                   "dense<0.015625> : tensor<64xf32>\n"
+                   "  %%e = stablehlo.exponential %%x : tensor<64xf32>\n"
+                   "  %%t = stablehlo.reduce(%%e init: %%z) applies stablehlo.add across dimensions = [0] : "
+                   "(tensor<64xf32>, tensor<f32>) -> tensor<f32>\n"
+                   "  %%u = stablehlo.broadcast_in_dim %%t, dims = [] : (tensor<f32>) -> tensor<64xf32>\n"
+                   "  %%p = stablehlo.divide %%e, %%u : tensor<64xf32>\n  %%y = stablehlo.multiply %%x, %%s "
+                   ": tensor<64xf32>\n"
+                   "  %%d = stablehlo.add %%one, %%y : tensor<64xf32>\n  %%w = stablehlo.multiply %%p, %%d : "
+                   "tensor<64xf32>\n%s"
+                   "  %%m = stablehlo.broadcast_in_dim %%r, dims = [] : (tensor<f32>) -> tensor<64xf32>\n"
+                   "  %%g = stablehlo.subtract %%d, %%m : tensor<64xf32>\n  %%o = stablehlo.multiply %%p, "
+                   "%%g : tensor<64xf32>\n"
+                   "  return %%o : tensor<64xf32>\n}\n",
+                   scale, total);
     struct ir_program p = {0};
     struct error e = {0};
     ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);
@@ -192,14 +208,19 @@ static struct ir_program cancelling(const char *total, const char *scale)
 
 static void rounding_is_no_difference(void **state)
 {
-    static const char whole[] =
-        "  %r = stablehlo.reduce(%w init: %z) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>\n";
+    static const char whole[] = "  %r = stablehlo.reduce(%w init: %z) applies stablehlo.add across "
+                                "dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>\n";
     static const char halves[] =
-        "  %a = stablehlo.slice %w [0:21] : (tensor<64xf32>) -> tensor<21xf32>\n  %b = stablehlo.slice %w [21:64] : (tensor<64xf32>) -> tensor<43xf32>\n"
-        "  %c = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<21xf32>, tensor<f32>) -> tensor<f32>\n"
-        "  %f = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : (tensor<43xf32>, tensor<f32>) -> tensor<f32>\n"
-        "  %h = stablehlo.constant dense<6.0e-8> : tensor<f32>\n  %r = stablehlo.add %f, %h : tensor<f32>\n";   /* the next float */
-    struct ir_program original = cancelling(whole, "0.0005"), same = cancelling(halves, "0.0005"), other = cancelling(whole, "0.00053");
+        "  %a = stablehlo.slice %w [0:21] : (tensor<64xf32>) -> tensor<21xf32>\n  %b = stablehlo.slice %w "
+        "[21:64] : (tensor<64xf32>) -> tensor<43xf32>\n"
+        "  %c = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<21xf32>, tensor<f32>) -> tensor<f32>\n"
+        "  %f = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<43xf32>, tensor<f32>) -> tensor<f32>\n"
+        /* the next float */
+        "  %h = stablehlo.constant dense<6.0e-8> : tensor<f32>\n  %r = stablehlo.add %f, %h : tensor<f32>\n";
+    struct ir_program original = cancelling(whole, "0.0005"), same = cancelling(halves, "0.0005"),
+                      other = cancelling(whole, "0.00053");
     struct verify_report report;
     struct error e = {0};
     ASSERT_OK(verify_prove_modules(&original, &same, NULL, 1, NULL, &report, &e), &e);
@@ -220,14 +241,18 @@ static void unknown_ops_are_named(void **state)
     static const struct {
         const char *body, *expected;
     } modules[] = {
-        {"%0 = \"stablehlo.rng\"(%x, %x, %s) <{rng_distribution = #stablehlo<rng_distribution UNIFORM>}> : (tensor<f32>, tensor<f32>, "
-         "tensor<0xi64>) -> tensor<f32>", "stablehlo.rng"},
+        {"%0 = \"stablehlo.rng\"(%x, %x, %s) <{rng_distribution = #stablehlo<rng_distribution UNIFORM>}> : "
+         "(tensor<f32>, tensor<f32>, "
+         "tensor<0xi64>) -> tensor<f32>",
+         "stablehlo.rng"},
         {"%0 = stablehlo.custom_call @mystery(%x) : (tensor<f32>) -> tensor<f32>", "'mystery'"},
         {"%0 = \"other.op\"(%x) : (tensor<f32>) -> tensor<f32>", "other.op"},
     };
     for (size_t k = 0; k < sizeof modules / sizeof *modules; k++) {
-        char *text = mem_printf("module {\n  func.func @main(%%x: tensor<f32>, %%s: tensor<0xi64>) -> tensor<f32> {\n    %s\n"
-                                "    return %%0 : tensor<f32>\n  }\n}\n", modules[k].body);
+        char *text = mem_printf(
+            "module {\n  func.func @main(%%x: tensor<f32>, %%s: tensor<0xi64>) -> tensor<f32> {\n    %s\n"
+            "    return %%0 : tensor<f32>\n  }\n}\n",
+            modules[k].body);
         struct ir_program p = {0};
         struct error e = {0};
         ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);

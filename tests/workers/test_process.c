@@ -1,7 +1,7 @@
 /* label: unit */
 /* links: workers */
-/* The child of a slot: one thread starts and ends it, another kills it at any moment (a worker that gives up its slots does),
- * and never anybody who has its number after it. The program is its own child. */
+/* The child of a slot: one thread starts and ends it, another kills it at any moment (a worker that gives
+ * up its slots does), and never anybody who has its number after it. The program is its own child. */
 #include "support.h"
 
 #include "workers/internal.h"
