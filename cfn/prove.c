@@ -1,7 +1,6 @@
 #include "cfn/prove.h"
 
 #include "base/memory.h"
-#include "cfn/worker.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,25 +20,6 @@ struct proving { /* scratch of one phase */
     uint8_t *child, *leaf;
     int64_t *child_bound;
 };
-
-void cfn_prove_release(struct cfn_prove *p)
-{
-    free(p->bound);
-    free(p->mask);
-    free(p->gain);
-    *p = (struct cfn_prove){0};
-}
-
-void cfn_prove_reserve(const struct cfn_model *m, struct cfn_prove *p, int32_t count)
-{
-    if (!p->gain)
-        p->gain = mem_zalloc((size_t)m->node_count + 1, sizeof *p->gain);
-    if (count <= p->room)
-        return;
-    p->room = count > 2 * p->room ? count : 2 * p->room;
-    p->bound = mem_realloc(p->bound, (size_t)p->room, sizeof *p->bound);
-    p->mask = mem_realloc(p->mask, (size_t)p->room, m->value_count);
-}
 
 double cfn_prove_probe_work(const struct cfn_model *m)
 {
@@ -253,8 +233,8 @@ static double try_node(struct proving *p, const uint8_t *leaf, int64_t leaf_boun
 
 static void add_leaf(struct proving *p, const uint8_t *mask, int64_t bound)
 {
-    struct cfn_prove *v = &p->w->prove;
-    cfn_prove_reserve(p->m, v, v->count + 1);
+    struct cfn_leaves *v = &p->w->leaves;
+    cfn_leaves_reserve(p->m, v, v->count + 1);
     memcpy(v->mask + (size_t)v->count * p->m->value_count, mask, p->m->value_count);
     v->bound[v->count++] = bound;
 }
@@ -264,11 +244,11 @@ static void begin(struct proving *p)
 {
     struct cfn_worker *w = p->w;
     const struct cfn_model *m = p->m;
-    cfn_prove_reserve(m, &w->prove, 1);
+    cfn_leaves_reserve(m, &w->leaves, 1);
     memset(p->leaf, 0, m->value_count);
     bool fits = drop_what_does_not_fit(p, p->leaf);
     for (int32_t i = 0; i < m->node_count && fits && !w->stopped; i++) {
-        w->prove.gain[i] = try_node(p, p->leaf, w->bound, i, PROBE_STEPS);
+        w->leaves.gain[i] = try_node(p, p->leaf, w->bound, i, PROBE_STEPS);
         for (int32_t a = 0; a < m->size[i] && !w->stopped; a++)
             if (p->child_bound[a] >= w->best.cost)
                 p->leaf[m->offset[i] + (size_t)a] = 1;
@@ -278,10 +258,10 @@ static void begin(struct proving *p)
         return;
     if (fits)
         add_leaf(p, p->leaf, w->bound);
-    w->prove.begun = true;
+    w->leaves.begun = true;
 }
 
-static int32_t least_leaf(const struct cfn_prove *v)
+static int32_t least_leaf(const struct cfn_leaves *v)
 {
     int32_t least = 0;
     for (int32_t k = 1; k < v->count; k++)
@@ -294,7 +274,7 @@ static int32_t choose_node(const struct proving *p)
     int32_t chosen = -1;
     for (int32_t i = 0; i < p->m->node_count; i++)
         if (values_left(p->m, p->leaf, i) > 1 &&
-            (chosen < 0 || p->w->prove.gain[i] > p->w->prove.gain[chosen]))
+            (chosen < 0 || p->w->leaves.gain[i] > p->w->leaves.gain[chosen]))
             chosen = i;
     return chosen;
 }
@@ -316,7 +296,7 @@ static void settle_leaf(struct proving *p)
 static void expand(struct proving *p)
 {
     struct cfn_worker *w = p->w;
-    struct cfn_prove *v = &w->prove;
+    struct cfn_leaves *v = &w->leaves;
     const struct cfn_model *m = p->m;
     int32_t at = least_leaf(v), last = v->count - 1;
     int64_t bound = v->bound[at];
@@ -344,7 +324,7 @@ static void expand(struct proving *p)
 
 static void raise_bound(struct cfn_worker *w)
 {
-    const struct cfn_prove *v = &w->prove;
+    const struct cfn_leaves *v = &w->leaves;
     int64_t bound = v->count ? v->bound[least_leaf(v)] : w->best.cost;
     bound = bound < w->best.cost ? bound : w->best.cost;
     w->bound = bound > w->bound ? bound : w->bound;
@@ -365,12 +345,12 @@ void cfn_prove_phase(struct cfn_worker *w)
     p.leaf = mem_zalloc(m->value_count + 1, 1);
     p.child_bound = mem_zalloc((size_t)m->largest + 1, sizeof *p.child_bound);
     memcpy(p.message, w->trws.message, m->message_count * sizeof *p.message);
-    if (!w->prove.begun)
+    if (!w->leaves.begun)
         begin(&p);
-    while (w->prove.begun && w->prove.count && !cfn_worker_done(w) && w->prove.count < MOST_LEAVES &&
-           (size_t)w->prove.count * m->value_count < most_mask_bytes)
+    while (w->leaves.begun && w->leaves.count && !cfn_worker_done(w) && w->leaves.count < MOST_LEAVES &&
+           (size_t)w->leaves.count * m->value_count < most_mask_bytes)
         expand(&p);
-    if (w->prove.begun)
+    if (w->leaves.begun)
         raise_bound(w);
     w->trws.dropped = NULL;
     memcpy(w->trws.message, p.message, m->message_count * sizeof *p.message);

@@ -61,7 +61,7 @@ static void point(struct pass *p, const struct cfn_model *m, struct cfn_point *x
     FIELD(p, x->worst);
 }
 
-static void tree(struct pass *p, const struct cfn_model *m, struct cfn_prove *v)
+static void tree(struct pass *p, const struct cfn_model *m, struct cfn_leaves *v)
 {
     int32_t count = v->count;
     flag(p, &v->begun);
@@ -73,7 +73,7 @@ static void tree(struct pass *p, const struct cfn_model *m, struct cfn_prove *v)
         p->damaged = true;
         return;
     }
-    cfn_prove_reserve(m, v, count);
+    cfn_leaves_reserve(m, v, count);
     v->count = count;
     bytes(p, v->bound, (size_t)count * sizeof *v->bound);
     bytes(p, v->mask, (size_t)count * m->value_count);
@@ -117,7 +117,7 @@ static void worker(struct pass *p, struct cfn_worker *w)
     FIELD(p, w->level_steps);
     FIELD(p, w->bound);
     FIELD(p, w->rho);
-    tree(p, m, &w->prove);
+    tree(p, m, &w->leaves);
     bytes(p, w->trws.message, m->message_count * sizeof *w->trws.message);
 }
 

@@ -5,6 +5,7 @@
 #include "cfn/dual.h"
 #include "cfn/first.h"
 #include "cfn/lns.h"
+#include "cfn/prove.h"
 
 #include <math.h>
 #include <pthread.h>

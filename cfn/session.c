@@ -1,6 +1,7 @@
 #include "cfn/session.h"
 
 #include "cfn/branch.h"
+#include "cfn/load.h"
 #include "cfn/saved.h"
 #include "cfn/ucr.h"
 

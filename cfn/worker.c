@@ -41,7 +41,7 @@ void cfn_worker_release(struct cfn_worker *w)
     cfn_point_release(&w->best);
     for (int i = 0; i < CFN_POOL; i++)
         cfn_point_release(&w->pool.at[i]);
-    cfn_prove_release(&w->prove);
+    cfn_leaves_release(&w->leaves);
     free(w->lambda);
     free(w->best_lambda);
     free(w->rate);
