@@ -1,4 +1,6 @@
-/* What solving a problem gives: the assignment, the referee's verdict on it, the certified bound. */
+/* What solving a problem gives: an assignment, the referee's verdict on it, a certified bound. Plain data;
+ * costs and usages in the problem's own units, 128 bits wide. Never shown before cfn_evaluate has passed its
+ * values. */
 #ifndef TOAST_CFN_ANSWER_H
 #define TOAST_CFN_ANSWER_H
 

@@ -1,8 +1,15 @@
+/* From the problem to the network. Edges over one node, and of a node with itself, become unary costs;
+ * parallel edges are summed into one link. Costs that are too large for 64-bit sums are capped, and the cap
+ * only lowers costs: an optimum of the capped network is still a lower bound of the problem's. Usage becomes
+ * items over the retained times (timeline.h). */
 #include "cfn/load.h"
 
 #include "cfn/timeline.h"
 
 #include <stdlib.h>
+
+#define FIRST_CAP ((int64_t)1 << 62)  /* halved until all fits: at most 62 times */
+#define MOST_NEGATIVE (CFN_LARGE / 4) /* sum of what lies below 0: finite costs stay finite after any rule */
 
 /* the greatest cap on costs under which all functions together stay finite in 64 bits */
 static int64_t choose_cap(const struct cfn_problem *p, bool use_infinite, bool *lowered, struct error *e)
@@ -26,7 +33,7 @@ static int64_t choose_cap(const struct cfn_problem *p, bool use_infinite, bool *
     for (uint32_t i = 0; i < p->edge_count; i++)
         most[p->node_count + i] = matrix_most[p->edges[i].matrix];
     int64_t cap = INT64_MAX;
-    for (int64_t next = (int64_t)1 << 62; cap > 1; cap = next, next /= 2) {
+    for (int64_t next = FIRST_CAP; cap > 1; cap = next, next /= 2) {
         __int128 sum = 0;
         for (uint32_t i = 0; i < functions; i++)
             sum += most[i] < cap ? most[i] : cap;
@@ -36,7 +43,7 @@ static int64_t choose_cap(const struct cfn_problem *p, bool use_infinite, bool *
     }
     free(most);
     free(matrix_most);
-    if (below > CFN_LARGE / 4) {
+    if (below > MOST_NEGATIVE) {
         error_set(e, ERROR_RESOURCE, "negative costs sum to more than this solver's 64-bit range");
         return 0;
     }

@@ -1,4 +1,5 @@
-/* From the problem to the network that reductions work on. */
+/* From the problem to the network that reductions work on: what is infinite, what is capped, which times
+ * count. */
 #ifndef TOAST_CFN_LOAD_H
 #define TOAST_CFN_LOAD_H
 

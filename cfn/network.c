@@ -1,3 +1,7 @@
+/* The network as a structure: links, tables, values and items, kept consistent while rules take nodes apart.
+ * Every change goes through these functions, which put the nodes it touches onto the worklist, keep at most
+ * one link a pair, move what all values use alike into `base`, and drop what is empty. No rule is here
+ * (reduce.h), and no reading (load.h). */
 #include "cfn/network.h"
 
 #include <stdlib.h>

@@ -1,3 +1,13 @@
+/* A search between two phases as bytes, and back. One function a struct describes the layout for both
+ * directions: `bytes` copies out of the struct or into it.
+ *
+ *   search    "cfs2" seed units | schedule | hall | worker 0 | worker 1
+ *   worker    "cfw1" sizes | random state, work, points, pool, multipliers, bound, leaves, messages
+ *
+ * Native byte order and sizes: the same build reads what it wrote, others see another magic or other sizes
+ * and refuse. What is read is checked before it is used as an index or a count; floats may be anything and
+ * can only lead to poor steps, as answers pass the referee. Bounds are believed: whoever hands over bytes
+ * answers for where they come from. */
 #include "cfn/saved.h"
 
 #include <string.h>

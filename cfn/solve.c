@@ -1,3 +1,4 @@
+/* A whole session in this process: begin, search, settle, until it is over. */
 #include "cfn/solve.h"
 
 #include "cfn/session.h"

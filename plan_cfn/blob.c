@@ -1,4 +1,10 @@
-/* An answer as bytes: what the task `network` leaves for the one that writes the artifacts. */
+/* An answer as bytes: what the task `network` leaves for the one that writes the artifacts.
+ *
+ *   head (magic, sizes, bound, the plan's hash, a check over all) | factors: space, factor, axis each
+ *
+ * Factors only: a price is never taken from bytes. The reader applies the factors, compares the plan's hash
+ * and prices the plan again, so damaged or foreign bytes are refused and equal answers have equal bytes
+ * (padding is zero). */
 #include "plan_cfn/plan_cfn.h"
 
 #include "base/memory.h"

@@ -1,6 +1,15 @@
-/* Edges: from where a value is made to every use, and between spaces whose shardings must be equal (a
- * donated argument and its result, the ends of a loop). Matrices of equal forms of equal values are made
- * once. */
+/* Edges: from where a value is made to every use of it, and between spaces whose shardings must be equal (a
+ * donated argument and its result, the ends of a loop).
+ *
+ *       op A makes v            op B uses v                matrix (options of A) x (options of B):
+ *       option 0: v by data     option 0: v by data             0   gather
+ *       option 1: v whole       option 1: v whole           slice        0
+ *
+ * An entry is the price of the collectives between the two forms of v, times the trips of the loops that
+ * both are in, by the network's kind divided by the number of uses. Tied spaces have 0 where both agree and
+ * PLAN_CFN_FORBIDDEN elsewhere. Equal forms of equal values have equal matrices: each is looked up by its
+ * key, and made once. A matrix of zeros is no edge. Refuses a module whose matrices would pass
+ * PLAN_CFN_MAX_ENTRIES; never prices a whole plan. */
 #include "plan_cfn/internal.h"
 
 #include <stdlib.h>

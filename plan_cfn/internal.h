@@ -1,4 +1,4 @@
-/* What the files of plan_cfn/ share. */
+/* What the files of plan_cfn/ share: the network, and where each part of it is made. */
 #ifndef TOAST_PLAN_CFN_INTERNAL_H
 #define TOAST_PLAN_CFN_INTERNAL_H
 

@@ -1,5 +1,7 @@
 /* When a node's values take memory, and how much: the lives that they have in the unsharded program.
- * Arguments and results take theirs throughout, a donated argument and its result once. */
+ * Arguments and results take theirs throughout, a donated argument and its result once. In the admissible
+ * network arguments alone count, at the first step: that they are there together is sure for every plan, and
+ * nothing else is. */
 #include "plan_cfn/internal.h"
 
 #include <stdlib.h>

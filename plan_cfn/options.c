@@ -1,9 +1,14 @@
 /* The values of every node: the ways to shard a space on top of the pins.
  *
  * Every axis takes one factor of the space or none, by the rules of plan_extend_cells; two axes on one
- * factor stand in the mesh's order. Where that would be more than PLAN_CFN_MAX_OPTIONS, neighbouring axes
- * go together (at most three groups) and only the factors of the colors that cover the most bytes count;
- * the network then is not complete. */
+ * factor stand in the mesh's order. Where that would be more than PLAN_CFN_MAX_OPTIONS, neighbouring axes go
+ * together (at most three groups) and only the factors of the colors that cover the most bytes count; the
+ * network then is not complete.
+ *
+ *   mesh data, model; factors i, j      -  | i@model | j@model | i@data | i@data,model | i@data j@model | ..
+ *
+ * Option 0 is the pins alone. Depth first over the groups, so that equal modules have equal options in equal
+ * order. */
 #include "plan_cfn/internal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
-/* The network of a module: nodes with their costs, put together; and back from an answer to a plan. */
+/* The network of a module, put together: nodes with their costs here, edges and memory by their files, and
+ * the way back from an answer to a plan.
+ *
+ *   create     spaces -> options -> nodes; uses of values; which values some plan may leave partial
+ *   switch     the same nodes as another kind of network: other costs, usages, edges
+ *
+ * Values that may be partial are found by passing them on until nothing changes: what contracts makes them,
+ * what is linear passes them on, loops carry them. The admissible network promises nothing about those. */
 #include "plan_cfn/internal.h"
 
 #include <stdio.h>

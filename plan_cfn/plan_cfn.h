@@ -1,19 +1,22 @@
-/* A module as a cost-function network (planner.md section 8): a node for every space of the analysis, whose
- * values are its legal shardings; costs in picoseconds, usages in bytes on one device.
+/* A module as a cost-function network: a node for every space of the analysis, whose values are its legal
+ * shardings; costs in picoseconds, usages in bytes on one device. docs/cfn.md has the idea and the tests.
  *
  *   node cost    time of the op under its sharding, times the trips of the loops around it
  *   edge cost    collectives from the form in which a value is made to the form in which a use wants it
  *   usage        bytes of the results, from where they are made to their last use; limit: the machine's
  *
- * Two networks. The *heuristic* one is priced as it is, to find plans (which the walk then prices). The
- * *admissible* one is a relaxation: its optimum, hence its certified bound, is at most the step time of every
- * plan that fits:
+ * Two kinds of network. A *heuristic* one is priced as it is, to find plans (which the walk then prices).
+ * The *admissible* one is a relaxation: its optimum, hence its certified bound, is at most the step time of
+ * every plan that fits:
  *   - a node costs what its FLOPs alone take;
  *   - an edge costs the bytes that a device does not hold at the fastest rate of any group, divided by the
  *     number of uses of the value; nothing where the walk may defer a partial, make the value again or
  *     leave the use out;
  *   - memory counts arguments alone.
- * Its bound is only given when no sharding was left out (struct plan_cfn_answer.has_bound). */
+ * Its bound is only given when no sharding was left out (struct plan_cfn_answer.has_bound).
+ *
+ * Nothing here reads a clock or is random beyond the seed: equal modules, machines and budgets give equal
+ * answers. */
 #ifndef TOAST_PLAN_CFN_PLAN_CFN_H
 #define TOAST_PLAN_CFN_PLAN_CFN_H
 

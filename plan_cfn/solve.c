@@ -1,7 +1,12 @@
-/* Rounds: solve a heuristic network, price its plan by the walk, lower the limit when it did not fit; then
- * the bound. A quick run solves the network that mostly wins. Where that is not behind what is known
- * already it tries the others by an eighth of the passes, and whole where that comes near the best
- * (docs/performance.md has the figures). */
+/* From a module to a plan and a bound.
+ *
+ *   rounds     solve a heuristic network, price its plan by the walk, lower the limit when it did not fit
+ *   bound      solve the admissible network; nothing when some space has options left out
+ *
+ * A quick run solves the network that mostly wins. Where that is not behind what is known already it tries
+ * the others by an eighth of the passes, and whole where that comes near the best (docs/performance.md has
+ * the figures). The plan that is returned is the best of all that were priced, the pins alone among them:
+ * there is always one. */
 #include "plan_cfn/internal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The network as the contest's JSON. */
+/* The network as the contest's JSON, on one line: what `toast solve` and other solvers of the contest read.
+ * Matrices are written out for every edge, as the format knows no sharing. */
 #include "plan_cfn/internal.h"
 
 #include <stdio.h>
