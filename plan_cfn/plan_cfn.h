@@ -1,50 +1,53 @@
-/* A module as a cost-function network (planner.md section 8): a node for every space of the analysis, whose
- * values are its legal shardings; costs in picoseconds, usages in bytes on one device.
+/* A module as a cost-function network: a node for every space of the analysis, whose values are its legal
+ * shardings; costs in picoseconds, usages in bytes on one device. docs/cfn.md has the idea and the tests.
  *
  *   node cost    time of the op under its sharding, times the trips of the loops around it
  *   edge cost    collectives from the form in which a value is made to the form in which a use wants it
  *   usage        bytes of the results, from where they are made to their last use; limit: the machine's
  *
- * Two networks. The *heuristic* one is priced as it is, to find plans (which the walk then prices). The
- * *admissible* one is a relaxation: its optimum, hence its certified bound, is at most the step time of every
- * plan that fits:
+ * Two kinds of network. A *heuristic* one is priced as it is, to find plans (which the walk then prices).
+ * The *admissible* one is a relaxation: its optimum, hence its certified bound, is at most the step time of
+ * every plan that fits:
  *   - a node costs what its FLOPs alone take;
  *   - an edge costs the bytes that a device does not hold at the fastest rate of any group, divided by the
  *     number of uses of the value; nothing where the walk may defer a partial, make the value again or
  *     leave the use out;
  *   - memory counts arguments alone.
- * Its bound is only given when no sharding was left out (struct network_answer.has_bound). */
-#ifndef TOAST_NETWORK_NETWORK_H
-#define TOAST_NETWORK_NETWORK_H
+ * Its bound is only given when no sharding was left out (struct plan_cfn_answer.has_bound).
+ *
+ * Nothing here reads a clock or is random beyond the seed: equal modules, machines and budgets give equal
+ * answers. */
+#ifndef TOAST_PLAN_CFN_PLAN_CFN_H
+#define TOAST_PLAN_CFN_PLAN_CFN_H
 
 #include "cfn/solve.h"
 #include "cost/price.h"
 
-enum network_kind {
-    NETWORK_SHARED, /* heuristic: an edge costs its reshard divided by the uses of the value */
-    NETWORK_MOVING, /* the same without the time of local slices, which often fuse */
-    NETWORK_FULL,   /* heuristic: every use pays for its reshard */
-    NETWORK_ADMISSIBLE
+enum plan_cfn_kind {
+    PLAN_CFN_SHARED, /* heuristic: an edge costs its reshard divided by the uses of the value */
+    PLAN_CFN_MOVING, /* the same without the time of local slices, which often fuse */
+    PLAN_CFN_FULL,   /* heuristic: every use pays for its reshard */
+    PLAN_CFN_ADMISSIBLE
 };
 
-struct network;
+struct plan_cfn;
 /* The evaluator must outlive it. ERROR_UNSUPPORTED_MODULE as of spmd_walk; ERROR_TOO_LARGE: above 2^28
  * matrix entries. */
-enum error_code network_create(const struct evaluator *v, enum network_kind kind, struct network **out,
-                               struct error *e) BASE_CHECKED;
+enum error_code plan_cfn_create(const struct evaluator *v, enum plan_cfn_kind kind, struct plan_cfn **out,
+                                struct error *e) BASE_CHECKED;
 /* makes it the network of another kind: the same nodes and values, other costs, usages and edges; the
  * machine's limit */
-enum error_code network_switch(struct network *n, enum network_kind kind, struct error *e) BASE_CHECKED;
-void network_destroy(struct network *n);
-const struct cfn_problem *network_problem(const struct network *n); /* borrowed */
-void network_set_limit(struct network *n, int64_t bytes);
-bool network_complete(const struct network *n); /* no sharding was left out of any node */
+enum error_code plan_cfn_switch(struct plan_cfn *n, enum plan_cfn_kind kind, struct error *e) BASE_CHECKED;
+void plan_cfn_destroy(struct plan_cfn *n);
+const struct cfn_problem *plan_cfn_problem(const struct plan_cfn *n); /* borrowed */
+void plan_cfn_set_limit(struct plan_cfn *n, int64_t bytes);
+bool plan_cfn_complete(const struct plan_cfn *n); /* no sharding was left out of any node */
 /* values: one a node -> the plan that they say; the plan must be initialised */
-void network_plan(const struct network *n, const int32_t *values, struct plan *out);
+void plan_cfn_plan(const struct plan_cfn *n, const int32_t *values, struct plan *out);
 /* The problem as contest JSON, one line. */
-void network_write(const struct network *n, const char *name, struct text *out);
+void plan_cfn_write(const struct plan_cfn *n, const char *name, struct text *out);
 
-struct network_budget {
+struct plan_cfn_budget {
     uint64_t passes,
         /* work of each round, in passes over all edges of the network (8 to 10,000 units of the solver in
          * all); 0: 2000 */
@@ -57,7 +60,7 @@ struct network_budget {
     bool (*cancelled)(void *user); /* may be NULL */
     void *user;
 };
-struct network_answer {
+struct plan_cfn_answer {
     struct plan_factors factors; /* beyond the pins; owned */
     struct hash128 hash;
     struct price price; /* by the walk */
@@ -69,14 +72,14 @@ struct network_answer {
 /* Solves the heuristic networks, prices each answer by the walk and lowers the memory limit of the next
  * round where it did not fit; keeps the best by cost_compare. Then the admissible network's bound, unless
  * quick. Equal inputs give equal answers. ERROR_CANCELLED. Release in any case. */
-enum error_code network_solve(const struct evaluator *v, const struct network_budget *budget,
-                              struct network_answer *out, struct error *e) BASE_CHECKED;
-void network_answer_release(struct network_answer *a);
+enum error_code plan_cfn_solve(const struct evaluator *v, const struct plan_cfn_budget *budget,
+                               struct plan_cfn_answer *out, struct error *e) BASE_CHECKED;
+void plan_cfn_answer_release(struct plan_cfn_answer *a);
 /* Position-independent bytes (*bytes owned) and back: the factors are applied and the plan priced again,
  * so that what came over a network cannot claim another price. ERROR_INTERNAL: not such bytes, or of
  * another problem. */
-void network_answer_write(const struct network_answer *a, unsigned char **bytes, size_t *size);
-enum error_code network_answer_read(const struct evaluator *v, const void *bytes, size_t size,
-                                    struct network_answer *out, struct error *e) BASE_CHECKED;
+void plan_cfn_answer_write(const struct plan_cfn_answer *a, unsigned char **bytes, size_t *size);
+enum error_code plan_cfn_answer_read(const struct evaluator *v, const void *bytes, size_t size,
+                                     struct plan_cfn_answer *out, struct error *e) BASE_CHECKED;
 
 #endif

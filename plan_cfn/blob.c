@@ -1,5 +1,11 @@
-/* An answer as bytes: what the task `network` leaves for the one that writes the artifacts. */
-#include "network/network.h"
+/* An answer as bytes: what the task `network` leaves for the one that writes the artifacts.
+ *
+ *   head (magic, sizes, bound, the plan's hash, a check over all) | factors: space, factor, axis each
+ *
+ * Factors only: a price is never taken from bytes. The reader applies the factors, compares the plan's hash
+ * and prices the plan again, so damaged or foreign bytes are refused and equal answers have equal bytes
+ * (padding is zero). */
+#include "plan_cfn/plan_cfn.h"
 
 #include "base/memory.h"
 
@@ -24,7 +30,7 @@ static uint64_t check_of(struct head h, const struct plan_factor *at)
     return sum;
 }
 
-void network_answer_write(const struct network_answer *a, unsigned char **bytes, size_t *size)
+void plan_cfn_answer_write(const struct plan_cfn_answer *a, unsigned char **bytes, size_t *size)
 {
     struct head h = {.magic = "network",
                      .format = FORMAT,
@@ -47,7 +53,7 @@ void network_answer_write(const struct network_answer *a, unsigned char **bytes,
     }
 }
 
-static enum error_code price_again(const struct evaluator *v, struct network_answer *a, struct error *e)
+static enum error_code price_again(const struct evaluator *v, struct plan_cfn_answer *a, struct error *e)
 {
     const struct plan_context *c = evaluator_context(v);
     struct plan p;
@@ -65,11 +71,11 @@ static enum error_code price_again(const struct evaluator *v, struct network_ans
     return code;
 }
 
-enum error_code network_answer_read(const struct evaluator *v, const void *bytes, size_t size,
-                                    struct network_answer *out, struct error *e)
+enum error_code plan_cfn_answer_read(const struct evaluator *v, const void *bytes, size_t size,
+                                     struct plan_cfn_answer *out, struct error *e)
 {
     struct head h;
-    *out = (struct network_answer){0};
+    *out = (struct plan_cfn_answer){0};
     if (size < sizeof h)
         return error_set(e, ERROR_INTERNAL, "a network's answer is too short");
     memcpy(&h, bytes, sizeof h);
@@ -88,6 +94,6 @@ enum error_code network_answer_read(const struct evaluator *v, const void *bytes
                                ? price_again(v, out, e)
                                : error_set(e, ERROR_INTERNAL, "a network's answer was damaged");
     if (code != ERROR_OK)
-        network_answer_release(out);
+        plan_cfn_answer_release(out);
     return code;
 }

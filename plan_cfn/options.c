@@ -1,10 +1,15 @@
 /* The values of every node: the ways to shard a space on top of the pins.
  *
  * Every axis takes one factor of the space or none, by the rules of plan_extend_cells; two axes on one
- * factor stand in the mesh's order. Where that would be more than NETWORK_MAX_OPTIONS, neighbouring axes
- * go together (at most three groups) and only the factors of the colors that cover the most bytes count;
- * the network then is not complete. */
-#include "network/internal.h"
+ * factor stand in the mesh's order. Where that would be more than PLAN_CFN_MAX_OPTIONS, neighbouring axes go
+ * together (at most three groups) and only the factors of the colors that cover the most bytes count; the
+ * network then is not complete.
+ *
+ *   mesh data, model; factors i, j      -  | i@model | j@model | i@data | i@data,model | i@data j@model | ..
+ *
+ * Option 0 is the pins alone. Depth first over the groups, so that equal modules have equal options in equal
+ * order. */
+#include "plan_cfn/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +17,7 @@
 enum { MAX_BUNDLES = 3 };
 
 struct enumeration {
-    struct network *n;
+    struct plan_cfn *n;
     uint32_t space, bundles, factor_count;
     uint8_t bundle[MESH_MAX_AXES][MESH_MAX_AXES], bundle_size[MESH_MAX_AXES];
     uint8_t factors[NDA_MAX_FACTORS];
@@ -52,7 +57,7 @@ static void bundle_axes(struct enumeration *x)
     }
 }
 
-static bool some_axis_fits(const struct network *n, uint32_t space, uint32_t factor)
+static bool some_axis_fits(const struct plan_cfn *n, uint32_t space, uint32_t factor)
 {
     const struct plan_cell *start = plan_space(plan_context_start(n->context), space);
     for (uint32_t a = 0; a < n->mesh->axis_count; a++) {
@@ -75,7 +80,7 @@ static void choose_factors(struct enumeration *x, const double *weight)
         product = 1;
         for (uint32_t b = 0; b < x->bundles; b++)
             product *= room + 2;
-    } while (product <= NETWORK_MAX_OPTIONS && room < NDA_MAX_FACTORS);
+    } while (product <= PLAN_CFN_MAX_OPTIONS && room < NDA_MAX_FACTORS);
     x->factor_count = 0;
     for (uint32_t f = 0; f < s->name_count; f++) {
         if (!some_axis_fits(x->n, x->space, f))
@@ -93,7 +98,7 @@ static void choose_factors(struct enumeration *x, const double *weight)
 
 static void enumerate(struct enumeration *x, const struct plan_cell *cells, uint32_t bundle)
 {
-    struct network *n = x->n;
+    struct plan_cfn *n = x->n;
     uint32_t axes = n->mesh->axis_count;
     if (bundle == x->bundles) {
         for (uint32_t a = 0; a < axes; a++)
@@ -117,12 +122,12 @@ static void enumerate(struct enumeration *x, const struct plan_cell *cells, uint
     }
 }
 
-static bool needs_no_node(const struct network *n, const struct nda_space *s)
+static bool needs_no_node(const struct plan_cfn *n, const struct nda_space *s)
 {
     return s->kind == NDA_SPACE_OP && spmd_forms_freedom(n->forms, s->op) == SPMD_FREE;
 }
 
-void network_options(struct network *n)
+void plan_cfn_options(struct plan_cfn *n)
 {
     const struct nda *a = n->nda;
     const struct plan *start = plan_context_start(n->context);

@@ -1,5 +1,12 @@
-/* The network of a module: nodes with their costs, put together; and back from an answer to a plan. */
-#include "network/internal.h"
+/* The network of a module, put together: nodes with their costs here, edges and memory by their files, and
+ * the way back from an answer to a plan.
+ *
+ *   create     spaces -> options -> nodes; uses of values; which values some plan may leave partial
+ *   switch     the same nodes as another kind of network: other costs, usages, edges
+ *
+ * Values that may be partial are found by passing them on until nothing changes: what contracts makes them,
+ * what is linear passes them on, loops carry them. The admissible network promises nothing about those. */
+#include "plan_cfn/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +25,7 @@ static int64_t trips_around(const struct nda *a, uint32_t op)
     return trips;
 }
 
-static void fill_tables(struct network *n)
+static void fill_tables(struct plan_cfn *n)
 {
     const struct nda *a = n->nda;
     n->slot_space = mem_alloc(((size_t)a->slot_count + 1) * sizeof *n->slot_space);
@@ -31,7 +38,7 @@ static void fill_tables(struct network *n)
     }
 }
 
-static void count_uses(struct network *n)
+static void count_uses(struct plan_cfn *n)
 {
     const struct nda *a = n->nda;
     n->uses = mem_zalloc((size_t)a->program->value_count + 1, sizeof *n->uses);
@@ -51,7 +58,7 @@ static bool makes_partials(const struct nda *a, const struct nda_space *s)
 }
 
 /* a value that the body may return partial may be carried so, and leave the loop so */
-static bool carry_partial(struct network *n, const struct nda_space *end)
+static bool carry_partial(struct plan_cfn *n, const struct nda_space *end)
 {
     const struct ir_program *p = n->nda->program;
     uint32_t body = ir_region_block(p, end->op, 1);
@@ -63,7 +70,7 @@ static bool carry_partial(struct network *n, const struct nda_space *end)
     return true;
 }
 
-static bool pass_partials_on(struct network *n)
+static bool pass_partials_on(struct plan_cfn *n)
 {
     const struct nda *a = n->nda;
     bool changed = false;
@@ -86,14 +93,14 @@ static bool pass_partials_on(struct network *n)
 }
 
 /* what an op contracts, what ops that a partial passes make of it, and what loops carry of it */
-static void find_partials(struct network *n)
+static void find_partials(struct plan_cfn *n)
 {
     n->may_be_partial = mem_zalloc((size_t)n->nda->program->value_count + 1, 1);
     while (pass_partials_on(n))
         continue;
 }
 
-static int64_t option_cost(const struct network *n, uint32_t space, const struct plan_cell *cells)
+static int64_t option_cost(const struct plan_cfn *n, uint32_t space, const struct plan_cell *cells)
 {
     const struct nda_space *s = &n->nda->spaces[space];
     int64_t bytes[2] = {0, 0}, shards = 1;
@@ -102,7 +109,7 @@ static int64_t option_cost(const struct network *n, uint32_t space, const struct
     for (uint32_t a = 0; a < n->mesh->axis_count; a++)
         if (cells[a].factor != NDA_NO_FACTOR)
             shards *= n->mesh->axes[a].size;
-    if (n->kind == NETWORK_ADMISSIBLE)
+    if (n->kind == PLAN_CFN_ADMISSIBLE)
         return n->trips[space] * cost_estimate_floor(n->estimate, s->op, shards);
     for (uint32_t k = s->slots; k < s->slots + s->slot_count; k++) {
         struct spmd_form f;
@@ -112,7 +119,7 @@ static int64_t option_cost(const struct network *n, uint32_t space, const struct
     return n->trips[space] * cost_estimate_op(n->estimate, s->op, shards, bytes[0], bytes[1]);
 }
 
-static void make_nodes(struct network *n)
+static void make_nodes(struct plan_cfn *n)
 {
     struct cfn_problem *p = &n->problem;
     p->value_count = n->first_option[p->node_count];
@@ -121,28 +128,28 @@ static void make_nodes(struct network *n)
     p->usages = mem_zalloc(p->value_count + 1, sizeof *p->usages);
     for (uint32_t i = 0; i < p->node_count; i++) {
         p->nodes[i].first_value = n->first_option[i];
-        p->nodes[i].domain = (int32_t)network_domain(n, i);
+        p->nodes[i].domain = (int32_t)plan_cfn_domain(n, i);
     }
 }
 
-enum error_code network_switch(struct network *n, enum network_kind kind, struct error *e)
+enum error_code plan_cfn_switch(struct plan_cfn *n, enum plan_cfn_kind kind, struct error *e)
 {
     struct cfn_problem *p = &n->problem;
     n->kind = kind;
     for (uint32_t i = 0; i < p->node_count; i++)
-        for (uint32_t k = 0; k < network_domain(n, i); k++)
-            p->costs[n->first_option[i] + k] = option_cost(n, n->space_of[i], network_option(n, i, k));
-    network_memory(n);
+        for (uint32_t k = 0; k < plan_cfn_domain(n, i); k++)
+            p->costs[n->first_option[i] + k] = option_cost(n, n->space_of[i], plan_cfn_option(n, i, k));
+    plan_cfn_memory(n);
     free(p->edges);
     free(p->matrices);
     free(p->entries);
-    return network_edges(n, e);
+    return plan_cfn_edges(n, e);
 }
 
-enum error_code network_create(const struct evaluator *v, enum network_kind kind, struct network **out,
-                               struct error *e)
+enum error_code plan_cfn_create(const struct evaluator *v, enum plan_cfn_kind kind, struct plan_cfn **out,
+                                struct error *e)
 {
-    struct network *n = mem_zalloc(1, sizeof *n);
+    struct plan_cfn *n = mem_zalloc(1, sizeof *n);
     n->context = evaluator_context(v);
     n->nda = plan_context_nda(n->context);
     n->mesh = plan_context_mesh(n->context);
@@ -152,21 +159,21 @@ enum error_code network_create(const struct evaluator *v, enum network_kind kind
         code = cost_estimate_create(n->context, n->machine, evaluator_options(v), &n->estimate, e);
     if (code == ERROR_OK) {
         fill_tables(n);
-        network_options(n);
+        plan_cfn_options(n);
         count_uses(n);
         find_partials(n);
         make_nodes(n);
-        code = network_switch(n, kind, e);
+        code = plan_cfn_switch(n, kind, e);
     }
     if (code != ERROR_OK) {
-        network_destroy(n);
+        plan_cfn_destroy(n);
         return code;
     }
     *out = n;
     return ERROR_OK;
 }
 
-void network_destroy(struct network *n)
+void plan_cfn_destroy(struct plan_cfn *n)
 {
     if (!n)
         return;
@@ -184,27 +191,27 @@ void network_destroy(struct network *n)
     free(n);
 }
 
-const struct cfn_problem *network_problem(const struct network *n)
+const struct cfn_problem *plan_cfn_problem(const struct plan_cfn *n)
 {
     return &n->problem;
 }
 
-void network_set_limit(struct network *n, int64_t bytes)
+void plan_cfn_set_limit(struct plan_cfn *n, int64_t bytes)
 {
     n->problem.limit = bytes;
 }
 
-bool network_complete(const struct network *n)
+bool plan_cfn_complete(const struct plan_cfn *n)
 {
     return !n->cut;
 }
 
-void network_plan(const struct network *n, const int32_t *values, struct plan *out)
+void plan_cfn_plan(const struct plan_cfn *n, const int32_t *values, struct plan *out)
 {
     uint32_t axes = n->mesh->axis_count;
     plan_copy(out, plan_context_start(n->context));
     for (uint32_t i = 0; i < n->problem.node_count; i++) {
-        const struct plan_cell *cells = network_option(n, i, (uint32_t)values[i]);
+        const struct plan_cell *cells = plan_cfn_option(n, i, (uint32_t)values[i]);
         const struct plan_cell *start = plan_space(plan_context_start(n->context), n->space_of[i]);
         for (uint32_t position = 0; position < axes; position++)
             for (uint32_t a = 0; a < axes; a++)

@@ -1,13 +1,22 @@
-/* Edges: from where a value is made to every use, and between spaces whose shardings must be equal (a
- * donated argument and its result, the ends of a loop). Matrices of equal forms of equal values are made
- * once. */
-#include "network/internal.h"
+/* Edges: from where a value is made to every use of it, and between spaces whose shardings must be equal (a
+ * donated argument and its result, the ends of a loop).
+ *
+ *       op A makes v            op B uses v                matrix (options of A) x (options of B):
+ *       option 0: v by data     option 0: v by data             0   gather
+ *       option 1: v whole       option 1: v whole           slice        0
+ *
+ * An entry is the price of the collectives between the two forms of v, times the trips of the loops that
+ * both are in, by the network's kind divided by the number of uses. Tied spaces have 0 where both agree and
+ * PLAN_CFN_FORBIDDEN elsewhere. Equal forms of equal values have equal matrices: each is looked up by its
+ * key, and made once. A matrix of zeros is no edge. Refuses a module whose matrices would pass
+ * PLAN_CFN_MAX_ENTRIES; never prices a whole plan. */
+#include "plan_cfn/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct maker {
-    struct network *n;
+    struct plan_cfn *n;
     double ps_per_byte; /* of the fastest group; admissible only */
     VEC(struct cfn_edge) edges;
     VEC(struct cfn_matrix) matrices;
@@ -19,7 +28,7 @@ struct maker {
         bool used;
     } *known; /* by key: matrices made so far; open addressing */
     size_t room;
-    struct spmd_form from[NETWORK_MAX_OPTIONS], to[NETWORK_MAX_OPTIONS];
+    struct spmd_form from[PLAN_CFN_MAX_OPTIONS], to[PLAN_CFN_MAX_OPTIONS];
 };
 
 enum { NO_MATRIX = UINT32_MAX }; /* all zero: no edge */
@@ -69,9 +78,9 @@ static enum error_code add_matrix(struct maker *m, struct known *known, const in
         k++;
     if (k == count)
         return ERROR_OK;
-    if (m->entries.count + count > NETWORK_MAX_ENTRIES)
+    if (m->entries.count + count > PLAN_CFN_MAX_ENTRIES)
         return error_set(e, ERROR_TOO_LARGE, "the module as a network has more than %d matrix entries",
-                         NETWORK_MAX_ENTRIES);
+                         PLAN_CFN_MAX_ENTRIES);
     known->matrix = (uint32_t)m->matrices.count;
     VEC_PUSH(&m->matrices, ((struct cfn_matrix){m->entries.count, count}));
     VEC_RESERVE(&m->entries, m->entries.count + count);
@@ -82,7 +91,7 @@ static enum error_code add_matrix(struct maker *m, struct known *known, const in
 
 /* ---- prices of reshards ---- */
 
-static int64_t moves_price(const struct network *n, uint32_t value, const struct spmd_form *from,
+static int64_t moves_price(const struct plan_cfn *n, uint32_t value, const struct spmd_form *from,
                            const struct spmd_form *to)
 {
     struct spmd_move moves[SPMD_MAX_MOVES];
@@ -90,7 +99,7 @@ static int64_t moves_price(const struct network *n, uint32_t value, const struct
     int64_t ps = 0;
     for (uint32_t i = 0; i < count; i++)
         ps += moves[i].kind == SPMD_SLICE
-                  ? (n->kind == NETWORK_MOVING ? 0 : cost_estimate_slice(n->estimate, moves[i].bytes))
+                  ? (n->kind == PLAN_CFN_MOVING ? 0 : cost_estimate_slice(n->estimate, moves[i].bytes))
                   : cost_collective_price(n->machine, n->mesh, moves[i].kind, moves[i].axes,
                                           moves[i].axis_count, moves[i].bytes)
                         .time_ps;
@@ -100,7 +109,7 @@ static int64_t moves_price(const struct network *n, uint32_t value, const struct
 /* What a device lacks of the form `to` when it holds `from`: an axis that shards another atom (or none) in
  * `to` leaves it one part of the axis' size. A partial counts as held: it may be completed where that
  * costs nothing. */
-static int64_t lacking_bytes(const struct network *n, uint32_t value, const struct spmd_form *from,
+static int64_t lacking_bytes(const struct plan_cfn *n, uint32_t value, const struct spmd_form *from,
                              const struct spmd_form *to)
 {
     int64_t bytes = spmd_local_bytes(n->nda, n->mesh, value, to), parts = 1;
@@ -111,7 +120,7 @@ static int64_t lacking_bytes(const struct network *n, uint32_t value, const stru
 }
 
 /* the most bytes a picosecond that any group's cheapest all_gather brings to a device */
-static double fastest_ps_per_byte(const struct network *n)
+static double fastest_ps_per_byte(const struct plan_cfn *n)
 {
     const int64_t received = INT64_C(1) << 40;
     double best = 0;
@@ -140,7 +149,7 @@ static double fastest_ps_per_byte(const struct network *n)
 
 /* Where the walk may have the value in another form than its node's, or not want it in the use's, an edge
  * promises nothing. */
-static bool promises(const struct network *n, uint32_t def_space, uint32_t use_space, uint32_t value)
+static bool promises(const struct plan_cfn *n, uint32_t def_space, uint32_t use_space, uint32_t value)
 {
     const struct nda_space *d = &n->nda->spaces[def_space], *u = &n->nda->spaces[use_space];
     const struct nda_space *ends[] = {d, u};
@@ -168,10 +177,10 @@ static bool promises(const struct network *n, uint32_t def_space, uint32_t use_s
 static int64_t edge_price(const struct maker *m, uint32_t value, int64_t trips, const struct spmd_form *from,
                           const struct spmd_form *to)
 {
-    const struct network *n = m->n;
-    uint32_t uses = n->kind == NETWORK_FULL ? 1 : n->uses[value];
+    const struct plan_cfn *n = m->n;
+    uint32_t uses = n->kind == PLAN_CFN_FULL ? 1 : n->uses[value];
     double ps;
-    if (n->kind == NETWORK_ADMISSIBLE)
+    if (n->kind == PLAN_CFN_ADMISSIBLE)
         ps = n->machine->overlap > 0 ? 0 : (double)lacking_bytes(n, value, from, to) * m->ps_per_byte;
     else
         ps = (double)moves_price(n, value, from, to);
@@ -184,21 +193,21 @@ static int64_t edge_price(const struct maker *m, uint32_t value, int64_t trips, 
 static void take_forms(struct maker *m, uint32_t space, uint32_t slot, struct spmd_form *out)
 {
     uint32_t node = m->n->node_of[space];
-    for (uint32_t i = 0; i < network_domain(m->n, node); i++)
-        spmd_forms_slot(m->n->forms, space, slot, network_option(m->n, node, i), &out[i]);
+    for (uint32_t i = 0; i < plan_cfn_domain(m->n, node); i++)
+        spmd_forms_slot(m->n->forms, space, slot, plan_cfn_option(m->n, node, i), &out[i]);
 }
 
 static enum error_code value_edge(struct maker *m, uint32_t def_slot, uint32_t use_space, uint32_t use_slot,
                                   struct error *e)
 {
-    struct network *n = m->n;
+    struct plan_cfn *n = m->n;
     uint32_t value = n->nda->slots[use_slot].value, def_space = n->slot_space[def_slot];
     uint32_t first = n->node_of[def_space], second = n->node_of[use_space];
-    uint32_t rows = network_domain(n, first), columns = network_domain(n, second);
+    uint32_t rows = plan_cfn_domain(n, first), columns = plan_cfn_domain(n, second);
     const struct ir_type *t = ir_value_type(n->nda->program, value);
     if (t->kind != IR_TYPE_TENSOR || (rows == 1 && columns == 1 && n->mesh->axis_count == 0))
         return ERROR_OK;
-    if (n->kind == NETWORK_ADMISSIBLE && !promises(n, def_space, use_space, value))
+    if (n->kind == PLAN_CFN_ADMISSIBLE && !promises(n, def_space, use_space, value))
         return ERROR_OK;
     int64_t trips = n->trips[def_space] < n->trips[use_space] ? n->trips[def_space] : n->trips[use_space];
     int64_t about[] = {ir_type_bytes(n->nda->program, t), trips, n->uses[value], rows, columns};
@@ -230,7 +239,7 @@ static enum error_code value_edge(struct maker *m, uint32_t def_slot, uint32_t u
     return ERROR_OK;
 }
 
-static bool tied_options(const struct network *n, uint32_t space, const struct plan_cell *mine,
+static bool tied_options(const struct plan_cfn *n, uint32_t space, const struct plan_cell *mine,
                          uint32_t other, const struct plan_cell *its)
 {
     uint32_t names = n->nda->spaces[space].names, other_names = n->nda->spaces[other].names;
@@ -252,7 +261,7 @@ static bool tied_options(const struct network *n, uint32_t space, const struct p
 }
 
 /* the later space that this one is tied to, NDA_NONE */
-static uint32_t tied_space(const struct network *n, uint32_t space)
+static uint32_t tied_space(const struct plan_cfn *n, uint32_t space)
 {
     const struct nda_space *s = &n->nda->spaces[space];
     for (uint32_t f = 0; f < s->name_count; f++) {
@@ -265,19 +274,19 @@ static uint32_t tied_space(const struct network *n, uint32_t space)
 
 static enum error_code tie_edge(struct maker *m, uint32_t space, uint32_t other, struct error *e)
 {
-    struct network *n = m->n;
+    struct plan_cfn *n = m->n;
     uint32_t first = n->node_of[space], second = n->node_of[other];
     if (first == NDA_NONE || second == NDA_NONE)
         return ERROR_OK;
-    uint32_t rows = network_domain(n, first), columns = network_domain(n, second);
+    uint32_t rows = plan_cfn_domain(n, first), columns = plan_cfn_domain(n, second);
     int64_t *entries = mem_alloc((size_t)rows * columns * sizeof *entries);
     bool fresh;
     for (uint32_t i = 0; i < rows; i++)
         for (uint32_t k = 0; k < columns; k++)
             entries[i * columns + k] =
-                tied_options(n, space, network_option(n, first, i), other, network_option(n, second, k))
+                tied_options(n, space, plan_cfn_option(n, first, i), other, plan_cfn_option(n, second, k))
                     ? 0
-                    : NETWORK_FORBIDDEN;
+                    : PLAN_CFN_FORBIDDEN;
     m->key.count = 0;
     key_add(m, entries, (size_t)rows * columns * sizeof *entries);
     struct known *known = find_matrix(m, &fresh);
@@ -290,7 +299,7 @@ static enum error_code tie_edge(struct maker *m, uint32_t space, uint32_t other,
 
 static enum error_code space_edges(struct maker *m, uint32_t space, struct error *e)
 {
-    struct network *n = m->n;
+    struct plan_cfn *n = m->n;
     const struct nda_space *s = &n->nda->spaces[space];
     enum error_code code = ERROR_OK;
     for (uint32_t k = s->slots; k < s->slots + s->slot_count && code == ERROR_OK; k++) {
@@ -302,9 +311,9 @@ static enum error_code space_edges(struct maker *m, uint32_t space, struct error
     return code != ERROR_OK || tied == NDA_NONE ? code : tie_edge(m, space, tied, e);
 }
 
-enum error_code network_edges(struct network *n, struct error *e)
+enum error_code plan_cfn_edges(struct plan_cfn *n, struct error *e)
 {
-    struct maker m = {.n = n, .ps_per_byte = n->kind == NETWORK_ADMISSIBLE ? fastest_ps_per_byte(n) : 0};
+    struct maker m = {.n = n, .ps_per_byte = n->kind == PLAN_CFN_ADMISSIBLE ? fastest_ps_per_byte(n) : 0};
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; i < n->problem.node_count && code == ERROR_OK; i++)
         code = space_edges(&m, n->space_of[i], e);

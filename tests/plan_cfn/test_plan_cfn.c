@@ -6,7 +6,7 @@
 #include "subject.h"
 #include "support.h"
 
-#include "network/internal.h"
+#include "plan_cfn/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,7 +172,7 @@ struct best {
 };
 
 static void try_plan(const struct subject *s, struct evaluator_session *session, const struct plan *p,
-                     const struct network_answer *a, uint64_t seed, struct best *best)
+                     const struct plan_cfn_answer *a, uint64_t seed, struct best *best)
 {
     struct price price;
     struct cost cost;
@@ -191,10 +191,10 @@ static void try_plan(const struct subject *s, struct evaluator_session *session,
 }
 
 /* every combination of options when they are few (true), else a sample; and random plans */
-static bool try_plans(const struct subject *s, const struct network *n, const struct network_answer *a,
+static bool try_plans(const struct subject *s, const struct plan_cfn *n, const struct plan_cfn_answer *a,
                       uint64_t seed, struct best *best, struct tally *t)
 {
-    uint32_t nodes = network_problem(n)->node_count;
+    uint32_t nodes = plan_cfn_problem(n)->node_count;
     uint64_t product = 1, tries;
     int32_t *values = mem_zalloc(nodes + 1, sizeof *values);
     struct evaluator_session *session = evaluator_session_create(s->evaluator);
@@ -202,17 +202,17 @@ static bool try_plans(const struct subject *s, const struct network *n, const st
     struct plan p;
     plan_init(&p, s->nda, &s->mesh);
     for (uint32_t i = 0; i < nodes && product <= EXHAUSTIVE; i++)
-        product *= network_domain(n, i);
+        product *= plan_cfn_domain(n, i);
     bool all = product <= EXHAUSTIVE;
     tries = all ? product : SAMPLES;
     for (uint64_t k = 0; k < tries; k++) {
         uint64_t rest = k;
         for (uint32_t i = 0; i < nodes; i++) {
-            uint64_t domain = network_domain(n, i);
+            uint64_t domain = plan_cfn_domain(n, i);
             values[i] = (int32_t)(all ? rest % domain : rng_below(&r, domain));
             rest /= domain;
         }
-        network_plan(n, values, &p);
+        plan_cfn_plan(n, values, &p);
         try_plan(s, session, &p, a, seed, best);
     }
     for (uint32_t k = 0; k < SAMPLES; k++) {
@@ -230,16 +230,16 @@ static bool try_plans(const struct subject *s, const struct network *n, const st
 static void one_program(uint64_t seed, struct tally *t)
 {
     struct subject s;
-    struct network *n;
-    struct network_answer a, again;
+    struct plan_cfn *n;
+    struct plan_cfn_answer a, again;
     struct error e;
     struct best best = {.any = false};
     unsigned char *bytes;
     size_t size;
     open_subject(&s, seed);
-    struct network_budget budget = {.passes = 100, .seed = seed, .threads = 1};
-    ASSERT_OK(network_solve(s.evaluator, &budget, &a, &e), &e);
-    ASSERT_OK(network_create(s.evaluator, NETWORK_SHARED, &n, &e), &e);
+    struct plan_cfn_budget budget = {.passes = 100, .seed = seed, .threads = 1};
+    ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &a, &e), &e);
+    ASSERT_OK(plan_cfn_create(s.evaluator, PLAN_CFN_SHARED, &n, &e), &e);
     bool all = try_plans(&s, n, &a, seed, &best, t);
     /* nothing is better than the best of all plans */
     if (all && cost_compare(a.cost, a.hash, best.cost, best.hash) < 0)
@@ -250,19 +250,19 @@ static void one_program(uint64_t seed, struct tally *t)
         t->bound_over_optimum += (double)a.bound_ps / (double)best.price.step_ps;
         t->tight++;
     }
-    network_answer_write(&a, &bytes, &size);
-    ASSERT_OK(network_answer_read(s.evaluator, bytes, size, &again, &e), &e);
+    plan_cfn_answer_write(&a, &bytes, &size);
+    ASSERT_OK(plan_cfn_answer_read(s.evaluator, bytes, size, &again, &e), &e);
     assert_int_equal(again.price.step_ps, a.price.step_ps);
     assert_int_equal(hash128_compare(again.hash, a.hash), 0);
     assert_int_equal(again.bound_ps, a.bound_ps);
-    network_answer_release(&again);
+    plan_cfn_answer_release(&again);
     if (size > 80) {
         bytes[size - 8] ^= 1; /* a factor */
-        assert_int_not_equal(network_answer_read(s.evaluator, bytes, size, &again, &e), ERROR_OK);
+        assert_int_not_equal(plan_cfn_answer_read(s.evaluator, bytes, size, &again, &e), ERROR_OK);
     }
     free(bytes);
-    network_answer_release(&a);
-    network_destroy(n);
+    plan_cfn_answer_release(&a);
+    plan_cfn_destroy(n);
     subject_close(&s);
 }
 
@@ -292,19 +292,19 @@ static void test_quick(void **state)
     unsigned as_good = 0, shorter = 0;
     for (uint64_t seed = 1; seed <= TRIES; seed++) {
         struct subject s;
-        struct network_answer whole, quick, behind, level;
+        struct plan_cfn_answer whole, quick, behind, level;
         struct error e;
         open_subject(&s, seed);
         struct cost perfect = {.c = 0};
-        struct network_budget budget = {.passes = 100, .seed = seed, .threads = 1};
-        ASSERT_OK(network_solve(s.evaluator, &budget, &whole, &e), &e);
+        struct plan_cfn_budget budget = {.passes = 100, .seed = seed, .threads = 1};
+        ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &whole, &e), &e);
         budget.quick = true;
-        ASSERT_OK(network_solve(s.evaluator, &budget, &quick, &e), &e);
+        ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &quick, &e), &e);
         budget.known = &perfect;
-        ASSERT_OK(network_solve(s.evaluator, &budget, &behind, &e), &e);
+        ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &behind, &e), &e);
         budget.known = &whole.cost;
         budget.threads = 2;
-        ASSERT_OK(network_solve(s.evaluator, &budget, &level, &e), &e);
+        ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &level, &e), &e);
         assert_false(quick.has_bound);
         assert_true(behind.rounds <= 3 && behind.rounds <= quick.rounds);
         shorter += behind.rounds < quick.rounds;
@@ -312,10 +312,10 @@ static void test_quick(void **state)
         /* near what is known it is the same as without */
         if (level.rounds == quick.rounds)
             assert_int_equal(hash128_compare(level.hash, quick.hash), 0);
-        network_answer_release(&whole);
-        network_answer_release(&quick);
-        network_answer_release(&behind);
-        network_answer_release(&level);
+        plan_cfn_answer_release(&whole);
+        plan_cfn_answer_release(&quick);
+        plan_cfn_answer_release(&behind);
+        plan_cfn_answer_release(&level);
         subject_close(&s);
     }
     printf("quick: as good on %u of %d, ended early on %u\n", as_good, TRIES, shorter);
@@ -328,14 +328,14 @@ static void test_export(void **state)
 {
     (void)state;
     struct subject s;
-    struct network *n;
+    struct plan_cfn *n;
     struct error e;
     struct text t = {0};
     struct cfn_problem p;
     struct cfn_verdict mine, its;
     open_subject(&s, 7);
-    ASSERT_OK(network_create(s.evaluator, NETWORK_FULL, &n, &e), &e);
-    network_write(n, "seven", &t);
+    ASSERT_OK(plan_cfn_create(s.evaluator, PLAN_CFN_FULL, &n, &e), &e);
+    plan_cfn_write(n, "seven", &t);
     ASSERT_OK(cfn_problem_read(t.at, t.size, &p, &e), &e);
     assert_string_equal(p.name, "seven");
     int32_t *values = mem_zalloc(p.node_count + 1, sizeof *values);
@@ -343,14 +343,14 @@ static void test_export(void **state)
     for (int k = 0; k < 20; k++) {
         for (uint32_t i = 0; i < p.node_count; i++)
             values[i] = (int32_t)rng_below(&r, (uint64_t)p.nodes[i].domain);
-        ASSERT_OK(cfn_evaluate(network_problem(n), values, &mine, &e), &e);
+        ASSERT_OK(cfn_evaluate(plan_cfn_problem(n), values, &mine, &e), &e);
         ASSERT_OK(cfn_evaluate(&p, values, &its, &e), &e);
         assert_true(mine.cost == its.cost && mine.peak == its.peak && mine.feasible == its.feasible);
     }
     free(values);
     cfn_problem_release(&p);
     text_release(&t);
-    network_destroy(n);
+    plan_cfn_destroy(n);
     subject_close(&s);
 }
 

@@ -1,5 +1,6 @@
-/* The network as the contest's JSON. */
-#include "network/internal.h"
+/* The network as the contest's JSON, on one line: what `toast solve` and other solvers of the contest read.
+ * Matrices are written out for every edge, as the format knows no sharing. */
+#include "plan_cfn/internal.h"
 
 #include <stdio.h>
 
@@ -24,7 +25,7 @@ static void add_node_lists(struct text *out, const struct cfn_problem *p, const 
     text_add_char(out, ']');
 }
 
-void network_write(const struct network *n, const char *name, struct text *out)
+void plan_cfn_write(const struct plan_cfn *n, const char *name, struct text *out)
 {
     const struct cfn_problem *p = &n->problem;
     text_printf(out, "{\"problem\":{\"name\":\"%s\",\"edges\":{\"nodes\":[", name);
