@@ -1,6 +1,6 @@
 /* Options of toast-server. */
-#include "server/internal.h"
-#include "server/what_if.h"
+#include "server/resources/what_if.h"
+#include "server/server.h"
 
 #include <getopt.h>
 
@@ -52,8 +52,9 @@ static bool take_time(struct server_options *o, int option, const char *text)
     const struct {
         int option;
         long long *ms;
-    } times[] = {{'A', &o->times.archive_ms}, {'K', &o->times.keep_ms}, {'D', &o->times.keep_dead_ms},
-                 {'G', &o->times.gone_ms},    {'B', &o->grace_ms},      {'C', &o->collect_ms}};
+    } times[] = {{'A', &o->resources.times.archive_ms},   {'K', &o->resources.times.keep_ms},
+                 {'D', &o->resources.times.keep_dead_ms}, {'G', &o->resources.times.gone_ms},
+                 {'B', &o->resources.grace_ms},           {'C', &o->resources.collect_ms}};
     char *end;
     double seconds = strtod(text, &end);
     if (end == text || *end || !(seconds >= 0.001 && seconds <= 315360000.0))
@@ -65,7 +66,7 @@ static bool take_time(struct server_options *o, int option, const char *text)
 }
 
 /* a whole number from 0; false: it is not one */
-static bool take_limit(struct server_limits *l, int option, const char *text)
+static bool take_limit(struct tenant_limits *l, int option, const char *text)
 {
     char *end;
     long long value = strtoll(text, &end, 10);
@@ -85,11 +86,11 @@ static bool take_streams(struct server_options *o, const char *text)
 {
     char *end;
     long value = strtol(text, &end, 10);
-    o->event_streams = (int)value;
+    o->resources.event_streams = (int)value;
     return text[0] && !*end && value >= 1 && value <= SERVER_CONNECTIONS / 2;
 }
 
-static bool take_name(struct server_names *names, const char *text)
+static bool take_name(struct access_names *names, const char *text)
 {
     if (!text[0] || names->count == sizeof names->at / sizeof *names->at)
         return false;
@@ -98,14 +99,14 @@ static bool take_name(struct server_names *names, const char *text)
 }
 
 /* limits of the environment; false: one is not a number */
-static bool take_limits(struct server_limits *l)
+static bool take_limits(struct tenant_limits *l)
 {
     static const struct {
         const char *name;
         int option;
     } all[] = {{"TOAST_OPEN_JOBS", 'o'}, {"TOAST_SUBMITS_PER_S", 'p'}, {"TOAST_TENANT_BYTES", 't'}};
     bool good = true;
-    *l = (struct server_limits){.open_jobs = 100, .submits_per_s = 20, .tenant_bytes = 10LL << 30};
+    *l = (struct tenant_limits){.open_jobs = 100, .submits_per_s = 20, .tenant_bytes = 10LL << 30};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = getenv(all[i].name);
         good &= !text || !*text || take_limit(l, all[i].option, text);
@@ -146,11 +147,11 @@ static bool take_option(struct server_options *o, int option, const char *value)
     case 'i': return o->insecure_listen = true;
     case 'k': return o->require_keys = true;
     case 'q': o->log_requests = false; return true;
-    case 'n': return take_name(&o->host_names, value);
-    case 'c': return origin_valid(value) && take_name(&o->cors_origins, value);
+    case 'n': return take_name(&o->access.host_names, value);
+    case 'c': return origin_valid(value) && take_name(&o->access.cors_origins, value);
     case 'o':
     case 'p':
-    case 't': return take_limit(&o->limits, option, value);
+    case 't': return take_limit(&o->access.limits, option, value);
     case 'e': return take_streams(o, value);
     case '?': return false;
     default: return take_time(o, option, value);
@@ -169,14 +170,14 @@ int server_main(int argc, char **argv)
         return what_if_child(argc, argv);
     const char *token = getenv("TOAST_WORKER_TOKEN"), *streams = environment("TOAST_EVENT_STREAMS", "");
     struct server_options o = {.log_requests = true,
-                               .grace_ms = 3600000,
-                               .collect_ms = 600000,
+                               .resources.grace_ms = 3600000,
+                               .resources.collect_ms = 600000,
                                .redis = environment("TOAST_REDIS", "redis://127.0.0.1:6379"),
                                .store = environment("TOAST_STORE", "dir:toast-data"),
                                .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
-                               .worker_token = token && *token ? token : NULL,
+                               .access.worker_token = token && *token ? token : NULL,
                                .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
-    bool good = take_limits(&o.limits) && take_streams(&o, *streams ? streams : "2000");
+    bool good = take_limits(&o.access.limits) && take_streams(&o, *streams ? streams : "2000");
     for (int c; (c = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
         if (c == 'h') {
             help(stdout);

@@ -1,0 +1,17 @@
+/* The memory of an exchange's handlers, from its begin to its end. See resources.h. */
+#include "server/resources/resources.h"
+#include "server/resources/what_if.h"
+
+void errand_begin(struct exchange *x)
+{
+    x->errand = mem_zalloc(1, sizeof *x->errand);
+}
+
+void errand_end(struct exchange *x)
+{
+    flight_end(x);
+    what_if_release(x->errand->what_if);
+    submission_destroy(x->errand->submission);
+    free(x->errand);
+    x->errand = NULL;
+}
