@@ -41,11 +41,11 @@ static enum error_code submit(struct exchange *x, const struct api_problem_reque
 {
     char request[STORE_DIGEST_SIZE], digest[65], seconds[24];
     bool existed;
-    if (atomic_load(&x->server->resources->memory_short))
-        return error_set(e, ERROR_UNAVAILABLE,
-                         "the queue's memory is nearly full; jobs are taken again when some have ended");
+    enum error_code code = job_memory_check(x, e);
+    if (code != ERROR_OK)
+        return code;
     char *json = api_problem_request_json(r);
-    enum error_code code = store_put(x->server->store, json, strlen(json), request, e);
+    code = store_put(x->server->store, json, strlen(json), request, e);
     job_digest(problem, json, digest);
     free(json);
     if (code != ERROR_OK)

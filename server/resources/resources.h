@@ -74,6 +74,8 @@ enum wait_result wait_begin(struct exchange *x, const char *id, void (*again)(st
 /* a job of the caller's from a request's JSON; errors as of POST /v1/jobs */
 enum error_code job_submit(struct exchange *x, const char *json, size_t size, char id[QUEUE_ID_SIZE],
                            struct error *e) BASE_CHECKED;
+/* ERROR_UNAVAILABLE: Redis is nearly full, so no job is taken */
+enum error_code job_memory_check(struct exchange *x, struct error *e) BASE_CHECKED;
 struct submission;
 void submission_destroy(struct submission *s); /* NULL is fine */
 /* starts a failed or dead job, archived or not, again; the job was found to be the caller's */

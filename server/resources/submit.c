@@ -3,6 +3,7 @@
 #include "server/resources/accept.h"
 #include "server/resources/archive.h"
 #include "server/resources/handlers.h"
+#include "server/resources/request_parts.h"
 #include "server/resources/what_if.h"
 
 #include "api/request.h"
@@ -11,8 +12,6 @@
 #include "base/log.h"
 
 #include <strings.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* ---- submit ---- */
 
@@ -41,7 +40,7 @@ void submission_destroy(struct submission *s)
     free(s);
 }
 
-static enum error_code memory_enough(struct exchange *x, struct error *e)
+enum error_code job_memory_check(struct exchange *x, struct error *e)
 {
     return atomic_load(&x->server->resources->memory_short)
                ? error_set(e, ERROR_UNAVAILABLE,
@@ -53,7 +52,7 @@ static enum error_code memory_enough(struct exchange *x, struct error *e)
  * job. What could be told apart meanwhile would tell a tenant which modules others have. */
 static enum error_code keep_named(struct exchange *x, const char *digest, struct error *e)
 {
-    enum error_code code = memory_enough(x, e);
+    enum error_code code = job_memory_check(x, e);
     if (code == ERROR_OK)
         code = store_keep(x->server->store, digest, e);
     return code == ERROR_NOT_FOUND ? tenant_module_missing(digest, e) : code;
@@ -78,70 +77,24 @@ static enum error_code take_json(struct exchange *x, const char *json, size_t si
         return code;
     if (module)
         return ERROR_OK; /* s->module was set by whoever stored it */
-    if (s->request->module_inline)
-        return tenant_module_store(x, "/module/inline", s->request->module_inline,
-                                   s->request->module_inline_size, s->module, e);
-    snprintf(s->module, sizeof s->module, "%s", s->request->module_digest);
-    return s->request->dry_run ? tenant_module_named(x, s->module, e) : keep_named(x, s->module, e);
+    return request_module(x, s->request, s->request->dry_run ? tenant_module_named : keep_named, s->module,
+                          e);
 }
 
-static enum error_code take_parts(struct exchange *x, const char *body, size_t size, struct submission *s,
+/* of a body: a module beside the request is stored, else the request says where it is */
+static enum error_code take_parts(struct exchange *x, const struct request_parts *p, void *user,
                                   struct error *e)
 {
-    struct part parts[MULTIPART_MAX];
-    const struct part *module = NULL, *request = NULL;
-    size_t count;
-    enum error_code code = multipart_parse(body, size, x->boundary, parts, &count, e);
-    if (code != ERROR_OK)
-        return code;
-    for (size_t i = 0; i < count; i++) {
-        const struct part **slot = strcmp(parts[i].name, "module") == 0    ? &module
-                                   : strcmp(parts[i].name, "request") == 0 ? &request
-                                                                           : NULL;
-        if (!slot)
-            return error_set(e, ERROR_INVALID_REQUEST, "the parts are module and request; there is another");
-        if (*slot)
-            return error_set(e, ERROR_INVALID_REQUEST, "a part is there twice");
-        *slot = &parts[i];
-    }
-    if (!request)
-        return error_set(e, ERROR_INVALID_REQUEST, "the part request (JSON) is missing");
-    if (request->size > LIMIT_JSON)
-        return error_set(e, ERROR_TOO_LARGE, "the part request may have at most %d bytes", LIMIT_JSON);
-    if (!module)
-        return take_json(x, request->bytes, request->size, NULL, s, e);
+    struct submission *s = user;
+    if (!p->module)
+        return take_json(x, p->request, p->request_size, NULL, s, e);
     /* the request first: a wrong one needs no module */
-    code = api_request_parse(request->bytes, request->size, NULL, true, &s->request, e);
+    enum error_code code = api_request_parse(p->request, p->request_size, NULL, true, &s->request, e);
     if (code == ERROR_OK)
-        code = tenant_module_store(x, "module", module->bytes, module->size, s->module, e);
+        code = tenant_module_store(x, "module", p->module, p->module_size, s->module, e);
     api_request_destroy(s->request);
     s->request = NULL;
-    return code == ERROR_OK ? take_json(x, request->bytes, request->size, s->module, s, e) : code;
-}
-
-static enum error_code take_body(struct exchange *x, struct submission *s, struct error *e)
-{
-    struct body *b = &x->body;
-    if (b->fd < 0) {
-        if (!x->gzip)
-            return take_json(x, b->memory.at ? b->memory.at : "", b->memory.size, NULL, s, e);
-        char *json;
-        size_t size;
-        enum error_code code = body_expand(b, &json, &size, e);
-        if (code == ERROR_OK) {
-            code = take_json(x, json, size, NULL, s, e);
-            free(json);
-        }
-        return code;
-    }
-    if (b->received == 0)
-        return error_set(e, ERROR_MALFORMED, "the body is empty");
-    char *map = mmap(NULL, b->received, PROT_READ, MAP_PRIVATE, b->fd, 0);
-    if (map == MAP_FAILED)
-        return error_set(e, ERROR_IO, "the body cannot be read back");
-    enum error_code code = take_parts(x, map, b->received, s, e);
-    munmap(map, b->received);
-    return code;
+    return code == ERROR_OK ? take_json(x, p->request, p->request_size, s->module, s, e) : code;
 }
 
 /* ---- request -> job ---- */
@@ -219,7 +172,7 @@ static bool may_be_cached(struct exchange *x)
 static enum error_code prepare(struct exchange *x, struct submission *s, const char *name, struct error *e)
 {
     const struct api_request *r = s->request;
-    enum error_code code = memory_enough(x, e);
+    enum error_code code = job_memory_check(x, e);
     if (code == ERROR_OK)
         code = store_put(x->server->store, r->canonical, strlen(r->canonical), s->blob, e);
     if (code != ERROR_OK)
@@ -328,7 +281,7 @@ static void take_submission(struct exchange *x, const char *name)
 {
     struct submission *s = x->errand->submission = submission_create();
     struct error e = {0};
-    enum error_code code = take_body(x, s, &e);
+    enum error_code code = request_parts_read(x, false, take_parts, s, &e);
     bool dry = code == ERROR_OK && s->request->dry_run;
     if (dry)
         code = dry_run(x, s, &e);
