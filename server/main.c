@@ -1,8 +1,21 @@
-/* Options of toast-server. */
+/* Options of toast-server: from the command line and the environment to struct server_options, or a help
+ * text and status 2. Opens nothing and starts nothing itself. */
 #include "server/resources/what_if.h"
 #include "server/server.h"
 
 #include <getopt.h>
+
+/* Defaults, as help says them, and what an option may be at most. */
+enum {
+    GRACE_MS = 3600000,  /* a job that names a blob was begun within the hour, or nobody waits for it */
+    COLLECT_MS = 600000, /* a look walks all of Redis: a second of it in ten minutes */
+    OPEN_JOBS = 100,
+    SUBMITS_PER_S = 20,
+    LIMIT_MAX = 1000000, /* of the two above */
+};
+static const char EVENT_STREAMS[] = "2000"; /* a descriptor each, of the 4096 that connections may have */
+static const long long TENANT_BYTES = 10LL << 30;
+static const double TIME_MIN_S = 0.001, TIME_MAX_S = 10 * 365 * 86400.0; /* ten years */
 
 static void help(FILE *out)
 {
@@ -57,7 +70,7 @@ static bool take_time(struct server_options *o, int option, const char *text)
                  {'B', &o->resources.grace_ms},           {'C', &o->resources.collect_ms}};
     char *end;
     double seconds = strtod(text, &end);
-    if (end == text || *end || !(seconds >= 0.001 && seconds <= 315360000.0))
+    if (end == text || *end || !(seconds >= TIME_MIN_S && seconds <= TIME_MAX_S))
         return false;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i].option == option)
@@ -70,7 +83,7 @@ static bool take_limit(struct tenant_limits *l, int option, const char *text)
 {
     char *end;
     long long value = strtoll(text, &end, 10);
-    if (!text[0] || *end || value < 0 || (option != 't' && value > 1000000))
+    if (!text[0] || *end || value < 0 || (option != 't' && value > LIMIT_MAX))
         return false;
     if (option == 'o')
         l->open_jobs = (int)value;
@@ -106,7 +119,8 @@ static bool take_limits(struct tenant_limits *l)
         int option;
     } all[] = {{"TOAST_OPEN_JOBS", 'o'}, {"TOAST_SUBMITS_PER_S", 'p'}, {"TOAST_TENANT_BYTES", 't'}};
     bool good = true;
-    *l = (struct tenant_limits){.open_jobs = 100, .submits_per_s = 20, .tenant_bytes = 10LL << 30};
+    *l = (struct tenant_limits){
+        .open_jobs = OPEN_JOBS, .submits_per_s = SUBMITS_PER_S, .tenant_bytes = TENANT_BYTES};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = getenv(all[i].name);
         good &= !text || !*text || take_limit(l, all[i].option, text);
@@ -170,14 +184,14 @@ int server_main(int argc, char **argv)
         return what_if_child(argc, argv);
     const char *token = getenv("TOAST_WORKER_TOKEN"), *streams = environment("TOAST_EVENT_STREAMS", "");
     struct server_options o = {.log_requests = true,
-                               .resources.grace_ms = 3600000,
-                               .resources.collect_ms = 600000,
+                               .resources.grace_ms = GRACE_MS,
+                               .resources.collect_ms = COLLECT_MS,
                                .redis = environment("TOAST_REDIS", "redis://127.0.0.1:6379"),
                                .store = environment("TOAST_STORE", "dir:toast-data"),
                                .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
                                .access.worker_token = token && *token ? token : NULL,
                                .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
-    bool good = take_limits(&o.access.limits) && take_streams(&o, *streams ? streams : "2000");
+    bool good = take_limits(&o.access.limits) && take_streams(&o, *streams ? streams : EVENT_STREAMS);
     for (int c; (c = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
         if (c == 'h') {
             help(stdout);

@@ -16,7 +16,13 @@
 #include "base/log.h"
 
 #include <signal.h>
-#include <time.h>
+
+enum {
+    KEEP_HOUSE_MS = 1000, /* a revoked key, a full disk, a lost lease are noticed this late */
+    /* percent of Redis' maxmemory in use, above which no job is taken: the rest is for those under way, which
+     * must be able to end */
+    MEMORY_USED_MAX = 80
+};
 
 /* What HTTP asks of the folders above it. */
 static const struct http_hooks hooks = {.begin = errand_begin,
@@ -38,7 +44,7 @@ static void *keep_house(void *user)
         enum error_code code = queue_check(q, &h, &e);
         if (code == ERROR_OK) {
             atomic_store(&s->resources->memory_short,
-                         h.limit_bytes > 0 && h.used_bytes > h.limit_bytes / 5 * 4);
+                         h.limit_bytes > 0 && h.used_bytes > h.limit_bytes / 100 * MEMORY_USED_MAX);
             code = queue_reap(q, &e);
         }
         if (code == ERROR_OK)
@@ -48,11 +54,8 @@ static void *keep_house(void *user)
                       code == ERROR_OK ? "" : e.message, NULL);
         reached = code == ERROR_OK;
         rates_sample(s->rates, q);
-        atomic_store(&s->disk_short, store_free_share(s->store) < 0.1);
-        for (int i = 0; i < 10 && !atomic_load(&s->stopped); i++) {
-            struct timespec pause = {0, 100000000};
-            nanosleep(&pause, NULL);
-        }
+        atomic_store(&s->disk_short, store_free_share(s->store) < SERVER_DISK_FREE_MIN);
+        serve_pause(s, KEEP_HOUSE_MS);
     }
     pool_give(s, q);
     return NULL;

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 enum {
-    SOCKET = 3,
     /* a task's result up to this goes through Redis (deltas: 1,024 edges of 24 B), above it is a blob */
     INLINE_MAX = 32 << 10,
     CONTEXTS = 2, /* jobs whose parsed state is kept */
@@ -47,7 +46,7 @@ static void *read_socket(void *user)
 {
     struct child *c = user;
     struct frame f;
-    while (frame_read(SOCKET, &f, NULL) == ERROR_OK) {
+    while (frame_read(WORKER_SOCKET, &f, NULL) == ERROR_OK) {
         if (strcmp(queue_field(&f.fields, "op"), "cancel") == 0) {
             atomic_store(&c->stop, true);
             frame_release(&f);
@@ -247,7 +246,7 @@ static void handle(struct child *c, const struct frame *f)
         store_view_release(&views[i]);
     free(views);
     free(part);
-    if (frame_write(SOCKET, &answer, &e) != ERROR_OK)
+    if (frame_write(WORKER_SOCKET, &answer, &e) != ERROR_OK)
         _exit(0);
     frame_release(&answer);
 }

@@ -11,8 +11,9 @@
 #include <time.h>
 
 enum {
-    WORKER_TICK_MS = 100,
-    WORKER_RETRY_MS = 200,
+    WORKER_TICK_MS = 100,    /* how late a thread may notice a lost lease or SIGTERM */
+    WORKER_RETRY_MS = 200,   /* until Redis, the store or a child is tried again */
+    WORKER_SOCKET = 3,       /* a child's end of the socket pair */
     WORKER_EXIT_MEMORY = 86, /* exit status of a child that came to its memory limit */
 };
 

@@ -16,7 +16,12 @@
 
 extern char **environ;
 
-enum { SHORT_LIFE_MS = 1000, PAUSE_MAX_MS = 8000 };
+enum {
+    SHORT_LIFE_MS = 1000, /* a child that ends sooner did not come to work */
+    SHORT_LIVES_FREE = 2, /* from so many in a row on there is a pause, twice as long each time: 0.4 s .. */
+    SHORT_LIVES_MAX = 6,  /* .. 6.4 s, then PAUSE_MAX_MS */
+    PAUSE_MAX_MS = 8000
+};
 
 static long long age_ms(const struct process *p)
 {
@@ -29,9 +34,9 @@ static long long age_ms(const struct process *p)
  * second */
 static void pause_before(const struct process *p, const atomic_bool *leaving)
 {
-    int left = p->short_lives < 2   ? 0
-               : p->short_lives > 6 ? PAUSE_MAX_MS
-                                    : WORKER_RETRY_MS << (p->short_lives - 1);
+    int left = p->short_lives < SHORT_LIVES_FREE  ? 0
+               : p->short_lives > SHORT_LIVES_MAX ? PAUSE_MAX_MS
+                                                  : WORKER_RETRY_MS << (p->short_lives - 1);
     for (; left > 0 && !atomic_load(leaving); left -= WORKER_TICK_MS)
         worker_sleep_ms(WORKER_TICK_MS);
 }
@@ -50,7 +55,7 @@ static int spawn(pid_t *pid, const struct worker_options *o, int socket)
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, socket, 3);
+    posix_spawn_file_actions_adddup2(&actions, socket, WORKER_SOCKET);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);

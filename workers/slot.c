@@ -11,11 +11,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum {
-    DEAF_MS =
-        /* a child told to stop that does not answer for so long is killed: its task is another's now */
-    2000,
-};
+/* A child that was told to stop and does not answer for so long is killed: its task is another's now. */
+enum { DEAF_MS = 2000 };
 
 /* after a failed call to Redis: whether to try again */
 static bool again(const struct slot *slot, enum error_code code)

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 enum {
-    BEAT_MS = 2000,
+    BEAT_MS = 2000,  /* a lease lasts 10 s (LEASE_MS in queue/library.lua): four beats may fail */
+    REAP_MS = 1000,  /* tasks that nobody holds any more are looked for so often, by every worker */
+    REAP_TICK = 5,   /* between two beats, so that the two do not come together */
     GRACE_MS = 3000, /* SIGTERM: a task under way may take so long to end; then it is given back */
     LEAVE_MS = 4500, /* .. and whatever hangs, the worker is gone after 5 s */
     LEAVE_TICK_MS = 2,
@@ -91,7 +93,7 @@ static void *run_beat(void *user)
     for (int tick = 0; !atomic_load(&s->stopped); tick++) {
         if (tick % (BEAT_MS / WORKER_TICK_MS) == 0)
             beat(s, q);
-        if (tick % (1000 / WORKER_TICK_MS) == 5 && queue_reap(q, &e) != ERROR_OK)
+        if (tick % (REAP_MS / WORKER_TICK_MS) == REAP_TICK && queue_reap(q, &e) != ERROR_OK)
             worker_sleep_ms(WORKER_RETRY_MS);
         worker_sleep_ms(WORKER_TICK_MS);
     }

@@ -9,7 +9,7 @@
 
 #include <time.h>
 
-enum { MAX_AGE_MS = 20000 };
+enum { MAX_AGE_MS = 20000 }; /* a restart of Redis takes less; a revoked key must not live longer than that */
 
 struct keys {
     bool closed;

@@ -1,5 +1,6 @@
 /* Bodies as they arrive: modules go through gunzip and SHA-256 straight into the store; submissions are kept
  * in memory (JSON) or in an unlinked file (multipart), which is gone when the client is. */
+#include "server/http/headers.h"
 #include "server/http/http.h"
 #include "server/http/request.h"
 
@@ -7,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <strings.h>
 #include <unistd.h>
 
 static enum error_code sink(void *user, const void *bytes, size_t size, struct error *e)
@@ -22,12 +22,6 @@ static enum error_code sink(void *user, const void *bytes, size_t size, struct e
     if (b->kind != BODY_PROBLEM && b->decoded > LIMIT_MODULE)
         return error_set(e, ERROR_MODULE_TOO_LARGE, "the module is larger than %d bytes", LIMIT_MODULE);
     return store_writer_add(b->writer, bytes, size, e);
-}
-
-static bool is_type(const char *type, const char *wanted)
-{
-    size_t n = strlen(wanted);
-    return strncasecmp(type, wanted, n) == 0 && (type[n] == 0 || type[n] == ';' || type[n] == ' ');
 }
 
 /* a file without a name; -1 and errno */
@@ -48,11 +42,11 @@ static enum error_code begin_submit(struct exchange *x, struct error *e)
 {
     struct body *b = &x->body;
     const char *type = x->content_type ? x->content_type : "";
-    if (is_type(type, "application/json")) {
+    if (header_is_type(type, "application/json")) {
         b->limit = LIMIT_JSON;
         return ERROR_OK;
     }
-    if (!is_type(type, "multipart/form-data"))
+    if (!header_is_type(type, "multipart/form-data"))
         return error_set(e, ERROR_MEDIA_TYPE,
                          "send application/json, or multipart/form-data with the parts module and request");
     x->boundary = multipart_boundary(type);

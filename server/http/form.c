@@ -1,19 +1,16 @@
-/* See form.h. */
+/* Fields of posted forms, found in the body as it came; nothing is kept between calls. See form.h. */
 #include "server/http/form.h"
+#include "server/http/headers.h"
 
 #include "base/encode.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-static const char type[] = "application/x-www-form-urlencoded";
 
 bool form_is_type(const char *content_type)
 {
-    char end = strncasecmp(content_type, type, sizeof type - 1) == 0 ? content_type[sizeof type - 1] : 'x';
-    return end == 0 || end == ';' || end == ' ';
+    return header_is_type(content_type, "application/x-www-form-urlencoded");
 }
 
 static char *decode(const char *at, size_t size)

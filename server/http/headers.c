@@ -1,4 +1,5 @@
-/* See headers.h. */
+/* Parsers of single header values. They take any text and never fail hard: what is not understood counts as
+ * not sent. See headers.h. */
 #include "server/http/headers.h"
 
 #include <stdlib.h>
@@ -72,4 +73,10 @@ bool header_traceparent_valid(const char *t)
     return (n == 55 || later) && t[2] == '-' && t[35] == '-' && t[52] == '-' && strncmp(t, "ff", 2) != 0 &&
            (is_hex(t, 2) || strncmp(t, "00", 2) == 0) && is_hex(t + 3, 32) && is_hex(t + 36, 16) &&
            (is_hex(t + 53, 2) || strncmp(t + 53, "00", 2) == 0);
+}
+
+bool header_is_type(const char *text, const char *wanted)
+{
+    size_t n = strlen(wanted);
+    return strncasecmp(text, wanted, n) == 0 && (text[n] == 0 || text[n] == ';' || text[n] == ' ');
 }

@@ -14,6 +14,8 @@ bool header_if_range(const char *text, const char *etag);
 /* The seconds of "wait=N" in a list of preferences (RFC 7240), at most max; 0: none. What is not understood
  * is not preferred. text may be NULL. */
 int header_wait_s(const char *text, int max);
+/* A Content-Type of this media type, with parameters or without. */
+bool header_is_type(const char *text, const char *wanted);
 /* traceparent: "00-<32>-<16>-<2>", or a later version that begins like it. text may be NULL. */
 bool header_traceparent_valid(const char *text);
 

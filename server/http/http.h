@@ -20,7 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERVER_CONNECTIONS = 4096 }; /* at once; further ones wait in the kernel */
+enum {
+    SERVER_CONNECTIONS = 4096, /* at once; further ones wait in the kernel */
+    STATUS_LOST = 499          /* logged and counted for a client that was gone before its answer */
+};
+/* share of the disk that must be free: less, and no body is taken (the messages say "a tenth") */
+#define SERVER_DISK_FREE_MIN 0.1
 
 struct watched; /* watch.c: a connection and its deadlines */
 struct
@@ -96,6 +101,9 @@ struct server {
 /* Starts the daemon on a listening socket (taken). s has its routes, hooks, store, metrics and watch.
  * ERROR_INTERNAL: the library would not start. */
 enum error_code serve_start(struct server *s, int fd, struct error *e) BASE_CHECKED;
+
+/* sleeps for ms, or until s->stopped is set: at most 0.1 s longer */
+void serve_pause(const struct server *s, int ms);
 
 /* ---- listen.c ---- */
 /* A socket that listens on "ADDRESS:PORT" or "[ADDRESS]:PORT"; *port: the one it got; *loopback: only this

@@ -6,6 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
+enum {
+    BOUNDARY_MAX = 70,      /* RFC 2046, 5.1.1 */
+    PART_HEADERS_MAX = 4096 /* bytes of a part's headers; a Content-Disposition and a Content-Type take 200 */
+};
+
 char *multipart_boundary(const char *content_type)
 {
     const char *at = strchr(content_type, ';');
@@ -17,7 +22,7 @@ char *multipart_boundary(const char *content_type)
         bool quoted = *at == '"';
         at += quoted;
         size_t n = strcspn(at, quoted ? "\"" : "; \t");
-        if (n == 0 || n > 70 || (quoted && at[n] != '"'))
+        if (n == 0 || n > BOUNDARY_MAX || (quoted && at[n] != '"'))
             return NULL;
         return mem_strndup(at, n);
     }
@@ -54,7 +59,7 @@ static enum error_code part_headers(const char **at, const char *end, struct par
     const char *start = *at;
     for (;;) {
         const char *line_end = memmem(*at, (size_t)(end - *at), "\r\n", 2);
-        if (!line_end || line_end - start > 4096)
+        if (!line_end || line_end - start > PART_HEADERS_MAX)
             return bad(e, "a part's headers do not end");
         size_t size = (size_t)(line_end - *at);
         if (size == 0)

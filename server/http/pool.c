@@ -1,6 +1,8 @@
+/* Connections to Redis for threads that need one for a moment. A connection is made when none is idle and
+ * kept afterwards; taking never waits and never fails (who uses a dead one gets the error). */
 #include "server/http/http.h"
 
-enum { IDLE_MAX = 32 };
+enum { IDLE_MAX = 32 }; /* kept open; half of THREADS_MAX in serve.c rarely ask at the same time */
 
 struct queue *pool_take(struct server *s)
 {

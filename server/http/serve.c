@@ -18,9 +18,9 @@ enum {
     CONNECTION_MEMORY = 64 << 10, /* request line and headers; what we refuse ourselves (24 KiB) fits */
     SILENCE_S = 75,               /* above every deadline of watch.c */
     SWALLOW_MAX = 1 << 20,        /* of a body that is refused already; then the connection is cut */
-    STATUS_LOST = 499,            /* counted for a client that was gone before its answer */
     THREADS_MIN = 2,              /* one waits for Redis while another answers */
-    THREADS_MAX = 64
+    THREADS_MAX = 64,
+    PAUSE_TICK_MS = 100, /* how late a pausing thread may notice the end */
 };
 
 static double seconds_since(const struct timespec *t)
@@ -184,4 +184,12 @@ enum error_code serve_start(struct server *s, int fd, struct error *e)
         (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     return s->daemon ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the HTTP server could not be started");
+}
+
+void serve_pause(const struct server *s, int ms)
+{
+    for (int left = ms; left > 0 && !atomic_load(&s->stopped); left -= PAUSE_TICK_MS) {
+        struct timespec pause = {0, PAUSE_TICK_MS * 1000000L};
+        nanosleep(&pause, NULL);
+    }
 }

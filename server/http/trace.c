@@ -33,7 +33,7 @@ void trace_log(const struct exchange *x, double seconds)
     text_add(&m, "\"method\":");
     log_json_string(&m, x->method, strlen(x->method));
     text_printf(&m, ",\"route\":\"%s\",\"status\":%d,\"ms\":%.3f,\"received_bytes\":%zu", route,
-                x->status ? x->status : 499, seconds * 1e3, x->body.received);
+                x->status ? x->status : STATUS_LOST, seconds * 1e3, x->body.received);
     if (!x->streaming)
         text_printf(&m, ",\"bytes\":%zu", x->reply_bytes);
     text_add(&m, ",\"tenant\":");

@@ -18,7 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 100, JUMP_S = 30, NICE = 10 };
+enum {
+    EVERY_MS = 1000, /* how often Redis is asked whether a collection is due */
+    JUMP_S = 30,     /* of the wall clock; NTP slews less, and files' ages are counted in minutes */
+    NICE = 10        /* requests go first */
+};
 
 struct mark {
     unsigned char digest[32];
@@ -181,11 +185,9 @@ void *collect_run(void *server)
     struct clock_watch w = {seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME), 0};
     queue_new_id(token); /* any text of our own */
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
-    for (int tick = 0; !atomic_load(&s->stopped); tick++) {
-        struct timespec pause = {0, TICK_MS * 1000000L};
+    for (; !atomic_load(&s->stopped); serve_pause(s, EVERY_MS)) {
         bool begun = false;
-        nanosleep(&pause, NULL);
-        if (tick % 10 || !clock_good(&w, (double)s->resources->options->grace_ms * 1e-3))
+        if (!clock_good(&w, (double)s->resources->options->grace_ms * 1e-3))
             continue;
         enum error_code code = queue_collect_begin(q, token, s->resources->options->collect_ms, &begun, &e);
         if (code == ERROR_OK && begun)

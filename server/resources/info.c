@@ -73,7 +73,8 @@ void handle_readyz(struct exchange *x)
         check_library(q, &checks, &all);
     }
     pool_give(x->server, q);
-    check(&checks, &all, "disk", store_free_share(x->server->store) >= 0.1, "free a tenth of the disk");
+    check(&checks, &all, "disk", store_free_share(x->server->store) >= SERVER_DISK_FREE_MIN,
+          "free a tenth of the disk");
     check(&checks, &all, "accepting", !atomic_load(&x->server->draining),
           "this server is going away; use another");
     text_printf(&t, "{\"status\":\"%s\",\"checks\":[%s]}", all ? "ready" : "not_ready", checks.at);

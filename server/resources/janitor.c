@@ -5,17 +5,10 @@
 
 #include "base/log.h"
 
-#include <time.h>
-
-enum { BATCH = 100, TICK_MS = 100, TICKS = 10 };
-
-static void wait_a_second(struct server *s)
-{
-    for (int i = 0; i < TICKS && !atomic_load(&s->stopped); i++) {
-        struct timespec pause = {0, TICK_MS * 1000000L};
-        nanosleep(&pause, NULL);
-    }
-}
+enum {
+    BATCH = 100,    /* jobs that one look archives, before the end of the server is looked for */
+    EVERY_MS = 1000 /* between two looks */
+};
 
 /* everything that is due now */
 static enum error_code archive_all(struct server *s, struct queue *q, struct error *e)
@@ -45,7 +38,7 @@ void *janitor_run(void *server)
         if (code != ERROR_OK && code != ERROR_UNAVAILABLE && !complained)
             log_event("janitor_failed", "reason", e.message, NULL);
         complained = code != ERROR_OK;
-        wait_a_second(s);
+        serve_pause(s, EVERY_MS);
     }
     pool_give(s, q);
     return NULL;

@@ -5,6 +5,8 @@
 
 #include "server/resources/job_body.h"
 
+enum { TAGS_MAX = 16 }; /* of an If-Match */
+
 static void problem(struct exchange *x, enum error_code code, struct error *e)
 {
     e->code = code;
@@ -165,13 +167,14 @@ void handle_job_delete(struct exchange *x)
 {
     struct error e;
     struct queue_fields job;
-    const char *header = request_header(x, "If-Match"), *tags[16];
+    const char *header = request_header(x, "If-Match"), *tags[TAGS_MAX];
     char id[QUEUE_ID_SIZE], *list = mem_strdup(header ? header : "");
-    int count = split_tags(list, tags, 16);
+    int count = split_tags(list, tags, TAGS_MAX);
     enum error_code code = job_load(x, x->params[0], id, &job, &e);
     queue_fields_release(&job);
     if (code == ERROR_OK && (count < 0 || (header && count == 0)))
-        code = error_set_pointer(&e, ERROR_MALFORMED, "If-Match", "If-Match has up to 16 entity tags, or *");
+        code = error_set_pointer(&e, ERROR_MALFORMED, "If-Match", "If-Match has up to %d entity tags, or *",
+                                 TAGS_MAX);
     if (code == ERROR_OK) {
         struct queue *q = pool_take(x->server);
         code = queue_delete(q, id, tags, (size_t)count, &e);

@@ -18,7 +18,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 8, WAITING_MAX = 256, WAITING_PER_TENANT = 32, RUN_S = 120 };
+enum {
+    THREADS_MAX = 8,         /* children at a time; each may take a processor for RUN_S */
+    WAITING_MAX = 256,       /* requests; further ones are told to come again */
+    WAITING_PER_TENANT = 32, /* an eighth of them: one tenant leaves room for others */
+    RUN_S = 120,             /* then a child is killed */
+    ASIDE_FD = 32            /* descriptors from here on are above WHAT_IF_DESCRIPTORS */
+};
+/* RLIMIT_DATA of a child: the planner's own, and what a byte of the module's text may become (the reader
+ * alone takes 16 of the 64) */
+static const size_t CHILD_MEMORY = (size_t)2 << 30, CHILD_MEMORY_PER_BYTE = 64;
 
 struct work {
     struct work *next;
@@ -141,8 +150,7 @@ static int spawn(struct child *c, const char *module, pid_t *pid)
     posix_spawnattr_t attributes;
     sigset_t none, all;
     int moved[WHAT_IF_DESCRIPTORS];
-    snprintf(memory, sizeof memory, "%zu",
-             ((size_t)2 << 30) + 64 * c->module_size); /* the reader in it wants 16 x */
+    snprintf(memory, sizeof memory, "%zu", CHILD_MEMORY + CHILD_MEMORY_PER_BYTE * c->module_size);
     snprintf(digest, sizeof digest, "%s", module);
     sigemptyset(&none);
     sigfillset(&all);
@@ -155,7 +163,7 @@ static int spawn(struct child *c, const char *module, pid_t *pid)
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     /* first out of the way, then into place */
     for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++) {
-        moved[i] = fcntl(c->fd[i], F_DUPFD_CLOEXEC, 32);
+        moved[i] = fcntl(c->fd[i], F_DUPFD_CLOEXEC, ASIDE_FD);
         posix_spawn_file_actions_adddup2(&actions, moved[i], i);
     }
     int failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
