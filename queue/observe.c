@@ -1,4 +1,4 @@
-/* See observe.h. */
+/* What pages and operators look at: workers, held and finished tasks. Only reads. See observe.h. */
 #include "queue/observe.h"
 
 #include "queue/call.h"

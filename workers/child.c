@@ -1,6 +1,6 @@
-/* A worker's child: takes tasks from the socket, runs them, stores what is large, answers with what is small.
- * A second thread reads the socket, so that a cancel reaches a running task and the supervisor's death ends
- * us. */
+/* A worker's child: takes tasks from the socket, runs them, stores what is large, answers with what is
+ * small. It never talks to Redis. A second thread reads the socket, so that a cancel reaches a running
+ * task and the supervisor's death ends the child. */
 #include "workers/worker.h"
 
 #include "base/hash.h"
@@ -200,7 +200,7 @@ static enum error_code run_task(struct child *c, const struct tasks_task *t, str
     if (code == ERROR_OK && result.finished)
         forget_context(c, t->job);
     tasks_result_release(&result);
-    http_client_trace(NULL); /* the task's fields go */
+    http_client_trace(NULL); /* it was borrowed from the task's fields */
     return code;
 }
 
@@ -253,7 +253,7 @@ static void handle(struct child *c, const struct frame *f)
 
 static void exhausted(size_t bytes)
 {
-    _exit(WORKER_EXIT_MEMORY); /* whichever thread it is: the supervisor says what became of the job */
+    _exit(WORKER_EXIT_MEMORY); /* from any thread: the supervisor reports the job's end */
 }
 
 /* RLIMIT_DATA counts private writable memory (Linux 4.7), not mapped blobs, stacks of others or address space

@@ -1,4 +1,5 @@
-/* See internal.h: the child of one slot, from start to verdict. */
+/* The child of one slot: started, ended, and what its end means (the task's own fault, its memory limit,
+ * or something from outside). Never waits for a child that may live on. See internal.h. */
 #include "workers/internal.h"
 
 #include "base/log.h"
@@ -143,7 +144,7 @@ struct process_end process_end(struct process *p, bool kill_it)
     p->fd = -1;
     while (waitid(P_PID, (id_t)p->pid, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
-    pthread_mutex_lock(&p->lock); /* it is dead, its number is given back here: this does not wait */
+    pthread_mutex_lock(&p->lock); /* the child is dead: waiting for it returns at once */
     while (wait4(p->pid, &end.status, 0, &used) < 0 && errno == EINTR)
         ;
     p->pid = 0;

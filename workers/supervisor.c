@@ -1,5 +1,6 @@
-/* A worker's supervisor. One thread a slot works (slot.c). One thread beats: leases forward, cancellations
- * and drain back, and takes up what others lost. The main thread waits for SIGTERM. */
+/* A worker's supervisor. One thread a slot works (slot.c). One thread beats every BEAT_MS: it renews
+ * leases, passes on what was cancelled or drained, and gives tasks free that other workers lost. The main
+ * thread waits for SIGTERM; 5 s after it the process is gone, whatever hangs. */
 #include "workers/internal.h"
 
 #include "base/log.h"

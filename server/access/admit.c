@@ -34,7 +34,7 @@ static void be(struct exchange *x, const struct queue_key *k)
     x->role = k->role;
 }
 
-/* who asks; false: that cannot be told now */
+/* fills who asks; false: Redis cannot be reached, so a session's owner is not known */
 static bool identify(struct exchange *x)
 {
     struct keys *k = x->server->access->keys;
@@ -60,7 +60,7 @@ static enum error_code check_browser(struct exchange *x, struct error *e)
 {
     bool writes = strcmp(x->method, "GET") != 0 && strcmp(x->method, "HEAD") != 0;
     bool ambient = x->csrf[0] || !x->key_id[0];
-    /* without a cookie: nothing that the page does not know itself */
+    /* a named origin's page without a cookie: it can do nothing here that it could not do by itself */
     bool welcome = !x->csrf[0] && origin_allowed(x);
     if (writes && ambient && !welcome && session_from_elsewhere(x))
         return error_set(e, ERROR_FORBIDDEN, "another site's page may not change anything here");

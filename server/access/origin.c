@@ -115,7 +115,7 @@ void origin_add_headers(const struct exchange *x, struct MHD_Response *r)
 {
     if (!x->server->access->options->cors_origins.count || !shared(x))
         return;
-    /* also of a refusal: a cache must not give it to a page that may */
+    /* refusals have it as well: a cache must not give one to a page whose origin is allowed */
     MHD_add_response_header(r, "Vary", "Origin");
     if (!allowed(x))
         return;

@@ -1,4 +1,6 @@
-/* What a tenant has and may: its own references to modules, and limits. */
+/* What a tenant has and may have: its own references to modules, and room for more. Equal bytes are stored
+ * once, but nobody learns here what another tenant has: a module that is not the tenant's own is answered
+ * like one that does not exist. */
 #include "server/access/access.h"
 
 #include "queue/tenants.h"

@@ -1,5 +1,7 @@
-/* Bodies as they arrive: modules go through gunzip and SHA-256 straight into the store; submissions are kept
- * in memory (JSON) or in an unlinked file (multipart), which is gone when the client is. */
+/* Bodies as they arrive: modules go through gunzip and SHA-256 straight into the store; submissions are
+ * kept in memory (JSON) or in an unlinked file (multipart), which the kernel removes when the exchange
+ * ends. Never more than the route's limit is kept, and what is inside a body is never looked at beyond its
+ * first two bytes. */
 #include "server/http/headers.h"
 #include "server/http/http.h"
 #include "server/http/request.h"
@@ -133,8 +135,8 @@ static enum error_code add_spooled(struct body *b, const char *bytes, size_t siz
     return ERROR_OK;
 }
 
-/* Of an error in gzip data says which data they were. part: of a request ("module"), or a JSON pointer;
- * NULL: the body */
+/* Completes an error about gzip data with the name of the data. part: a part of the request ("module"), a
+ * JSON pointer, or NULL for the whole body. */
 static enum error_code name_gzip(enum error_code code, const char *part, struct error *e)
 {
     if (code != ERROR_INVALID_GZIP || !e)

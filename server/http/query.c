@@ -1,5 +1,6 @@
-/* The part of an address behind '?'. A parameter that its route does not have is refused: who writes
- * dry_run=true there, and not into the request, must not find a job submitted. */
+/* The part of an address behind '?'. A parameter that its route does not have is refused: a client that
+ * writes dry_run=true there, and not into the request, must not find a job submitted. Values are decoded
+ * on every look; nothing is kept. */
 #include "server/http/request.h"
 
 #include "base/encode.h"
@@ -19,7 +20,7 @@ bool query_decode(const char *from, size_t n, char *out, size_t room)
     return true;
 }
 
-/* '?' for what a message must not repeat */
+/* the name for a message, with '?' for bytes that must not stand in one */
 static void show_name(const char *from, size_t n, char out[64])
 {
     size_t most = n < 63 ? n : 63;
@@ -28,7 +29,7 @@ static void show_name(const char *from, size_t n, char out[64])
     out[most] = 0;
 }
 
-/* "a b* c": is the name one of them, and one that may come again? */
+/* whether names ("a b* c") has this name; *repeats: it has a '*', so it may come several times */
 static bool listed(const char *names, const char *name, size_t n, bool *repeats)
 {
     for (const char *at = names; *at;) {

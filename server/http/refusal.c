@@ -60,7 +60,7 @@ static void explain(unsigned status, struct error *e)
     }
 }
 
-/* a courtesy to a client that may be gone or not reading: nothing here waits */
+/* the client may be gone or not reading, so nothing here waits: what does not fit is not sent */
 void refusal_send(int fd, const struct error *e, const char *request_id)
 {
     unsigned status = (unsigned)error_code_http_status(e->code);

@@ -1,4 +1,5 @@
-/* Replies. All carry X-Request-Id and nosniff; errors are problem+json. */
+/* Replies. All carry X-Request-Id and nosniff; errors are problem+json (RFC 9457). Nothing here decides
+ * what is answered, only how; a reply to an exchange is sent once, through refusal_pass. */
 #include "server/http/reply.h"
 #include "server/http/request.h"
 
@@ -9,7 +10,7 @@
 
 #include <unistd.h>
 
-/* what a refusal owes, as JSON and as a page: when to come back, which methods are allowed */
+/* headers that a refusal must have, as JSON and as a page: Retry-After, Allow */
 static void add_remedy(const struct exchange *x, int status, bool retry, struct MHD_Response *r)
 {
     char allow[64];

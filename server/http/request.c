@@ -16,7 +16,7 @@ struct headers {
     char encoding[32];
 };
 
-/* a token (RFC 9110, 5.6.2) that a folded line did not make of a header of framing */
+/* A token (RFC 9110, 5.6.2), and not Content-Length or Transfer-Encoding with a folded line appended. */
 static bool name_good(const char *name)
 {
     static const char *const framing[] = {"Content-Length", "Transfer-Encoding"};

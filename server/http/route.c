@@ -1,10 +1,10 @@
-/* Search in a route table. See route.h. */
+/* Search in a route table: linear, some 50 patterns a request. Never calls a handler. See route.h. */
 #include "server/http/route.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* '*' takes as much of a segment as leaves the rest of the pattern a chance */
+/* '*' takes as much of a segment as it can so that the rest of the pattern still fits */
 static bool matches(const char *pattern, const char *path, char params[ROUTE_PARAMS][ROUTE_PARAM_SIZE],
                     int param)
 {

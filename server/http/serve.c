@@ -104,7 +104,7 @@ static void refuse(struct MHD_Connection *c, const struct error *e)
         count_begun(x);
     x->status = error_code_http_status(e->code);
     refusal_send(info->connect_fd, e, x->request_id);
-    if (unread) /* the library knows nothing of it */
+    if (unread) /* made here, so the library will not complete it */
         on_completed(x->server, c, &unread, MHD_REQUEST_TERMINATED_WITH_ERROR);
 }
 
@@ -158,7 +158,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
     return x->replied || x->waiting ? MHD_YES : MHD_NO;
 }
 
-/* the library's own words, about clients that went away for the most part */
+/* messages of the library itself, most of them about clients that went away */
 static void log_library(void *user, const char *format, va_list values)
 {
     char text[300];

@@ -1,5 +1,6 @@
-/* Who asked for what, for logs: request ids, W3C trace context (https://www.w3.org/TR/trace-context/), a line
- * a request. */
+/* Which request caused what, for logs: request ids, W3C trace context (https://www.w3.org/TR/trace-
+ * context/), one line of JSON a request. A client's ids are taken over only when they are well-formed;
+ * secrets (keys, cookies, queries) are never logged. */
 #include "server/http/request.h"
 
 #include "base/log.h"

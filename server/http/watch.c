@@ -17,19 +17,19 @@
 #include <unistd.h>
 
 enum { HEADERS_S = 10, BODY_S = 10, BODY_BYTES_PER_S = 8 << 10, IDLE_S = 60 };
-/* an end counts when it was seen so often: what was read may still be at work */
+/* A client that has closed counts as gone after GONE_LOOKS in a row: its last bytes may still be handled. */
 enum { LOOKS_A_S = 2, GONE_LOOKS = 3 };
 enum phase { FRESH, HEADERS, BODY, REPLYING, IDLE };
 
 struct watched {
     struct watched *next, **place;
     struct watch *watch;
-    struct exchange *exchange; /* under way; of the connection's own thread */
+    struct exchange *exchange; /* under way, or NULL; only the connection's own thread may look */
     int fd;
     enum phase phase;
     time_t since;
     size_t received;
-    int ended; /* looks in a row that found nothing but the end */
+    int ended; /* looks in a row that found the client closed and no bytes */
     bool shut;
 };
 

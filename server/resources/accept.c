@@ -1,4 +1,5 @@
-/* See accept.h. */
+/* A queue of submissions and the one thread that sends them to Redis in groups. A submission is answered
+ * exactly once, also while the server ends; nothing is kept here beyond that. See accept.h. */
 #include "server/resources/accept.h"
 
 struct waiting {

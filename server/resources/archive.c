@@ -1,4 +1,5 @@
-/* Jobs that ended a while ago: from Redis into the store, and back when somebody asks. */
+/* Jobs that ended a while ago: from Redis into the store, and back when somebody asks. The blob is written
+ * first and Redis forgets the job second, so that a crash between the two leaves the job where it was. */
 #include "server/resources/resources.h"
 
 #include "api/archive.h"
@@ -86,7 +87,7 @@ static enum error_code archive_one(struct store *store, struct queue *q, const c
     char digest[STORE_DIGEST_SIZE] = "";
     enum error_code code = queue_job(q, id, &job, e);
     if (code == ERROR_NOT_FOUND)
-        return queue_archive(q, id, "", "", e); /* takes it off the list */
+        return queue_archive(q, id, "", "", e); /* removes it from the list of what is due */
     if (code != ERROR_OK)
         return code;
     if (!queue_field(&job, "blob")[0])

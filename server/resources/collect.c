@@ -85,7 +85,7 @@ static enum error_code mark_archives(struct collection *c, struct error *e)
         }
         enum error_code code = store_get(c->server->store, digest, &view, e);
         if (code == ERROR_NOT_FOUND)
-            /* was deleted or came back to life since the walk; then its references are in `moved` */
+            /* deleted or started again since the walk; its references are in `moved` then */
             continue;
         if (code != ERROR_OK)
             return code;
@@ -138,7 +138,7 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* true: ages of files mean something */
+/* whether ages of files can be trusted: the clock has not jumped for a grace period */
 static bool clock_good(struct clock_watch *w, double grace_s)
 {
     double now = seconds(CLOCK_BOOTTIME), offset = seconds(CLOCK_REALTIME) - now;

@@ -1,5 +1,5 @@
-/* GET /v1/compare?jobs=a,b,..: plans, prices and decisions of two to eight jobs side by side. The texts are
- * read and compared away from the HTTP threads. */
+/* GET /v1/compare?jobs=a,b,..: plans, prices and decisions of two to eight jobs of the caller side by
+ * side. The texts are read and compared on the threads of what_if.c, never on an HTTP thread. */
 #include "server/resources/handlers.h"
 #include "server/resources/what_if.h"
 

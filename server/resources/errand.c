@@ -1,4 +1,5 @@
-/* The memory of an exchange's handlers, from its begin to its end. See resources.h. */
+/* What the handlers of this folder remember of an exchange: made when it begins, released when it ends,
+ * whoever ended it. See resources.h. */
 #include "server/resources/resources.h"
 #include "server/resources/what_if.h"
 

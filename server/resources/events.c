@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* what the datum of an event means */
+/* the name that an event's datum has in its JSON */
 static const char *datum_name(const char *event)
 {
     static const char *const names[][2] = {{"state", "state"},
@@ -133,7 +133,7 @@ static void reply_stream(struct exchange *x, const struct queue_events *l, const
     reply_response(x, 200, r, "text/event-stream", extra, 1);
 }
 
-/* all that is left to say of an archived job whose history was lost */
+/* the one event that can be made up for an archived job whose history was lost: its end */
 static void add_end(const char *id, const struct queue_fields *job, struct queue_events *l)
 {
     struct queue_event v = {.id = {(uint64_t)queue_number(job, "finished"), 0},
@@ -185,7 +185,7 @@ void handle_job_events(struct exchange *x)
         code = read_events(x, &job, &place, &l, &given, &e);
     if (code == ERROR_OK && job_ended(&job) && !l.count && !given)
         add_end(place.job, &job, &l);
-    /* the job was loaded before its events: when it had ended then, the last event says so */
+    /* the job was read before its events: where it had ended by then, the last event is its end */
     bool ended = l.count ? queue_event_ends(&l.at[l.count - 1]) : job_ended(&job);
     queue_fields_release(&job);
     if (l.count)

@@ -1,4 +1,5 @@
-/* From what a path says to a job: ids and chosen names, only the caller's own, archived ones included. */
+/* From a path's segment to a job: ids and names that clients chose, archived jobs included. A job of
+ * another tenant is never found: the answer is the same as for one that does not exist. */
 #include "server/resources/archive.h"
 #include "server/resources/resources.h"
 

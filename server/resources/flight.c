@@ -1,6 +1,6 @@
 /* Idempotency keys of requests that this server is receiving or working on: a second request with the same
- * key is told so at once. What is remembered after the answer is in Redis (submit in queue/library_jobs.lua),
- * which alone decides that one key makes one job, also between servers. */
+ * key is refused at once with ERROR_IN_FLIGHT. What is remembered after the answer is in Redis (submit in
+ * queue/library_jobs.lua), which alone decides that one key makes one job, also between servers. */
 #include "server/resources/handlers.h"
 #include "server/resources/resources.h"
 

@@ -1,4 +1,6 @@
-/* See follow.h. */
+/* One thread that reads the event streams of all watched jobs and hands what it finds to the connections
+ * that wait. HTTP threads only insert watchers and take what is pending; none of them ever waits for Redis
+ * here. See follow.h. */
 #include "server/resources/follow.h"
 
 #include "base/log.h"
@@ -11,7 +13,7 @@ enum {
     BLOCK_MS = 50,  /* how long one XREAD waits; a new watcher waits that long at most for its turn */
     ROUND_MS = 40,  /* pause between rounds where one XREAD is not enough */
     RETRY_MS = 250, /* Redis is away */
-    SAY_S = 2,      /* how often other servers are told who has how many streams here */
+    SAY_S = 2,      /* how often this server publishes how many streams each tenant has here */
     PENDING_MAX = 256 << 10, /* bytes a client may be behind; then its stream ends, and it may resume */
     CHUNK = 4 << 10,
 };
@@ -145,7 +147,7 @@ static bool client_gone(const struct watcher *w)
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-/* once a second: who has gone, whose time is over, who needs a sign of life */
+/* once a second: ends watchers whose client is gone or whose time is over, and sends due comments */
 static void look_at_clock(struct follow *f)
 {
     time_t now = now_s();
@@ -195,7 +197,8 @@ static void count_stream(stream_list *l, const char *tenant, size_t by)
     VEC_PUSH(l, one);
 }
 
-/* tells the other servers; who had streams here and has none is said to have none */
+/* Publishes the counts for other servers; a tenant that had streams here and has none now is published
+ * as 0. */
 static void say_streams(struct follow *f, struct queue *q)
 {
     stream_list now = {0};
@@ -216,7 +219,8 @@ static void say_streams(struct follow *f, struct queue *q)
     f->said = now;
 }
 
-/* with those at other servers; while Redis is away as far as this one knows */
+/* Whether the tenant may have one more, counting those at other servers. true while Redis cannot be asked:
+ * those here (`here` with the new one) were counted before. */
 static bool room_elsewhere(struct follow *f, const char *tenant, size_t here)
 {
     bool room = true;
@@ -260,7 +264,7 @@ static bool gather(struct follow *f, place_list *out)
     return !stop;
 }
 
-/* one look at all places; *some: there was something new */
+/* reads all places once; *some: there was a new event */
 static enum error_code look(struct follow *f, struct queue *q, const place_list *places, bool *some)
 {
     bool alone = places->count <= QUEUE_FOLLOW_MAX;
@@ -297,7 +301,7 @@ static void *run(void *user)
         if (code != ERROR_OK)
             pause_ms(RETRY_MS);
         else if (!places.count)
-            pause_ms(BLOCK_MS); /* streams that end are all there is: their clients take the rest */
+            pause_ms(BLOCK_MS); /* only streams that end are left: their clients still take what is pending */
     }
     VEC_FREE(&places);
     VEC_FREE(&f->said);
@@ -354,7 +358,8 @@ size_t follow_streams(struct follow *f)
 
 /* ---- streams ---- */
 
-/* the library wants bytes: what is pending, or the connection sleeps until there is something */
+/* The library asks for bytes of the reply: gives what is pending, or suspends the connection until there is
+ * something. */
 static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room)
 {
     struct watcher *w = user;
@@ -391,7 +396,8 @@ static void end_stream(void *user)
     free(w);
 }
 
-/* into the list, so that it counts, and out again when there is no room for it */
+/* The stream is inserted before the limits are asked, so that two at once cannot both be the last one
+ * allowed; it is taken out again when there is no room. */
 static enum error_code admit(struct follow *f, struct watcher *w, bool ended, struct error *e)
 {
     pthread_mutex_lock(&f->lock);

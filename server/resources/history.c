@@ -1,4 +1,6 @@
-/* See history.h. */
+/* What happened to a job, joined from the blob that its archive left and from what Redis has since then,
+ * and written back as one blob. A history that cannot be found is an empty one, never an error. See
+ * history.h. */
 #include "server/resources/history.h"
 
 #include "api/archive.h"

@@ -1,4 +1,5 @@
-/* What the service says about itself: liveness, readiness, metrics, limits, devices, its description. */
+/* What the service tells about itself: liveness, readiness with what to do about each failure, metrics,
+ * limits, devices, presets, its description (openapi.json). Only reads; /livez asks nobody. */
 #include "server/http/watch.h"
 #include "server/resources/follow.h"
 #include "server/resources/handlers.h"

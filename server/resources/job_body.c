@@ -1,3 +1,5 @@
+/* A job's hash in Redis as the JSON that clients see. Pure: the same fields give the same bytes, so that a
+ * job's version can be its entity tag. See job_body.h. */
 #include "server/resources/job_body.h"
 
 #include "base/log.h"
@@ -59,8 +61,8 @@ static void add_json(struct text *out, const char *name, const char *json)
     text_printf(out, ",\"%s\":%s", name, json[0] ? json : "null");
 }
 
-/* What is left at the pace so far. As of the last event, not of now: the body of a version, and with it
- * the ETag, stays. */
+/* Seconds that the search will still take at its pace so far. As of the last event, not of now: the body of
+ * a version, and with it the ETag, stays. */
 static void add_eta(struct text *out, const struct queue_fields *job)
 {
     const char *at = strstr(queue_field(job, "progress"), "\"fraction\":");

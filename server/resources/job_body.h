@@ -1,4 +1,4 @@
-/* A job's hash as the JSON that clients see (api.md, "Job"). */
+/* A job's hash as the JSON that clients see (openapi.yaml, schema Job). */
 #ifndef TOAST_SERVER_JOB_BODY_H
 #define TOAST_SERVER_JOB_BODY_H
 

@@ -1,4 +1,5 @@
-/* Jobs: show, cancel, retry, delete, the plan so far, artifacts. */
+/* One job: show, cancel, retry, delete, the plan so far, artifacts. Every job is found through job_load,
+ * which knows the caller's own only; what becomes of it is decided by the queue's functions, never here. */
 #include "server/resources/archive.h"
 #include "server/resources/handlers.h"
 #include "server/resources/resources.h"
@@ -18,7 +19,7 @@ static void show_again(struct exchange *x)
     job_show(x, x->errand->showing.name, x->errand->showing);
 }
 
-/* Prefer: wait was heard: true when somebody else answers, or has answered */
+/* obeys Prefer: wait; true: the reply was sent, or follows when the wait is over */
 static bool waits(struct exchange *x, const char *id, const char *name, struct job_showing how)
 {
     snprintf(how.name, sizeof how.name, "%.64s", name);

@@ -1,4 +1,5 @@
-/* GET /v1/jobs: pages of the caller's jobs by state, label and time. */
+/* GET /v1/jobs: pages of the caller's jobs by state, label and time, newest first. A page token is sealed
+ * for the tenant and the filter (page_token.h); the server keeps no cursor. */
 #include "server/resources/archive.h"
 #include "server/resources/handlers.h"
 #include "server/resources/resources.h"
@@ -166,7 +167,7 @@ static enum error_code take_position(struct exchange *x, struct listing *l, stru
         text_printf(&l->scope, "%zu %s\n%zu %s\n", strlen(f->labels[i].name), f->labels[i].name,
                     strlen(f->labels[i].value), f->labels[i].value);
     enum error_code code = take_secret(x, l->secret, e);
-    if (code != ERROR_OK || request_query_empty(x, "page_token") || /* as a loop over pages begins */
+    if (code != ERROR_OK || request_query_empty(x, "page_token") || /* a client's loop begins with it */
         !request_query(x, "page_token", token, sizeof token))
         return code;
     if (!page_token_read(l->secret, l->scope.at, token, &l->filter.before_ms, id))
@@ -207,7 +208,7 @@ static void add_jobs(struct exchange *x, struct queue_page *page, struct text *t
     for (size_t i = 0; i < page->count; i++) {
         struct queue_listed *l = &page->at[i];
         if (archive_expand(x->server->store, &l->fields, &e) != ERROR_OK)
-            continue; /* its blob cannot be read: its own GET says so */
+            continue; /* its blob cannot be read; GET of the job itself gives the error */
         text_add(t, shown++ ? "," : "");
         job_body(l->id, &l->fields, t);
     }

@@ -1,5 +1,6 @@
-/* Modules: blobs by the SHA-256 of their (uncompressed) text. Not parsed here: what is wrong in one is the
- * job's error. */
+/* Modules: blobs named by the SHA-256 of their (uncompressed) text, and the same for workers on other
+ * hosts under /internal. A module is never parsed here: what is wrong in one is an error of the job that
+ * reads it. */
 #include "server/resources/handlers.h"
 #include "server/resources/resources.h"
 
@@ -30,7 +31,8 @@ enum error_code modules_begin(struct exchange *x, struct error *e)
     return digest && tenant_module_use(x, digest, NULL, e) == ERROR_OK ? ERROR_OK : tenant_room(x, e);
 }
 
-/* Sunset (RFC 8594): when the module will be forgotten, as of now; also as a JSON text of the same time */
+/* until_ms as the header Sunset (RFC 8594) and as RFC 3339 for JSON: when the module will be forgotten if
+ * nobody names it before */
 static void say_until(struct exchange *x, long long until_ms, char text[32])
 {
     time_t s = (time_t)(until_ms / 1000);
@@ -49,7 +51,7 @@ static void put(struct exchange *x, const char *expected)
     long long until_ms = 0;
     size_t size = x->body.decoded;
     enum error_code code = body_store(x, expected, digest, &existed, &e);
-    /* new or not is said of the tenant's own modules */
+    /* 200 or 201 depends on the tenant's own modules, not on what the store has */
     if (code == ERROR_OK && x->route->access != ACCESS_WORKER)
         code = tenant_module_add(x, digest, &existed, &until_ms, &e);
     if (code != ERROR_OK) {
@@ -115,7 +117,7 @@ void handle_module_delete(struct exchange *x)
         reply_empty(x, 204, NULL, 0);
 }
 
-/* ---- workers on other hosts (auth.c has checked their token) ---- */
+/* ---- workers on other hosts (access/admit.c has checked their token) ---- */
 
 void handle_blob_get(struct exchange *x)
 {

@@ -1,3 +1,5 @@
+/* Makes and reads page tokens: position, then a seal (HMAC-SHA256, RFC 2104) over position and scope.
+ * Pure; compared in constant time. See page_token.h. */
 #include "server/resources/page_token.h"
 
 #include "base/encode.h"

@@ -1,5 +1,5 @@
 /* POST /v1/price: a module and a plan (or an expert's, or constraints) -> price and report. Nothing is
- * searched, no job is made. */
+ * searched, no job is made; the computing is what_if.c's. */
 #include "server/resources/handlers.h"
 #include "server/resources/request_parts.h"
 #include "server/resources/what_if.h"

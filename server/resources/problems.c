@@ -1,5 +1,5 @@
-/* POST /v1/problems:solve: the body streams into the store, a job solves it; the answer itself when that
- * takes at most WAIT_S seconds, else the job. */
+/* POST /v1/problems:solve: the body streams into the store and a job solves it; the reply is the answer
+ * itself when that takes at most WAIT_S seconds, else the job. The problem is never parsed here. */
 #include "server/resources/handlers.h"
 #include "server/resources/resources.h"
 

@@ -1,5 +1,5 @@
-/* Device profiles (api/profile.h): PUT and GET /v1/profiles/{name}, and looking them up for requests that
- * name one. */
+/* Device profiles (api/profile.h): PUT and GET /v1/profiles/{name}, and putting the one that a request
+ * names in its place. A version, once given, never changes its content. */
 #include "server/resources/handlers.h"
 #include "server/resources/resources.h"
 

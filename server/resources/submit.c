@@ -1,5 +1,6 @@
-/* Submissions: bodies to requests, requests to jobs: POST with or without an Idempotency-Key, PUT under a
- * chosen id, answers from finished jobs. */
+/* Submissions: a body becomes a request, a request becomes a job. POST with or without an Idempotency-Key,
+ * PUT under a chosen id, answers from finished jobs, dry runs. Whether a job is made is decided by one
+ * function in Redis; nothing of a submission is kept here after its answer. */
 #include "server/resources/accept.h"
 #include "server/resources/archive.h"
 #include "server/resources/handlers.h"
@@ -48,8 +49,9 @@ enum error_code job_memory_check(struct exchange *x, struct error *e)
                : ERROR_OK;
 }
 
-/* The store has the module and keeps it; whether the tenant has it, too, the queue says as it takes the
- * job. What could be told apart meanwhile would tell a tenant which modules others have. */
+/* The module must be in the store, which then keeps it. Whether it is the tenant's own is checked by the
+ * queue as it takes the job, and answered with the same words: a tenant never learns which modules others
+ * have. */
 static enum error_code keep_named(struct exchange *x, const char *digest, struct error *e)
 {
     enum error_code code = job_memory_check(x, e);
@@ -168,7 +170,7 @@ static bool may_be_cached(struct exchange *x)
     return !control || strcasecmp(control, "no-cache") != 0;
 }
 
-/* all but the queue's own work. name: the id that the client chose, or NULL */
+/* everything up to the call of the queue. name: the id that the client chose, or NULL */
 static enum error_code prepare(struct exchange *x, struct submission *s, const char *name, struct error *e)
 {
     const struct api_request *r = s->request;
@@ -214,7 +216,7 @@ static enum error_code prepare(struct exchange *x, struct submission *s, const c
     return ERROR_OK;
 }
 
-/* the queue's answer, come by itself or with others, as an error or a job */
+/* the queue's answer (to this submission alone or in a group) as an error or a job */
 static enum error_code conclude(struct exchange *x, struct submission *s, struct error *e)
 {
     enum error_code code = s->accepting.code;
@@ -237,8 +239,8 @@ static void accept_alone(struct exchange *x, struct submission *s)
     pool_give(x->server, queue);
 }
 
-/* "dry_run": the request and its module are checked as the job would, in a process of their own; 200 says
- * what it is */
+/* "dry_run": the request and its module are checked as for a job, in a process of their own; the reply is 200
+ * with what was found, and no job is made */
 static enum error_code dry_run(struct exchange *x, const struct submission *s, struct error *e)
 {
     struct api_what_if *w;
@@ -252,7 +254,7 @@ static enum error_code dry_run(struct exchange *x, const struct submission *s, s
 
 static void reply_error(struct exchange *x, enum error_code code, struct error *e)
 {
-    flight_end(x); /* before the answer: who has it may ask again */
+    flight_end(x); /* before the answer: a client that has it may use the key again at once */
     e->code = code;
     reply_problem(x, e);
 }
@@ -293,11 +295,11 @@ static void take_submission(struct exchange *x, const char *name)
     }
     if (dry) {
         flight_end(x);
-        return; /* what_if_reply answers */
+        return; /* what_if_reply replies when the child has ended */
     }
     x->again = answer;
     if (acceptor_add(x->server->resources->acceptor, x, &s->accepting))
-        return; /* answer answers */
+        return; /* answer() replies when the queue has answered */
     accept_alone(x, s);
     answer(x);
 }

@@ -250,7 +250,7 @@ static void keep_image(struct server *s, const struct child *c, const char *modu
     free(image);
 }
 
-/* *no_image: what the store has for this module is none of this build's images; nothing was answered */
+/* *no_image: the child found that the image in the store was not made by this build, and answered nothing */
 static enum error_code run_child(struct what_if_pool *p, struct work *w, bool reread, bool *no_image,
                                  struct error *e)
 {
@@ -409,7 +409,7 @@ static enum error_code enqueue(struct exchange *x, struct work *work, void (*aga
     if (!full)
         return ERROR_OK;
     what_if_release(work->result);
-    work->user = NULL; /* stays the caller's */
+    work->user = NULL; /* the caller keeps it */
     work_free(work);
     return error_set(e, ERROR_UNAVAILABLE, "too many requests wait to be computed; try again");
 }

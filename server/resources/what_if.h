@@ -22,11 +22,11 @@ struct what_if_result {
 struct api_what_if;
 enum error_code what_if_begin(struct exchange *x, const struct api_what_if *w, const char *module,
                               void (*again)(struct exchange *), struct error *e) BASE_CHECKED;
-/* the same for the JSON body of a POST /v1/price; also its errors */
+/* price.c: what_if_begin for the JSON body of a POST /v1/price, with the errors of that */
 enum error_code what_if_begin_json(struct exchange *x, const char *json, size_t size,
                                    void (*again)(struct exchange *), struct error *e) BASE_CHECKED;
-/* the same threads for other work that takes longer than an HTTP thread may: run(server, user, result) on one
- * of them, then user (malloc; taken on success) is freed and the result answered */
+/* Other work that takes longer than an HTTP thread may spend: run(server, user, result) is called on one of
+ * the threads, then user (malloc; taken on success) is freed and what_if_reply answers. */
 enum error_code what_if_begin_other(struct exchange *x,
                                     void (*run)(struct server *, void *, struct what_if_result *), void *user,
                                     struct error *e) BASE_CHECKED;

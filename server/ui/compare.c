@@ -1,4 +1,5 @@
-/* /ui/compare?jobs=A,B: two to eight jobs side by side: price, decisions, and the shardings that differ. */
+/* /ui/compare?jobs=A,B: two to eight jobs side by side: price, decisions, and the shardings that differ.
+ * Only shows; the comparison as JSON is resources/compare.c. */
 #include "report/report.h"
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"

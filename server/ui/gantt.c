@@ -1,5 +1,6 @@
-/* See ui.h: a row for every worker's child, a bar for every task it finished, coloured by kind. What is held
- * now is drawn up to now. */
+/* The picture of a job's page that shows which worker did which task when: a row for every worker's child,
+ * a bar for every task it finished, coloured by kind. A task that is held now is drawn up to now. See
+ * ui.h. */
 #include "server/ui/ui.h"
 
 enum { LANES = 24, ROW = 24, LEFT = 130, TOP = 26, BOTTOM = 24, WIDE = 1200 };

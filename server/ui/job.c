@@ -1,5 +1,5 @@
-/* /ui/jobs/ID: one job. What changes is in job_live.c; here is the frame, the request, and what one can do
- * with it. */
+/* /ui/jobs/ID: one job. The parts that change while one looks are in job_live.c; here is the frame, the
+ * request, and what one can do with the job. */
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"
 

@@ -1,4 +1,5 @@
-/* See ui.h: what changes on a job's page. */
+/* The parts of a job's page that change while it runs: summary, search, tasks, events, artifacts. Each
+ * takes a struct ui_job and writes HTML; none asks Redis or the store by itself. See ui.h. */
 #include "server/ui/ui.h"
 
 #include <time.h>
@@ -24,7 +25,7 @@ static void write_error(struct text *t, const struct ui_job *j)
     look_release(error);
 }
 
-/* the report's at the end: it has the last word */
+/* of the report once the job has ended, of the progress before */
 static void write_best(struct text *t, const struct ui_job *j)
 {
     const struct look *best = look_get(j->report ? j->report : j->progress, j->report ? "summary" : "best");

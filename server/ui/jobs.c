@@ -238,7 +238,7 @@ static void write_pages(struct text *t, const struct listing *l, const struct qu
     text_release(&query);
 }
 
-/* what a form did (ui_actions.c); the words are ours, only the numbers come from the address */
+/* what a form did (actions.c); the words are ours, only the numbers come from the address */
 static void write_done(struct ui_page *p)
 {
     char action[16] = "", done[16] = "0", refused[16] = "0";
@@ -284,7 +284,7 @@ void handle_ui_jobs(struct exchange *x)
     for (size_t i = 0; i < page.count; i++) {
         const char *name = queue_field(&page.at[i].fields, "name");
         if (archive_expand(x->server->store, &page.at[i].fields, &e) != ERROR_OK)
-            continue; /* its own page says why it cannot be read */
+            continue; /* it cannot be read; its own page shows why */
         write_row(&rows, &l, name[0] ? name : page.at[i].id, &page.at[i].fields);
         l.shown++;
     }

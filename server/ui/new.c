@@ -1,4 +1,5 @@
-/* /ui/new: a job from a request typed or taken from another job. */
+/* /ui/new: a job from a request that was typed or taken from another job. It goes through job_submit, so
+ * that the same is refused, with the same words, as by POST /v1/jobs. */
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"
 

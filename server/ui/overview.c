@@ -1,4 +1,5 @@
-/* /ui: is the service well, what does it do, how fast. */
+/* /ui: is the service well, what does it do, how fast. Figures of the whole service, none of a tenant's
+ * jobs by name. */
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"
 

@@ -1,4 +1,5 @@
-/* See ui.h: the frame around every page, forms, refusals, and the two files that pages load. */
+/* The frame around every page, forms, refusals, and the two files that pages load. Nothing inline and
+ * nothing from elsewhere is ever sent (Content-Security-Policy below). See ui.h. */
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"
 

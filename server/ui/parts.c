@@ -1,4 +1,5 @@
-/* See ui.h: the small parts that pages share. */
+/* The small parts that pages share: times, states, bars, cards, links. Each appends HTML to a text; client
+ * text is escaped here. See ui.h. */
 #include "server/ui/ui.h"
 
 #include <time.h>

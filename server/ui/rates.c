@@ -1,5 +1,5 @@
-/* See ui.h. The counters in Redis only grow; their differences over ten seconds are the rates. What a server
- * has not seen, it does not know: the picture begins with its start. */
+/* Rates of the last hour. The counters in Redis only grow; their differences over ten seconds are the
+ * rates. They are kept in this process alone, so the picture begins with the server's start. See ui.h. */
 #include "server/ui/ui.h"
 
 #include <time.h>
@@ -46,7 +46,8 @@ void rates_sample(struct rates *h, struct queue *q)
 {
     struct queue_fields n;
     struct sample s = {.at_ms = monotonic_ms()};
-    if (h->count && s.at_ms - nth(h, h->count - 1)->at_ms < EVERY_MS) /* only this thread writes */
+    if (h->count &&
+        s.at_ms - nth(h, h->count - 1)->at_ms < EVERY_MS) /* read without the lock: no other thread writes */
         return;
     if (queue_counters(q, &n, NULL) != ERROR_OK)
         return;

@@ -28,7 +28,7 @@ static char *request_of(struct exchange *x, const struct queue_fields *job)
         if (!edited(look_key(plan, i)))
             continue;
         char *value = look_compact(look_value(plan, i));
-        /* names of our own */
+        /* the names are plan.json's own and need no escapes */
         text_printf(&t, "%s\"%s\":%s", shown++ ? "," : "", look_key(plan, i), value);
         free(value);
     }
@@ -82,7 +82,8 @@ static void show(struct exchange *x, const char *request, const struct look *ans
     struct queue_fields job;
     char id[QUEUE_ID_SIZE], name[80] = "", path[120];
     request_query(x, "job", name, sizeof name);
-    bool known = job_load(x, name, id, &job, NULL) == ERROR_OK; /* also: a name that may stand in a path */
+    /* a name that was found consists of characters that may stand in a path */
+    bool known = job_load(x, name, id, &job, NULL) == ERROR_OK;
     ui_begin(&p, x, UI_JOBS, "What if", 0);
     if (known)
         html_add(&p.t,

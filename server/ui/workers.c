@@ -1,4 +1,5 @@
-/* /ui/workers: who works, on what, since when was nothing heard; an administrator may ask one to stop. */
+/* /ui/workers: which workers there are, what each computes, and since when one has not been heard of; an
+ * administrator may ask one to take no more tasks. Nothing here ends a process. */
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"
 
@@ -121,7 +122,7 @@ void handle_ui_workers(struct exchange *x)
         ui_problem(x, NULL, &e);
 }
 
-/* drain and resume: an administrator's */
+/* drain and resume, for administrators only */
 void handle_ui_workers_post(struct exchange *x)
 {
     char *worker = ui_field(x, "worker", 0), *action = ui_field(x, "action", 0);
