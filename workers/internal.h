@@ -22,7 +22,7 @@ enum {
 /* Its slot's thread's own, but for process_kill. */
 struct process {
     int fd; /* our end of the socket pair; -1: no child */
-    /* guards pid: once a child was waited for, its number may be another process's, which must not be killed */
+    /* guards pid: once a child was waited for, its number may be another process's, not to be killed */
     pthread_mutex_t lock;
     pid_t pid; /* 0: there is none, or it was waited for */
     struct timespec started;

@@ -14,8 +14,8 @@
 
 /* A child that was told to stop and does not answer for so long is killed: its task is another's now. */
 enum { DEAF_MS = 2000 };
-/* How long an idle slot waits for the doorbell before it looks by itself: a job whose bell was lost to a crash
- * waits no longer than that. */
+/* How long an idle slot waits for the doorbell before it looks by itself: a job whose bell was lost to a
+ * crash waits no longer than that. */
 enum { DOORBELL_MS = 500 };
 
 /* after a failed call to Redis: whether to try again */
