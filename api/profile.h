@@ -28,15 +28,6 @@ enum {
     API_PROFILE_SEGMENT_NAME = 128
 };
 
-struct api_profile {
-    char name[API_PROFILE_NAME_SIZE];                  /* "" of an inline one without a name */
-    int64_t version;                                   /* 0: none */
-    char ref[API_PROFILE_NAME_SIZE + 16];              /* "name@version", "name", or "" */
-    double rate_flops[COST_RATES], memory_bytes_per_s; /* 0: not measured */
-    struct cost_table *tables;
-    uint32_t table_count;
-};
-
 /* letters, digits, '.', '_' and '-', the first no '.'; 1 to 63 bytes */
 bool api_profile_name_valid(const char *name);
 /* A profile's text checked and brought into canonical form (owned) without name and version.

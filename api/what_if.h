@@ -22,7 +22,7 @@ enum error_code api_what_if_parse(const char *json, size_t size, const char *pla
                                   const char *module_digest, bool module_optional, struct api_what_if **out,
                                   struct error *e) BASE_CHECKED;
 /* A job request as a dry run: it is read, analysed and checked as the job would be; nothing is searched.
- * Run gives {"dry_run", "module", "digest", "build", ..} and the errors of api_job_create. */
+ * Run gives {"dry_run", "module", "digest", "build", ..} and the errors of planner_job_create. */
 enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out,
                                     struct error *e) BASE_CHECKED;
 /* what api_what_if_forward gave in another process */
@@ -38,7 +38,7 @@ const struct api_request *api_what_if_request(const struct api_what_if *w);
 const char *api_what_if_forward(const struct api_what_if *w, const char **plan, size_t *plan_size);
 
 /* Prices; *json is the reply's text (owned): {"price", "plan", "report"}. Errors of the module and of pins as
- * api_job_create, ERROR_INVALID_PLAN. Pure. */
+ * planner_job_create, ERROR_INVALID_PLAN. Pure. */
 enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json,
                                 struct error *e) BASE_CHECKED;
 

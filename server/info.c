@@ -2,7 +2,7 @@
 #include "server/follow.h"
 #include "server/internal.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 #include "base/log.h"
 
 extern const unsigned char server_openapi[]; /* docs/openapi.json */

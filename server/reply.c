@@ -1,7 +1,7 @@
 /* Replies. All carry X-Request-Id and nosniff; errors are problem+json. */
 #include "server/internal.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 #include "base/encode.h"
 #include "base/hash.h"
 #include "server/headers.h"

@@ -7,7 +7,7 @@
  * not come from another site. The token is a hash of the cookie: nothing more is kept. */
 #include "server/internal.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 #include "base/encode.h"
 #include "base/hash.h"
 #include "queue/sessions.h"

@@ -2,7 +2,7 @@
 /* links: server */
 #include "fuzz.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 #include "server/form.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

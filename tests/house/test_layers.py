@@ -8,7 +8,7 @@ import pathlib, re, subprocess, sys, tempfile
 root = pathlib.Path(__file__).resolve().parents[2]
 below = {
     'base': '', 'ir': 'base', 'analysis': 'ir', 'spmd': 'analysis', 'cost': 'spmd', 'verify': 'spmd', 'mcts': 'cost',
-    'cfn': 'base', 'report': 'mcts verify', 'api': 'report cfn', 'queue': 'base', 'http': 'base', 'store': 'http',
+    'cfn': 'base', 'report': 'mcts verify', 'planner': 'report', 'api': 'planner cfn', 'queue': 'base', 'http': 'base', 'store': 'http',
     'workers': 'api cfn queue store http', 'server': 'api queue store', 'cli': 'api http cfn server workers queue store',
 }
 owner = {'jansson.h': 'api cli',  # cli: the client's replies

@@ -11,8 +11,8 @@
 #include "subject.h"
 #include "support.h"
 
-#include "api/proof.h"
 #include "ir/print.h"
+#include "planner/proof.h"
 #include "spmd/emit.h"
 #include "spmd/local.h"
 
