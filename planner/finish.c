@@ -1,8 +1,8 @@
 /* What a finished search gives: the report, the module in the forms that were asked for, the proof. */
 #include "planner/parts.h"
 
+#include "emit/emit.h"
 #include "ir/print.h"
-#include "spmd/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

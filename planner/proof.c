@@ -1,7 +1,7 @@
 /* Both device-local forms of a plan, proved against the original; see proof.h. */
 #include "planner/proof.h"
 
-#include "spmd/emit.h"
+#include "emit/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,9 +11,9 @@
 #include "subject.h"
 #include "support.h"
 
+#include "emit/emit.h"
 #include "ir/print.h"
 #include "planner/proof.h"
-#include "spmd/emit.h"
 #include "spmd/local.h"
 
 #include <stdatomic.h>
