@@ -10,7 +10,6 @@ json_t *encode_mesh(const struct mesh *m);
 json_t *encode_machine(const struct cost_machine *machine, const struct mesh *m);
 json_t *encode_axes(const struct mesh *m, const uint8_t *axes, uint32_t count);
 json_t *encode_price(const struct price *p, struct cost c, int64_t limit);
-double encode_cost(struct cost c);
 /* plan.json; pins: the request's constraints (JSON array) or NULL */
 json_t *encode_plan(const struct report *r, const json_t *pins);
 json_t *encode_report(const struct report *r);

@@ -127,6 +127,8 @@ void report_worth(int64_t ps, char out[48]);
 /* what made a collective: the decision's text (borrowed), "a pin", or where the plan has factors "a single
  * sharding" */
 const char *report_cause(const struct report *r, const struct report_collective *c);
+/* the baselines, best first; owned */
+struct report_baseline *report_baselines_sorted(const struct report *r);
 void report_type(const struct ir_program *p, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
 void report_spec(const struct plan_sharding *s, const struct mesh *m, char *out, size_t room);
 /* "data,model" */

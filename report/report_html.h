@@ -8,9 +8,6 @@
 /* report_html.c cuts tables at so many bytes of page: the whole stays under 2 MB whatever the module is */
 enum { REPORT_HTML_ROOM = 1500000 };
 
-double report_html_cost(struct cost c);
-/* baselines in the order of plans, best first; owned */
-struct report_baseline *report_html_baselines(const struct report *r);
 bool report_html_fits(const struct report *r, const struct price *p);
 
 /* report_html_time.c */

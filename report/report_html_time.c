@@ -25,7 +25,7 @@ static void baseline_row(const struct report *r, const struct report_baseline *b
     html_add(t,
              "<td class=\"num\">%s</td><td><span class=\"badge %s\">%s</span></td><td "
              "class=\"num\">%.4f</td></tr>",
-             peak, fits ? "good" : "bad", fits ? "yes" : "no", report_html_cost(b->cost));
+             peak, fits ? "good" : "bad", fits ? "yes" : "no", cost_value(b->cost));
 }
 
 static void baseline_table(const struct report *r, const struct report_baseline *all, struct text *t)
@@ -51,7 +51,7 @@ void report_html_against(const struct report *r, struct text *t)
     char notes[SHOWN_BASELINES + 1][80], step[32], peak[32];
     if (r->baseline_count == 0)
         return;
-    struct report_baseline *sorted = report_html_baselines(r),
+    struct report_baseline *sorted = report_baselines_sorted(r),
                            *all = mem_zalloc(r->baseline_count + 1, sizeof *all);
     memcpy(all + 1, sorted, r->baseline_count * sizeof *all);
     all[0] = (struct report_baseline){"This plan", r->price, r->cost};
@@ -152,7 +152,7 @@ static void curve_table(const struct report *r, uint32_t count, struct text *t)
         report_time(r->search.curve[i].step_ps, step);
         html_count(r->search.curve[i].rollouts, rollouts);
         html_add(t, "<tr><td class=\"num\">%s</td><td class=\"num\">%.6f</td><td class=\"num\">%s</td></tr>",
-                 rollouts, report_html_cost(r->search.curve[i].cost), step);
+                 rollouts, cost_value(r->search.curve[i].cost), step);
     }
     text_add(t, "</tbody></table>");
     html_details_end(t);
@@ -163,36 +163,35 @@ static uint32_t curve_rules(const struct report_baseline *sorted, uint32_t count
                             struct html_rule *rules)
 {
     uint32_t shown = 0;
-    while (shown < count && shown < SHOWN_RULES && report_html_cost(sorted[shown].cost) <= most)
+    while (shown < count && shown < SHOWN_RULES && cost_value(sorted[shown].cost) <= most)
         shown++;
     for (uint32_t i = 0; i < shown; i++)
-        rules[i] =
-            (struct html_rule){sorted[shown - 1 - i].name, report_html_cost(sorted[shown - 1 - i].cost),
-                               i % 2 ? ORANGE : GREY, false};
+        rules[i] = (struct html_rule){sorted[shown - 1 - i].name, cost_value(sorted[shown - 1 - i].cost),
+                                      i % 2 ? ORANGE : GREY, false};
     return shown;
 }
 
 void report_html_search(const struct report *r, struct text *t)
 {
     const struct search_state *s = &r->search;
-    uint32_t count = s->curve_count < 256 ? s->curve_count : 256;
-    double x[257], y[257], low, high;
+    uint32_t count = s->curve_count < SEARCH_CURVE_POINTS ? s->curve_count : SEARCH_CURVE_POINTS;
+    double x[SEARCH_CURVE_POINTS + 1], y[SEARCH_CURVE_POINTS + 1], low, high;
     struct html_rule rules[SHOWN_RULES];
     char note[200], rollouts[32], evaluations[32];
     if (count == 0)
         return;
     for (uint32_t i = 0; i < count; i++) {
         x[i] = (double)s->curve[i].rollouts;
-        y[i] = report_html_cost(s->curve[i].cost);
+        y[i] = cost_value(s->curve[i].cost);
     }
     x[count] = (double)s->rollouts > x[count - 1] ? (double)s->rollouts : x[count - 1];
-    y[count] = report_html_cost(r->cost);
+    y[count] = cost_value(r->cost);
     low = high = y[count];
     for (uint32_t i = 0; i < count; i++) {
         high = y[i] > high ? y[i] : high;
         low = y[i] < low ? y[i] : low;
     }
-    struct report_baseline *sorted = report_html_baselines(r);
+    struct report_baseline *sorted = report_baselines_sorted(r);
     uint32_t rule_count = curve_rules(sorted, r->baseline_count, high * 1.25, rules);
     if (rule_count && rules[0].y > high)
         high = rules[0].y;
