@@ -1,5 +1,5 @@
-/* What a finished job writes: struct planner_outcome -> files, each a name, a media type and bytes. Equal outcomes
- * give equal bytes. */
+/* What a finished job writes: struct planner_outcome -> files, each a name, a media type and bytes. Equal
+ * outcomes give equal bytes. */
 #ifndef TOAST_API_ARTIFACTS_H
 #define TOAST_API_ARTIFACTS_H
 

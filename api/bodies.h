@@ -1,11 +1,12 @@
-/* Small JSON bodies of the service: problems (RFC 9457), a job's error and progress, a session's key, the device
- * catalogue, presets, limits. Every text that is returned is owned by the caller. */
+/* Small JSON bodies of the service: problems (RFC 9457), a job's error and progress, a session's key, the
+ * device catalogue, presets, limits. Every text that is returned is owned by the caller. */
 #ifndef TOAST_API_BODIES_H
 #define TOAST_API_BODIES_H
 
 #include "planner/job.h"
 
-/* a job's progress, written by workers and shown as it is: stage "search", "polish", "network", "emit", "done" */
+/* a job's progress, written by workers and shown as it is: stage "search", "polish", "network", "emit",
+ * "done" */
 char *api_progress_json(const struct planner_progress *p, const char *stage);
 /* the same before there is a search (stage "analyse"): keeps the `best` of what was shown before (JSON text,
  * may be "") */

@@ -1,4 +1,5 @@
-/* report.json (api.md). Nothing in it depends on a clock, a host, threads or workers. */
+/* report.json: everything that report/report.h measured, member by member. No figure is computed here
+ * that the report does not have, but sums. */
 #include "api/encode.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Profiles: text -> struct planner_profile, canonical text; see profile.h. */
 #include "api/profile.h"
 
 #include "api/profile_read.h"
@@ -93,8 +94,7 @@ static enum error_code read_table(struct json_at v, struct arena *arena, struct 
     return read_points(json_member(&v, "points"), arena, t, e);
 }
 
-/* ---- timings of segments: checked and kept with the profile; what reads them is the planner that
- * composes segments ---- */
+/* ---- timings of segments: checked and kept with the profile; nothing in this build reads them ---- */
 
 static bool stands_before(const struct json_at *list, size_t i, const char *member, const char *text)
 {

@@ -1,4 +1,4 @@
-/* Decoding of a profile inside a request. Internal to api/. */
+/* Decoding of a profile that stands inside a request. Inside api/: shared by profile.c and request.c. */
 #ifndef TOAST_API_PROFILE_READ_H
 #define TOAST_API_PROFILE_READ_H
 

@@ -1,3 +1,5 @@
+/* Request JSON -> struct; see request.h. One decode_ function a member, in the order of the text's
+ * documentation. */
 #include "api/request.h"
 
 #include "api/json.h"
@@ -231,7 +233,7 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
         c->is_result = result.value != NULL;
         struct json_at dims = json_member(&item, "dims");
         size_t rank;
-        TRY(json_list(dims, 16, &rank, e));
+        TRY(json_list(dims, IR_MAX_RANK, &rank, e));
         if (!dims.value)
             return json_refuse_to(e, dims, ERROR_INVALID_CONSTRAINT,
                                   "\"dims\" is needed: one list of axes (or null) a dimension");

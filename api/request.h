@@ -1,14 +1,19 @@
-/* Job requests (api.md): JSON text -> struct, canonical form, digest.
+/* Job requests (openapi.yaml, JobRequest): JSON text -> struct, canonical form, digest.
  *
- * Decoding is strict: unknown fields, wrong types, `1.0` for an integer, duplicate keys and trailing bytes
- * are refused with a JSON pointer. What api.md describes but this build does not do yet is
- * ERROR_NOT_AVAILABLE (422). */
+ * Decoding is strict: unknown fields, wrong types, `1.0` for an integer, duplicate keys and trailing
+ * bytes are refused with a JSON pointer. Words of the request's language that this build cannot serve are
+ * ERROR_NOT_AVAILABLE (422), never ignored. Nothing is compared with a module here: planner_job_create
+ * does that. Pure. */
 #ifndef TOAST_API_REQUEST_H
 #define TOAST_API_REQUEST_H
 
 #include "planner/request.h"
 
-enum { API_MAX_CONSTRAINTS = 1000, API_MAX_JSON_BYTES = 1 << 20, API_MAX_JSON_KEYS = 20000 };
+enum {
+    API_MAX_CONSTRAINTS = 1000,   /* patterns; each is matched with every argument or result */
+    API_MAX_JSON_BYTES = 1 << 20, /* of a request on the command line, as LIMIT_JSON */
+    API_MAX_JSON_KEYS = 20000     /* members; each takes some hundred bytes of memory once parsed */
+};
 
 /* What is planned, and around it what concerns the job alone. Everything is in the arena. */
 struct api_request {

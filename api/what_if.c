@@ -1,4 +1,4 @@
-/* See what_if.h. */
+/* What-if requests: text -> planner/what_if.h -> text; see what_if.h. */
 #include "api/what_if.h"
 
 #include "api/encode.h"

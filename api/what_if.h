@@ -1,5 +1,6 @@
-/* What-if: a module and a plan (or an expert's plan by name, or pinned shardings) -> price and report,
- * without a search.
+/* What-if requests and their answers as JSON: a module and a plan (or an expert's plan by name, or pinned
+ * shardings) -> price and report, without a search. planner/what_if.h does the pricing; here is the text
+ * around it, and the form in which a request is handed on to the process that prices it.
  *
  * A request is a job request without what concerns a search, and at most one of
  *   "plan"      a plan.json: brings mesh, pins and walk, device and memory limit unless the request has them
@@ -13,6 +14,7 @@
 
 struct api_what_if;
 
+/* of a plan.json beside the request: a million factors, at some 60 bytes each */
 enum { API_MAX_PLAN_BYTES = 64 << 20 };
 
 /* json as for a job; plan: text of a plan.json that came beside the request, or NULL. module as in

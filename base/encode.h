@@ -13,8 +13,8 @@ bool encode_from_hex(const char *hex, unsigned char *out, size_t size);
  * from there on. -1: the escape is not whole. */
 int encode_from_percent(const char *from, size_t n);
 /* Bytes (1 to 4) of the well-formed UTF-8 sequence at `text` (RFC 3629, section 4: nothing overlong, no
- * surrogates), of which `left` bytes are there; 0: there is none. left may be SIZE_MAX before a NUL, which ends
- * every sequence. */
+ * surrogates), of which `left` bytes are there; 0: there is none. left may be SIZE_MAX before a NUL,
+ * which ends every sequence. */
 size_t encode_utf8_size(const void *text, size_t left);
 /* equality in time that depends on the lengths only */
 bool encode_equal_secret(const char *a, const char *b);

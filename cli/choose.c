@@ -1,8 +1,9 @@
-/* Options -> analysis, context and plan. */
+/* Options -> analysis, context and plan; see choose.h. */
 #include "cli/choose.h"
 
 #include "api/plan_file.h"
 #include "base/file.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -87,7 +88,7 @@ static enum error_code from_file(struct cli_choice *c, struct error *e)
     struct planner_plan *file = NULL;
     char *json = NULL;
     size_t size = 0;
-    enum error_code code = file_read(c->plan, (size_t)256 << 20, &json, &size, e);
+    enum error_code code = file_read(c->plan, CLI_PLAN_MAX_BYTES, &json, &size, e);
     if (!code)
         code = api_plan_parse(json, size, &file, e);
     if (!code)

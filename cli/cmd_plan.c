@@ -1,5 +1,6 @@
-/* toast plan: the whole job in this process. Progress on stderr, the report's summary on stdout, files in
- * -o DIR. */
+/* toast plan: a whole job (planner/job.h) in this process. Progress on stderr, the report on stdout,
+ * files in -o DIR. The files equal those of the service for the same request, but timing.json, which only
+ * this command writes. */
 #include "api/artifacts.h"
 #include "api/flags.h"
 #include "base/file.h"

@@ -1,4 +1,5 @@
-/* toast price: any plan through the same price that the search uses. */
+/* toast price: what any plan costs, by the price that the search uses (cost/price.h): step time, peak
+ * memory, collectives; the experts' plans, the memory timeline and what is alive at the peak on request. */
 #include "cli/choose.h"
 #include "cli/output.h"
 #include "cost/price.h"

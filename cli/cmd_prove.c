@@ -1,4 +1,5 @@
-/* toast prove: original and device-local modules of a plan, both in our interpreter, on the same inputs. */
+/* toast prove: the original module and the device-local modules of a plan, run by the interpreter on the
+ * same inputs and compared (planner/proof.h); one plan, or many random ones. */
 #include "api/artifacts.h"
 #include "base/hash.h"
 #include "cli/choose.h"

@@ -1,5 +1,5 @@
-/* A planning job: what is made once of module and request (analysis, context, machine, evaluator, search). The
- * race between planners is in race.c, the results in finish.c. */
+/* A planning job: what is made once of module and request (analysis, context, machine, evaluator,
+ * search). The race between planners is in race.c, the results in finish.c. */
 #include "planner/parts.h"
 
 #include "planner/machine.h"

@@ -1,5 +1,5 @@
-/* The machine that a request describes: the catalogue's device, over it the profile, over it the request's own
- * figures, and the memory limit. */
+/* The machine that a request describes: the catalogue's device, over it the profile, over it the
+ * request's own figures, and the memory limit. */
 #ifndef TOAST_PLANNER_MACHINE_H
 #define TOAST_PLANNER_MACHINE_H
 

@@ -63,8 +63,8 @@ static const char *skip_blank(const char *s)
 
 enum { AXIS_NAME_SIZE = 64 }; /* as mesh_axis.name */
 
-/* One dimension, from its '{' on, into the pin's dimension `rank`: the place behind its '}', or NULL when it is
- * malformed or has an axis that cannot be taken over (its name in bad). */
+/* One dimension, from its '{' on, into the pin's dimension `rank`: the place behind its '}', or NULL when
+ * it is malformed or has an axis that cannot be taken over (its name in bad). */
 static const char *parse_dim(const char *s, const struct mesh *m, struct plan_pin *pin,
                              char bad[AXIS_NAME_SIZE])
 {

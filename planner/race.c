@@ -1,4 +1,5 @@
-/* Which plan a job would write now: the search's, the network's, or the one of a run before that was cut short. */
+/* Which plan a job would write now: the search's, the network's, or the one of a run before that was cut
+ * short. */
 #include "planner/parts.h"
 
 #include <stdio.h>

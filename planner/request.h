@@ -21,13 +21,14 @@ enum planner_method {
     PLANNER_CFN        /* the search, then the network with all its work and a bound */
 };
 
-enum planner_output { /* bits of planner_request.outputs */
-                      PLANNER_OUTPUT_ANNOTATED = 1,
-                      PLANNER_OUTPUT_MANUAL = 2,
-                      PLANNER_OUTPUT_LOCAL = 4,
-                      PLANNER_OUTPUT_REPORT = 8,
-                      PLANNER_OUTPUT_PLAN = 16,
-                      PLANNER_OUTPUT_PROBLEM = 32
+/* bits of planner_request.outputs */
+enum planner_output {
+    PLANNER_OUTPUT_ANNOTATED = 1,
+    PLANNER_OUTPUT_MANUAL = 2,
+    PLANNER_OUTPUT_LOCAL = 4,
+    PLANNER_OUTPUT_REPORT = 8,
+    PLANNER_OUTPUT_PLAN = 16,
+    PLANNER_OUTPUT_PROBLEM = 32
 };
 
 /* a profile's name is at most 63 bytes, its version at most 9 digits */

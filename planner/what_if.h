@@ -1,5 +1,5 @@
-/* What-if: the price and the report of a given plan (parsed, an expert's by name, or what the constraints alone
- * say) for a module, without a search. Nothing is kept between two calls. */
+/* What-if: the price and the report of a given plan (parsed, an expert's by name, or what the constraints
+ * alone say) for a module, without a search. Nothing is kept between two calls. */
 #ifndef TOAST_PLANNER_WHAT_IF_H
 #define TOAST_PLANNER_WHAT_IF_H
 

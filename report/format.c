@@ -1,4 +1,5 @@
-/* Names, sizes, times, types and PartitionSpecs as people read them. */
+/* Names, sizes, times, types and PartitionSpecs as people read them: the same words in text, page, JSON
+ * and command line. Every function writes into a buffer of the caller and cuts what does not fit. */
 #include "report/report.h"
 
 #include <stdio.h>

@@ -8,6 +8,8 @@
 
 extern const unsigned char report_style[];
 
+enum { SHOWN_WARNINGS = 200 }; /* the page says how many more report.json has */
+
 bool report_html_fits(const struct report *r, const struct price *p)
 {
     return p->peak_bytes <= r->memory_limit_bytes;
@@ -150,11 +152,11 @@ static void write_warnings(const struct report *r, struct text *t)
     if (r->warning_count == 0)
         return;
     text_add(t, "<section class=\"card wide\" id=\"warnings\"><h2>Warnings</h2><ul class=\"plain\">");
-    for (uint32_t i = 0; i < r->warning_count && i < 200; i++)
+    for (uint32_t i = 0; i < r->warning_count && i < SHOWN_WARNINGS; i++)
         html_add(t, "<li>%s</li>", r->warnings[i]);
     text_add(t, "</ul>");
-    if (r->warning_count > 200)
-        html_add(t, "<p class=\"muted\">and %u more in report.json</p>", r->warning_count - 200);
+    if (r->warning_count > SHOWN_WARNINGS)
+        html_add(t, "<p class=\"muted\">and %u more in report.json</p>", r->warning_count - SHOWN_WARNINGS);
     text_add(t, "</section>\n");
 }
 

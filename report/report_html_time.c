@@ -1,12 +1,15 @@
-/* report.html: time. Against the experts' plans, where a step goes, the search, decisions and what they are
- * worth, and every kind of collective. */
+/* report.html: time. This plan beside the experts', what a step's time goes into, how the search got
+ * there, what each decision is worth, and a table of all collectives. */
 #include "report/report_html.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What a picture or table shows; the page says how much more report.json has. SHOWN_RULES: levels of
+ * baselines across the curve, so few that their names keep apart. */
 enum { SHOWN_BASELINES = 11, SHOWN_COLLECTIVES = 400, SHOWN_DECISIONS = 24, SHOWN_RULES = 4 };
+enum { TIME_ROWS = 2 + SPMD_PERMUTE - SPMD_ALL_GATHER + 1 }; /* two of compute, one a kind of collective */
 enum { BLUE, ORANGE, GREEN, RED, PINK, SKY, OLIVE, GREY };
 
 static void baseline_row(const struct report *r, const struct report_baseline *b, bool own, struct text *t)
@@ -88,15 +91,15 @@ void report_html_against(const struct report *r, struct text *t)
 void report_html_time(const struct report *r, struct text *t)
 {
     static const uint8_t colors[] = {ORANGE, PINK, SKY, OLIVE, RED};
-    struct html_bar bars[10];
-    struct html_segment segments[10];
+    struct html_bar bars[TIME_ROWS];
+    struct html_segment segments[TIME_ROWS];
     struct {
         const char *name;
         int64_t ps;
         uint8_t color;
-    } rows[10] = {{"matrix multiplications", r->price.matmul_ps, BLUE},
-                  {"other compute", r->price.compute_ps - r->price.matmul_ps, GREEN}};
-    char notes[10][48], time[32];
+    } rows[TIME_ROWS] = {{"matrix multiplications", r->price.matmul_ps, BLUE},
+                         {"other compute", r->price.compute_ps - r->price.matmul_ps, GREEN}};
+    char notes[TIME_ROWS][48], time[32];
     uint32_t count = 2;
     for (uint8_t k = SPMD_ALL_GATHER; k <= SPMD_PERMUTE; k++) {
         if (r->time_by_kind[k] == 0)
@@ -140,7 +143,8 @@ void report_html_time(const struct report *r, struct text *t)
     text_release(&svg);
 }
 
-/* ------------------------------------------------------------------ search */
+/* ---- search ---- */
+
 static void curve_table(const struct report *r, uint32_t count, struct text *t)
 {
     char step[32], rollouts[32];
@@ -225,7 +229,8 @@ void report_html_search(const struct report *r, struct text *t)
     free(sorted);
 }
 
-/* ------------------------------------------------------------------ decisions */
+/* ---- decisions ---- */
+
 void report_html_decisions(const struct report *r, struct text *t)
 {
     struct html_bar bars[SHOWN_DECISIONS];

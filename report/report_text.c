@@ -1,7 +1,7 @@
-/* report.txt: the report as a person reads it in a terminal of 110 columns. Most important first: does it fit, how
- * fast is it, compared with what, which dimension goes over which axis; then where time and memory go, why, and
- * what would change it. Equal reports give equal bytes. It decides nothing and measures nothing: every figure
- * stands in the report. */
+/* report.txt: the report as a person reads it in a terminal of 110 columns. Most important first: does it
+ * fit, how fast is it, compared with what, which dimension goes over which axis; then where time and
+ * memory go, why, and what would change it. Equal reports give equal bytes. It decides nothing and
+ * measures nothing: every figure stands in the report. */
 #include "report/report.h"
 
 #include <stdio.h>
