@@ -193,14 +193,14 @@ struct nda {
     struct arena *arena; /* owns all of the above */
 };
 
+struct nda_trip_count {
+    const char *where; /* "while@file:line" */
+    int64_t trips;
+};
 struct nda_options {
     const char *const *argument_names;
     uint32_t argument_name_count; /* of the request; may be 0 */
-    /* "while@file:line" */
-    const struct {
-        const char *where;
-        int64_t trips;
-    } *trip_counts;
+    const struct nda_trip_count *trip_counts;
     uint32_t trip_count_count;
 };
 

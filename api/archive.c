@@ -1,10 +1,11 @@
+/* An ended job as JSON texts, and back; see archive.h. */
 #include "api/archive.h"
 
 #include "api/json.h"
 
 #include <stdlib.h>
 
-enum { FORMAT = 1 };
+enum { FORMAT = 1 }; /* of both texts: "archive": 1, "history": 1; another one is not read */
 
 char *api_archive_json(const struct api_archive_field *fields, size_t count)
 {

@@ -1,5 +1,9 @@
-/* What the archive keeps of an ended job in the store: its fields as one JSON object of strings, and, in a
- * blob of its own that the field `history` names, what happened to it. */
+/* What the store keeps of an ended job once the queue has forgotten it, as two JSON texts: its fields (an
+ * object of strings) and its history (events and tasks), which is a blob of its own that the field
+ * `history` names.
+ *
+ * Equal contents give equal bytes, so that writing an archive twice is harmless. What is read back is
+ * what this or an earlier build wrote: anything else is ERROR_INTERNAL, never a guess. Pure. */
 #ifndef TOAST_API_ARCHIVE_H
 #define TOAST_API_ARCHIVE_H
 
@@ -20,18 +24,19 @@ enum error_code api_archive_parse(const char *json, size_t size, struct api_arch
 
 /* Texts are owned after a parse, borrowed for writing. */
 struct api_history_event {
-    char *id, *name, *data, *progress; /* progress: JSON text or "" */
-    long long version;
+    char *id, *name;       /* of the queue's stream of events, oldest first */
+    char *data, *progress; /* JSON texts; progress may be "" */
+    long long version;     /* of the job after the event */
 };
 struct api_history_task {
     char *kind, *worker;
-    int slot;
-    uint32_t epoch, index;
-    long long from_ms, until_ms;
+    int slot;                    /* of the worker's slots */
+    uint32_t epoch, index;       /* which task of which step */
+    long long from_ms, until_ms; /* Unix time */
 };
 struct api_history {
     struct api_history_event *events; /* oldest first; owned in either case */
-    struct api_history_task *tasks;   /* by end */
+    struct api_history_task *tasks;   /* in the order in which they ended */
     size_t event_count, task_count;
 };
 /* owned text. Bytes that are not UTF-8 become '?'. */

@@ -1,9 +1,9 @@
-/* Small JSON bodies: problems (RFC 9457), job errors, progress, the device catalogue, limits. */
-#include "api/job.h"
-#include "api/limits.h"
-#include "api/profile.h"
+/* Small JSON bodies; see bodies.h. */
+#include "api/bodies.h"
 
 #include "api/encode.h"
+#include "api/limits.h"
+#include "api/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,14 +53,6 @@ char *api_error_json(const struct error *e)
     return finish(p);
 }
 
-static double fraction(const struct search_state *s, uint64_t budget)
-{
-    if (s->phase == SEARCH_DONE)
-        return 1;
-    double done = budget ? (double)s->rollouts / (double)budget : 0;
-    return s->phase == SEARCH_POLISH ? 0.95 : done < 0.9 ? done : 0.9;
-}
-
 char *api_progress_stage_json(const char *stage, const char *before)
 {
     json_t *p = json_pack("{s:s}", "stage", stage), *old = json_loads(before, JSON_REJECT_DUPLICATES, NULL);
@@ -71,33 +63,21 @@ char *api_progress_stage_json(const char *stage, const char *before)
     return finish(p);
 }
 
-char *api_progress_json(const struct api_job *j, const char *stage, const struct search_state *state,
-                        bool whole)
+char *api_progress_json(const struct planner_progress *progress, const char *stage)
 {
+    const struct price *best = &progress->best;
     json_t *p = json_pack("{s:s}", "stage", stage);
-    struct search_plan best;
-    api_job_best(j, state, whole, &best);
-    const struct search *s = api_job_search(j);
-    int64_t limit = evaluator_machine(api_job_evaluator(j))->memory_limit_bytes, expert = 0;
-    struct cost least = {0, 0};
-    for (uint32_t i = 0; i < search_baseline_count(s); i++) {
-        const struct search_plan *b = search_baseline(s, i);
-        if (i == 0 || cost_compare(b->cost, b->hash, least, b->hash) < 0) {
-            least = b->cost;
-            expert = b->price.step_ps;
-        }
-    }
-    json_object_set_new(p, "epoch", json_integer(state->epoch));
-    json_object_set_new(p, "rollouts", json_integer((json_int_t)state->rollouts));
-    json_object_set_new(p, "evaluations", json_integer((json_int_t)state->evaluations));
-    json_object_set_new(p, "fraction", json_real(fraction(state, search_budget(s))));
+    json_object_set_new(p, "epoch", json_integer(progress->epoch));
+    json_object_set_new(p, "rollouts", json_integer((json_int_t)progress->rollouts));
+    json_object_set_new(p, "evaluations", json_integer((json_int_t)progress->evaluations));
+    json_object_set_new(p, "fraction", json_real(progress->fraction));
     json_object_set_new(p, "best",
-                        json_pack("{s:I, s:I, s:b, s:s}", "step_ps", (json_int_t)best.price.step_ps,
-                                  "peak_bytes", (json_int_t)best.price.peak_bytes, "fits",
-                                  best.price.peak_bytes <= limit, "found_by", best.found_by));
-    if (expert && best.price.step_ps)
+                        json_pack("{s:I, s:I, s:b, s:s}", "step_ps", (json_int_t)best->step_ps, "peak_bytes",
+                                  (json_int_t)best->peak_bytes, "fits", progress->fits, "found_by",
+                                  progress->found_by));
+    if (progress->best_baseline_ps && best->step_ps)
         json_object_set_new(p, "speedup_vs_best_baseline",
-                            json_real((double)expert / (double)best.price.step_ps));
+                            json_real((double)progress->best_baseline_ps / (double)best->step_ps));
     return finish(p);
 }
 
@@ -118,7 +98,6 @@ char *api_devices_json(void)
     return finish(json_pack("{s:o}", "devices", list));
 }
 
-/* for every device of the catalogue a host, and four of them: what a first request may look like */
 char *api_presets_json(void)
 {
     uint32_t count;

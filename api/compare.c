@@ -1,5 +1,5 @@
-/* See compare.h. Rows are matched by what they are about: an argument's index and name, a decision's
- * group, axis, bits and scope, a collective's kind and axes. */
+/* Plans side by side; see compare.h. Rows are matched by what they are about: an argument's index and
+ * name, a decision's group, axis, bits and scope, a collective's kind and axes. */
 #include "api/compare.h"
 
 #include "api/json.h"
@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* a plan.json and a report.json together have at most so many members */
+enum { MAX_KEYS = 20000000 };
 
 struct side {
     const struct api_compare_item *item;
@@ -34,13 +37,14 @@ static enum error_code read_text(const struct api_compare_item *item, const char
 {
     if (!text)
         return ERROR_OK;
-    enum error_code code = json_parse(text, size, 20000000, out, e);
+    enum error_code code = json_parse(text, size, MAX_KEYS, out, e);
     if (code == ERROR_OK && json_is_object(*out))
         return ERROR_OK;
     return error_set(e, ERROR_INVALID_PLAN, "%.100s has no %s that can be read", item->name, what);
 }
 
-/* ------------------------------------------------------------------ one a plan */
+/* ---- one item a plan ---- */
+
 static json_t *encode_item(const struct side *s)
 {
     json_t *out = json_object(), *provenance = member(s->report, "provenance");
@@ -79,8 +83,10 @@ static int best_of(const struct side *sides, size_t count)
     return best;
 }
 
-/* ------------------------------------------------------------------ rows */
-/* rows under keys, in the order in which keys were met; each row has a list `values` with one entry a side */
+/* ---- rows: one a thing that plans may have in common, with a list `values` of one entry a plan ---- */
+
+/* The list of rows is in the order in which things were first met; by_key finds the row of a thing, whose
+ * key is its compact JSON. */
 struct rows {
     json_t *list, *by_key;
     size_t sides;

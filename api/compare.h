@@ -1,5 +1,6 @@
-/* Several plans side by side: what differs, and what each costs. For GET /v1/compare and `toast diff`.
- * Pure. */
+/* Several plans side by side: what differs, and what each costs, from the plan.json and report.json that
+ * jobs wrote. For GET /v1/compare and `toast diff`. Nothing is planned or priced anew, and nothing is
+ * judged beyond "best": the plan that fits and costs least. Pure. */
 #ifndef TOAST_API_COMPARE_H
 #define TOAST_API_COMPARE_H
 
@@ -7,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { API_COMPARE_MIN = 2, API_COMPARE_MAX = 8 };
+enum { API_COMPARE_MIN = 2, API_COMPARE_MAX = 8 }; /* plans; each is a column */
 
 struct api_compare_item {
     const char *name;  /* a job's id, a file's name */
@@ -18,8 +19,9 @@ struct api_compare_item {
     size_t report_size;
 };
 
-/* *json (owned text): {"items": [name, mesh, device, summary ..], "decisions", "arguments" (those that
- * differ), "collectives", "best": index}. ERROR_INVALID_PLAN: a text is no JSON object. */
+/* *json (owned text): {"items": [name, mesh, device, summary ..], "best": index or null, and lists of
+ * rows with one value a plan: "decisions" and "collectives" (all), "tensors" (arguments and results
+ * sharded differently)}. ERROR_INVALID_PLAN: a text is no JSON object. */
 enum error_code api_compare(const struct api_compare_item *items, size_t count, char **json,
                             struct error *e) BASE_CHECKED;
 /* the same for people: tables of at most 110 columns for two plans (owned text) */

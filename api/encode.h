@@ -1,4 +1,6 @@
-/* Structs -> JSON objects of api.md. Internal to api/. Returned values are owned references. */
+/* Structs -> JSON values: mesh, machine, price, plan.json, report.json. Inside api/. Every value returned
+ * is an owned reference. Times are picoseconds, sizes bytes, rates FLOP/s or bytes/s, and every member's
+ * name says which. Nothing written depends on a clock, a host, a number of threads or of workers. */
 #ifndef TOAST_API_ENCODE_H
 #define TOAST_API_ENCODE_H
 
@@ -9,10 +11,12 @@
 json_t *encode_mesh(const struct mesh *m);
 json_t *encode_machine(const struct cost_machine *machine, const struct mesh *m);
 json_t *encode_axes(const struct mesh *m, const uint8_t *axes, uint32_t count);
+/* limit: bytes of one device, for "fits" */
 json_t *encode_price(const struct price *p, struct cost c, int64_t limit);
-double encode_cost(struct cost c);
-/* plan.json; pins: the request's constraints (JSON array) or NULL */
+/* plan.json, which api/plan_file.h reads back; pins: the request's constraints (JSON array, borrowed) or
+ * NULL */
 json_t *encode_plan(const struct report *r, const json_t *pins);
+/* report.json */
 json_t *encode_report(const struct report *r);
 
 #endif

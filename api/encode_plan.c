@@ -1,4 +1,5 @@
-/* plan.json (api.md): the one currency between planners, the price, the writers and a person's edits. */
+/* plan.json: mesh, pins, decisions and factors, from which the plan is made again, and beside them what
+ * people want to read (shardings, worths, machine, who found it). */
 #include "api/encode.h"
 
 #include <stdio.h>

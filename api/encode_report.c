@@ -1,18 +1,14 @@
-/* report.json (api.md). Nothing in it depends on a clock, a host, threads or workers. */
+/* report.json: everything that report/report.h measured, member by member. No figure is computed here
+ * that the report does not have, but sums. */
 #include "api/encode.h"
 
 #include <stdio.h>
 #include <string.h>
 
-double encode_cost(struct cost c)
-{
-    return (double)c.c / 4294967296.0;
-}
-
 json_t *encode_price(const struct price *p, struct cost c, int64_t limit)
 {
     return json_pack("{s:I, s:I, s:b, s:f}", "step_ps", (json_int_t)p->step_ps, "peak_bytes",
-                     (json_int_t)p->peak_bytes, "fits", p->peak_bytes <= limit, "cost", encode_cost(c));
+                     (json_int_t)p->peak_bytes, "fits", p->peak_bytes <= limit, "cost", cost_value(c));
 }
 
 static json_t *encode_summary(const struct report *r)
@@ -124,10 +120,10 @@ static json_t *encode_conflicts(const struct report *r)
 static json_t *encode_search(const struct report *r)
 {
     json_t *curve = json_array();
-    for (uint32_t i = 0; i < r->search.curve_count && i < 256; i++)
+    for (uint32_t i = 0; i < r->search.curve_count && i < SEARCH_CURVE_POINTS; i++)
         json_array_append_new(curve, json_pack("{s:I, s:f, s:I}", "rollouts",
                                                (json_int_t)r->search.curve[i].rollouts, "cost",
-                                               encode_cost(r->search.curve[i].cost), "step_ps",
+                                               cost_value(r->search.curve[i].cost), "step_ps",
                                                (json_int_t)r->search.curve[i].step_ps));
     return json_pack("{s:I, s:I, s:i, s:s, s:i, s:i, s:o}", "rollouts", (json_int_t)r->search.rollouts,
                      "evaluations", (json_int_t)r->search.evaluations, "epochs", (int)r->search.epoch,

@@ -1,3 +1,4 @@
+/* Flags -> request JSON; see flags.h. */
 #include "api/flags.h"
 
 #include "api/json.h"

@@ -1,5 +1,6 @@
-/* Command-line flags of `toast plan` and `toast submit` -> the JSON of a job request, so that one decoder
- * judges both. */
+/* Command-line flags of `toast plan` and `toast submit` -> the JSON of a job request. Flags are only put
+ * in their place here; what they may say is judged by the one decoder of requests (api/request.h), so
+ * that the command line and the service refuse the same things in the same words. */
 #ifndef TOAST_API_FLAGS_H
 #define TOAST_API_FLAGS_H
 

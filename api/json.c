@@ -1,4 +1,7 @@
+/* Reading and writing of JSON values; see json.h. */
 #include "api/json.h"
+
+#include "base/encode.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -187,24 +190,6 @@ char *json_pretty(const json_t *value)
     return out.at;
 }
 
-/* length of the well-formed UTF-8 sequence at s (RFC 3629), 0 when there is none */
-static size_t utf8_sequence(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t n = s[0] >= 0xf0 && s[0] <= 0xf4  ? 4
-               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-                                             : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
 json_t *json_safe(const char *text)
 {
     json_t *value = json_string(text);
@@ -212,7 +197,7 @@ json_t *json_safe(const char *text)
         return value;
     struct text t = {0};
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        size_t n = utf8_sequence(s);
+        size_t n = encode_utf8_size(s, SIZE_MAX);
         text_add_n(&t, n ? (const char *)s : "?", n ? n : 1);
         s += n ? n : 1;
     }

@@ -1,5 +1,5 @@
-/* Strict reading of JSON values: every helper refuses a wrong type with the value's JSON pointer. Internal
- * to api/. */
+/* Strict reading of JSON values (RFC 8259), and writing. Every reader refuses a wrong type with the
+ * value's JSON pointer (RFC 6901); none converts, rounds or fills in. Inside api/. */
 #ifndef TOAST_API_JSON_H
 #define TOAST_API_JSON_H
 
@@ -14,6 +14,7 @@ struct json_at {
     char pointer[160];
 };
 
+/* A document may have so many values a member on average: lists of axes and of points are short. */
 enum { JSON_VALUES_A_KEY = 10 };
 
 /* Text -> owned value. ERROR_INVALID_JSON with line and column; duplicate keys, trailing bytes, NUL and
@@ -23,6 +24,7 @@ enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_
 
 /* Member of an object; value NULL when absent. */
 struct json_at json_member(const struct json_at *object, const char *key);
+/* Item of an array; value NULL beyond its end. */
 struct json_at json_item(const struct json_at *array, size_t index);
 /* Refuses members that are not in the NULL-terminated list; refuses anything but an object. */
 enum error_code json_only(const struct json_at *object, const char *const *known,
@@ -36,6 +38,7 @@ enum error_code json_number(struct json_at v, double low, double high, double *o
 enum error_code json_bool(struct json_at v, bool *out, struct error *e) BASE_CHECKED;
 /* out borrowed from the value; longer than max_size bytes is refused */
 enum error_code json_text(struct json_at v, size_t max_size, const char **out, struct error *e) BASE_CHECKED;
+/* *count: items; 0 when absent. More than `max` is refused. */
 enum error_code json_list(struct json_at v, size_t max, size_t *count, struct error *e) BASE_CHECKED;
 /* fills e with code, the value's pointer and a message */
 enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format,
@@ -44,7 +47,8 @@ enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_cod
 /* A string value of any bytes: what is not UTF-8 becomes '?' (names may be cut in mid-character). */
 json_t *json_safe(const char *text);
 
-/* compact, sorted keys, reals with nine digits; owned text */
+/* Owned texts, reals with nine digits. compact: one line, members sorted, so that equal values give equal
+ * bytes. pretty: indented by one, members in the order in which they were set, a newline at the end. */
 char *json_compact(const json_t *value);
 char *json_pretty(const json_t *value);
 

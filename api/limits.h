@@ -1,15 +1,16 @@
-/* Limits that the server keeps and /v1/limits shows: one table. Those of requests are in api/request.h and
- * api/profile.h. */
+/* What the server takes at most, and /v1/limits shows. What a request may hold is in api/request.h and
+ * api/profile.h, a plan.json in api/plan_file.h. */
 #ifndef TOAST_API_LIMITS_H
 #define TOAST_API_LIMITS_H
 
 #include <stddef.h>
 
 enum {
+    /* bytes */
     LIMIT_URI = 8 << 10,
     LIMIT_HEADERS = 16 << 10,
-    LIMIT_JSON = 1 << 20,
-    LIMIT_MODULE = 512 << 20,
+    LIMIT_JSON = 1 << 20,          /* 1000 patterns of 1000 bytes */
+    LIMIT_MODULE = 512 << 20,      /* text, unpacked; also what the command line reads */
     LIMIT_TENANT_MODULES = 100000, /* a reference takes some 130 bytes of Redis */
 };
 

@@ -1,4 +1,4 @@
-/* See look.h. A look is a jansson value. */
+/* A look is a jansson value under another name, so that who looks needs no jansson; see look.h. */
 #include "api/look.h"
 
 #include "api/json.h"
@@ -29,7 +29,7 @@ const struct look *look_get(const struct look *v, const char *path)
 {
     json_t *at = value_of(v);
     while (at && *path) {
-        char step[64];
+        char step[64]; /* longer than any member's name that is written */
         size_t n = strcspn(path, ".");
         if (n >= sizeof step)
             return NULL;

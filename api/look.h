@@ -1,6 +1,6 @@
-/* Looking into JSON that this build or an earlier one wrote (progress, plan.json, report.json): what is
- * absent or of another type reads as empty. For showing, never for deciding: requests are read by
- * api/request.h. */
+/* Looking into JSON that this build or an earlier one wrote (progress, plan.json, report.json), for pages
+ * that show it: what is absent or of another type reads as empty. Only for showing: what somebody posts
+ * is read strictly, by api/request.h and api/plan_file.h. */
 #ifndef TOAST_API_LOOK_H
 #define TOAST_API_LOOK_H
 

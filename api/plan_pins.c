@@ -1,3 +1,4 @@
+/* constraints_from_plan -> constraints; see plan_pins.h. */
 #include "api/plan_pins.h"
 
 #include <stdlib.h>

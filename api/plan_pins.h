@@ -1,9 +1,11 @@
-/* constraints_from_plan: the shardings of a plan.json as constraints of a request. Internal to api/. */
+/* A request's "constraints_from_plan": the shardings of a plan.json as constraints of the request, one a
+ * tensor, each by its exact name. Inside api/; works on the request's JSON before it is decoded. */
 #ifndef TOAST_API_PLAN_PINS_H
 #define TOAST_API_PLAN_PINS_H
 
 #include "api/json.h"
 
+/* arguments, and as many results, of one plan: bounds what is made before constraints are decoded */
 enum { PLAN_PINS_MAX = 20000 };
 
 /* Replaces the member by constraints for every argument and result of the plan, before those that the

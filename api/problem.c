@@ -1,3 +1,4 @@
+/* Requests and answers of contest problems; see problem.h. */
 #include "api/problem.h"
 
 #include "base/memory.h"
@@ -7,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double most_units = 1e9, most_seconds = 86400, most_seed = 9007199254740992.0; /* 2^53 */
+/* 10^9 units are days of work, a day is as long as a problem may run; 2^53 is the largest whole number up
+ * to which every JSON reader is exact */
+static const double most_units = 1e9, most_seconds = 86400, most_seed = 9007199254740992.0;
 
 void api_problem_request_init(struct api_problem_request *r)
 {

@@ -1,11 +1,13 @@
-/* Contest problems over the service: what a client may ask for, and answers as JSON. */
+/* Contest problems (cost-function networks) over the service: what a client may ask for, and the answers
+ * as JSON. Costs and usages pass 64 bits and are written exactly, as integers of any length. */
 #ifndef TOAST_API_PROBLEM_H
 #define TOAST_API_PROBLEM_H
 
 #include "cfn/best.h"
 
 struct api_problem_request {
-    uint64_t units, seed;
+    uint64_t units; /* of work (cfn/solve.h), so that the answer depends on no clock */
+    uint64_t seed;
     double seconds; /* after which the best so far is taken; 0: not cut */
 };
 

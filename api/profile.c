@@ -1,3 +1,4 @@
+/* Profiles: text -> struct planner_profile, canonical text; see profile.h. */
 #include "api/profile.h"
 
 #include "api/profile_read.h"
@@ -93,8 +94,7 @@ static enum error_code read_table(struct json_at v, struct arena *arena, struct 
     return read_points(json_member(&v, "points"), arena, t, e);
 }
 
-/* ---- timings of segments: checked and kept with the profile; what reads them is the planner that
- * composes segments ---- */
+/* ---- timings of segments: checked and kept with the profile; nothing in this build reads them ---- */
 
 static bool stands_before(const struct json_at *list, size_t i, const char *member, const char *text)
 {
@@ -160,24 +160,25 @@ static enum error_code check_segments(struct json_at list, struct error *e)
     return ERROR_OK;
 }
 
-enum error_code profile_read(struct json_at v, struct arena *arena, struct api_profile **out, struct error *e)
+enum error_code profile_read(struct json_at v, struct arena *arena, struct planner_profile **out,
+                             struct error *e)
 {
     static const char *const known[] = {
         "name", "version", "description", "flops", "memory_bytes_per_s", "collectives", "segments", NULL};
-    struct api_profile *p = arena_alloc(arena, sizeof *p);
+    struct planner_profile *p = arena_alloc(arena, sizeof *p);
     const char *name = NULL, *description = NULL;
+    int64_t version = 0;
     size_t count;
     TRY(json_only(&v, known, e));
-    TRY(json_text(json_member(&v, "name"), sizeof p->name - 1, &name, e));
+    TRY(json_text(json_member(&v, "name"), API_PROFILE_NAME_SIZE - 1, &name, e));
     if (name && !api_profile_name_valid(name))
         return json_refuse_to(e, json_member(&v, "name"), ERROR_INVALID_REQUEST,
                               "a profile's name is made of letters, digits, '.', '_' and '-'");
-    snprintf(p->name, sizeof p->name, "%s", name ? name : "");
-    TRY(json_int(json_member(&v, "version"), 1, INT32_MAX, &p->version, e));
-    if (p->name[0] && p->version)
-        snprintf(p->ref, sizeof p->ref, "%s@%lld", p->name, (long long)p->version);
+    TRY(json_int(json_member(&v, "version"), 1, INT32_MAX, &version, e));
+    if (name && version)
+        snprintf(p->ref, sizeof p->ref, "%.63s@%lld", name, (long long)version);
     else
-        snprintf(p->ref, sizeof p->ref, "%s", p->name);
+        snprintf(p->ref, sizeof p->ref, "%s", name ? name : "");
     TRY(json_text(json_member(&v, "description"), 1000, &description, e));
     TRY(json_number(json_member(&v, "memory_bytes_per_s"), 1, 1e18, &p->memory_bytes_per_s, e));
     struct json_at flops = json_member(&v, "flops"), tables = json_member(&v, "collectives");
@@ -206,7 +207,7 @@ enum error_code profile_read(struct json_at v, struct arena *arena, struct api_p
 enum error_code api_profile_canonical(const char *json, size_t size, char **out, struct error *e)
 {
     json_t *value = NULL;
-    struct api_profile *p;
+    struct planner_profile *p;
     TRY(json_parse(json, size, API_MAX_JSON_KEYS, &value, e));
     struct arena *arena = arena_create();
     enum error_code code = profile_read((struct json_at){value, ""}, arena, &p, e);

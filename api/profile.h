@@ -1,5 +1,5 @@
-/* Device profiles: what was measured on somebody's own machines, instead of a catalogue's peaks and closed
- * forms.
+/* Device profiles: what was measured on somebody's own machines, as JSON, instead of a catalogue's peaks
+ * and closed forms. The text is checked and kept here; planner/machine.h uses it.
  *
  *   {"name": "our-pod", "version": 3, "description": "..",           name and version are set by the service
  *    "flops": {"bf16": 2.4e14}, "memory_bytes_per_s": 1.3e12,        achieved, not peak
@@ -7,34 +7,27 @@
  *                     "points": [[1048576, 61.2], [16777216, 310.5]]}],   bytes (as nccl-tests), microseconds
  *    "segments": [{"segment": "9c..", "configurations": [{"configuration": "a3..", "time_us": 412.5}]}]}
  *
- * Timings of segments (pieces of a program that repeat, each in every way it may be sharded; CFP's tables)
- * are checked, kept and part of the digest; the planner that composes them is `segments`, which this build
- * has not. Both names are the client's.
+ * Timings of segments (pieces of a program that repeat, each in every way it may be sharded; CFP's
+ * tables) are checked, kept and part of the digest; the planner that composes them is `segments`, which
+ * this build has not. Both names are the client's.
  *
- * A request names one in device.profile, or has it inline; a canonical request always has it inline, so that
- * a job's digest covers what it was priced with. */
+ * A request names one in device.profile, or has it inline; a canonical request always has it inline, so
+ * that a job's digest covers what it was priced with. */
 #ifndef TOAST_API_PROFILE_H
 #define TOAST_API_PROFILE_H
 
 #include "api/request.h"
 
+/* A profile stands in every request that names it, so it has to be small beside LIMIT_JSON: 32 KiB hold
+ * some 2000 points in all, at 16 bytes each. */
 enum {
     API_PROFILE_MAX_BYTES = 32 << 10,
-    API_PROFILE_MAX_TABLES = 128,
-    API_PROFILE_MAX_POINTS = 256,
+    API_PROFILE_MAX_TABLES = 128, /* of collectives */
+    API_PROFILE_MAX_POINTS = 256, /* of one table */
     API_PROFILE_NAME_SIZE = 64,
     API_PROFILE_MAX_SEGMENTS = 64,
     API_PROFILE_MAX_CONFIGURATIONS = 256,
     API_PROFILE_SEGMENT_NAME = 128
-};
-
-struct api_profile {
-    char name[API_PROFILE_NAME_SIZE];                  /* "" of an inline one without a name */
-    int64_t version;                                   /* 0: none */
-    char ref[API_PROFILE_NAME_SIZE + 16];              /* "name@version", "name", or "" */
-    double rate_flops[COST_RATES], memory_bytes_per_s; /* 0: not measured */
-    struct cost_table *tables;
-    uint32_t table_count;
 };
 
 /* letters, digits, '.', '_' and '-', the first no '.'; 1 to 63 bytes */

@@ -1,3 +1,5 @@
+/* Request JSON -> struct; see request.h. One decode_ function a member, in the order of the text's
+ * documentation. */
 #include "api/request.h"
 
 #include "api/json.h"
@@ -120,19 +122,19 @@ static enum error_code decode_profile(struct api_request *r, struct json_at v, s
     char name[API_PROFILE_NAME_SIZE];
     long long version;
     if (json_is_object(v.value)) {
-        struct api_profile *p;
+        struct planner_profile *p;
         TRY(profile_read(v, r->arena, &p, e));
-        r->profile = p;
+        r->planning.profile = p;
         return ERROR_OK;
     }
     const char *ref = NULL;
-    TRY(json_text(v, sizeof r->profile_ref - 1, &ref, e));
+    TRY(json_text(v, sizeof r->planning.profile_ref - 1, &ref, e));
     if (!ref)
         return ERROR_OK;
     if (!api_profile_ref_parse(ref, name, &version))
         return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
                               "a profile's name, name@version, or a profile is needed");
-    snprintf(r->profile_ref, sizeof r->profile_ref, "%s", ref);
+    snprintf(r->planning.profile_ref, sizeof r->planning.profile_ref, "%s", ref);
     return ERROR_OK;
 }
 
@@ -144,21 +146,23 @@ static enum error_code decode_device(struct api_request *r, struct json_at v, st
                                             "flops", "profile",      NULL};
         TRY(json_only(&v, known, e));
         TRY(decode_profile(r, json_member(&v, "profile"), e));
-        TRY(json_int(json_member(&v, "memory_bytes"), 1, INT64_MAX / 4, &r->overrides.memory_bytes, e));
-        TRY(json_number(json_member(&v, "memory_bytes_per_s"), 1, 1e18, &r->overrides.memory_bytes_per_s, e));
+        TRY(json_int(json_member(&v, "memory_bytes"), 1, INT64_MAX / 4, &r->planning.overrides.memory_bytes,
+                     e));
+        TRY(json_number(json_member(&v, "memory_bytes_per_s"), 1, 1e18,
+                        &r->planning.overrides.memory_bytes_per_s, e));
         struct json_at flops = json_member(&v, "flops");
         if (flops.value) {
             TRY(json_only(&flops, api_rate_names, e));
             for (int i = 0; i < COST_RATES; i++)
-                TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21, &r->overrides.rate_flops[i],
-                                e));
+                TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21,
+                                &r->planning.overrides.rate_flops[i], e));
         }
         name_at = json_member(&v, "base");
     }
     const char *name = NULL;
-    TRY(json_text(name_at, sizeof r->device - 1, &name, e));
+    TRY(json_text(name_at, sizeof r->planning.device - 1, &name, e));
     if (name && cost_device_find(name)) {
-        snprintf(r->device, sizeof r->device, "%s", name);
+        snprintf(r->planning.device, sizeof r->planning.device, "%s", name);
         return ERROR_OK;
     }
     struct text list = {0};
@@ -173,7 +177,7 @@ static enum error_code decode_device(struct api_request *r, struct json_at v, st
     return code;
 }
 
-static enum error_code decode_constraint_dim(struct api_request *r, struct api_constraint *c, uint32_t d,
+static enum error_code decode_constraint_dim(struct api_request *r, struct planner_constraint *c, uint32_t d,
                                              struct json_at v, struct error *e)
 {
     if (json_is_null(v.value)) {
@@ -186,7 +190,7 @@ static enum error_code decode_constraint_dim(struct api_request *r, struct api_c
         struct json_at at = json_item(&v, a);
         const char *name = "";
         TRY(json_text(at, 63, &name, e));
-        if (mesh_axis_find(&r->mesh, name) < 0)
+        if (mesh_axis_find(&r->planning.mesh, name) < 0)
             return json_refuse_to(e, at, ERROR_INVALID_CONSTRAINT, "the mesh has no axis of this name");
         c->dims[d].axes[c->dims[d].count++] = arena_strndup(r->arena, name, strlen(name));
     }
@@ -209,10 +213,10 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
 {
     size_t count, patterns = 0;
     TRY(json_list(v, API_MAX_CONSTRAINTS + PLAN_PINS_MAX, &count, e));
-    r->constraints = arena_alloc(r->arena, (count + 1) * sizeof *r->constraints);
+    r->planning.constraints = arena_alloc(r->arena, (count + 1) * sizeof *r->planning.constraints);
     for (size_t i = 0; i < count; i++) {
         static const char *const known[] = {"argument", "result", "dims", NULL};
-        struct api_constraint *c = &r->constraints[i];
+        struct planner_constraint *c = &r->planning.constraints[i];
         struct json_at item = json_item(&v, i);
         TRY(json_only(&item, known, e));
         struct json_at argument = json_member(&item, "argument"), result = json_member(&item, "result");
@@ -229,7 +233,7 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
         c->is_result = result.value != NULL;
         struct json_at dims = json_member(&item, "dims");
         size_t rank;
-        TRY(json_list(dims, 16, &rank, e));
+        TRY(json_list(dims, IR_MAX_RANK, &rank, e));
         if (!dims.value)
             return json_refuse_to(e, dims, ERROR_INVALID_CONSTRAINT,
                                   "\"dims\" is needed: one list of axes (or null) a dimension");
@@ -237,7 +241,7 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
         for (uint32_t d = 0; d < rank; d++)
             TRY(decode_constraint_dim(r, c, d, json_item(&dims, d), e));
     }
-    r->constraint_count = (uint32_t)count;
+    r->planning.constraint_count = (uint32_t)count;
     return ERROR_OK;
 }
 
@@ -246,19 +250,21 @@ static enum error_code decode_names(struct api_request *r, struct json_at names,
 {
     size_t count;
     TRY(json_list(names, 100000, &count, e));
-    r->argument_names = arena_alloc(r->arena, (count + 1) * sizeof *r->argument_names);
+    const char **kept = arena_alloc(r->arena, (count + 1) * sizeof *kept);
     for (size_t i = 0; i < count; i++) {
         const char *name = NULL;
         TRY(json_text(json_item(&names, i), 1000, &name, e));
-        r->argument_names[i] = arena_strndup(r->arena, name, strlen(name));
+        kept[i] = arena_strndup(r->arena, name, strlen(name));
     }
-    r->argument_name_count = (uint32_t)count;
+    r->planning.analysis.argument_names = kept;
+    r->planning.analysis.argument_name_count = (uint32_t)count;
     if (!trips.value)
         return ERROR_OK;
     if (!json_is_object(trips.value))
         return json_refuse_to(e, trips, ERROR_INVALID_REQUEST,
                               "an object is needed: {\"while@file:line\": iterations}");
-    r->trip_counts = arena_alloc(r->arena, (json_object_size(trips.value) + 1) * sizeof *r->trip_counts);
+    struct nda_trip_count *list = arena_alloc(r->arena, (json_object_size(trips.value) + 1) * sizeof *list);
+    uint32_t list_count = 0;
     const char *key;
     json_t *value;
     json_object_foreach(trips.value, key, value)
@@ -266,9 +272,10 @@ static enum error_code decode_names(struct api_request *r, struct json_at names,
         struct json_at at = json_member(&trips, key);
         int64_t n = 0;
         TRY(json_int(at, 1, INT32_MAX, &n, e));
-        r->trip_counts[r->trip_count_count].where = arena_strndup(r->arena, key, strlen(key));
-        r->trip_counts[r->trip_count_count++].trips = n;
+        list[list_count++] = (struct nda_trip_count){arena_strndup(r->arena, key, strlen(key)), n};
     }
+    r->planning.analysis.trip_counts = list;
+    r->planning.analysis.trip_count_count = list_count;
     return ERROR_OK;
 }
 
@@ -277,14 +284,14 @@ static enum error_code decode_outputs(struct api_request *r, struct json_at v, s
     static const struct {
         const char *name;
         uint32_t bit;
-    } outputs[] = {{"annotated", API_OUTPUT_ANNOTATED}, {"manual", API_OUTPUT_MANUAL},
-                   {"local", API_OUTPUT_LOCAL},         {"report", API_OUTPUT_REPORT},
-                   {"plan", API_OUTPUT_PLAN},           {"problem", API_OUTPUT_PROBLEM}};
+    } outputs[] = {{"annotated", PLANNER_OUTPUT_ANNOTATED}, {"manual", PLANNER_OUTPUT_MANUAL},
+                   {"local", PLANNER_OUTPUT_LOCAL},         {"report", PLANNER_OUTPUT_REPORT},
+                   {"plan", PLANNER_OUTPUT_PLAN},           {"problem", PLANNER_OUTPUT_PROBLEM}};
     size_t count;
     TRY(json_list(v, 16, &count, e));
     if (!v.value)
         return ERROR_OK;
-    r->outputs = 0;
+    r->planning.outputs = 0;
     for (size_t i = 0; i < count; i++) {
         struct json_at item = json_item(&v, i);
         const char *name = "";
@@ -296,7 +303,7 @@ static enum error_code decode_outputs(struct api_request *r, struct json_at v, s
         if (!bit)
             return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
                                   "outputs are annotated, manual, local, report, plan, problem");
-        r->outputs |= bit;
+        r->planning.outputs |= bit;
     }
     return ERROR_OK;
 }
@@ -326,20 +333,21 @@ static enum error_code decode_choice(struct json_at v, const char *const *built,
 
 static enum error_code decode_rest(struct api_request *r, const struct json_at *root, struct error *e)
 {
-    static const char *const planners[] = {"auto", "mcts", "baselines", "propagate", "cfn", NULL};
-    static const char *const planners_later[] = {"segments", NULL};
+    static const char *const methods[] = {"auto", "mcts", "baselines", "propagate", "cfn", NULL};
+    static const char *const methods_later[] = {"segments", NULL};
     static const char *const objectives[] = {"step_time", NULL};
     static const char *const objectives_later[] = {"min_memory", "pareto", "min_devices", NULL};
     static const char *const deadlines[] = {"best", "fail", NULL};
     static const char *const none[] = {NULL};
-    int planner = 0, objective = 0, deadline = 0;
-    TRY(decode_choice(json_member(root, "planner"), planners, planners_later, &planner, e));
+    int method = 0, objective = 0, deadline = 0;
+    TRY(decode_choice(json_member(root, "planner"), methods, methods_later, &method, e));
     TRY(decode_choice(json_member(root, "objective"), objectives, objectives_later, &objective, e));
     TRY(decode_choice(json_member(root, "on_deadline"), deadlines, none, &deadline, e));
-    r->planner = (enum api_planner)planner;
+    r->planning.method = (enum planner_method)method;
     r->deadline_fail = deadline == 1;
     int64_t parallelism = 16, seed = 1, rollouts = 0, priority = 0;
-    TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4, &r->memory_limit_bytes, e));
+    TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4, &r->planning.memory_limit_bytes,
+                 e));
     TRY(json_int(json_member(root, "parallelism"), 1, 256, &parallelism, e));
     TRY(json_int(json_member(root, "seed"), 0, INT64_MAX, &seed, e));
     TRY(json_int(json_member(root, "priority"), 0, 9, &priority, e));
@@ -350,14 +358,14 @@ static enum error_code decode_rest(struct api_request *r, const struct json_at *
         TRY(json_int(json_member(&budget, "rollouts"), 1, 100000000, &rollouts, e));
         TRY(json_number(json_member(&budget, "seconds"), 0.001, 1e7, &r->seconds, e));
     }
-    r->parallelism = (uint32_t)parallelism;
+    r->planning.parallelism = (uint32_t)parallelism;
     r->priority = (int)priority;
-    r->seed = (uint64_t)seed;
-    r->rollouts = (uint32_t)rollouts;
+    r->planning.seed = (uint64_t)seed;
+    r->planning.rollouts = (uint32_t)rollouts;
     TRY(json_number(json_member(root, "deadline_s"), 0.001, 1e7, &r->deadline_s, e));
-    TRY(json_bool(json_member(root, "proof"), &r->proof, e));
+    TRY(json_bool(json_member(root, "proof"), &r->planning.proof, e));
     TRY(json_bool(json_member(root, "dry_run"), &r->dry_run, e));
-    TRY(json_bool(json_member(root, "no_baselines"), &r->no_baselines, e));
+    TRY(json_bool(json_member(root, "no_baselines"), &r->planning.no_baselines, e));
     struct json_at labels = json_member(root, "labels");
     if (labels.value) {
         const char *key;
@@ -411,7 +419,7 @@ static enum error_code decode(struct api_request *r, json_t *value, const char *
         return json_refuse_to(e, json_member(&root, "module"), ERROR_INVALID_REQUEST,
                               "a module is needed: \"sha256:…\" of an uploaded one, {\"inline\": text}, or a "
                               "part named module");
-    TRY(decode_mesh(&r->mesh, json_member(&root, "mesh"), e));
+    TRY(decode_mesh(&r->planning.mesh, json_member(&root, "mesh"), e));
     TRY(decode_device(r, json_member(&root, "device"), e));
     TRY(decode_constraints(r, json_member(&root, "constraints"), e));
     TRY(decode_names(r, json_member(&root, "argument_names"), json_member(&root, "trip_counts"), e));
@@ -432,8 +440,8 @@ enum error_code api_request_parse(const char *json, size_t size, const char *mod
     struct arena *arena = arena_create();
     struct api_request *r = arena_alloc(arena, sizeof *r);
     r->arena = arena;
-    r->outputs =
-        API_OUTPUT_ANNOTATED | API_OUTPUT_MANUAL | API_OUTPUT_LOCAL | API_OUTPUT_REPORT | API_OUTPUT_PLAN;
+    r->planning.outputs = PLANNER_OUTPUT_ANNOTATED | PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL |
+                          PLANNER_OUTPUT_REPORT | PLANNER_OUTPUT_PLAN;
     enum error_code code = decode(r, value, module_digest, module_optional, e);
     json_decref(value);
     if (code != ERROR_OK) {

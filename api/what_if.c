@@ -1,11 +1,10 @@
-/* See what_if.h. */
+/* What-if requests: text -> planner/what_if.h -> text; see what_if.h. */
 #include "api/what_if.h"
 
 #include "api/encode.h"
-#include "api/job.h"
-#include "api/machine.h"
-#include "api/pins.h"
-#include "ir/prepare.h"
+#include "api/plan_file.h"
+#include "planner/job.h"
+#include "planner/what_if.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 
 struct api_what_if {
     struct api_request *request;
-    struct api_plan_file *plan; /* NULL: none */
-    char baseline[160];         /* "": none */
-    bool report, dry;           /* dry: no price, a job's checks */
-    char *forward, *plan_text;  /* owned */
+    struct planner_plan *plan; /* NULL: none */
+    char baseline[160];        /* "": none */
+    bool report, dry;          /* dry: no price, a job's checks */
+    char *forward, *plan_text; /* owned */
     size_t plan_size;
 };
 
@@ -25,7 +24,7 @@ void api_what_if_destroy(struct api_what_if *w)
     if (!w)
         return;
     api_request_destroy(w->request);
-    api_plan_file_destroy(w->plan);
+    planner_plan_destroy(w->plan);
     free(w->forward);
     free(w->plan_text);
     free(w);
@@ -60,8 +59,8 @@ static char *text_to_forward(const json_t *request, bool plan)
 static json_t *plan_device(const struct api_what_if *w, const json_t *plan)
 {
     const char *profile = json_string_value(json_object_get(json_object_get(plan, "machine"), "profile"));
-    return profile ? json_pack("{s:s, s:s}", "base", api_plan_device(w->plan), "profile", profile)
-                   : json_string(api_plan_device(w->plan));
+    return profile ? json_pack("{s:s, s:s}", "base", w->plan->device, "profile", profile)
+                   : json_string(w->plan->device);
 }
 
 /* What the plan says and the request may not contradict (mesh, pins) or need not repeat (module, device,
@@ -79,10 +78,10 @@ static enum error_code merge_plan(struct api_what_if *w, json_t *request, const 
         json_object_set(request, "constraints", json_object_get(plan, "pins"));
     if (!json_object_get(request, "module") && !has_module && json_object_get(plan, "module"))
         json_object_set(request, "module", json_object_get(plan, "module"));
-    if (!json_object_get(request, "device") && api_plan_device(w->plan)[0])
+    if (!json_object_get(request, "device") && w->plan->device[0])
         json_object_set_new(request, "device", plan_device(w, plan));
-    if (!json_object_get(request, "memory_limit_bytes") && api_plan_memory_limit(w->plan) > 0)
-        json_object_set_new(request, "memory_limit_bytes", json_integer(api_plan_memory_limit(w->plan)));
+    if (!json_object_get(request, "memory_limit_bytes") && w->plan->memory_limit_bytes > 0)
+        json_object_set_new(request, "memory_limit_bytes", json_integer(w->plan->memory_limit_bytes));
     return ERROR_OK;
 }
 
@@ -105,7 +104,7 @@ static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t 
     }
     enum error_code code = api_plan_parse(text, size, &w->plan, e);
     if (code == ERROR_OK)
-        code = json_parse(text, size, 20000000, plan, e);
+        code = json_parse(text, size, API_PLAN_MAX_KEYS, plan, e);
     else if (code == ERROR_INVALID_REQUEST)
         code = ERROR_INVALID_PLAN;
     if (code != ERROR_OK && e && own) { /* pointers of the plan are below /plan here */
@@ -161,7 +160,7 @@ static enum error_code read(struct api_what_if *w, json_t *request, const char *
     code = api_request_parse(text, strlen(text), module, module_optional, &w->request, e);
     free(text);
     TRY(code);
-    if (w->request->planner != API_PLANNER_AUTO && w->request->planner != API_PLANNER_PROPAGATE)
+    if (w->request->planning.method != PLANNER_AUTO && w->request->planning.method != PLANNER_PROPAGATE)
         return error_set_pointer(
             e, ERROR_INVALID_REQUEST, "/planner",
             "nothing is searched here; the planner may be propagate, which completes the constraints");
@@ -185,7 +184,8 @@ enum error_code api_what_if_parse(const char *json, size_t size, const char *pla
     return ERROR_OK;
 }
 
-/* ------------------------------------------------------------------ dry runs */
+/* ---- dry runs ---- */
+
 enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out, struct error *e)
 {
     json_t *request = NULL;
@@ -225,159 +225,61 @@ static enum error_code run_dry(const struct api_what_if *w, const struct ir_prog
                                struct error *e)
 {
     const struct api_request *r = w->request;
-    struct api_job *job;
+    struct planner_job *job;
     char digest[65], module[80];
-    TRY(api_job_create(r, image, &job, e));
-    const struct nda *n = api_job_nda(job);
+    TRY(planner_job_create(&r->planning, image, &job, e));
+    const struct nda *n = planner_job_nda(job);
     api_request_digest(r, r->module_digest, digest);
     snprintf(module, sizeof module, "sha256:%s", r->module_digest);
     json_t *out = json_pack(
         "{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "dry_run", 1, "module", module, "digest", digest,
-        "build", api_build(), "devices", (json_int_t)mesh_devices(&r->mesh), "operations",
+        "build", api_build(), "devices", (json_int_t)mesh_devices(&r->planning.mesh), "operations",
         (json_int_t)image->op_count, "arguments", (json_int_t)n->argument_count, "rollouts",
-        (json_int_t)search_budget(api_job_search(job)), "request", json_loads(r->canonical, 0, NULL));
+        (json_int_t)search_budget(planner_job_search(job)), "request", json_loads(r->canonical, 0, NULL));
     *json = json_compact(out);
     json_decref(out);
-    api_job_destroy(job);
+    planner_job_destroy(job);
     return ERROR_OK;
 }
 
-/* ------------------------------------------------------------------ pricing */
-/* everything between image and answer */
-struct pricing {
-    struct ir_program prepared;
-    struct nda *nda;
-    struct cost_machine machine;
-    struct plan_context *context;
-    struct spmd_options walk;
-    struct evaluator *evaluator;
-    struct plan plan;
-    struct search_plan decisions; /* what the report replays */
-    struct plan_factors beyond;   /* its factors */
-};
+/* ---- pricing ---- */
 
-static void pricing_release(struct pricing *p)
+static json_t *encode_whole_price(const struct planner_answer *a)
 {
-    free(p->beyond.at);
-    plan_release(&p->plan);
-    evaluator_destroy(p->evaluator);
-    plan_context_destroy(p->context);
-    nda_destroy(p->nda);
-    ir_program_release(&p->prepared);
-}
-
-static enum error_code choose_plan(const struct api_what_if *w, struct pricing *p, struct error *e)
-{
-    struct search_plan *d = &p->decisions;
-    if (w->plan) {
-        uint32_t factors;
-        p->walk = *api_plan_walk(w->plan);
-        TRY(api_plan_apply(w->plan, p->nda, &p->context, &p->plan, e));
-        TRY(api_plan_decisions(w->plan, p->context, d->decisions, SEARCH_MAX_LIST, &d->count, &factors, e));
-        snprintf(d->found_by, sizeof d->found_by, "plan");
-        if (factors)
-            api_plan_factors(w->plan, p->context, &p->beyond);
-        d->factors = p->beyond.at;
-        d->factor_count = p->beyond.count;
-        return ERROR_OK;
-    }
-    const struct api_request *r = w->request;
-    struct plan_pin *pins = NULL;
-    uint32_t count = 0;
-    TRY(pins_create(r->constraints, r->constraint_count, p->nda, &r->mesh, &pins, &count, e));
-    enum error_code code = plan_context_create(p->nda, &r->mesh, pins, count, &p->context, e);
-    free(pins);
-    TRY(code);
-    if (r->planner == API_PLANNER_PROPAGATE)
-        plan_context_complete(p->context);
-    plan_init(&p->plan, p->nda, &r->mesh);
-    plan_copy(&p->plan, plan_context_start(p->context));
-    snprintf(d->found_by, sizeof d->found_by, "constraints");
-    if (!w->baseline[0])
-        return ERROR_OK;
-    struct plan_baseline b;
-    code = plan_baseline_find(p->context, w->baseline, &b, e);
-    if (code != ERROR_OK)
-        return error_set_pointer(e, ERROR_INVALID_REQUEST, "/baseline",
-                                 "there is no expert plan of this name on this mesh");
-    plan_replay(p->context, b.decisions, &b.count, &p->plan);
-    memcpy(d->decisions, b.decisions,
-           sizeof b.decisions < sizeof d->decisions ? sizeof b.decisions : sizeof d->decisions);
-    d->count = b.count;
-    snprintf(d->found_by, sizeof d->found_by, "baseline %.140s", w->baseline);
-    return ERROR_OK;
-}
-
-static enum error_code price_plan(struct pricing *p, struct error *e)
-{
-    struct search_plan *d = &p->decisions;
-    struct evaluator_session *s = evaluator_session_create(p->evaluator);
-    enum error_code code = evaluator_price(s, &p->plan, &d->price, &d->cost, e);
-    evaluator_session_destroy(s);
-    d->hash = p->plan.hash;
-    return code;
-}
-
-static enum error_code add_report(const struct api_what_if *w, const struct pricing *p,
-                                  const struct ir_program *image, json_t *out, struct error *e)
-{
-    struct report *r = NULL;
-    TRY(report_create(p->evaluator, NULL, NULL, &p->decisions, &r, e));
-    sha256_format(image->digest, r->module_digest);
-    r->seed = w->request->seed;
-    r->reproducible = true;
-    r->pins_completed = w->request->planner == API_PLANNER_PROPAGATE;
-    json_t *canonical = json_loads(w->request->canonical, 0, NULL);
-    json_object_set_new(out, "plan", encode_plan(r, json_object_get(canonical, "constraints")));
-    json_object_set_new(out, "report", encode_report(r));
-    json_decref(canonical);
-    report_destroy(r);
-    return ERROR_OK;
-}
-
-static json_t *encode_whole_price(const struct pricing *p)
-{
-    const struct price *x = &p->decisions.price, *alone = evaluator_unsharded(p->evaluator);
-    json_t *price = encode_price(x, p->decisions.cost, p->machine.memory_limit_bytes);
+    const struct price *p = &a->price;
+    json_t *price = encode_price(p, a->cost, a->memory_limit_bytes);
     const struct {
         const char *name;
         int64_t value;
-    } more[] = {{"compute_ps", x->compute_ps},
-                {"matmul_ps", x->matmul_ps},
-                {"communication_ps", x->communication_ps},
-                {"exposed_ps", x->exposed_ps},
-                {"critical_path_ps", x->critical_path_ps},
-                {"argument_bytes", x->argument_bytes},
-                {"output_bytes", x->output_bytes},
-                {"memory_limit_bytes", p->machine.memory_limit_bytes},
-                {"unsharded_step_ps", alone->step_ps},
-                {"unsharded_peak_bytes", alone->peak_bytes}};
+    } more[] = {{"compute_ps", p->compute_ps},
+                {"matmul_ps", p->matmul_ps},
+                {"communication_ps", p->communication_ps},
+                {"exposed_ps", p->exposed_ps},
+                {"critical_path_ps", p->critical_path_ps},
+                {"argument_bytes", p->argument_bytes},
+                {"output_bytes", p->output_bytes},
+                {"memory_limit_bytes", a->memory_limit_bytes},
+                {"unsharded_step_ps", a->unsharded.step_ps},
+                {"unsharded_peak_bytes", a->unsharded.peak_bytes}};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         json_object_set_new(price, more[i].name, json_integer(more[i].value));
     return price;
 }
 
-static enum error_code run(const struct api_what_if *w, const struct ir_program *image, struct pricing *p,
-                           json_t *out, struct error *e)
+static json_t *encode_answer(const struct api_what_if *w, const struct planner_answer *a)
 {
-    const struct api_request *r = w->request;
-    struct nda_options options = {.argument_names = r->argument_names,
-                                  .argument_name_count = r->argument_name_count,
-                                  .trip_counts = (const void *)r->trip_counts,
-                                  .trip_count_count = r->trip_count_count};
-    TRY(ir_prepare(image, &p->prepared, e));
-    TRY(nda_create(&p->prepared, &options, &p->nda, e));
-    TRY(api_machine_create(r, &p->machine, e));
-    p->walk = spmd_default_options(&r->mesh);
-    cost_axis_order(&p->machine, &r->mesh, p->walk.axis_order);
-    TRY(choose_plan(w, p, e));
-    TRY(evaluator_create(p->context, &p->machine, &p->walk, &p->evaluator, e));
-    TRY(price_plan(p, e));
+    json_t *out = json_object();
     char hash[33];
-    hash128_format(p->plan.hash, hash);
-    json_object_set_new(out, "price", encode_whole_price(p));
+    hash128_format(a->hash, hash);
+    json_object_set_new(out, "price", encode_whole_price(a));
     json_object_set_new(out, "plan_hash", json_string(hash));
-    return w->report ? add_report(w, p, image, out, e) : ERROR_OK;
+    if (a->report) {
+        json_t *canonical = json_loads(w->request->canonical, 0, NULL);
+        json_object_set_new(out, "plan", encode_plan(a->report, json_object_get(canonical, "constraints")));
+        json_object_set_new(out, "report", encode_report(a->report));
+        json_decref(canonical);
+    }
+    return out;
 }
 
 enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json,
@@ -385,12 +287,12 @@ enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_pro
 {
     if (w->dry)
         return run_dry(w, image, json, e);
-    struct pricing p = {0};
-    json_t *out = json_object();
-    enum error_code code = run(w, image, &p, out, e);
-    if (code == ERROR_OK)
-        *json = json_compact(out);
+    struct planner_what_if question = {&w->request->planning, w->plan, w->baseline, w->report};
+    struct planner_answer answer;
+    TRY(planner_what_if_run(&question, image, &answer, e));
+    json_t *out = encode_answer(w, &answer);
+    planner_answer_release(&answer);
+    *json = json_compact(out);
     json_decref(out);
-    pricing_release(&p);
-    return code;
+    return ERROR_OK;
 }

@@ -1,5 +1,6 @@
-/* What-if: a module and a plan (or an expert's plan by name, or pinned shardings) -> price and report,
- * without a search.
+/* What-if requests and their answers as JSON: a module and a plan (or an expert's plan by name, or pinned
+ * shardings) -> price and report, without a search. planner/what_if.h does the pricing; here is the text
+ * around it, and the form in which a request is handed on to the process that prices it.
  *
  * A request is a job request without what concerns a search, and at most one of
  *   "plan"      a plan.json: brings mesh, pins and walk, device and memory limit unless the request has them
@@ -13,6 +14,7 @@
 
 struct api_what_if;
 
+/* of a plan.json beside the request: a million factors, at some 60 bytes each */
 enum { API_MAX_PLAN_BYTES = 64 << 20 };
 
 /* json as for a job; plan: text of a plan.json that came beside the request, or NULL. module as in
@@ -22,7 +24,7 @@ enum error_code api_what_if_parse(const char *json, size_t size, const char *pla
                                   const char *module_digest, bool module_optional, struct api_what_if **out,
                                   struct error *e) BASE_CHECKED;
 /* A job request as a dry run: it is read, analysed and checked as the job would be; nothing is searched.
- * Run gives {"dry_run", "module", "digest", "build", ..} and the errors of api_job_create. */
+ * Run gives {"dry_run", "module", "digest", "build", ..} and the errors of planner_job_create. */
 enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out,
                                     struct error *e) BASE_CHECKED;
 /* what api_what_if_forward gave in another process */
@@ -38,7 +40,7 @@ const struct api_request *api_what_if_request(const struct api_what_if *w);
 const char *api_what_if_forward(const struct api_what_if *w, const char **plan, size_t *plan_size);
 
 /* Prices; *json is the reply's text (owned): {"price", "plan", "report"}. Errors of the module and of pins as
- * api_job_create, ERROR_INVALID_PLAN. Pure. */
+ * planner_job_create, ERROR_INVALID_PLAN. Pure. */
 enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json,
                                 struct error *e) BASE_CHECKED;
 

@@ -44,3 +44,30 @@ bool encode_equal_bytes(const void *a, const void *b, size_t size)
 {
     return CRYPTO_memcmp(a, b, size) == 0;
 }
+
+size_t encode_utf8_size(const void *text, size_t left)
+{
+    /* rows of RFC 3629, section 4: the first byte, and what the second may be after it */
+    static const struct {
+        unsigned char low, high, second_low, second_high;
+        size_t size;
+    } rows[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+                {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+                {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    const unsigned char *at = text;
+    if (left == 0)
+        return 0;
+    if (at[0] < 0x80)
+        return 1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (at[0] < rows[i].low || at[0] > rows[i].high)
+            continue;
+        if (rows[i].size > left || at[1] < rows[i].second_low || at[1] > rows[i].second_high)
+            return 0;
+        for (size_t k = 2; k < rows[i].size; k++)
+            if ((at[k] & 0xc0) != 0x80)
+                return 0;
+        return rows[i].size;
+    }
+    return 0;
+}

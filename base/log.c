@@ -1,27 +1,12 @@
 #include "base/log.h"
 
+#include "base/encode.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-/* length of the UTF-8 sequence at p (shortest form, no surrogates), 0 when it is none */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    static const unsigned char masks[5] = {0, 0, 0x1f, 0x0f, 0x07};
-    static const unsigned long least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = p[0] >= 0xf0 && p[0] < 0xf8 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc0 ? 2 : 0;
-    if (p[0] >= 0xf8 || n == 0 || n > left)
-        return 0;
-    unsigned long code = p[0] & masks[n];
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (p[i] & 0x3f);
-    }
-    return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : n;
-}
 
 void log_json_string(struct text *t, const char *s, size_t size)
 {
@@ -36,7 +21,7 @@ void log_json_string(struct text *t, const char *s, size_t size)
         } else if (p[i] < 0x80) {
             text_add_char(t, (char)p[i++]);
         } else {
-            size_t n = utf8_length(p + i, size - i);
+            size_t n = encode_utf8_size(p + i, size - i);
             text_add_n(t, n ? s + i : "?", n ? n : 1);
             i += n ? n : 1;
         }

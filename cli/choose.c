@@ -1,8 +1,9 @@
-/* Options -> analysis, context and plan. */
+/* Options -> analysis, context and plan; see choose.h. */
 #include "cli/choose.h"
 
-#include "api/job.h"
+#include "api/plan_file.h"
 #include "base/file.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -84,23 +85,23 @@ static enum error_code whole_number(const char *option, const char *text, int64_
 
 static enum error_code from_file(struct cli_choice *c, struct error *e)
 {
-    struct api_plan_file *file = NULL;
+    struct planner_plan *file = NULL;
     char *json = NULL;
     size_t size = 0;
-    enum error_code code = file_read(c->plan, (size_t)256 << 20, &json, &size, e);
+    enum error_code code = file_read(c->plan, CLI_PLAN_MAX_BYTES, &json, &size, e);
     if (!code)
         code = api_plan_parse(json, size, &file, e);
     if (!code)
-        code = api_plan_apply(file, c->nda, &c->context, &c->chosen, e);
+        code = planner_plan_apply(file, c->nda, &c->context, &c->chosen, e);
     if (!code) {
-        c->walk = *api_plan_walk(file);
+        c->walk = file->walk;
         c->axes = *plan_context_mesh(c->context);
         if (!c->device_name[0])
-            snprintf(c->device_name, sizeof c->device_name, "%s", api_plan_device(file));
+            snprintf(c->device_name, sizeof c->device_name, "%s", file->device);
         if (!c->memory_limit)
-            c->memory_limit_bytes = api_plan_memory_limit(file);
+            c->memory_limit_bytes = file->memory_limit_bytes;
     }
-    api_plan_file_destroy(file);
+    planner_plan_destroy(file);
     free(json);
     return code;
 }

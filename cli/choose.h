@@ -1,4 +1,6 @@
-/* Which plan a subcommand works on: of a plan.json, of a list of decisions, a named baseline, or a seed. */
+/* Which plan a subcommand (lower, price, prove) works on: the one of a plan.json, of a list of decisions,
+ * of a named baseline, or a random one of a seed; and with it the analysis and the context it stands on.
+ * Nothing is priced here. */
 #ifndef TOAST_CLI_CHOOSE_H
 #define TOAST_CLI_CHOOSE_H
 
@@ -12,9 +14,9 @@ struct cli_choice {
     struct nda *nda;  /* the rest: owned, filled by cli_choose */
     struct plan_context *context;
     struct plan chosen;
-    struct spmd_options walk; /* without --plan: the default, axes ordered by the device's links */
-    char device_name[64];     /* of --device or the file; "" when neither names one */
-    int64_t memory_limit_bytes;
+    struct spmd_options walk;   /* without --plan: the default, axes ordered by the device's links */
+    char device_name[64];       /* of --device or the file; "" when neither names one */
+    int64_t memory_limit_bytes; /* of one device; 0: the device's own */
 };
 
 /* the place of an option's value ("--mesh" ..), or NULL when it is none of these */

@@ -1,3 +1,4 @@
+/* The client side of the service's API; see client.h. */
 #include "cli/client.h"
 
 #include "base/memory.h"
@@ -146,19 +147,23 @@ void client_print(FILE *out, const json_t *job)
     fputc('\n', out);
 }
 
+/* A service that has answered before may be away for this long (a restart) without ending the wait; what
+ * takes less than SOON_S needs no line of progress, and no answer that was waited for comes sooner. */
+static const double AWAY_S = 30, SOON_S = 0.2;
+
 enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t **job, struct error *e)
 {
     char *path = mem_printf("/v1/jobs/%s", id);
     double start = cli_seconds(), asked;
     const char *prefer = NULL; /* the first answer comes at once */
-    double shown = -1;         /* what the last line said: rollouts, and a bit of the stage */
+    double shown = -1; /* rollouts and first letter of the stage that the last line showed, as one number */
     enum error_code code;
     *job = NULL;
     for (;;) {
         json_t *now = NULL;
         asked = cli_seconds();
         code = ask("GET", path, NULL, NULL, 0, prefer, &now, e);
-        if (code == ERROR_UNAVAILABLE && cli_seconds() - start < 30 && *job)
+        if (code == ERROR_UNAVAILABLE && cli_seconds() - start < AWAY_S && *job)
             now = json_incref(*job); /* a restart of the server is not the job's end */
         else if (code != ERROR_OK)
             break;
@@ -167,7 +172,7 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
         const json_t *progress = json_object_get(now, "progress");
         double said = (double)json_integer_value(json_object_get(progress, "rollouts")) +
                       (double)client_text(progress, "stage")[0] / 256.0;
-        if (!quiet && said != shown && !client_ended(now) && cli_seconds() - start > 0.2) {
+        if (!quiet && said != shown && !client_ended(now) && cli_seconds() - start > SOON_S) {
             client_print(stderr, now);
             shown = said;
         }
@@ -179,9 +184,9 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
                              "the job has not ended after %.0f s; it goes on: toast wait %s", timeout_s, id);
             break;
         }
-        /* the service answers when the job has ended or the time is over; one that does not wait, or is away,
-         * is not pressed */
-        if (prefer && cli_seconds() - asked < 0.2) {
+        /* The service holds its answer back until the job has ended or the time is over. One that answers
+         * at once all the same, or is away, is asked again after a pause. */
+        if (prefer && cli_seconds() - asked < SOON_S) {
             struct timespec t = {0, 300000000};
             nanosleep(&t, NULL);
         }

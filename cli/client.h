@@ -1,5 +1,6 @@
-/* What the subcommands that talk to the service share. The address is TOAST_URL (http://127.0.0.1:8080), a
- * key TOAST_KEY. */
+/* What the subcommands that talk to the service share: one exchange, a job as a line, waiting for a job.
+ * The service's address is TOAST_URL (http://127.0.0.1:8080), the key TOAST_KEY. A request is sent once:
+ * whether it may be repeated is the caller's to know. */
 #ifndef TOAST_CLI_CLIENT_H
 #define TOAST_CLI_CLIENT_H
 

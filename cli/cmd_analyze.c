@@ -1,4 +1,5 @@
-/* toast analyze: what the named dimension analysis found, as a table or JSON, and the dimension graph. */
+/* toast analyze: what the analysis (analysis/) found in a module, as tables or JSON, and its dimension
+ * graph for Graphviz. With --mesh also what would be offered to the search. Nothing is searched. */
 #include "analysis/plan.h"
 #include "base/file.h"
 #include "cli/output.h"

@@ -1,4 +1,5 @@
-/* toast cancel: stops a job; the artifacts of its best plan so far are kept unless --discard. */
+/* toast cancel: asks the service to stop a job. The job ends with the artifacts of its best plan so far,
+ * or without any (--discard). */
 #include "base/memory.h"
 #include "cli/client.h"
 #include "cli/output.h"

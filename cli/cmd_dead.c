@@ -1,5 +1,6 @@
-/* toast dead: jobs whose tasks ended their processes again and again. For operators, over Redis and the
- * store. */
+/* toast dead: the jobs that were given up because their tasks ended their processes again and again;
+ * lists them, queues them anew or forgets them. For operators: it works on Redis and the store
+ * themselves, the service need not run. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/output.h"

@@ -1,4 +1,5 @@
-/* toast diff: two plans or more side by side. */
+/* toast diff: two plans or more side by side, each a folder or a plan.json of `toast plan`, or a job of
+ * the service. Nothing is priced anew: what was written is compared (api/compare.h). */
 #include "api/compare.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -48,9 +49,8 @@ static enum error_code from_service(const char *id, struct texts *t, struct api_
     path = mem_printf("/v1/jobs/%s/artifacts/report.json", id);
     code = client_bytes(path, &t->report, &item->report_size, e);
     free(path);
-    return code == ERROR_NOT_FOUND || code == ERROR_NOT_READY ? ERROR_OK
-                                                              /* still running: only a plan so far */
-                                                              : code;
+    bool running = code == ERROR_NOT_FOUND || code == ERROR_NOT_READY; /* there is only a plan so far */
+    return running ? ERROR_OK : code;
 }
 
 static enum error_code from_files(const char *name, struct texts *t, struct api_compare_item *item,
@@ -65,9 +65,9 @@ static enum error_code from_files(const char *name, struct texts *t, struct api_
     char *report = folder  ? mem_printf("%s/report.json", name)
                    : slash ? mem_printf("%.*s/report.json", (int)(slash - name), name)
                            : mem_strdup("report.json");
-    enum error_code code = file_read(plan, (size_t)256 << 20, &t->plan, &item->plan_size, e);
+    enum error_code code = file_read(plan, CLI_PLAN_MAX_BYTES, &t->plan, &item->plan_size, e);
     if (code == ERROR_OK && stat(report, &st) == 0)
-        code = file_read(report, (size_t)256 << 20, &t->report, &item->report_size, e);
+        code = file_read(report, CLI_PLAN_MAX_BYTES, &t->report, &item->report_size, e);
     free(plan);
     free(report);
     return code;

@@ -1,4 +1,5 @@
-/* toast drain: asks a worker to take no more tasks, so that it can be taken away or upgraded in peace. */
+/* toast drain: asks a worker to take no more tasks, so that its process can be ended without losing work.
+ * It only asks: the worker goes on running. */
 #include "cli/output.h"
 #include "cli/service_address.h"
 #include "queue/queue.h"

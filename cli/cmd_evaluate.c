@@ -1,4 +1,5 @@
-/* toast evaluate: the referee of the cost-function-network problem, from the command line. */
+/* toast evaluate: what a solution of a contest problem (cost-function network) costs and uses, by the referee
+ * (cfn/evaluate.h), in exact arithmetic. */
 #include "base/file.h"
 #include "cfn/evaluate.h"
 #include "cli/output.h"

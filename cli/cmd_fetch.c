@@ -1,4 +1,5 @@
-/* toast fetch: a job's artifacts as files. */
+/* toast fetch: a job's artifacts as files of one folder. A name that the service gives can never lead out
+ * of it. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/client.h"

@@ -1,4 +1,5 @@
-/* toast fsck: do the service's invariants hold, in Redis and in the store? */
+/* toast fsck: do the service's invariants (queue/audit.h) hold, in Redis and in the store? Every blob
+ * that a job names is read and its digest compared. Nothing is repaired. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/fsck_archive.h"
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXPECT_MAX_BYTES = 64 << 20, SHOWN = 100 };
+enum { EXPECT_MAX_BYTES = 64 << 20 }; /* of a file with the ids that have to be there */
+enum { SHOWN = 100 };                 /* violations printed one by one; all are counted */
 
 static const char usage[] =
     "usage: toast fsck [--data DIR | --redis ADDRESS --store ADDRESS] [--expect FILE] [--json]\n\n"

@@ -1,5 +1,5 @@
-/* toast interpret: runs a module in our interpreter on seeded inputs and writes inputs and results as .npy
- * files. */
+/* toast interpret: runs a module in the interpreter of the proof (verify/) on seeded inputs, or on those
+ * of a folder, and writes inputs and results as .npy files, for comparison with another implementation. */
 #include "base/file.h"
 #include "cli/output.h"
 #include "verify/prove.h"

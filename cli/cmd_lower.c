@@ -1,5 +1,6 @@
-/* toast lower: one module of a plan. The plan comes from plan.json, from decisions, from a named baseline,
- * or from a seed (as the proof draws them). */
+/* toast lower: the module that a plan makes, in one text form (annotated, manual, local). The plan comes
+ * from plan.json, from decisions, from a named baseline, or from a seed (as the proof draws them):
+ * cli/choose.h. */
 #include "base/file.h"
 #include "cli/choose.h"
 #include "cli/output.h"

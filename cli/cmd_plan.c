@@ -1,7 +1,8 @@
-/* toast plan: the whole job in this process. Progress on stderr, the report's summary on stdout, files in
- * -o DIR. */
+/* toast plan: a whole job (planner/job.h) in this process. Progress on stderr, the report on stdout,
+ * files in -o DIR. The files equal those of the service for the same request, but timing.json, which only
+ * this command writes. */
+#include "api/artifacts.h"
 #include "api/flags.h"
-#include "api/job.h"
 #include "base/file.h"
 #include "cli/output.h"
 #include "report/report.h"
@@ -152,28 +153,42 @@ static void print_result(const struct plan_command *p, const struct api_artifact
 }
 
 static enum error_code solve_network(const struct plan_command *p, const struct search_state *state,
-                                     struct api_job *job, struct error *e)
+                                     struct planner_job *job, struct error *e)
 {
     struct search_blob answer = {0};
     if (!p->quiet)
         fprintf(stderr, "%6.1f s  cost-function network\n", cli_seconds() - p->start);
-    enum error_code code = api_job_network(job, state, p->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
+    enum error_code code = planner_job_network(job, state, p->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
     if (code == ERROR_OK)
-        code = api_job_take_network(job, answer.bytes, answer.size, e);
+        code = planner_job_take_network(job, answer.bytes, answer.size, e);
     free(answer.bytes);
     return code;
+}
+
+static enum error_code finish(const struct api_request *r, const struct planner_job *job,
+                              const struct search_state *state, bool reproducible, struct api_artifacts *out,
+                              int *status, struct error *e)
+{
+    struct planner_outcome outcome;
+    enum error_code code = planner_job_finish(job, state, reproducible, &outcome, e);
+    if (code != ERROR_OK)
+        return code;
+    api_artifacts_create(r, &outcome, out);
+    bool failed = outcome.proved && outcome.proof.status == VERIFY_PROOF_FAILED;
+    *status = !outcome.fits ? 3 : failed ? 1 : reproducible ? 0 : 4;
+    planner_outcome_release(&outcome);
+    return ERROR_OK;
 }
 
 static enum error_code run_job(struct plan_command *p, const struct api_request *r,
                                const struct ir_program *image, int *status, struct error *e)
 {
-    struct api_job *job = NULL;
+    struct planner_job *job = NULL;
     struct search_state state;
     struct api_artifacts artifacts = {0};
-    struct api_outcome outcome;
     bool reproducible = true;
     double t = cli_seconds();
-    enum error_code code = api_job_create(r, image, &job, e);
+    enum error_code code = planner_job_create(&r->planning, image, &job, e);
     if (code != ERROR_OK)
         return code;
     p->analyse_s = cli_seconds() - t;
@@ -181,27 +196,26 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
     /* counts from the start, as a job's does */
     double left = r->deadline_s > 0 ? fmax(r->deadline_s - (t - p->start), 0.001) : 0;
     bool deadline = left > 0 && (r->seconds <= 0 || left < r->seconds);
-    code = search_run(api_job_search(job), (uint32_t)p->threads, deadline ? left : r->seconds, show_progress,
-                      p, &state, &reproducible, e);
+    code = search_run(planner_job_search(job), (uint32_t)p->threads, deadline ? left : r->seconds,
+                      show_progress, p, &state, &reproducible, e);
     p->search_s = cli_seconds() - t;
     t = cli_seconds();
     if (code == ERROR_OK && deadline && !reproducible && r->deadline_fail)
         code = error_set(e, ERROR_DEADLINE,
                          "the deadline of %g s passed during the search, and on_deadline is fail",
                          r->deadline_s);
-    if (code == ERROR_OK && api_job_wants_network(job, reproducible))
+    if (code == ERROR_OK && planner_job_wants_network(job, reproducible))
         code = solve_network(p, &state, job, e);
     if (code == ERROR_OK)
-        code = api_job_finish(job, &state, reproducible, &artifacts, &outcome, e);
+        code = finish(r, job, &state, reproducible, &artifacts, status, e);
     p->finish_s = cli_seconds() - t;
     if (code == ERROR_OK)
         code = write_files(p, &artifacts, e);
     if (code == ERROR_OK) {
         print_result(p, &artifacts);
-        *status = !outcome.fits ? 3 : strcmp(outcome.proof, "failed") == 0 ? 1 : reproducible ? 0 : 4;
     }
     api_artifacts_release(&artifacts);
-    api_job_destroy(job);
+    planner_job_destroy(job);
     return code;
 }
 

@@ -1,4 +1,5 @@
-/* toast price: any plan through the same price that the search uses. */
+/* toast price: what any plan costs, by the price that the search uses (cost/price.h): step time, peak
+ * memory, collectives; the experts' plans, the memory timeline and what is alive at the peak on request. */
 #include "cli/choose.h"
 #include "cli/output.h"
 #include "cost/price.h"
@@ -217,25 +218,24 @@ static void print_table(const struct command *c)
     print_bytes("limit", limit);
     print_bytes("unsharded", u->peak_bytes);
     printf("  %s\n", p->peak_bytes <= limit ? "fits" : "does not fit");
-    printf("\ncost C                   %12.6f\n", (double)c->cost.c / 4294967296.0);
+    printf("\ncost C                   %12.6f\n", cost_value(c->cost));
     print_collectives(c);
 }
 
 /* ---------------------------------------------------------------- for programs */
 static void price_json(const struct price *p, struct cost cost, int64_t limit, struct text *out)
 {
-    text_printf(out,
-                "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
-                ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64
-                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64
-                ", \"program_peak_bytes\": %" PRId64 ", \"depth_first_peak_bytes\": %" PRId64
-                ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64
-                ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64
-                ", \"fits\": %s, \"cost\": %.9f",
-                p->step_ps, p->compute_ps, p->matmul_ps, p->communication_ps, p->exposed_ps,
-                p->critical_path_ps, p->peak_bytes, p->program_peak_bytes, p->depth_first_peak_bytes,
-                p->peak_step, p->argument_bytes, p->output_bytes, p->alias_bytes, limit,
-                p->peak_bytes <= limit ? "true" : "false", (double)cost.c / 4294967296.0);
+    text_printf(
+        out,
+        "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
+        ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64 ", \"critical_path_ps\": %" PRId64
+        ", \"peak_bytes\": %" PRId64 ", \"program_peak_bytes\": %" PRId64
+        ", \"depth_first_peak_bytes\": %" PRId64 ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64
+        ", \"output_bytes\": %" PRId64 ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64
+        ", \"fits\": %s, \"cost\": %.9f",
+        p->step_ps, p->compute_ps, p->matmul_ps, p->communication_ps, p->exposed_ps, p->critical_path_ps,
+        p->peak_bytes, p->program_peak_bytes, p->depth_first_peak_bytes, p->peak_step, p->argument_bytes,
+        p->output_bytes, p->alias_bytes, limit, p->peak_bytes <= limit ? "true" : "false", cost_value(cost));
 }
 
 static void print_json(const struct command *c)
@@ -292,8 +292,7 @@ static enum error_code print_baselines(struct command *c, struct error *e)
             char t[5][32];
             printf("%-44s %11s %11s %11s %11s %11s %10.4f\n", all[i].name, seconds_text(t[0], r.step_ps),
                    seconds_text(t[1], r.matmul_ps), seconds_text(t[2], r.compute_ps - r.matmul_ps),
-                   seconds_text(t[3], r.communication_ps), bytes_text(t[4], r.peak_bytes),
-                   (double)cost.c / 4294967296.0);
+                   seconds_text(t[3], r.communication_ps), bytes_text(t[4], r.peak_bytes), cost_value(cost));
         }
     }
     if (c->json && !code)

@@ -1,5 +1,6 @@
-/* toast prove: original and device-local modules of a plan, both in our interpreter, on the same inputs. */
-#include "api/proof.h"
+/* toast prove: the original module and the device-local modules of a plan, run by the interpreter on the
+ * same inputs and compared (planner/proof.h); one plan, or many random ones. */
+#include "api/artifacts.h"
 #include "base/hash.h"
 #include "cli/choose.h"
 #include "cli/output.h"
@@ -80,17 +81,17 @@ static enum error_code prove_one(struct command *c, const struct ir_program *pre
                                  struct error *e)
 {
     struct spmd_local local = {0};
-    struct proof_result proof;
+    struct planner_proof proof;
     enum error_code code = spmd_walk(c->choice.context, &c->choice.chosen, &c->choice.walk, &local, e);
     if (!code)
-        code = proof_run(prepared, c->choice.context, &c->choice.chosen, &local, number(c->inputs, 1), NULL,
-                         &proof, e);
+        code = planner_proof_run(prepared, c->choice.context, &c->choice.chosen, &local, number(c->inputs, 1),
+                                 NULL, &proof, e);
     spmd_local_release(&local);
     if (code)
         return code;
     *status = status_of(proof.status);
     if (c->json) {
-        char *json = proof_json(&proof);
+        char *json = api_proof_json(&proof);
         puts(json);
         free(json);
         return ERROR_OK;
@@ -112,13 +113,13 @@ static enum error_code prove_seed(struct command *c, const struct verify_referen
 {
     struct rng r = {.state = seed};
     struct plan p = {0};
-    struct proof_result proof = {0};
+    struct planner_proof proof = {0};
     plan_init(&p, c->choice.nda, plan_context_mesh(c->choice.context));
     plan_copy(&p, plan_context_start(c->choice.context));
     plan_random(c->choice.context, &r, &p);
     enum error_code code = spmd_walk(c->choice.context, &p, &c->choice.walk, local, e);
     if (!code)
-        code = proof_against(reference, c->choice.context, &p, local, NULL, &proof, e);
+        code = planner_proof_against(reference, c->choice.context, &p, local, NULL, &proof, e);
     plan_release(&p);
     if (code)
         return code;

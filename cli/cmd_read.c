@@ -1,4 +1,5 @@
-/* toast read: prints what was understood of each file, from the program image, in generic form. */
+/* toast read: prints what the sandboxed reader understood of each file, from the program image, in
+ * generic form. */
 #include "base/file.h"
 #include "cli/output.h"
 #include "ir/print.h"

@@ -1,6 +1,7 @@
-/* toast serve: the embedded service. A private redis-server on a unix socket, toast-server and workers;
- * whichever dies is started again. SIGTERM: the server first (no new jobs), then the workers, then Redis,
- * which has everything on disk. */
+/* toast serve: the whole service on this machine: a private redis-server on a unix socket, toast-server
+ * and workers, all children of this process. One that dies is started again. On SIGTERM they are ended in
+ * an order that loses nothing: the server first (no new jobs), then the workers, then Redis, which has
+ * everything on disk. */
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/output.h"
@@ -22,7 +23,9 @@
 extern char **environ;
 
 enum { PROCESSES_MAX = 66, ARGUMENTS_MAX = 80, NAMES_MAX = 64, REDIS_READY_S = 30 };
-enum { STOP_S = 20 }; /* above the server's 10 and a call to Redis that it may wait for then */
+enum {
+    STOP_S = 20
+}; /* until a child is killed: the server lets exchanges end for 10 s and may then wait for Redis */
 
 struct process {
     const char *name;

@@ -1,4 +1,5 @@
-/* toast solve: a cost-function network (contest JSON) solved, with a certified bound. */
+/* toast solve: solves a cost-function network (contest JSON) with cfn/, and prints the best solution, its
+ * cost and a certified bound. */
 #include "base/memory.h"
 #include "cfn/solve.h"
 #include "cli/output.h"

@@ -1,4 +1,5 @@
-/* toast status: one job, or the newest ones. */
+/* toast status: one job of the service as a line (--follow: again whenever there is news), or the newest
+ * ones. */
 #include "base/memory.h"
 #include "cli/client.h"
 #include "cli/output.h"

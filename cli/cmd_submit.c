@@ -1,4 +1,5 @@
-/* toast submit: module and request to the service, in one exchange. */
+/* toast submit: sends a module and a request to the service in one exchange, and waits for the job with
+ * --wait. The module's bytes are sent as they are: the service reads and judges them. */
 #include "api/flags.h"
 #include "base/file.h"
 #include "cli/client.h"

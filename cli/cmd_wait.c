@@ -1,4 +1,4 @@
-/* toast wait: until a job has ended; its exit status says how. */
+/* toast wait: returns when a job has ended; the exit status says how. */
 #include "cli/client.h"
 #include "cli/output.h"
 

@@ -1,4 +1,4 @@
-/* See fsck_archive.h. */
+/* Archived jobs against the invariants; see fsck_archive.h. */
 #include "cli/fsck_archive.h"
 
 #include "api/archive.h"
@@ -15,7 +15,8 @@ static void bad(struct queue_audit *a, int invariant, const char *job, char *tex
     free(text);
 }
 
-/* once and only once, versions that rise; a job that was retried ends once more after each `queued` */
+/* Invariants of a history: versions rise, and the job ends once, or once after each `queued` when it was
+ * retried. */
 static void check_events(const struct api_history *h, const char *job, const char *state,
                          struct queue_audit *a)
 {

@@ -1,5 +1,7 @@
+/* Messages, exit statuses, reading modules; see output.h. */
 #include "cli/output.h"
 
+#include "api/limits.h"
 #include "base/file.h"
 #include "ir/prepare.h"
 #include "ir/read.h"
@@ -44,8 +46,8 @@ int cli_usage(const char *command, const char *format, ...)
     return 2;
 }
 
-/* what is wrong inside the file is wrong with the module; its path is said by cli_fail then, as before
- * line and column */
+/* A file whose content cannot be unpacked or is too large is a refused module. cli_fail puts the path in
+ * front of such an error, so it must not stand in the message a second time. */
 static enum error_code refuse_file(const char *path, const struct error *unread, struct error *e)
 {
     size_t size = strlen(path);
@@ -63,7 +65,7 @@ enum error_code cli_read_module(const char *path, struct ir_program *out, struct
     char *text = NULL;
     size_t size = 0;
     struct error unread = {0};
-    enum error_code code = file_read(path, (size_t)512 << 20, &text, &size, &unread);
+    enum error_code code = file_read(path, LIMIT_MODULE, &text, &size, &unread);
     if (code != ERROR_OK)
         return refuse_file(path, &unread, e);
     code = ir_read(text, size, NULL, out, e);

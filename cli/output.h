@@ -1,9 +1,13 @@
-/* What the subcommands share: messages, options, module reading. */
+/* What the subcommands share: messages and exit statuses, --help, reading modules. Only here and in a
+ * command itself is anything printed; libraries below never print or exit. */
 #ifndef TOAST_CLI_OUTPUT_H
 #define TOAST_CLI_OUTPUT_H
 
 #include "base/error.h"
 #include "ir/program.h"
+
+/* of a plan.json or report.json that a command reads */
+static const size_t CLI_PLAN_MAX_BYTES = (size_t)256 << 20;
 
 /* "toast plan: message" (or FILE:LINE:COL: message for module errors) on stderr; returns the exit status
  * of the code. */
@@ -16,6 +20,6 @@ bool cli_help(int argc, char **argv, const char *usage);
 enum error_code cli_read_module(const char *path, struct ir_program *out, struct error *e) BASE_CHECKED;
 /* module as planned: read, then prepared */
 enum error_code cli_prepare_module(const char *path, struct ir_program *out, struct error *e) BASE_CHECKED;
-double cli_seconds(void); /* monotonic clock */
+double cli_seconds(void); /* of the monotonic clock; for what a run took */
 
 #endif

@@ -1,3 +1,4 @@
+/* Options and environment -> addresses; see service_address.h. */
 #include "cli/service_address.h"
 
 #include "base/memory.h"

@@ -1,4 +1,5 @@
-/* Where the commands for operators (keys, fsck, dead, drain) find the service's Redis and store. */
+/* Where the commands for operators (keys, fsck, dead, drain) find the service's Redis and store: from
+ * --data, from --redis and --store, from the environment, in this order. Nothing is opened here. */
 #ifndef TOAST_CLI_SERVICE_ADDRESS_H
 #define TOAST_CLI_SERVICE_ADDRESS_H
 

@@ -63,6 +63,11 @@ struct cost {
     int64_t c;
     int64_t over_steps; /* bytes over the limit, rounded up, in 1 % of it; 0 = fits */
 };
+/* C as a number: 1 is the unsharded module's */
+static inline double cost_value(struct cost cost)
+{
+    return (double)cost.c / 4294967296.0; /* 2^32 */
+}
 struct cost price_cost(const struct price *p, const struct price *unsharded, int64_t memory_limit_bytes);
 /* the order of plans: (over_steps, c, hash); < 0 when a is better */
 int cost_compare(struct cost a, struct hash128 ha, struct cost b, struct hash128 hb);

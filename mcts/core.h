@@ -17,7 +17,7 @@
 
 enum {
     CORE_ELITES = 8,
-    CORE_CURVE = 256,
+    CORE_CURVE = SEARCH_CURVE_POINTS,
     CORE_DELTA_EDGES = 1024,  /* service.md section 2 */
     CORE_DELTA_VALUES = 1024, /* priced plans beside those of the edges */
     CORE_SNAPSHOT_EDGES = 1 << 18,

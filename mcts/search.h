@@ -72,6 +72,7 @@ struct search_control { /* may be NULL; asked at least once a second */
     void *user;
 };
 
+enum { SEARCH_CURVE_POINTS = 256 }; /* when it is full every other point goes */
 enum search_phase { SEARCH_EPOCHS, SEARCH_POLISH, SEARCH_DONE };
 struct search_state {             /* read from a snapshot */
     uint32_t epoch, phase, tasks; /* tasks of the present epoch or polish round */
@@ -85,7 +86,7 @@ struct search_state {             /* read from a snapshot */
         uint64_t rollouts;
         struct cost cost;
         int64_t step_ps;
-    } curve[256];
+    } curve[SEARCH_CURVE_POINTS];
 };
 
 void search_begin(const struct search *s, struct search_blob *snapshot);

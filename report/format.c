@@ -1,7 +1,9 @@
-/* Names, sizes, times, types and PartitionSpecs as people read them. */
+/* Names, sizes, times, types and PartitionSpecs as people read them: the same words in text, page, JSON
+ * and command line. Every function writes into a buffer of the caller and cuts what does not fit. */
 #include "report/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *report_kind_name(uint8_t kind)
@@ -134,4 +136,21 @@ void report_arguments(const struct plan_context *c, const struct plan *p, struct
             for (uint32_t k = 0; k < r->sharding.dims[d].count; k++)
                 r->bytes_per_device /= m->axes[r->sharding.dims[d].axes[k]].size;
     }
+}
+
+/* the order of plans (cost_compare), which has no hash of a baseline: names instead */
+static int by_plan_order(const void *a, const void *b)
+{
+    const struct report_baseline *x = a, *y = b;
+    int order = cost_compare(x->cost, (struct hash128){0, 0}, y->cost, (struct hash128){0, 0});
+    return order ? order : strcmp(x->name, y->name);
+}
+
+struct report_baseline *report_baselines_sorted(const struct report *r)
+{
+    struct report_baseline *sorted = mem_zalloc(r->baseline_count + 1, sizeof *sorted);
+    if (r->baseline_count)
+        memcpy(sorted, r->baselines, r->baseline_count * sizeof *sorted);
+    qsort(sorted, r->baseline_count, sizeof *sorted, by_plan_order);
+    return sorted;
 }

@@ -1,4 +1,4 @@
-/* See html.h: escaping, figures, number formats. */
+/* Escaping, figures and number formats; see html.h. What goes into a page as text cannot become markup. */
 #include "report/html.h"
 
 #include "base/encode.h"
@@ -9,35 +9,11 @@
 
 extern const unsigned char report_svg_style[];
 
-/* length of a valid UTF-8 sequence at s (RFC 3629; no surrogates, nothing overlong); 0: damaged */
-static size_t utf8_length(const unsigned char *s)
-{
-    static const struct {
-        unsigned char low, high, second_low, second_high;
-        size_t size;
-    } rows[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-                {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-                {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    if (s[0] < 0x80)
-        return 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (s[0] < rows[i].low || s[0] > rows[i].high)
-            continue;
-        if (s[1] < rows[i].second_low || s[1] > rows[i].second_high)
-            return 0;
-        for (size_t k = 2; k < rows[i].size; k++)
-            if ((s[k] & 0xc0) != 0x80)
-                return 0;
-        return rows[i].size;
-    }
-    return 0;
-}
-
 void html_text(struct text *t, const char *s)
 {
     const unsigned char *at = (const unsigned char *)s;
     while (*at) {
-        size_t n = utf8_length(at);
+        size_t n = encode_utf8_size(at, SIZE_MAX);
         if (n != 1 || *at >= 0x20 || *at == '\n' || *at == '\t')
             switch (*at) {
             case '&': text_add(t, "&amp;"); break;

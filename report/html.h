@@ -1,8 +1,9 @@
-/* HTML and SVG as reports and pages are made of: text is escaped by default, pictures come with their table.
+/* HTML and SVG as reports and pages are made of: text is escaped by default, pictures come with their
+ * table.
  *
- * Nothing written here needs a style attribute, a script or anything from elsewhere, so that pages live under
- * `default-src 'none'`. Colours are classes (c0 .. c7, see report/svg.css): a colour-blind-safe palette in
- * dark and light. */
+ * Nothing written here needs a style attribute, a script or anything from elsewhere, so that pages work
+ * under the Content-Security-Policy `default-src 'none'`. Colours are classes (c0 .. c7, see
+ * report/svg.css): a colour-blind-safe palette in dark and light. */
 #ifndef TOAST_REPORT_HTML_H
 #define TOAST_REPORT_HTML_H
 
@@ -39,12 +40,12 @@ struct html_line {
     uint8_t color;        /* 0 .. 7 */
     bool stepped, filled; /* holds its value until the next point; area below */
 };
-struct html_rule {
+struct html_rule { /* a level across the plot */
     const char *name;
     double y;
     uint8_t color;
     bool strong;
-}; /* a level across the plot */
+};
 struct html_plot {
     const char *title; /* for those who do not see it */
     const char *x_name;

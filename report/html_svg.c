@@ -1,12 +1,20 @@
-/* See html.h: plots and bars as SVG. Coordinates are written with one decimal: enough for the eye, short, and
- * the same everywhere. */
+/* Plots and bars as SVG; see html.h. Coordinates are written with one decimal: a tenth of a unit is not
+ * seen, the text stays short, and no two machines round it differently. */
 #include "report/html.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LEFT = 64, RIGHT = 12, TOP = 10, BOTTOM = 40, HEIGHT = 260, ROW = 36, KEY = 20 };
+enum {
+    LEFT = 64, /* of a plot: room for a label of the y axis such as "36.4 GB" */
+    RIGHT = 12,
+    TOP = 10,
+    BOTTOM = 40,  /* room for labels and name of the x axis */
+    HEIGHT = 260, /* of a plot */
+    ROW = 36,     /* of a bar: its line of text and the bar */
+    KEY = 20      /* of a line of the legend */
+};
 
 static void begin(struct text *t, const char *title, int height)
 {
@@ -133,35 +141,33 @@ void html_plot(struct text *t, const struct html_plot *p)
     text_add(t, "</svg>");
 }
 
-/* widths of letters are not known here: 6.8 units each at this size, names are kept short */
+/* How wide an entry of the legend is: a square with gaps, and the name. Fonts are the reader's, so the
+ * width of letters is not known here; 6.8 units each is generous at this size. */
+static double key_width(const char *name)
+{
+    return 32 + 6.8 * (double)strlen(name);
+}
+
+static void draw_key(struct text *t, const struct html_key *key, double x, int y)
+{
+    html_add(t, "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" rx=\"2\"/>",
+             key->pale ? "pale " : "", key->color, x, y + 2);
+    html_add(t, "<text x=\"%.1f\" y=\"%d\">%s</text>", x + 17, y + 12, key->name);
+}
+
+/* Draws the legend, or with t NULL only measures it; returns its height. */
 static int draw_keys(struct text *t, const struct html_bars *b)
 {
     double x = 0;
     int rows = 0;
     for (uint32_t i = 0; i < b->key_count; i++) {
-        double wide = 32 + 6.8 * (double)strlen(b->keys[i].name);
+        double wide = key_width(b->keys[i].name);
         if (i == 0 || x + wide > HTML_WIDTH) {
             x = 0;
             rows++;
         }
-        html_add(t, "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" rx=\"2\"/>",
-                 b->keys[i].pale ? "pale " : "", b->keys[i].color, x, (rows - 1) * KEY + 2);
-        html_add(t, "<text x=\"%.1f\" y=\"%d\">%s</text>", x + 17, (rows - 1) * KEY + 12, b->keys[i].name);
-        x += wide;
-    }
-    return rows * KEY + (rows ? 8 : 0);
-}
-
-static int key_rows(const struct html_bars *b)
-{
-    double x = 0;
-    int rows = 0;
-    for (uint32_t i = 0; i < b->key_count; i++) {
-        double wide = 32 + 6.8 * (double)strlen(b->keys[i].name);
-        if (i == 0 || x + wide > HTML_WIDTH) {
-            x = 0;
-            rows++;
-        }
+        if (t)
+            draw_key(t, &b->keys[i], x, (rows - 1) * KEY);
         x += wide;
     }
     return rows * KEY + (rows ? 8 : 0);
@@ -190,7 +196,7 @@ static void draw_bar(struct text *t, const struct html_bar *bar, double y, doubl
 
 void html_bars(struct text *t, const struct html_bars *b)
 {
-    int top = key_rows(b);
+    int top = draw_keys(NULL, b);
     begin(t, b->title, top + (int)b->count * ROW + 2);
     draw_keys(t, b);
     double scale = b->high > 0 ? HTML_WIDTH / b->high : 0;

@@ -1,12 +1,13 @@
-/* Builds the report's structs: everything is measured by walking and pricing the plan (and variants of it)
- * again. */
+/* Builds the report's structs. Everything is measured by walking and pricing again: the plan itself, for
+ * every decision the plan without it, for every conflict the plan with the other side. */
 #include "report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMELINE_POINTS = 512, PEAK_TENSORS = 20 };
+enum { TIMELINE_POINTS = 512 }; /* one for each pixel or so of the drawing's width */
+enum { PEAK_TENSORS = 20 };     /* what a person looks through */
 
 /* What the parts share while the report is made. */
 struct maker {
@@ -22,7 +23,9 @@ struct maker {
     struct evaluator_session *session;
 };
 
-/* ------------------------------------------------------------------ decisions */
+/* ---- decisions ---- */
+
+/* Replays the plan and notes for each cell (space, axis) the decision that first put a factor there. */
 static void attribute_cells(struct maker *m)
 {
     const struct plan *start = plan_context_start(m->c);
@@ -92,7 +95,10 @@ static enum error_code make_decisions(struct maker *m, struct error *e)
     return ERROR_OK;
 }
 
-/* ------------------------------------------------------------------ conflicts */
+/* ---- conflicts ---- */
+
+/* For every class of conflicts that the plan resolved: the price with its bit turned over in all
+ * decisions of the group. */
 static enum error_code make_conflicts(struct maker *m, struct error *e)
 {
     struct report *r = m->r;
@@ -129,8 +135,10 @@ static enum error_code make_conflicts(struct maker *m, struct error *e)
     return ERROR_OK;
 }
 
-/* ------------------------------------------------------------------ collectives */
-/* The decision that wanted the form, else the one that sharded the operand where it is defined. */
+/* ---- collectives ---- */
+
+/* The decision behind a collective: the one that sharded the use that needs it, else the one that sharded
+ * the operand where it is defined. -1: neither, a pin or a factor of its own. */
 static int step_decision(const struct maker *m, const struct spmd_step *s)
 {
     if (s->axis_count == 0)
@@ -144,6 +152,7 @@ static int step_decision(const struct maker *m, const struct spmd_step *s)
     return -1;
 }
 
+/* collectives that differ in nothing but their place in the program are one row */
 static bool same_row(const struct report_collective *a, const struct report_collective *b)
 {
     return a->kind == b->kind && a->axis_count == b->axis_count &&
@@ -212,7 +221,8 @@ static int by_time(const void *a, const void *b)
     return place ? place : memcmp(x->axes, y->axes, sizeof x->axes);
 }
 
-/* ------------------------------------------------------------------ memory */
+/* ---- memory ---- */
+
 static int by_bytes(const void *a, const void *b)
 {
     const struct price_live *x = a, *y = b;
@@ -239,7 +249,8 @@ static void describe_live(const struct maker *m, const struct price_live *live, 
             snprintf(t->name, sizeof t->name, "%s", m->n->arguments[a].name);
 }
 
-/* last of all that looks at the steps: it puts them in the order that takes most memory */
+/* Puts the steps into the order that takes more memory, so that timeline and peak are of that order.
+ * Nothing may look at the steps after it. */
 static void make_memory(struct maker *m)
 {
     struct report *r = m->r;
@@ -266,7 +277,8 @@ static void make_memory(struct maker *m)
     free(live);
 }
 
-/* ------------------------------------------------------------------ all of it */
+/* ---- all of it ---- */
+
 static void make_warnings(struct maker *m)
 {
     struct report *r = m->r;
@@ -296,7 +308,7 @@ static void make_baselines(struct report *r, const struct search *s)
     }
 }
 
-/* what plan.json says */
+/* the part that plan.json needs */
 static enum error_code make_plan(struct maker *m, struct error *e)
 {
     struct report *r = m->r;
@@ -308,7 +320,7 @@ static enum error_code make_plan(struct maker *m, struct error *e)
     return make_decisions(m, e);
 }
 
-/* the rest */
+/* what only a whole report has */
 static enum error_code make_report(struct maker *m, const struct search *s, struct error *e)
 {
     struct report *r = m->r;

@@ -1,6 +1,10 @@
-/* The report: plan + price + search -> structs; text for people here, JSON in api/.
+/* The report of a plan: what it costs, where time and memory go, which decision is worth how much, what
+ * the experts' plans cost. First as structs (report.c); as text and as a page for people (report_text.c,
+ * report_html.c); as JSON by api/encode.h.
  *
- * Pure: no clock, host, thread or worker count enters it; equal inputs give an equal report. */
+ * Pure: no clock, host, thread or worker count enters it; equal inputs give an equal report. It never
+ * searches: the plan comes in, and it and some variants of it are walked and priced. Times are
+ * picoseconds, sizes bytes of one device, both of one step of the program. */
 #ifndef TOAST_REPORT_REPORT_H
 #define TOAST_REPORT_REPORT_H
 
@@ -20,7 +24,7 @@ struct report_collective { /* one row a (kind, axes, bytes, source line, decisio
     /* index of the plan's decision behind it; -1: a pin or a single factor */
     int decision;
 };
-struct report_tensor {
+struct report_tensor { /* alive at the peak */
     char name[160];
     char type[96];
     char location[160];
@@ -28,10 +32,10 @@ struct report_tensor {
 };
 struct report_decision {
     struct plan_decision decision;
-    char text[160];
-    int64_t worth_ps;
+    char text[160];   /* "update:embed@data" */
+    int64_t worth_ps; /* how much longer a step takes when this decision alone is left out; may be negative */
 };
-struct report_conflict { /* one isomorphism class of compatibility sets */
+struct report_conflict { /* one class of compatibility sets that are resolved alike (analysis/nda.h) */
     char group[64];
     uint32_t bit, sets, conflicts; /* bit of the group's resolution string */
     /* the first decision that shards the group; -1: not sharded, no side chosen */
@@ -70,10 +74,10 @@ struct report {
     struct report_collective *collectives;
     uint32_t collective_count;
     int64_t time_by_kind[SPMD_RESULT + 1]; /* of collectives, by step kind */
-    /* at most 512 points; of so many steps */
+    /* bytes alive over the program: at most 512 points, each the highest of the steps it stands for */
     int64_t *timeline;
     uint32_t timeline_count, timeline_steps;
-    /* largest first, at most 20 */
+    /* alive at the peak: largest first, at most 20 */
     struct report_tensor *at_peak;
     uint32_t at_peak_count;
     /* timeline, peak_step and at_peak are of that order, else of program order */
@@ -90,7 +94,7 @@ struct report {
     /* planner cfn, where no sharding was left out of the network */
     bool has_bound;
     int64_t bound_ps;                         /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
-    int64_t smallest_budget_bytes;            /* 0 when it fits */
+    int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
     char proof_status[16], proof_reason[200]; /* "equal", "failed", "not_run" */
     double proof_max_error;
     char module_digest[65];
@@ -101,7 +105,9 @@ struct report {
     struct arena *arena; /* owns everything above that is not borrowed */
 };
 
-/* plan: decisions in order (they replay from the context's pins). s and state may be NULL (priced alone). */
+/* plan: borrowed during the call; its decisions replay in order from the context's pins. s and state are
+ * NULL of a plan that no search found. *out: owned; refers to v. Errors: of the walk (spmd_walk), with
+ * the op's position. */
 enum error_code report_create(const struct evaluator *v, const struct search *s,
                               const struct search_state *state, const struct search_plan *plan,
                               struct report **out, struct error *e) BASE_CHECKED;
@@ -109,7 +115,7 @@ enum error_code report_create(const struct evaluator *v, const struct search *s,
  * they are worth. */
 enum error_code report_create_plan(const struct evaluator *v, const struct search_plan *plan,
                                    struct report **out, struct error *e) BASE_CHECKED;
-void report_destroy(struct report *r);
+void report_destroy(struct report *r); /* NULL is fine */
 /* a further row among the baselines: another planner's plan */
 void report_add_baseline(struct report *r, const char *name, const struct price *price, struct cost cost);
 /* report.txt: fits a terminal of 110 columns */
@@ -127,6 +133,8 @@ void report_worth(int64_t ps, char out[48]);
 /* what made a collective: the decision's text (borrowed), "a pin", or where the plan has factors "a single
  * sharding" */
 const char *report_cause(const struct report *r, const struct report_collective *c);
+/* the baselines, best first; owned */
+struct report_baseline *report_baselines_sorted(const struct report *r);
 void report_type(const struct ir_program *p, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
 void report_spec(const struct plan_sharding *s, const struct mesh *m, char *out, size_t room);
 /* "data,model" */

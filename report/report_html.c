@@ -8,30 +8,11 @@
 
 extern const unsigned char report_style[];
 
-double report_html_cost(struct cost c)
-{
-    return (double)c.c / 4294967296.0;
-}
+enum { SHOWN_WARNINGS = 200 }; /* the page says how many more report.json has */
 
 bool report_html_fits(const struct report *r, const struct price *p)
 {
     return p->peak_bytes <= r->memory_limit_bytes;
-}
-
-static int by_plan_order(const void *a, const void *b)
-{
-    const struct report_baseline *x = a, *y = b;
-    int order = cost_compare(x->cost, (struct hash128){0, 0}, y->cost, (struct hash128){0, 0});
-    return order ? order : strcmp(x->name, y->name);
-}
-
-struct report_baseline *report_html_baselines(const struct report *r)
-{
-    struct report_baseline *sorted = mem_zalloc(r->baseline_count + 1, sizeof *sorted);
-    if (r->baseline_count)
-        memcpy(sorted, r->baselines, r->baseline_count * sizeof *sorted);
-    qsort(sorted, r->baseline_count, sizeof *sorted, by_plan_order);
-    return sorted;
 }
 
 static void mesh_text(const struct mesh *m, struct text *t)
@@ -74,7 +55,7 @@ static void write_tiles(const struct report *r, struct text *t)
 {
     const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
     char value[64], note[240], one[32], two[32];
-    struct report_baseline *sorted = report_html_baselines(r);
+    struct report_baseline *sorted = report_baselines_sorted(r);
     text_add(t, "<dl class=\"tiles\">");
     report_time(r->price.step_ps, value);
     tile(t, "Step time", value, "estimated");
@@ -108,7 +89,7 @@ static void write_tiles(const struct report *r, struct text *t)
     tile(t, "Speed against one device", value, note);
     html_count((uint64_t)mesh_devices(m), value);
     tile(t, "Devices", value, evaluator_machine(r->evaluator)->device.name);
-    snprintf(value, sizeof value, "%.4f", report_html_cost(r->cost));
+    snprintf(value, sizeof value, "%.4f", cost_value(r->cost));
     tile(t, "Cost", value, "of the unsharded module's");
     tile(t, "Found by", r->plan.found_by, r->reproducible ? "reproducible" : "cut by time: not reproducible");
     tile(t, "Proof", strcmp(r->proof_status, "not_run") == 0 ? "not run" : r->proof_status, r->proof_reason);
@@ -171,11 +152,11 @@ static void write_warnings(const struct report *r, struct text *t)
     if (r->warning_count == 0)
         return;
     text_add(t, "<section class=\"card wide\" id=\"warnings\"><h2>Warnings</h2><ul class=\"plain\">");
-    for (uint32_t i = 0; i < r->warning_count && i < 200; i++)
+    for (uint32_t i = 0; i < r->warning_count && i < SHOWN_WARNINGS; i++)
         html_add(t, "<li>%s</li>", r->warnings[i]);
     text_add(t, "</ul>");
-    if (r->warning_count > 200)
-        html_add(t, "<p class=\"muted\">and %u more in report.json</p>", r->warning_count - 200);
+    if (r->warning_count > SHOWN_WARNINGS)
+        html_add(t, "<p class=\"muted\">and %u more in report.json</p>", r->warning_count - SHOWN_WARNINGS);
     text_add(t, "</section>\n");
 }
 

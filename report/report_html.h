@@ -1,4 +1,5 @@
-/* Inside report/: the parts of report.html. */
+/* Inside report/: the parts of report.html, each of which appends a section to the page. Every picture
+ * stands beside a table of its numbers; a section that has nothing to show appends nothing. */
 #ifndef TOAST_REPORT_REPORT_HTML_H
 #define TOAST_REPORT_REPORT_HTML_H
 
@@ -8,9 +9,7 @@
 /* report_html.c cuts tables at so many bytes of page: the whole stays under 2 MB whatever the module is */
 enum { REPORT_HTML_ROOM = 1500000 };
 
-double report_html_cost(struct cost c);
-/* baselines in the order of plans, best first; owned */
-struct report_baseline *report_html_baselines(const struct report *r);
+/* report_html.c */
 bool report_html_fits(const struct report *r, const struct price *p);
 
 /* report_html_time.c */

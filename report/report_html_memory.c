@@ -1,11 +1,14 @@
-/* report.html: memory of one device over the program, and what is alive where it is highest. */
+/* report.html: the memory of one device over the program as a curve with the limit, and the tensors that
+ * are alive where it is highest. */
 #include "report/report_html.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_ROWS = 64, NOTE = 320 };
+enum { TABLE_ROWS = 64 }; /* of the table behind the curve's (up to 512) points */
+enum { NOTE = 320 };      /* bytes of the sentence below the picture */
+enum { SHOWN_TENSORS = 10 };
 
 static void write_note(const struct report *r, bool far, char note[NOTE])
 {
@@ -87,13 +90,13 @@ void report_html_memory(const struct report *r, struct text *t)
 
 void report_html_peak(const struct report *r, struct text *t)
 {
-    struct html_bar bars[32];
-    struct html_segment segments[32];
-    char names[32][200], notes[32][32];
+    struct html_bar bars[SHOWN_TENSORS];
+    struct html_segment segments[SHOWN_TENSORS];
+    char names[SHOWN_TENSORS][200], notes[SHOWN_TENSORS][32];
     struct html_bars b = {.title = "The largest tensors alive at the peak", .bars = bars};
     if (r->at_peak_count == 0)
         return;
-    for (; b.count < r->at_peak_count && b.count < 10; b.count++) {
+    for (; b.count < r->at_peak_count && b.count < SHOWN_TENSORS; b.count++) {
         const struct report_tensor *a = &r->at_peak[b.count];
         snprintf(names[b.count], sizeof names[0], "%.44s  %.30s", a->name, a->type);
         report_bytes(a->bytes, notes[b.count]);

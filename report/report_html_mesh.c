@@ -1,14 +1,22 @@
-/* report.html: the mesh as devices and links. The last axis runs to the right, the one before it down,
- * further ones in blocks of those; long axes are cut short in the drawing. A link's colour and width say how
- * many bytes a device sends over it in a step, counted as rings would: all_gather, reduce_scatter and
- * all_to_all (p-1)/p of the whole, all_reduce twice that. */
+/* report.html: the mesh as devices and links. The last axis runs to the right, the one before it down;
+ * the two axes before those repeat that block to the right and down; further axes are not drawn. Long
+ * axes are cut short in the drawing. A link's colour and width say how many bytes a device sends over it
+ * in a step, counted as rings would: all_gather, reduce_scatter and all_to_all (p-1)/p of the whole,
+ * all_reduce twice that. */
 #include "report/report_html.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_SIZE = 8, MARGIN = 26, TALLEST = 420 };
+enum {
+    SHOWN_SIZE = 8,   /* devices of an inner axis that are drawn at most */
+    SHOWN_BLOCKS = 3, /* blocks of an outer axis */
+    SHOWN_AXES = 4,
+    MARGIN = 26, /* room for the bows of outer links */
+    TALLEST = 420,
+    WIDEST_UNIT = 64 /* between two devices */
+};
 
 static void axis_bytes(const struct report *r, double bytes[MESH_MAX_AXES], int64_t runs[MESH_MAX_AXES])
 {
@@ -21,7 +29,7 @@ static void axis_bytes(const struct report *r, double bytes[MESH_MAX_AXES], int6
         for (uint32_t a = 0; a < c->axis_count; a++)
             p *= (double)m->axes[c->axes[a]].size;
         if (c->kind == SPMD_REDUCE_SCATTER)
-            each *= p - 1; /* bytes are the result's, a shard */
+            each *= p - 1; /* the result is a shard: the whole is p of it */
         else if (c->kind != SPMD_PERMUTE)
             each *= (p - 1) / p * (c->kind == SPMD_ALL_REDUCE ? 2 : 1);
         for (uint32_t a = 0; a < c->axis_count; a++) {
@@ -42,17 +50,17 @@ static void lay_out(const struct mesh *m, struct layout *l)
     double wide = 1, tall = 1, gap[2] = {0.35, 0.35};
     *l = (struct layout){.axes = m->axis_count};
     for (uint32_t k = 0; k < m->axis_count; k++) {
-        uint32_t a = m->axis_count - 1 - k, cap = k < 2 ? SHOWN_SIZE : 3;
+        uint32_t a = m->axis_count - 1 - k, cap = k < 2 ? SHOWN_SIZE : SHOWN_BLOCKS;
         l->shown[a] = m->axes[a].size < (int64_t)cap ? (uint32_t)m->axes[a].size : cap;
-        if (k >= 4)
-            l->shown[a] = 1; /* more than four axes: one block stands for all */
+        if (k >= SHOWN_AXES)
+            l->shown[a] = 1; /* one block stands for all */
         double *extent = k % 2 ? &tall : &wide;
         double step = k < 2 ? 1 : *extent + gap[k % 2] * 2;
         (k % 2 ? l->dy : l->dx)[a] = step;
         *extent += step * (l->shown[a] - 1);
     }
     double room = HTML_WIDTH - 2 * MARGIN;
-    l->unit = room / wide < 64 ? room / wide : 64;
+    l->unit = room / wide < WIDEST_UNIT ? room / wide : WIDEST_UNIT;
     if (l->unit * tall > TALLEST)
         l->unit = TALLEST / tall;
     l->width = l->unit * wide;

@@ -8,20 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ROWS = 28 };
+enum { SHOWN_ROWS = 28 }; /* of the grid */
+enum { PATTERN_SIZE = 120 };
 
 struct kind {
     const struct report_argument *first;
-    char pattern[120];
+    char pattern[PATTERN_SIZE];
     uint32_t count, order;
     int64_t bytes;
 };
 
 /* "params/layer_07/wq" -> "params/layer_*\/wq" */
-static void pattern_of(const char *name, char out[120])
+static void pattern_of(const char *name, char out[PATTERN_SIZE])
 {
     size_t n = 0;
-    while (*name && n < 118) {
+    while (*name && n < PATTERN_SIZE - 2) {
         if (isdigit((unsigned char)*name)) {
             out[n++] = '*';
             while (isdigit((unsigned char)*name))
@@ -47,7 +48,7 @@ static struct kind *collect(const struct report *r, uint32_t *count)
     *count = 0;
     for (uint32_t i = 0; i < r->argument_count; i++) {
         const struct report_argument *a = &r->arguments[i];
-        char pattern[120];
+        char pattern[PATTERN_SIZE];
         uint32_t k = 0;
         pattern_of(a->name, pattern);
         while (k < *count &&

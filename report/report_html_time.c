@@ -1,12 +1,15 @@
-/* report.html: time. Against the experts' plans, where a step goes, the search, decisions and what they are
- * worth, and every kind of collective. */
+/* report.html: time. This plan beside the experts', what a step's time goes into, how the search got
+ * there, what each decision is worth, and a table of all collectives. */
 #include "report/report_html.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What a picture or table shows; the page says how much more report.json has. SHOWN_RULES: levels of
+ * baselines across the curve, so few that their names keep apart. */
 enum { SHOWN_BASELINES = 11, SHOWN_COLLECTIVES = 400, SHOWN_DECISIONS = 24, SHOWN_RULES = 4 };
+enum { TIME_ROWS = 2 + SPMD_PERMUTE - SPMD_ALL_GATHER + 1 }; /* two of compute, one a kind of collective */
 enum { BLUE, ORANGE, GREEN, RED, PINK, SKY, OLIVE, GREY };
 
 static void baseline_row(const struct report *r, const struct report_baseline *b, bool own, struct text *t)
@@ -25,7 +28,7 @@ static void baseline_row(const struct report *r, const struct report_baseline *b
     html_add(t,
              "<td class=\"num\">%s</td><td><span class=\"badge %s\">%s</span></td><td "
              "class=\"num\">%.4f</td></tr>",
-             peak, fits ? "good" : "bad", fits ? "yes" : "no", report_html_cost(b->cost));
+             peak, fits ? "good" : "bad", fits ? "yes" : "no", cost_value(b->cost));
 }
 
 static void baseline_table(const struct report *r, const struct report_baseline *all, struct text *t)
@@ -51,7 +54,7 @@ void report_html_against(const struct report *r, struct text *t)
     char notes[SHOWN_BASELINES + 1][80], step[32], peak[32];
     if (r->baseline_count == 0)
         return;
-    struct report_baseline *sorted = report_html_baselines(r),
+    struct report_baseline *sorted = report_baselines_sorted(r),
                            *all = mem_zalloc(r->baseline_count + 1, sizeof *all);
     memcpy(all + 1, sorted, r->baseline_count * sizeof *all);
     all[0] = (struct report_baseline){"This plan", r->price, r->cost};
@@ -88,15 +91,15 @@ void report_html_against(const struct report *r, struct text *t)
 void report_html_time(const struct report *r, struct text *t)
 {
     static const uint8_t colors[] = {ORANGE, PINK, SKY, OLIVE, RED};
-    struct html_bar bars[10];
-    struct html_segment segments[10];
+    struct html_bar bars[TIME_ROWS];
+    struct html_segment segments[TIME_ROWS];
     struct {
         const char *name;
         int64_t ps;
         uint8_t color;
-    } rows[10] = {{"matrix multiplications", r->price.matmul_ps, BLUE},
-                  {"other compute", r->price.compute_ps - r->price.matmul_ps, GREEN}};
-    char notes[10][48], time[32];
+    } rows[TIME_ROWS] = {{"matrix multiplications", r->price.matmul_ps, BLUE},
+                         {"other compute", r->price.compute_ps - r->price.matmul_ps, GREEN}};
+    char notes[TIME_ROWS][48], time[32];
     uint32_t count = 2;
     for (uint8_t k = SPMD_ALL_GATHER; k <= SPMD_PERMUTE; k++) {
         if (r->time_by_kind[k] == 0)
@@ -140,7 +143,8 @@ void report_html_time(const struct report *r, struct text *t)
     text_release(&svg);
 }
 
-/* ------------------------------------------------------------------ search */
+/* ---- search ---- */
+
 static void curve_table(const struct report *r, uint32_t count, struct text *t)
 {
     char step[32], rollouts[32];
@@ -152,7 +156,7 @@ static void curve_table(const struct report *r, uint32_t count, struct text *t)
         report_time(r->search.curve[i].step_ps, step);
         html_count(r->search.curve[i].rollouts, rollouts);
         html_add(t, "<tr><td class=\"num\">%s</td><td class=\"num\">%.6f</td><td class=\"num\">%s</td></tr>",
-                 rollouts, report_html_cost(r->search.curve[i].cost), step);
+                 rollouts, cost_value(r->search.curve[i].cost), step);
     }
     text_add(t, "</tbody></table>");
     html_details_end(t);
@@ -163,36 +167,35 @@ static uint32_t curve_rules(const struct report_baseline *sorted, uint32_t count
                             struct html_rule *rules)
 {
     uint32_t shown = 0;
-    while (shown < count && shown < SHOWN_RULES && report_html_cost(sorted[shown].cost) <= most)
+    while (shown < count && shown < SHOWN_RULES && cost_value(sorted[shown].cost) <= most)
         shown++;
     for (uint32_t i = 0; i < shown; i++)
-        rules[i] =
-            (struct html_rule){sorted[shown - 1 - i].name, report_html_cost(sorted[shown - 1 - i].cost),
-                               i % 2 ? ORANGE : GREY, false};
+        rules[i] = (struct html_rule){sorted[shown - 1 - i].name, cost_value(sorted[shown - 1 - i].cost),
+                                      i % 2 ? ORANGE : GREY, false};
     return shown;
 }
 
 void report_html_search(const struct report *r, struct text *t)
 {
     const struct search_state *s = &r->search;
-    uint32_t count = s->curve_count < 256 ? s->curve_count : 256;
-    double x[257], y[257], low, high;
+    uint32_t count = s->curve_count < SEARCH_CURVE_POINTS ? s->curve_count : SEARCH_CURVE_POINTS;
+    double x[SEARCH_CURVE_POINTS + 1], y[SEARCH_CURVE_POINTS + 1], low, high;
     struct html_rule rules[SHOWN_RULES];
     char note[200], rollouts[32], evaluations[32];
     if (count == 0)
         return;
     for (uint32_t i = 0; i < count; i++) {
         x[i] = (double)s->curve[i].rollouts;
-        y[i] = report_html_cost(s->curve[i].cost);
+        y[i] = cost_value(s->curve[i].cost);
     }
     x[count] = (double)s->rollouts > x[count - 1] ? (double)s->rollouts : x[count - 1];
-    y[count] = report_html_cost(r->cost);
+    y[count] = cost_value(r->cost);
     low = high = y[count];
     for (uint32_t i = 0; i < count; i++) {
         high = y[i] > high ? y[i] : high;
         low = y[i] < low ? y[i] : low;
     }
-    struct report_baseline *sorted = report_html_baselines(r);
+    struct report_baseline *sorted = report_baselines_sorted(r);
     uint32_t rule_count = curve_rules(sorted, r->baseline_count, high * 1.25, rules);
     if (rule_count && rules[0].y > high)
         high = rules[0].y;
@@ -226,7 +229,8 @@ void report_html_search(const struct report *r, struct text *t)
     free(sorted);
 }
 
-/* ------------------------------------------------------------------ decisions */
+/* ---- decisions ---- */
+
 void report_html_decisions(const struct report *r, struct text *t)
 {
     struct html_bar bars[SHOWN_DECISIONS];

@@ -1,18 +1,18 @@
-/* report.txt: the report as a person reads it in a terminal. Most important first: does it fit, how fast,
- * against what, which dimension over which axis; then where time and memory go, why, and what would change
- * it. */
+/* report.txt: the report as a person reads it in a terminal of 110 columns. Most important first: does it
+ * fit, how fast is it, compared with what, which dimension goes over which axis; then where time and
+ * memory go, why, and what would change it. Equal reports give equal bytes. It decides nothing and
+ * measures nothing: every figure stands in the report. */
 #include "report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_COLLECTIVES = 20, SHOWN_TENSORS = 12, SHOWN_ARGUMENTS = 60, SHOWN_BASELINES = 12, BAR = 50 };
-
-static double cost_value(struct cost c)
-{
-    return (double)c.c / 4294967296.0;
-}
+/* How much of each list is shown. The whole should be read in a few screens of a terminal; the rest is in
+ * report.json and plan.json, and the text says so. */
+enum { SHOWN_COLLECTIVES = 20, SHOWN_TENSORS = 12, SHOWN_ARGUMENTS = 60, SHOWN_BASELINES = 12 };
+enum { MEMORY_ROWS = 16 }; /* the heading calls each a sixteenth */
+enum { BAR = 50 };         /* characters of a full bar, beside a number in 110 columns */
 
 static void heading(struct text *t, const char *title)
 {
@@ -83,35 +83,29 @@ static void write_decisions(const struct report *r, struct text *t)
         text_add(t, "One that costs time is there for memory.\n");
 }
 
-static int by_plan_order(const void *a, const void *b)
+static void write_baseline(const struct report *r, const struct report_baseline *b, int width, struct text *t)
 {
-    const struct report_baseline *x = a, *y = b;
-    int order = cost_compare(x->cost, (struct hash128){0, 0}, y->cost, (struct hash128){0, 0});
-    return order ? order : strcmp(x->name, y->name);
+    char step[32], peak[32];
+    report_time(b->price.step_ps, step);
+    report_bytes(b->price.peak_bytes, peak);
+    text_printf(t, "%-*s %12s %12s %6s %12.6f\n", width, b->name, step, peak,
+                b->price.peak_bytes <= r->memory_limit_bytes ? "yes" : "no", cost_value(b->cost));
 }
 
 static void write_baselines(const struct report *r, struct text *t)
 {
     uint32_t shown = r->baseline_count < SHOWN_BASELINES ? r->baseline_count : SHOWN_BASELINES;
-    int width = 48; /* more where names need it: a plan is told by its last words too */
+    int width = 48; /* more where a name is longer: the last words of a plan tell it from others */
     if (r->baseline_count == 0)
         return;
     heading(t, "Against the experts' plans, best first");
-    struct report_baseline *sorted = mem_zalloc(r->baseline_count + 1, sizeof *sorted);
-    memcpy(sorted + 1, r->baselines, r->baseline_count * sizeof *sorted);
-    qsort(sorted + 1, r->baseline_count, sizeof *sorted, by_plan_order);
-    sorted[0] = (struct report_baseline){"* this plan", r->price, r->cost};
-    for (uint32_t i = 0; i <= shown; i++)
+    struct report_baseline *sorted = report_baselines_sorted(r);
+    for (uint32_t i = 0; i < shown; i++)
         width = (int)strlen(sorted[i].name) > width ? (int)strlen(sorted[i].name) : width;
     text_printf(t, "%-*s %12s %12s %6s %12s\n", width, "plan", "step", "peak", "fits", "cost");
-    for (uint32_t i = 0; i <= shown; i++) {
-        char step[32], peak[32];
-        report_time(sorted[i].price.step_ps, step);
-        report_bytes(sorted[i].price.peak_bytes, peak);
-        text_printf(t, "%-*s %12s %12s %6s %12.6f\n", width, sorted[i].name, step, peak,
-                    sorted[i].price.peak_bytes <= r->memory_limit_bytes ? "yes" : "no",
-                    cost_value(sorted[i].cost));
-    }
+    write_baseline(r, &(struct report_baseline){"* this plan", r->price, r->cost}, width, t);
+    for (uint32_t i = 0; i < shown; i++)
+        write_baseline(r, &sorted[i], width, t);
     if (r->baseline_count > shown)
         text_printf(t, "… and %u more in report.json\n", r->baseline_count - shown);
     free(sorted);
@@ -161,9 +155,10 @@ static void write_memory(const struct report *r, struct text *t)
     char program[32], depth_first[32];
     report_bytes(r->price.program_peak_bytes, program);
     report_bytes(r->price.depth_first_peak_bytes, depth_first);
-    uint32_t rows = r->timeline_count < 16 ? r->timeline_count : 16;
-    heading(t, rows < 16 ? "Memory over the program (each row a step; | is the limit)"
-                         : "Memory over the program (each row a sixteenth of its steps; | is the limit)");
+    uint32_t rows = r->timeline_count < MEMORY_ROWS ? r->timeline_count : MEMORY_ROWS;
+    heading(t, rows < MEMORY_ROWS
+                   ? "Memory over the program (each row a step; | is the limit)"
+                   : "Memory over the program (each row a sixteenth of its steps; | is the limit)");
     text_printf(t,
                 "peak %s in program order, %s depth first: a compiler may choose, so the larger counts;\n"
                 "below the steps %s\n",
@@ -232,7 +227,7 @@ static void write_search(const struct report *r, struct text *t)
         t, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
         (unsigned long long)s->rollouts, (unsigned long long)s->evaluations, s->epoch, s->stop_reason,
         r->offered, r->pruned);
-    for (uint32_t i = 0; i < s->curve_count && i < 256; i++) {
+    for (uint32_t i = 0; i < s->curve_count && i < SEARCH_CURVE_POINTS; i++) {
         char step[32];
         report_time(s->curve[i].step_ps, step);
         text_printf(t, "%10llu rollouts  cost %.6f  %s\n", (unsigned long long)s->curve[i].rollouts,

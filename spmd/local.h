@@ -185,8 +185,15 @@ void spmd_form_text(const struct spmd_local *l, uint32_t value, struct text *out
 /* the whole local program, one step a line, for goldens and debugging */
 void spmd_local_text(const struct spmd_local *l, struct text *out);
 const char *spmd_step_kind_name(enum spmd_step_kind k); /* "all_gather" */
-/* moves data between devices */
-bool spmd_step_is_collective(const struct spmd_step *s);
+/* moves data between devices: the kinds from SPMD_ALL_GATHER to SPMD_PERMUTE */
+static inline bool spmd_kind_is_collective(uint8_t kind)
+{
+    return kind >= SPMD_ALL_GATHER && kind <= SPMD_PERMUTE;
+}
+static inline bool spmd_step_is_collective(const struct spmd_step *s)
+{
+    return spmd_kind_is_collective(s->kind);
+}
 /* one sentence for replicated_ops[i], with the op's name and position */
 void spmd_warning_text(const struct spmd_local *l, uint32_t i, struct text *out);
 

@@ -26,11 +26,6 @@ const char *spmd_step_kind_name(enum spmd_step_kind k)
     return "?";
 }
 
-bool spmd_step_is_collective(const struct spmd_step *s)
-{
-    return s->kind >= SPMD_ALL_GATHER && s->kind <= SPMD_PERMUTE;
-}
-
 static const char *reducer_name(uint8_t reducer)
 {
     switch ((enum nda_reducer)reducer) {

@@ -1,4 +1,4 @@
-/* The planner's jobs as tasks, over api/job.h:
+/* The planner's jobs as tasks, over planner/job.h:
  *
  *   read       module text -> program image (blob `image`), in the sandboxed reader
  *   analyse    image -> first snapshot of the search (blob `snapshot`)
@@ -16,7 +16,9 @@
  * seconds). */
 #include "workers/tasks.h"
 
-#include "api/job.h"
+#include "api/artifacts.h"
+#include "api/bodies.h"
+#include "api/plan_file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "ir/read.h"
@@ -29,7 +31,7 @@ struct context {
     struct api_request *request;
     char module[STORE_DIGEST_SIZE];
     struct ir_program image;
-    struct api_job *job; /* NULL until the first task that needs it */
+    struct planner_job *job; /* NULL until the first task that needs it */
     struct evaluator_session *session;
     char snapshot_digest[STORE_DIGEST_SIZE];
     struct store_view snapshot;
@@ -41,7 +43,7 @@ static void context_close(void *user)
 {
     struct context *c = user;
     evaluator_session_destroy(c->session);
-    api_job_destroy(c->job);
+    planner_job_destroy(c->job);
     ir_program_release(&c->image);
     store_view_release(&c->snapshot);
     api_request_destroy(c->request);
@@ -103,12 +105,22 @@ static enum error_code need_job(struct context *c, const struct tasks_task *t, s
     enum error_code code = has_blob(t, "b:image") ? open_image(c, t, e) : read_module(c, t, &c->image, e);
     if (code != ERROR_OK)
         return code;
-    code = api_job_create(c->request, &c->image, &c->job, e);
+    code = planner_job_create(&c->request->planning, &c->image, &c->job, e);
     if (code == ERROR_OK)
-        c->session = evaluator_session_create(api_job_evaluator(c->job));
+        c->session = evaluator_session_create(planner_job_evaluator(c->job));
     else
         ir_program_release(&c->image);
     return code;
+}
+
+static enum error_code take_incumbent(struct planner_job *job, const char *json, size_t size, struct error *e)
+{
+    struct planner_plan *plan = NULL;
+    enum error_code parsed = api_plan_parse(json, size, &plan, e);
+    /* one that cannot be read takes the place of the one before, too */
+    enum error_code code = planner_job_take_incumbent(job, plan, parsed == ERROR_OK ? e : NULL);
+    planner_plan_destroy(plan);
+    return parsed == ERROR_OK ? code : parsed;
 }
 
 /* An incumbent that is gone or does not apply any more is none: the search will find as good a plan. */
@@ -121,7 +133,7 @@ static enum error_code need_incumbent(struct context *c, const struct tasks_task
         return ERROR_OK;
     enum error_code code = store_get(t->store, digest, &text, &why);
     if (code == ERROR_OK) {
-        code = api_job_take_incumbent(c->job, text.bytes, text.size, &why);
+        code = take_incumbent(c->job, text.bytes, text.size, &why);
         store_view_release(&text);
     }
     if (code == ERROR_IO || code == ERROR_UNAVAILABLE || code == ERROR_CANCELLED) {
@@ -169,19 +181,40 @@ static enum error_code run_read(struct context *c, const struct tasks_task *t, s
     return ERROR_OK;
 }
 
+static char *progress(const struct context *c, const char *stage, const struct search_state *state,
+                      bool whole)
+{
+    struct planner_progress p;
+    planner_job_progress(c->job, state, whole, &p);
+    return api_progress_json(&p, stage);
+}
+
+/* plan.json of the best plan so far */
+static enum error_code plan_so_far(const struct context *c, const struct search_state *state, char **json,
+                                   struct error *e)
+{
+    struct report *report;
+    enum error_code code = planner_job_report(c->job, state, false, &report, e);
+    if (code != ERROR_OK)
+        return code;
+    *json = api_plan_text(c->request, report);
+    report_destroy(report);
+    return ERROR_OK;
+}
+
 /* what follows a snapshot, and what the job shows meanwhile */
 static enum error_code follow(struct context *c, const struct tasks_task *t, struct search_blob *snapshot,
                               struct tasks_result *out, struct error *e)
 {
     struct search_state *state = mem_alloc(sizeof *state);
-    enum error_code code = search_open(api_job_search(c->job), snapshot->bytes, snapshot->size, state, e);
+    enum error_code code = search_open(planner_job_search(c->job), snapshot->bytes, snapshot->size, state, e);
     struct search_plan best;
     char hash[33], *plan = NULL;
     if (code == ERROR_OK) {
-        api_job_best(c->job, state, false, &best);
+        planner_job_best(c->job, state, false, &best);
         hash128_format(best.hash, hash);
         if (strcmp(hash, c->best) != 0 || !has_blob(t, "a:plan.json"))
-            code = api_job_plan(c->job, state, false, &plan, e);
+            code = plan_so_far(c, state, &plan, e);
     }
     if (code != ERROR_OK) {
         free(state);
@@ -192,14 +225,14 @@ static enum error_code follow(struct context *c, const struct tasks_task *t, str
         tasks_output_add(out, "plan.json", "application/json", plan, strlen(plan), true);
         memcpy(c->best, hash, sizeof hash);
     }
-    bool done = state->phase == SEARCH_DONE, network = done && api_job_wants_network(c->job, true);
+    bool done = state->phase == SEARCH_DONE, network = done && planner_job_wants_network(c->job, true);
     const char *stage = done ? "emit" : state->phase == SEARCH_POLISH ? "polish" : "search";
     out->kind = network ? "network" : done ? "emit" : "rollouts";
     out->tasks = done ? 1 : state->tasks;
     out->join = "merge";
     out->wrap = "emit";
     out->state = done && !network ? "finalizing" : "running";
-    out->progress = api_progress_json(c->job, network ? "network" : stage, state, false);
+    out->progress = progress(c, network ? "network" : stage, state, false);
     out->rollouts = state->rollouts;
     out->dropped = state->dropped;
     tasks_output_add(out, "snapshot", "", (char *)snapshot->bytes, snapshot->size, false);
@@ -211,7 +244,7 @@ static enum error_code run_analyse(struct context *c, const struct tasks_task *t
                                    struct error *e)
 {
     struct search_blob snapshot = {0};
-    search_begin(api_job_search(c->job), &snapshot);
+    search_begin(planner_job_search(c->job), &snapshot);
     return follow(c, t, &snapshot, out, e);
 }
 
@@ -221,8 +254,8 @@ static enum error_code run_merge(struct context *c, const struct tasks_task *t, 
     struct search_blob next = {0}, *deltas = mem_zalloc(t->part_count + 1, sizeof *deltas);
     for (uint32_t i = 0; i < t->part_count; i++)
         deltas[i] = (struct search_blob){(unsigned char *)(uintptr_t)t->parts[i].bytes, t->parts[i].size};
-    enum error_code code = search_merge(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, deltas,
-                                        t->part_count, &next, e);
+    enum error_code code = search_merge(planner_job_search(c->job), c->snapshot.bytes, c->snapshot.size,
+                                        deltas, t->part_count, &next, e);
     free(deltas);
     return code == ERROR_OK ? follow(c, t, &next, out, e) : code;
 }
@@ -233,7 +266,7 @@ static enum error_code take_network(struct context *c, const struct tasks_task *
     enum error_code code = tasks_blob(t, "network", &answer, e);
     if (code != ERROR_OK)
         return code;
-    code = api_job_take_network(c->job, answer.bytes, answer.size, e);
+    code = planner_job_take_network(c->job, answer.bytes, answer.size, e);
     store_view_release(&answer);
     return code;
 }
@@ -243,9 +276,9 @@ static enum error_code open_state(struct context *c, struct search_state *out, s
 {
     struct search_blob begun = {0};
     if (c->snapshot_digest[0])
-        return search_open(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, out, e);
-    search_begin(api_job_search(c->job), &begun);
-    enum error_code code = search_open(api_job_search(c->job), begun.bytes, begun.size, out, e);
+        return search_open(planner_job_search(c->job), c->snapshot.bytes, c->snapshot.size, out, e);
+    search_begin(planner_job_search(c->job), &begun);
+    enum error_code code = search_open(planner_job_search(c->job), begun.bytes, begun.size, out, e);
     free(begun.bytes);
     return code;
 }
@@ -254,22 +287,24 @@ static enum error_code run_emit(struct context *c, const struct tasks_task *t, s
                                 struct error *e)
 {
     struct api_artifacts artifacts = {0};
-    struct api_outcome outcome;
+    struct planner_outcome outcome;
     struct search_state *state = mem_alloc(sizeof *state);
     bool whole = queue_field(t->fields, "stop")[0] == 0;
     enum error_code code = queue_field(t->fields, "b:network")[0] ? take_network(c, t, e) : ERROR_OK;
     if (code == ERROR_OK)
         code = open_state(c, state, e);
     if (code == ERROR_OK)
-        code = api_job_finish(c->job, state, whole, &artifacts, &outcome, e);
+        code = planner_job_finish(c->job, state, whole, &outcome, e);
     if (code == ERROR_OK) {
+        api_artifacts_create(c->request, &outcome, &artifacts);
+        planner_outcome_release(&outcome);
         for (uint32_t i = 0; i < artifacts.count; i++) {
             struct api_artifact *a = &artifacts.at[i];
             tasks_output_add(out, a->name, a->media_type, a->bytes, a->size, true);
             a->bytes = NULL;
         }
         out->finished = true;
-        out->progress = api_progress_json(c->job, "done", state, whole);
+        out->progress = progress(c, "done", state, whole);
         out->rollouts = state->rollouts;
         out->dropped = state->dropped;
     }
@@ -294,11 +329,11 @@ static enum error_code run_network(struct context *c, const struct tasks_task *t
     struct search_state *state = mem_alloc(sizeof *state);
     enum error_code code = open_state(c, state, e);
     if (code == ERROR_OK)
-        code = api_job_network(c->job, state, 1, asked_to_stop, (void *)(uintptr_t)t, &answer, e);
+        code = planner_job_network(c->job, state, 1, asked_to_stop, (void *)(uintptr_t)t, &answer, e);
     if (code == ERROR_OK)
-        code = api_job_take_network(c->job, answer.bytes, answer.size, e);
+        code = planner_job_take_network(c->job, answer.bytes, answer.size, e);
     if (code == ERROR_OK)
-        out->progress = api_progress_json(c->job, "emit", state, false);
+        out->progress = progress(c, "emit", state, false);
     free(state);
     if (code != ERROR_OK) {
         free(answer.bytes);
@@ -317,8 +352,8 @@ static enum error_code run_rollouts(struct context *c, const struct tasks_task *
 {
     struct search_blob delta = {0};
     struct search_control control = {asked_to_stop, (void *)(uintptr_t)t};
-    enum error_code code = search_task(api_job_search(c->job), c->snapshot.bytes, c->snapshot.size, t->index,
-                                       c->session, &control, &delta, e);
+    enum error_code code = search_task(planner_job_search(c->job), c->snapshot.bytes, c->snapshot.size,
+                                       t->index, c->session, &control, &delta, e);
     if (code != ERROR_OK)
         return code;
     tasks_output_add(out, "delta", "", (char *)delta.bytes, delta.size, false);

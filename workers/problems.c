@@ -14,8 +14,9 @@
  * one worker (1 to 4 s) with it. A process that works on a job keeps its problem and reduced network. */
 #include "workers/tasks.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 #include "api/problem.h"
+#include "api/request.h"
 #include "base/log.h"
 #include "cfn/saved.h"
 

@@ -1,4 +1,4 @@
-/* toast-server: the HTTP side of the service. */
+/* toast-server: the HTTP side of the service; everything is in server/. */
 #include "server/server.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* toast-worker: takes tasks of planning jobs from Redis. */
+/* toast-worker: takes tasks of planning jobs from Redis; everything is in workers/. */
 #include "workers/worker.h"
 
 int main(int argc, char **argv)

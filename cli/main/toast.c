@@ -1,5 +1,6 @@
-/* toast: one binary, all subcommands. Exit status as in docs: 0 done and fits, 1 internal error, 2 usage,
- * 3 nothing fits, 4 deadline with best-so-far, 5 service unreachable, 6 module refused. */
+/* toast: one program for all subcommands (cli/commands.def). Exit status, the same for every command: 0
+ * done and fits, 1 internal error, 2 usage, 3 nothing fits, 4 deadline with best-so-far, 5 service
+ * unreachable, 6 module refused. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  * test_bad_input.py would tell. */
 #include "server/http/reply.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 
 #include <dlfcn.h>
 #include <sys/socket.h>

@@ -3,7 +3,7 @@
 #include "server/http/reply.h"
 #include "server/http/request.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 #include "base/encode.h"
 #include "base/hash.h"
 #include "server/http/headers.h"

@@ -5,7 +5,7 @@
 #include "server/resources/handlers.h"
 #include "server/resources/resources.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 #include "base/log.h"
 
 extern const unsigned char server_openapi[]; /* docs/openapi.json */

@@ -109,15 +109,17 @@ enum error_code profile_resolve(struct exchange *x, const struct api_request *r,
     char name[API_PROFILE_NAME_SIZE], *text = NULL;
     long long version;
     *out = NULL;
-    if (!r->profile_ref[0])
+    if (!r->planning.profile_ref[0])
         return ERROR_OK;
-    BASE_CHECK(api_profile_ref_parse(r->profile_ref, name, &version)); /* the decoder saw that it is one */
+    BASE_CHECK(
+        api_profile_ref_parse(r->planning.profile_ref, name, &version)); /* the decoder saw that it is one */
     struct queue *q = pool_take(x->server);
     enum error_code code = queue_profile_get(q, x->tenant, name, &version, &text, e);
     pool_give(x->server, q);
     if (code == ERROR_NOT_FOUND)
         return error_set_pointer(e, ERROR_INVALID_REQUEST, "/device/profile",
-                                 "there is no profile %s; PUT it to /v1/profiles first", r->profile_ref);
+                                 "there is no profile %s; PUT it to /v1/profiles first",
+                                 r->planning.profile_ref);
     if (code != ERROR_OK)
         return code;
     char *named = api_profile_named(text, name, version);

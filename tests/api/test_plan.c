@@ -3,7 +3,7 @@
  * without the rest of the report and must not differ from the plan.json of the end. */
 #include "support.h"
 
-#include "api/job.h"
+#include "api/artifacts.h"
 #include "base/file.h"
 #include "ir/read.h"
 
@@ -23,22 +23,27 @@ static void test_plan_so_far(void **state)
     struct error e;
     struct api_request *r;
     struct ir_program image;
-    struct api_job *job;
+    struct planner_job *job;
     char *text, *so_far;
     size_t size;
     ASSERT_OK(file_read("tests/models/small/gpt_torch.mlir", (size_t)1 << 24, &text, &size, &e), &e);
     ASSERT_OK(ir_read(text, size, NULL, &image, &e), &e);
     free(text);
     ASSERT_OK(api_request_parse(request, strlen(request), NULL, false, &r, &e), &e);
-    ASSERT_OK(api_job_create(r, &image, &job, &e), &e);
+    ASSERT_OK(planner_job_create(&r->planning, &image, &job, &e), &e);
     struct search_state *found = mem_zalloc(1, sizeof *found);
-    ASSERT_OK(search_run(api_job_search(job), 1, 0, NULL, NULL, found, NULL, &e), &e);
+    ASSERT_OK(search_run(planner_job_search(job), 1, 0, NULL, NULL, found, NULL, &e), &e);
     assert_true(found->best.count > 0); /* decisions whose worth is told */
     struct api_artifacts end;
-    struct api_outcome outcome;
+    struct planner_outcome outcome;
     for (int reproducible = 0; reproducible < 2; reproducible++) {
-        ASSERT_OK(api_job_plan(job, found, reproducible, &so_far, &e), &e);
-        ASSERT_OK(api_job_finish(job, found, reproducible, &end, &outcome, &e), &e);
+        struct report *report;
+        ASSERT_OK(planner_job_report(job, found, reproducible, &report, &e), &e);
+        so_far = api_plan_text(r, report);
+        report_destroy(report);
+        ASSERT_OK(planner_job_finish(job, found, reproducible, &outcome, &e), &e);
+        api_artifacts_create(r, &outcome, &end);
+        planner_outcome_release(&outcome);
         const struct api_artifact *plan = NULL;
         for (uint32_t i = 0; i < end.count; i++)
             if (strcmp(end.at[i].name, "plan.json") == 0)
@@ -51,7 +56,7 @@ static void test_plan_so_far(void **state)
         api_artifacts_release(&end);
     }
     free(found);
-    api_job_destroy(job);
+    planner_job_destroy(job);
     ir_program_release(&image);
     api_request_destroy(r);
 }

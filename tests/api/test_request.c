@@ -3,7 +3,7 @@
 #include "support.h"
 
 #include "api/flags.h"
-#include "api/job.h"
+#include "api/request.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,16 +100,16 @@ static void whole_request_is_taken(void **state)
     struct error e;
     ASSERT_OK(api_request_parse(json, strlen(json), NULL, false, &r, &e), &e);
     assert_string_equal(r->module_digest, DIGEST);
-    assert_int_equal(r->mesh.axis_count, 2);
-    assert_int_equal(r->mesh.axes[1].size, 2);
-    assert_int_equal(r->constraint_count, 1);
-    assert_int_equal(r->constraints[0].rank, 3);
-    assert_string_equal(r->constraints[0].dims[0].axes[0], "model");
-    assert_int_equal(r->constraints[0].dims[2].open, 1);
-    assert_int_equal(r->trip_counts[0].trips, 32);
-    assert_int_equal(r->rollouts, 100);
-    assert_int_equal(r->outputs, API_OUTPUT_ANNOTATED | API_OUTPUT_PLAN);
-    assert_true(r->proof);
+    assert_int_equal(r->planning.mesh.axis_count, 2);
+    assert_int_equal(r->planning.mesh.axes[1].size, 2);
+    assert_int_equal(r->planning.constraint_count, 1);
+    assert_int_equal(r->planning.constraints[0].rank, 3);
+    assert_string_equal(r->planning.constraints[0].dims[0].axes[0], "model");
+    assert_int_equal(r->planning.constraints[0].dims[2].open, 1);
+    assert_int_equal(r->planning.analysis.trip_counts[0].trips, 32);
+    assert_int_equal(r->planning.rollouts, 100);
+    assert_int_equal(r->planning.outputs, PLANNER_OUTPUT_ANNOTATED | PLANNER_OUTPUT_PLAN);
+    assert_true(r->planning.proof);
     assert_null(strstr(r->canonical, "speech"));
     api_request_destroy(r);
 }
@@ -173,10 +173,10 @@ static void flags_make_requests(void **state)
     struct api_request *r = NULL;
     ASSERT_OK(api_flags_request(&f, &json, &e), &e);
     ASSERT_OK(api_request_parse(json, strlen(json), NULL, true, &r, &e), &e);
-    assert_int_equal(r->constraints[0].rank, 4);
-    assert_int_equal(r->constraints[0].dims[3].count, 2);
-    assert_int_equal(r->seed, 9);
-    assert_int_equal(r->rollouts, 50);
+    assert_int_equal(r->planning.constraints[0].rank, 4);
+    assert_int_equal(r->planning.constraints[0].dims[3].count, 2);
+    assert_int_equal(r->planning.seed, 9);
+    assert_int_equal(r->planning.rollouts, 50);
     api_request_destroy(r);
     free(json);
     f.mesh = "data=0";

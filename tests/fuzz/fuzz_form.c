@@ -2,7 +2,7 @@
 /* links: server/http */
 #include "fuzz.h"
 
-#include "api/job.h"
+#include "api/bodies.h"
 #include "server/http/form.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* plan.json: refused, or replayed on a module (tests/models/mlp.mlir). */
 #include "reader.h"
 
-#include "api/job.h"
+#include "api/plan_file.h"
 #include "ir/prepare.h"
 
 static struct ir_program read, prepared;
@@ -19,7 +19,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct api_plan_file *f = NULL;
+    struct planner_plan *f = NULL;
     struct plan_context *context = NULL;
     struct plan plan;
     struct error e = {0};
@@ -28,12 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(code != ERROR_INTERNAL && (code == ERROR_OK) == (f != NULL));
     if (code != ERROR_OK)
         return 0;
-    code = api_plan_apply(f, nda, &context, &plan, &e);
+    code = planner_plan_apply(f, nda, &context, &plan, &e);
     FUZZ_CHECK(code == ERROR_OK || (e.code == code && e.message[0] && code != ERROR_INTERNAL));
     if (code == ERROR_OK) {
         plan_release(&plan);
         plan_context_destroy(context);
     }
-    api_plan_file_destroy(f);
+    planner_plan_destroy(f);
     return 0;
 }

@@ -11,9 +11,9 @@
 #include "subject.h"
 #include "support.h"
 
-#include "api/proof.h"
 #include "emit/emit.h"
 #include "ir/print.h"
+#include "planner/proof.h"
 #include "spmd/local.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
-#include "api/pins.h"
+/* Constraints and the module's own shardings -> pins; see pins.h. */
+#include "planner/pins.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -8,8 +9,11 @@
 
 typedef VEC(struct plan_pin) pin_list;
 
-/* ------------------------------------------------------------------ the request's constraints */
-static enum error_code add_constraint(pin_list *pins, const struct api_constraint *c, uint32_t which,
+enum { NAMES_SHOWN = 5 }; /* in a message: enough to see how names look here, few enough for one line */
+
+/* ---- the request's constraints ---- */
+
+static enum error_code add_constraint(pin_list *pins, const struct planner_constraint *c, uint32_t which,
                                       const struct nda *n, const struct mesh *m, struct error *e)
 {
     char pointer[64];
@@ -38,7 +42,7 @@ static enum error_code add_constraint(pin_list *pins, const struct api_constrain
     if (matched)
         return ERROR_OK;
     struct text some = {0};
-    for (uint32_t i = 0; i < count && i < 5; i++)
+    for (uint32_t i = 0; i < count && i < NAMES_SHOWN; i++)
         text_printf(&some, "%s%s", i ? ", " : "", c->is_result ? n->result_names[i] : n->arguments[i].name);
     enum error_code code = error_set_pointer(
         e, ERROR_INVALID_CONSTRAINT, pointer, "no %s is named like this; the first of %u names: %s",
@@ -47,9 +51,9 @@ static enum error_code add_constraint(pin_list *pins, const struct api_constrain
     return code;
 }
 
-/* ------------------------------------------------------------------ shardings in the module
- * #sdy.sharding<@mesh, [{"data"}, {"model", ?}, {}]> ; also with an inline mesh and trailing fields, which
- * are not used */
+/* ---- shardings in the module: #sdy.sharding<@mesh, [{"data"}, {"model", ?}, {}]>
+ * An inline mesh instead of @mesh, and fields behind the list, are skipped. ---- */
+
 static const char *skip_blank(const char *s)
 {
     while (isspace((unsigned char)*s))
@@ -57,8 +61,12 @@ static const char *skip_blank(const char *s)
     return s;
 }
 
-/* One dimension from '{' to behind '}'; NULL when malformed or the axis is unknown (name in bad). */
-static const char *parse_dim(const char *s, const struct mesh *m, struct plan_pin *pin, char bad[64])
+enum { AXIS_NAME_SIZE = 64 }; /* as mesh_axis.name */
+
+/* One dimension, from its '{' on, into the pin's dimension `rank`: the place behind its '}', or NULL when
+ * it is malformed or has an axis that cannot be taken over (its name in bad). */
+static const char *parse_dim(const char *s, const struct mesh *m, struct plan_pin *pin,
+                             char bad[AXIS_NAME_SIZE])
 {
     s = skip_blank(s + 1);
     while (*s && *s != '}') {
@@ -67,11 +75,11 @@ static const char *parse_dim(const char *s, const struct mesh *m, struct plan_pi
             s++;
         } else if (*s == '"') {
             const char *end = strchr(s + 1, '"');
-            if (!end || end - s - 1 >= 63)
+            if (!end || end - s - 1 >= AXIS_NAME_SIZE - 1)
                 return NULL;
-            snprintf(bad, 64, "%.*s", (int)(end - s - 1), s + 1);
+            snprintf(bad, AXIS_NAME_SIZE, "%.*s", (int)(end - s - 1), s + 1);
             int axis = mesh_axis_find(m, bad);
-            if (axis < 0 || end[1] == ':') /* a sub-axis: not built */
+            if (axis < 0 || end[1] == ':') /* "axis":(1)2 is a part of an axis: not built */
                 return NULL;
             if (pin->dims[pin->rank].count < MESH_MAX_AXES)
                 pin->dims[pin->rank].axes[pin->dims[pin->rank].count++] = (uint8_t)axis;
@@ -86,15 +94,16 @@ static const char *parse_dim(const char *s, const struct mesh *m, struct plan_pi
     return *s == '}' ? s + 1 : NULL;
 }
 
-/* Position behind the dims, NULL when malformed. */
-static const char *parse_sharding(const char *s, const struct mesh *m, struct plan_pin *pin, char bad[64])
+/* The whole attribute: the place behind its list of dimensions, NULL as above. */
+static const char *parse_sharding(const char *s, const struct mesh *m, struct plan_pin *pin,
+                                  char bad[AXIS_NAME_SIZE])
 {
     s = strstr(s, ", [");
     if (!s)
         return NULL;
     s = skip_blank(s + 3);
     pin->rank = 0;
-    while (*s == '{' && pin->rank < 16) {
+    while (*s == '{' && pin->rank < IR_MAX_RANK) {
         s = parse_dim(s, m, pin, bad);
         if (!s)
             return NULL;
@@ -110,7 +119,7 @@ static const char *parse_sharding(const char *s, const struct mesh *m, struct pl
 static enum error_code add_text(pin_list *pins, const char *text, struct plan_pin pin, uint32_t rank,
                                 const struct mesh *m, const struct ir_op *op, struct error *e)
 {
-    char bad[64] = "";
+    char bad[AXIS_NAME_SIZE] = "";
     if (!parse_sharding(text, m, &pin, bad))
         return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
                             "a sharding of the module cannot be taken over%s%s: use axes of the posted mesh, "
@@ -164,8 +173,9 @@ static enum error_code add_body(pin_list *pins, const struct nda *n, const struc
     return ERROR_OK;
 }
 
-enum error_code pins_create(const struct api_constraint *constraints, uint32_t count, const struct nda *n,
-                            const struct mesh *m, struct plan_pin **out, uint32_t *pin_count, struct error *e)
+enum error_code planner_pins_create(const struct planner_constraint *constraints, uint32_t count,
+                                    const struct nda *n, const struct mesh *m, struct plan_pin **out,
+                                    uint32_t *pin_count, struct error *e)
 {
     pin_list pins = {0};
     enum error_code code = add_signature(&pins, n, m, false, e);
@@ -182,4 +192,18 @@ enum error_code pins_create(const struct api_constraint *constraints, uint32_t c
     *out = pins.at;
     *pin_count = (uint32_t)pins.count;
     return ERROR_OK;
+}
+
+enum error_code planner_context_create(const struct planner_constraint *constraints, uint32_t count,
+                                       bool complete, const struct nda *n, const struct mesh *m,
+                                       struct plan_context **out, struct error *e)
+{
+    struct plan_pin *pins = NULL;
+    uint32_t pin_count = 0;
+    TRY(planner_pins_create(constraints, count, n, m, &pins, &pin_count, e));
+    enum error_code code = plan_context_create(n, m, pins, pin_count, out, e);
+    free(pins);
+    if (code == ERROR_OK && complete)
+        plan_context_complete(*out);
+    return code;
 }

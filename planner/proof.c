@@ -1,18 +1,22 @@
-#include "api/proof.h"
+/* Both device-local forms of a plan, proved against the original; see proof.h. */
+#include "planner/proof.h"
 
-#include "api/json.h"
 #include "emit/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What is run at most. The interpreter runs the module once whole and once in each form, and every simulated
+ * device holds its own copy of a replicated argument: so operations, arguments and their copies are bounded
+ * each. MAX_OPERATIONS is also what verify_reference_create refuses by itself; it is asked here first, before
+ * the inputs are made. */
 static const uint64_t MAX_OPERATIONS = 20000000000u;
 static const int64_t MAX_ARGUMENT_BYTES = (int64_t)1 << 30;
-static const int64_t MAX_COPIED_BYTES = (int64_t)8 << 30; /* of all devices' arguments together */
+static const int64_t MAX_COPIED_BYTES = (int64_t)8 << 30; /* arguments times devices */
 static const int64_t MAX_DEVICES = 4096;
 
-/* of the arguments, or of the copies that the devices are given */
+/* the arguments, or the copies of them that the devices would be given */
 static bool too_large(const struct plan_context *c)
 {
     const struct nda *n = plan_context_nda(c);
@@ -64,7 +68,7 @@ static enum error_code prove_form(const struct verify_reference *reference, cons
 
 static enum error_code prove_forms(const struct verify_reference *reference, const struct plan_context *c,
                                    const struct plan *p, const struct spmd_local *l,
-                                   const struct verify_options *options, struct proof_result *out,
+                                   const struct verify_options *options, struct planner_proof *out,
                                    struct error *e)
 {
     const struct mesh *m = plan_context_mesh(c);
@@ -84,7 +88,8 @@ static enum error_code prove_forms(const struct verify_reference *reference, con
     return code;
 }
 
-static void join(struct proof_result *out)
+/* Both forms together: failed before not run before equal; of two alike the manual form speaks. */
+static void join(struct planner_proof *out)
 {
     const struct verify_report *worse = &out->manual;
     if (out->manual.status == VERIFY_PROOF_EQUAL ||
@@ -96,9 +101,10 @@ static void join(struct proof_result *out)
                  worse == &out->manual ? "manual" : "local", worse->reason);
 }
 
-enum error_code proof_against(const struct verify_reference *reference, const struct plan_context *c,
-                              const struct plan *p, const struct spmd_local *l,
-                              const struct verify_options *options, struct proof_result *out, struct error *e)
+enum error_code planner_proof_against(const struct verify_reference *reference, const struct plan_context *c,
+                                      const struct plan *p, const struct spmd_local *l,
+                                      const struct verify_options *options, struct planner_proof *out,
+                                      struct error *e)
 {
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
     if (too_large(c)) {
@@ -114,9 +120,10 @@ enum error_code proof_against(const struct verify_reference *reference, const st
     return ERROR_OK;
 }
 
-enum error_code proof_run(const struct ir_program *prepared, const struct plan_context *c,
-                          const struct plan *p, const struct spmd_local *l, uint64_t seed,
-                          const struct verify_options *options, struct proof_result *out, struct error *e)
+enum error_code planner_proof_run(const struct ir_program *prepared, const struct plan_context *c,
+                                  const struct plan *p, const struct spmd_local *l, uint64_t seed,
+                                  const struct verify_options *options, struct planner_proof *out,
+                                  struct error *e)
 {
     struct verify_reference *reference = NULL;
     struct error inner = {0};
@@ -140,27 +147,7 @@ enum error_code proof_run(const struct ir_program *prepared, const struct plan_c
             *e = inner;
         return code;
     }
-    code = proof_against(reference, c, p, l, options, out, e);
+    code = planner_proof_against(reference, c, p, l, options, out, e);
     verify_reference_destroy(reference);
     return code;
-}
-
-static json_t *encode_form(const struct verify_report *r)
-{
-    return json_pack("{s:s, s:f, s:f, s:f, s:i, s:I, s:I, s:o}", "status", verify_status_text(r->status),
-                     "max_error", r->max_error, "tolerance", r->tolerance, "divergence_of_copies",
-                     r->divergence, "runs", (int)r->runs, "operations", (json_int_t)r->operations,
-                     "collectives", (json_int_t)r->collectives, "reason", json_safe(r->reason));
-}
-
-char *proof_json(const struct proof_result *r)
-{
-    json_t *p =
-        json_pack("{s:s, s:o, s:I, s:I, s:o, s:o}", "status", verify_status_text(r->status), "reason",
-                  json_safe(r->reason), "operations", (json_int_t)r->operations, "seed", (json_int_t)r->seed,
-                  "manual", encode_form(&r->manual), "local", encode_form(&r->local));
-    BASE_CHECK(p);
-    char *text = json_pretty(p);
-    json_decref(p);
-    return text;
 }

@@ -1,15 +1,15 @@
-#include "api/machine.h"
+/* Device, profile and overrides -> machine; see machine.h. */
+#include "planner/machine.h"
 
-#include "api/profile.h"
-
-enum error_code api_machine_create(const struct api_request *r, struct cost_machine *out, struct error *e)
+enum error_code planner_machine_create(const struct planner_request *r, struct cost_machine *out,
+                                       struct error *e)
 {
     struct cost_device device = *cost_device_find(r->device); /* known: the request was decoded */
-    const struct api_profile *p = r->profile;
+    const struct planner_profile *p = r->profile;
     if (r->profile_ref[0])
         return error_set_pointer(e, ERROR_NOT_AVAILABLE, "/device/profile",
                                  "profiles are looked up by the service; here the profile itself is needed");
-    /* a profile has what was achieved, the catalogue peaks and the share of them that is achieved */
+    /* a profile has what was achieved; the catalogue has peaks and which share of a peak is achieved */
     if (p && p->memory_bytes_per_s > 0)
         device.memory_bytes_per_s = p->memory_bytes_per_s / device.memory_fraction;
     for (int i = 0; p && i < COST_RATES; i++)

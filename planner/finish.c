@@ -1,0 +1,162 @@
+/* What a finished search gives: the report, the module in the forms that were asked for, the proof. */
+#include "planner/parts.h"
+
+#include "emit/emit.h"
+#include "ir/print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void planner_outcome_release(struct planner_outcome *o)
+{
+    report_destroy(o->report);
+    for (uint32_t i = 0; i < o->module_count; i++)
+        free(o->modules[i].text);
+    plan_cfn_destroy(o->problem);
+    memset(o, 0, sizeof *o);
+}
+
+/* ---- modules and proof ---- */
+
+struct lowered {
+    struct plan plan;
+    struct spmd_local local;
+};
+
+static enum error_code lower(const struct planner_job *j, const struct report *r, struct lowered *l,
+                             struct error *e)
+{
+    plan_init(&l->plan, j->nda, &j->request->mesh);
+    if (!search_plan_replay(j->context, &r->plan, &l->plan))
+        return error_set(e, ERROR_INTERNAL, "the best plan's decisions do not replay to its hash");
+    return spmd_walk(j->context, &l->plan, evaluator_options(j->evaluator), &l->local, e);
+}
+
+static enum error_code add_module(const struct planner_job *j, const struct lowered *l, enum spmd_output form,
+                                  enum planner_output bit, struct planner_outcome *out, struct error *e)
+{
+    struct ir_program module = {0};
+    TRY(spmd_emit(j->context, &l->plan, &l->local, form, &module, e));
+    struct text t = {0};
+    ir_print(&module, &t);
+    ir_program_release(&module);
+    out->modules[out->module_count++] = (struct planner_module){bit, t.at, t.size};
+    return ERROR_OK;
+}
+
+/* `rng` draws other numbers on every device: no module of one device's program means what the original does.
+ * A job that asks for the annotated form besides gets that one and a warning; another is refused where the
+ * form is emitted. */
+static bool only_annotated(const struct planner_job *j, struct report *r)
+{
+    static const char sentence[] =
+        "manual and local form are not written: stablehlo.rng draws other numbers on every device";
+    const uint32_t own = PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL;
+    bool draws = false;
+    for (uint32_t op = 0; op < j->prepared.op_count && !draws; op++)
+        draws = j->prepared.ops[op].code == IR_RNG;
+    if (!draws || !(j->request->outputs & own) || !(j->request->outputs & PLANNER_OUTPUT_ANNOTATED))
+        return false;
+    char **warnings = arena_alloc(r->arena, sizeof *warnings * (r->warning_count + 1));
+    if (r->warning_count)
+        memcpy(warnings, r->warnings, sizeof *warnings * r->warning_count);
+    warnings[r->warning_count++] = arena_strndup(r->arena, sentence, sizeof sentence - 1);
+    r->warnings = warnings;
+    return true;
+}
+
+static enum error_code add_modules(const struct planner_job *j, const struct lowered *l,
+                                   struct planner_outcome *out, struct error *e)
+{
+    static const struct {
+        enum planner_output bit;
+        enum spmd_output form;
+    } forms[PLANNER_FORMS] = {{PLANNER_OUTPUT_ANNOTATED, SPMD_ANNOTATED},
+                              {PLANNER_OUTPUT_MANUAL, SPMD_MANUAL},
+                              {PLANNER_OUTPUT_LOCAL, SPMD_LOCAL}};
+    uint32_t wanted = j->request->outputs;
+    if (only_annotated(j, out->report))
+        wanted &= ~(uint32_t)(PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL);
+    for (size_t i = 0; i < PLANNER_FORMS; i++)
+        if (wanted & forms[i].bit)
+            TRY(add_module(j, l, forms[i].form, forms[i].bit, out, e));
+    return ERROR_OK;
+}
+
+static enum error_code add_proof(const struct planner_job *j, const struct lowered *l,
+                                 struct planner_outcome *out, struct error *e)
+{
+    struct report *r = out->report;
+    struct planner_proof *p = &out->proof;
+    TRY(planner_proof_run(&j->prepared, j->context, &l->plan, &l->local, j->request->seed, NULL, p, e));
+    out->proved = true;
+    snprintf(r->proof_status, sizeof r->proof_status, "%s", verify_status_text(p->status));
+    snprintf(r->proof_reason, sizeof r->proof_reason, "%.190s", p->reason);
+    r->proof_max_error = p->manual.max_error > p->local.max_error ? p->manual.max_error : p->local.max_error;
+    return ERROR_OK;
+}
+
+static enum error_code add_lowered(const struct planner_job *j, struct planner_outcome *out, struct error *e)
+{
+    struct lowered l = {0};
+    enum error_code code = lower(j, out->report, &l, e);
+    if (code == ERROR_OK && j->request->outputs & PLANNER_OUTPUT_PROBLEM)
+        code = plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &out->problem, e);
+    if (code == ERROR_OK)
+        code = add_modules(j, &l, out, e);
+    if (code == ERROR_OK && j->request->proof)
+        code = add_proof(j, &l, out, e);
+    spmd_local_release(&l.local);
+    plan_release(&l.plan);
+    return code;
+}
+
+/* ---- reports ---- */
+
+static void describe(const struct planner_job *j, bool whole, struct report *r)
+{
+    sha256_format(j->image->digest, r->module_digest);
+    r->seed = j->request->seed;
+    r->reproducible = whole;
+    r->pins_completed = j->request->method == PLANNER_PROPAGATE;
+}
+
+static enum error_code make_report(const struct planner_job *j, const struct search_state *state, bool whole,
+                                   struct report **out, struct error *e)
+{
+    struct search_plan best;
+    planner_job_best(j, state, whole, &best);
+    TRY(report_create(j->evaluator, j->search, state, &best, out, e));
+    if (j->has_network) {
+        report_add_baseline(*out, "cfn", &j->network.price, j->network.cost);
+        (*out)->has_bound = j->network.has_bound;
+        (*out)->bound_ps = j->network.bound_ps;
+    }
+    describe(j, whole, *out);
+    return ERROR_OK;
+}
+
+enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state, bool whole,
+                                   struct planner_outcome *out, struct error *e)
+{
+    memset(out, 0, sizeof *out);
+    TRY(make_report(j, state, whole, &out->report, e));
+    enum error_code code = add_lowered(j, out, e);
+    if (code != ERROR_OK) {
+        planner_outcome_release(out);
+        return code;
+    }
+    out->fits = out->report->smallest_budget_bytes == 0;
+    return ERROR_OK;
+}
+
+enum error_code planner_job_report(const struct planner_job *j, const struct search_state *state, bool whole,
+                                   struct report **out, struct error *e)
+{
+    struct search_plan best;
+    planner_job_best(j, state, whole, &best);
+    TRY(report_create_plan(j->evaluator, &best, out, e));
+    describe(j, whole, *out);
+    return ERROR_OK;
+}

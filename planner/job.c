@@ -1,0 +1,100 @@
+/* A planning job: what is made once of module and request (analysis, context, machine, evaluator,
+ * search). The race between planners is in race.c, the results in finish.c. */
+#include "planner/parts.h"
+
+#include "planner/machine.h"
+#include "planner/pins.h"
+
+#include "ir/prepare.h"
+
+#include <stdlib.h>
+
+void planner_job_destroy(struct planner_job *j)
+{
+    if (!j)
+        return;
+    plan_cfn_answer_release(&j->network);
+    free(j->incumbent_factors.at);
+    search_destroy(j->search);
+    evaluator_destroy(j->evaluator);
+    plan_context_destroy(j->context);
+    nda_destroy(j->nda);
+    ir_program_release(&j->prepared);
+    free(j);
+}
+
+/* Refuses a limit that no plan can keep: a device holds at least its part of every argument. */
+static enum error_code check_memory(const struct planner_job *j, struct error *e)
+{
+    int64_t devices = mesh_devices(&j->request->mesh), least = 0;
+    for (uint32_t a = 0; a < j->nda->argument_count; a++) {
+        const struct ir_type *t = ir_value_type(&j->prepared, j->nda->arguments[a].value);
+        if (t->kind == IR_TYPE_TENSOR)
+            least += ir_type_bytes(&j->prepared, t) / devices;
+    }
+    if (j->machine.memory_limit_bytes >= least)
+        return ERROR_OK;
+    return error_set_pointer(e, ERROR_MEMORY_LIMIT_TOO_SMALL, "/memory_limit_bytes",
+                             "the module's arguments alone take %lld bytes a device when split over all %lld "
+                             "devices; the limit is "
+                             "%lld: raise it or use more devices",
+                             (long long)least, (long long)devices, (long long)j->machine.memory_limit_bytes);
+}
+
+static enum error_code make(struct planner_job *j, struct error *e)
+{
+    const struct planner_request *r = j->request;
+    TRY(ir_prepare(j->image, &j->prepared, e));
+    TRY(nda_create(&j->prepared, &r->analysis, &j->nda, e));
+    TRY(planner_machine_create(r, &j->machine, e));
+    TRY(check_memory(j, e));
+    TRY(planner_context_create(r->constraints, r->constraint_count, r->method == PLANNER_PROPAGATE, j->nda,
+                               &r->mesh, &j->context, e));
+    struct spmd_options walk = spmd_default_options(&r->mesh);
+    cost_axis_order(&j->machine, &r->mesh, walk.axis_order);
+    TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
+    struct search_options search = {.seed = r->seed,
+                                    .rollouts = r->rollouts,
+                                    .parallelism = r->parallelism,
+                                    .no_baselines = r->no_baselines};
+    if (r->method == PLANNER_BASELINES)
+        search.method = SEARCH_BASELINES;
+    else if (r->method == PLANNER_PROPAGATE)
+        search.method = SEARCH_START;
+    return search_create(j->evaluator, &search, &j->search, e);
+}
+
+enum error_code planner_job_create(const struct planner_request *r, const struct ir_program *image,
+                                   struct planner_job **out, struct error *e)
+{
+    struct planner_job *j = mem_zalloc(1, sizeof *j);
+    j->request = r;
+    j->image = image;
+    enum error_code code = make(j, e);
+    if (code != ERROR_OK) {
+        planner_job_destroy(j);
+        return code;
+    }
+    *out = j;
+    return ERROR_OK;
+}
+
+const struct search *planner_job_search(const struct planner_job *j)
+{
+    return j->search;
+}
+
+const struct evaluator *planner_job_evaluator(const struct planner_job *j)
+{
+    return j->evaluator;
+}
+
+const struct plan_context *planner_job_context(const struct planner_job *j)
+{
+    return j->context;
+}
+
+const struct nda *planner_job_nda(const struct planner_job *j)
+{
+    return j->nda;
+}

@@ -1,0 +1,106 @@
+/* A planning job as pure functions: what `toast plan` runs in one process and workers run as tasks.
+ *
+ *   text --ir_read--> program image            (task `read`; a blob)
+ *   image + request --planner_job_create-->    (every process that works on it)
+ *   search_begin / search_task / search_merge
+ *     over planner_job_search(job)             (tasks rollouts, merge, polish)
+ *   planner_job_network                        (task network, where the method wants one)
+ *   planner_job_finish --> struct planner_outcome, which api/artifacts.h writes down (task emit)
+ *
+ * Equal inputs give equal results, whichever process runs what. A job reads no clock and does no I/O, and
+ * knows no text form of a request, a plan or a report: those are api's. One thread at a time may change a job
+ * (the functions that take it without const); the rest may be called from several. */
+#ifndef TOAST_PLANNER_JOB_H
+#define TOAST_PLANNER_JOB_H
+
+#include "planner/plan.h"
+#include "planner/proof.h"
+#include "planner/request.h"
+
+#include "mcts/search.h"
+#include "plan_cfn/plan_cfn.h"
+#include "report/report.h"
+
+struct planner_job;
+
+/* Request and image are borrowed and must outlive the job; *out is owned. Errors: of the module (line,
+ * column), of constraints (pointer /constraints/i), of the machine (planner/machine.h), and
+ * ERROR_MEMORY_LIMIT_TOO_SMALL (/memory_limit_bytes) when the arguments alone exceed the limit on every
+ * plan. */
+enum error_code planner_job_create(const struct planner_request *r, const struct ir_program *image,
+                                   struct planner_job **out, struct error *e) BASE_CHECKED;
+void planner_job_destroy(struct planner_job *j); /* NULL is fine */
+/* all borrowed from the job */
+const struct search *planner_job_search(const struct planner_job *j);
+const struct evaluator *planner_job_evaluator(const struct planner_job *j);
+const struct plan_context *planner_job_context(const struct planner_job *j);
+const struct nda *planner_job_nda(const struct planner_job *j);
+
+/* ---- the race of search and network (race.c) ----
+ * Methods auto and cfn solve the module as cost-function networks (plan_cfn/plan_cfn.h) once the search has
+ * ended, and the better of both plans wins. Under cfn the network does all its work and gives a bound. Under
+ * auto it is quick, and its plan must be faster by 0.5 % or fit where the search's does not: a list of
+ * decisions says more to its reader than a list of factors.
+ *
+ * Here and below, `whole` says that the search ran to its end: no deadline, limit of seconds or cancel. */
+bool planner_job_wants_network(const struct planner_job *j, bool whole);
+/* state: of the search that has ended; under auto a network that is behind its best plan gives up early.
+ * *out: owned bytes for planner_job_take_network, here or in another process; they do not depend on threads
+ * (1 or 2). cancelled may be NULL. ERROR_CANCELLED, and as plan_cfn_solve. */
+enum error_code planner_job_network(const struct planner_job *j, const struct search_state *state,
+                                    int threads, bool (*cancelled)(void *user), void *user,
+                                    struct search_blob *out, struct error *e) BASE_CHECKED;
+/* Checks the bytes, prices their plan anew and keeps it for the race. ERROR_INTERNAL: not such bytes. */
+enum error_code planner_job_take_network(struct planner_job *j, const void *bytes, size_t size,
+                                         struct error *e) BASE_CHECKED;
+/* A job that starts over keeps its incumbent, the best plan of the runs before: it is priced anew and
+ * competes wherever the search is not whole, because the result of a whole search depends on the request
+ * alone. p: borrowed during the call; NULL: the job has none any more. ERROR_INVALID_PLAN: no plan of this
+ * job (another build's, perhaps); the job has no incumbent then. */
+enum error_code planner_job_take_incumbent(struct planner_job *j, const struct planner_plan *p,
+                                           struct error *e) BASE_CHECKED;
+/* The plan that would be written now: of the search, the network and, unless whole, the incumbent. *out
+ * borrows from j. */
+void planner_job_best(const struct planner_job *j, const struct search_state *state, bool whole,
+                      struct search_plan *out);
+
+struct planner_progress {
+    uint32_t epoch;
+    uint64_t rollouts, evaluations;
+    double fraction; /* 0 to 1, of the search */
+    struct price best;
+    bool fits;
+    char found_by[160];
+    int64_t best_baseline_ps; /* step time of the experts' best plan; 0: none was priced */
+};
+void planner_job_progress(const struct planner_job *j, const struct search_state *state, bool whole,
+                          struct planner_progress *out);
+
+/* ---- what a finished search gives (finish.c) ---- */
+
+enum { PLANNER_FORMS = 3 };
+struct planner_module {      /* one text form of the sharded module */
+    enum planner_output bit; /* PLANNER_OUTPUT_ANNOTATED, _MANUAL or _LOCAL */
+    char *text;              /* MLIR; owned */
+    size_t size;
+};
+struct planner_outcome {
+    struct report *report;                        /* owned; borrows from the job: release it first */
+    bool fits;                                    /* some plan keeps the memory limit; so does this one */
+    struct planner_module modules[PLANNER_FORMS]; /* those that were asked for, in that order */
+    uint32_t module_count;
+    struct plan_cfn *problem; /* the module as a contest problem, where asked for; owned */
+    bool proved;
+    struct planner_proof proof; /* where asked for */
+};
+/* Everything that the request asks for. *out is empty after an error. ERROR_UNSUPPORTED_MODULE: a form that
+ * cannot be written. */
+enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state, bool whole,
+                                   struct planner_outcome *out, struct error *e) BASE_CHECKED;
+void planner_outcome_release(struct planner_outcome *o);
+/* As much of the report of the best plan so far as a plan.json says (report_create_plan). *out: owned;
+ * borrows from the job. */
+enum error_code planner_job_report(const struct planner_job *j, const struct search_state *state, bool whole,
+                                   struct report **out, struct error *e) BASE_CHECKED;
+
+#endif

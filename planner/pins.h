@@ -1,0 +1,26 @@
+/* Pinned shardings: what a request's constraints and the module's own sdy.sharding attributes and
+ * sharding_constraint ops say, as pins of analysis/plan.h, and the context that they make.
+ *
+ * Every pin is either taken over whole or refused with the place where it stands; none is left out. */
+#ifndef TOAST_PLANNER_PINS_H
+#define TOAST_PLANNER_PINS_H
+
+#include "planner/request.h"
+
+#include "analysis/plan.h"
+
+/* *out: owned list (free). Constraints match names of arguments (or results) by shell pattern; one that
+ * matches nothing, or a tensor of another rank, is ERROR_INVALID_CONSTRAINT with pointer /constraints/i and
+ * the first names there are. A sharding in the module with axes that the mesh has not, or with parts of an
+ * axis, is ERROR_INVALID_CONSTRAINT with the op's line. The module's pins come first: where two are on one
+ * tensor the last one wins, which is the request's. */
+enum error_code planner_pins_create(const struct planner_constraint *constraints, uint32_t count,
+                                    const struct nda *n, const struct mesh *m, struct plan_pin **out,
+                                    uint32_t *pin_count, struct error *e) BASE_CHECKED;
+/* The context with those pins, completed by propagation when `complete`. *out: owned. Errors as above, and
+ * those of plan_context_create. */
+enum error_code planner_context_create(const struct planner_constraint *constraints, uint32_t count,
+                                       bool complete, const struct nda *n, const struct mesh *m,
+                                       struct plan_context **out, struct error *e) BASE_CHECKED;
+
+#endif

@@ -1,0 +1,156 @@
+/* Which plan a job would write now: the search's, the network's, or the one of a run before that was cut
+ * short. */
+#include "planner/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Passes of the solver over the network's edges (plan_cfn_budget.passes): 2000 is plan_cfn_solve's own default,
+ * and the quick race under auto gets a tenth of that work. */
+enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
+
+/* Under auto the network's plan has to be better by one part in 200, 0.5 % (job.h says why). */
+enum { AUTO_MARGIN = 200 };
+
+/* ---- the network ---- */
+
+bool planner_job_wants_network(const struct planner_job *j, bool whole)
+{
+    return j->request->method == PLANNER_CFN || (whole && j->request->method == PLANNER_AUTO);
+}
+
+enum error_code planner_job_network(const struct planner_job *j, const struct search_state *state,
+                                    int threads, bool (*cancelled)(void *user), void *user,
+                                    struct search_blob *out, struct error *e)
+{
+    bool quick = j->request->method == PLANNER_AUTO;
+    struct plan_cfn_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
+                                    .seed = j->request->seed,
+                                    .quick = quick,
+                                    .known = &state->best.cost,
+                                    .threads = threads,
+                                    .cancelled = cancelled,
+                                    .user = user};
+    struct plan_cfn_answer answer;
+    enum error_code code = plan_cfn_solve(j->evaluator, &budget, &answer, e);
+    if (code == ERROR_OK)
+        plan_cfn_answer_write(&answer, &out->bytes, &out->size);
+    plan_cfn_answer_release(&answer);
+    return code;
+}
+
+enum error_code planner_job_take_network(struct planner_job *j, const void *bytes, size_t size,
+                                         struct error *e)
+{
+    plan_cfn_answer_release(&j->network);
+    enum error_code code = plan_cfn_answer_read(j->evaluator, bytes, size, &j->network, e);
+    j->has_network = code == ERROR_OK;
+    return code;
+}
+
+/* ---- the incumbent ---- */
+
+/* the plan's own decisions, which the report names, and beside them its factors */
+static enum error_code describe_incumbent(struct planner_job *j, const struct planner_plan *from,
+                                          const struct plan *reached, struct error *e)
+{
+    struct search_plan *s = &j->incumbent;
+    TRY(planner_plan_decisions(from, j->context, s->decisions, SEARCH_MAX_LIST, &s->count, e));
+    s->hash = reached->hash;
+    snprintf(s->found_by, sizeof s->found_by, "%s", from->found_by);
+    if (from->factor_count) {
+        planner_plan_factors(from, j->context, &j->incumbent_factors);
+        s->factors = j->incumbent_factors.at;
+        s->factor_count = j->incumbent_factors.count;
+    }
+    struct evaluator_session *session = evaluator_session_create(j->evaluator);
+    enum error_code code = evaluator_price(session, reached, &s->price, &s->cost, e);
+    evaluator_session_destroy(session);
+    return code;
+}
+
+enum error_code planner_job_take_incumbent(struct planner_job *j, const struct planner_plan *p,
+                                           struct error *e)
+{
+    struct plan reached;
+    free(j->incumbent_factors.at);
+    j->incumbent_factors = (struct plan_factors){0};
+    j->incumbent = (struct search_plan){0};
+    j->has_incumbent = false;
+    if (!p)
+        return ERROR_OK;
+    plan_init(&reached, j->nda, &j->request->mesh);
+    enum error_code code = planner_plan_replay(p, j->context, &reached, e);
+    if (code == ERROR_OK)
+        code = describe_incumbent(j, p, &reached, e);
+    j->has_incumbent = code == ERROR_OK;
+    plan_release(&reached);
+    return code;
+}
+
+/* ---- who leads ---- */
+
+static bool network_wins(const struct planner_job *j, const struct search_plan *best)
+{
+    if (cost_compare(j->network.cost, j->network.hash, best->cost, best->hash) >= 0)
+        return false;
+    return j->request->method == PLANNER_CFN || j->network.cost.over_steps < best->cost.over_steps ||
+           j->network.cost.c < best->cost.c - best->cost.c / AUTO_MARGIN;
+}
+
+void planner_job_best(const struct planner_job *j, const struct search_state *state, bool whole,
+                      struct search_plan *out)
+{
+    *out = state->best;
+    if (j->has_network && network_wins(j, out))
+        *out = (struct search_plan){.hash = j->network.hash,
+                                    .cost = j->network.cost,
+                                    .price = j->network.price,
+                                    .found_by = "cfn",
+                                    .factors = j->network.factors.at,
+                                    .factor_count = j->network.factors.count};
+    if (!whole && j->has_incumbent &&
+        cost_compare(j->incumbent.cost, j->incumbent.hash, out->cost, out->hash) < 0)
+        *out = j->incumbent;
+}
+
+/* ---- what is shown meanwhile ---- */
+
+/* of the search; the local search behind the rollouts is the last twentieth, and rollouts alone never show
+ * more than nine tenths, because they may end early */
+static double fraction(const struct search_state *s, uint64_t budget)
+{
+    if (s->phase == SEARCH_DONE)
+        return 1;
+    double done = budget ? (double)s->rollouts / (double)budget : 0;
+    return s->phase == SEARCH_POLISH ? 0.95 : done < 0.9 ? done : 0.9;
+}
+
+static int64_t best_baseline(const struct search *s)
+{
+    struct cost least = {0, 0};
+    int64_t step_ps = 0;
+    for (uint32_t i = 0; i < search_baseline_count(s); i++) {
+        const struct search_plan *b = search_baseline(s, i);
+        if (i == 0 || cost_compare(b->cost, b->hash, least, b->hash) < 0) {
+            least = b->cost;
+            step_ps = b->price.step_ps;
+        }
+    }
+    return step_ps;
+}
+
+void planner_job_progress(const struct planner_job *j, const struct search_state *state, bool whole,
+                          struct planner_progress *out)
+{
+    struct search_plan best;
+    planner_job_best(j, state, whole, &best);
+    *out = (struct planner_progress){.epoch = state->epoch,
+                                     .rollouts = state->rollouts,
+                                     .evaluations = state->evaluations,
+                                     .fraction = fraction(state, search_budget(j->search)),
+                                     .best = best.price,
+                                     .fits = best.price.peak_bytes <= j->machine.memory_limit_bytes,
+                                     .best_baseline_ps = best_baseline(j->search)};
+    snprintf(out->found_by, sizeof out->found_by, "%s", best.found_by);
+}

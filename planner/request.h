@@ -1,0 +1,81 @@
+/* What a planning job is asked for, as plain structs. Whoever decodes a request (api/request.h) fills them;
+ * everything in planner/ takes them as they are.
+ *
+ * A request that stands here has been checked for shape: the mesh is one that mesh_check takes, the device is
+ * in the catalogue, every axis that a constraint names is on the mesh. Nothing in it has been compared with a
+ * module yet: whether a constraint fits any argument is found out by planner_job_create.
+ *
+ * Every pointer is borrowed from whoever made the request and must outlive what is made from it. */
+#ifndef TOAST_PLANNER_REQUEST_H
+#define TOAST_PLANNER_REQUEST_H
+
+#include "analysis/nda.h"
+#include "cost/machine.h"
+#include "ir/attrs.h"
+
+enum planner_method {
+    PLANNER_AUTO,      /* the search, then a quick run of the network: the better plan */
+    PLANNER_MCTS,      /* the search alone */
+    PLANNER_BASELINES, /* the best of the experts' plans */
+    PLANNER_PROPAGATE, /* the constraints, completed by propagation; nothing is searched */
+    PLANNER_CFN        /* the search, then the network with all its work and a bound */
+};
+
+/* bits of planner_request.outputs */
+enum planner_output {
+    PLANNER_OUTPUT_ANNOTATED = 1,
+    PLANNER_OUTPUT_MANUAL = 2,
+    PLANNER_OUTPUT_LOCAL = 4,
+    PLANNER_OUTPUT_REPORT = 8,
+    PLANNER_OUTPUT_PLAN = 16,
+    PLANNER_OUTPUT_PROBLEM = 32
+};
+
+/* a profile's name is at most 63 bytes, its version at most 9 digits */
+enum { PLANNER_PROFILE_REF_SIZE = 80 };
+
+struct planner_constraint { /* {"argument": "params/<star>/wq", "dims": [["model"], [], null]} */
+    const char *pattern;    /* fnmatch over argument (or result) names */
+    uint8_t is_result;
+    uint32_t rank;
+    struct {
+        uint8_t open, count;             /* open: this dimension is left to the planner */
+        const char *axes[MESH_MAX_AXES]; /* names, major first */
+    } dims[IR_MAX_RANK];
+};
+
+struct planner_overrides { /* 0: the catalogue's (or the profile's) */
+    int64_t memory_bytes;
+    double rate_flops[COST_RATES], memory_bytes_per_s;
+};
+
+/* What was measured on somebody's own machines (api/profile.h has the text form). */
+struct planner_profile {
+    char ref[PLANNER_PROFILE_REF_SIZE];                /* "name@version", "name", or "" */
+    double rate_flops[COST_RATES], memory_bytes_per_s; /* achieved, not peak; 0: not measured */
+    struct cost_table *tables;                         /* of collectives */
+    uint32_t table_count;
+};
+
+struct planner_request {
+    struct mesh mesh;
+    char device[64]; /* a name of the catalogue */
+    struct planner_overrides overrides;
+    /* of a profile that nobody has looked up: such a request is refused by planner_machine_create; else "" */
+    char profile_ref[PLANNER_PROFILE_REF_SIZE];
+    const struct planner_profile *profile; /* NULL: none */
+    int64_t memory_limit_bytes;            /* of one device; 0: the device's, less 10 % */
+    enum planner_method method;
+    struct planner_constraint *constraints;
+    uint32_t constraint_count;
+    struct nda_options
+        analysis;         /* names of arguments and trip counts of loops that the module does not say */
+    uint32_t rollouts;    /* 0: by module size */
+    uint32_t parallelism; /* search tasks in flight; 16 */
+    uint64_t seed;        /* 1 */
+    uint32_t outputs;     /* of enum planner_output; all but the problem */
+    bool proof;           /* run original and sharded modules and compare */
+    bool no_baselines;    /* do not start the search from the experts' plans */
+};
+
+#endif
