@@ -65,8 +65,8 @@ static void unsharded_bytes(const struct builder *b, enum nda_role role, uint32_
         if (n->arguments[i].role != role ||
             plan_space(&b->plan, n->arguments[i].space)[axis].factor != NDA_NO_FACTOR)
             continue;
-        for (uint32_t f = 0; f < sp->name_count; f++) {
-            const struct nda_name *nm = &n->names[sp->names + f];
+        for (uint32_t f = 0; f < sp->factor_count; f++) {
+            const struct nda_factor *nm = &n->factors[sp->factors + f];
             if (nm->shardable && nm->size % b->c->mesh.axes[axis].size == 0)
                 bytes[n->colors[nm->color].group] +=
                     ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));

@@ -29,8 +29,8 @@ static uint8_t *role_groups(const struct nda *n, enum nda_role role)
     uint8_t *state = mem_zalloc((size_t)n->group_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        for (uint32_t f = 0; f < sp->name_count && n->arguments[i].role == role; f++)
-            state[n->colors[n->names[sp->names + f].color].group] = 1;
+        for (uint32_t f = 0; f < sp->factor_count && n->arguments[i].role == role; f++)
+            state[n->colors[n->factors[sp->factors + f].color].group] = 1;
     }
     return state;
 }
@@ -61,7 +61,7 @@ static bool worth_deciding(const struct plan_context *c, uint32_t group)
 void context_decisions(struct plan_context *c)
 {
     const struct nda *n = c->n;
-    uint32_t least = n->name_count / 20 < FEWEST ? n->name_count / 20 : FEWEST;
+    uint32_t least = n->factor_count / 20 < FEWEST ? n->factor_count / 20 : FEWEST;
     VEC(struct plan_decision) offered = {0};
     uint8_t *state = role_groups(n, NDA_ROLE_OPTIMIZER);
     struct plan alone;

@@ -17,7 +17,7 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
     stage_trip_counts(n, options);
     stage_ties(n);
     flow_off = stage_atoms(n);
-    code = stage_names(n, flow_off, e);
+    code = stage_factors(n, flow_off, e);
     if (code != ERROR_OK)
         goto out;
     stage_colors(n);

@@ -34,9 +34,9 @@ void plan_release(struct plan *p)
 }
 
 /* words depend on nothing but numbers, so that a plan has the same hash in every process */
-static struct hash128 name_word(uint32_t name)
+static struct hash128 factor_word(uint32_t factor_index)
 {
-    return hash_word(0x706c616e00000000u + name);
+    return hash_word(0x706c616e00000000u + factor_index);
 }
 
 static struct hash128 axis_word(uint32_t axis, uint32_t position)
@@ -52,9 +52,9 @@ struct hash128 context_regather_word(uint32_t argument, uint32_t axis)
 
 void context_words(struct plan_context *c)
 {
-    c->word = mem_alloc(sizeof *c->word * ((size_t)c->n->name_count + 1));
-    for (uint32_t i = 0; i < c->n->name_count; i++)
-        c->word[i] = name_word(i);
+    c->word = mem_alloc(sizeof *c->word * ((size_t)c->n->factor_count + 1));
+    for (uint32_t i = 0; i < c->n->factor_count; i++)
+        c->word[i] = factor_word(i);
     for (uint32_t a = 0; a < MESH_MAX_AXES; a++)
         for (uint32_t k = 0; k < MESH_MAX_AXES; k++)
             c->axis_word[a][k] = axis_word(a, k);
@@ -69,7 +69,7 @@ struct hash128 plan_hash_full(const struct plan *p, const struct nda *n)
             struct hash128 w, k;
             if (cell.factor == NDA_NO_FACTOR)
                 continue;
-            w = name_word(n->spaces[s].names + cell.factor);
+            w = factor_word(n->spaces[s].factors + cell.factor);
             k = axis_word(a, cell.position);
             h = hash128_xor(h, (struct hash128){w.hi * k.hi, w.lo * k.lo});
         }
@@ -157,7 +157,7 @@ enum error_code plan_context_create(const struct nda *n, const struct mesh *m, c
     c->mesh = *m;
     plan_init(&c->start, n, m);
     context_words(c);
-    c->closed = mem_zalloc((size_t)n->name_count + 1, 1);
+    c->closed = mem_zalloc((size_t)n->factor_count + 1, 1);
     context_partners(c, pins, pin_count);
     context_update_scope(c);
     code = context_pins(c, pins, pin_count, e);

@@ -74,7 +74,7 @@ static uint32_t find_batch(struct roles *r)
 
 static int64_t size_of(const struct nda *n, uint32_t color)
 {
-    return n->names[n->color_names[n->colors[color].names]].size;
+    return n->factors[n->color_factors[n->colors[color].factors]].size;
 }
 
 /* Other examples in the same number (a second tower's, a judge's real ones): what is asked of a batch,
@@ -92,10 +92,10 @@ static void find_more_batches(struct roles *r, uint32_t batch)
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
         bool both = false;
-        for (uint32_t f = 0; f < sp->name_count; f++)
-            both |= n->names[sp->names + f].color == batch;
-        for (uint32_t f = 0; f < sp->name_count && both; f++)
-            r->batch[n->names[sp->names + f].color] &= n->names[sp->names + f].color == batch;
+        for (uint32_t f = 0; f < sp->factor_count; f++)
+            both |= n->factors[sp->factors + f].color == batch;
+        for (uint32_t f = 0; f < sp->factor_count && both; f++)
+            r->batch[n->factors[sp->factors + f].color] &= n->factors[sp->factors + f].color == batch;
     }
 }
 
@@ -142,8 +142,8 @@ static void mark_dominated(struct roles *r, uint32_t most, bool by_vocabulary)
         bool before = false;
         for (uint32_t k = 0;
              n->arguments[i].role == NDA_ROLE_PARAMETER && k < nda_atom_count(n, n->slots[slot].value); k++) {
-            uint32_t name = nda_slot_name(n, slot, k);
-            struct facts *f = name == NDA_NONE ? NULL : &r->facts[n->names[name].color];
+            uint32_t factor_index = nda_slot_factor(n, slot, k);
+            struct facts *f = factor_index == NDA_NONE ? NULL : &r->facts[n->factors[factor_index].color];
             if (!f || f->dominated || !is_model_color(f, most))
                 continue;
             f->dominated |= before;
@@ -163,7 +163,7 @@ static void color_roles(struct roles *r)
         if (r->batch[c])
             continue;
         if (n->colors[c].set_count && !f->square &&
-            (sequence == NDA_NONE || n->colors[c].name_count > n->colors[sequence].name_count))
+            (sequence == NDA_NONE || n->colors[c].factor_count > n->colors[sequence].factor_count))
             sequence = c;
         if (f->gather_batch && !n->colors[c].set_count && !(f->parameter_batch && f->parameter_dims) &&
             (edge == NDA_NONE || size > size_of(n, edge)))

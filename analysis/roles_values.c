@@ -96,8 +96,8 @@ void roles_flow(struct roles *r)
 static bool holds_batch(const struct roles *r, uint32_t argument)
 {
     const struct nda_space *sp = &r->n->spaces[r->n->arguments[argument].space];
-    for (uint32_t f = 0; f < sp->name_count; f++)
-        if (r->batch[r->n->names[sp->names + f].color])
+    for (uint32_t f = 0; f < sp->factor_count; f++)
+        if (r->batch[r->n->factors[sp->factors + f].color])
             return true;
     return false;
 }
@@ -123,8 +123,8 @@ static bool dims_of_weights(const struct roles *r, uint32_t argument, const uint
 {
     const struct nda *n = r->n;
     const struct nda_space *sp = &n->spaces[n->arguments[argument].space];
-    for (uint32_t f = 0; f < sp->name_count; f++)
-        if (!color[n->names[sp->names + f].color])
+    for (uint32_t f = 0; f < sp->factor_count; f++)
+        if (!color[n->factors[sp->factors + f].color])
             return false;
     return true;
 }
@@ -134,8 +134,8 @@ static uint8_t *colors_of_weights(const struct nda *n)
     uint8_t *color = mem_zalloc((size_t)n->color_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        for (uint32_t f = 0; f < sp->name_count && n->arguments[i].role == NDA_ROLE_PARAMETER; f++)
-            color[n->names[sp->names + f].color] = 1;
+        for (uint32_t f = 0; f < sp->factor_count && n->arguments[i].role == NDA_ROLE_PARAMETER; f++)
+            color[n->factors[sp->factors + f].color] = 1;
     }
     return color;
 }

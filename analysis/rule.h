@@ -9,7 +9,7 @@
  * dimensions). What a rule leaves out is replicated too, one factor a tensor.
  *
  * The same rule code runs twice, in the same order: once to collect what flows into what (atoms.c), once
- * to make names (names.c). It must not depend on anything but the program. */
+ * to make factors (space_factors.c). It must not depend on anything but the program. */
 #ifndef TOAST_ANALYSIS_RULE_H
 #define TOAST_ANALYSIS_RULE_H
 

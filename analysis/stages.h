@@ -17,9 +17,9 @@ enum error_code stage_spaces(struct nda *n, struct error *e) BASE_CHECKED;
 void stage_ties(struct nda *n);
 /* atoms, value_atoms; gives which linked factors are off: a byte a flow (owned) */
 uint8_t *stage_atoms(struct nda *n);
-/* names, factor_of, slot maps, value_def_slot, edges, warnings of the rules */
-enum error_code stage_names(struct nda *n, const uint8_t *flow_off, struct error *e) BASE_CHECKED;
-/* colors, color_names, name->color */
+/* factors, factor_of, slot maps, value_def_slot, edges, warnings of the rules */
+enum error_code stage_factors(struct nda *n, const uint8_t *flow_off, struct error *e) BASE_CHECKED;
+/* colors, color_factors, factor->color */
 void stage_colors(struct nda *n);
 /* conflicts, boxes, crossed_boxes, sets (flipped and class left for stage_classes) */
 void stage_conflicts(struct nda *n);

@@ -34,8 +34,8 @@ static bool is_float(const struct nda *n, uint32_t argument, uint32_t least_rank
 
 static uint32_t color_of(const struct nda *n, uint32_t slot, uint32_t atom)
 {
-    uint32_t name = nda_slot_name(n, slot, atom);
-    return name == NDA_NONE ? NDA_NONE : n->names[name].color;
+    uint32_t factor_index = nda_slot_factor(n, slot, atom);
+    return factor_index == NDA_NONE ? NDA_NONE : n->factors[factor_index].color;
 }
 
 static bool same_colors(const struct nda *n, uint32_t argument, uint32_t result)
@@ -188,9 +188,9 @@ static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t 
         bool sums = false, left = false;
         if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || !of[n->slots[result].value])
             continue;
-        for (uint32_t f = 0; f < sp->name_count; f++)
-            sums |=
-                n->names[sp->names + f].kind == NDA_CONTRACTING && examples[n->names[sp->names + f].color];
+        for (uint32_t f = 0; f < sp->factor_count; f++)
+            sums |= n->factors[sp->factors + f].kind == NDA_CONTRACTING &&
+                    examples[n->factors[sp->factors + f].color];
         for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++)
             left |= color_of(n, result, k) != NDA_NONE && examples[color_of(n, result, k)];
         if (sums && !left)

@@ -111,15 +111,15 @@ static uint32_t origin(const struct nda *n, uint32_t value)
  * together */
 static bool brought_colors(const struct nda *n, const struct nda_space *sp, uint32_t other, uint8_t *color)
 {
-    for (uint32_t f = 0; f < sp->name_count; f++) {
-        uint32_t in = 0, name = sp->names + f;
+    for (uint32_t f = 0; f < sp->factor_count; f++) {
+        uint32_t in = 0, factor_index = sp->factors + f;
         for (uint32_t k = 0; k < 3; k++)
             for (uint32_t a = 0; a < nda_atom_count(n, n->slots[sp->slots + k].value); a++)
-                in |= nda_slot_name(n, sp->slots + k, a) == name ? 1u << k : 0;
+                in |= nda_slot_factor(n, sp->slots + k, a) == factor_index ? 1u << k : 0;
         if (in == 7)
             return false;
         if (in == ((1u << other) | 4))
-            color[n->names[name].color] = 1;
+            color[n->factors[factor_index].color] = 1;
     }
     return true;
 }
@@ -134,8 +134,8 @@ static bool sums_all(const struct nda *n, const struct nda_space *sp, const uint
 {
     uint32_t result = sp->slots + sp->slot_count - 1;
     for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
-        uint32_t name = nda_slot_name(n, result, k);
-        if (name != NDA_NONE && color[n->names[name].color])
+        uint32_t factor_index = nda_slot_factor(n, result, k);
+        if (factor_index != NDA_NONE && color[n->factors[factor_index].color])
             return false;
     }
     return true;
@@ -151,8 +151,9 @@ static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight,
         const struct nda_space *sp = &n->spaces[s];
         if (sp->kind != NDA_SPACE_OP || !of[n->slots[sp->slots + sp->slot_count - 1].value])
             continue;
-        for (uint32_t f = 0; f < sp->name_count; f++)
-            summed |= n->names[sp->names + f].kind == NDA_CONTRACTING && color[n->names[sp->names + f].color];
+        for (uint32_t f = 0; f < sp->factor_count; f++)
+            summed |= n->factors[sp->factors + f].kind == NDA_CONTRACTING &&
+                      color[n->factors[sp->factors + f].color];
         if (!stage_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
         uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value);
@@ -169,8 +170,9 @@ static bool is_summed_elsewhere(const struct nda *n, uint32_t x, const uint8_t *
         bool summed = false;
         if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
-        for (uint32_t f = 0; f < sp->name_count; f++)
-            summed |= n->names[sp->names + f].kind == NDA_CONTRACTING && color[n->names[sp->names + f].color];
+        for (uint32_t f = 0; f < sp->factor_count; f++)
+            summed |= n->factors[sp->factors + f].kind == NDA_CONTRACTING &&
+                      color[n->factors[sp->factors + f].color];
         if (summed && origin(n, n->slots[sp->slots].value) != x &&
             origin(n, n->slots[sp->slots + 1].value) != x)
             return true;

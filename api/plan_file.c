@@ -240,7 +240,7 @@ enum error_code api_plan_replay(const struct api_plan_file *f, const struct plan
     }
     for (uint32_t i = 0; i < f->factor_count; i++) {
         const struct api_factor *x = &f->factors[i];
-        if (x->op >= n->space_count || x->factor >= n->spaces[x->op].name_count)
+        if (x->op >= n->space_count || x->factor >= n->spaces[x->op].factor_count)
             return error_set(e, ERROR_INVALID_PLAN,
                              "factors/%u: there is no factor %u of space %u in this module", i, x->factor,
                              x->op);
