@@ -1,4 +1,8 @@
-/* Applying decisions and single factors (planner.md section 4, rules a to e).
+/* Applies decisions and single factors to a plan (docs/design/analysis.md, the rules of applying).
+ *
+ * A cell is only ever set once: earlier decisions win, so that order is priority, and whatever the order,
+ * equal cells give an equal hash. Nothing here fails: what is not allowed is left out, and the count of
+ * changed factors says so.
  *
  * The inner loop runs thousands of times a search: one pass over the group's candidates in program order,
  * which the context prepared (conflict sides as a mask, divisibility as a bit, tied spaces as a partner). */

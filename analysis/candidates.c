@@ -1,5 +1,7 @@
-/* What a plan context prepares: tied factors, the update scope, and for each group the factors that it can
- * shard. */
+/* What a plan context prepares once, so that applying a decision is one pass over an array: tied factors, the
+ * update scope, and for each group the factors that it can shard (struct plan_candidate).
+ *
+ * It never looks at a plan other than the pins', and what it prepares follows from module, mesh and pins. */
 #include "analysis/context.h"
 
 #include <stdlib.h>
@@ -70,12 +72,6 @@ static uint32_t former_argument(const struct nda *n, uint32_t result)
     return NDA_NONE;
 }
 
-static bool is_contraction(const struct nda *n, uint32_t op)
-{
-    enum ir_family f = ir_opcode_family(n->program->ops[op].code);
-    return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION;
-}
-
 /* Scope `update`: backward over the spaces; a value is `needed` when anything but the update uses it. What
  * stands in regions of loops is needed. */
 void context_update_scope(struct plan_context *c)
@@ -95,7 +91,7 @@ void context_update_scope(struct plan_context *c)
             c->update[s] = !needed[a->value] && a->role == NDA_ROLE_OPTIMIZER;
         } else {
             outside = (sp->kind != NDA_SPACE_OP && sp->kind != NDA_SPACE_BARRIER) ||
-                      is_contraction(n, sp->op) || n->program->ops[sp->op].block != n->block;
+                      nda_is_contraction(n, sp->op) || n->program->ops[sp->op].block != n->block;
             for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !outside; k++)
                 outside = n->slots[k].is_result && needed[n->slots[k].value];
             c->update[s] = !outside;
@@ -105,6 +101,9 @@ void context_update_scope(struct plan_context *c)
     }
     free(needed);
 }
+
+/* of struct plan_candidate; factors in conflicts of further classes of a group are never sharded */
+enum { MASK_BITS = 16 };
 
 /* For each factor the resolution bits that let it be sharded: (bits & mask) == value; never: two conflicts
  * that are resolved together want the opposite of it, or its set has no sides. */
@@ -129,7 +128,7 @@ static struct sides *conflict_sides(const struct nda *n)
         const struct nda_conflict *k = &n->conflicts[i];
         const struct nda_set *set = &n->sets[k->set];
         uint32_t bit = n->classes[set->class_index].bit, a_side = (uint32_t)(k->flipped ^ set->flipped);
-        if (set->inconsistent || bit >= 16) {
+        if (set->inconsistent || bit >= MASK_BITS) {
             sides[k->a].never = sides[k->b].never = 1;
             continue;
         }

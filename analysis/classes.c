@@ -1,4 +1,5 @@
-/* Isomorphism classes of compatibility sets, and which side is side 0 (paper 3.6).
+/* Isomorphism classes of compatibility sets, and which side is side 0 (TOAST (Alabed et al., 2025),
+ * section 3.6).
  *
  * A set's graph: the factors in its conflicts, the M edges among them, its conflict edges. A factor's first
  * label is what its op does with it: kind, and its place and the shape in every tensor. Four rounds of

@@ -1,4 +1,10 @@
-/* Conflicts, boxes, compatibility sets (paper 3.3 to 3.5).
+/* Conflicts, boxes, compatibility sets (TOAST (Alabed et al., 2025), sections 3.3 to 3.5).
+ *
+ *      definition   x : [.. N .. O ..]      a conflict: N and O have one color
+ *                       |      |
+ *                       M      M            a box; crossed when M also leads N ~> R or O ~> L
+ *                       v      v
+ *      use          x : [.. L .. R ..]      a conflict
  *
  * A conflict is a pair of factors of one color on one tensor, counted once a space. A box is a definition's
  * conflict (N, O) with a use's (L, R), N -> L and O -> R; it joins the two unless a path of M goes across
@@ -10,7 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 4, BLOCK_BITS = 64 * BLOCK };
+enum {
+    BLOCK = 4,
+    BLOCK_BITS = 64 * BLOCK
+}; /* words and bits of one backward pass; half a cache line, not tuned */
 
 struct box {
     uint32_t n, o, l, r; /* factors */

@@ -1,4 +1,7 @@
-/* What plans are made against. Internal to analysis/. */
+/* What plans are made against: what follows from module, mesh and pins alone. Internal to analysis/.
+ *
+ * Filled by plan_context_create (plan.c) in the order of the declarations at the end, immutable from then on
+ * and shared by threads. No plan ever changes it. */
 #ifndef TOAST_ANALYSIS_CONTEXT_H
 #define TOAST_ANALYSIS_CONTEXT_H
 

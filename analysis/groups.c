@@ -1,8 +1,10 @@
-/* Groups: colors that decisions treat alike, mostly the same dimension in every layer (paper 4.4).
+/* Groups: colors that decisions treat alike, mostly the same dimension in every layer (TOAST (Alabed et al.,
+ * 2025), section 4.4).
  *
- * A color's key is the multiset of (op kind, operand, dimension, rank, size) over all uses of its factors.
- * Further rounds would tell first and last layers from the rest. Members of a group that meet in one
- * tensor cannot both have an axis there: they are split by position, the same way in every layer. */
+ * A color's key is the multiset of (op kind, operand, dimension, rank, size) over all uses of its factors;
+ * colors of equal keys are a group. Neighbours are not looked at: that would tell the first and last layers
+ * from the rest. Members of a group that meet in one tensor cannot both have an axis there: they are split by
+ * position, the same way in every layer. */
 #include "analysis/stages.h"
 #include "base/hash.h"
 

@@ -1,4 +1,6 @@
-/* The analysis: its stages in order (planner.md sections 2 and 3). */
+/* The analysis, stage after stage (stages.h). Reads as its table of contents.
+ *
+ * Everything that the result needs is in its arena; on an error nothing is left. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>

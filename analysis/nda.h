@@ -47,6 +47,7 @@
 
 enum { NDA_NONE = UINT32_MAX, NDA_NO_FACTOR = 255, NDA_MAX_FACTORS = 64 };
 
+/* What sharding a factor does. */
 enum nda_factor_kind {
     NDA_PARALLEL,    /* sharded operand gives sharded result */
     NDA_CONTRACTING, /* partial result, combined by `reducer` */
@@ -250,6 +251,15 @@ static inline uint32_t nda_slot_factor(const struct nda *n, uint32_t slot, uint3
     uint8_t f = n->factor_of[n->slots[slot].map + atom];
     return f == NDA_NO_FACTOR ? (uint32_t)NDA_NONE : n->slots[slot].factors + f;
 }
+
+/* color of that factor; NDA_NONE: the atom is in no factor */
+static inline uint32_t nda_slot_color(const struct nda *n, uint32_t slot, uint32_t atom)
+{
+    uint32_t factor_index = nda_slot_factor(n, slot, atom);
+    return factor_index == NDA_NONE ? (uint32_t)NDA_NONE : n->factors[factor_index].color;
+}
+/* the op is a dot or a convolution */
+bool nda_is_contraction(const struct nda *n, uint32_t op);
 
 /* arguments, ops, terminators of loop regions, results: what the tables call operations */
 uint32_t nda_operation_count(const struct nda *n);

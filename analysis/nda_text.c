@@ -1,4 +1,4 @@
-/* Rules as text, and the dimension graph for Graphviz. */
+/* Rules as text, and the graph of factors for Graphviz. For people and tests: nothing reads it back. */
 #include "analysis/stages.h"
 
 uint32_t nda_operation_count(const struct nda *n)

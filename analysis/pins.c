@@ -1,4 +1,6 @@
-/* Pinned shardings: the cells they fix, and the factors that they close to further axes (rule e). */
+/* Pinned shardings: the cells that they fix in the context's start plan, and the factors that they close to
+ * further axes. A pin that cannot be kept is an error that says which dimension and why; none is ever
+ * dropped. */
 #include "analysis/context.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* Plans: cells, hashes, boundary shardings; the context that they are made against. */
+/* Plans as arrays of cells, their hashes and boundary shardings; making and freeing the context.
+ *
+ * The hash of a plan is the XOR of a word a cell, so that setting a cell updates it in one step, and equal
+ * cells give an equal hash whatever decisions made them. */
 #include "analysis/context.h"
 
 #include <stdlib.h>

@@ -2,12 +2,22 @@
  *
  * A plan says, for each space and mesh axis, which factor of the space the axis shards (at most one), and
  * in which position among the axes of that factor (0 = major). Equal plans have equal bytes and equal
- * hash, whatever order of decisions made them. */
+ * hash, whatever order of decisions made them.
+ *
+ *     cells          axis 0 "data"        axis 1 "model"
+ *     space 0        factor 0, pos 0      -                  - : NDA_NO_FACTOR, the axis shards nothing here
+ *     space 1        factor 2, pos 0      factor 2, pos 1    one factor over both axes, data major
+ *     space 2        factor 0, pos 0      factor 1, pos 0    two factors
+ *
+ * Sizes in elements or devices, bandwidths in bytes per second, latencies in picoseconds. A plan owns its
+ * arrays; an nda, a mesh and a context are borrowed. Source: TOAST (Alabed et al., 2025), sections 4.2 and
+ * 4.4; docs/design/planner.md. */
 #ifndef TOAST_ANALYSIS_PLAN_H
 #define TOAST_ANALYSIS_PLAN_H
 
 #include "analysis/nda.h"
 #include "base/hash.h"
+#include "ir/attrs.h"
 
 enum { MESH_MAX_AXES = 8, MESH_MAX_DEVICES = 1 << 20 };
 
@@ -71,7 +81,7 @@ struct plan_pin {
     uint32_t rank;
     struct {
         uint8_t open, count, axes[MESH_MAX_AXES];
-    } dims[16];
+    } dims[IR_MAX_RANK];
 };
 
 /* What plans are made against; immutable once created, shared by threads. */
@@ -98,12 +108,12 @@ uint32_t plan_context_pruned(const struct plan_context *c);
  * less memory for more communication, so only worth trying where memory binds */
 const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count);
 
-/* Appends a decision (planner.md section 4, rules a to e). Returns how many factors (scope regather:
+/* Appends a decision (docs/design/planner.md has the rules). Returns how many factors (scope regather:
  * arguments) changed; 0 = no effect. */
 uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d);
 /* start + decisions in order; drops those without effect from the list (count updated) */
 void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p);
-/* Completes the pins: every pinned axis goes to all factors of its color that rules a to e allow, pins in
+/* Completes the pins: every pinned axis goes to all factors of its color that can take it, pins in
  * program order. p starts as a copy of plan_context_start. Returns how many factors changed. (planner
  * `propagate`) */
 uint32_t plan_propagate(const struct plan_context *c, struct plan *p);
@@ -147,12 +157,13 @@ enum error_code plan_decision_find(const struct plan_context *c, const char *gro
                                    const char *bits, const char *scope, struct plan_decision *out,
                                    struct error *e) BASE_CHECKED;
 
-/* Named expert plans, built from roles (planner.md section 7 Baselines): "replicated", "batch:data",
+/* Named expert plans, built from roles (docs/design/planner.md): "replicated", "batch:data",
  * "fsdp:data+megatron:model" .. without duplicates by plan hash, at most 128: every combination over one
  * or two axes; over more, at most three strategies on runs of neighbouring axes, the usual layouts first. */
+enum { PLAN_BASELINE_LIST = 64 }; /* decisions of one expert plan at most; chosen, not tuned */
 struct plan_baseline {
     char name[160];
-    struct plan_decision decisions[64];
+    struct plan_decision decisions[PLAN_BASELINE_LIST];
     uint32_t count;
 };
 struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count); /* owned (free) */
@@ -164,7 +175,7 @@ struct plan_sharding {
     uint32_t rank;
     struct {
         uint8_t count, axes[MESH_MAX_AXES];
-    } dims[16];
+    } dims[IR_MAX_RANK];
 };
 void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
                             struct plan_sharding *out);

@@ -1,4 +1,7 @@
-/* Roles, second part: what ops of the forward pass, arguments and results say about each color. */
+/* Roles, step 5: what the ops of the forward pass, arguments and results say about each color (struct facts).
+ *
+ * One pass over the spaces in program order; every space only adds to the facts of its factors' colors.
+ * Nothing is decided here. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
@@ -81,7 +84,7 @@ static void index_facts(struct roles *r, const struct nda_space *sp, const uint8
 void roles_collect_facts(struct roles *r)
 {
     struct nda *n = r->n;
-    uint8_t *weight = stage_weight_values(n);
+    uint8_t *weight = roles_weight_values(n);
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *sp = &n->spaces[s];
         enum ir_family family = ir_opcode_family(n->program->ops[sp->op].code);
@@ -105,7 +108,7 @@ void roles_collect_facts(struct roles *r)
         }
         if (!op || !result_forward(r, sp))
             continue;
-        if (stage_is_contraction(n, sp->op) && sp->slot_count == 3) {
+        if (nda_is_contraction(n, sp->op) && sp->slot_count == 3) {
             contraction_facts(r, sp);
             parameter_facts(r, sp, weight);
         } else if (n->program->ops[sp->op].code == IR_GATHER) {

@@ -1,4 +1,5 @@
-/* A rule: the factors of one space, before refinement into atoms (planner.md section 2).
+/* A rule: the factors of one space, before refinement into atoms (docs/design/analysis.md).
+ * A rule's factor is local to its op and may still be cut; nda.h's factors are what it is cut into.
  *
  * A rule names factors and says which *part* of which dimension of which slot each is in. A part is a
  * range of suffix products [lo, hi) of a dimension: [1, n) is the whole of a dimension of size n, [p, n)

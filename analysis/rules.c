@@ -1,4 +1,5 @@
-/* Rules: the switch over families, and what all of them share. */
+/* Rules: the switch over families of ops, and what all rules share. Every op gets a rule: one that nothing is
+ * known of is replicated, with a warning that names it. */
 #include "analysis/rule.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The factors of every space: each factor of its rule taken apart into atoms; then M, from every definition to
- * its uses, and the colors that M and the ties of loops and donation join. */
+/* The factors of every space: each factor of its rule taken apart into atoms; then M, from every definition
+ * to its uses, and the colors that M and the ties of loops and donation join. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
