@@ -1,3 +1,4 @@
+/* AutoMap's decisions (spread.h): a breadth-first walk over M in both directions, on one axis. */
 #include "mcts/spread.h"
 
 #include <stdlib.h>

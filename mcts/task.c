@@ -1,4 +1,5 @@
-/* One task: a pure function of search, snapshot and index. */
+/* One task: a pure function of search, snapshot and index, whoever runs it. It works on its own copy of the
+ * tree and hands back what it added: the delta. */
 #include "mcts/core.h"
 
 #include <stdlib.h>
