@@ -5,20 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t roles_color_size(const struct nda *n, uint32_t color)
-{
-    return n->factors[n->color_factors[n->colors[color].factors]].size;
-}
-
-bool roles_argument_has(const struct nda *n, uint32_t argument, const uint8_t *colors)
-{
-    const struct nda_space *space = &n->spaces[n->arguments[argument].space];
-    for (uint32_t f = 0; f < space->factor_count; f++)
-        if (colors[n->factors[space->factors + f].color])
-            return true;
-    return false;
-}
-
 /* Which results are state, and whether the module is a train step. Two questions, the second only where the
  * first finds no gradient: then weights are known by their moments. */
 static void find_state(struct roles *r)

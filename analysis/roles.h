@@ -63,10 +63,21 @@ struct roles {
     bool train;          /* the module is a train step */
 };
 
-/* ---- roles.c: small questions of several steps */
-int64_t roles_color_size(const struct nda *n, uint32_t color); /* size of the color's first factor */
+/* ---- small questions of several steps */
+/* size of the color's first factor */
+static inline int64_t roles_color_size(const struct nda *n, uint32_t color)
+{
+    return n->factors[n->color_factors[n->colors[color].factors]].size;
+}
 /* some dimension of the argument has one of the colors (a byte a color) */
-bool roles_argument_has(const struct nda *n, uint32_t argument, const uint8_t *colors);
+static inline bool roles_argument_has(const struct nda *n, uint32_t argument, const uint8_t *colors)
+{
+    const struct nda_space *space = &n->spaces[n->arguments[argument].space];
+    for (uint32_t f = 0; f < space->factor_count; f++)
+        if (colors[n->factors[space->factors + f].color])
+            return true;
+    return false;
+}
 
 /* ---- step 1: roles_values.c */
 /* Adds to direct, reaches and forward what follows from arguments[].becomes, metrics, ends and apart. */

@@ -14,7 +14,7 @@
  *   temporary                |###########|          written by kernel 1, last read by kernel 3: [1, 4), or
  *   elementwise of it                |#######|      [1, 3) where kernel 3 writes its result over it
  *   homed in a result        (none)                 its memory is the result's, counted throughout
- *   deltas               0   +t  0   e-t 0   -e     bytes begun less ended; the sum up to a time is alive then
+ *   deltas               0   +t  0   e-t 0   -e     bytes begun less ended; their sum so far is alive
  *
  * Time is a kernel's place in the line: the order that is priced, of kernels alone. What stands between two
  * kernels is fused, free or a name, and takes no memory. */
