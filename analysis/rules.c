@@ -3,7 +3,6 @@
 #include "analysis/rule.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 uint32_t rule_linked_factor(struct rule *r, uint32_t link, enum nda_factor_kind kind,
                             enum nda_reducer reducer, int64_t size)
