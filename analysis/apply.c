@@ -1,4 +1,8 @@
-/* Applying decisions and single factors (planner.md section 4, rules a to e).
+/* Applies decisions and single factors to a plan (docs/design/analysis.md, the rules of applying).
+ *
+ * A cell is only ever set once: earlier decisions win, so that order is priority, and whatever the order,
+ * equal cells give an equal hash. Nothing here fails: what is not allowed is left out, and the count of
+ * changed factors says so.
  *
  * The inner loop runs thousands of times a search: one pass over the group's candidates in program order,
  * which the context prepared (conflict sides as a mask, divisibility as a bit, tied spaces as a partner). */
@@ -11,7 +15,7 @@ static void set_cell(const struct plan_context *c, struct plan *p, uint32_t spac
                      uint32_t axis, uint32_t position)
 {
     p->cells[(size_t)space * p->axis_count + axis] = (struct plan_cell){factor, (uint8_t)position};
-    p->hash = hash128_xor(p->hash, plan_cell_word(c, c->n->spaces[space].names + factor, axis, position));
+    p->hash = hash128_xor(p->hash, plan_cell_word(c, c->n->spaces[space].factors + factor, axis, position));
 }
 
 /* does the axis divide what the axes there leave of the factor? */
@@ -21,7 +25,7 @@ static bool divides(const struct plan_context *c, int64_t size, int64_t shards, 
     return size % by == 0;
 }
 
-/* color: only names of this color, or NDA_NONE for the whole group */
+/* color: only factors of this color, or NDA_NONE for the whole group */
 static uint32_t apply(const struct plan_context *c, struct plan *p, struct plan_decision d, uint32_t color)
 {
     const struct plan_candidate *end = c->candidates + c->group_first[d.group + 1];
@@ -34,7 +38,7 @@ static uint32_t apply(const struct plan_context *c, struct plan *p, struct plan_
         if (!(k->divides & bit) || (d.bits & k->mask) != k->value || cells[d.axis].factor != NDA_NO_FACTOR ||
             (d.scope == PLAN_SCOPE_UPDATE && !k->update))
             continue;
-        if (color != NDA_NONE && c->n->names[k->name].color != color)
+        if (color != NDA_NONE && c->n->factors[k->factor_index].color != color)
             continue;
         if (k->partner != NDA_NONE && p->cells[(size_t)k->partner * axes + d.axis].factor != NDA_NO_FACTOR)
             continue;
@@ -42,7 +46,7 @@ static uint32_t apply(const struct plan_context *c, struct plan *p, struct plan_
         if (position && !divides(c, k->size, shards, d.axis))
             continue;
         cells[d.axis] = (struct plan_cell){k->factor, (uint8_t)position};
-        p->hash = hash128_xor(p->hash, plan_cell_word(c, k->name, d.axis, position));
+        p->hash = hash128_xor(p->hash, plan_cell_word(c, k->factor_index, d.axis, position));
         changed++;
         if (k->partner != NDA_NONE) {
             set_cell(c, p, k->partner, k->partner_factor, d.axis, position);
@@ -60,7 +64,7 @@ static uint32_t apply_regather(const struct plan_context *c, struct plan *p, str
         const struct nda_argument *a = &n->arguments[i];
         uint8_t factor = plan_space(p, a->space)[d.axis].factor;
         if (a->role != NDA_ROLE_PARAMETER || factor == NDA_NO_FACTOR || (p->regather[i] >> d.axis & 1) ||
-            n->colors[n->names[n->spaces[a->space].names + factor].color].group != d.group)
+            n->colors[n->factors[n->spaces[a->space].factors + factor].color].group != d.group)
             continue;
         p->regather[i] |= (uint8_t)(1u << d.axis);
         p->hash = hash128_xor(p->hash, context_regather_word(i, d.axis));
@@ -88,10 +92,10 @@ uint32_t plan_propagate(const struct plan_context *c, struct plan *p)
                 struct plan_decision d = {.axis = (uint8_t)a};
                 if (cell.factor == NDA_NO_FACTOR || cell.position != position)
                     continue;
-                color = n->names[n->spaces[s].names + cell.factor].color;
+                color = n->factors[n->spaces[s].factors + cell.factor].color;
                 d.group = n->colors[color].group;
                 /* the sides that keep what is pinned */
-                d.bits = c->kept[n->spaces[s].names + cell.factor];
+                d.bits = c->kept[n->spaces[s].factors + cell.factor];
                 changed += apply(c, p, d, color);
             }
     return changed;
@@ -117,20 +121,22 @@ void plan_replay(const struct plan_context *c, struct plan_decision *list, uint3
     *count = kept;
 }
 
-static bool cell_free(const struct plan_context *c, const struct plan *p, uint32_t name, uint32_t axis)
+static bool cell_free(const struct plan_context *c, const struct plan *p, uint32_t factor_index,
+                      uint32_t axis)
 {
-    const struct nda_name *nm = &c->n->names[name];
+    const struct nda_factor *nm = &c->n->factors[factor_index];
     const struct plan_cell *cells = plan_space(p, nm->space);
     uint32_t position;
-    int64_t shards = plan_shards(c, cells, (uint8_t)(name - c->n->spaces[nm->space].names), &position);
-    return nm->shardable && !c->closed[name] && cells[axis].factor == NDA_NO_FACTOR &&
+    int64_t shards =
+        plan_shards(c, cells, (uint8_t)(factor_index - c->n->spaces[nm->space].factors), &position);
+    return nm->shardable && !c->closed[factor_index] && cells[axis].factor == NDA_NO_FACTOR &&
            divides(c, nm->size, shards, axis);
 }
 
-static void take_cell(const struct plan_context *c, struct plan *p, uint32_t name, uint32_t axis)
+static void take_cell(const struct plan_context *c, struct plan *p, uint32_t factor_index, uint32_t axis)
 {
-    uint32_t space = c->n->names[name].space, position;
-    uint8_t factor = (uint8_t)(name - c->n->spaces[space].names);
+    uint32_t space = c->n->factors[factor_index].space, position;
+    uint8_t factor = (uint8_t)(factor_index - c->n->spaces[space].factors);
     plan_shards(c, plan_space(p, space), factor, &position);
     set_cell(c, p, space, factor, axis, position);
 }
@@ -138,14 +144,14 @@ static void take_cell(const struct plan_context *c, struct plan *p, uint32_t nam
 uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor,
                            uint32_t axis)
 {
-    uint32_t name, partner;
-    if (space >= c->n->space_count || factor >= c->n->spaces[space].name_count || axis >= p->axis_count)
+    uint32_t factor_index, partner;
+    if (space >= c->n->space_count || factor >= c->n->spaces[space].factor_count || axis >= p->axis_count)
         return 0;
-    name = c->n->spaces[space].names + factor;
-    partner = c->partner[name];
-    if (!cell_free(c, p, name, axis) || (partner != NDA_NONE && !cell_free(c, p, partner, axis)))
+    factor_index = c->n->spaces[space].factors + factor;
+    partner = c->partner[factor_index];
+    if (!cell_free(c, p, factor_index, axis) || (partner != NDA_NONE && !cell_free(c, p, partner, axis)))
         return 0;
-    take_cell(c, p, name, axis);
+    take_cell(c, p, factor_index, axis);
     if (partner != NDA_NONE)
         take_cell(c, p, partner, axis);
     return 1;
@@ -171,11 +177,12 @@ static void random_factor(const struct plan_context *c, struct rng *r, struct pl
     const struct nda *n = c->n;
     uint32_t axis = (uint32_t)rng_below(r, c->mesh.axis_count);
     bool ops = rng_below(r, 4) != 0;
-    for (int tries = 0; tries < 32 && n->name_count; tries++) {
-        uint32_t name = (uint32_t)rng_below(r, n->name_count), space = n->names[name].space;
+    for (int tries = 0; tries < 32 && n->factor_count; tries++) {
+        uint32_t factor_index = (uint32_t)rng_below(r, n->factor_count),
+                 space = n->factors[factor_index].space;
         if (ops && n->spaces[space].kind != NDA_SPACE_OP)
             continue;
-        if (plan_apply_factor(c, p, space, name - n->spaces[space].names, axis))
+        if (plan_apply_factor(c, p, space, factor_index - n->spaces[space].factors, axis))
             return;
     }
 }
@@ -188,9 +195,9 @@ void plan_random(const struct plan_context *c, struct rng *r, struct plan *p)
         random_decision(c, r, p);
     while (factors-- > 0)
         random_factor(c, r, p);
-    for (uint32_t i = 0; i < c->n->name_count && hash128_compare(p->hash, c->start.hash) == 0; i++)
+    for (uint32_t i = 0; i < c->n->factor_count && hash128_compare(p->hash, c->start.hash) == 0; i++)
         for (uint32_t a = 0; a < c->mesh.axis_count; a++)
-            if (plan_apply_factor(c, p, c->n->names[i].space, i - c->n->spaces[c->n->names[i].space].names,
-                                  a))
+            if (plan_apply_factor(c, p, c->n->factors[i].space,
+                                  i - c->n->spaces[c->n->factors[i].space].factors, a))
                 break;
 }

@@ -1,10 +1,10 @@
-/* Names of arguments and results, so that a person can pin `params/layer_00/wq` (api.md, "Argument
- * names").
+/* Names of arguments and results, so that a person can pin `params/layer_00/wq` (docs/analysis.md, Argument
+ * names).
  *
- * In order: the request's; the location of the argument when it is a path (`params['layer_00']['wq']`,
- * what JAX prints with debug_info); `jax.result_info` of the result that the argument becomes; `arg17`. A
- * path is printed with slashes: result[0]['layer_00']['wq'] -> 0/layer_00/wq, and a leading number is told
- * by the argument's role: params/.., state/N/.., cache/... Names are unique: a second one gets `@17`. */
+ * In order: the request's; the location of the argument when it is a path (`params['layer_00']['wq']`, what
+ * JAX prints with debug_info); `jax.result_info` of the result that the argument becomes; `arg17`. A path is
+ * printed with slashes: result[0]['layer_00']['wq'] -> 0/layer_00/wq, and a leading number is told by the
+ * argument's role: params/.., state/N/.., cache/... Names are unique: a second one gets `@17`. */
 #include "analysis/stages.h"
 #include "base/hash.h"
 

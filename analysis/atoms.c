@@ -1,5 +1,8 @@
-/* Atomic factors: every dimension becomes a list of atoms, the same wherever it flows (planner.md section
- * 2).
+/* Atomic factors: every dimension becomes a list of atoms, the same wherever it flows
+ * (docs/design/analysis.md).
+ *
+ *     size 24      cut points 4, 12           24 = 2 x 3 x 4: suffix products 12 and 4
+ *     atoms        [2] [3] [4]   major first  a reshape to 6 x 4 ties [2][3] to one side and [4] to the other
  *
  * Dimensions that a rule puts whole into one factor form a class (union-find over all dimensions of all
  * values; equal sizes by construction), and so do carried values around a loop and donated arguments with

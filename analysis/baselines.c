@@ -1,5 +1,5 @@
-/* Expert plans by name, from roles: every combination of strategies over the mesh axes (planner.md section
- * 7).
+/* Expert plans by name, from roles: every combination of strategies over the mesh axes
+ * (docs/design/planner.md).
  *
  * replicated | batch | fsdp = batch and all parameters stored sharded | zero1 = batch and the optimizer's
  * state stored sharded | megatron = feed-forward, heads and vocabulary dims | sequence | edge | expert,
@@ -23,7 +23,12 @@ enum strategy {
     EXPERT,
     STRATEGIES
 };
-enum { MOST_BASELINES = 128, MOST_TRIES = 4096, MOST_DECISIONS = 64, MOST_RUNS = 3 };
+enum {
+    MOST_BASELINES = 128, /* different plans; each is priced once, about 2 ms for t2b */
+    MOST_TRIES = 4096,    /* combinations built, most of which give a plan that is there already */
+    MOST_DECISIONS = PLAN_BASELINE_LIST, /* of one plan */
+    MOST_RUNS = 3                        /* strategies of one plan over more than two axes */
+}; /* chosen, not tuned */
 
 static const char *const strategy_names[] = {"replicated", "batch",    "fsdp", "zero1", "megatron",
                                              "sequence",   "megatron", "edge", "expert"};
@@ -65,8 +70,8 @@ static void unsharded_bytes(const struct builder *b, enum nda_role role, uint32_
         if (n->arguments[i].role != role ||
             plan_space(&b->plan, n->arguments[i].space)[axis].factor != NDA_NO_FACTOR)
             continue;
-        for (uint32_t f = 0; f < sp->name_count; f++) {
-            const struct nda_name *nm = &n->names[sp->names + f];
+        for (uint32_t f = 0; f < sp->factor_count; f++) {
+            const struct nda_factor *nm = &n->factors[sp->factors + f];
             if (nm->shardable && nm->size % b->c->mesh.axes[axis].size == 0)
                 bytes[n->colors[nm->color].group] +=
                     ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));

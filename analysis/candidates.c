@@ -1,5 +1,7 @@
-/* What a plan context prepares: tied names, the update scope, and for each group the names that it can
- * shard. */
+/* What a plan context prepares once, so that applying a decision is one pass over an array: tied factors, the
+ * update scope, and for each group the factors that it can shard (struct plan_candidate).
+ *
+ * It never looks at a plan other than the pins', and what it prepares follows from module, mesh and pins. */
 #include "analysis/context.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@ static void pair_spaces(struct plan_context *c, uint32_t a, uint32_t b)
     if (count != nda_atom_count(n, n->slots[sb].value))
         return;
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t x = nda_slot_name(n, sa, k), y = nda_slot_name(n, sb, k);
+        uint32_t x = nda_slot_factor(n, sa, k), y = nda_slot_factor(n, sb, k);
         if (x == NDA_NONE || y == NDA_NONE)
             continue;
         c->partner[x] = y;
@@ -47,8 +49,8 @@ static bool contradict(const struct plan_pin *a, const struct plan_pin *b)
 void context_partners(struct plan_context *c, const struct plan_pin *pins, uint32_t pin_count)
 {
     const struct nda *n = c->n;
-    c->partner = mem_alloc(sizeof *c->partner * ((size_t)n->name_count + 1));
-    for (uint32_t i = 0; i < n->name_count; i++)
+    c->partner = mem_alloc(sizeof *c->partner * ((size_t)n->factor_count + 1));
+    for (uint32_t i = 0; i < n->factor_count; i++)
         c->partner[i] = NDA_NONE;
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct plan_pin *in = pin_of(pins, pin_count, false, i),
@@ -70,12 +72,6 @@ static uint32_t former_argument(const struct nda *n, uint32_t result)
     return NDA_NONE;
 }
 
-static bool is_contraction(const struct nda *n, uint32_t op)
-{
-    enum ir_family f = ir_opcode_family(n->program->ops[op].code);
-    return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION;
-}
-
 /* Scope `update`: backward over the spaces; a value is `needed` when anything but the update uses it. What
  * stands in regions of loops is needed. */
 void context_update_scope(struct plan_context *c)
@@ -95,7 +91,7 @@ void context_update_scope(struct plan_context *c)
             c->update[s] = !needed[a->value] && a->role == NDA_ROLE_OPTIMIZER;
         } else {
             outside = (sp->kind != NDA_SPACE_OP && sp->kind != NDA_SPACE_BARRIER) ||
-                      is_contraction(n, sp->op) || n->program->ops[sp->op].block != n->block;
+                      nda_is_contraction(n, sp->op) || n->program->ops[sp->op].block != n->block;
             for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !outside; k++)
                 outside = n->slots[k].is_result && needed[n->slots[k].value];
             c->update[s] = !outside;
@@ -106,7 +102,10 @@ void context_update_scope(struct plan_context *c)
     free(needed);
 }
 
-/* For each name the resolution bits that let it be sharded: (bits & mask) == value; never: two conflicts
+/* of struct plan_candidate; factors in conflicts of further classes of a group are never sharded */
+enum { MASK_BITS = 16 };
+
+/* For each factor the resolution bits that let it be sharded: (bits & mask) == value; never: two conflicts
  * that are resolved together want the opposite of it, or its set has no sides. */
 struct sides {
     uint16_t mask, value;
@@ -124,12 +123,12 @@ static void want_side(struct sides *s, uint32_t bit, uint32_t side)
 
 static struct sides *conflict_sides(const struct nda *n)
 {
-    struct sides *sides = mem_zalloc((size_t)n->name_count + 1, sizeof *sides);
+    struct sides *sides = mem_zalloc((size_t)n->factor_count + 1, sizeof *sides);
     for (uint32_t i = 0; i < n->conflict_count; i++) {
         const struct nda_conflict *k = &n->conflicts[i];
         const struct nda_set *set = &n->sets[k->set];
         uint32_t bit = n->classes[set->class_index].bit, a_side = (uint32_t)(k->flipped ^ set->flipped);
-        if (set->inconsistent || bit >= 16) {
+        if (set->inconsistent || bit >= MASK_BITS) {
             sides[k->a].never = sides[k->b].never = 1;
             continue;
         }
@@ -148,28 +147,28 @@ static bool merge_sides(struct sides *to, const struct sides *from)
     return true;
 }
 
-/* false: no decision can shard the name */
-static bool make_candidate(const struct plan_context *c, const struct sides *all, uint32_t name,
+/* false: no decision can shard the factor */
+static bool make_candidate(const struct plan_context *c, const struct sides *all, uint32_t factor_index,
                            struct plan_candidate *out)
 {
     const struct nda *n = c->n;
-    const struct nda_name *nm = &n->names[name];
-    uint32_t partner = c->partner[name];
-    struct sides s = all[name];
+    const struct nda_factor *nm = &n->factors[factor_index];
+    uint32_t partner = c->partner[factor_index];
+    struct sides s = all[factor_index];
     *out = (struct plan_candidate){.size = nm->size,
                                    .space = nm->space,
-                                   .name = name,
+                                   .factor_index = factor_index,
                                    .partner = NDA_NONE,
-                                   .factor = (uint8_t)(name - n->spaces[nm->space].names),
+                                   .factor = (uint8_t)(factor_index - n->spaces[nm->space].factors),
                                    .update = c->update[nm->space]};
-    if (!nm->shardable || c->closed[name] || s.never)
+    if (!nm->shardable || c->closed[factor_index] || s.never)
         return false;
     if (partner != NDA_NONE) {
-        const struct nda_name *pn = &n->names[partner];
-        if (partner < name || !pn->shardable || c->closed[partner] || !merge_sides(&s, &all[partner]))
+        const struct nda_factor *pn = &n->factors[partner];
+        if (partner < factor_index || !pn->shardable || c->closed[partner] || !merge_sides(&s, &all[partner]))
             return false; /* the earlier of the two stands for both */
         out->partner = pn->space;
-        out->partner_factor = (uint8_t)(partner - n->spaces[pn->space].names);
+        out->partner_factor = (uint8_t)(partner - n->spaces[pn->space].factors);
         out->update &= c->update[pn->space];
     }
     out->mask = s.mask;
@@ -185,25 +184,25 @@ void context_candidates(struct plan_context *c)
     const struct nda *n = c->n;
     struct sides *sides = conflict_sides(n);
     uint32_t *next;
-    c->kept = mem_alloc(sizeof *c->kept * ((size_t)n->name_count + 1));
-    for (uint32_t i = 0; i < n->name_count; i++)
+    c->kept = mem_alloc(sizeof *c->kept * ((size_t)n->factor_count + 1));
+    for (uint32_t i = 0; i < n->factor_count; i++)
         c->kept[i] = sides[i].value;
     c->group_first = mem_zalloc((size_t)n->group_count + 2, sizeof *c->group_first);
-    c->candidates = mem_alloc(sizeof *c->candidates * ((size_t)n->name_count + 1));
-    for (uint32_t i = 0; i < n->name_count; i++) {
+    c->candidates = mem_alloc(sizeof *c->candidates * ((size_t)n->factor_count + 1));
+    for (uint32_t i = 0; i < n->factor_count; i++) {
         struct plan_candidate k;
         if (make_candidate(c, sides, i, &k))
-            c->group_first[n->colors[n->names[i].color].group + 1]++;
+            c->group_first[n->colors[n->factors[i].color].group + 1]++;
     }
     for (uint32_t g = 0; g < n->group_count; g++)
         c->group_first[g + 1] += c->group_first[g];
     next = mem_alloc(sizeof *next * ((size_t)n->group_count + 1));
     for (uint32_t g = 0; g < n->group_count; g++)
         next[g] = c->group_first[g];
-    for (uint32_t i = 0; i < n->name_count; i++) {
+    for (uint32_t i = 0; i < n->factor_count; i++) {
         struct plan_candidate k;
         if (make_candidate(c, sides, i, &k))
-            c->candidates[next[n->colors[n->names[i].color].group]++] = k;
+            c->candidates[next[n->colors[n->factors[i].color].group]++] = k;
     }
     free(next);
     free(sides);

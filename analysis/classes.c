@@ -1,6 +1,7 @@
-/* Isomorphism classes of compatibility sets, and which side is side 0 (paper 3.6).
+/* Isomorphism classes of compatibility sets, and which side is side 0 (TOAST (Alabed et al., 2025),
+ * section 3.6).
  *
- * A set's graph: the names in its conflicts, the M edges among them, its conflict edges. A name's first
+ * A set's graph: the factors in its conflicts, the M edges among them, its conflict edges. A factor's first
  * label is what its op does with it: kind, and its place and the shape in every tensor. Four rounds of
  * colour refinement follow. Side 0 is the one with the smaller sorted labels, so it is the same dimension
  * in every layer; sets with equal labels on both sides and equal groups are one class and share a bit. */
@@ -16,23 +17,23 @@ struct graph {
     struct nda *n;
     uint32_t *out_first, *out;     /* M by source */
     uint32_t *set_first, *members; /* conflicts of each set */
-    uint32_t *local;               /* name -> node of the set at work, NDA_NONE */
-    VEC(uint32_t) nodes;           /* names */
+    uint32_t *local;               /* factor -> node of the set at work, NDA_NONE */
+    VEC(uint32_t) nodes;           /* factors */
     uint64_t *label, *next;        /* of the nodes */
     size_t room;
     VEC(uint64_t) side[2];
 };
 
-static uint64_t first_label(const struct nda *n, uint32_t name)
+static uint64_t first_label(const struct nda *n, uint32_t factor_index)
 {
-    const struct nda_space *sp = &n->spaces[n->names[name].space];
+    const struct nda_space *sp = &n->spaces[n->factors[factor_index].space];
     uint64_t h = hash_combine(sp->kind, sp->kind == NDA_SPACE_OP ? n->program->ops[sp->op].code : 0u);
     for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
         uint32_t value = n->slots[s].value;
         const struct ir_type *t = ir_value_type(n->program, value);
         h = hash_combine(h, n->slots[s].is_result);
         for (uint32_t k = 0; k < nda_atom_count(n, value); k++)
-            if (nda_slot_name(n, s, k) == name)
+            if (nda_slot_factor(n, s, k) == factor_index)
                 h = hash_combine(h, 1u + nda_atoms(n, value)[k].dim * 64u + nda_atoms(n, value)[k].level);
         for (uint32_t d = 0; t->kind == IR_TYPE_TENSOR && d < t->rank; d++)
             h = hash_combine(h, (uint64_t)ir_type_dims(n->program, t)[d]);
@@ -40,12 +41,12 @@ static uint64_t first_label(const struct nda *n, uint32_t name)
     return h;
 }
 
-static void add_node(struct graph *g, uint32_t name)
+static void add_node(struct graph *g, uint32_t factor_index)
 {
-    if (g->local[name] != NDA_NONE)
+    if (g->local[factor_index] != NDA_NONE)
         return;
-    g->local[name] = (uint32_t)g->nodes.count;
-    VEC_PUSH(&g->nodes, name);
+    g->local[factor_index] = (uint32_t)g->nodes.count;
+    VEC_PUSH(&g->nodes, factor_index);
 }
 
 static void take_nodes(struct graph *g, uint32_t set)
@@ -127,17 +128,17 @@ static void index_graph(struct graph *g)
 {
     struct nda *n = g->n;
     uint32_t *fill;
-    g->out_first = mem_zalloc((size_t)n->name_count + 2, sizeof *g->out_first);
+    g->out_first = mem_zalloc((size_t)n->factor_count + 2, sizeof *g->out_first);
     g->out = mem_alloc(sizeof *g->out * ((size_t)n->edge_count + 1));
-    g->local = mem_alloc(sizeof *g->local * ((size_t)n->name_count + 1));
+    g->local = mem_alloc(sizeof *g->local * ((size_t)n->factor_count + 1));
     for (uint32_t i = 0; i < n->edge_count; i++)
         g->out_first[n->edge_from[i] + 1]++;
-    for (uint32_t i = 0; i < n->name_count; i++) {
+    for (uint32_t i = 0; i < n->factor_count; i++) {
         g->out_first[i + 1] += g->out_first[i];
         g->local[i] = NDA_NONE;
     }
-    fill = mem_alloc(sizeof *fill * ((size_t)n->name_count + 1));
-    memcpy(fill, g->out_first, sizeof *fill * n->name_count);
+    fill = mem_alloc(sizeof *fill * ((size_t)n->factor_count + 1));
+    memcpy(fill, g->out_first, sizeof *fill * n->factor_count);
     for (uint32_t i = 0; i < n->edge_count; i++)
         g->out[fill[n->edge_from[i]]++] = n->edge_to[i];
     free(fill);

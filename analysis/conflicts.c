@@ -1,19 +1,28 @@
-/* Conflicts, boxes, compatibility sets (paper 3.3 to 3.5).
+/* Conflicts, boxes, compatibility sets (TOAST (Alabed et al., 2025), sections 3.3 to 3.5).
  *
- * A conflict is a pair of names of one color on one tensor, counted once a space. A box is a definition's
+ *      definition   x : [.. N .. O ..]      a conflict: N and O have one color
+ *                       |      |
+ *                       M      M            a box; crossed when M also leads N ~> R or O ~> L
+ *                       v      v
+ *      use          x : [.. L .. R ..]      a conflict
+ *
+ * A conflict is a pair of factors of one color on one tensor, counted once a space. A box is a definition's
  * conflict (N, O) with a use's (L, R), N -> L and O -> R; it joins the two unless a path of M goes across
- * (N ~> R or O ~> L). Paths: names are numbered in program order and M goes upward, so one backward pass
- * over a color's names answers 256 targets at once with a bit each. Sets: union-find with parity over
- * conflicts; parity 1 = the two keep opposite names. */
+ * (N ~> R or O ~> L). Paths: factors are numbered in program order and M goes upward, so one backward pass
+ * over a color's factors answers 256 targets at once with a bit each. Sets: union-find with parity over
+ * conflicts; parity 1 = the two keep opposite factors. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 4, BLOCK_BITS = 64 * BLOCK };
+enum {
+    BLOCK = 4,
+    BLOCK_BITS = 64 * BLOCK
+}; /* words and bits of one backward pass; half a cache line, not tuned */
 
 struct box {
-    uint32_t n, o, l, r; /* names */
+    uint32_t n, o, l, r; /* factors */
     uint32_t def, use;   /* conflicts */
     uint8_t crossed;
 };
@@ -24,7 +33,7 @@ struct work {
     uint32_t *first; /* conflicts of each space */
     VEC(struct box) boxes;
     uint32_t *out_first, *out; /* M by source */
-    uint32_t *position;        /* of each name within its color */
+    uint32_t *position;        /* of each factor within its color */
 };
 
 static uint32_t find_conflict(const struct work *w, uint32_t space, uint32_t x, uint32_t y)
@@ -42,14 +51,14 @@ static void slot_conflicts(struct work *w, uint32_t space, uint32_t slot)
     uint32_t count = nda_atom_count(n, n->slots[slot].value);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = i + 1; j < count; j++) {
-            uint32_t x = nda_slot_name(n, slot, i), y = nda_slot_name(n, slot, j);
-            if (x == NDA_NONE || y == NDA_NONE || x == y || n->names[x].color != n->names[y].color)
+            uint32_t x = nda_slot_factor(n, slot, i), y = nda_slot_factor(n, slot, j);
+            if (x == NDA_NONE || y == NDA_NONE || x == y || n->factors[x].color != n->factors[y].color)
                 continue;
             w->first[space + 1] = (uint32_t)w->conflicts.count;
             if (find_conflict(w, space, x, y) == NDA_NONE)
                 VEC_PUSH(&w->conflicts,
                          ((struct nda_conflict){.a = x < y ? x : y, .b = x < y ? y : x, .slot = slot}));
-            n->names[x].conflicted = n->names[y].conflicted = 1;
+            n->factors[x].conflicted = n->factors[y].conflicted = 1;
         }
 }
 
@@ -84,13 +93,13 @@ static void slot_boxes(struct work *w, uint32_t space, uint32_t slot)
         return;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = i + 1; j < count; j++) {
-            struct box b = {.n = nda_slot_name(n, def, i),
-                            .o = nda_slot_name(n, def, j),
-                            .l = nda_slot_name(n, slot, i),
-                            .r = nda_slot_name(n, slot, j)};
+            struct box b = {.n = nda_slot_factor(n, def, i),
+                            .o = nda_slot_factor(n, def, j),
+                            .l = nda_slot_factor(n, slot, i),
+                            .r = nda_slot_factor(n, slot, j)};
             if (b.n == NDA_NONE || b.o == NDA_NONE || b.l == NDA_NONE || b.r == NDA_NONE)
                 continue;
-            b.def = find_conflict(w, n->names[b.n].space, b.n, b.o);
+            b.def = find_conflict(w, n->factors[b.n].space, b.n, b.o);
             b.use = find_conflict(w, space, b.l, b.r);
             if (b.def != NDA_NONE && b.use != NDA_NONE)
                 add_box(w, b);
@@ -109,26 +118,26 @@ static void find_boxes(struct work *w)
 static void edges_by_source(struct work *w)
 {
     struct nda *n = w->n;
-    w->out_first = mem_zalloc((size_t)n->name_count + 2, sizeof *w->out_first);
+    w->out_first = mem_zalloc((size_t)n->factor_count + 2, sizeof *w->out_first);
     w->out = mem_alloc(sizeof *w->out * ((size_t)n->edge_count + 1));
     for (uint32_t i = 0; i < n->edge_count; i++)
         w->out_first[n->edge_from[i] + 1]++;
-    for (uint32_t i = 0; i < n->name_count; i++)
+    for (uint32_t i = 0; i < n->factor_count; i++)
         w->out_first[i + 1] += w->out_first[i];
     for (uint32_t i = 0; i < n->edge_count; i++)
         w->out[w->out_first[n->edge_from[i]]++] = n->edge_to[i];
-    for (uint32_t i = n->name_count; i > 0; i--)
+    for (uint32_t i = n->factor_count; i > 0; i--)
         w->out_first[i] = w->out_first[i - 1];
     w->out_first[0] = 0;
 }
 
 /* Marks the boxes [first, end) of one color that a path crosses; at most BLOCK_BITS / 2 boxes. Target
- * bits: box k has bit 2k for L and 2k + 1 for R. reach: BLOCK words for each name of the color. */
+ * bits: box k has bit 2k for L and 2k + 1 for R. reach: BLOCK words for each factor of the color. */
 static void cross_block(struct work *w, size_t first, size_t end, uint64_t *reach)
 {
     struct nda *n = w->n;
-    const struct nda_color *color = &n->colors[n->names[w->boxes.at[first].n].color];
-    const uint32_t *names = n->color_names + color->names;
+    const struct nda_color *color = &n->colors[n->factors[w->boxes.at[first].n].color];
+    const uint32_t *factors = n->color_factors + color->factors;
     uint32_t low = NDA_NONE, high = 0;
     for (size_t i = first; i < end; i++) {
         const struct box *b = &w->boxes.at[i];
@@ -145,7 +154,7 @@ static void cross_block(struct work *w, size_t first, size_t end, uint64_t *reac
     }
     for (uint32_t k = high + 1; k-- > low;) {
         uint64_t *mine = reach + (size_t)k * BLOCK;
-        for (uint32_t x = w->out_first[names[k]]; x < w->out_first[names[k] + 1]; x++) {
+        for (uint32_t x = w->out_first[factors[k]]; x < w->out_first[factors[k] + 1]; x++) {
             uint32_t to = w->position[w->out[x]];
             for (uint32_t j = 0; to <= high && j < BLOCK; j++)
                 mine[j] |= reach[(size_t)to * BLOCK + j];
@@ -163,7 +172,7 @@ static void cross_block(struct work *w, size_t first, size_t end, uint64_t *reac
 static int by_color(const void *x, const void *y)
 {
     const struct box *a = x, *b = y;
-    /* def holds the color while sorting; uses and then names keep program order */
+    /* def holds the color while sorting; uses and then factors keep program order */
     if (a->def != b->def)
         return a->def < b->def ? -1 : 1;
     if (a->use != b->use)
@@ -176,16 +185,16 @@ static void find_crossed(struct work *w)
     struct nda *n = w->n;
     uint64_t *reach;
     size_t widest = 0;
-    w->position = mem_alloc(sizeof *w->position * ((size_t)n->name_count + 1));
+    w->position = mem_alloc(sizeof *w->position * ((size_t)n->factor_count + 1));
     for (uint32_t c = 0; c < n->color_count; c++) {
-        for (uint32_t i = 0; i < n->colors[c].name_count; i++)
-            w->position[n->color_names[n->colors[c].names + i]] = i;
-        if (n->colors[c].name_count > widest)
-            widest = n->colors[c].name_count;
+        for (uint32_t i = 0; i < n->colors[c].factor_count; i++)
+            w->position[n->color_factors[n->colors[c].factors + i]] = i;
+        if (n->colors[c].factor_count > widest)
+            widest = n->colors[c].factor_count;
     }
     reach = mem_alloc((widest + 1) * BLOCK * sizeof *reach);
     for (size_t i = 0; i < w->boxes.count; i++)
-        w->boxes.at[i].def = n->names[w->boxes.at[i].n].color;
+        w->boxes.at[i].def = n->factors[w->boxes.at[i].n].color;
     if (w->boxes.count)
         qsort(w->boxes.at, w->boxes.count, sizeof *w->boxes.at, by_color);
     for (size_t i = 0, end; i < w->boxes.count; i = end) {
@@ -196,7 +205,7 @@ static void find_crossed(struct work *w)
     }
     for (size_t i = 0; i < w->boxes.count; i++)
         w->boxes.at[i].def =
-            find_conflict(w, n->names[w->boxes.at[i].n].space, w->boxes.at[i].n, w->boxes.at[i].o);
+            find_conflict(w, n->factors[w->boxes.at[i].n].space, w->boxes.at[i].n, w->boxes.at[i].o);
     free(reach);
 }
 
@@ -263,8 +272,8 @@ static void number_sets(struct work *w, uint32_t *parent, uint8_t *parity, const
         if (root == i) {
             number[i] = n->set_count;
             n->sets[n->set_count++] =
-                (struct nda_set){.color = n->names[k.a].color, .inconsistent = inconsistent[i]};
-            n->colors[n->names[k.a].color].set_count++;
+                (struct nda_set){.color = n->factors[k.a].color, .inconsistent = inconsistent[i]};
+            n->colors[n->factors[k.a].color].set_count++;
         }
         k.set = number[root];
         n->sets[k.set].conflict_count++;

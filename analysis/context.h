@@ -1,14 +1,17 @@
-/* What plans are made against. Internal to analysis/. */
+/* What plans are made against: what follows from module, mesh and pins alone. Internal to analysis/.
+ *
+ * Filled by plan_context_create (plan.c) in the order of the declarations at the end, immutable from then on
+ * and shared by threads. No plan ever changes it. */
 #ifndef TOAST_ANALYSIS_CONTEXT_H
 #define TOAST_ANALYSIS_CONTEXT_H
 
 #include "analysis/plan.h"
 
-/* A name that decisions of its group can shard. allowed: (bits & mask) == value, from the conflicts it is
+/* A factor that decisions of its group can shard. allowed: (bits & mask) == value, from the conflicts it is
  * in. */
 struct plan_candidate {
     int64_t size;
-    uint32_t space, name;
+    uint32_t space, factor_index;
     uint32_t partner; /* space tied to this one, whose cells stay equal; NDA_NONE */
     uint16_t mask, value;
     uint8_t factor; /* of the space */
@@ -23,11 +26,11 @@ struct plan_context {
     struct plan start;
     uint32_t *group_first; /* candidates of group g: [group_first[g], group_first[g + 1]) */
     struct plan_candidate *candidates;
-    uint32_t *partner;    /* of each name: tied name, NDA_NONE */
-    uint16_t *kept;       /* of each name: resolution bits under which its conflicts keep it */
-    uint8_t *closed;      /* of each name: a pin forbids further axes */
+    uint32_t *partner;    /* of each factor: the tied one, NDA_NONE */
+    uint16_t *kept;       /* of each factor: resolution bits under which its conflicts keep it */
+    uint8_t *closed;      /* of each factor: a pin forbids further axes */
     uint8_t *update;      /* of each space: in scope `update` */
-    struct hash128 *word; /* of each name */
+    struct hash128 *word; /* of each factor */
     struct hash128 axis_word[MESH_MAX_AXES][MESH_MAX_AXES]; /* [axis][position], odd */
     struct plan_decision *decisions;
     uint32_t decision_count, pruned_count;
@@ -35,11 +38,11 @@ struct plan_context {
     uint32_t regather_count;
 };
 
-/* hash of one cell: a product, so that the XOR over cells is not linear in names and axes */
-static inline struct hash128 plan_cell_word(const struct plan_context *c, uint32_t name, uint32_t axis,
-                                            uint32_t position)
+/* hash of one cell: a product, so that the XOR over cells is not linear in factors and axes */
+static inline struct hash128 plan_cell_word(const struct plan_context *c, uint32_t factor_index,
+                                            uint32_t axis, uint32_t position)
 {
-    struct hash128 w = c->word[name], k = c->axis_word[axis][position];
+    struct hash128 w = c->word[factor_index], k = c->axis_word[axis][position];
     return (struct hash128){w.hi * k.hi, w.lo * k.lo};
 }
 

@@ -1,10 +1,19 @@
-/* Decisions: which are offered, and their text ("batch@data", "sequence[1]@model", "update:embed@data"). */
+/* Decisions: which are offered, and their text ("batch@data", "sequence[1]@model", "update:embed@data").
+ *
+ * Offered and text depend on module, mesh and pins only; the order is groups, axes, resolutions, and never
+ * changes for the same module and mesh: plan files and snapshots hold decisions by it. */
 #include "analysis/context.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY_BITS = 4, FEWEST = 10 };
+enum {
+    MANY_BITS = 4, /* up to 2^4 = 16 resolutions of a group are all offered; chosen, not tuned */
+    /* a decision must change this many factors to be offered (TOAST (Alabed et al., 2025), section 4.2: 10),
+     * or a 20th of all factors where that is less: small modules; chosen, not tuned */
+    FEWEST = 10,
+    FEWEST_SHARE = 20
+};
 
 /* All resolutions of up to four classes; above that, side 0 everywhere, side 1 everywhere and each class
  * alone at 1. */
@@ -29,8 +38,8 @@ static uint8_t *role_groups(const struct nda *n, enum nda_role role)
     uint8_t *state = mem_zalloc((size_t)n->group_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        for (uint32_t f = 0; f < sp->name_count && n->arguments[i].role == role; f++)
-            state[n->colors[n->names[sp->names + f].color].group] = 1;
+        for (uint32_t f = 0; f < sp->factor_count && n->arguments[i].role == role; f++)
+            state[n->colors[n->factors[sp->factors + f].color].group] = 1;
     }
     return state;
 }
@@ -61,7 +70,7 @@ static bool worth_deciding(const struct plan_context *c, uint32_t group)
 void context_decisions(struct plan_context *c)
 {
     const struct nda *n = c->n;
-    uint32_t least = n->name_count / 20 < FEWEST ? n->name_count / 20 : FEWEST;
+    uint32_t least = n->factor_count / FEWEST_SHARE < FEWEST ? n->factor_count / FEWEST_SHARE : FEWEST;
     VEC(struct plan_decision) offered = {0};
     uint8_t *state = role_groups(n, NDA_ROLE_OPTIMIZER);
     struct plan alone;

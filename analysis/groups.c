@@ -1,8 +1,10 @@
-/* Groups: colors that decisions treat alike, mostly the same dimension in every layer (paper 4.4).
+/* Groups: colors that decisions treat alike, mostly the same dimension in every layer (TOAST (Alabed et al.,
+ * 2025), section 4.4).
  *
- * A color's key is the multiset of (op kind, operand, dimension, rank, size) over all uses of its names.
- * Further rounds would tell first and last layers from the rest. Members of a group that meet in one
- * tensor cannot both have an axis there: they are split by position, the same way in every layer. */
+ * A color's key is the multiset of (op kind, operand, dimension, rank, size) over all uses of its factors;
+ * colors of equal keys are a group. Neighbours are not looked at: that would tell the first and last layers
+ * from the rest. Members of a group that meet in one tensor cannot both have an axis there: they are split by
+ * position, the same way in every layer. */
 #include "analysis/stages.h"
 #include "base/hash.h"
 
@@ -20,17 +22,17 @@ static uint64_t *color_keys(const struct nda *n)
                 continue;
             for (uint32_t i = 0; i < nda_atom_count(n, value); i++) {
                 const struct nda_atom *atom = &nda_atoms(n, value)[i];
-                uint32_t name = nda_slot_name(n, k, i);
+                uint32_t factor_index = nda_slot_factor(n, k, i);
                 uint64_t h = hash_combine(kind, n->slots[k].operand);
-                if (name == NDA_NONE)
+                if (factor_index == NDA_NONE)
                     continue;
                 h = hash_combine(h, rank * 4096u + atom->dim * 64u + atom->level);
-                keys[n->names[name].color] += hash_combine(h, (uint64_t)atom->size);
+                keys[n->factors[factor_index].color] += hash_combine(h, (uint64_t)atom->size);
             }
         }
     }
     for (uint32_t c = 0; c < n->color_count; c++) /* unused results have no uses at all */
-        keys[c] = hash_combine(keys[c], (uint64_t)n->names[n->color_names[n->colors[c].names]].size);
+        keys[c] = hash_combine(keys[c], (uint64_t)n->factors[n->color_factors[n->colors[c].factors]].size);
     return keys;
 }
 
@@ -74,18 +76,18 @@ static bool split_met(struct nda *n, uint64_t *keys)
     for (uint32_t k = 0; k < n->slot_count; k++) {
         uint32_t count = nda_atom_count(n, n->slots[k].value);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t x = nda_slot_name(n, k, i), before = 0, met = 0;
-            if (x == NDA_NONE || rank[n->names[x].color])
+            uint32_t x = nda_slot_factor(n, k, i), before = 0, met = 0;
+            if (x == NDA_NONE || rank[n->factors[x].color])
                 continue;
             for (uint32_t j = 0; j < count; j++) {
-                uint32_t y = nda_slot_name(n, k, j);
-                bool other = y != NDA_NONE && n->names[y].color != n->names[x].color &&
-                             n->colors[n->names[y].color].group == n->colors[n->names[x].color].group;
+                uint32_t y = nda_slot_factor(n, k, j);
+                bool other = y != NDA_NONE && n->factors[y].color != n->factors[x].color &&
+                             n->colors[n->factors[y].color].group == n->colors[n->factors[x].color].group;
                 met += other;
                 before += other && j < i;
             }
             if (met)
-                rank[n->names[x].color] = 1 + before;
+                rank[n->factors[x].color] = 1 + before;
         }
     }
     for (uint32_t c = 0; c < n->color_count; c++) {
@@ -103,8 +105,8 @@ static int64_t commonest_size(const struct nda *n, const struct nda_group *g)
     uint32_t votes[16], kinds = 0, best = 0;
     for (uint32_t i = 0; i < g->color_count; i++) {
         const struct nda_color *c = &n->colors[n->group_colors[g->colors + i]];
-        for (uint32_t k = 0; k < c->name_count; k++) {
-            int64_t s = n->names[n->color_names[c->names + k]].size;
+        for (uint32_t k = 0; k < c->factor_count; k++) {
+            int64_t s = n->factors[n->color_factors[c->factors + k]].size;
             uint32_t j = 0;
             while (j < kinds && size[j] != s)
                 j++;
@@ -142,7 +144,7 @@ void stage_groups(struct nda *n)
     for (uint32_t c = 0; c < n->color_count; c++) {
         struct nda_group *g = &n->groups[n->colors[c].group];
         n->group_colors[g->colors + g->color_count++] = c;
-        g->name_count += n->colors[c].name_count;
+        g->factor_count += n->colors[c].factor_count;
         g->touches_argument |= n->colors[c].touches_argument;
     }
     for (uint32_t g = 0; g < n->group_count; g++)

@@ -1,4 +1,5 @@
-/* Meshes: parsing and checking. */
+/* Meshes: parsing ("data=4,model=2") and checking. A mesh that mesh_check takes has axes of distinct names
+ * and sizes of 1 or more, and at most MESH_MAX_DEVICES devices; everything after it relies on that. */
 #include "analysis/plan.h"
 
 #include <stdlib.h>

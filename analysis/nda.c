@@ -1,4 +1,6 @@
-/* The analysis: its stages in order (planner.md sections 2 and 3). */
+/* The analysis, stage after stage (stages.h). Reads as its table of contents.
+ *
+ * Everything that the result needs is in its arena; on an error nothing is left. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
@@ -17,7 +19,7 @@ enum error_code nda_create(const struct ir_program *prepared, const struct nda_o
     stage_trip_counts(n, options);
     stage_ties(n);
     flow_off = stage_atoms(n);
-    code = stage_names(n, flow_off, e);
+    code = stage_factors(n, flow_off, e);
     if (code != ERROR_OK)
         goto out;
     stage_colors(n);

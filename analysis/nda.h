@@ -1,21 +1,45 @@
-/* Named dimension analysis: spaces, atomic factors, names, colors, conflicts, sets, classes, groups,
- * roles.
+/* Named dimension analysis (NDA): what in a program can be sharded, what must be sharded together, and where
+ * two ways of sharding exclude each other.
  *
- * Input: a prepared program (ir/prepare.h), one function @main. Everything here is about its *spaces*: a
- * space is one iteration space that a plan shards on its own. Most ops have one; function arguments are
- * spaces with a result only, function results spaces with an operand only; `while`, `case`, `if`,
- * `optimization_barrier` have one per carried value (and `while` two: BEGIN init -> body and cond
- * argument, END body result -> while result).
+ * Input: a prepared program (ir/prepare.h) with one function @main. Output: the immutable struct nda below.
+ * It promises the same result for the same program, in time and memory near linear in its size. It never
+ * changes the program, and it knows nothing of meshes, plans or prices (plan.h).
  *
- * Atoms. After refinement every dimension of every value is a list of *atoms*, major first (size-1 dims
- * have none). A value's atoms are numbered 0.. over all its dims in order; the definition and all uses of
- * a value have the same.
+ * The words, from the program down:
  *
- * Names. A factor of a space is a *name* (the paper's dimension name after identification with I): a
- * global index. slot = one tensor of a space, operand or result; for each atom of its value it says which
- * factor of the space the atom belongs to (NDA_NO_FACTOR: size-1 or none). M edges run from a def slot's
- * name to the name of each use slot at the same atom. Colors = connected components over M, loop ties and
- * donation ties. (paper sections 3.1 to 3.6, 4.4) / */
+ *   space    One iteration space: the loop nest of one op, which a plan shards on its own. Most ops have one;
+ *            a function argument is a space with a result only, a function result one with an operand only;
+ *            `case`, `if` and `optimization_barrier` have one a carried value, `while` two (BEGIN: init ->
+ *            arguments of condition and body; END: body result -> while result).
+ *   factor   One loop of a space (Shardy's word for it in a sharding rule: the letters of
+ *            ([i, k], [k, j]) -> ([i, j])). It stands in at most one place of every tensor of the space;
+ *            sharding it over an axis shards all of these places. Our factors are *atomic*: a rule
+ *            (rule.h) has its own factors, local to the op, which refinement (atoms.c) splits where
+ *            reshapes need it. Two numbers name a factor:
+ *              factor index    into nda->factors, over the whole program, uint32_t, NDA_NONE for none
+ *              factor number   within its space, uint8_t, NDA_NO_FACTOR for none; what plans hold
+ *            factor index = spaces[s].factors + factor number.
+ *   slot     One tensor of a space: an operand or a result. For each atom of its value it says which
+ *            factor number of the space the atom belongs to.
+ *   atom     A piece of a dimension that is never cut further. Every dimension of every value is a list of
+ *            atoms, major first (a dimension of size 1 has none), the same at its definition and at all
+ *            uses; a value's atoms are numbered 0.. over all its dimensions in order.
+ *   edge     of M: from a factor of the space that defines a value to the factor of a space that uses it, at
+ *            the same atom.
+ *   color    The factors that are connected by M, by loop ties and by donation ties.
+ *   conflict Two factors of one color on one slot: only one of the two can have the axis.
+ *   set, class, group   Conflicts that must be resolved together; sets that look alike; colors that look
+ *            alike. A decision (plan.h) shards a group and resolves its classes, a bit each.
+ *
+ *      value %w: f32[256x32]          space of a dot             space of the next op
+ *      dims      [0]    [1]           factors  0=i  1=k  2=j
+ *      atoms      0      1    --M-->  slot %w:  i    k            ...
+ *                                     slot %y:       k    j
+ *                                     slot %z:  i         j  --M-->  its factors 0, 1
+ *
+ * The paper calls our factor a dimension name (what its names come to when those that its identities I join
+ * are one); M, colors and conflicts are its words. Source: TOAST (Alabed et al., 2025), sections 3.1 to 3.6
+ * and 4.4; docs/design/analysis.md. */
 #ifndef TOAST_ANALYSIS_NDA_H
 #define TOAST_ANALYSIS_NDA_H
 
@@ -23,6 +47,7 @@
 
 enum { NDA_NONE = UINT32_MAX, NDA_NO_FACTOR = 255, NDA_MAX_FACTORS = 64 };
 
+/* What sharding a factor does. */
 enum nda_factor_kind {
     NDA_PARALLEL,    /* sharded operand gives sharded result */
     NDA_CONTRACTING, /* partial result, combined by `reducer` */
@@ -54,7 +79,7 @@ enum nda_space_kind {
     NDA_SPACE_BARRIER
 };
 
-struct nda_name { /* one factor of one space */
+struct nda_factor { /* one loop of one space */
     int64_t size;
     uint32_t space;
     uint32_t color;
@@ -68,17 +93,17 @@ struct nda_name { /* one factor of one space */
 struct nda_slot {
     uint32_t value;   /* value of the program */
     uint32_t map;     /* first entry of nda->factor_of for this slot: one byte an atom of the value */
-    uint32_t names;   /* first name of the slot's space */
+    uint32_t factors; /* first factor of the slot's space */
     uint16_t operand; /* which operand or result of the op (for carried values: 0) */
     uint8_t is_result;
 };
 
 struct nda_space {
-    uint32_t op;                /* op of the program; for arguments and results the func.func */
-    uint32_t index;             /* argument, result or carried-value number */
-    uint8_t kind;               /* enum nda_space_kind */
-    uint32_t names, name_count; /* range of nda->names: local factor f is names + f */
-    uint32_t slots, slot_count; /* range of nda->slots: operands first, then results */
+    uint32_t op;                    /* op of the program; for arguments and results the func.func */
+    uint32_t index;                 /* argument, result or carried-value number */
+    uint8_t kind;                   /* enum nda_space_kind */
+    uint32_t factors, factor_count; /* range of nda->factors: factor number f has index factors + f */
+    uint32_t slots, slot_count;     /* range of nda->slots: operands first, then results */
 };
 
 struct nda_atom {
@@ -88,11 +113,11 @@ struct nda_atom {
 }; /* level 0 = outermost atom of its dim */
 
 struct nda_conflict {
-    uint32_t a, b; /* names, a < b, on one slot */
+    uint32_t a, b; /* factors (indices), a < b, on one slot */
     uint32_t slot, set;
     uint8_t flipped;
 };
-/* side 0 of the set keeps name a sharded (b when flipped); side 1 the other */
+/* side 0 of the set keeps factor a sharded (b when flipped); side 1 the other */
 struct nda_set {
     uint32_t color, class_index;
     uint8_t flipped; /* of the class's orientation */
@@ -111,10 +136,10 @@ struct nda_argument {
     /* tied_result; without one the result that is its update or gradient; NDA_NONE */
     uint32_t becomes;
     uint8_t updated;  /* becomes is its next value (tied or update), no gradient */
-    const char *name; /* by the rules of api.md; borrowed from the nda's arena */
+    const char *name; /* docs/analysis.md, Argument names; borrowed from the nda's arena */
 };
 
-/* What a color does (planner.md section 3, roles); a bit set. */
+/* What a color does (docs/analysis.md, Roles); a bit set. */
 enum {
     NDA_COLOR_BATCH = 1,
     NDA_COLOR_SEQUENCE = 2,
@@ -125,7 +150,7 @@ enum {
 };
 
 struct nda_color {
-    uint32_t names, name_count; /* range of nda->color_names, in program order */
+    uint32_t factors, factor_count; /* range of nda->color_factors, in program order */
     uint32_t group;
     uint32_t set_count;
     uint8_t touches_argument;
@@ -137,8 +162,8 @@ struct nda_group {
     const char *label;
     /* classes of conflicts among its colors = length of a decision's string */
     uint32_t bits;
-    uint32_t name_count;
-    int64_t size; /* names over all colors; commonest factor size */
+    uint32_t factor_count;
+    int64_t size; /* factors over all colors; commonest factor size */
     uint8_t touches_argument;
     uint32_t roles;
 };
@@ -152,8 +177,8 @@ struct nda {
     struct nda_slot *slots;
     uint32_t slot_count;
     uint8_t *factor_of; /* [slot.map + atom] -> local factor */
-    struct nda_name *names;
-    uint32_t name_count;
+    struct nda_factor *factors;
+    uint32_t factor_count;
     /* value v: atoms[value_atoms[v] .. value_atoms[v+1]) */
     struct nda_atom *atoms;
     uint32_t *value_atoms;
@@ -164,7 +189,7 @@ struct nda {
     uint32_t *op_end_space;
     /* slot that defines each value; NDA_NONE */
     uint32_t *value_def_slot;
-    /* M, as names; def -> use, program order */
+    /* M, as factor indices; def -> use, program order */
     uint32_t *edge_from, *edge_to;
     uint32_t edge_count;
     struct nda_conflict *conflicts;
@@ -175,7 +200,7 @@ struct nda {
     uint32_t class_count;
     struct nda_color *colors;
     uint32_t color_count;
-    uint32_t *color_names;
+    uint32_t *color_factors;
     struct nda_group *groups;
     uint32_t group_count;
     uint32_t *group_colors;
@@ -184,7 +209,7 @@ struct nda {
     uint32_t result_count;
     const char **result_names;
     uint32_t *result_spaces;
-    uint32_t crossed_boxes, boxes; /* for figures 5 and 6 */
+    uint32_t crossed_boxes, boxes; /* counts; a box: conflicts.c */
     /* per op: iterations of a while (1 otherwise); 0 = unknown, treated as 1 + warning */
     int64_t *trip_count;
     /* one sentence each, with the op's position */
@@ -220,12 +245,21 @@ static inline const struct nda_atom *nda_atoms(const struct nda *n, uint32_t val
     return n->atoms + n->value_atoms[value];
 }
 
-/* the name of a slot's atom; NDA_NONE: the atom is in no factor */
-static inline uint32_t nda_slot_name(const struct nda *n, uint32_t slot, uint32_t atom)
+/* index of the factor that a slot's atom belongs to; NDA_NONE: the atom is in no factor */
+static inline uint32_t nda_slot_factor(const struct nda *n, uint32_t slot, uint32_t atom)
 {
     uint8_t f = n->factor_of[n->slots[slot].map + atom];
-    return f == NDA_NO_FACTOR ? (uint32_t)NDA_NONE : n->slots[slot].names + f;
+    return f == NDA_NO_FACTOR ? (uint32_t)NDA_NONE : n->slots[slot].factors + f;
 }
+
+/* color of that factor; NDA_NONE: the atom is in no factor */
+static inline uint32_t nda_slot_color(const struct nda *n, uint32_t slot, uint32_t atom)
+{
+    uint32_t factor_index = nda_slot_factor(n, slot, atom);
+    return factor_index == NDA_NONE ? (uint32_t)NDA_NONE : n->factors[factor_index].color;
+}
+/* the op is a dot or a convolution */
+bool nda_is_contraction(const struct nda *n, uint32_t op);
 
 /* arguments, ops, terminators of loop regions, results: what the tables call operations */
 uint32_t nda_operation_count(const struct nda *n);
@@ -233,7 +267,7 @@ uint32_t nda_operation_count(const struct nda *n);
 /* The rule of one op as text, for golden tests and `toast analyze`: "([i, k], [k, j]) -> ([i, j]) {i=256,
  * k=32 add, j=64}" */
 void nda_rule_text(const struct nda *n, uint32_t space, struct text *out);
-/* figure 5d: the dimension graph of colors with conflicts, Graphviz */
+/* The factors of colors with conflicts and the M edges among them, for Graphviz (the paper, figure 5d). */
 void nda_dot(const struct nda *n, struct text *out);
 
 #endif

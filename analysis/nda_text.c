@@ -1,4 +1,4 @@
-/* Rules as text, and the dimension graph for Graphviz. */
+/* Rules as text, and the graph of factors for Graphviz. For people and tests: nothing reads it back. */
 #include "analysis/stages.h"
 
 uint32_t nda_operation_count(const struct nda *n)
@@ -10,7 +10,7 @@ uint32_t nda_operation_count(const struct nda *n)
     return count;
 }
 
-static const char *kind_word(const struct nda_name *nm)
+static const char *kind_word(const struct nda_factor *nm)
 {
     static const char *const reducers[] = {"", " add", " multiply", " max", " min", " and", " or"};
     switch ((enum nda_factor_kind)nm->kind) {
@@ -71,8 +71,8 @@ void nda_rule_text(const struct nda *n, uint32_t space, struct text *out)
     if (sp->slot_count == 0 || !n->slots[sp->slots + sp->slot_count - 1].is_result)
         text_add(out, ") -> (");
     text_add(out, ") {");
-    for (uint32_t f = 0; f < sp->name_count; f++) {
-        const struct nda_name *nm = &n->names[sp->names + f];
+    for (uint32_t f = 0; f < sp->factor_count; f++) {
+        const struct nda_factor *nm = &n->factors[sp->factors + f];
         if (f)
             text_add(out, ", ");
         factor_letter(f, out);
@@ -98,19 +98,19 @@ static void space_label(const struct nda *n, uint32_t space, struct text *out)
 void nda_dot(const struct nda *n, struct text *out)
 {
     text_add(out, "digraph dimensions {\n  rankdir=TB;\n  node [shape=box, fontsize=10];\n");
-    for (uint32_t i = 0; i < n->name_count; i++) {
-        if (n->colors[n->names[i].color].set_count == 0)
+    for (uint32_t i = 0; i < n->factor_count; i++) {
+        if (n->colors[n->factors[i].color].set_count == 0)
             continue;
         text_printf(out, "  n%u [label=\"", i);
-        space_label(n, n->names[i].space, out);
+        space_label(n, n->factors[i].space, out);
         text_printf(out, "\\n");
-        factor_letter(i - n->spaces[n->names[i].space].names, out);
-        text_printf(out, "=%lld (%s)\"%s];\n", (long long)n->names[i].size,
-                    n->groups[n->colors[n->names[i].color].group].label,
-                    n->names[i].conflicted ? ", color=red" : "");
+        factor_letter(i - n->spaces[n->factors[i].space].factors, out);
+        text_printf(out, "=%lld (%s)\"%s];\n", (long long)n->factors[i].size,
+                    n->groups[n->colors[n->factors[i].color].group].label,
+                    n->factors[i].conflicted ? ", color=red" : "");
     }
     for (uint32_t i = 0; i < n->edge_count; i++)
-        if (n->colors[n->names[n->edge_from[i]].color].set_count)
+        if (n->colors[n->factors[n->edge_from[i]].color].set_count)
             text_printf(out, "  n%u -> n%u;\n", n->edge_from[i], n->edge_to[i]);
     for (uint32_t i = 0; i < n->conflict_count; i++) {
         const struct nda_conflict *k = &n->conflicts[i];

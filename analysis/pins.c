@@ -1,4 +1,6 @@
-/* Pinned shardings: the cells they fix, and the factors that they close to further axes (rule e). */
+/* Pinned shardings: the cells that they fix in the context's start plan, and the factors that they close to
+ * further axes. A pin that cannot be kept is an error that says which dimension and why; none is ever
+ * dropped. */
 #include "analysis/context.h"
 
 #include <stdio.h>
@@ -84,7 +86,7 @@ static enum error_code pin_dim(struct plan_context *c, const struct pin_place *a
     while (k < count && atoms[k].dim != dim)
         k++;
     while (done < at->pin->dims[dim].count) {
-        uint32_t axis = at->pin->dims[dim].axes[done], name;
+        uint32_t axis = at->pin->dims[dim].axes[done], factor_index;
         if (axis >= c->mesh.axis_count)
             return refuse(c, at, e, "uses an axis that the mesh does not have", dim, size);
         if (c->mesh.axes[axis].size == 1) {
@@ -93,7 +95,7 @@ static enum error_code pin_dim(struct plan_context *c, const struct pin_place *a
         }
         if (k == count || atoms[k].dim != dim)
             return refuse(c, at, e, why_not(c, at, dim, size), dim, size);
-        name = nda_slot_name(n, at->slot, k);
+        factor_index = nda_slot_factor(n, at->slot, k);
         if (plan_space(&c->start, at->space)[axis].factor != NDA_NO_FACTOR) {
             if (plan_space(&c->start, at->space)[axis].factor == n->factor_of[n->slots[at->slot].map + k]) {
                 done++; /* the tied argument or result said the same */
@@ -102,8 +104,8 @@ static enum error_code pin_dim(struct plan_context *c, const struct pin_place *a
             return refuse(c, at, e, "uses an axis twice, or differs from what is pinned on its tied result",
                           dim, size);
         }
-        if (name == NDA_NONE ||
-            !plan_apply_factor(c, &c->start, at->space, name - n->spaces[at->space].names, axis))
+        if (factor_index == NDA_NONE ||
+            !plan_apply_factor(c, &c->start, at->space, factor_index - n->spaces[at->space].factors, axis))
             k++;
         else
             done++;
@@ -137,12 +139,12 @@ static void close_dims(struct plan_context *c, const struct pin_place *at)
     const struct nda *n = c->n;
     uint32_t value = n->slots[at->slot].value;
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
-        uint32_t name = nda_slot_name(n, at->slot, k);
-        if (name == NDA_NONE || at->pin->dims[nda_atoms(n, value)[k].dim].open)
+        uint32_t factor_index = nda_slot_factor(n, at->slot, k);
+        if (factor_index == NDA_NONE || at->pin->dims[nda_atoms(n, value)[k].dim].open)
             continue;
-        c->closed[name] = 1;
-        if (c->partner[name] != NDA_NONE)
-            c->closed[c->partner[name]] = 1;
+        c->closed[factor_index] = 1;
+        if (c->partner[factor_index] != NDA_NONE)
+            c->closed[c->partner[factor_index]] = 1;
     }
 }
 

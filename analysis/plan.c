@@ -1,4 +1,7 @@
-/* Plans: cells, hashes, boundary shardings; the context that they are made against. */
+/* Plans as arrays of cells, their hashes and boundary shardings.
+ *
+ * The hash of a plan is the XOR of a word a cell, so that setting a cell updates it in one step, and equal
+ * cells give an equal hash whatever decisions made them. */
 #include "analysis/context.h"
 
 #include <stdlib.h>
@@ -34,9 +37,9 @@ void plan_release(struct plan *p)
 }
 
 /* words depend on nothing but numbers, so that a plan has the same hash in every process */
-static struct hash128 name_word(uint32_t name)
+static struct hash128 factor_word(uint32_t factor_index)
 {
-    return hash_word(0x706c616e00000000u + name);
+    return hash_word(0x706c616e00000000u + factor_index);
 }
 
 static struct hash128 axis_word(uint32_t axis, uint32_t position)
@@ -52,9 +55,9 @@ struct hash128 context_regather_word(uint32_t argument, uint32_t axis)
 
 void context_words(struct plan_context *c)
 {
-    c->word = mem_alloc(sizeof *c->word * ((size_t)c->n->name_count + 1));
-    for (uint32_t i = 0; i < c->n->name_count; i++)
-        c->word[i] = name_word(i);
+    c->word = mem_alloc(sizeof *c->word * ((size_t)c->n->factor_count + 1));
+    for (uint32_t i = 0; i < c->n->factor_count; i++)
+        c->word[i] = factor_word(i);
     for (uint32_t a = 0; a < MESH_MAX_AXES; a++)
         for (uint32_t k = 0; k < MESH_MAX_AXES; k++)
             c->axis_word[a][k] = axis_word(a, k);
@@ -69,7 +72,7 @@ struct hash128 plan_hash_full(const struct plan *p, const struct nda *n)
             struct hash128 w, k;
             if (cell.factor == NDA_NO_FACTOR)
                 continue;
-            w = name_word(n->spaces[s].names + cell.factor);
+            w = factor_word(n->spaces[s].factors + cell.factor);
             k = axis_word(a, cell.position);
             h = hash128_xor(h, (struct hash128){w.hi * k.hi, w.lo * k.lo});
         }
@@ -143,80 +146,4 @@ void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, 
     for (uint32_t d = 0; d < out->rank; d++)
         if (out->dims[d].count)
             place_axes(n, &c->mesh, value, out, d);
-}
-
-enum error_code plan_context_create(const struct nda *n, const struct mesh *m, const struct plan_pin *pins,
-                                    uint32_t pin_count, struct plan_context **out, struct error *e)
-{
-    struct plan_context *c;
-    enum error_code code = mesh_check(m, e);
-    if (code != ERROR_OK)
-        return code;
-    c = mem_zalloc(1, sizeof *c);
-    c->n = n;
-    c->mesh = *m;
-    plan_init(&c->start, n, m);
-    context_words(c);
-    c->closed = mem_zalloc((size_t)n->name_count + 1, 1);
-    context_partners(c, pins, pin_count);
-    context_update_scope(c);
-    code = context_pins(c, pins, pin_count, e);
-    if (code != ERROR_OK) {
-        plan_context_destroy(c);
-        return code;
-    }
-    context_candidates(c);
-    context_decisions(c);
-    context_regathers(c);
-    *out = c;
-    return ERROR_OK;
-}
-
-void plan_context_destroy(struct plan_context *c)
-{
-    if (!c)
-        return;
-    plan_release(&c->start);
-    free(c->group_first);
-    free(c->candidates);
-    free(c->partner);
-    free(c->kept);
-    free(c->closed);
-    free(c->update);
-    free(c->word);
-    free(c->decisions);
-    free(c->regathers);
-    free(c);
-}
-
-const struct nda *plan_context_nda(const struct plan_context *c)
-{
-    return c->n;
-}
-
-const struct mesh *plan_context_mesh(const struct plan_context *c)
-{
-    return &c->mesh;
-}
-
-const struct plan *plan_context_start(const struct plan_context *c)
-{
-    return &c->start;
-}
-
-uint32_t plan_context_pruned(const struct plan_context *c)
-{
-    return c->pruned_count;
-}
-
-const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count)
-{
-    *count = c->regather_count;
-    return c->regathers;
-}
-
-const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count)
-{
-    *count = c->decision_count;
-    return c->decisions;
 }

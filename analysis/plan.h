@@ -2,12 +2,22 @@
  *
  * A plan says, for each space and mesh axis, which factor of the space the axis shards (at most one), and
  * in which position among the axes of that factor (0 = major). Equal plans have equal bytes and equal
- * hash, whatever order of decisions made them. */
+ * hash, whatever order of decisions made them.
+ *
+ *     cells          axis 0 "data"        axis 1 "model"
+ *     space 0        factor 0, pos 0      -                  - : NDA_NO_FACTOR, the axis shards nothing here
+ *     space 1        factor 2, pos 0      factor 2, pos 1    one factor over both axes, data major
+ *     space 2        factor 0, pos 0      factor 1, pos 0    two factors
+ *
+ * Sizes in elements or devices, bandwidths in bytes per second, latencies in picoseconds. A plan owns its
+ * arrays; an nda, a mesh and a context are borrowed. Source: TOAST (Alabed et al., 2025), sections 4.2 and
+ * 4.4; docs/design/planner.md. */
 #ifndef TOAST_ANALYSIS_PLAN_H
 #define TOAST_ANALYSIS_PLAN_H
 
 #include "analysis/nda.h"
 #include "base/hash.h"
+#include "ir/attrs.h"
 
 enum { MESH_MAX_AXES = 8, MESH_MAX_DEVICES = 1 << 20 };
 
@@ -38,7 +48,7 @@ struct plan {
     /* [argument]: bit a: what is gathered of it over axis a is let go between distant uses and gathered
      * again; owned */
     uint8_t *regather;
-    /* XOR of a word per (name, position, axis) and per (argument, axis) gathered again */
+    /* XOR of a word per (factor, position, axis) and per (argument, axis) gathered again */
     struct hash128 hash;
 };
 void plan_init(struct plan *p, const struct nda *n, const struct mesh *m); /* nothing sharded; hash 0 */
@@ -71,7 +81,7 @@ struct plan_pin {
     uint32_t rank;
     struct {
         uint8_t open, count, axes[MESH_MAX_AXES];
-    } dims[16];
+    } dims[IR_MAX_RANK];
 };
 
 /* What plans are made against; immutable once created, shared by threads. */
@@ -86,7 +96,7 @@ const struct nda *plan_context_nda(const struct plan_context *c);
 const struct mesh *plan_context_mesh(const struct plan_context *c);
 /* the plan that the pins alone give: where every replay starts */
 const struct plan *plan_context_start(const struct plan_context *c);
-/* decisions offered (touch an argument or are batch or sequence; change at least min_effect names when
+/* decisions offered (touch an argument or are batch or sequence; change at least min_effect factors when
  * taken alone), in a fixed order */
 const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count);
 
@@ -98,27 +108,27 @@ uint32_t plan_context_pruned(const struct plan_context *c);
  * less memory for more communication, so only worth trying where memory binds */
 const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count);
 
-/* Appends a decision (planner.md section 4, rules a to e). Returns how many names (scope regather:
+/* Appends a decision (docs/design/planner.md has the rules). Returns how many factors (scope regather:
  * arguments) changed; 0 = no effect. */
 uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d);
 /* start + decisions in order; drops those without effect from the list (count updated) */
 void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p);
-/* Completes the pins: every pinned axis goes to all names of its color that rules a to e allow, pins in
- * program order. p starts as a copy of plan_context_start. Returns how many names changed. (planner
+/* Completes the pins: every pinned axis goes to all factors of its color that can take it, pins in
+ * program order. p starts as a copy of plan_context_start. Returns how many factors changed. (planner
  * `propagate`) */
 uint32_t plan_propagate(const struct plan_context *c, struct plan *p);
 /* makes the completed pins what every replay starts from; before the context is shared */
 void plan_context_complete(struct plan_context *c);
 /* One factor of one space: plan.json's `factors`, random plans of the proof. Returns 1 if applied, 0 if
  * not allowed (axis used, does not divide, not shardable). Loop ties and donation ties are kept by
- * applying to all tied names. */
+ * applying to all tied factors. */
 uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor,
                            uint32_t axis);
 /* The same on the axis_count cells of one space alone, which begin as plan_context_start's: for planners
- * that choose a space's cells at once. The space it is tied to (plan_tied_name) then has the same. */
+ * that choose a space's cells at once. The space it is tied to (plan_tied_factor) then has the same. */
 uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells, uint32_t space,
                            uint32_t factor, uint32_t axis);
-uint32_t plan_tied_name(const struct plan_context *c, uint32_t name); /* NDA_NONE: free */
+uint32_t plan_tied_factor(const struct plan_context *c, uint32_t factor_index); /* NDA_NONE: free */
 
 /* The cells that a plan has beyond the context's start, as single factors: applied in order to the start
  * they give them again. */
@@ -147,12 +157,13 @@ enum error_code plan_decision_find(const struct plan_context *c, const char *gro
                                    const char *bits, const char *scope, struct plan_decision *out,
                                    struct error *e) BASE_CHECKED;
 
-/* Named expert plans, built from roles (planner.md section 7 Baselines): "replicated", "batch:data",
+/* Named expert plans, built from roles (docs/design/planner.md): "replicated", "batch:data",
  * "fsdp:data+megatron:model" .. without duplicates by plan hash, at most 128: every combination over one
  * or two axes; over more, at most three strategies on runs of neighbouring axes, the usual layouts first. */
+enum { PLAN_BASELINE_LIST = 64 }; /* decisions of one expert plan at most; chosen, not tuned */
 struct plan_baseline {
     char name[160];
-    struct plan_decision decisions[64];
+    struct plan_decision decisions[PLAN_BASELINE_LIST];
     uint32_t count;
 };
 struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count); /* owned (free) */
@@ -164,7 +175,7 @@ struct plan_sharding {
     uint32_t rank;
     struct {
         uint8_t count, axes[MESH_MAX_AXES];
-    } dims[16];
+    } dims[IR_MAX_RANK];
 };
 void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
                             struct plan_sharding *out);

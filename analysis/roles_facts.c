@@ -1,4 +1,7 @@
-/* Roles, second part: what ops of the forward pass, arguments and results say about each color. */
+/* Roles, step 5: what the ops of the forward pass, arguments and results say about each color (struct facts).
+ *
+ * One pass over the spaces in program order; every space only adds to the facts of its factors' colors.
+ * Nothing is decided here. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
@@ -6,8 +9,8 @@
 static double space_flops(const struct nda *n, const struct nda_space *sp)
 {
     double f = 2;
-    for (uint32_t k = 0; k < sp->name_count; k++)
-        f *= (double)n->names[sp->names + k].size;
+    for (uint32_t k = 0; k < sp->factor_count; k++)
+        f *= (double)n->factors[sp->factors + k].size;
     return f;
 }
 
@@ -24,15 +27,15 @@ static void contraction_facts(struct roles *r, const struct nda_space *sp)
     const struct nda *n = r->n;
     uint32_t result = sp->slots + sp->slot_count - 1;
     double flops = space_flops(n, sp);
-    for (uint32_t f = 0; f < sp->name_count; f++)
-        if (n->names[sp->names + f].kind == NDA_CONTRACTING)
-            r->facts[n->names[sp->names + f].color].contracted = 1;
+    for (uint32_t f = 0; f < sp->factor_count; f++)
+        if (n->factors[sp->factors + f].kind == NDA_CONTRACTING)
+            r->facts[n->factors[sp->factors + f].color].contracted = 1;
     for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
-        uint32_t name = nda_slot_name(n, result, k);
-        if (name == NDA_NONE)
+        uint32_t factor_index = nda_slot_factor(n, result, k);
+        if (factor_index == NDA_NONE)
             continue;
-        r->facts[n->names[name].color].flops += flops;
-        r->facts[n->names[name].color].results++;
+        r->facts[n->factors[factor_index].color].flops += flops;
+        r->facts[n->factors[factor_index].color].results++;
     }
 }
 
@@ -46,20 +49,20 @@ static void parameter_facts(struct roles *r, const struct nda_space *sp, const u
     /* a convolution's groups are no experts */
     bool dot = ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_DOT;
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
-        uint32_t name = nda_slot_name(n, result, k), in = 0;
-        if (name == NDA_NONE)
+        uint32_t factor_index = nda_slot_factor(n, result, k), in = 0;
+        if (factor_index == NDA_NONE)
             continue;
         for (uint32_t o = 0; o < 2; o++)
             for (uint32_t j = 0; j < nda_atom_count(n, n->slots[operands[o]].value); j++)
-                if (nda_slot_name(n, operands[o], j) == name)
+                if (nda_slot_factor(n, operands[o], j) == factor_index)
                     in |= 1u << o;
         if (in != 3) {
-            r->facts[n->names[name].color].produced |= weights[in >> 1];
-            r->facts[n->names[name].color].attention |= !weights[0] && !weights[1];
+            r->facts[n->factors[factor_index].color].produced |= weights[in >> 1];
+            r->facts[n->factors[factor_index].color].attention |= !weights[0] && !weights[1];
         } else if (weights[0] || weights[1]) {
-            r->facts[n->names[name].color].parameter_batch |= dot;
+            r->facts[n->factors[factor_index].color].parameter_batch |= dot;
         } else {
-            r->facts[n->names[name].color].attention = 1;
+            r->facts[n->factors[factor_index].color].attention = 1;
         }
     }
 }
@@ -68,19 +71,20 @@ static void index_facts(struct roles *r, const struct nda_space *sp, const uint8
 {
     const struct nda *n = r->n;
     bool table = weight[n->slots[sp->slots].value];
-    for (uint32_t f = 0; f < sp->name_count; f++)
-        r->facts[n->names[sp->names + f].color].lookup |= table && n->names[sp->names + f].kind == NDA_LOOKUP;
+    for (uint32_t f = 0; f < sp->factor_count; f++)
+        r->facts[n->factors[sp->factors + f].color].lookup |=
+            table && n->factors[sp->factors + f].kind == NDA_LOOKUP;
     for (uint32_t k = 0; !table && k < nda_atom_count(n, n->slots[sp->slots + 1].value); k++) {
-        uint32_t name = nda_slot_name(n, sp->slots + 1, k);
-        if (name != NDA_NONE && n->names[name].kind == NDA_PARALLEL)
-            r->facts[n->names[name].color].gather_batch = 1;
+        uint32_t factor_index = nda_slot_factor(n, sp->slots + 1, k);
+        if (factor_index != NDA_NONE && n->factors[factor_index].kind == NDA_PARALLEL)
+            r->facts[n->factors[factor_index].color].gather_batch = 1;
     }
 }
 
 void roles_collect_facts(struct roles *r)
 {
     struct nda *n = r->n;
-    uint8_t *weight = stage_weight_values(n);
+    uint8_t *weight = roles_weight_values(n);
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *sp = &n->spaces[s];
         enum ir_family family = ir_opcode_family(n->program->ops[sp->op].code);
@@ -89,22 +93,22 @@ void roles_collect_facts(struct roles *r)
         for (uint32_t i = 0; untied && i < n->argument_count; i++)
             untied = n->arguments[i].becomes != sp->index;
         untied &= !(untied && r->metrics && r->metrics[sp->index]);
-        for (uint32_t f = 0; f < sp->name_count; f++) {
-            struct facts *c = &r->facts[n->names[sp->names + f].color];
-            c->shardable |= n->names[sp->names + f].shardable;
+        for (uint32_t f = 0; f < sp->factor_count; f++) {
+            struct facts *c = &r->facts[n->factors[sp->factors + f].color];
+            c->shardable |= n->factors[sp->factors + f].shardable;
             c->given |= argument && n->arguments[sp->index].role == NDA_ROLE_DATA;
             c->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
             c->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(r, sp) &&
-                                  n->names[sp->names + f].kind == NDA_CONTRACTING);
+                                  n->factors[sp->factors + f].kind == NDA_CONTRACTING);
             if (!argument || n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
                 continue;
             c->parameter_dims++;
             for (uint32_t g = 0; g < f; g++)
-                c->square |= n->names[sp->names + f].color == n->names[sp->names + g].color;
+                c->square |= n->factors[sp->factors + f].color == n->factors[sp->factors + g].color;
         }
         if (!op || !result_forward(r, sp))
             continue;
-        if (stage_is_contraction(n, sp->op) && sp->slot_count == 3) {
+        if (nda_is_contraction(n, sp->op) && sp->slot_count == 3) {
             contraction_facts(r, sp);
             parameter_facts(r, sp, weight);
         } else if (n->program->ops[sp->op].code == IR_GATHER) {

@@ -1,34 +1,28 @@
-/* Roles, first part: which values reach a contraction, which the forward pass needs, which depend on no
- * example; from these the roles of arguments. */
+/* Roles, step 1: what is known of values, from dataflow alone.
+ *
+ *   direct    it feeds a contraction or a lookup, moved only, or made into another weight only
+ *   reaches   it reaches a contraction at all
+ *   forward   a result that is no state needs it: the forward pass
+ *   apart     it depends on no example
+ *
+ * The first three flow backward from uses to definitions, the last forward from arguments. Each is a byte a
+ * value. Nothing here looks at shapes, at names or at what colors do. */
 #include "analysis/roles.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool stage_is_contraction(const struct nda *n, uint32_t op)
-{
-    enum ir_family f = ir_opcode_family(n->program->ops[op].code);
-    return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION;
-}
+/* Passes over the program at most, where loops hand facts around: one for every level of nesting, and the
+ * last that finds nothing new. Deeper nests than this get fewer facts, never wrong indices. Chosen, not
+ * tuned. */
+enum { FLOW_ROUNDS = 16 };
 
-bool stage_moves_only(const struct nda *n, const struct nda_space *sp)
-{
-    enum ir_opcode code;
-    enum ir_family f;
-    if (sp->kind != NDA_SPACE_OP)
-        return sp->kind != NDA_SPACE_ARGUMENT && sp->kind != NDA_SPACE_RESULT;
-    code = n->program->ops[sp->op].code;
-    f = ir_opcode_family(code);
-    return code == IR_CONVERT || f == IR_FAMILY_BROADCAST || f == IR_FAMILY_TRANSPOSE ||
-           f == IR_FAMILY_RESHAPE || f == IR_FAMILY_SLICE || f == IR_FAMILY_DYNAMIC_SLICE ||
-           f == IR_FAMILY_CONCATENATE || f == IR_FAMILY_SHARDY;
-}
-
+/* ---------------------------------------------------------------- backward */
 /* one step backward over a space; returns whether something became known */
 static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t *untied)
 {
     struct nda *n = r->n;
-    bool contraction = sp->kind == NDA_SPACE_OP && stage_is_contraction(n, sp->op), direct = false,
+    bool contraction = sp->kind == NDA_SPACE_OP && nda_is_contraction(n, sp->op), direct = false,
          reaches = contraction;
     bool forward = sp->kind == NDA_SPACE_RESULT && untied[sp->index], changed = false,
          moves = stage_moves_only(n, sp);
@@ -77,8 +71,7 @@ void roles_flow(struct roles *r)
             untied[n->arguments[i].becomes] = 0;
     for (uint32_t i = 0; i < n->result_count && r->metrics; i++)
         untied[i] &= !r->metrics[i];
-    /* loops nest no deeper in practice; more is only blurrier */
-    for (int round = 0; round < 16 && changed; round++) {
+    for (int round = 0; round < FLOW_ROUNDS && changed; round++) {
         bool loops = false;
         changed = false;
         for (uint32_t s = n->space_count; s-- > 0;)
@@ -93,13 +86,51 @@ void roles_flow(struct roles *r)
     free(untied);
 }
 
-static bool holds_batch(const struct roles *r, uint32_t argument)
+/* ---------------------------------------------------------------- forward */
+static bool spread_space(const struct nda *n, const struct nda_space *sp, uint8_t *independent)
 {
-    const struct nda_space *sp = &r->n->spaces[r->n->arguments[argument].space];
-    for (uint32_t f = 0; f < sp->name_count; f++)
-        if (r->batch[r->n->names[sp->names + f].color])
-            return true;
-    return false;
+    bool depends = false, changed = false;
+    for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++)
+        depends |= !n->slots[k].is_result && !independent[n->slots[k].value];
+    for (uint32_t k = sp->slots; depends && k < sp->slots + sp->slot_count; k++)
+        if (n->slots[k].is_result && independent[n->slots[k].value]) {
+            independent[n->slots[k].value] = 0;
+            changed = true;
+        }
+    return changed;
+}
+
+/* what the next iteration is given is what the body has made */
+static bool spread_around(const struct nda *n, const struct nda_space *end, uint8_t *independent)
+{
+    const struct nda_space *begin = &n->spaces[n->op_space[end->op] + end->index];
+    bool changed = false;
+    for (uint32_t k = begin->slots;
+         !independent[n->slots[end->slots].value] && k < begin->slots + begin->slot_count; k++)
+        if (n->slots[k].is_result && independent[n->slots[k].value]) {
+            independent[n->slots[k].value] = 0;
+            changed = true;
+        }
+    return changed;
+}
+
+uint8_t *roles_independent_of(const struct nda *n, const uint8_t *arguments)
+{
+    uint8_t *independent = mem_alloc((size_t)n->program->value_count + 1);
+    bool again = true;
+    memset(independent, 1, (size_t)n->program->value_count + 1);
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        independent[n->arguments[i].value] = !arguments[i];
+    /* each round that is followed by another makes some loop's value dependent: they end */
+    while (again) {
+        again = false;
+        for (uint32_t s = 0; s < n->space_count; s++)
+            spread_space(n, &n->spaces[s], independent);
+        for (uint32_t s = 0; s < n->space_count; s++)
+            if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
+                again |= spread_around(n, &n->spaces[s], independent);
+    }
+    return independent;
 }
 
 /* Examples are what is not tied to state; once the batch is known, of untied arguments those that hold it. */
@@ -109,70 +140,41 @@ void roles_set_apart(struct roles *r, bool known)
     uint8_t *examples = mem_zalloc((size_t)n->argument_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         bool tied = n->arguments[i].becomes != NDA_NONE;
-        examples[i] = tied ? known && !r->train : !known || holds_batch(r, i);
+        examples[i] = tied ? known && !r->train : !known || roles_argument_has(n, i, r->batch);
     }
     free(r->apart);
-    r->apart = stage_independent_of(n, examples);
+    r->apart = roles_independent_of(n, examples);
     free(examples);
     roles_flow(r);
 }
 
-/* every dimension of the argument is one of trained weights too: a weight that is not trained (adapters'
- * base) */
-static bool dims_of_weights(const struct roles *r, uint32_t argument, const uint8_t *color)
+/* ---------------------------------------------------------------- weights */
+/* values of which every argument is a parameter, or a number (owned) */
+static uint8_t *made_of_parameters(const struct nda *n)
 {
-    const struct nda *n = r->n;
-    const struct nda_space *sp = &n->spaces[n->arguments[argument].space];
-    for (uint32_t f = 0; f < sp->name_count; f++)
-        if (!color[n->names[sp->names + f].color])
-            return false;
-    return true;
+    uint8_t *others = mem_zalloc((size_t)n->argument_count + 1, 1), *made;
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        others[i] = n->arguments[i].role != NDA_ROLE_PARAMETER &&
+                    ir_value_type(n->program, n->arguments[i].value)->rank > 0;
+    made = roles_independent_of(n, others);
+    free(others);
+    return made;
 }
 
-static uint8_t *colors_of_weights(const struct nda *n)
+uint8_t *roles_weight_values(const struct nda *n)
 {
-    uint8_t *color = mem_zalloc((size_t)n->color_count + 1, 1);
-    for (uint32_t i = 0; i < n->argument_count; i++) {
-        const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        for (uint32_t f = 0; f < sp->name_count && n->arguments[i].role == NDA_ROLE_PARAMETER; f++)
-            color[n->names[sp->names + f].color] = 1;
+    uint8_t *weight = mem_zalloc((size_t)n->program->value_count + 1, 1), *made = made_of_parameters(n);
+    for (uint32_t i = 0; i < n->argument_count; i++)
+        weight[n->arguments[i].value] = n->arguments[i].role == NDA_ROLE_PARAMETER;
+    for (uint32_t s = 0; s < n->space_count; s++) {
+        const struct nda_space *sp = &n->spaces[s];
+        bool w = false, moves = stage_moves_only(n, sp);
+        for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
+            w |= !n->slots[k].is_result && weight[n->slots[k].value];
+            if (n->slots[k].is_result && w && (moves || made[n->slots[k].value]))
+                weight[n->slots[k].value] = 1;
+        }
     }
-    return color;
-}
-
-/* floats, complex numbers and quantized weights; wider integers are indices and counts */
-static bool weight_element(enum ir_element e)
-{
-    return ir_element_is_float(e) || e == IR_C64 || e == IR_C128 || (ir_element_bits(e) <= 8 && e != IR_I1);
-}
-
-/* of a tied argument of a train step: it is needed for the loss, and for a contraction */
-static bool is_trained(const struct roles *r, const struct nda_argument *a)
-{
-    return r->reaches[a->value] && r->forward[a->value] &&
-           weight_element((enum ir_element)ir_value_type(r->n->program, a->value)->element);
-}
-
-void roles_of_arguments(struct roles *r)
-{
-    struct nda *n = r->n;
-    for (uint32_t i = 0; i < n->argument_count; i++) {
-        struct nda_argument *a = &n->arguments[i];
-        const struct ir_type *t = ir_value_type(n->program, a->value);
-        bool weight = t->kind == IR_TYPE_TENSOR && weight_element((enum ir_element)t->element) &&
-                      t->rank > 0 && (r->direct[a->value] || t->rank == 1) && !holds_batch(r, i);
-        if (a->becomes != NDA_NONE)
-            a->role = !r->train ? NDA_ROLE_CACHE : is_trained(r, a) ? NDA_ROLE_PARAMETER : NDA_ROLE_OPTIMIZER;
-        else
-            a->role = !r->train && weight ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
-    }
-    uint8_t *color = colors_of_weights(n);
-    for (uint32_t i = 0; i < n->argument_count && r->train; i++) {
-        struct nda_argument *a = &n->arguments[i];
-        const struct ir_type *t = ir_value_type(n->program, a->value);
-        if (a->role == NDA_ROLE_DATA && t->kind == IR_TYPE_TENSOR && t->rank > 1 && r->direct[a->value] &&
-            weight_element((enum ir_element)t->element) && dims_of_weights(r, i, color))
-            a->role = NDA_ROLE_PARAMETER;
-    }
-    free(color);
+    free(made);
+    return weight;
 }

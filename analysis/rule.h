@@ -1,4 +1,5 @@
-/* A rule: the factors of one space, before refinement into atoms (planner.md section 2).
+/* A rule: the factors of one space, before refinement into atoms (docs/design/analysis.md).
+ * A rule's factor is local to its op and may still be cut; nda.h's factors are what it is cut into.
  *
  * A rule names factors and says which *part* of which dimension of which slot each is in. A part is a
  * range of suffix products [lo, hi) of a dimension: [1, n) is the whole of a dimension of size n, [p, n)
@@ -9,7 +10,7 @@
  * dimensions). What a rule leaves out is replicated too, one factor a tensor.
  *
  * The same rule code runs twice, in the same order: once to collect what flows into what (atoms.c), once
- * to make names (names.c). It must not depend on anything but the program. */
+ * to make factors (space_factors.c). It must not depend on anything but the program. */
 #ifndef TOAST_ANALYSIS_RULE_H
 #define TOAST_ANALYSIS_RULE_H
 

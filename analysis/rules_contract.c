@@ -1,4 +1,5 @@
-/* Rules of the ops that combine elements along dimensions: dots, convolutions, reductions, batch norms. */
+/* Rules of the ops that combine elements along dimensions: dots, convolutions, reductions, batch norms. Their
+ * contracting factors name the reducer that combines partial results. */
 #include "analysis/rule.h"
 
 void rule_dot(struct rule *r)

@@ -1,5 +1,6 @@
-/* Rules of the ops that look elements up or see them in order: gather, scatter, sort, linear algebra,
- * custom calls. */
+/* Rules of the ops that look elements up or see them in order: gather, scatter, sort, linear algebra, custom
+ * calls. A dimension in which order or position matters is replicated unless a mask or a shift makes sharding
+ * it exact. */
 #include "analysis/rule.h"
 
 #include <string.h>

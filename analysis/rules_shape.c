@@ -1,4 +1,5 @@
-/* Rules of the ops that move elements without computing: broadcast, transpose, reshape, slices, pads. */
+/* Rules of the ops that move elements without computing: broadcast, transpose, reshape, slices, pads. What
+ * cannot be moved shard by shard is replicated; nothing here asks for communication. */
 #include "analysis/rule.h"
 
 void rule_constant(struct rule *r)

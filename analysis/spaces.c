@@ -199,3 +199,22 @@ enum error_code stage_spaces(struct nda *n, struct error *e)
     VEC_FREE(&b.slots);
     return code;
 }
+
+bool nda_is_contraction(const struct nda *n, uint32_t op)
+{
+    enum ir_family f = ir_opcode_family(n->program->ops[op].code);
+    return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION;
+}
+
+bool stage_moves_only(const struct nda *n, const struct nda_space *sp)
+{
+    enum ir_opcode code;
+    enum ir_family f;
+    if (sp->kind != NDA_SPACE_OP)
+        return sp->kind != NDA_SPACE_ARGUMENT && sp->kind != NDA_SPACE_RESULT;
+    code = n->program->ops[sp->op].code;
+    f = ir_opcode_family(code);
+    return code == IR_CONVERT || f == IR_FAMILY_BROADCAST || f == IR_FAMILY_TRANSPOSE ||
+           f == IR_FAMILY_RESHAPE || f == IR_FAMILY_SLICE || f == IR_FAMILY_DYNAMIC_SLICE ||
+           f == IR_FAMILY_CONCATENATE || f == IR_FAMILY_SHARDY;
+}

@@ -1,5 +1,6 @@
-/* Which result an argument becomes: donation. `tf.aliasing_output` says it; with `jax.buffer_donor` the
- * donors of a type take the results of that type in order, as JAX does, when there are as many of either. */
+/* Which result an argument becomes, where donation says it. `tf.aliasing_output` names the result; with
+ * `jax.buffer_donor` the donors of a type take the results of that type in order, as JAX does, when there are
+ * as many of either. What donation does not say is left to roles_state.c. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>

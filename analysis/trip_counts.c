@@ -1,6 +1,6 @@
-/* Iterations of while loops: `i < constant` in the condition, `i + constant` in the body, a constant to
- * begin with (JAX's scan and fori_loop print so); else the request's trip_counts; else what bounds them
- * (`i < constant and ..`) and a warning; else 0 (unknown) and a warning. */
+/* Iterations of while loops: `i < constant` in the condition, `i + constant` in the body, a constant to begin
+ * with (JAX's scan and fori_loop print so); else the request's trip_counts; else what bounds them (`i <
+ * constant and ..`) and a warning; else 0 (unknown) and a warning. Nothing is executed. */
 #include "analysis/stages.h"
 
 #include <stdio.h>

@@ -120,7 +120,7 @@ static json_t *encode_conflicts(const struct report *r)
 static json_t *encode_search(const struct report *r)
 {
     json_t *curve = json_array();
-    for (uint32_t i = 0; i < r->search.curve_count && i < SEARCH_CURVE_POINTS; i++)
+    for (uint32_t i = 0; i < r->search.curve_count && i < SEARCH_CURVE; i++)
         json_array_append_new(curve, json_pack("{s:I, s:f, s:I}", "rollouts",
                                                (json_int_t)r->search.curve[i].rollouts, "cost",
                                                cost_value(r->search.curve[i].cost), "step_ps",

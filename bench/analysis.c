@@ -34,7 +34,7 @@ static void time_apply(const struct nda *n, double *apply_ns, double *copy_ns, u
         plan_context_create(n, &mesh, NULL, 0, &c, &e) != ERROR_OK)
         exit(1);
     for (uint32_t g = 0; g < n->group_count; g++)
-        if (n->groups[g].touches_argument && n->groups[g].name_count > n->groups[d.group].name_count)
+        if (n->groups[g].touches_argument && n->groups[g].factor_count > n->groups[d.group].factor_count)
             d.group = g;
     plan_init(&p, n, &mesh);
     *apply_ns = *copy_ns = 1e18;
@@ -76,7 +76,7 @@ static int measure(const char *label, const char *text, size_t size)
     }
     time_apply(n, &apply_ns, &copy_ns, &changed);
     printf("%-28s%9u%9u%10u%6u%8u%8u%10.1f%10.1f%10.1f%10.3f%10.1f%8u%9.1f\n", label, nda_operation_count(n),
-           n->name_count, n->conflict_count, n->set_count, n->class_count, n->group_count, (t1 - t0) * 1e3,
+           n->factor_count, n->conflict_count, n->set_count, n->class_count, n->group_count, (t1 - t0) * 1e3,
            (t2 - t1) * 1e3, t3 * 1e3, t3 * 1e6 / nda_operation_count(n), apply_ns / 1e3, changed,
            copy_ns / 1e3);
     nda_destroy(n);

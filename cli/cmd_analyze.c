@@ -62,11 +62,11 @@ static void json_dims(const struct nda *n, uint32_t slot, struct text *t)
         text_add(t, d ? ", " : "");
         text_printf(t, "{\"size\": %lld, \"groups\": [", (long long)ir_type_dims(n->program, type)[d]);
         for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
-            uint32_t name = nda_slot_name(n, slot, k);
-            if (nda_atoms(n, value)[k].dim != d || name == NDA_NONE)
+            uint32_t factor_index = nda_slot_factor(n, slot, k);
+            if (nda_atoms(n, value)[k].dim != d || factor_index == NDA_NONE)
                 continue;
             text_add(t, first ? "" : ", ");
-            json_string(t, n->groups[n->colors[n->names[name].color].group].label);
+            json_string(t, n->groups[n->colors[n->factors[factor_index].color].group].label);
             first = false;
         }
         text_add(t, "]}");
@@ -82,7 +82,7 @@ static void json_groups(const struct nda *n, struct text *t)
         json_string(t, group->label);
         text_printf(
             t, ", \"size\": %lld, \"colors\": %u, \"names\": %u, \"bits\": %u, \"touches_argument\": %s}",
-            (long long)group->size, group->color_count, group->name_count, group->bits,
+            (long long)group->size, group->color_count, group->factor_count, group->bits,
             group->touches_argument ? "true" : "false");
     }
 }
@@ -141,7 +141,7 @@ static void json(const struct analysis *a, struct text *t)
                 "{\"operations\": %u, \"values\": %u, \"names\": %u, \"colors\": %u, \"conflicts\": %u, "
                 "\"sets\": %u, "
                 "\"boxes\": %u, \"crossed_boxes\": %u,\n\"classes\": [",
-                nda_operation_count(n), value_total(n), n->name_count, n->color_count, n->conflict_count,
+                nda_operation_count(n), value_total(n), n->factor_count, n->color_count, n->conflict_count,
                 n->set_count, n->boxes, n->crossed_boxes);
     for (uint32_t c = 0; c < n->class_count; c++) {
         text_add(t, c ? ", {\"group\": " : "{\"group\": ");
@@ -173,11 +173,13 @@ static void dims_line(const struct nda *n, uint32_t slot, struct text *t)
         bool first = true;
         text_add(t, d ? ", " : "");
         for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
-            uint32_t name = nda_slot_name(n, slot, k);
+            uint32_t factor_index = nda_slot_factor(n, slot, k);
             if (nda_atoms(n, value)[k].dim != d)
                 continue;
             text_add(t, first ? "" : "*");
-            text_add(t, name == NDA_NONE ? "-" : n->groups[n->colors[n->names[name].color].group].label);
+            text_add(t, factor_index == NDA_NONE
+                            ? "-"
+                            : n->groups[n->colors[n->factors[factor_index].color].group].label);
             first = false;
         }
         if (first)
@@ -192,7 +194,8 @@ static void table_groups(const struct nda *n, struct text *t)
     for (uint32_t g = 0; g < n->group_count; g++) {
         const struct nda_group *group = &n->groups[g];
         text_printf(t, "  %-20s%10lld%10u%10u%10u%6s\n", group->label, (long long)group->size,
-                    group->color_count, group->name_count, group->bits, group->touches_argument ? "yes" : "");
+                    group->color_count, group->factor_count, group->bits,
+                    group->touches_argument ? "yes" : "");
     }
 }
 
@@ -200,7 +203,7 @@ static void table(const struct analysis *a, struct text *t)
 {
     const struct nda *n = a->nda;
     text_printf(t, "operations %u  values %u  names %u  colors %u  groups %u\n", nda_operation_count(n),
-                value_total(n), n->name_count, n->color_count, n->group_count);
+                value_total(n), n->factor_count, n->color_count, n->group_count);
     text_printf(t, "conflicts %u  compatibility sets %u  classes (bits) %u  boxes %u  crossed %u\n",
                 n->conflict_count, n->set_count, n->class_count, n->boxes, n->crossed_boxes);
     table_groups(n, t);

@@ -185,7 +185,5 @@ struct cost_collective cost_collective_price(const struct cost_machine *machine,
         if (kind != SPMD_PERMUTE && strcmp(best.name, "measured") != 0)
             consider(&best, price_hierarchy(machine, groups, count, kind, (double)bytes), "hierarchical");
     }
-    /* 2^62 ps is 53 days: more than that says only 'far too long' */
-    int64_t ps = best.ps < 4e18 ? (int64_t)(best.ps + 0.5) : INT64_C(4000000000000000000);
-    return (struct cost_collective){ps, best.name};
+    return (struct cost_collective){cost_round_ps(best.ps), best.name};
 }

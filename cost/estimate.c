@@ -1,4 +1,4 @@
-/* One pricing of the unsharded program, kept by op and value. */
+/* Times and lives of single ops: one pricing of the unsharded program, kept by op and value. */
 #include "cost/estimate.h"
 
 #include "cost/internal.h"

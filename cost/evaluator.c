@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMO_BITS = 14 };
+enum {
+    MEMO_BITS = 14
+}; /* 16,384 prices a session, 2 MiB: a search makes at most a few thousand. Not tuned */
 
 struct evaluator {
     const struct plan_context *context; /* borrowed */

@@ -11,58 +11,6 @@
  * such kernel (memory.c). */
 #include "cost/internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-struct price_scratch *price_scratch_create(struct price_program *shared)
-{
-    struct price_scratch *s = mem_zalloc(1, sizeof *s);
-    s->program = shared;
-    s->program_shared = shared != NULL;
-    return s;
-}
-
-void price_scratch_destroy(struct price_scratch *s)
-{
-    if (!s)
-        return;
-    if (!s->program_shared)
-        price_program_destroy(s->program);
-    free(s->uses);
-    free(s->values);
-    free(s->times);
-    free(s->fates);
-    free(s->ranges);
-    free(s->deltas);
-    free(s->kernels);
-    free(s->pool);
-    free(s->loop_end);
-    free(s->at);
-    price_graph_destroy(s->graph);
-    free(s);
-}
-
-void price_prepare(struct price_scratch *s, const struct spmd_local *l)
-{
-    if (!s->program || s->program->nda != l->nda) {
-        BASE_CHECK(!s->program_shared);
-        price_program_destroy(s->program);
-        s->program = price_program_create(l->nda);
-    }
-    GROW(s->uses, s->use_room, l->value_count + 1);
-    GROW(s->values, s->value_room, l->value_count + 1);
-    GROW(s->times, s->time_room, l->value_count + 1);
-    GROW(s->fates, s->fate_room, l->step_count + 1);
-    GROW(s->ranges, s->range_room, l->value_count + 1);
-    GROW(s->deltas, s->delta_room, l->step_count + 2);
-    GROW(s->at, s->at_room, l->step_count + 1);
-    GROW(s->kernels, s->kernel_room, l->step_count + 1);
-    GROW(s->loop_end, s->loop_room, l->step_count + 1);
-    memset(s->uses, 0, (size_t)l->value_count * sizeof *s->uses);
-    s->pool_count = s->kernel_count = 0;
-    s->mark = 0;
-}
-
 /* ---------------------------------------------------------------- backward: uses */
 /* does operand o of a kernel have to be in memory? */
 static inline uint8_t wants_buffer(const struct op_info *info, uint32_t o)

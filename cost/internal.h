@@ -1,16 +1,22 @@
 /* What the parts of the price share: facts of the program's ops, and the working memory of one pricing.
  *
  * A pricing is a few passes, none of which allocates once the arrays have grown (but for lend.c's two
- * short lists).
+ * short lists). In the order of a pricing:
  *
- * fusion.c: backward over the steps, how each value is used, hence what fuses; forward, the buffers that
- * every kernel reads.
+ *   price.c      the passes put together; makespan
+ *   scratch.c    the working memory: made, grown, freed
+ *   fusion.c     backward over the steps: how each value is used, hence what fuses; forward: the buffers that
+ *                every kernel reads
+ *   roofline.c   facts of ops, once a program; the time of each kernel from the bytes and FLOPs that remain
+ *   schedule.c   another order of the kernels: depth first, or by memory
+ *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
+ *   lend.c       temporaries in the memory of results that are not written yet
+ *   blocks.c     copies that put gathered blocks in order
  *
- * roofline.c: the time of each kernel from the bytes and FLOPs that remain.
- *
- * memory.c: live ranges of the buffers, and where loop carries and donated arguments share one; of the
- * kernels in program order and in schedule.c's depth-first order. lend.c: temporaries in the memory of
- * results that are not written yet. */
+ *   use list of a value (fusion.c, backward)          pool of roots (forward)
+ *   x --> kernel 7                                    [.. | x 64 B | y 32 B | ..]
+ *     --> kernel 9       uses 2, kernel SEVERAL              ^ kernels[i].roots, root_count = 2
+ */
 #ifndef TOAST_COST_INTERNAL_H
 #define TOAST_COST_INTERNAL_H
 
@@ -150,7 +156,7 @@ struct price_scratch {
     uint32_t *loop_end;
     size_t loop_room;          /* per step: the step that closes the region it opens */
     uint32_t mark;             /* of the union being built */
-    struct price_graph *graph; /* owned; schedule.c's, made at first use */
+    struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
 };
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
@@ -178,13 +184,12 @@ void price_memory(struct price_scratch *s, const struct spmd_local *l, const str
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
 void price_lend(struct price_scratch *s, const struct spmd_local *l, int64_t boundary_bytes);
-/* bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; 0: none */
+/* blocks.c: bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; or 0 */
 int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
                            const struct spmd_step *t);
 /* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next
  * call */
 const struct kernel *price_depth_first(struct price_scratch *s, const struct spmd_local *l);
-void price_graph_destroy(struct price_graph *g);
 
 static inline const struct op_info *step_info(const struct price_scratch *s, const struct spmd_step *step)
 {

@@ -1,13 +1,19 @@
 /* Results' memory before they are written. It serves temporaries that fit in: from the beginning, or, of a
  * result that takes an argument's buffer, since that was read for the last time; until the first of the
- * buffers that become the result. */
+ * buffers that become the result.
+ *
+ *   time          0        home_free                  written_at         end
+ *   result        |argument|......... lent ...........|#### the result ###|
+ *   temporary          .        |###### fits ######|        takes no memory of its own
+ *
+ * The largest results lend first, to the largest temporaries first, each place to one at a time. */
 #include "cost/internal.h"
 
 #include <stdlib.h>
 
 enum {
-    LENDERS = 8,       /* the largest results */
-    SMALLEST_PART = 64 /* what is smaller than a 64th of one stays out */
+    LENDERS = 8,       /* the largest results; others lend nothing. Chosen, not tuned */
+    SMALLEST_PART = 64 /* what is smaller than a 64th of one stays out: it would cost time and save little */
 };
 
 /* a result's memory while it holds nothing, or what may lie in it: a buffer, or the blocks of one before

@@ -1,5 +1,6 @@
-/* The machine model: a catalogue of devices, links of mesh axes, and overrides. Rates are doubles; times
- * are int64 picoseconds, sizes int64 bytes. */
+/* The machine model: a catalogue of devices, links of mesh axes, and overrides. Rates are doubles; times are
+ * int64 picoseconds, sizes int64 bytes. A machine borrows its tables and strings and is otherwise a plain
+ * value. Sources: the datasheets that struct cost_device names; docs/design/price.md. */
 #ifndef TOAST_COST_MACHINE_H
 #define TOAST_COST_MACHINE_H
 
@@ -87,14 +88,22 @@ enum error_code cost_machine_create_device(const struct mesh *m, const struct co
 /* axis numbers, slowest link first: what the walk wants in spmd_options.axis_order */
 void cost_axis_order(const struct cost_machine *machine, const struct mesh *m, uint8_t order[MESH_MAX_AXES]);
 
-/* Price of one collective over a group. The cheapest algorithm that the topology allows, named. Monotone
- * in bytes and devices. bytes = result bytes per device for all_gather, operand bytes for all_reduce,
- * reduce_scatter, all_to_all, permute. Other kinds, and groups of one device, cost nothing ("none"). */
 /* From tables: between two points linearly, below the first one its time, above the last one in proportion
  * to the bytes. false: this kind and size of group was not measured. */
 bool cost_measured_price(const struct cost_machine *machine, uint8_t kind, int64_t devices, bool spans_hosts,
                          double bytes, double *ps);
 
+/* Longest time that a price says, about 46 days: more only says 'far too long', and sums of two stay in 64
+ * bits. */
+#define COST_LONGEST_PS INT64_C(4000000000000000000)
+static inline int64_t cost_round_ps(double ps)
+{
+    return ps < (double)COST_LONGEST_PS ? (int64_t)(ps + 0.5) : COST_LONGEST_PS;
+}
+
+/* Price of one collective over a group. The cheapest algorithm that the topology allows, named. Monotone
+ * in bytes and devices. bytes = result bytes per device for all_gather, operand bytes for all_reduce,
+ * reduce_scatter, all_to_all, permute. Other kinds, and groups of one device, cost nothing ("none"). */
 struct cost_collective {
     int64_t time_ps;
     const char *algorithm;

@@ -1,4 +1,5 @@
-/* Measured collectives (machine.h, struct cost_table). Only + - * / on doubles: the same on every CPU. */
+/* Measured collectives (machine.h, struct cost_table): they win over the closed forms of collectives.c. Only
+ * the four operations on doubles, so that prices are the same on every CPU. */
 #include "cost/machine.h"
 
 static const struct cost_table *find_table(const struct cost_machine *machine, uint8_t kind, int64_t devices,

@@ -9,6 +9,13 @@
  * live from the last member's on, as long as any of them. Elementwise kernels and updates take over an
  * operand's buffer on its last use; collectives hold operand and result.
  *
+ *   time of the line     0   1   2   3   4   5
+ *   argument             ########################   throughout
+ *   temporary                |###########|          written by kernel 1, last read by kernel 3: [1, 4), or
+ *   elementwise of it                |#######|      [1, 3) where kernel 3 writes its result over it
+ *   homed in a result        (none)                 its memory is the result's, counted throughout
+ *   deltas               0   +t  0   e-t 0   -e     bytes begun less ended; their sum so far is alive
+ *
  * Time is a kernel's place in the line: the order that is priced, of kernels alone. What stands between two
  * kernels is fused, free or a name, and takes no memory. */
 #include "cost/internal.h"
@@ -16,9 +23,11 @@
 #include <string.h>
 
 /* ---------------------------------------------------------------- when */
+enum { MOST_LOOPS = 64 }; /* nested */
 struct open_loops {
     uint32_t count;
-    uint32_t at[64]; /* LOOP steps, outermost first; deeper ones only lose the extension of live ranges */
+    /* LOOP steps, outermost first; deeper ones only lose the extension of live ranges */
+    uint32_t at[MOST_LOOPS];
 };
 
 /* A buffer from outside a loop that the loop reads lives until the loop ends. */
@@ -65,7 +74,7 @@ static void find_times(struct price_scratch *s, const struct spmd_local *l)
             packed = t; /* the first member's step packs the operands of all */
         for (uint32_t r = k->roots; r < k->roots + k->root_count; r++)
             use_root(s, l, &loops, s->pool[r].value, packed);
-        if (step->kind == SPMD_LOOP && loops.count < sizeof loops.at / sizeof loops.at[0])
+        if (step->kind == SPMD_LOOP && loops.count < MOST_LOOPS)
             loops.at[loops.count++] = k->step;
         else if (step->kind == SPMD_LOOP_END && loops.count &&
                  loops.at[loops.count - 1] == s->loop_end[k->step])
@@ -249,41 +258,6 @@ static void place_results(struct price_scratch *s, const struct spmd_local *l, c
         s->ranges[v] = range_of(s, l, v);
         add_range(s, l->values[v].bytes, s->ranges[v]);
     }
-}
-
-/* is there more than one block of the value outside this atom (or whole dim)? */
-static bool has_outer(const struct spmd_local *l, uint32_t value, uint8_t atom)
-{
-    const struct spmd_value *v = &l->values[value];
-    int64_t outer = 1;
-    if (atom == 0 || atom == 255)
-        return false;
-    const struct nda_atom *atoms = nda_atoms(l->nda, v->origin);
-    for (uint32_t i = 0; i < nda_atom_count(l->nda, v->origin); i++) {
-        if (spmd_is_whole(atom) ? atoms[i].dim >= atom - SPMD_WHOLE : i >= atom)
-            break;
-        int64_t size = atoms[i].size;
-        for (uint32_t a = 0; a < l->mesh->axis_count; a++)
-            if (v->form.at[a] == i)
-                size /= l->mesh->axes[a].size;
-        outer *= size;
-    }
-    return outer > 1;
-}
-
-/* Blocks travel whole. Where the dimension is not the outermost one they are brought into order by a copy: of
- * what was gathered, if a kernel wants it in memory; of what is to be scattered. */
-int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
-                           const struct spmd_step *t)
-{
-    if (t->kind != SPMD_ALL_GATHER && t->kind != SPMD_REDUCE_SCATTER)
-        return 0;
-    uint32_t operand = l->operands[t->operands];
-    if (t->kind == SPMD_ALL_GATHER && s->uses[t->results].hard && has_outer(l, t->results, t->atom))
-        return l->values[t->results].bytes;
-    if (t->kind == SPMD_REDUCE_SCATTER && has_outer(l, operand, t->to_atom))
-        return l->values[operand].bytes;
-    return 0;
 }
 
 /* kernels [first, first + count) of the line: the members of one combined collective */

@@ -23,9 +23,8 @@ struct branch {
 static int64_t times_trips(int64_t ps, int64_t trips)
 {
     int64_t product;
-    return __builtin_mul_overflow(ps, trips, &product) || product > INT64_C(4000000000000000000)
-               ? INT64_C(4000000000000000000)
-               : product;
+    return __builtin_mul_overflow(ps, trips, &product) || product > COST_LONGEST_PS ? COST_LONGEST_PS
+                                                                                    : product;
 }
 
 static inline int64_t later(int64_t a, int64_t b)
@@ -295,6 +294,8 @@ struct price_live *price_live_at(const struct spmd_local *l, const struct cost_m
 }
 
 /* ---------------------------------------------------------------- C(s) */
+enum { OVER_LIMIT_WEIGHT = 10 }; /* of memory above the limit: the constant C of MP; chosen, not tuned */
+
 struct cost price_cost(const struct price *p, const struct price *unsharded, int64_t memory_limit_bytes)
 {
     const double one = 4294967296.0; /* 2^32 */
@@ -304,7 +305,7 @@ struct cost price_cost(const struct price *p, const struct price *unsharded, int
     if (p->peak_bytes > memory_limit_bytes) {
         int64_t limit = memory_limit_bytes > 0 ? memory_limit_bytes : 1, over = p->peak_bytes - limit;
         int64_t percent = limit / 100 > 0 ? limit / 100 : 1;
-        c += 10 * ((double)over / (double)limit);
+        c += OVER_LIMIT_WEIGHT * ((double)over / (double)limit);
         cost.over_steps = (over + percent - 1) / percent;
     }
     c *= one;

@@ -1,5 +1,9 @@
-/* The price of a local program on a machine: step time, peak memory, cost C(s) (paper 4.5, planner.md
- * section 6). */
+/* The price of a local program on a machine: step time in picoseconds, peak memory in bytes, the cost C(s) of
+ * both.
+ *
+ * Integers throughout, and the same for equal inputs on every CPU. Nothing here changes a program, but for
+ * the two reorders. A program that can be walked can be priced: no pricing fails by itself. Source: TOAST
+ * (Alabed et al., 2025), section 4.5; docs/design/price.md. */
 #ifndef TOAST_COST_PRICE_H
 #define TOAST_COST_PRICE_H
 

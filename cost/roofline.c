@@ -258,11 +258,6 @@ struct price_rates price_rates_of(const struct cost_machine *machine)
     return r;
 }
 
-static int64_t round_ps(double ps)
-{
-    return ps < 4e18 ? (int64_t)(ps + 0.5) : INT64_C(4000000000000000000);
-}
-
 /* bytes that a kernel moves: the buffers it reads and the results it writes */
 static double kernel_bytes(const struct price_scratch *s, const struct spmd_local *l, const struct kernel *k)
 {
@@ -295,7 +290,7 @@ static int64_t matmul_time(const struct price_scratch *s, const struct spmd_loca
             if (l->cells[t->cells + a].factor != NDA_NO_FACTOR)
                 flops /= (double)l->mesh->axes[a].size;
     double compute = flops * r->ps_per_flop[info->rate], memory = kernel_bytes(s, l, k) * r->ps_per_byte;
-    return round_ps(compute > memory ? compute : memory) + r->launch_ps;
+    return cost_round_ps(compute > memory ? compute : memory) + r->launch_ps;
 }
 
 static int64_t collective_bytes(const struct spmd_local *l, const struct spmd_step *t)
@@ -337,6 +332,6 @@ void price_times(struct price_scratch *s, const struct spmd_local *l, const stru
         else if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
             k->ps = matmul_time(s, l, k, &r);
         else if (step_is_local(t->kind))
-            k->ps = round_ps(r.weight * (kernel_bytes(s, l, k) * r.ps_per_byte + (double)r.launch_ps));
+            k->ps = cost_round_ps(r.weight * (kernel_bytes(s, l, k) * r.ps_per_byte + (double)r.launch_ps));
     }
 }

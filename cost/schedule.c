@@ -15,57 +15,9 @@
  * memory: of the units that are ready the one that frees most. Gathers of weights grow memory whenever
  * they come, so that this greedy order makes them all before the forward pass: docs/performance.md has
  * figures. */
-#include "cost/internal.h"
+#include "cost/graph.h"
 
 #include <stdlib.h>
-
-struct unit {
-    uint32_t first, last;       /* kernels [first, last] of the scratch */
-    uint32_t reads, read_count; /* range of graph.edges: units and arguments whose buffers it reads */
-    uint32_t users;
-    int64_t bytes;        /* of the buffers it makes */
-    int64_t shared, cone; /* depth first: uses beside the one, bytes, of everything behind it, capped */
-    uint32_t read_by;     /* 1 + the last unit whose reads it was put into */
-    uint8_t state;
-};
-
-/* a unit to be sorted among those that one unit reads */
-struct read {
-    int64_t shared, cone;
-    uint32_t unit;
-};
-
-/* Kept from one pricing to the next, so that none of it is allocated again. */
-struct price_graph {
-    const struct spmd_local *l;
-    const struct price_scratch *s;
-    struct unit *units; /* arguments first, then in program order; the last one returns the results */
-    size_t unit_room;
-    uint32_t count;
-    uint32_t *unit_of; /* per step of a kernel */
-    size_t unit_of_room;
-    VEC(uint32_t) edges;
-    VEC(uint32_t) stack;
-    VEC(struct read) reads;  /* being sorted */
-    uint32_t *order, placed; /* units but arguments */
-    size_t order_room;
-    struct kernel *line; /* the kernels in that order */
-    size_t line_room;
-};
-
-void price_graph_destroy(struct price_graph *g)
-{
-    if (!g)
-        return;
-    free(g->units);
-    free(g->unit_of);
-    free(g->order);
-    free(g->line);
-    VEC_FREE(&g->edges);
-    VEC_FREE(&g->stack);
-    VEC_FREE(&g->reads);
-    free(g);
-}
 
 /* ---------------------------------------------------------------- units */
 static uint32_t unit_end(const struct price_graph *g, uint32_t kernel)
@@ -130,7 +82,7 @@ static struct price_graph *make_units(struct price_scratch *s, const struct spmd
     GROW(g->unit_of, g->unit_of_room, (size_t)l->step_count + 1);
     GROW(g->order, g->order_room, s->kernel_count + 1);
     for (uint32_t a = 0; a < l->argument_count; a++)
-        g->units[a] = (struct unit){.bytes = l->values[a].bytes, .state = 2};
+        g->units[a] = (struct unit){.bytes = l->values[a].bytes, .state = UNIT_PLACED};
     g->count = l->argument_count;
     for (uint32_t k = 0; k < s->kernel_count; k = g->units[g->count - 1].last + 1)
         add_unit(g, k);
@@ -147,10 +99,12 @@ static int by_cone(const void *a, const void *b)
                                   : x->unit > y->unit;
 }
 
+enum { INSERTION_MOST = 16 }; /* sorted by insertion; not tuned */
+
 /* most units read a few; what returns the results reads hundreds */
 static void sort_reads(struct read *r, size_t count)
 {
-    if (count > 16) {
+    if (count > INSERTION_MOST) {
         qsort(r, count, sizeof *r, by_cone);
         return;
     }
@@ -188,12 +142,12 @@ static void visit(struct price_graph *g, bool by_cones)
         struct unit *u = &g->units[at];
         if (u->state) {
             g->stack.count--;
-            if (u->state == 1)
+            if (u->state == UNIT_OPEN)
                 g->order[g->placed++] = at;
-            u->state = 2;
+            u->state = UNIT_PLACED;
             continue;
         }
-        u->state = 1;
+        u->state = UNIT_OPEN;
         push_reads(g, u, by_cones);
     }
 }
@@ -212,7 +166,7 @@ static void weigh_cones(struct price_graph *g)
         struct unit *u = &g->units[g->order[i]];
         u->shared = u->users ? u->users - 1 : 0;
         u->cone = u->bytes;
-        u->state = 0;
+        u->state = UNIT_WAITS;
         all += u->bytes;
         for (uint32_t k = 0; k < u->read_count; k++) {
             u->shared += g->units[g->edges.at[u->reads + k]].shared;

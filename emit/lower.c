@@ -72,9 +72,9 @@ struct emit_axes lower_contracting_axes(const struct emit *e, const struct lower
     if (o->step->cells == SPMD_NONE || space == NDA_NONE)
         return axes;
     const struct plan_cell *cells = e->local->cells + o->step->cells;
-    const struct nda_name *names = e->nda->names + e->nda->spaces[space].names;
+    const struct nda_factor *factors = e->nda->factors + e->nda->spaces[space].factors;
     for (uint8_t a = 0; a < e->mesh->axis_count; a++)
-        if (cells[a].factor != NDA_NO_FACTOR && names[cells[a].factor].kind == NDA_CONTRACTING)
+        if (cells[a].factor != NDA_NO_FACTOR && factors[cells[a].factor].kind == NDA_CONTRACTING)
             axes.at[axes.count++] = a;
     return axes;
 }
@@ -85,7 +85,8 @@ enum nda_reducer lower_contracting_reducer(const struct emit *e, const struct lo
     if (!axes.count)
         return NDA_REDUCE_NONE;
     uint32_t factor = e->local->cells[o->step->cells + axes.at[0]].factor;
-    return (enum nda_reducer)e->nda->names[e->nda->spaces[e->nda->op_space[o->op]].names + factor].reducer;
+    return (enum nda_reducer)e->nda->factors[e->nda->spaces[e->nda->op_space[o->op]].factors + factor]
+        .reducer;
 }
 
 bool lower_is_identity(const struct emit *e, const struct lower_op *o, uint32_t i, enum nda_reducer reducer)

@@ -7,6 +7,7 @@
  *   merge.c     deltas -> next snapshot, when to stop       run.c       threads of this process
  *   prior.c     which action first                          memo.c      prices known to this process
  *   list.c      ordered lists, best plans                   domain.c    plans and evaluators
+ *   value.c     a list -> its priced node                   tree.c      nodes and edges
  */
 #ifndef TOAST_MCTS_CORE_H
 #define TOAST_MCTS_CORE_H
@@ -16,14 +17,14 @@
 #include "mcts/tree.h"
 
 enum {
-    CORE_ELITES = 8,
-    CORE_CURVE = SEARCH_CURVE_POINTS,
-    CORE_DELTA_EDGES = 1024,  /* service.md section 2 */
-    CORE_DELTA_VALUES = 1024, /* priced plans beside those of the edges */
-    CORE_SNAPSHOT_EDGES = 1 << 18,
-    CORE_MAX_TASKS = 256,
-    CORE_MAX_ROLLOUTS = 1 << 28,
-    CORE_IDLE_EPOCHS = 3
+    CORE_ELITES = 8, /* best plans kept; walks begin at them. Chosen, not tuned */
+    CORE_CURVE = SEARCH_CURVE,
+    CORE_DELTA_EDGES = 1024,       /* of largest increment: 36 KiB of a delta. Chosen, not tuned */
+    CORE_DELTA_VALUES = 1024,      /* priced plans beside those of the edges */
+    CORE_SNAPSHOT_EDGES = 1 << 18, /* 8 MiB of a snapshot at 32 bytes an edge; the least visited go */
+    CORE_MAX_TASKS = 256,          /* of one epoch. Chosen, not tuned */
+    CORE_MAX_ROLLOUTS = 1 << 28,   /* so that no sum of rewards (2^30 each) leaves 64 bits */
+    CORE_IDLE_EPOCHS = 3           /* epochs without a better plan end the search. Chosen, not tuned */
 };
 
 enum core_found {
@@ -97,13 +98,14 @@ struct core_delta {
 };
 void core_delta_release(struct core_delta *d);
 
+enum { TUNING_EIGHTHS = 8, TUNING_SIXTEENTHS = 16 };
 /* What bench/search varies; all else runs with core_tuning_default. Part of the search's identity. */
 struct core_tuning {
-    uint32_t walkers; /* of 8 rollouts, how many are walkers' */
-    uint32_t playout; /* of 16: chance that a playout goes one action on */
+    uint32_t walkers; /* of TUNING_EIGHTHS rollouts, how many are walkers' */
+    uint32_t playout; /* of TUNING_SIXTEENTHS: chance that a playout goes one action on */
     uint32_t explore; /* weight of PUCT's second term, in quarters */
     uint32_t widen;   /* a node of n visits tries this, in quarters, x sqrt(n) actions */
-    /* of 8 walks, how many begin at the root or a baseline, not at a best plan */
+    /* of TUNING_EIGHTHS walks, how many begin at the root or a baseline, not at a best plan */
     uint32_t strangers;
     uint32_t slacks;      /* 1 .. 4: how much worse a walker's step may be */
     uint32_t walk_length; /* steps, mean */

@@ -1,8 +1,8 @@
 /* The search's domain over an evaluator: lists are replayed into plans, plans are walked and priced.
  *
  * A session keeps the plans of every prefix of the last list, because the next list mostly shares one:
- * appending a decision costs one plan_apply. Dropping decisions without effect is done here, one by one,
- * as plan_replay does. */
+ * appending a decision costs one plan_apply. Dropping decisions without effect is done here, one by one, as
+ * plan_replay does. The domain is immutable and shared; sessions belong to one thread. */
 #include "mcts/domain.h"
 #include "mcts/spread.h"
 

@@ -1,4 +1,5 @@
-/* Ordered decision lists, the best plans seen. */
+/* Ordered decision lists and the best plans seen. Moves change a list or refuse; none leaves it longer than
+ * SEARCH_MAX_DEPTH. */
 #include "mcts/core.h"
 
 #include <string.h>

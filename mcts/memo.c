@@ -1,5 +1,9 @@
-/* Prices known to this process. The key is a random-looking 128-bit hash, so its low bits serve as the
- * slot. */
+/* Prices known to this process: an open-addressed table, the 128-bit plan hash as key, so that its low bits
+ * serve as the slot. Nothing is ever dropped; entries are exact, so a hit changes how long a pricing takes,
+ * never its result.
+ *
+ *   slots    [ 0 | 3 | 0 | 1 | 2 | .. ]   entry index + 1, 0 = free; at most half full, doubled then
+ *   entries  [ e0 | e1 | e2 | .. ] */
 #include "mcts/core.h"
 
 #include <pthread.h>

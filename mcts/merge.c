@@ -1,4 +1,8 @@
-/* Deltas of all tasks -> the next snapshot: sums of edges, least lists, best plans; then what comes next. */
+/* Deltas of all tasks -> the next snapshot: sums of edges, least lists, best plans; then what comes next.
+ *
+ * Pure, and free of the order in which tasks ran: increments are added, best values and lists are maxima and
+ * minima. Every delta is checked before anything of it counts (snapshot.c); only here, at the end of an
+ * epoch, does a search stop. */
 #include "mcts/core.h"
 
 #include <stdlib.h>

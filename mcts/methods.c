@@ -1,5 +1,6 @@
-/* Two simple searches to compare with at equal evaluations: random lists, and greedy appending with
- * restarts. Both count every pricing of a new plan as a rollout, and do all of the budget in one task. */
+/* Two simple searches to compare with at equal evaluations: random lists, and greedy appending with restarts
+ * (bench/search; no user gets them). Both count every pricing of a new plan as a rollout, and do all of the
+ * budget in one task. */
 #include "mcts/core.h"
 
 /* lists drawn for each evaluation before giving up: small programs have few plans */

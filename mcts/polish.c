@@ -45,9 +45,12 @@ uint32_t core_polish_candidates(const struct search *s, const struct core_plan *
     return (uint32_t)(n + n * n + s->domain->decision_count * (2 * n + 1));
 }
 
+enum { WINDOW = 256, WINDOW_SHARE = 4 }; /* candidates of a task in one round; chosen, not tuned */
+
 uint32_t core_polish_window(const struct search *s)
 {
-    return s->options.parallelism * (s->first_rollouts < 64 ? s->first_rollouts * 4 : 256);
+    return s->options.parallelism *
+           (s->first_rollouts < WINDOW / WINDOW_SHARE ? s->first_rollouts * WINDOW_SHARE : WINDOW);
 }
 
 enum error_code core_polish(struct core_task *t, struct error *e)

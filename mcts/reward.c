@@ -1,4 +1,6 @@
-/* The logarithm by repeated squaring: the mantissa m in [1, 2) is squared, each doubling gives one bit. */
+/* The reward in integers. The logarithm is taken by repeated squaring: the mantissa m in [1, 2) is squared,
+ * and each time it reaches 2 gives one bit. Exact to its last bit, monotone, the same on every CPU; no
+ * floating point. */
 #include "mcts/reward.h"
 
 int64_t reward_log2(uint64_t x)

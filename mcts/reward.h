@@ -1,4 +1,4 @@
-/* The reward of a plan (planner.md section 7), in integers: the same on every CPU. */
+/* The reward of a plan, in integers: the same on every CPU. docs/search.md has the formula and reasons. */
 #ifndef TOAST_MCTS_REWARD_H
 #define TOAST_MCTS_REWARD_H
 

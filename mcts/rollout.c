@@ -5,10 +5,23 @@
  * plan is where they end, or where a short playout begins. *Walkers* start at one of the best plans known
  * and change its ordered list (insert anywhere, delete, move, replace): order is priority, and a change in
  * the middle of a list is out of reach of the tree's two places. Whatever either prices becomes a node
- * that the other can use. */
+ * that the other can use.
+ *
+ *   root --a--> node --b--> node --c--> new plan: priced        back_up: the reward goes to c, b, a, and to
+ *                |  \                                            the stop edge of the node where it ended
+ *               stop  d (its own record)
+ *
+ * A task reads no clock and draws only from its own generator, so that its rollouts depend on the snapshot,
+ * its index and the seed alone. */
 #include "mcts/core.h"
 
-enum { MAX_PATH = SEARCH_MAX_LIST + 2 };
+enum {
+    MAX_PATH = SEARCH_MAX_LIST + 2,
+    DRAWS = 8, /* by prior, of an action that was not tried, before the list is gone through in order */
+    PLAYOUT_ACTIONS = 4, /* of one playout at most */
+    MORE_MOVES = 3       /* a walker's step makes a further change with a chance of one in three */
+}; /* chosen, not tuned */
+static const double quarter = 0.25; /* unit of tuning.explore and tuning.widen */
 
 struct path {
     uint32_t edges[MAX_PATH], count;
@@ -81,7 +94,7 @@ static bool may_try(const struct core_task *t, uint32_t action)
 /* An action without an edge: drawn by prior, else the first in order. False: all were tried. */
 static bool draw_untried(struct core_task *t, uint32_t *action)
 {
-    for (uint32_t i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < DRAWS; i++) {
         *action = core_prior_draw(t);
         if (may_try(t, *action))
             return true;
@@ -104,9 +117,9 @@ static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, 
     double root = __builtin_sqrt(range.visits + 1), best = -1;
     *edge = TREE_NONE;
     if (tree->nodes.at[node].list_count < SEARCH_MAX_DEPTH &&
-        range.tried < 0.25 * t->s->tuning.widen * root && draw_untried(t, action))
+        range.tried < quarter * t->s->tuning.widen * root && draw_untried(t, action))
         return true;
-    double reach = root * 0.25 * t->s->tuning.explore / (range.tried + 1);
+    double reach = root * quarter * t->s->tuning.explore / (range.tried + 1);
     for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
         const struct tree_edge *d = &tree->edges.at[i];
         if (d->child == tree->nodes.at[node].state && d->action != TREE_STOP)
@@ -126,7 +139,8 @@ static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, 
 /* From a plan that nobody had seen: a few further actions by prior, then a price. */
 static enum error_code play_out(struct core_task *t, struct search_list *list, struct hash128 *hash)
 {
-    for (uint32_t tries = 0; tries < 4 && rng_below(&t->rng, 16) < t->s->tuning.playout; tries++) {
+    for (uint32_t tries = 0;
+         tries < PLAYOUT_ACTIONS && rng_below(&t->rng, TUNING_SIXTEENTHS) < t->s->tuning.playout; tries++) {
         struct search_list next = *list;
         struct hash128 next_hash;
         if (!core_list_act(&next, core_prior_draw(t)))
@@ -226,6 +240,7 @@ static uint16_t draw_decision(struct core_task *t)
     return (uint16_t)rng_below(&t->rng, t->s->domain->decision_count);
 }
 
+/* of eight moves three insert, one deletes, two move, two replace; chosen, not tuned */
 static bool random_move(struct core_task *t, struct search_list *l)
 {
     uint64_t kind = rng_below(&t->rng, 8);
@@ -248,7 +263,7 @@ static void walker_start(struct core_task *t, struct walker *w)
     uint64_t a = rng_below(&t->rng, elites->count), b = rng_below(&t->rng, elites->count);
     const struct core_plan *from = &elites->at[a < b ? a : b];
     uint32_t baselines = s->options.no_baselines ? 0 : s->domain->baseline_count;
-    if (rng_below(&t->rng, 8) < s->tuning.strangers)
+    if (rng_below(&t->rng, TUNING_EIGHTHS) < s->tuning.strangers)
         from = baselines && rng_below(&t->rng, 2) ? &s->baselines[rng_below(&t->rng, baselines)] : &s->root;
     static const int32_t slacks[] = {0, 5 * REWARD_DEPTH, 20 * REWARD_DEPTH, 50 * REWARD_DEPTH};
     w->list = from->list;
@@ -263,7 +278,7 @@ static enum error_code walk(struct core_task *t, struct walker *w, struct error 
     uint32_t node, moved = 0;
     do
         moved += random_move(t, &list);
-    while (!moved || rng_below(&t->rng, 3) == 0);
+    while (!moved || rng_below(&t->rng, MORE_MOVES) == 0);
     t->s->domain->replay(t->session, &list, &hash);
     enum error_code code = core_task_value(t, &list, hash, FOUND_MCTS, &node, e);
     if (code)
@@ -322,7 +337,7 @@ enum error_code core_rollouts(struct core_task *t, struct error *e)
         code = core_task_check(t, e);
         if (code)
             break;
-        uint64_t kind = rng_below(&t->rng, 8);
+        uint64_t kind = rng_below(&t->rng, TUNING_EIGHTHS);
         if (kind < s->tuning.walkers && s->domain->decision_count) {
             if (rng_below(&t->rng, s->tuning.walk_length) == 0)
                 walker_start(t, &walker);

@@ -1,5 +1,7 @@
-/* All of a search in this process: threads take the tasks of an epoch in order, the caller's thread
- * merges. The only file here that reads a clock, for the one option that can cut a search short. */
+/* All of a search in this process: threads take the tasks of an epoch in order, the caller's thread merges.
+ *
+ * The result has the same bytes on one thread and on many. The only file here that reads a clock, for the one
+ * option that can cut a search short; a search that was cut says that it is not reproducible. */
 #include "mcts/core.h"
 
 #include <pthread.h>

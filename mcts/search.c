@@ -27,6 +27,9 @@ void core_plan_publish(const struct search *s, const struct core_plan *p, struct
         snprintf(out->found_by, sizeof out->found_by, "%s", found_names[p->found]);
 }
 
+/* Ablations: docs/performance.md, What each part is worth, where rows that differ by a percent or two mean
+ * nothing: explore halved or doubled, no playout, walks from the best plans only and uphill only stay within
+ * that; without walkers t2b_scan loses a further 1.1 %. walk_length and widen: chosen, not tuned. */
 struct core_tuning core_tuning_default(void)
 {
     return (struct core_tuning){.walkers = 3,
@@ -43,16 +46,32 @@ static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* planner.md section 7, service.md section 2: budget and tasks are functions of the program's size */
+/* Budget and tasks are functions of the program's size, because a rollout's time is in proportion to it:
+ * about 1.9 ms for the 21,000 ops of t2b, whose search takes 13.5 s of processor time (docs/performance.md).
+ * Chosen, not tuned. */
+enum {
+    BUDGET_OPERATIONS = 1 << 27, /* operations priced: clamp(2^27 / ops, 2000, 20000) rollouts */
+    FEWEST_ROLLOUTS = 2000,
+    MOST_ROLLOUTS = 20000,
+    FIRST_OPERATIONS = 1 << 18, /* of a task of epoch 0: clamp(2^18 / ops, 4, 1024) rollouts */
+    FEWEST_FIRST = 4,
+    MOST_FIRST = 1024,
+    TASKS = 16, /* an epoch's */
+    /* of the rollouts, as evaluations of the final local search: clamp(rollouts / 8, 32, 2048) */
+    POLISH_SHARE = 8,
+    FEWEST_POLISH = 32,
+    MOST_POLISH = 2048
+};
+
 static enum error_code set_options(struct search *s, const struct search_options *options, struct error *e)
 {
     uint64_t operations = s->domain->operations ? s->domain->operations : 1;
     if (options)
         s->options = *options;
     if (!s->options.rollouts)
-        s->options.rollouts = (uint32_t)clamp((1u << 27) / operations, 2000, 20000);
+        s->options.rollouts = (uint32_t)clamp(BUDGET_OPERATIONS / operations, FEWEST_ROLLOUTS, MOST_ROLLOUTS);
     if (!s->options.parallelism)
-        s->options.parallelism = 16;
+        s->options.parallelism = TASKS;
     if (s->options.parallelism > CORE_MAX_TASKS)
         return error_set(e, ERROR_INVALID_REQUEST, "parallelism %u is above %u", s->options.parallelism,
                          CORE_MAX_TASKS);
@@ -65,7 +84,7 @@ static enum error_code set_options(struct search *s, const struct search_options
         s->options.parallelism = 1;
     if (s->options.method == SEARCH_START)
         s->domain->baseline_count = 0;
-    s->first_rollouts = (uint32_t)clamp((1u << 18) / operations, 4, 1024);
+    s->first_rollouts = (uint32_t)clamp(FIRST_OPERATIONS / operations, FEWEST_FIRST, MOST_FIRST);
     return ERROR_OK;
 }
 
@@ -139,7 +158,8 @@ static uint64_t identity(const struct search *s)
 void core_tune(struct search *s, struct core_tuning tuning)
 {
     s->tuning = tuning;
-    s->polish_budget = tuning.no_polish ? 0 : clamp(s->options.rollouts / 8, 32, 2048);
+    s->polish_budget =
+        tuning.no_polish ? 0 : clamp(s->options.rollouts / POLISH_SHARE, FEWEST_POLISH, MOST_POLISH);
     s->id = identity(s);
 }
 

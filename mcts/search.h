@@ -1,5 +1,5 @@
-/* The search: Monte Carlo tree search over plans (paper 4.1 to 4.4, planner.md section 7), cut into
- * deterministic tasks (service.md section 2) that threads of one process or worker processes run, with the
+/* The search: Monte Carlo tree search over plans, cut into
+ * deterministic tasks that threads of one process or worker processes run, with the
  * same bytes as result.
  *
  *   epoch e:  tasks 0 .. parallelism-1, each search_task(snapshot_e, e, index) -> delta   (pure; anywhere)
@@ -9,8 +9,9 @@
  *             search_result(snapshot)
  *
  * Snapshots and deltas are position-independent byte blobs with a checksum, checked when opened (they come
- * over a network). Nothing here reads a clock: seconds and cancel come in as callbacks that can only end
- * things early. */
+ * over a network). Nothing here reads a clock but search_run: seconds and cancel come in as callbacks that
+ * can only end things early. Source: TOAST (Alabed et al., 2025), sections 4.1 to 4.4; docs/search.md,
+ * docs/design/planner.md. */
 #ifndef TOAST_MCTS_SEARCH_H
 #define TOAST_MCTS_SEARCH_H
 
@@ -33,8 +34,9 @@ enum search_method {
     SEARCH_START /* only prices the pins */
 };
 enum {
-    SEARCH_MAX_DEPTH = 30, /* of what the search makes */
-    SEARCH_MAX_LIST = 64   /* of any plan: a baseline over many axes may be longer */
+    SEARCH_MAX_DEPTH = 30,                /* decisions of what the search makes (the paper, section 4.2) */
+    SEARCH_MAX_LIST = PLAN_BASELINE_LIST, /* of any plan: a baseline over many axes may be longer */
+    SEARCH_CURVE = 256                    /* points of the curve; a full one loses every other point */
 };
 
 struct search_plan { /* ordered decisions that replay to `hash` */
@@ -72,7 +74,7 @@ struct search_control { /* may be NULL; asked at least once a second */
     void *user;
 };
 
-enum { SEARCH_CURVE_POINTS = 256 }; /* when it is full every other point goes */
+enum { SEARCH_CURVE = 256 }; /* when it is full every other point goes */
 enum search_phase { SEARCH_EPOCHS, SEARCH_POLISH, SEARCH_DONE };
 struct search_state {             /* read from a snapshot */
     uint32_t epoch, phase, tasks; /* tasks of the present epoch or polish round */
@@ -86,7 +88,7 @@ struct search_state {             /* read from a snapshot */
         uint64_t rollouts;
         struct cost cost;
         int64_t step_ps;
-    } curve[SEARCH_CURVE_POINTS];
+    } curve[SEARCH_CURVE];
 };
 
 void search_begin(const struct search *s, struct search_blob *snapshot);

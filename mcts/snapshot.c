@@ -1,10 +1,27 @@
-/* Snapshots and deltas as bytes. Both begin with
+/* Snapshots and deltas as bytes. Integers are little-endian; a list is u16 count and u16 a decision; a plan
+ * is list, hash, cost, price field by field, found, baseline.
  *
- *   u64 magic   u64 size   u64 checksum (of all that follows)   u64 search (problem and options)
+ *   offset  both
+ *   0       u64 magic
+ *   8       u64 size of the whole blob
+ *   16      u64 checksum of all from 24 on
+ *   24      u64 search: identity of problem, options and tuning
  *
- * and then hold what core.h lists, in that order, integers little-endian. They come over a network: every
- * count is checked against the bytes that are left, every number against its range, before anything is used.
- * */
+ *   snapshot, from 32                               delta, from 32
+ *   u32 epoch phase tasks idle stop                 u32 epoch phase index polish_tried
+ *       polish_round polish_offset                  u64 rollouts evaluations cut
+ *   u64 rollouts evaluations                        u8 count, best plans
+ *       polish_evaluations cut                      u32 count, gains: u16 decision  i32 gain
+ *   u8 count, best plans                            u32 count, nodes: u64 state  i32 value  list
+ *   u32 count, curve: 4 x u64                       u32 count, edges, 24 bytes each: what is added up
+ *   i32 gain of every decision                          u64 state  u32 action  u32 visits  i64 sum of rewards
+ *   u32 count, nodes: u64 state  i32 value  list    for every edge again: what is not
+ *   u32 count, edges, 32 bytes each:                    u64 child  i32 best reward
+ *       u32 node  u32 action  u64 child
+ *       u32 visits  i64 sum  i32 best
+ *
+ * They come over a network: every count is checked against the bytes that are left, every number against its
+ * range, before anything is used. */
 #include "mcts/bytes.h"
 #include "mcts/core.h"
 
@@ -12,6 +29,9 @@
 
 static const uint64_t snapshot_magic = 0x31504e5354534f54u, delta_magic = 0x31544c4454534f54u;
 enum { HEADER_SIZE = 32, CHECKED_FROM = 24 };
+/* bytes that the smallest of each takes: what bounds a count that came over a network */
+enum { NODE_LEAST = 14, EDGE_SIZE = 32, CURVE_SIZE = 32, GAIN_SIZE = 6, DELTA_EDGE_SIZE = 36 };
+/* of one edge; sums of rewards (2^30 each) stay within 64 bits */
 enum { MAX_VISITS = 1 << 30, MAX_DELTA_VISITS = 1 << 20 };
 
 /* ---- plans ---- */
@@ -177,7 +197,9 @@ static void put_tree(struct bytes_writer *w, const struct tree *t)
 
 static bool reward_in_range(int32_t r)
 {
-    return r >= -REWARD_ONE - 128 * REWARD_DEPTH && r <= REWARD_ONE + 128 * REWARD_DEPTH;
+    /* a reward, less what its decisions cost */
+    return r >= -REWARD_ONE - 2 * SEARCH_MAX_LIST * REWARD_DEPTH &&
+           r <= REWARD_ONE + 2 * SEARCH_MAX_LIST * REWARD_DEPTH;
 }
 
 static bool sum_in_range(int64_t w, uint32_t n)
@@ -188,7 +210,7 @@ static bool sum_in_range(int64_t w, uint32_t n)
 
 static void get_tree(struct bytes_reader *r, const struct search *s, struct tree *t)
 {
-    uint32_t nodes = bytes_get_count(r, 14);
+    uint32_t nodes = bytes_get_count(r, NODE_LEAST);
     for (uint32_t i = 0; i < nodes && !r->bad; i++) {
         uint64_t state = bytes_get(r, 8);
         int32_t value = bytes_get_i32(r);
@@ -202,7 +224,7 @@ static void get_tree(struct bytes_reader *r, const struct search *s, struct tree
         t->nodes.at[node].value = value;
         t->nodes.at[node].fresh = 0;
     }
-    uint32_t edges = bytes_get_count(r, 32);
+    uint32_t edges = bytes_get_count(r, EDGE_SIZE);
     for (uint32_t i = 0; i < edges && !r->bad; i++) {
         uint32_t node = (uint32_t)bytes_get(r, 4), action = (uint32_t)bytes_get(r, 4);
         uint64_t child = bytes_get(r, 8);
@@ -267,7 +289,7 @@ enum error_code core_snapshot_read(const struct search *s, const void *bytes, si
     p->polish_evaluations = bytes_get(&r, 8);
     p->cut = bytes_get(&r, 8);
     get_elites(&r, s, &p->elites);
-    p->curve_count = bytes_get_count(&r, 32);
+    p->curve_count = bytes_get_count(&r, CURVE_SIZE);
     if (p->curve_count > CORE_CURVE || p->phase > SEARCH_DONE || p->tasks > CORE_MAX_TASKS ||
         p->stop > STOP_EXHAUSTED || p->rollouts > UINT64_MAX / 4)
         r.bad = 1;
@@ -301,8 +323,6 @@ void core_delta_release(struct core_delta *d)
     *d = (struct core_delta){0};
 }
 
-/* An edge's increments are the 24 bytes of service.md (state, action, dn, dw); after all of them follows
- * what is not a sum: child and best. */
 void core_delta_write(const struct search *s, const struct core_delta *d, struct search_blob *out)
 {
     struct bytes_writer w = {0};
@@ -342,7 +362,7 @@ void core_delta_write(const struct search *s, const struct core_delta *d, struct
 
 static void get_delta_nodes(struct bytes_reader *r, const struct search *s, struct core_delta *d)
 {
-    uint32_t nodes = bytes_get_count(r, 14);
+    uint32_t nodes = bytes_get_count(r, NODE_LEAST);
     for (uint32_t i = 0; i < nodes && !r->bad; i++) {
         struct core_delta_node n = {.state = bytes_get(r, 8)};
         n.value = bytes_get_i32(r);
@@ -355,7 +375,7 @@ static void get_delta_nodes(struct bytes_reader *r, const struct search *s, stru
 
 static void get_delta_edges(struct bytes_reader *r, const struct search *s, struct core_delta *d)
 {
-    uint32_t edges = bytes_get_count(r, 36);
+    uint32_t edges = bytes_get_count(r, DELTA_EDGE_SIZE);
     if (edges > CORE_DELTA_EDGES)
         r->bad = 1;
     for (uint32_t i = 0; i < edges && !r->bad; i++) {
@@ -395,7 +415,7 @@ enum error_code core_delta_read(const struct search *s, const void *bytes, size_
     if (d->rollouts > CORE_MAX_ROLLOUTS || d->evaluations > UINT32_MAX || d->cut > UINT32_MAX)
         r.bad = 1;
     get_elites(&r, s, &d->elites);
-    uint32_t gains = bytes_get_count(&r, 6);
+    uint32_t gains = bytes_get_count(&r, GAIN_SIZE);
     for (uint32_t i = 0; i < gains && !r.bad; i++) {
         struct core_gain g = {.decision = (uint16_t)bytes_get(&r, 2)};
         g.gain = bytes_get_i32(&r);

@@ -10,7 +10,7 @@ struct spread *spread_create(const struct plan_context *c);
 void spread_destroy(struct spread *s);
 uint32_t spread_decision_count(const struct spread *s);
 /* Shards the decision's factor and follows definitions and uses both ways until an op has the axis
- * elsewhere or cannot take it. Returns how many factors changed. `queue` is scratch of nda->name_count
+ * elsewhere or cannot take it. Returns how many factors changed. `queue` is scratch of nda->factor_count
  * entries. */
 uint32_t spread_apply(const struct spread *s, struct plan *p, uint32_t decision, uint32_t *queue);
 uint32_t spread_queue_size(const struct spread *s);

@@ -1,3 +1,5 @@
+/* The transposition table (tree.h has the drawing): nodes, edges and lists in three arrays, nodes found by an
+ * open-addressed table of node index + 1 (0: free), at most half full. */
 #include "mcts/tree.h"
 
 #include <stdlib.h>

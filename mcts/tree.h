@@ -1,5 +1,13 @@
 /* The transposition table: a node is a plan (64 bits of its hash), an edge an action taken there.
  *
+ *   slots   [ . 1 . . 2 . ]                 by hash of state: node index + 1; . is free
+ *               |     |
+ *   nodes   [   n0    n1   .. ]
+ *               | edges
+ *   edges       e3 --next--> e0 --> none    all edges of n0, newest first
+ *               action a, child = state of n1
+ *   pool    [ list of n0 | list of n1 | .. ]  the decisions that lead to each node
+ *
  *   node  state -> value (reward of the plan itself, once priced), least list known to reach it, its edges
  *   edge  (state, action) -> child state, visits n, sum of rewards w, best reward seen through it
  *

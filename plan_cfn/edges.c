@@ -242,19 +242,19 @@ static enum error_code value_edge(struct maker *m, uint32_t def_slot, uint32_t u
 static bool tied_options(const struct plan_cfn *n, uint32_t space, const struct plan_cell *mine,
                          uint32_t other, const struct plan_cell *its)
 {
-    uint32_t names = n->nda->spaces[space].names, other_names = n->nda->spaces[other].names;
+    uint32_t first = n->nda->spaces[space].factors, other_first = n->nda->spaces[other].factors;
     for (uint32_t a = 0; a < n->mesh->axis_count; a++) {
         uint32_t tied =
-            mine[a].factor == NDA_NO_FACTOR ? NDA_NONE : plan_tied_name(n->context, names + mine[a].factor);
+            mine[a].factor == NDA_NO_FACTOR ? NDA_NONE : plan_tied_factor(n->context, first + mine[a].factor);
         uint32_t back = its[a].factor == NDA_NO_FACTOR
                             ? NDA_NONE
-                            : plan_tied_name(n->context, other_names + its[a].factor);
-        if (tied != NDA_NONE && n->nda->names[tied].space == other &&
-            (its[a].factor == NDA_NO_FACTOR || tied != other_names + its[a].factor ||
+                            : plan_tied_factor(n->context, other_first + its[a].factor);
+        if (tied != NDA_NONE && n->nda->factors[tied].space == other &&
+            (its[a].factor == NDA_NO_FACTOR || tied != other_first + its[a].factor ||
              its[a].position != mine[a].position))
             return false;
-        if (back != NDA_NONE && n->nda->names[back].space == space &&
-            (mine[a].factor == NDA_NO_FACTOR || back != names + mine[a].factor))
+        if (back != NDA_NONE && n->nda->factors[back].space == space &&
+            (mine[a].factor == NDA_NO_FACTOR || back != first + mine[a].factor))
             return false;
     }
     return true;
@@ -264,10 +264,10 @@ static bool tied_options(const struct plan_cfn *n, uint32_t space, const struct 
 static uint32_t tied_space(const struct plan_cfn *n, uint32_t space)
 {
     const struct nda_space *s = &n->nda->spaces[space];
-    for (uint32_t f = 0; f < s->name_count; f++) {
-        uint32_t tied = plan_tied_name(n->context, s->names + f);
-        if (tied != NDA_NONE && tied > s->names + f)
-            return n->nda->names[tied].space;
+    for (uint32_t f = 0; f < s->factor_count; f++) {
+        uint32_t tied = plan_tied_factor(n->context, s->factors + f);
+        if (tied != NDA_NONE && tied > s->factors + f)
+            return n->nda->factors[tied].space;
     }
     return NDA_NONE;
 }

@@ -23,7 +23,7 @@ struct enumeration {
     uint8_t factors[NDA_MAX_FACTORS];
 };
 
-/* bytes of the values that each color's names stand in */
+/* bytes of the values that each color's factors stand in */
 static double *weigh_colors(const struct nda *a)
 {
     double *weight = mem_zalloc((size_t)a->color_count + 1, sizeof *weight);
@@ -35,7 +35,7 @@ static double *weigh_colors(const struct nda *a)
             for (uint32_t i = 0; i < atoms && t->kind == IR_TYPE_TENSOR; i++) {
                 uint8_t f = a->factor_of[slot->map + i];
                 if (f != NDA_NO_FACTOR)
-                    weight[a->names[slot->names + f].color] += (double)ir_type_bytes(a->program, t);
+                    weight[a->factors[slot->factors + f].color] += (double)ir_type_bytes(a->program, t);
             }
         }
     return weight;
@@ -82,15 +82,15 @@ static void choose_factors(struct enumeration *x, const double *weight)
             product *= room + 2;
     } while (product <= PLAN_CFN_MAX_OPTIONS && room < NDA_MAX_FACTORS);
     x->factor_count = 0;
-    for (uint32_t f = 0; f < s->name_count; f++) {
+    for (uint32_t f = 0; f < s->factor_count; f++) {
         if (!some_axis_fits(x->n, x->space, f))
             continue;
         uint32_t at = x->factor_count < room ? x->factor_count++ : room - 1;
-        double mine = weight[a->names[s->names + f].color];
+        double mine = weight[a->factors[s->factors + f].color];
         x->n->cut |= ++total > room;
-        if (total > room && mine <= weight[a->names[s->names + x->factors[at]].color])
+        if (total > room && mine <= weight[a->factors[s->factors + x->factors[at]].color])
             continue;
-        for (; at > 0 && weight[a->names[s->names + x->factors[at - 1]].color] < mine; at--)
+        for (; at > 0 && weight[a->factors[s->factors + x->factors[at - 1]].color] < mine; at--)
             x->factors[at] = x->factors[at - 1];
         x->factors[at] = (uint8_t)f;
     }

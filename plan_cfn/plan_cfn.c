@@ -51,8 +51,9 @@ static void count_uses(struct plan_cfn *n)
 
 static bool makes_partials(const struct nda *a, const struct nda_space *s)
 {
-    for (uint32_t f = 0; f < s->name_count; f++)
-        if (a->names[s->names + f].kind == NDA_CONTRACTING || a->names[s->names + f].kind == NDA_LOOKUP)
+    for (uint32_t f = 0; f < s->factor_count; f++)
+        if (a->factors[s->factors + f].kind == NDA_CONTRACTING ||
+            a->factors[s->factors + f].kind == NDA_LOOKUP)
             return true;
     return false;
 }

@@ -178,8 +178,8 @@ static uint32_t curve_rules(const struct report_baseline *sorted, uint32_t count
 void report_html_search(const struct report *r, struct text *t)
 {
     const struct search_state *s = &r->search;
-    uint32_t count = s->curve_count < SEARCH_CURVE_POINTS ? s->curve_count : SEARCH_CURVE_POINTS;
-    double x[SEARCH_CURVE_POINTS + 1], y[SEARCH_CURVE_POINTS + 1], low, high;
+    uint32_t count = s->curve_count < SEARCH_CURVE ? s->curve_count : SEARCH_CURVE;
+    double x[SEARCH_CURVE + 1], y[SEARCH_CURVE + 1], low, high;
     struct html_rule rules[SHOWN_RULES];
     char note[200], rollouts[32], evaluations[32];
     if (count == 0)

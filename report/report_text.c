@@ -227,7 +227,7 @@ static void write_search(const struct report *r, struct text *t)
         t, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
         (unsigned long long)s->rollouts, (unsigned long long)s->evaluations, s->epoch, s->stop_reason,
         r->offered, r->pruned);
-    for (uint32_t i = 0; i < s->curve_count && i < SEARCH_CURVE_POINTS; i++) {
+    for (uint32_t i = 0; i < s->curve_count && i < SEARCH_CURVE; i++) {
         char step[32];
         report_time(s->curve[i].step_ps, step);
         text_printf(t, "%10llu rollouts  cost %.6f  %s\n", (unsigned long long)s->curve[i].rollouts,

@@ -105,7 +105,7 @@ void walk_space_cells(const struct walk *w, uint32_t space, struct plan_cell *ce
 
     memcpy(cells, planned, w->axes * sizeof *cells);
     for (uint32_t a = 0; a < w->axes; a++)
-        if (cells[a].factor != NDA_NO_FACTOR && !w->t->name_ok[s->names + cells[a].factor])
+        if (cells[a].factor != NDA_NO_FACTOR && !w->t->factor_ok[s->factors + cells[a].factor])
             walk_drop_cell(w, cells, a);
 }
 
@@ -143,14 +143,14 @@ void walk_result_form(const struct walk *w, uint32_t op, uint32_t slot, const st
     for (uint32_t a = 0; a < w->axes; a++) {
         if (cells[a].factor == NDA_NO_FACTOR || f->at[a] != SPMD_REPLICATED)
             continue;
-        uint32_t index = w->nda->spaces[o->space].names + cells[a].factor;
-        if (w->t->name_ok[index] & WALK_NAME_PARALLEL)
+        uint32_t index = w->nda->spaces[o->space].factors + cells[a].factor;
+        if (w->t->factor_ok[index] & WALK_FACTOR_PARALLEL)
             continue;
-        const struct nda_name *name = &w->nda->names[index];
-        if (name->kind == NDA_CONTRACTING)
-            f->at[a] = (uint8_t)(SPMD_PARTIAL + name->reducer);
-        else if (name->kind == NDA_LOOKUP && (o->flags & WALK_PARTIAL_LOOKUP))
-            f->at[a] = (uint8_t)(SPMD_PARTIAL + (name->reducer ? name->reducer : NDA_REDUCE_ADD));
+        const struct nda_factor *factor = &w->nda->factors[index];
+        if (factor->kind == NDA_CONTRACTING)
+            f->at[a] = (uint8_t)(SPMD_PARTIAL + factor->reducer);
+        else if (factor->kind == NDA_LOOKUP && (o->flags & WALK_PARTIAL_LOOKUP))
+            f->at[a] = (uint8_t)(SPMD_PARTIAL + (factor->reducer ? factor->reducer : NDA_REDUCE_ADD));
     }
 }
 
@@ -173,7 +173,7 @@ uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const 
         if (f->at[a] == SPMD_REPLICATED)
             continue;
         uint8_t factor = f->at[a] < SPMD_WHOLE ? map[f->at[a]] : NDA_NO_FACTOR;
-        if (factor == NDA_NO_FACTOR || !(w->t->name_ok[space->names + factor] & WALK_NAME_PARALLEL))
+        if (factor == NDA_NO_FACTOR || !(w->t->factor_ok[space->factors + factor] & WALK_FACTOR_PARALLEL))
             missed |= 1u << a;
         else
             cells[a] = (struct plan_cell){factor, f->position[a]};

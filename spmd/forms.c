@@ -48,7 +48,7 @@ void spmd_forms_slot(const struct spmd_forms *f, uint32_t space, uint32_t slot, 
     struct plan_cell sound[MESH_MAX_AXES];
     memcpy(sound, cells, f->walk.axes * sizeof *sound);
     for (uint32_t a = 0; a < f->walk.axes; a++)
-        if (sound[a].factor != NDA_NO_FACTOR && !f->table.name_ok[s->names + sound[a].factor])
+        if (sound[a].factor != NDA_NO_FACTOR && !f->table.factor_ok[s->factors + sound[a].factor])
             walk_drop_cell(&f->walk, sound, a);
     if (s->kind == NDA_SPACE_OP && f->walk.nda->slots[slot].is_result)
         walk_result_form(&f->walk, s->op, slot, sound, out);

@@ -67,16 +67,16 @@ struct walk_control {
     uint32_t captures, capture_count;
 };
 
-/* in name_ok, one byte a name: the inner loops look up many names, and whole records of them are far apart */
-enum { WALK_NAME_OK = 1, WALK_NAME_PARALLEL = 2 };
+/* in factor_ok, one byte a factor: the inner loops look up many factors, and whole records of them are far apart */
+enum { WALK_FACTOR_OK = 1, WALK_FACTOR_PARALLEL = 2 };
 
 struct walk_table {
     const struct nda *nda; /* what it was made for */
     const struct ir_program *program;
     uint32_t space_count, value_count;
     struct walk_op *ops; /* per program op */
-    /* per name: may be sharded (shardable and soundly mapped): 0 or WALK_NAME_* */
-    uint8_t *name_ok;
+    /* per factor: may be sharded (shardable and soundly mapped): 0 or WALK_FACTOR_* */
+    uint8_t *factor_ok;
     int64_t *value_bytes; /* per program value, whole */
     /* per program value: parameter that it is in another layout or type; NDA_NONE */
     uint32_t *weight_of;
@@ -194,7 +194,7 @@ static inline bool walk_form_same(const struct spmd_form *a, const struct spmd_f
 /* ---- walk_table.c */
 enum error_code walk_table_create(const struct nda *n, struct walk_table *t, struct error *e) BASE_CHECKED;
 void walk_table_release(struct walk_table *t);
-/* ---- walk_facts.c: ops[].flags, pass, and sources; after spaces, names, bytes */
+/* ---- walk_facts.c: ops[].flags, pass, and sources; after spaces, factors, bytes */
 void walk_table_ops(struct walk_table *t, const struct nda *n);
 /* pass of the converts whose results loops add up in a wider type (WALK_PASS_WIDEN); after uses and loops */
 void walk_table_widening(struct walk_table *t, const struct nda *n);

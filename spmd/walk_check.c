@@ -218,15 +218,15 @@ static struct spmd_form cell_form(const struct check *c, const struct nda_space 
     for (uint32_t a = 0; a < c->l->mesh->axis_count; a++) {
         if (cells[a].factor == NDA_NO_FACTOR)
             continue;
-        const struct nda_name *name = &c->n->names[space->names + cells[a].factor];
+        const struct nda_factor *factor = &c->n->factors[space->factors + cells[a].factor];
         for (uint32_t i = 0; i < nda_atom_count(c->n, slot->value); i++)
             if (c->n->factor_of[slot->map + i] == cells[a].factor) {
                 f.at[a] = (uint8_t)i;
                 f.position[a] = cells[a].position;
             }
         if (f.at[a] == SPMD_REPLICATED && slot->is_result &&
-            (name->kind == NDA_CONTRACTING || (name->kind == NDA_LOOKUP && lookup_is_partial)))
-            f.at[a] = (uint8_t)(SPMD_PARTIAL + (name->reducer ? name->reducer : NDA_REDUCE_ADD));
+            (factor->kind == NDA_CONTRACTING || (factor->kind == NDA_LOOKUP && lookup_is_partial)))
+            f.at[a] = (uint8_t)(SPMD_PARTIAL + (factor->reducer ? factor->reducer : NDA_REDUCE_ADD));
     }
     return f;
 }
@@ -325,7 +325,8 @@ static void check_op(struct check *c, const struct spmd_step *s)
     enum ir_family family = ir_opcode_family((enum ir_opcode)op->code);
     bool lookup = family == IR_FAMILY_GATHER || family == IR_FAMILY_DYNAMIC_SLICE;
     for (uint32_t a = 0; a < axes; a++) {
-        EXPECT(c, cells[a].factor == NDA_NO_FACTOR || c->n->names[space->names + cells[a].factor].shardable,
+        EXPECT(c,
+               cells[a].factor == NDA_NO_FACTOR || c->n->factors[space->factors + cells[a].factor].shardable,
                "a factor that may not be sharded");
         check_passing(c, s, a, cells);
     }

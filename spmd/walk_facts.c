@@ -93,13 +93,13 @@ static bool needs_mask(const struct walk_table *t, const struct nda *n, uint32_t
         last = (count - 1) / 2; /* inputs, indices, updates */
     else if (p->ops[op].code == IR_SELECT_AND_SCATTER)
         first = count - 1; /* operand, source, init */
-    for (uint32_t f = 0; f < s->name_count; f++) {
-        const struct nda_name *name = &n->names[s->names + f];
-        bool counts = name->reducer == NDA_REDUCE_ADD || name->reducer == NDA_REDUCE_MULTIPLY;
-        if (name->kind != NDA_CONTRACTING || !counts)
+    for (uint32_t f = 0; f < s->factor_count; f++) {
+        const struct nda_factor *factor = &n->factors[s->factors + f];
+        bool counts = factor->reducer == NDA_REDUCE_ADD || factor->reducer == NDA_REDUCE_MULTIPLY;
+        if (factor->kind != NDA_CONTRACTING || !counts)
             continue;
         for (uint32_t i = first; i < last; i++)
-            if (!is_splat(p, ir_operand(p, op, i), name->reducer == NDA_REDUCE_ADD ? 0 : 1))
+            if (!is_splat(p, ir_operand(p, op, i), factor->reducer == NDA_REDUCE_ADD ? 0 : 1))
                 return true;
     }
     return false;
@@ -125,10 +125,10 @@ static bool all_shardable(const struct nda *n, uint32_t op)
     if (n->op_space[op] == NDA_NONE)
         return false;
     const struct nda_space *s = &n->spaces[n->op_space[op]];
-    for (uint32_t f = 0; f < s->name_count; f++)
-        if (!n->names[s->names + f].shardable)
+    for (uint32_t f = 0; f < s->factor_count; f++)
+        if (!n->factors[s->factors + f].shardable)
             return false;
-    return s->name_count > 0;
+    return s->factor_count > 0;
 }
 
 static uint8_t flags_of(const struct walk_table *t, const struct nda *n, uint32_t op)
@@ -191,10 +191,10 @@ static bool gives_partial(const struct walk_table *t, const struct nda *n, uint3
 {
     const struct nda_space *s = &n->spaces[t->ops[op].space];
 
-    for (uint32_t f = 0; f < s->name_count; f++)
-        if (t->name_ok[s->names + f] &&
-            (n->names[s->names + f].kind == NDA_CONTRACTING ||
-             (n->names[s->names + f].kind == NDA_LOOKUP && (t->ops[op].flags & WALK_PARTIAL_LOOKUP))))
+    for (uint32_t f = 0; f < s->factor_count; f++)
+        if (t->factor_ok[s->factors + f] &&
+            (n->factors[s->factors + f].kind == NDA_CONTRACTING ||
+             (n->factors[s->factors + f].kind == NDA_LOOKUP && (t->ops[op].flags & WALK_PARTIAL_LOOKUP))))
             return n->program->ops[op].result_count == 1;
     return false;
 }

@@ -67,9 +67,9 @@ static bool counts_twice(const struct walk *w, uint32_t space, const struct plan
     for (uint32_t a = 0; a < w->axes; a++) {
         if (cells[a].factor == NDA_NO_FACTOR)
             continue;
-        const struct nda_name *name = &w->nda->names[w->nda->spaces[space].names + cells[a].factor];
-        if (name->kind == NDA_CONTRACTING &&
-            (name->reducer == NDA_REDUCE_ADD || name->reducer == NDA_REDUCE_MULTIPLY))
+        const struct nda_factor *factor = &w->nda->factors[w->nda->spaces[space].factors + cells[a].factor];
+        if (factor->kind == NDA_CONTRACTING &&
+            (factor->reducer == NDA_REDUCE_ADD || factor->reducer == NDA_REDUCE_MULTIPLY))
             return true;
     }
     return false;

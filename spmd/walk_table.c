@@ -180,7 +180,7 @@ static bool factor_fits(const struct nda *n, const struct nda_space *s, uint32_t
         for (uint32_t i = 0; i < nda_atom_count(n, slot->value); i++)
             if (n->factor_of[slot->map + i] == factor) {
                 found++;
-                if (nda_atoms(n, slot->value)[i].size != n->names[s->names + factor].size)
+                if (nda_atoms(n, slot->value)[i].size != n->factors[s->factors + factor].size)
                     return false;
             }
         if (found > 1)
@@ -193,11 +193,11 @@ static bool factor_fits(const struct nda *n, const struct nda_space *s, uint32_t
 static bool factor_sound(const struct walk_table *t, const struct nda *n, const struct nda_space *s,
                          uint32_t factor)
 {
-    const struct nda_name *name = &n->names[s->names + factor];
+    const struct nda_factor *info = &n->factors[s->factors + factor];
 
-    if (!name->shardable || !factor_fits(n, s, factor))
+    if (!info->shardable || !factor_fits(n, s, factor))
         return false;
-    switch ((enum nda_factor_kind)name->kind) {
+    switch ((enum nda_factor_kind)info->kind) {
     case NDA_PARALLEL:
         for (uint32_t k = 0; s->kind == NDA_SPACE_OP && k < s->slot_count; k++) {
             const struct nda_slot *slot = &n->slots[s->slots + k];
@@ -209,7 +209,7 @@ static bool factor_sound(const struct walk_table *t, const struct nda *n, const 
         }
         return true;
     case NDA_CONTRACTING:
-        return name->reducer != NDA_REDUCE_NONE && !slot_with(n, s, factor, true) &&
+        return info->reducer != NDA_REDUCE_NONE && !slot_with(n, s, factor, true) &&
                t->ops[s->op].family != IR_FAMILY_BATCH_NORM;
     case NDA_LOOKUP:
     case NDA_UPDATE: return true;
@@ -219,15 +219,16 @@ static bool factor_sound(const struct walk_table *t, const struct nda *n, const 
     return false;
 }
 
-static void fill_names(struct walk_table *t, const struct nda *n)
+static void fill_factors(struct walk_table *t, const struct nda *n)
 {
-    t->name_ok = mem_zalloc(n->name_count + 1, 1);
+    t->factor_ok = mem_zalloc(n->factor_count + 1, 1);
     for (uint32_t s = 0; s < n->space_count; s++)
-        for (uint32_t f = 0; f < n->spaces[s].name_count; f++)
+        for (uint32_t f = 0; f < n->spaces[s].factor_count; f++)
             if (factor_sound(t, n, &n->spaces[s], f)) {
-                uint32_t name = n->spaces[s].names + f;
-                t->name_ok[name] =
-                    n->names[name].kind == NDA_PARALLEL ? WALK_NAME_OK | WALK_NAME_PARALLEL : WALK_NAME_OK;
+                uint32_t factor_index = n->spaces[s].factors + f;
+                t->factor_ok[factor_index] = n->factors[factor_index].kind == NDA_PARALLEL
+                                                 ? WALK_FACTOR_OK | WALK_FACTOR_PARALLEL
+                                                 : WALK_FACTOR_OK;
             }
 }
 
@@ -427,7 +428,7 @@ enum error_code walk_table_create(const struct nda *n, struct walk_table *t, str
         if (ir_value_type(p, i)->kind == IR_TYPE_TENSOR)
             t->value_bytes[i] = ir_type_bytes(p, ir_value_type(p, i));
     fill_slots(t, n);
-    fill_names(t, n);
+    fill_factors(t, n);
     walk_table_ops(t, n);
     fill_uses(t, p);
     fill_controls(t, n);
@@ -440,7 +441,7 @@ enum error_code walk_table_create(const struct nda *n, struct walk_table *t, str
 void walk_table_release(struct walk_table *t)
 {
     free(t->ops);
-    free(t->name_ok);
+    free(t->factor_ok);
     free(t->value_bytes);
     free(t->weight_of);
     free(t->carried_of);

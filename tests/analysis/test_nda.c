@@ -32,7 +32,7 @@ static void counts_of_every_model(void **state)
         load(&l, path);
         snprintf(found, sizeof found,
                  "%s: operations %u names %u colors %u conflicts %u sets %u classes %u groups %u",
-                 table[i].model, nda_operation_count(l.nda), l.nda->name_count, l.nda->color_count,
+                 table[i].model, nda_operation_count(l.nda), l.nda->factor_count, l.nda->color_count,
                  l.nda->conflict_count, l.nda->set_count, l.nda->class_count, l.nda->group_count);
         snprintf(want, sizeof want,
                  "%s: operations %u names %u colors %u conflicts %u sets %u classes %u groups %u",
@@ -63,12 +63,12 @@ static void small_models(void **state)
         text_printf(
             &out,
             "%s\n  operations %u names %u colors %u conflicts %u sets %u classes %u boxes %u crossed %u\n",
-            models[i], nda_operation_count(l.nda), l.nda->name_count, l.nda->color_count,
+            models[i], nda_operation_count(l.nda), l.nda->factor_count, l.nda->color_count,
             l.nda->conflict_count, l.nda->set_count, l.nda->class_count, l.nda->boxes, l.nda->crossed_boxes);
         for (uint32_t g = 0; g < l.nda->group_count; g++)
             text_printf(&out, "  %s size %lld colors %u names %u%s\n", l.nda->groups[g].label,
                         (long long)l.nda->groups[g].size, l.nda->groups[g].color_count,
-                        l.nda->groups[g].name_count,
+                        l.nda->groups[g].factor_count,
                         l.nda->groups[g].touches_argument ? "" : " (on no argument)");
         baselines = plan_baselines(c, &count);
         for (uint32_t k = 0; k < count; k++) {
@@ -91,12 +91,12 @@ static void small_models(void **state)
 
 static uint32_t argument_color(const struct nda *n, uint32_t argument, uint32_t atom)
 {
-    return n->names[nda_slot_name(n, n->spaces[n->arguments[argument].space].slots, atom)].color;
+    return n->factors[nda_slot_factor(n, n->spaces[n->arguments[argument].space].slots, atom)].color;
 }
 
 static uint32_t result_color(const struct nda *n, uint32_t atom)
 {
-    return n->names[nda_slot_name(n, n->spaces[n->result_spaces[0]].slots, atom)].color;
+    return n->factors[nda_slot_factor(n, n->spaces[n->result_spaces[0]].slots, atom)].color;
 }
 
 /* figure 4: mlp(x : [B, X], w1 : [X, U], w2 : [U, W]) -> [B, W] */
@@ -123,7 +123,7 @@ static void mlp_has_the_colors_of_figure_4(void **state)
 /* the opcode of the op whose factors a conflict is between */
 static const char *conflict_op(const struct subject *l, uint32_t i)
 {
-    return ir_op_name(&l->program, l->nda->spaces[l->nda->names[l->nda->conflicts[i].a].space].op);
+    return ir_op_name(&l->program, l->nda->spaces[l->nda->factors[l->nda->conflicts[i].a].space].op);
 }
 
 /* figure 5d: conflicts at the definitions of a, c, d and the uses of a (by the reduce) and d (by the last
@@ -142,15 +142,15 @@ static void attention_has_the_conflicts_of_figure_5(void **state)
         const struct nda_conflict *k = &l.nda->conflicts[i];
         assert_string_equal(conflict_op(&l, i), ops[i]);
         assert_int_equal(k->set, 0);
-        assert_int_equal(l.nda->names[k->a].size, 128);
-        assert_int_equal(l.nda->names[k->a].color, argument_color(l.nda, 0, 0));
+        assert_int_equal(l.nda->factors[k->a].size, 128);
+        assert_int_equal(l.nda->factors[k->a].color, argument_color(l.nda, 0, 0));
     }
     /* one side of the set is the score rows in all five places: same dimension of the 128x128 tensor */
     for (uint32_t i = 1; i < 5; i++) {
         const struct nda_conflict *k = &l.nda->conflicts[i];
         uint32_t kept = k->flipped ? k->b : k->a, slot = k->slot, at = NDA_NONE;
         for (uint32_t atom = 0; atom < 2; atom++)
-            if (nda_slot_name(l.nda, slot, atom) == kept)
+            if (nda_slot_factor(l.nda, slot, atom) == kept)
                 at = atom;
         assert_int_equal(at, l.nda->conflicts[0].flipped ? 1 : 0);
     }
@@ -469,8 +469,8 @@ static void edges_go_forward_and_join_equal_atoms(void **state)
     struct subject l;
     load(&l, "tests/models/small/t2b_scan.mlir");
     for (uint32_t i = 0; i < l.nda->edge_count; i++) {
-        const struct nda_name *from = &l.nda->names[l.nda->edge_from[i]],
-                              *to = &l.nda->names[l.nda->edge_to[i]];
+        const struct nda_factor *from = &l.nda->factors[l.nda->edge_from[i]],
+                                *to = &l.nda->factors[l.nda->edge_to[i]];
         assert_true(l.nda->edge_from[i] < l.nda->edge_to[i]);
         assert_int_equal(from->size, to->size);
         assert_int_equal(from->color, to->color);
@@ -478,9 +478,9 @@ static void edges_go_forward_and_join_equal_atoms(void **state)
     for (uint32_t s = 0; s < l.nda->slot_count; s++) {
         uint32_t value = l.nda->slots[s].value;
         for (uint32_t k = 0; k < nda_atom_count(l.nda, value); k++) {
-            uint32_t name = nda_slot_name(l.nda, s, k);
-            assert_int_not_equal(name, NDA_NONE);
-            assert_int_equal(l.nda->names[name].size, nda_atoms(l.nda, value)[k].size);
+            uint32_t factor_index = nda_slot_factor(l.nda, s, k);
+            assert_int_not_equal(factor_index, NDA_NONE);
+            assert_int_equal(l.nda->factors[factor_index].size, nda_atoms(l.nda, value)[k].size);
         }
     }
     subject_close(&l);

@@ -43,12 +43,12 @@ static void check_plan(const struct plan_context *c, const struct plan *p)
     for (uint32_t s = 0; s < n->space_count; s++)
         for (uint32_t a = 0; a < m->axis_count; a++) {
             struct plan_cell cell = plan_space(p, s)[a];
-            const struct nda_name *nm;
+            const struct nda_factor *nm;
             uint32_t before = 0;
             if (cell.factor == NDA_NO_FACTOR)
                 continue;
-            assert_true(cell.factor < n->spaces[s].name_count);
-            nm = &n->names[n->spaces[s].names + cell.factor];
+            assert_true(cell.factor < n->spaces[s].factor_count);
+            nm = &n->factors[n->spaces[s].factors + cell.factor];
             assert_true(nm->shardable);
             assert_int_equal(nm->size % plan_factor_shards(p, m, s, cell.factor), 0);
             for (uint32_t b = 0; b < m->axis_count; b++)

@@ -110,10 +110,10 @@ static enum ir_family space_family(const struct nda *n, const struct nda_space *
 static void count_offered(const struct nda *n)
 {
     for (uint32_t s = 0; s < n->space_count; s++)
-        for (uint32_t f = 0; f < n->spaces[s].name_count; f++) {
-            const struct nda_name *name = &n->names[n->spaces[s].names + f];
-            if (name->shardable && name->size % 2 == 0 && n->spaces[s].kind == NDA_SPACE_OP)
-                shared->offered[space_family(n, &n->spaces[s])][name->kind][name->reducer]++;
+        for (uint32_t f = 0; f < n->spaces[s].factor_count; f++) {
+            const struct nda_factor *factor = &n->factors[n->spaces[s].factors + f];
+            if (factor->shardable && factor->size % 2 == 0 && n->spaces[s].kind == NDA_SPACE_OP)
+                shared->offered[space_family(n, &n->spaces[s])][factor->kind][factor->reducer]++;
         }
 }
 
@@ -131,8 +131,8 @@ static void count_used(const struct spmd_local *l)
             uint8_t f = l->cells[s->cells + a].factor;
             if (f == NDA_NO_FACTOR)
                 continue;
-            const struct nda_name *name = &n->names[space->names + f];
-            shared->used[space_family(n, space)][name->kind][name->reducer]++;
+            const struct nda_factor *factor = &n->factors[space->factors + f];
+            shared->used[space_family(n, space)][factor->kind][factor->reducer]++;
         }
     }
 }

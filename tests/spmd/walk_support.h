@@ -96,7 +96,7 @@ static inline uint32_t model_group(const struct model *m, uint32_t argument, uin
 
     for (uint32_t i = 0; i < nda_atom_count(n, value); i++)
         if (nda_atoms(n, value)[i].dim == dim)
-            return n->colors[n->names[space->names + map[i]].color].group;
+            return n->colors[n->factors[space->factors + map[i]].color].group;
     fail_msg("argument %u has no atom in dimension %u", argument, dim);
     return 0;
 }

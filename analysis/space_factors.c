@@ -1,16 +1,17 @@
-/* Names: each rule's factors taken apart into atoms; M, from every definition to its uses; colors. */
+/* The factors of every space: each factor of its rule taken apart into atoms; then M, from every definition
+ * to its uses, and the colors that M and the ties of loops and donation join. */
 #include "analysis/stages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct names {
+struct factors {
     struct nda *n;
     struct rule rule;
     const uint8_t *flow_off;
-    VEC(struct nda_name) names;
+    VEC(struct nda_factor) factors;
     VEC(uint8_t) maps;
-    uint32_t space, first; /* the space at work and its first name */
+    uint32_t space, first; /* the space at work and its first factor */
 };
 
 void nda_warn(struct nda *n, uint32_t op, const char *sentence)
@@ -30,7 +31,7 @@ void nda_warn(struct nda *n, uint32_t op, const char *sentence)
 }
 
 /* The atoms of a part: numbered within the value; those of a dimension stand together, major first. */
-static uint32_t part_atoms(const struct names *b, const struct rule_part *part, uint32_t *first)
+static uint32_t part_atoms(const struct factors *b, const struct rule_part *part, uint32_t *first)
 {
     uint32_t value = b->rule.slots.at[part->slot].value, count = nda_atom_count(b->n, value), taken = 0;
     const struct nda_atom *atoms = nda_atoms(b->n, value);
@@ -48,15 +49,15 @@ static uint32_t part_atoms(const struct names *b, const struct rule_part *part, 
     return taken;
 }
 
-static uint8_t *slot_map(struct names *b, uint32_t slot)
+static uint8_t *slot_map(struct factors *b, uint32_t slot)
 {
     return b->maps.at + b->n->slots[b->n->spaces[b->space].slots + slot].map;
 }
 
-/* room for `count` more names in the space; replicated ones are left out (no factor) when there is none */
-static int take_names(struct names *b, uint32_t count, enum nda_factor_kind kind)
+/* room for `count` more factors in the space; replicated ones are left out (no factor) when there is none */
+static int take_factors(struct factors *b, uint32_t count, enum nda_factor_kind kind)
 {
-    uint32_t local = (uint32_t)b->names.count - b->first;
+    uint32_t local = (uint32_t)b->factors.count - b->first;
     if (local + count <= NDA_MAX_FACTORS)
         return (int)local;
     return kind == NDA_REPLICATE || kind == NDA_WINDOWED ? -1 : -2;
@@ -72,8 +73,8 @@ static bool holds_nothing(const struct rule *r)
     return false;
 }
 
-static void push_names(struct names *b, const struct rule_part *part, enum nda_factor_kind kind,
-                       enum nda_reducer reducer)
+static void push_factors(struct factors *b, const struct rule_part *part, enum nda_factor_kind kind,
+                         enum nda_reducer reducer)
 {
     uint32_t first, count = part_atoms(b, part, &first);
     const struct nda_atom *atoms = nda_atoms(b->n, b->rule.slots.at[part->slot].value);
@@ -84,14 +85,14 @@ static void push_names(struct names *b, const struct rule_part *part, enum nda_f
         reducer = NDA_REDUCE_NONE;
     }
     for (uint32_t k = 0; k < count; k++)
-        VEC_PUSH(&b->names, ((struct nda_name){.size = atoms[first + k].size,
-                                               .space = b->space,
-                                               .kind = (uint8_t)kind,
-                                               .reducer = (uint8_t)reducer,
-                                               .shardable = shardable && kind != NDA_REPLICATE}));
+        VEC_PUSH(&b->factors, ((struct nda_factor){.size = atoms[first + k].size,
+                                                   .space = b->space,
+                                                   .kind = (uint8_t)kind,
+                                                   .reducer = (uint8_t)reducer,
+                                                   .shardable = shardable && kind != NDA_REPLICATE}));
 }
 
-static void map_part(struct names *b, const struct rule_part *part, uint32_t local)
+static void map_part(struct factors *b, const struct rule_part *part, uint32_t local)
 {
     uint32_t first, count = part_atoms(b, part, &first);
     for (uint32_t k = 0; k < count; k++)
@@ -99,7 +100,7 @@ static void map_part(struct names *b, const struct rule_part *part, uint32_t loc
 }
 
 /* 0, or -1 when the space has too many factors */
-static int expand_factor(struct names *b, uint32_t f)
+static int expand_factor(struct factors *b, uint32_t f)
 {
     const struct rule_factor *factor = &b->rule.factors.at[f];
     bool off = factor->link != RULE_NO_LINK && b->flow_off[factor->flow];
@@ -111,12 +112,12 @@ static int expand_factor(struct names *b, uint32_t f)
         if (part->factor != f)
             continue;
         if (!named || off) {
-            local = take_names(b, part_atoms(b, part, &first), off ? NDA_REPLICATE : factor->kind);
+            local = take_factors(b, part_atoms(b, part, &first), off ? NDA_REPLICATE : factor->kind);
             if (local == -2)
                 return -1;
             if (local >= 0)
-                push_names(b, part, off ? NDA_REPLICATE : factor->kind,
-                           off ? NDA_REDUCE_NONE : factor->reducer);
+                push_factors(b, part, off ? NDA_REPLICATE : factor->kind,
+                             off ? NDA_REDUCE_NONE : factor->reducer);
             named = true;
         }
         if (local >= 0)
@@ -126,7 +127,7 @@ static int expand_factor(struct names *b, uint32_t f)
 }
 
 /* atoms that no part ended up with (a part may be finer than the atoms when its link is off) */
-static void replicate_rest(struct names *b)
+static void replicate_rest(struct factors *b)
 {
     const struct nda_space *sp = &b->n->spaces[b->space];
     for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
@@ -134,24 +135,24 @@ static void replicate_rest(struct names *b)
         for (uint32_t k = 0; k < nda_atom_count(b->n, value); k++) {
             uint8_t *factor = b->maps.at + b->n->slots[s].map + k;
             int local;
-            if (*factor != NDA_NO_FACTOR || (local = take_names(b, 1, NDA_REPLICATE)) < 0)
+            if (*factor != NDA_NO_FACTOR || (local = take_factors(b, 1, NDA_REPLICATE)) < 0)
                 continue;
             *factor = (uint8_t)local;
-            VEC_PUSH(&b->names,
-                     ((struct nda_name){
+            VEC_PUSH(&b->factors,
+                     ((struct nda_factor){
                          .size = nda_atoms(b->n, value)[k].size, .space = b->space, .kind = NDA_REPLICATE}));
         }
     }
 }
 
-static enum error_code name_space(struct names *b, struct error *e)
+static enum error_code factors_of_space(struct factors *b, struct error *e)
 {
     struct nda_space *sp = &b->n->spaces[b->space];
     const struct ir_op *op = &b->n->program->ops[sp->op];
-    b->first = sp->names = (uint32_t)b->names.count;
+    b->first = sp->factors = (uint32_t)b->factors.count;
     for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
         b->n->slots[s].map = (uint32_t)b->maps.count;
-        b->n->slots[s].names = b->first;
+        b->n->slots[s].factors = b->first;
         for (uint32_t k = nda_atom_count(b->n, b->n->slots[s].value); k > 0; k--)
             VEC_PUSH(&b->maps, NDA_NO_FACTOR);
         if (b->n->slots[s].is_result)
@@ -164,8 +165,8 @@ static enum error_code name_space(struct names *b, struct error *e)
                 "%.60s has more than %d factors (dimensions that can be sharded on their own)",
                 ir_op_name(b->n->program, sp->op), NDA_MAX_FACTORS);
     replicate_rest(b);
-    sp->name_count = (uint32_t)b->names.count - b->first;
-    if (b->rule.warning && sp->name_count)
+    sp->factor_count = (uint32_t)b->factors.count - b->first;
+    if (b->rule.warning && sp->factor_count)
         nda_warn(b->n, sp->op, b->rule.warning);
     return ERROR_OK;
 }
@@ -183,7 +184,7 @@ static void add_edges(struct nda *n)
             if (n->slots[s].is_result || def == NDA_NONE)
                 continue;
             for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
-                uint32_t from = nda_slot_name(n, def, k), to = nda_slot_name(n, s, k);
+                uint32_t from = nda_slot_factor(n, def, k), to = nda_slot_factor(n, s, k);
                 if (from == NDA_NONE || to == NDA_NONE)
                     continue;
                 n->edge_from[n->edge_count] = from;
@@ -193,9 +194,9 @@ static void add_edges(struct nda *n)
     }
 }
 
-enum error_code stage_names(struct nda *n, const uint8_t *flow_off, struct error *e)
+enum error_code stage_factors(struct nda *n, const uint8_t *flow_off, struct error *e)
 {
-    struct names b = {.n = n, .flow_off = flow_off};
+    struct factors b = {.n = n, .flow_off = flow_off};
     enum error_code code = ERROR_OK;
     n->value_def_slot =
         arena_alloc(n->arena, sizeof *n->value_def_slot * ((size_t)n->program->value_count + 1));
@@ -203,16 +204,16 @@ enum error_code stage_names(struct nda *n, const uint8_t *flow_off, struct error
         n->value_def_slot[v] = NDA_NONE;
     for (b.space = 0; b.space < n->space_count && code == ERROR_OK; b.space++) {
         rule_run(&b.rule, n, b.space);
-        code = name_space(&b, e);
+        code = factors_of_space(&b, e);
     }
-    n->name_count = (uint32_t)b.names.count;
-    n->names = arena_alloc(n->arena, sizeof *n->names * (b.names.count + 1));
+    n->factor_count = (uint32_t)b.factors.count;
+    n->factors = arena_alloc(n->arena, sizeof *n->factors * (b.factors.count + 1));
     n->factor_of = arena_alloc(n->arena, b.maps.count + 1);
-    if (b.names.count)
-        memcpy(n->names, b.names.at, sizeof *n->names * b.names.count);
+    if (b.factors.count)
+        memcpy(n->factors, b.factors.at, sizeof *n->factors * b.factors.count);
     if (b.maps.count)
         memcpy(n->factor_of, b.maps.at, b.maps.count);
-    VEC_FREE(&b.names);
+    VEC_FREE(&b.factors);
     VEC_FREE(&b.maps);
     rule_release(&b.rule);
     if (code == ERROR_OK)
@@ -226,16 +227,16 @@ static void join_slots(struct nda *n, uint32_t *parent, uint32_t a, uint32_t b)
     if (count != nda_atom_count(n, n->slots[b].value))
         return;
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t x = nda_slot_name(n, a, k), y = nda_slot_name(n, b, k);
-        if (x != NDA_NONE && y != NDA_NONE && n->names[x].size == n->names[y].size)
+        uint32_t x = nda_slot_factor(n, a, k), y = nda_slot_factor(n, b, k);
+        if (x != NDA_NONE && y != NDA_NONE && n->factors[x].size == n->factors[y].size)
             set_join(parent, x, y);
     }
 }
 
 void stage_colors(struct nda *n)
 {
-    uint32_t *parent = set_create(n->name_count),
-             *number = mem_alloc(sizeof *number * ((size_t)n->name_count + 1));
+    uint32_t *parent = set_create(n->factor_count),
+             *number = mem_alloc(sizeof *number * ((size_t)n->factor_count + 1));
     for (uint32_t i = 0; i < n->edge_count; i++)
         set_join(parent, n->edge_from[i], n->edge_to[i]);
     for (uint32_t s = 0; s < n->space_count; s++) /* back edges of loops tie colors only */
@@ -246,25 +247,25 @@ void stage_colors(struct nda *n)
         if (n->arguments[i].tied_result != NDA_NONE)
             join_slots(n, parent, n->spaces[n->arguments[i].space].slots,
                        n->spaces[n->result_spaces[n->arguments[i].tied_result]].slots);
-    for (uint32_t i = 0; i < n->name_count; i++) {
+    for (uint32_t i = 0; i < n->factor_count; i++) {
         uint32_t root = set_find(parent, i);
         if (root == i)
             number[i] = n->color_count++;
-        n->names[i].color = number[root];
+        n->factors[i].color = number[root];
     }
     n->colors = arena_alloc(n->arena, sizeof *n->colors * ((size_t)n->color_count + 1));
-    n->color_names = arena_alloc(n->arena, sizeof *n->color_names * ((size_t)n->name_count + 1));
-    for (uint32_t i = 0; i < n->name_count; i++)
-        n->colors[n->names[i].color].name_count++;
+    n->color_factors = arena_alloc(n->arena, sizeof *n->color_factors * ((size_t)n->factor_count + 1));
+    for (uint32_t i = 0; i < n->factor_count; i++)
+        n->colors[n->factors[i].color].factor_count++;
     for (uint32_t c = 0, next = 0; c < n->color_count; c++) {
-        n->colors[c].names = next;
-        next += n->colors[c].name_count;
-        n->colors[c].name_count = 0;
+        n->colors[c].factors = next;
+        next += n->colors[c].factor_count;
+        n->colors[c].factor_count = 0;
     }
-    for (uint32_t i = 0; i < n->name_count; i++) {
-        struct nda_color *c = &n->colors[n->names[i].color];
-        n->color_names[c->names + c->name_count++] = i;
-        c->touches_argument |= n->spaces[n->names[i].space].kind == NDA_SPACE_ARGUMENT;
+    for (uint32_t i = 0; i < n->factor_count; i++) {
+        struct nda_color *c = &n->colors[n->factors[i].color];
+        n->color_factors[c->factors + c->factor_count++] = i;
+        c->touches_argument |= n->spaces[n->factors[i].space].kind == NDA_SPACE_ARGUMENT;
     }
     free(parent);
     free(number);

@@ -1,18 +1,21 @@
-/* Train steps that donate nothing: which result is an argument's next value, or its gradient.
+/* Roles, step 3: which results are state, that is, the next value or the gradient of an argument, where
+ * donation (ties.c) does not say it; and which other results are only made of gradients.
  *
- * One weight is looked for whose result has a gradient's dataflow (train_step.c); it also tells which
+ * One weight is looked for whose result has a gradient's dataflow (roles_gradients.c); that also tells which
  * colors the examples have. The others follow: an update is made of its argument by elementwise ops;
- * gradients have their arguments' types and colors, in the same order. What holds a color of the examples
- * is data. */
-#include "analysis/stages.h"
+ * gradients have their arguments' types and colors, in the same order. An argument with a color of the
+ * examples is data.
+ *
+ * A module in which no gradient is found is a train step all the same when some state feeds a contraction and
+ * other state of its shape does not: weights and their moments. */
+#include "analysis/roles.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_TRIED = 64, /* gradients looked for; each costs a few passes over the program */
-    MOST_FORMER = 8
-};
+/* Arguments that one result is tried as the next value of. Elementwise updates read the weight, its moments
+ * and a few scalars; chosen, not tuned. */
+enum { MOST_FORMER = 8 };
 
 static const struct ir_value *result_value(const struct nda *n, uint32_t k)
 {
@@ -32,33 +35,18 @@ static bool is_float(const struct nda *n, uint32_t argument, uint32_t least_rank
             t->element == IR_C128);
 }
 
-static uint32_t color_of(const struct nda *n, uint32_t slot, uint32_t atom)
-{
-    uint32_t name = nda_slot_name(n, slot, atom);
-    return name == NDA_NONE ? NDA_NONE : n->names[name].color;
-}
-
 static bool same_colors(const struct nda *n, uint32_t argument, uint32_t result)
 {
     uint32_t a = n->spaces[n->arguments[argument].space].slots, b = n->spaces[n->result_spaces[result]].slots;
     uint32_t count = nda_atom_count(n, n->slots[a].value);
     bool same = count == nda_atom_count(n, n->slots[b].value);
     for (uint32_t k = 0; k < count && same; k++)
-        same = color_of(n, a, k) == color_of(n, b, k);
+        same = nda_slot_color(n, a, k) == nda_slot_color(n, b, k);
     return same;
 }
 
-static bool is_example(const struct nda *n, uint32_t argument, const uint8_t *examples)
-{
-    uint32_t slot = n->spaces[n->arguments[argument].space].slots;
-    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[slot].value); k++)
-        if (color_of(n, slot, k) != NDA_NONE && examples[color_of(n, slot, k)])
-            return true;
-    return false;
-}
-
 static bool find_one(const struct nda *n, const uint8_t *direct, const uint8_t *taken, bool update,
-                     enum stage_evidence evidence, uint8_t *examples)
+                     enum roles_evidence evidence, uint8_t *examples)
 {
     uint32_t tried = 0;
     for (uint32_t i = 0; i < n->argument_count; i++) {
@@ -67,10 +55,10 @@ static bool find_one(const struct nda *n, const uint8_t *direct, const uint8_t *
         for (uint32_t k = 0; k < n->result_count; k++) {
             if (taken[k] || !same_type(n, i, k) || !same_colors(n, i, k))
                 continue;
-            if (tried++ == MOST_TRIED)
+            if (tried++ == ROLES_MOST_TRIED)
                 return false;
-            if (update ? stage_is_update(n, i, k, evidence, examples)
-                       : stage_is_gradient(n, i, k, evidence, examples))
+            if (update ? roles_is_update(n, i, k, evidence, examples)
+                       : roles_is_gradient(n, i, k, evidence, examples))
                 return true;
         }
     }
@@ -93,10 +81,10 @@ static struct former *find_former(const struct nda *n, const uint8_t *taken, con
 {
     struct former *all = mem_zalloc((size_t)n->result_count + 1, sizeof *all);
     for (uint32_t k = 0; k < n->result_count; k++) {
-        uint8_t *of = taken[k] ? NULL : stage_made_of(n, k, true);
+        uint8_t *of = taken[k] ? NULL : roles_made_of(n, k, true);
         for (uint32_t i = 0; of && i < n->argument_count && all[k].count < MOST_FORMER; i++)
             if (of[n->arguments[i].value] && n->arguments[i].becomes == NDA_NONE && same_type(n, i, k) &&
-                !is_example(n, i, examples))
+                !roles_argument_has(n, i, examples))
                 all[k].at[all[k].count++] = i;
         free(of);
     }
@@ -139,7 +127,7 @@ static void take_gradients(struct nda *n, uint8_t *taken, const uint8_t *example
 {
     for (uint32_t i = 0; i < n->argument_count; i++) {
         uint32_t before = i ? n->arguments[i - 1].becomes : NDA_NONE;
-        if (n->arguments[i].becomes != NDA_NONE || !is_float(n, i, 0) || is_example(n, i, examples))
+        if (n->arguments[i].becomes != NDA_NONE || !is_float(n, i, 0) || roles_argument_has(n, i, examples))
             continue;
         for (uint32_t k = 0; k < n->result_count; k++) /* a number may be the loss: only in its place */
             if (!taken[k] && same_type(n, i, k) && same_colors(n, i, k) &&
@@ -150,7 +138,7 @@ static void take_gradients(struct nda *n, uint8_t *taken, const uint8_t *example
     }
 }
 
-bool stage_find_state(struct nda *n, const uint8_t *direct)
+bool roles_find_state(struct nda *n, const uint8_t *direct)
 {
     uint8_t *taken = mem_zalloc((size_t)n->result_count + 1, 1),
             *examples = mem_alloc((size_t)n->color_count + 1);
@@ -161,13 +149,13 @@ bool stage_find_state(struct nda *n, const uint8_t *direct)
             tied = true;
         }
     if (tied) {
-        update = stage_find_update(n, direct, examples);
+        update = roles_find_update(n, direct, examples);
     } else {
         /* what is donated and not trained (weights that a loop hands back) is no example of a gradient */
-        update = find_one(n, direct, taken, true, STAGE_COMPUTED, examples);
-        gradient = !update && find_one(n, direct, taken, false, STAGE_COMPUTED, examples);
-        update = update || (!gradient && find_one(n, direct, taken, true, STAGE_GIVEN, examples));
-        gradient = gradient || (!update && find_one(n, direct, taken, false, STAGE_GIVEN, examples));
+        update = find_one(n, direct, taken, true, ROLES_COMPUTED, examples);
+        gradient = !update && find_one(n, direct, taken, false, ROLES_COMPUTED, examples);
+        update = update || (!gradient && find_one(n, direct, taken, true, ROLES_GIVEN, examples));
+        gradient = gradient || (!update && find_one(n, direct, taken, false, ROLES_GIVEN, examples));
     }
     if (update)
         take_updates(n, taken, examples);
@@ -185,21 +173,14 @@ static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t 
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *sp = &n->spaces[s];
         uint32_t result = sp->slots + sp->slot_count - 1;
-        bool sums = false, left = false;
-        if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || !of[n->slots[result].value])
-            continue;
-        for (uint32_t f = 0; f < sp->name_count; f++)
-            sums |=
-                n->names[sp->names + f].kind == NDA_CONTRACTING && examples[n->names[sp->names + f].color];
-        for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++)
-            left |= color_of(n, result, k) != NDA_NONE && examples[color_of(n, result, k)];
-        if (sums && !left)
+        if (sp->kind == NDA_SPACE_OP && nda_is_contraction(n, sp->op) && of[n->slots[result].value] &&
+            roles_sums(n, sp, examples) && !roles_leaves(n, sp, examples))
             return true;
     }
     return false;
 }
 
-uint8_t *stage_metrics(const struct nda *n, const uint8_t *direct)
+uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct)
 {
     uint8_t *metrics = mem_zalloc((size_t)n->result_count + 1, 1),
             *state = mem_zalloc((size_t)n->result_count + 1, 1);
@@ -210,9 +191,9 @@ uint8_t *stage_metrics(const struct nda *n, const uint8_t *direct)
             state[n->arguments[i].becomes] = 1;
     for (uint32_t k = 0; k < n->result_count; k++)
         others += !state[k];
-    bool look = others > 1 && others <= MOST_TRIED && stage_find_update(n, direct, examples);
+    bool look = others > 1 && others <= ROLES_MOST_TRIED && roles_find_update(n, direct, examples);
     for (uint32_t k = 0; k < n->result_count && look; k++) {
-        uint8_t *of = state[k] ? NULL : stage_made_of(n, k, false);
+        uint8_t *of = state[k] ? NULL : roles_made_of(n, k, false);
         metrics[k] = of && sums_examples(n, of, examples);
         found += metrics[k];
         free(of);
@@ -222,4 +203,25 @@ uint8_t *stage_metrics(const struct nda *n, const uint8_t *direct)
     free(state);
     free(examples);
     return metrics;
+}
+
+/* ---------------------------------------------------------------- moments */
+static bool same_dims(const struct nda *n, uint32_t v, uint32_t w)
+{
+    const struct ir_type *a = ir_value_type(n->program, v), *b = ir_value_type(n->program, w);
+    return a->kind == IR_TYPE_TENSOR && b->kind == IR_TYPE_TENSOR && a->rank == b->rank && a->rank > 0 &&
+           memcmp(ir_type_dims(n->program, a), ir_type_dims(n->program, b), a->rank * sizeof(int64_t)) == 0;
+}
+
+bool roles_has_moments(const struct nda *n, const uint8_t *direct, const uint8_t *reaches)
+{
+    for (uint32_t i = 0; i < n->argument_count; i++) {
+        if (n->arguments[i].becomes == NDA_NONE || !direct[n->arguments[i].value])
+            continue;
+        for (uint32_t j = 0; j < n->argument_count; j++)
+            if (n->arguments[j].becomes != NDA_NONE && !reaches[n->arguments[j].value] &&
+                same_dims(n, n->arguments[i].value, n->arguments[j].value))
+                return true;
+    }
+    return false;
 }

@@ -4,35 +4,35 @@
 
 #include <stdlib.h>
 
-static bool open_name(const struct plan_context *c, uint32_t name)
+static bool is_open(const struct plan_context *c, uint32_t factor_index)
 {
-    return c->n->names[name].shardable && !c->closed[name];
+    return c->n->factors[factor_index].shardable && !c->closed[factor_index];
 }
 
 uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells, uint32_t space,
                            uint32_t factor, uint32_t axis)
 {
-    uint32_t name = c->n->spaces[space].names + factor, tied = c->partner[name], position;
+    uint32_t factor_index = c->n->spaces[space].factors + factor, tied = c->partner[factor_index], position;
     int64_t shards = plan_shards(c, cells, (uint8_t)factor, &position);
-    if (cells[axis].factor != NDA_NO_FACTOR || !open_name(c, name) ||
-        c->n->names[name].size % (shards * c->mesh.axes[axis].size) != 0)
+    if (cells[axis].factor != NDA_NO_FACTOR || !is_open(c, factor_index) ||
+        c->n->factors[factor_index].size % (shards * c->mesh.axes[axis].size) != 0)
         return 0;
     if (tied != NDA_NONE &&
-        (!open_name(c, tied) || plan_space(&c->start, c->n->names[tied].space)[axis].factor != NDA_NO_FACTOR))
+        (!is_open(c, tied) || plan_space(&c->start, c->n->factors[tied].space)[axis].factor != NDA_NO_FACTOR))
         return 0;
     cells[axis] = (struct plan_cell){(uint8_t)factor, (uint8_t)position};
     return 1;
 }
 
-uint32_t plan_tied_name(const struct plan_context *c, uint32_t name)
+uint32_t plan_tied_factor(const struct plan_context *c, uint32_t factor_index)
 {
-    return c->partner[name];
+    return c->partner[factor_index];
 }
 
-/* of two tied names the earlier stands for both */
-static bool stands_for_another(const struct plan_context *c, uint32_t name)
+/* of two tied factors the earlier stands for both */
+static bool stands_for_another(const struct plan_context *c, uint32_t factor_index)
 {
-    return c->partner[name] != NDA_NONE && c->partner[name] < name;
+    return c->partner[factor_index] != NDA_NONE && c->partner[factor_index] < factor_index;
 }
 
 void plan_factors_list(const struct plan_context *c, const struct plan *p, struct plan_factors *out)
@@ -44,7 +44,7 @@ void plan_factors_list(const struct plan_context *c, const struct plan *p, struc
                 struct plan_cell cell = plan_space(p, s)[a];
                 if (cell.factor == NDA_NO_FACTOR || cell.position != position ||
                     plan_space(&c->start, s)[a].factor != NDA_NO_FACTOR ||
-                    stands_for_another(c, c->n->spaces[s].names + cell.factor))
+                    stands_for_another(c, c->n->spaces[s].factors + cell.factor))
                     continue;
                 VEC_PUSH(&list, ((struct plan_factor){s, cell.factor, (uint8_t)a}));
             }

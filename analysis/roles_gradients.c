@@ -1,37 +1,20 @@
-/* Is the module a train step? Either some state feeds a contraction and other state of its shape does not
- * (weights and their moments), or some state is updated by a gradient of itself (plain SGD, factored or
- * orthogonalised moments).
+/* Roles, step 2: how a gradient is known, by its dataflow.
  *
- * A gradient is known by its dataflow: weight A meets X in a contraction; A's new value is made of A by
- * elementwise ops and depends on another contraction of X, and on a sum over a dimension that X brought
- * there (the examples). Caches and carried states fail one of these: they are written in place, batched
- * with X, or sums of other weights. */
-#include "analysis/stages.h"
+ *        weight A     examples X
+ *             \       /      \         1. A and X meet in a contraction (the forward pass). The colors that X
+ *             dot(A, X)       \           brings into its result, and A has not, are those of the examples.
+ *                 :            \
+ *               loss  ..  -> dot(X, D) 2. A second contraction of X, without A, and a sum over the examples:
+ *                                |        their result, in the shape of A, is the gradient.
+ *        A  --------------->  A - r D'X 3. A result that is also made of A by elementwise ops is its update.
+ *
+ * Caches and carried states fail one of these: they are written in place, batched with X, or sums of other
+ * weights. A pattern that is not found is never an error: the argument then counts as data or cache. */
+#include "analysis/roles.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_dims(const struct nda *n, uint32_t v, uint32_t w)
-{
-    const struct ir_type *a = ir_value_type(n->program, v), *b = ir_value_type(n->program, w);
-    return a->kind == IR_TYPE_TENSOR && b->kind == IR_TYPE_TENSOR && a->rank == b->rank && a->rank > 0 &&
-           memcmp(ir_type_dims(n->program, a), ir_type_dims(n->program, b), a->rank * sizeof(int64_t)) == 0;
-}
-
-static bool has_moments(const struct nda *n, const uint8_t *direct, const uint8_t *reaches)
-{
-    for (uint32_t i = 0; i < n->argument_count; i++) {
-        if (n->arguments[i].becomes == NDA_NONE || !direct[n->arguments[i].value])
-            continue;
-        for (uint32_t j = 0; j < n->argument_count; j++)
-            if (n->arguments[j].becomes != NDA_NONE && !reaches[n->arguments[j].value] &&
-                same_dims(n, n->arguments[i].value, n->arguments[j].value))
-                return true;
-    }
-    return false;
-}
-
-/* ------------------------------------------------------------------ gradients */
 static bool passes(const struct nda *n, const struct nda_space *sp, bool elementwise)
 {
     if (!elementwise)
@@ -40,7 +23,7 @@ static bool passes(const struct nda *n, const struct nda_space *sp, bool element
            ir_opcode_family(n->program->ops[sp->op].code) == IR_FAMILY_ELEMENTWISE;
 }
 
-uint8_t *stage_made_of(const struct nda *n, uint32_t result, bool elementwise)
+uint8_t *roles_made_of(const struct nda *n, uint32_t result, bool elementwise)
 {
     uint8_t *of = mem_zalloc((size_t)n->program->value_count + 1, 1);
     of[n->slots[n->spaces[n->result_spaces[result]].slots].value] = 1;
@@ -111,15 +94,15 @@ static uint32_t origin(const struct nda *n, uint32_t value)
  * together */
 static bool brought_colors(const struct nda *n, const struct nda_space *sp, uint32_t other, uint8_t *color)
 {
-    for (uint32_t f = 0; f < sp->name_count; f++) {
-        uint32_t in = 0, name = sp->names + f;
+    for (uint32_t f = 0; f < sp->factor_count; f++) {
+        uint32_t in = 0, factor_index = sp->factors + f;
         for (uint32_t k = 0; k < 3; k++)
             for (uint32_t a = 0; a < nda_atom_count(n, n->slots[sp->slots + k].value); a++)
-                in |= nda_slot_name(n, sp->slots + k, a) == name ? 1u << k : 0;
+                in |= nda_slot_factor(n, sp->slots + k, a) == factor_index ? 1u << k : 0;
         if (in == 7)
             return false;
         if (in == ((1u << other) | 4))
-            color[n->names[name].color] = 1;
+            color[n->factors[factor_index].color] = 1;
     }
     return true;
 }
@@ -129,16 +112,25 @@ static bool is_given(const struct nda *n, uint32_t value)
     return n->program->values[value].op == IR_NONE && n->program->values[value].block == n->block;
 }
 
-/* none of the colors is left in what the contraction gives */
-static bool sums_all(const struct nda *n, const struct nda_space *sp, const uint8_t *color)
+bool roles_sums(const struct nda *n, const struct nda_space *space, const uint8_t *colors)
 {
-    uint32_t result = sp->slots + sp->slot_count - 1;
-    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
-        uint32_t name = nda_slot_name(n, result, k);
-        if (name != NDA_NONE && color[n->names[name].color])
-            return false;
+    for (uint32_t f = 0; f < space->factor_count; f++) {
+        const struct nda_factor *factor = &n->factors[space->factors + f];
+        if (factor->kind == NDA_CONTRACTING && colors[factor->color])
+            return true;
     }
-    return true;
+    return false;
+}
+
+bool roles_leaves(const struct nda *n, const struct nda_space *space, const uint8_t *colors)
+{
+    uint32_t result = space->slots + space->slot_count - 1;
+    for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
+        uint32_t color = nda_slot_color(n, result, k);
+        if (color != NDA_NONE && colors[color])
+            return true;
+    }
+    return false;
 }
 
 /* the result depends on another contraction of x, and on a sum over one of the colors; strict: and that
@@ -151,12 +143,11 @@ static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight,
         const struct nda_space *sp = &n->spaces[s];
         if (sp->kind != NDA_SPACE_OP || !of[n->slots[sp->slots + sp->slot_count - 1].value])
             continue;
-        for (uint32_t f = 0; f < sp->name_count; f++)
-            summed |= n->names[sp->names + f].kind == NDA_CONTRACTING && color[n->names[sp->names + f].color];
-        if (!stage_is_contraction(n, sp->op) || sp->slot_count != 3)
+        summed |= roles_sums(n, sp, color);
+        if (!nda_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
         uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value);
-        again |= (a == x || b == x) && a != weight && b != weight && (!strict || sums_all(n, sp, color));
+        again |= (a == x || b == x) && a != weight && b != weight && (!strict || !roles_leaves(n, sp, color));
     }
     return again && summed;
 }
@@ -166,70 +157,58 @@ static bool is_summed_elsewhere(const struct nda *n, uint32_t x, const uint8_t *
 {
     for (uint32_t s = 0; s < n->space_count; s++) {
         const struct nda_space *sp = &n->spaces[s];
-        bool summed = false;
-        if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || sp->slot_count != 3)
+        if (sp->kind != NDA_SPACE_OP || !nda_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
-        for (uint32_t f = 0; f < sp->name_count; f++)
-            summed |= n->names[sp->names + f].kind == NDA_CONTRACTING && color[n->names[sp->names + f].color];
-        if (summed && origin(n, n->slots[sp->slots].value) != x &&
+        if (roles_sums(n, sp, color) && origin(n, n->slots[sp->slots].value) != x &&
             origin(n, n->slots[sp->slots + 1].value) != x)
             return true;
     }
     return false;
 }
 
-bool stage_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, enum stage_evidence evidence,
+bool roles_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, enum roles_evidence evidence,
                        uint8_t *examples)
 {
     uint32_t weight = n->arguments[argument].value;
-    uint8_t *of = stage_made_of(n, result, false);
+    uint8_t *of = roles_made_of(n, result, false);
     bool found = false;
     for (uint32_t s = 0; s < n->space_count && !found; s++) {
         const struct nda_space *sp = &n->spaces[s];
-        if (sp->kind != NDA_SPACE_OP || !stage_is_contraction(n, sp->op) || sp->slot_count != 3)
+        if (sp->kind != NDA_SPACE_OP || !nda_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
         uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value),
                  x = a == weight ? b : a;
-        if ((a == weight) == (b == weight) || (evidence == STAGE_COMPUTED && is_given(n, x)))
+        if ((a == weight) == (b == weight) || (evidence == ROLES_COMPUTED && is_given(n, x)))
             continue;
         memset(examples, 0, (size_t)n->color_count + 1);
         found = brought_colors(n, sp, a == weight ? 1 : 0, examples) &&
-                is_gradient(n, of, weight, x, evidence != STAGE_TIED, examples) &&
-                (evidence != STAGE_GIVEN || !is_summed_elsewhere(n, x, examples));
+                is_gradient(n, of, weight, x, evidence != ROLES_TIED, examples) &&
+                (evidence != ROLES_GIVEN || !is_summed_elsewhere(n, x, examples));
     }
     free(of);
     return found;
 }
 
-bool stage_is_update(const struct nda *n, uint32_t argument, uint32_t result, enum stage_evidence evidence,
+bool roles_is_update(const struct nda *n, uint32_t argument, uint32_t result, enum roles_evidence evidence,
                      uint8_t *examples)
 {
-    uint8_t *of = stage_made_of(n, result, true);
+    uint8_t *of = roles_made_of(n, result, true);
     bool kept = of[n->arguments[argument].value];
     free(of);
-    return kept && stage_is_gradient(n, argument, result, evidence, examples);
+    return kept && roles_is_gradient(n, argument, result, evidence, examples);
 }
 
-bool stage_find_update(const struct nda *n, const uint8_t *direct, uint8_t *examples)
+bool roles_find_update(const struct nda *n, const uint8_t *direct, uint8_t *examples)
 {
-    enum { MOST_TRIED = 64 }; /* each costs a few passes over the program */
     uint32_t tried = 0;
-    for (uint32_t i = 0; i < n->argument_count && tried < MOST_TRIED; i++) {
+    for (uint32_t i = 0; i < n->argument_count && tried < ROLES_MOST_TRIED; i++) {
         const struct ir_type *t = ir_value_type(n->program, n->arguments[i].value);
         if (n->arguments[i].becomes == NDA_NONE || !direct[n->arguments[i].value] || t->rank < 2)
             continue;
         tried++;
-        if (n->arguments[i].updated ? stage_is_update(n, i, n->arguments[i].becomes, STAGE_TIED, examples)
-                                    : stage_is_gradient(n, i, n->arguments[i].becomes, STAGE_TIED, examples))
+        if (n->arguments[i].updated ? roles_is_update(n, i, n->arguments[i].becomes, ROLES_TIED, examples)
+                                    : roles_is_gradient(n, i, n->arguments[i].becomes, ROLES_TIED, examples))
             return true;
     }
     return false;
-}
-
-bool stage_is_train_step(const struct nda *n, const uint8_t *direct, const uint8_t *reaches)
-{
-    uint8_t *examples = mem_alloc((size_t)n->color_count + 1);
-    bool found = has_moments(n, direct, reaches) || stage_find_update(n, direct, examples);
-    free(examples);
-    return found;
 }

@@ -1,0 +1,47 @@
+/* Roles, step 8: a label for every group, unique within the module: what plans, reports and people call it.
+ *
+ * The label is the group's role; without one "embed" for the color on most parameters; else its size
+ * ("dim256"). Equal ones are numbered in group order ("ffn", "ffn_2"). The same module always gets the same
+ * labels. */
+#include "analysis/roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool label_taken(const struct nda *n, uint32_t count, const char *label)
+{
+    for (uint32_t g = 0; g < count; g++)
+        if (strcmp(n->groups[g].label, label) == 0)
+            return true;
+    return false;
+}
+
+void roles_label_groups(struct roles *r)
+{
+    struct nda *n = r->n;
+    uint32_t embed = NDA_NONE, *used = mem_zalloc((size_t)n->group_count + 1, sizeof *used);
+    for (uint32_t c = 0; c < n->color_count; c++)
+        if (!n->colors[c].roles && r->facts[c].parameter_dims &&
+            (embed == NDA_NONE || r->facts[c].parameter_dims > r->facts[embed].parameter_dims))
+            embed = c;
+    for (uint32_t g = 0; g < n->group_count; g++) {
+        struct nda_group *group = &n->groups[g];
+        bool heads = false;
+        const char *base;
+        for (uint32_t i = 0; i < group->color_count; i++)
+            heads |= r->facts[n->group_colors[group->colors + i]].attention;
+        base = group->roles & NDA_COLOR_BATCH        ? "batch"
+               : group->roles & NDA_COLOR_SEQUENCE   ? "sequence"
+               : group->roles & NDA_COLOR_EDGE       ? "edges"
+               : group->roles & NDA_COLOR_EXPERT     ? "experts"
+               : group->roles & NDA_COLOR_VOCABULARY ? "vocab"
+               : group->roles & NDA_COLOR_MODEL      ? (heads ? "heads" : "ffn")
+               : embed != NDA_NONE && n->colors[embed].group == g
+                   ? "embed"
+                   : arena_printf(n->arena, "dim%lld", (long long)group->size);
+        group->label = base;
+        for (uint32_t k = 2; label_taken(n, g, group->label); k++)
+            group->label = arena_printf(n->arena, "%s_%u", base, k);
+    }
+    free(used);
+}

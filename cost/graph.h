@@ -1,0 +1,50 @@
+/* The units of a local program and which of them read which: what schedule.c orders. scratch.c owns the
+ * memory.
+ *
+ *   units   [arguments ..][units in program order ..][the unit that returns the results]
+ *   edges   one list after another:  [reads of unit i ..][reads of unit i + 1 ..]
+ *                                      ^ units[i].reads, read_count of them: numbers of units
+ */
+#ifndef TOAST_COST_GRAPH_H
+#define TOAST_COST_GRAPH_H
+
+#include "cost/internal.h"
+
+/* depth first: not met; on the stack, what it reads goes first; in the order */
+enum unit_state { UNIT_WAITS, UNIT_OPEN, UNIT_PLACED };
+
+struct unit {
+    uint32_t first, last;       /* kernels [first, last] of the scratch */
+    uint32_t reads, read_count; /* range of graph.edges: units and arguments whose buffers it reads */
+    uint32_t users;
+    int64_t bytes;        /* of the buffers it makes */
+    int64_t shared, cone; /* depth first: uses beside the one, bytes, of everything behind it, capped */
+    uint32_t read_by;     /* 1 + the last unit whose reads it was put into */
+    uint8_t state;        /* enum unit_state */
+};
+
+/* a unit to be sorted among those that one unit reads */
+struct read {
+    int64_t shared, cone;
+    uint32_t unit;
+};
+
+/* Kept from one pricing to the next, so that none of it is allocated again. */
+struct price_graph {
+    const struct spmd_local *l;
+    const struct price_scratch *s;
+    struct unit *units; /* arguments first, then in program order; the last one returns the results */
+    size_t unit_room;
+    uint32_t count;
+    uint32_t *unit_of; /* per step of a kernel */
+    size_t unit_of_room;
+    VEC(uint32_t) edges;
+    VEC(uint32_t) stack;
+    VEC(struct read) reads;  /* being sorted */
+    uint32_t *order, placed; /* units but arguments */
+    size_t order_room;
+    struct kernel *line; /* the kernels in that order */
+    size_t line_room;
+};
+
+#endif
