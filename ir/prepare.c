@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions that call functions twice double at every level, so that 40 short functions could make 2^40 ops. A
- * program may have GROWTH times the ops of its text, and GROWTH_FREE beside that, so that small texts may grow
- * by more. */
+/* Functions that call functions twice double at every level, so that 40 short functions could make 2^40
+ * ops. A program may have GROWTH times the ops of its text, and GROWTH_FREE beside that, so that small
+ * texts may grow by more. */
 enum { GROWTH = 8, GROWTH_FREE = 1 << 20 };
 
 /* ------------------------------------------------------------------ copying one op */
@@ -216,7 +216,8 @@ enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out
         ir_clone_mark_clones(&second, second.clone);
         second.same = ir_invariants_find(&inlined, second.clone);
         memset(second.clone, 0, inlined.op_count);
-        ir_clone_mark_clones(&second, second.clone); /* also what loops made of constants that they carried */
+        ir_clone_mark_clones(
+            &second, second.clone); /* once more: with `same` known, more values come from constants only */
         ir_clone_mark_live(&second, 0, second.live);
         code = run(&second, out, e);
         free(second.same);

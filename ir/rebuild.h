@@ -13,12 +13,11 @@
 #include "ir/program.h"
 
 enum {
-    /* Calls nest at most this deep while they are inlined; hostile text could otherwise overflow the stack.
-     * The deepest of the corpus has 6. */
+    /* Calls nest at most this deep while they are inlined, as inlining recurses: hostile text could otherwise
+     * overflow the stack. */
     IR_CALL_DEPTH = 64,
-    /* A constant-derived value made of more ops than this (with repetition) is computed once instead of at each
-     * use: a chain of n such values would else be cloned into n * n / 2 ops, and recurse n deep. Masks, the
-     * longest that models have, are made of about ten. */
+    /* A constant-derived value made of more ops than this (with repetition) is computed once instead of at
+     * each use: a chain of n such values would else be cloned into n * n / 2 ops, and recurse n deep. */
     IR_CLONE_LIMIT = 64
 };
 

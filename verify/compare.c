@@ -1,4 +1,5 @@
-/* Comparing results: strict about kinds, shapes, integers and NaN, tolerant about rounding only. */
+/* Comparing results of two runs: strict about kinds, shapes, integers and NaN, tolerant about rounding only
+ * (verify_compare in prove.h). */
 #include "verify/prove.h"
 
 #include <math.h>
@@ -49,11 +50,15 @@ static void compare_whole(const struct verify_tensor *a, const struct verify_ten
     d->verdict = VERIFY_DIFFERENT;
 }
 
+/* Stands for the largest magnitude of a result that is all zeros: positive, so that nothing is divided by
+ * 0, and so small that any other number differs from it. */
+static const double LEAST_MAGNITUDE = 1e-300;
+
 static void compare_float(const struct verify_tensor *a, const struct verify_tensor *b, uint32_t result,
                           double tolerance, double floor, struct verify_difference *d)
 {
     int64_t n = verify_tensor_count(a) * (verify_store_of(a->element) >= VERIFY_C64 ? 2 : 1);
-    double most = floor > 0 ? floor : 1e-300;
+    double most = floor > 0 ? floor : LEAST_MAGNITUDE;
     for (int64_t i = 0; i < n; i++)
         if (isfinite(get(a, i)) && fabs(get(a, i)) > most)
             most = fabs(get(a, i));

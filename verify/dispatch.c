@@ -17,10 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scalar operations of one run, all devices together, when the caller names no limit: some seconds to a minute
- * of an interpreter that does about 1e9 a second. */
-static const uint64_t default_max_operations = 20000000000u;
-
 /* Ops between two questions to the caller's `cancelled`, which may read a clock or a socket. */
 enum { OPS_PER_CANCEL_CHECK = 64 };
 
@@ -118,7 +114,7 @@ static family *family_of(const struct verify_state *s, uint32_t op)
 
 enum error_code verify_count_operations(struct verify_state *s, uint32_t op, struct error *e)
 {
-    uint64_t most = s->options.max_operations ? s->options.max_operations : default_max_operations;
+    uint64_t most = s->options.max_operations ? s->options.max_operations : VERIFY_MAX_OPERATIONS;
     s->statistics.operations += verify_op_operations(s->p, op);
     s->statistics.ops_executed++;
     if (s->statistics.operations > most)

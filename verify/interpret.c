@@ -89,7 +89,8 @@ enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t de
     return code;
 }
 
-/* inputs -> arguments; an input that two neighbouring devices have at one address is copied once and shared */
+/* inputs -> arguments; an input that two neighbouring devices have at one address is copied once and shared
+ * */
 static enum error_code bind(struct verify_state *s, uint32_t func, uint32_t block, uint32_t devices,
                             const struct verify_tensor *inputs, struct verify_value *args, struct error *e)
 {
@@ -129,7 +130,7 @@ static void unbind(struct verify_state *s, uint32_t count, uint32_t devices, str
             memcpy(t.dims, ir_type_dims(s->p, v->type), t.rank * sizeof *t.dims);
             verify_value_dense(s, v);
             size_t bytes = (size_t)verify_tensor_count(&t) * verify_element_size(t.element);
-            t.data = mem_alloc(bytes + 16);
+            t.data = mem_alloc(bytes + IR_ELEMENT_BYTES);
             memcpy(t.data, verify_data(v), bytes);
             outputs[d * count + r] = t;
             verify_value_drop(s, v);

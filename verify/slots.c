@@ -4,17 +4,18 @@
  * all devices read: what a manual computation captures from outside). A value leaves its slot after the last
  * op that uses it. That op is found once for the whole program, before anything runs:
  *
- *     %0 = constant            release_at   0    0    1         3
- *     %1 = add %0, %arg0                    |    |    |         |
- *     %2 = while (%1) { .. %0 .. }          v    v    v         v
- *     return %2                release      [%arg0]  [%0, %1]  [%2]
+ *     op                                released after it
+ *     %0 = constant
+ *     %1 = add %0, %arg0                [%arg0]
+ *     %2 = while (%1) { .. %0 .. }      [%0, %1]
+ *     return %2                         [%2]
  *
  * A use inside a region counts as a use by the op of the value's own block that holds the region, because
  * the region may run many times: %0 above is released after the while, not inside it.
  *
- * Promise: when an op without regions is the last user of a value, and the value occurs once among its
- * operands and on one device, the op holds the only reference to the buffer and may write into it. Never does
- * anything here compute or look at an element. */
+ * Promise: an op without regions that is the last user of a value gets the slot's own reference. If nobody
+ * else shares the buffer, `uses` is 1 and the op may write into it. Nothing here computes or looks at an
+ * element. */
 #include "verify/driver.h"
 
 #include <stdlib.h>
@@ -113,8 +114,8 @@ enum error_code verify_slots_fetch(struct verify_state *s, uint32_t op, uint32_t
             verify_value_share(&in[i * devices + d], from);
         }
     }
-    /* so that a family may hold the only reference; regions may name the values too and keep them until the
-     * end */
+    /* Clear the slots now, so that a family may hold the only reference. Not for an op with regions, as
+     * these may name the values too: its slots are cleared after it. */
     for (uint32_t i = s->release_at[op]; i < s->release_at[op + 1] && o->region_count == 0; i++)
         if (s->p->values[s->release[i]].op != op)
             verify_slot_clear(s, s->release[i]);

@@ -1,21 +1,30 @@
 /* Inside the interpreter: values, buffers, the state of a run, and what each family of ops provides.
  *
- * A value is a type of the program, a shared buffer and whether the buffer holds one element that stands
- * for all (splat: constants and their broadcasts are most of a JAX module). Buffers are counted and
- * recycled by size class. Not thread-safe; one state per run. */
+ *     state.slots[SSA value] -> slot: one verify_value a device
+ *                                 verify_value { type, splat, buffer } --+
+ *                                 verify_value { type, splat, buffer } --+--> verify_buffer { uses = 2, data }
+ *
+ * A value is a type of the program, a shared buffer, and whether the buffer holds one element that stands
+ * for all (splat: constants and their broadcasts are most of a JAX module). Buffers are counted; one whose
+ * count falls to zero waits in the free list of its size class. A family may write into an operand's buffer
+ * only while `uses` is 1.
+ *
+ * Element layout is verify_tensor's (interpret.h). Not thread-safe: one state a run. */
 #ifndef TOAST_VERIFY_VALUE_H
 #define TOAST_VERIFY_VALUE_H
 
 #include "verify/interpret.h"
 
+/* How elements are stored; anything but VERIFY_NONE can be interpreted. */
 enum verify_store { VERIFY_NONE, VERIFY_U8, VERIFY_I64, VERIFY_F32, VERIFY_F64, VERIFY_C64, VERIFY_C128 };
 
 enum verify_store verify_store_of(enum ir_element element);
 bool verify_element_unsigned(enum ir_element element); /* ui2 .. ui64 and i1 */
 
 struct verify_buffer {
-    uint32_t uses, bin;
-    struct verify_buffer *next; /* in a free list */
+    uint32_t uses;              /* references */
+    uint32_t bin;               /* size class: room for 2^bin bytes */
+    struct verify_buffer *next; /* in the free list of its class */
     _Alignas(64) unsigned char data[];
 };
 
@@ -30,14 +39,18 @@ struct verify_slot { /* of one SSA value: one verify_value a device */
     uint32_t devices;
 };
 
-enum { VERIFY_BINS = 48, VERIFY_MAX_DEPTH = 64 };
+enum {
+    VERIFY_BINS = 48,       /* size classes: up to 2^47 bytes, the address space of a process */
+    VERIFY_MAX_DEPTH = 64,  /* blocks that are open at once (regions and calls); bounds the C stack */
+    VERIFY_PANEL_WIDTH = 8, /* the widest panel that verify_gemm asks a verify_pack function for */
+};
 
 struct verify_state {
     const struct ir_program *p;
     struct verify_options options;
     struct verify_statistics statistics;
     struct verify_slot *slots; /* one a value of the program */
-    /* values last used by op o: release[release_at[o] .. release_at[o + 1]) */
+    /* values that nobody uses after op o (slots.c): release[release_at[o] .. release_at[o + 1]) */
     const uint32_t *release, *release_at;
     struct verify_buffer *free[VERIFY_BINS];
     unsigned char *active; /* functions on the call stack */
@@ -101,13 +114,14 @@ void verify_lanes_destroy(struct verify_state *s, struct verify_lanes *l);
 /* args[i]: n elements (or one, splat); results[i] receive n elements and may be an argument's own array */
 void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, int64_t n,
                       void *const *results);
-/* two-argument scalar reducers that have kernels: a[i] = op(a[i], b[i]) */
+/* Has this reducer, a[i] = op(a[i], b[i]), a kernel of its own? */
 bool verify_reducer_known(enum ir_opcode reducer, enum ir_element element);
 
 /* ---- gemm.c */
-/* out[m * columns + n] = sum over k of a(m, k) b(n, k), in double. a and b fill panels: pack(context,
- * first, count, width, panel) writes panel[k * width + i] = (first + i, k) for all k and i < count, and 0
- * for count <= i < width. */
+/* out[m * columns + n] = sum over k < depth of a(m, k) b(n, k), in double. The operands are read through
+ * functions that fill panels: pack(context, first, count, width, panel) writes panel[k * width + i] =
+ * element (first + i, k) for all k and i < count, and 0 for count <= i < width; width <=
+ * VERIFY_PANEL_WIDTH. */
 typedef void verify_pack(const void *context, int64_t first, int64_t count, int64_t width, double *panel);
 void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a,
                  const void *ac, verify_pack *b, const void *bc, double *out);

@@ -2,8 +2,8 @@
 /* Pretty forms that have no region: one table of ops and formats, and the loop that reads a format.
  *
  * StableHLO, CHLO, func and Shardy print most ops in an own short form. The table says for each op what
- * follows its name, as a string of one-letter items; reading an op is a walk over that string, which reads the
- * pretty text and writes the generic form at the same time:
+ * follows its name, as a string of one-letter items; reading an op is a walk over that string, which reads
+ * the pretty text and writes the generic form at the same time:
  *
  *     text      %2 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
  *     format                             x ,'dims'=I{permutation}  A  :f
@@ -143,11 +143,11 @@ static bool listed(const char *words, const char *word, size_t size)
     return false;
 }
 
-/* The format of an op's full name, NULL when the table has none. Both answers are kept in the cache: a text of a
- * million ops has some dozens of different ones. */
+/* The format of an op's full name, NULL when the table has none. Both answers are kept in the cache: a text
+ * of a million ops has some dozens of different ones. */
 static const char *find(const char *full, struct cached *cache)
 {
-    struct cached *c = &cache[hash_bytes(full, strlen(full), 2) & 255];
+    struct cached *c = &cache[hash_bytes(full, strlen(full), 2) & (SCAN_FORMS - 1)];
     if (strcmp(c->name, full) == 0)
         return c->format;
     const char *dot = strchr(full, '.'), *format = NULL;
@@ -197,8 +197,9 @@ static const char *keyword(const char *f, char word[32])
     return f;
 }
 
-/* At `?`, the start of an optional part. Returns a place in the format from which the loop goes on with the next
- * item: inside the part when the text has it, at its closing `;` when not (nothing of the text is used up). */
+/* At `?`, the start of an optional part. Returns a place in the format from which the loop goes on with the
+ * next item: inside the part when the text has it, at its closing `;` when not (nothing of the text is used
+ * up). */
 static const char *option(struct scan *s, const char *f)
 {
     char word[32];

@@ -10,7 +10,7 @@
 
 /* `{attr|second|third}` of a format: the attribute's name, and what is written around or before its value */
 struct form_item {
-    char attr[40], second[40], third[4]; /* the longest in the table have 21, 27 and 1 characters */
+    char attr[40], second[40], third[4]; /* the longest in the table have 20, 27 and 1 characters */
 };
 
 /* ---- form_types.c */
