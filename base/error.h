@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* code, text used in JSON (`code`), HTTP status, exit status of the command line ("Errors" in
- * docs/design/api.md) */
+/* code, text used in JSON (`code`), HTTP status, exit status of the command line ("Exit status of the
+ * command line" in docs/design/api.md) */
 #define ERROR_TABLE(X)                                                                                       \
     X(OK, "ok", 200, 0)                                                                                      \
     X(INTERNAL, "internal", 500, 1)                                                                          \

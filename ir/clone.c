@@ -112,8 +112,8 @@ static bool is_plain(enum ir_family family)
     return false;
 }
 
-/* Ops are in program order, so operands come first. size[op] is how many ops one clone of its value takes, its
- * cloned operands counted as often as they occur. */
+/* Ops are in program order, so operands come first. size[op] is how many ops one clone of its value takes,
+ * its cloned operands counted as often as they occur. */
 void ir_clone_mark_clones(const struct ir_rebuild *r, uint8_t *clone)
 {
     const struct ir_program *p = r->p;

@@ -3,8 +3,8 @@
  * What is established, in this order:
  *   1. the sections lie inside the block, aligned and without overflow; strings end with NUL;
  *   2. types, constants and attributes refer to what exists, attributes only to earlier ones (no cycle);
- *   3. each op stands in exactly one block, each block in one region, each region in one op that comes before the
- *      ops inside it: a tree;
+ *   3. each op stands in exactly one block, each block in one region, each region in one op that comes before
+ *      the ops inside it: a tree;
  *   4. every operand is defined before its use, in a block around it.
  * Nesting is bounded, and so is every recursion over a checked image. Whether ops make sense as StableHLO
  * is not looked at (ir_verify). Never writes to the block. */

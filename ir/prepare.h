@@ -1,7 +1,7 @@
 /* From the module as read to the program that is planned: one function, only live ops, and no cheap value
  * shared by uses that have nothing to do with each other.
  *
- * In this order ("Preparing a program" in docs/design/planner.md):
+ * In this order ("Reading" in docs/design/planner.md):
  *   - dynamic and quantized types are refused, with the op's line and column;
  *   - `call`, `func.call`, `sdy.named_computation` and `stablehlo.composite` (through its decomposition) are
  *     inlined; batch_norm_training and batch_norm_grad become sums and elementwise ops (expand.h);
@@ -9,9 +9,9 @@
  *   - what a loop carries unchanged and uses is taken from outside of it (invariants.h); other carried values
  *     stay, also unused ones;
  *   - ops on empty tensors become constants (simplify.h);
- *   - every broadcast and every constant-derived value (constants, iotas, and what only these feed: masks, their
- *     broadcasts, compares, converts ..) is cloned for each use, so that one shared scalar does not tie
- *     parameters together that have nothing to do with each other.
+ *   - every broadcast and every constant-derived value (constants, iotas, and what only these feed: masks,
+ *     their broadcasts, compares, converts ..) is cloned for each use, so that one shared scalar does not
+ *     tie parameters together that have nothing to do with each other.
  *
  * The result is a module with the original's attributes and one function, a public func.func @main with the
  * original's signature, argument and result attributes. Other top-level ops (sdy.mesh) are kept. Ops keep

@@ -8,7 +8,7 @@
  *     ops        [ 0: module | 1: func @main | 2: constant | 3: add | .. ]   in program order, parents first
  *                      |            |                          |
  *                      | regions    | regions                  +- operands, 2 of them: range of `operands`
- *                      v            v                          |     [ .. | %0 | %arg0 | .. ] -> indices of values
+ *                      v            v                          |     [ .. | %0 | %arg0 | .. ] -> values
  *     regions    [ 0: of module | 1: of func | .. ]            +- results: consecutive `values`
  *                      | blocks     | blocks                   +- attrs: range of `attrs`
  *                      v            v

@@ -2,8 +2,7 @@
  *
  * JAX writes ops on them (associative_scan joins with empty parts, and the gradient of that pads empty
  * tensors). They compute nothing, but in the analysis an empty operand would keep the dimensions of the
- * other operands from being one color, and the writers would exchange nothing between devices at full
- * latency. */
+ * other operands from being one color, and devices would exchange empty tensors at full latency. */
 #ifndef TOAST_IR_SIMPLIFY_H
 #define TOAST_IR_SIMPLIFY_H
 

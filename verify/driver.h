@@ -17,15 +17,16 @@ void verify_slot_set(struct verify_state *s, uint32_t value, uint32_t devices,
                      const struct verify_value *values);
 /* clears the slots of the values that nobody uses after op */
 void verify_slots_release(struct verify_state *s, uint32_t op);
-/* The operands of op for all devices, as references into `in`. Values whose last use this is leave their slots
- * at once, unless op has regions, which may name them. ERROR_INVALID_MODULE when an operand has no value. */
+/* The operands of op for all devices, as references into `in`. Values whose last use this is leave their
+ * slots at once, unless op has regions, which may name them. ERROR_INVALID_MODULE when an operand has no
+ * value. */
 enum error_code verify_slots_fetch(struct verify_state *s, uint32_t op, uint32_t devices,
                                    struct verify_value *in, struct error *e) BASE_CHECKED;
 void verify_values_drop(struct verify_state *s, struct verify_value *values, size_t count);
 
 /* ---- dispatch.c */
-/* Runs one op on all devices. Operands may be taken over; out[..].type is set, buffers are filled in. Errors as
- * verify_run has them. */
+/* Runs one op on all devices. Operands may be taken over; out[..].type is set, buffers are filled in. Errors
+ * as verify_run has them. */
 enum error_code verify_eval_op(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *in,
                                struct verify_value *out, struct error *e) BASE_CHECKED;
 /* Charges one execution of op to the budget: ERROR_TOO_LARGE when it is spent; now and then asks whether the

@@ -2,7 +2,7 @@
  * registers.
  *
  *     panel of a: ROWS wide        panel of b: COLUMNS wide       sums: ROWS x COLUMNS
- *     a(0,k) .. a(3,k)        x    b(0,k) .. b(7,k)          +=   c00 c01 .. c31 (vectors of 4)     for each k
+ *     a(0,k) .. a(3,k)        x    b(0,k) .. b(7,k)          +=   c00 c01 .. c31 (vectors of 4)   for each k
  *
  * The product of two floats is exact in double, and every sum runs over k in order, so what floats give
  * depends neither on the processor's vector width nor on whether it fuses multiplication and addition (f64

@@ -4,7 +4,7 @@
  * at each places a window in the operand. gather copies the window to the batched side, scatter combines it
  * the other way:
  *
- *     indices[position] -> start -> window in the operand  <-- scatter | gather -->  slice of the batched side
+ *     indices[position] -> start -> window in the operand <-- scatter | gather --> batched side
  *
  * A gather clamps its window into the operand; a scatter drops a window that does not lie wholly inside, as
  * XLA does. Scatters apply updates in row-major order of the positions; sums of floats are kept in double

@@ -8,8 +8,8 @@
  * Meaning is the StableHLO specification's (https://openxla.org/stablehlo/spec); where that leaves room,
  * XLA's:
  *   - a scatter window that does not lie wholly inside the operand is dropped as a whole
- *   - float to integer conversion saturates, NaN gives 0; for integers x / 0 = -1 and x % 0 = x; shifts by the width
- *     or more give 0 (arithmetic ones: the sign)
+ *   - float to integer conversion saturates, NaN gives 0; for integers x / 0 = -1 and x % 0 = x; shifts by
+ *     the width or more give 0 (arithmetic ones: the sign)
  *   - padding of reduce_window and select_and_scatter never reaches the reducer
  *
  * Arithmetic: f32 is float and f64 double; narrower floats are kept as floats and rounded to nearest even
@@ -91,8 +91,8 @@ struct verify_statistics {
  *
  * ERROR_NOT_AVAILABLE    an op, attribute or type that is not interpreted, with its name, line and column
  * ERROR_INVALID_MODULE   the module is wrong in a way that only running shows: groups that do not cover the
- * devices
- *                        once, mixed styles, a predicate that differs between devices (a deadlock), a wrong shape
+ *                        devices once, mixed styles, a predicate that differs between devices (a deadlock),
+ *                        a wrong shape
  * ERROR_UNSUPPORTED_MODULE  a recursive call
  * ERROR_TOO_LARGE        the budget is spent
  * ERROR_CANCELLED        the caller's `cancelled` said so */

@@ -1,12 +1,13 @@
 /* Proof that a sharded module means what the original means: the same inputs through both, results compared.
  *
  * It is a test by example, not a theorem: equal results on seeded inputs, for every element. Inputs are
- * shaped by what the module does with its arguments, so that the results depend on all of them. Runs of one
- * proof:
- *   MOMENTS  (train steps) first moments 0, second moments 1: then the gradients show in the new first moments
+ * shaped by what the module does with its arguments, so that the results depend on all of them. Runs of
+ * one proof:
+ *   MOMENTS  (train steps) first moments 0, second moments 1: the gradients show in the new first moments
  *   PLAIN    second moments about 1e-4, first moments random: shows bias correction and everything else
- *   WILD     (modules with index arguments) as PLAIN, with a quarter of the indices out of range, also negative.
- *            Where the module answers such an index with NaN (JAX's take), NEGATIVE is run in its place:
+ *   WILD     (modules with index arguments) as PLAIN, with a quarter of the indices out of range, also
+ *            negative. Where the module answers such an index with NaN (JAX's take), NEGATIVE is
+ *            run in its place:
  *   NEGATIVE a quarter of the indices lie in [-n, -1], which JAX counts from the end
  * A run that has nothing to show (no moments, no indices) is left out. A NaN in the reference is never a
  * pass: other seeds are tried, then the run is given up, and a proof that has no run left is `not_run`. A

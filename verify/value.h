@@ -2,7 +2,7 @@
  *
  *     state.slots[SSA value] -> slot: one verify_value a device
  *                                 verify_value { type, splat, buffer } --+
- *                                 verify_value { type, splat, buffer } --+--> verify_buffer { uses = 2, data }
+ *                                 verify_value { type, splat, buffer } --+--> verify_buffer { uses = 2 }
  *
  * A value is a type of the program, a shared buffer, and whether the buffer holds one element that stands
  * for all (splat: constants and their broadcasts are most of a JAX module). Buffers are counted; one whose

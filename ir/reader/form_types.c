@@ -3,10 +3,10 @@
  * Pretty forms write as few types as the op's definition allows; the generic form always has `(operands) ->
  * (results)`. The kind letter is the format's (forms.c). For an op of two operands:
  *
- *     :t   tensor<4xf32>                        -> (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
- *     :s   tensor<4xi1>, tensor<4xf32>          -> (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
- *     :c   tensor<4xcomplex<f32>>               -> (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
- *     :f   (tensor<4xf32>) -> tensor<4xi32>     -> as it is
+ *     :t   tensor<4xf32>                     -> (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+ *     :s   tensor<4xi1>, tensor<4xf32>       -> (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+ *     :c   tensor<4xcomplex<f32>>            -> (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+ *     :f   (tensor<4xf32>) -> tensor<4xi32>  -> as it is
  *
  * Types are copied as text with their aliases expanded; whether they fit the op is never asked here. */
 #include "ir/reader/forms.h"

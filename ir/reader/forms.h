@@ -1,8 +1,8 @@
 /* Between the files that read pretty forms without regions: forms.c (the table and the loop over a format),
  * form_types.c and form_attrs.c.
  *
- * All of them read at s->at and write the generic form: operands to s->operands, attributes to s->attrs, types
- * to s->out. Errors leave by s->escape (scan_fail), at the place in the user's text. */
+ * All of them read at s->at and write the generic form: operands to s->operands, attributes to s->attrs,
+ * types to s->out. Errors leave by s->escape (scan_fail), at the place in the user's text. */
 #ifndef TOAST_IR_READER_FORMS_H
 #define TOAST_IR_READER_FORMS_H
 

@@ -1,7 +1,7 @@
 /* Pretty StableHLO text -> MLIR's generic form, which MLIR parses without knowing any dialect, in one pass.
  *
  *     user's text                                     s->out
- *     %1 = stablehlo.add %0, %a : tensor<4xf32>  -->  "stablehlo.add"(%0, %a) : (tensor<4xf32>, tensor<4xf32>) -> ..
+ *     %1 = stablehlo.add %0, %a : tensor<4xf32>  -->  "stablehlo.add"(%0, %a) : (tensor<4xf32>, ..
  *          |
  *          +- forms.c     an op without regions: a row of a table
  *          +- special.c   ops with regions, func, module
