@@ -2,8 +2,8 @@
  *
  * The style (interpret.h) is settled by the first collective. Groups must hold every device exactly once.
  * Where all members of a group get the same result (all_gather, all_reduce), it is one buffer that they
- * share, so that what follows is again computed once. Refused is what XLA refuses, and what would deadlock.
- * */
+ * share, so that what follows is again computed once. Refused is what XLA refuses, and what would
+ * deadlock. */
 #include "verify/value.h"
 
 #include <stdlib.h>
@@ -102,8 +102,8 @@ static uint32_t group_size(const struct groups *g, uint32_t row)
     return n;
 }
 
-/* Copies between a part (shape of `from`) and its place in the whole, at an offset along `dim`; either way.
- * */
+/* Copies between a part (shape of `from`) and its place in the whole, at an offset along `dim`;
+ * either way. */
 static void copy_part(const struct verify_state *s, const struct ir_type *part, const struct ir_type *whole,
                       uint32_t dim, int64_t at, void *whole_data, void *part_data, bool into_whole)
 {

@@ -89,8 +89,8 @@ enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t de
     return code;
 }
 
-/* inputs -> arguments; an input that two neighbouring devices have at one address is copied once and shared
- * */
+/* inputs -> arguments; an input that two neighbouring devices have at one address is copied once
+ * and shared */
 static enum error_code bind(struct verify_state *s, uint32_t func, uint32_t block, uint32_t devices,
                             const struct verify_tensor *inputs, struct verify_value *args, struct error *e)
 {

@@ -45,8 +45,6 @@ size_t verify_element_size(enum ir_element element);
  * static tensor */
 enum error_code verify_tensor_create(const struct ir_program *p, uint32_t type, struct verify_tensor *out,
                                      struct error *e) BASE_CHECKED;
-/* copy of t; t may be zeroed */
-struct verify_tensor verify_tensor_copy(const struct verify_tensor *t);
 
 /* How collectives number devices (XLA runs either, never both in one module):
  *   REPLICA    no channels; replica_groups and replica_id mean replicas

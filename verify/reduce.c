@@ -179,8 +179,8 @@ static void reduce_known(struct verify_state *s, int code, const struct verify_v
     verify_scratch_drop(s, owner);
 }
 
-/* Any body and number of operands: acc = body(acc, element) at every reduced position, all results at once.
- * */
+/* Any body and number of operands: acc = body(acc, element) at every reduced position, all results
+ * at once. */
 static void reduce_lanes(struct verify_state *s, struct verify_lanes *lanes, uint32_t count,
                          const struct verify_value *in, const bool *reduced, struct verify_value *out)
 {

@@ -68,17 +68,6 @@ enum error_code verify_tensor_create(const struct ir_program *p, uint32_t type, 
     return ERROR_OK;
 }
 
-struct verify_tensor verify_tensor_copy(const struct verify_tensor *t)
-{
-    struct verify_tensor c = *t;
-    if (t->data) {
-        size_t bytes = (size_t)verify_tensor_count(t) * verify_element_size(t->element);
-        c.data = mem_alloc(bytes + IR_ELEMENT_BYTES);
-        memcpy(c.data, t->data, bytes);
-    }
-    return c;
-}
-
 /* ---------------------------------------------------------------- buffers */
 static uint32_t bin_of(size_t bytes)
 {

@@ -373,10 +373,10 @@ static struct ir_attr attr_decode(struct walk *w, MlirAttribute attr)
     return a;
 }
 
-/* Up to 2023 lists of integers were spelt dense<..> : tensor<Nxi64>; now they are arrays. Old ones become
- * arrays here (a splat is repeated), so that everything above knows one spelling. */
 enum { OLD_LIST_MAX = 1024 }; /* a list of dimensions is far shorter; longer ones are data and stay dense */
 
+/* Up to 2023 lists of integers were spelt dense<..> : tensor<Nxi64>; now they are arrays. Old ones become
+ * arrays here (a splat is repeated), so that everything above knows one spelling. */
 static struct ir_attr modern(struct walk *w, MlirStringRef op, MlirStringRef name, struct ir_attr a)
 {
     static const char *const lists[] = {"broadcast_dimensions",

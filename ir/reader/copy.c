@@ -107,11 +107,10 @@ void scan_write(struct scan *s, const char *text)
     text_add(&s->out, text);
 }
 
-/* Aliases of aliases can double the text at every step. Honest text does not grow eightfold (MLIR's printer
- * makes aliases of attributes that are long and used often, not of aliases); small texts may grow by a MiB.
- * */
 enum { ALIAS_GROWTH = 8, ALIAS_GROWTH_FREE = 1 << 20 };
 
+/* Aliases of aliases can double the text at every step. Honest text does not grow eightfold; small
+ * texts may grow by a MiB. */
 static void check_growth(struct scan *s, uint32_t at, const struct text *to)
 {
     if (to->size > (size_t)s->size * ALIAS_GROWTH + ALIAS_GROWTH_FREE)

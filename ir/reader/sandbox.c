@@ -1,6 +1,6 @@
 /* Entering the sandbox (sandbox.h): resource limits, then a watch for exhausted memory, then no new
- * privileges, then the seccomp filter, in this order, as each closes the door on what the ones before need.
- * */
+ * privileges, then the seccomp filter, in this order, as each closes the door on what the ones
+ * before need. */
 #include "ir/reader/sandbox.h"
 
 #include "base/sanitizer.h"
@@ -47,10 +47,10 @@ static int filter(void)
     return failed;
 }
 
-/* A process out of address space ends by an exception, an abort, or a fault where the stack could not grow.
- * These look like bugs; the difference is that a request for a little more memory fails as well. */
 enum { PROBE_BYTES = 16 << 20 };
 
+/* A process out of address space ends by an exception, an abort, or a fault where the stack could not grow.
+ * These look like bugs; the difference is that a request for a little more memory fails as well. */
 static void out_of_memory(int signal_number)
 {
     void *more = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
