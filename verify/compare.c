@@ -105,6 +105,15 @@ struct verify_difference verify_compare(const struct verify_tensor *reference,
     return d;
 }
 
+/* By the narrowest float type, relative to a result's largest magnitude. Narrow types are rounded after
+ * each op, so their tolerance is a few units of rounding; wider ones leave room for what cancels in long
+ * sums:
+ *
+ *             unit of rounding    tolerance
+ *     f64     1.1e-16             1e-9
+ *     f32     6.0e-8              5e-5
+ *     f16     4.9e-4              4e-3
+ *     bf16    3.9e-3              3e-2      and narrower types */
 double verify_tolerance(const struct ir_program *p)
 {
     double tolerance = 1e-9;

@@ -36,7 +36,7 @@ struct verify_hint { /* what the module does with an argument */
     /* Adam's moments: only scaled and added, then divided by / fed to a square root */
     bool first, second;
 };
-/* hints of @main's arguments, owned, one each. Calls are not followed: give it a prepared program
+/* One hint for each argument of @main; owned, free(). Calls are not followed, so p must be prepared
  * (ir_prepare). */
 struct verify_hint *verify_hints(const struct ir_program *p, uint32_t *count);
 /* inputs of @main for one device, out[argument] owned. Same (program, seed, mode): same bytes.
@@ -45,6 +45,7 @@ enum error_code verify_inputs(const struct ir_program *p, uint64_t seed, enum ve
                               struct verify_tensor *out, struct error *e) BASE_CHECKED;
 
 /* ---------------------------------------------------------------- comparison */
+/* INCONCLUSIVE: the reference holds NaN, and nothing else differs. */
 enum verify_verdict { VERIFY_EQUAL, VERIFY_DIFFERENT, VERIFY_INCONCLUSIVE };
 struct verify_difference {
     enum verify_verdict verdict;
@@ -63,8 +64,8 @@ struct verify_difference {
 struct verify_difference verify_compare(const struct verify_tensor *reference,
                                         const struct verify_tensor *candidate, uint32_t count,
                                         double tolerance, double floor);
-/* what splitting sums may change, by the narrowest float type in the program: f64 1e-9, f32 5e-5, f16
- * 4e-3, bf16 and narrower 3e-2 */
+/* How far splitting sums may move a result, relative to its largest magnitude, by the narrowest float type
+ * in the program (the table is in compare.c). */
 double verify_tolerance(const struct ir_program *p);
 /* noise[k]: how far result k moves, relative to its largest magnitude, when every rounded number of 32 or
  * 64 bits is moved by its last bit or not (outputs: the results without that). Errors are verify_run's. */
@@ -74,6 +75,8 @@ enum error_code verify_noise(const struct ir_program *p, const struct verify_ten
                              struct error *e) BASE_CHECKED;
 
 /* ---------------------------------------------------------------- proof */
+/* FAILED: at least one run differs, or the lowered module cannot be run as it is. NOT_RUN: nothing was
+ * compared. */
 enum verify_status { VERIFY_PROOF_EQUAL, VERIFY_PROOF_FAILED, VERIFY_PROOF_NOT_RUN };
 const char *verify_status_text(enum verify_status s); /* "equal", "failed", "not_run" */
 struct verify_report {

@@ -61,23 +61,26 @@ struct verify_state {
 };
 
 /* ---- value.c */
+/* elements of a tensor type */
 int64_t verify_type_count(const struct verify_state *s, const struct ir_type *t);
-void *verify_data(const struct verify_value *v);
+void *verify_data(const struct verify_value *v); /* its elements; the value must have a buffer */
 /* allocates v's buffer for its type (not cleared); splat: one element */
 void verify_value_alloc(struct verify_state *s, struct verify_value *v, bool splat);
 void verify_value_share(struct verify_value *to, const struct verify_value *from); /* keeps to->type */
 void verify_value_drop(struct verify_state *s, struct verify_value *v);
-/* makes v dense, replacing its buffer */
+/* makes v dense: a splat gets a buffer of its own with every element */
 void verify_value_dense(struct verify_state *s, struct verify_value *v);
+/* memory for the caller alone (not cleared), from the same free lists; *owner gives it back */
 void *verify_scratch(struct verify_state *s, size_t bytes, struct verify_buffer **owner);
 void verify_scratch_drop(struct verify_state *s, struct verify_buffer *b);
 void verify_state_release(struct verify_state *s);
 /* index-th element of an integer or boolean value */
 int64_t verify_value_int(const struct verify_value *v, int64_t index);
-/* fails at the op: "stablehlo.x: <why>" */
+/* returns code with the message "stablehlo.x: <why>" at the op's line and column */
 enum error_code verify_fail(const struct verify_state *s, uint32_t op, enum error_code code, struct error *e,
                             const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* a dense attribute as a value of the type given */
+/* A dense attribute as a value of the type in out->type. ERROR_NOT_AVAILABLE when there is none or it is
+ * not dense, ERROR_INVALID_MODULE when its data does not fit the type. */
 enum error_code verify_constant(struct verify_state *s, uint32_t op, const struct ir_attr *dense,
                                 struct verify_value *out, struct error *e) BASE_CHECKED;
 
@@ -94,19 +97,20 @@ struct verify_array {
     bool splat;
     const void *data;
 };
-/* convert.c */
+/* ---- convert.c: n elements from one type to another */
 void verify_convert(enum ir_element from, const void *in, enum ir_element to, void *out, int64_t n);
 
 /* ---- move.c */
-struct verify_strides {
-    int64_t at[IR_MAX_RANK];
-};
-void verify_strides(uint32_t rank, const int64_t *dims, int64_t *strides); /* row-major, in elements */
-/* copies a box of elements; strides in elements, may be 0 or negative */
+/* strides of a dense row-major array, in elements; out: strides[rank] */
+void verify_strides(uint32_t rank, const int64_t *dims, int64_t *strides);
+/* ---- copy.c: copies a box of elements of `element` bytes each; strides in elements, may be 0 or
+ * negative. The two arrays do not overlap. */
 void verify_copy(size_t element, uint32_t rank, const int64_t *dims, void *to, const int64_t *to_strides,
                  const void *from, const int64_t *from_strides);
 
 /* ---- lanes.c: reducer bodies run over many lanes at once */
+/* The body of a region of op, decoded; owned, destroyed with the state that made it. ERROR_NOT_AVAILABLE
+ * when it has an op or element type without a kernel. */
 struct verify_lanes;
 enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_t region,
                                     struct verify_lanes **out, struct error *e) BASE_CHECKED;
