@@ -6,10 +6,10 @@
  * The process reads one text and ends; nothing is freed. After the sandbox is entered it opens nothing and
  * starts nothing. By hand: `toast-read --help`. */
 #include "base/hash.h"
-#include "ir/reader/protocol.h"
 #include "ir/reader/rewrite.h"
 #include "ir/reader/sandbox.h"
 #include "ir/reader/walk.h"
+#include "ir/reader_protocol.h"
 
 #include <stdio.h>
 #include <stdlib.h>
