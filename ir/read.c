@@ -1,5 +1,5 @@
 /* The parent's side of reading text (read.h): starts the sandboxed reader, waits for it, and judges what it
- * left behind (ir/reader/protocol.h).
+ * left behind (ir/reader_protocol.h).
  *
  *     this process                                    toast-read
  *       memfd: the text           -- descriptor 3 -->   maps it, rewrites, parses, walks

@@ -1,4 +1,4 @@
-/* toast-read: StableHLO text in descriptor 3 -> program image in descriptor 4 (protocol.h).
+/* toast-read: StableHLO text in descriptor 3 -> program image in descriptor 4 (ir/reader_protocol.h).
  *
  *     map the text -> enter the sandbox -> rewrite -> MLIR -> walk -> write the image, or a refusal
  *                                          rewrite.h  walk.h         exit 0      exit READER_REFUSED
