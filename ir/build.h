@@ -9,9 +9,9 @@
  *       ir_build_region    ..
  *     ir_build_end
  *
- * Indices that are handed out stay valid in the finished program. Everything that is passed in is copied. No
- * function here fails: the caller promises sound input, and running out of memory ends the process. Not
- * thread-safe. */
+ * Indices that are handed out stay valid in the finished program. Everything that is passed in is copied.
+ * Only ir_builder_write can fail: the caller promises sound input, and running out of memory ends the process.
+ * Not thread-safe. */
 #ifndef TOAST_IR_BUILD_H
 #define TOAST_IR_BUILD_H
 

@@ -12,7 +12,6 @@
  * result. */
 #include "ir/rebuild.h"
 
-#include "ir/invariants.h"
 #include "ir/simplify.h"
 
 #include <stdlib.h>
