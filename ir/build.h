@@ -10,8 +10,8 @@
  *     ir_build_end
  *
  * Indices that are handed out stay valid in the finished program. Everything that is passed in is copied.
- * Only ir_builder_write can fail: the caller promises sound input, and running out of memory ends the process.
- * Not thread-safe. */
+ * Only ir_builder_write can fail: the caller promises sound input, and running out of memory ends the
+ * process. Not thread-safe. */
 #ifndef TOAST_IR_BUILD_H
 #define TOAST_IR_BUILD_H
 
