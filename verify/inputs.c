@@ -367,9 +367,7 @@ static void fill(struct verify_tensor *t, const struct verify_hint *h, enum veri
     for (int64_t i = 0; i < n; i++) {
         switch (store) {
         case VERIFY_U8:
-            ((uint8_t *)t->data)[i] =
-                t->rank == 0 ||
-                rng_next(&r) >> 63; /* a scalar is a switch: on, so that what it guards runs */
+            ((uint8_t *)t->data)[i] = t->rank == 0 || rng_next(&r) >> 63; /* a scalar is a switch: on */
             break;
         case VERIFY_I64:
             ((int64_t *)t->data)[i] = whole_number(&r, h, mode, verify_element_unsigned(t->element));

@@ -11,9 +11,8 @@
 #include "base/hash.h"
 
 enum { MODES = 3, SEEDS_TRIED = 3 };
-/* A result may be off by this many times its noise: the noise is the largest of three samples, and the
- * difference that another order of additions makes is one more sample, from a distribution with a longer
- * tail. */
+/* A result may be off by this many times its noise: the noise is the largest of three samples, and
+ * the largest of many would be several times as large. */
 #define NOISES 8
 /* But never by more than this, relative to the result's largest magnitude: a wrong plan (a forgotten sum, a
  * wrong block) is off by far more than a hundredth. */

@@ -26,8 +26,7 @@
 enum {
     SCAN_DEPTH = 256,  /* brackets and regions; deeper text would overflow MLIR's stack */
     SCAN_NAME = 65536, /* bytes of a value's, op's or symbol's name */
-    SCAN_FORMS =
-        256 /* entries of the cache of formats, a power of two above the number of ops in the table */
+    SCAN_FORMS = 256 /* entries of the cache of formats: a power of two, more than the table has ops (153) */
 };
 
 struct span {
