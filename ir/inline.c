@@ -10,6 +10,7 @@
 
 #include "ir/expand.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What one batch norm is charged when ops are counted against the growth limit: expand.c makes about so many
