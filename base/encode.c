@@ -1,3 +1,5 @@
+/* base64, hex, percent escapes and comparison of secrets by libcrypto (encode.h). Allocates nothing, keeps no
+ * state. */
 #include "base/encode.h"
 
 #include <openssl/crypto.h>

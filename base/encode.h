@@ -1,4 +1,5 @@
-/* Small encodings: base64, hex, percent escapes, UTF-8, and comparison of secrets. */
+/* Small encodings: base64, hex, percent escapes, UTF-8, and comparison of secrets. Nothing allocates; all
+ * sizes are in bytes; all of it is thread-safe. */
 #ifndef TOAST_BASE_ENCODE_H
 #define TOAST_BASE_ENCODE_H
 

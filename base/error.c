@@ -1,3 +1,5 @@
+/* The table of error codes and the functions that fill struct error (error.h). Knows nothing of HTTP or of
+ * command lines beyond the two columns of the table. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,15 +1,20 @@
-/* Errors: one table of codes, one struct that carries what, where and what to do.
+/* Errors: one table of codes, and one struct that says what went wrong, where, and what to do about it.
  *
- * Every fallible function returns `enum error_code` (0 = ok), takes `struct error *` last (may be NULL) and
- * fills it on failure only. Three words: *check* (our invariant, see BASE_CHECK), *bug* (ERROR_INTERNAL), and
- * *reject* (the client's fault: any other code). api/ maps codes to HTTP, cli/ to exit statuses. */
+ * Every fallible function returns `enum error_code` (0 is success), takes `struct error *` as its last
+ * argument (NULL when the caller does not want the message) and fills it on failure only. We tell three
+ * kinds apart:
+ *   check   an invariant of our own does not hold: BASE_CHECK ends the process with the place
+ *   bug     something that should not happen, but that one job can fail from: ERROR_INTERNAL
+ *   reject  the client's fault: every other code, with a message that the client can act on
+ * api/ maps codes to HTTP statuses and cli/ to exit statuses, both from the table below. */
 #ifndef TOAST_BASE_ERROR_H
 #define TOAST_BASE_ERROR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* code, text used in JSON (`code`), HTTP status, exit status of the command line (api.md) */
+/* code, text used in JSON (`code`), HTTP status, exit status of the command line ("Exit status of the
+ * command line" in docs/design/api.md) */
 #define ERROR_TABLE(X)                                                                                       \
     X(OK, "ok", 200, 0)                                                                                      \
     X(INTERNAL, "internal", 500, 1)                                                                          \
@@ -92,11 +97,12 @@ enum error_code error_set_pointer(struct error *e, enum error_code code, const c
 
 #define BASE_CHECKED __attribute__((warn_unused_result))
 
-/* Our own invariant: aborts with the place. A worker's supervisor turns the death into a failed attempt. */
+/* Our own invariant: prints the place and aborts. The supervisor of a worker counts the death as a failed
+ * attempt of its job. */
 void base_check_failed(const char *file, int line, const char *what) __attribute__((noreturn));
 #define BASE_CHECK(x) ((x) ? (void)0 : base_check_failed(__FILE__, __LINE__, #x))
 
-/* what fails ends the function with the same code */
+/* returns from the calling function with the code of what failed; only where there is nothing to clean up */
 #define TRY(call)                                                                                            \
     do {                                                                                                     \
         enum error_code code_ = (call);                                                                      \

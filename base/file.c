@@ -1,3 +1,5 @@
+/* Whole files in and out (file.h). What is written replaces the old file at once, by rename, or not at all;
+ * what is read is never larger than the caller allows, also after decompression. */
 #include "base/file.h"
 
 #include "base/inflate.h"
@@ -47,7 +49,7 @@ enum error_code file_read(const char *path, size_t max_bytes, char **bytes, size
         struct error inner = {0};
         code = gzip_expand(raw.at, raw.size, max_bytes, bytes, size, &inner);
         text_release(&raw);
-        if (code == ERROR_INVALID_GZIP) /* what it says about the file is the caller's to know */
+        if (code == ERROR_INVALID_GZIP) /* of a file that the user named it is the request that is wrong */
             code = ERROR_INVALID_REQUEST;
         return code == ERROR_OK ? code : error_set(e, code, "%s: %s", path, inner.message);
     }

@@ -1,3 +1,6 @@
+/* Hashes and SHA-256 (hash.h). Only integer arithmetic, and words are read as little-endian memory, so the
+ * same bytes give the same hash on every machine that this builds for. hash_bytes is fast and not for
+ * secrets: whoever knows the seed can make collisions. */
 #include "base/hash.h"
 
 #include "base/error.h"
@@ -10,7 +13,7 @@
 uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed)
 {
     const unsigned char *p = bytes;
-    uint64_t h = hash_mix(seed ^ (size * 0x9e3779b97f4a7c15u));
+    uint64_t h = hash_mix(seed ^ (size * HASH_GOLDEN));
     while (size >= 8) {
         uint64_t word;
         memcpy(&word, p, 8);
@@ -25,7 +28,7 @@ uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed)
 
 struct hash128 hash_word(uint64_t key)
 {
-    return (struct hash128){hash_mix(key + 0x9e3779b97f4a7c15u),
+    return (struct hash128){hash_mix(key + HASH_GOLDEN),
                             hash_mix(key * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du)};
 }
 

@@ -1,4 +1,6 @@
-/* Hashing and randomness. All of it is integer arithmetic and gives the same on every CPU. */
+/* Hashing and randomness: integer arithmetic only, so that the same input gives the same result on every CPU.
+ * Nothing here but SHA-256 resists an adversary. No globals; thread-safe as far as the objects are not
+ * shared. */
 #ifndef TOAST_BASE_HASH_H
 #define TOAST_BASE_HASH_H
 
@@ -9,7 +11,12 @@ struct hash128 {
     uint64_t hi, lo;
 };
 
-/* splitmix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64-bit words */
+/* The odd number nearest 2^64 / golden ratio: adding it walks through all 64-bit words with well-spread
+ * bits. */
+#define HASH_GOLDEN 0x9e3779b97f4a7c15u
+
+/* splitmix64's finaliser, a bijection of 64-bit words (Steele, Lea, Flood: Fast splittable pseudorandom
+ * number generators, OOPSLA 2014, https://doi.org/10.1145/2660193.2660195) */
 static inline uint64_t hash_mix(uint64_t x)
 {
     x ^= x >> 30;
@@ -21,11 +28,11 @@ static inline uint64_t hash_mix(uint64_t x)
 
 static inline uint64_t hash_combine(uint64_t h, uint64_t x)
 {
-    return hash_mix(h * 0x9e3779b97f4a7c15u + x + 0x9e3779b97f4a7c15u);
+    return hash_mix(h * HASH_GOLDEN + x + HASH_GOLDEN);
 }
 
 uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed);
-/* a random-looking 128-bit word for a key: two independent mixes */
+/* A 128-bit word for a key, as Zobrist hashing needs it: two mixes of the key with different constants. */
 struct hash128 hash_word(uint64_t key);
 static inline struct hash128 hash128_xor(struct hash128 a, struct hash128 b)
 {
@@ -48,13 +55,13 @@ void sha256_destroy(struct sha256 *s);                 /* without finishing; NUL
 void sha256_bytes(const void *bytes, size_t size, uint8_t out[32]);
 void sha256_format(const uint8_t digest[32], char out[65]);
 
-/* A generator (splitmix64 sequence): the seed alone decides what follows. */
+/* A generator of random numbers: splitmix64. The seed (the first state) alone decides the sequence. */
 struct rng {
     uint64_t state;
 };
 static inline uint64_t rng_next(struct rng *r)
 {
-    return hash_mix(r->state += 0x9e3779b97f4a7c15u);
+    return hash_mix(r->state += HASH_GOLDEN);
 }
 /* uniform in [0, n); n > 0; by multiplication, bias below n / 2^64 */
 static inline uint64_t rng_below(struct rng *r, uint64_t n)

@@ -1,3 +1,5 @@
+/* gzip by zlib, a piece at a time (inflate.h). Holds one zlib state and one buffer, however long the data
+ * is. */
 #include "base/inflate.h"
 
 #include "base/memory.h"
@@ -5,7 +7,11 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+/* output to input, and the output from which the ratio is looked at (short texts of blanks are no attack) */
 enum { RATIO_MAX = 200, RATIO_FROM = 1 << 20 };
+
+/* zlib's windowBits: the largest window, 2^15 bytes, and 16 more for "a gzip header and nothing else" */
+enum { GZIP_WINDOW_BITS = 15 + 16 };
 
 struct inflater {
     z_stream z;
@@ -24,7 +30,7 @@ struct inflater *inflater_create(size_t max_bytes,
     i->max_bytes = max_bytes;
     i->sink = sink;
     i->user = user;
-    BASE_CHECK(inflateInit2(&i->z, 15 + 16) == Z_OK);
+    BASE_CHECK(inflateInit2(&i->z, GZIP_WINDOW_BITS) == Z_OK);
     return i;
 }
 

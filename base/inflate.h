@@ -1,4 +1,5 @@
-/* gzip as it arrives (zlib): bytes in, expanded bytes out through a function, in constant memory. */
+/* gzip as it arrives (zlib, RFC 1952): compressed bytes in, expanded bytes out through a function, in
+ * constant memory. Not thread-safe: one inflater a stream. */
 #ifndef TOAST_BASE_INFLATE_H
 #define TOAST_BASE_INFLATE_H
 
@@ -7,9 +8,10 @@
 #include <stddef.h>
 
 struct inflater;
-/* Refuses more than max_bytes out (ERROR_TOO_LARGE), and a ratio above 200:1 past the first MiB
- * (ERROR_INVALID_GZIP): a real module is far below it, a bomb reaches 1030:1. sink's errors end the
- * expansion. */
+/* Ends with ERROR_TOO_LARGE beyond max_bytes of output, and with ERROR_INVALID_GZIP when the output is more
+ * than 200 times the input once it exceeds 1 MiB: StableHLO text shrinks far less than that, while DEFLATE
+ * can reach 1030:1, so such data is made to fill memory. `sink` borrows the bytes for the call; its error
+ * ends the expansion and is passed on. */
 struct inflater *inflater_create(size_t max_bytes,
                                  enum error_code (*sink)(void *user, const void *bytes, size_t size,
                                                          struct error *e),

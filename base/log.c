@@ -1,3 +1,5 @@
+/* One JSON object a line on standard error (log.h). The line is built first and written with one write(), so
+ * that lines of several processes do not mix; a failed write is ignored, as there is nobody left to tell. */
 #include "base/log.h"
 
 #include "base/encode.h"

@@ -1,6 +1,6 @@
-/* Logs: one line of JSON per event on standard error, written with one call so that lines of several
- * processes do not mix. Values are escaped; text that came from a client may be a value, never a name.
- * Thread-safe. */
+/* Logs: one line of JSON an event on standard error, written with one call so that lines of several
+ * processes do not mix. Values are escaped, so text of a client may be a value; it must never be a name or
+ * an event. Thread-safe. */
 #ifndef TOAST_BASE_LOG_H
 #define TOAST_BASE_LOG_H
 

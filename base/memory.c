@@ -1,3 +1,5 @@
+/* Allocation that never fails (memory.h): exhaustion ends the process, through a handler that a worker may
+ * set. Sizes that overflow count as exhaustion. */
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -63,8 +65,9 @@ char *mem_printf(const char *format, ...)
     return t.at ? t.at : mem_strdup("");
 }
 
-/* Blocks double from 64 KiB to 4 MiB; a request above a quarter of a block gets its own. In debug builds
- * every allocation is its own malloc, so that sanitizers see overruns. */
+/* Blocks double from 64 KiB to 4 MiB, so that a small job takes little and a large one asks seldom; a request
+ * above a quarter of a block gets a block of its own, so that at most a quarter is left unused. In debug
+ * builds every allocation is its own malloc, so that sanitizers see overruns. */
 struct arena_block {
     struct arena_block *next;
     size_t used, size;
@@ -192,7 +195,7 @@ void text_vprintf(struct text *t, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    /* gcc with sanitizers believes in a null format */
+    /* never NULL; the test keeps gcc from warning of it in builds with sanitizers */
     int n = format ? vsnprintf(NULL, 0, format, args) : 0;
     if (n > 0) {
         text_room(t, (size_t)n);

@@ -1,7 +1,8 @@
-/* Allocation: an arena per job, growing vectors, text buffers.
+/* Allocation: an arena a job, growing vectors, text buffers. Sizes are in bytes, counts in elements.
  *
- * Running out of memory is not an error that callers handle: the process ends with a message, and the job's
- * lease runs out (a worker's child has its own memory limit and is judged by its supervisor). */
+ * Running out of memory is not an error that callers handle: the process ends with a message. A job's lease
+ * then runs out and another worker takes it; a planner process has its own memory limit, and its supervisor
+ * judges how it ended. */
 #ifndef TOAST_BASE_MEMORY_H
 #define TOAST_BASE_MEMORY_H
 
@@ -26,7 +27,10 @@ void *arena_alloc(struct arena *a, size_t bytes); /* 16-byte aligned, zeroed */
 char *arena_strndup(struct arena *a, const char *text, size_t size);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Vector of T: zeroed is empty. `VEC_PUSH(&v, x)` may move v.at. Free with VEC_FREE. */
+/* A growing array of T: zeroed is empty, `at` holds `count` elements and has room for `room`. VEC_PUSH and
+ * VEC_RESERVE may move `at`, so pointers into it do not last. Owned; VEC_FREE makes it empty again.
+ *
+ *     VEC(int) v = {0};    VEC_PUSH(&v, 7);    v.at[0] == 7    VEC_FREE(&v); */
 #define VEC(T)                                                                                               \
     struct {                                                                                                 \
         T *at;                                                                                               \

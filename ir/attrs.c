@@ -1,5 +1,10 @@
-/* Decodes structured attributes from their text (`#stablehlo.gather<offset_dims = [1], ..>`: fields in any
- * order, empty lists and zeros left out) and from arrays and dense constants. */
+/* Decodes the attributes of ops that have structure (attrs.h): dialect attributes from their text
+ * (`#stablehlo.gather<offset_dims = [1], ..>`, whose fields come in any order and are left out when they are
+ * empty or zero), lists from arrays and dense constants, and elements of constants.
+ *
+ * Every value is read from the program each time it is asked for; nothing is cached or allocated (ir_matrix
+ * apart). Malformed text gives -1, never a crash: ir_verify calls these functions first, on text from
+ * anywhere. */
 #include "ir/attrs.h"
 
 #include <ctype.h>
@@ -13,7 +18,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind `name =` at a word boundary, or NULL. */
+/* the text after `name =`, where name is a whole word; NULL when there is no such field */
 static const char *field(const char *text, const char *name)
 {
     size_t n = strlen(name);

@@ -1,10 +1,17 @@
-/* Decoded attributes of the ops that have structure, one struct an op kind. Lists are at most 16 long (a
- * module with more is refused by ir_verify). All dimensions are non-negative and in range after ir_verify. */
+/* Decoded attributes of the ops that have structure, one struct an op kind.
+ *
+ * All results are values (ir_matrix apart, which is owned). Lists have at most IR_MAX_RANK entries. After
+ * ir_verify every function succeeds on every op of the program, and all dimensions are in range and not
+ * negative. Names and meanings are those of the StableHLO specification
+ * (https://openxla.org/stablehlo/spec). */
 #ifndef TOAST_IR_ATTRS_H
 #define TOAST_IR_ATTRS_H
 
 #include "ir/program.h"
 
+/* The most dimensions that a tensor may have, and so the longest list of dimensions; ir_verify refuses more
+ * (ERROR_UNSUPPORTED_MODULE). Every array over dimensions has this size. Every
+ * module under tests/ and bench/ has at most 5. */
 enum { IR_MAX_RANK = 16 };
 
 struct ir_dims {

@@ -1,9 +1,18 @@
-/* The builder: growing arrays, interned strings and types, a stack of what is open.
+/* The builder: growing arrays, interned strings and types, and a stack of what is open.
  *
- * In a program the ops of a block, the blocks of a region and the regions of an op are consecutive, but they
- * nest while they are built. So the children of whatever is open wait on three stacks (ops, blocks, regions)
- * and move to the program when their parent closes; only then are `block` and `region` of the children known
- * and filled in. Ops, values, attributes and types never move. */
+ * In a program the ops of a block, the blocks of a region and the regions of an op are consecutive, but while
+ * they are built they nest. So the children of whatever is open wait on three stacks:
+ *
+ *     frames         module > region > block > while > region > block       what is open, outermost first
+ *     open_ops       [ .. ops of @main so far | ops of the loop's body so far ]
+ *     open_blocks    [ blocks of closed siblings ]                          base of each frame: where its own
+ *     open_regions   [ regions of closed siblings ]                         children begin
+ *
+ * When a frame closes, its children move from the stack's end to the program's array, consecutive at last,
+ * and only then are the `block` and `region` of the children known and filled in. Ops, values and
+ * attributes never move, so an index is final when it is handed out.
+ *
+ * The builder trusts its callers: it checks no types and no counts (ir_verify and ir_image_open do). */
 #include "ir/builder.h"
 
 #include "base/hash.h"
@@ -91,8 +100,8 @@ static enum ir_element element_named(const char *name, size_t size)
     return IR_ELEMENT_OTHER;
 }
 
-/* `2x?x3xf32`: sizes are pushed to ints; returns where the element type begins, NULL when it is not so spelt
- */
+/* Pushes the sizes of `2x?x3xf32` to ints (-1 for `?`) and returns where the element type begins; NULL when
+ * the text is not spelt so. */
 static const char *parse_sizes(struct ir_builder *b, const char *at, const char *end, struct ir_type *t)
 {
     if (end - at > 2 && at[0] == '*' && at[1] == 'x') {
@@ -278,7 +287,7 @@ void ir_build_end_block(struct ir_builder *b)
     VEC_PUSH(&b->open_blocks, block);
 }
 
-/* The block has its index now: tell its arguments, its ops and their results. */
+/* The block has its final index: write it into its arguments, its ops and their results. */
 static void place_block(struct ir_builder *b, const struct ir_block *block, uint32_t index)
 {
     for (uint32_t i = 0; i < block->arg_count; i++)

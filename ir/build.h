@@ -1,7 +1,17 @@
-/* Building programs: what the reader, the passes and the module writers share.
+/* Building a program from front to back: the interface that the reader, the passes (prepare.h) and the
+ * writers of sharded modules share.
  *
- * Strings and types are interned. Ops are appended in program order: begin an op, its regions and blocks nest
- * inside it. Indices handed out stay valid in the finished program. */
+ * Strings and types are interned: equal ones have one index. Ops are appended in program order; an op with
+ * regions is opened, its regions and blocks are built inside, and it is closed:
+ *
+ *     ir_build_begin(while)
+ *       ir_build_region    ir_build_block    ir_build_op ..    ir_build_end_block    ir_build_end_region
+ *       ir_build_region    ..
+ *     ir_build_end
+ *
+ * Indices that are handed out stay valid in the finished program. Everything that is passed in is copied.
+ * Only ir_builder_write can fail: the caller promises sound input, and running out of memory ends the
+ * process. Not thread-safe. */
 #ifndef TOAST_IR_BUILD_H
 #define TOAST_IR_BUILD_H
 
@@ -20,7 +30,8 @@ uint32_t ir_build_tensor_type(struct ir_builder *b, enum ir_element element, uin
 /* any type by its text (decoded when it is a tensor, token, tuple or function type; else IR_TYPE_OTHER) */
 uint32_t ir_build_type(struct ir_builder *b, const char *text, size_t size);
 
-/* Attributes: values (not yet in the program); their `name` is set by ir_build_named. Ranges are copied. */
+/* Attributes are values that are not yet in the program: they enter it with the op, array or dictionary that
+ * names them. Their `name` is set by ir_build_named. Lists and texts that are passed in are copied. */
 struct ir_attr ir_build_unit(struct ir_builder *b);
 struct ir_attr ir_build_bool(struct ir_builder *b, bool value);
 struct ir_attr ir_build_int(struct ir_builder *b, int64_t value, const char *type); /* type "i64" */
@@ -46,9 +57,9 @@ struct ir_attr ir_build_copy_attr(struct ir_builder *b, const struct ir_program 
                                   const struct ir_attr *attr);
 uint32_t ir_build_copy_type(struct ir_builder *b, const struct ir_program *from, uint32_t type);
 
-/* Ops. begin .. end bracket an op that has regions; ir_build_op does both for an op without regions. The
- * builder keeps a stack of open ops and blocks; a new op goes to the end of the innermost open block (or
- * is op 0). Returns the op's index; its results are values ir_builder_result(b, op, 0..). */
+/* Ops: begin and end bracket an op that has regions; ir_build_op does both for one without. A new op goes
+ * to the end of the innermost open block (the first op, the module, is op 0). Returns the op's index; its
+ * results are the values ir_builder_result(b, op, 0 ..). */
 struct ir_op_spec {
     const char *name; /* "stablehlo.add" */
     const uint32_t *operands;

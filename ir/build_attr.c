@@ -1,4 +1,6 @@
-/* Attributes of the builder, and copies from another program. */
+/* The builder's attributes: making them, and deep copies of those of another program. Types and constants
+ * that were copied once from a program are remembered, so that a pass over a large program copies each only
+ * once. */
 #include "ir/builder.h"
 
 #include <stdlib.h>

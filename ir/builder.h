@@ -1,5 +1,5 @@
 /* The builder's insides, shared by build.c (strings, types, ops, the image) and build_attr.c (attributes,
- * copies). */
+ * copies). The vectors are the arrays of struct ir_program while they grow; build.c explains the stacks. */
 #ifndef TOAST_IR_BUILDER_H
 #define TOAST_IR_BUILDER_H
 

@@ -1,4 +1,5 @@
-/* What several families of ops need, and the complaint. */
+/* The requirements that several families of ops share, and the complaint that names the op (check.h). Only
+ * reads the program. */
 #include "ir/check.h"
 
 #include <stdarg.h>

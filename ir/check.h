@@ -1,6 +1,8 @@
-/* What the checks of ir_verify share (within ir/): the op that is checked, what it needs, a complaint that
- * names it. One function a family; each returns ERROR_OK or ERROR_INVALID_MODULE with the op's name, line
- * and column. */
+/* What the checks of ir_verify share (within ir/).
+ *
+ * struct ir_check is the op being checked; IR_NEED is one requirement. A check is one function a family of
+ * ops and reads like a list of what the StableHLO specification demands of it, as far as layers above rely
+ * on it. Each returns ERROR_OK or ERROR_INVALID_MODULE with the op's name, line and column. */
 #ifndef TOAST_IR_CHECK_H
 #define TOAST_IR_CHECK_H
 

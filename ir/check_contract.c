@@ -1,5 +1,5 @@
-/* Checks of ops that contract dimensions or slide windows over them: dot, convolution, reductions, batch
- * norm. */
+/* Checks of ops that contract dimensions or slide windows over them: dot, convolution, reductions, batch norm
+ * (check.h). Includes that the result has the shape that operands and attributes give. */
 #include "ir/check.h"
 
 enum error_code ir_check_dot(const struct ir_check *c)

@@ -1,4 +1,5 @@
-/* Checks of gather and scatter. */
+/* Checks of gather and scatter: their dimension numbers against the operands' shapes (check.h). Index
+ * *values* are data and never checked here. */
 #include "ir/check.h"
 
 static bool holds(const struct ir_dims *d, int64_t x)

@@ -1,4 +1,5 @@
-/* Checks of ops that make, rearrange and cut tensors. */
+/* Checks of ops that make, rearrange and cut tensors: iota, broadcast, transpose, reshape, slices, pad,
+ * concatenate, sort and their like (check.h). */
 #include "ir/check.h"
 
 enum error_code ir_check_elementwise(const struct ir_check *c)

@@ -1,7 +1,7 @@
-/* batch_norm_training and batch_norm_grad by their definitions, in sums and elementwise ops, as compilers
- * do before they partition: so the sums can be split along the batch like any others, and nothing
- * downstream needs to know them. batch_norm_inference is elementwise as it is. Elements of fewer than 32
- * bits are computed in f32. */
+/* batch_norm_training and batch_norm_grad by their definitions in the StableHLO specification, in sums and
+ * elementwise ops, as compilers do before they partition. The sums can then be split along the batch like any
+ * others, and no layer above needs to know the two ops. batch_norm_inference stays: it is elementwise as it
+ * is. Elements of fewer than 32 bits are computed in f32 and converted back. */
 #include "ir/expand.h"
 
 #include "ir/attrs.h"
@@ -137,9 +137,9 @@ static void expand_training(const struct expansion *x, double epsilon, const uin
     out[0] = binary(x, "stablehlo.add", scaled, over(x, in[2]));
 }
 
-/* in: operand, scale, mean, variance, gradient of the output; out: gradients of operand, scale, offset.
- * With centred c, inverse deviation r, n elements a feature: scale r (dy - sum(dy) / n - c sum(dy c) r r /
- * n) */
+/* in: operand, scale, mean, variance, gradient dy of the output; out: gradients of operand, scale, offset.
+ * With the centred operand c, the inverse deviation r and n elements a feature, the operand's gradient is
+ * scale r (dy - sum(dy) / n - c r r sum(dy c) / n). */
 static void expand_grad(const struct expansion *x, double epsilon, const uint32_t *in, uint32_t *out)
 {
     uint32_t centred = binary(x, "stablehlo.subtract", in[0], over(x, in[2]));
@@ -154,7 +154,8 @@ static void expand_grad(const struct expansion *x, double epsilon, const uint32_
     out[0] = binary(x, "stablehlo.multiply", rest, over(x, binary(x, "stablehlo.multiply", in[1], r)));
 }
 
-/* what ir_verify will ask: if it will refuse the op, it shall see it as it is */
+/* Does the op pass what ir_verify will ask of it? If not, it stays as it is, so that the complaint is about
+ * the op that the user wrote. */
 static bool is_sound(const struct ir_program *p, uint32_t op, int64_t feature)
 {
     const struct ir_op *o = &p->ops[op];

@@ -1,11 +1,13 @@
-/* Opening an untrusted program image: nothing of it is believed before every index, range and string was
- * looked at.
+/* Opening an untrusted program image: no index, range or string is used before it was looked at.
  *
- * What is established, in this order: the sections lie inside the block; strings end with NUL; types,
- * constants and attributes refer to what exists and attributes only to earlier ones (no cycle); each op
- * stands in exactly one block, each block in one region, each region in one op that comes before the ops
- * inside it (a tree); every operand is defined before its use in a block around it. Recursion over a checked
- * image is bounded. */
+ * What is established, in this order:
+ *   1. the sections lie inside the block, aligned and without overflow; strings end with NUL;
+ *   2. types, constants and attributes refer to what exists, attributes only to earlier ones (no cycle);
+ *   3. each op stands in exactly one block, each block in one region, each region in one op that comes before
+ *      the ops inside it: a tree;
+ *   4. every operand is defined before its use, in a block around it.
+ * Nesting is bounded, and so is every recursion over a checked image. Whether ops make sense as StableHLO
+ * is not looked at (ir_verify). Never writes to the block. */
 #include "ir/image.h"
 
 #include <stdlib.h>
@@ -196,7 +198,8 @@ static enum error_code check_op(struct check *c, uint32_t i)
     return ERROR_OK;
 }
 
-/* Regions and blocks each belong to one parent: the ranges name every one once because counts add up. */
+/* Every region and block belongs to one parent: the parents' ranges follow one another without a gap, and
+ * their counts add up to the whole array, so none is named twice or left out. */
 static enum error_code check_tree(struct check *c)
 {
     const struct ir_program *p = c->p;
@@ -240,7 +243,8 @@ static enum error_code check_tree(struct check *c)
     return ERROR_OK;
 }
 
-/* Ops are in program order, parents first: the block of an op is reached by walking up from its parents. */
+/* Ops are in program order, parents before children, so walking up from an op's block meets only blocks whose
+ * parents are known. A value may be used where that walk passes its block. */
 static enum error_code check_uses(struct check *c)
 {
     const struct ir_program *p = c->p;

@@ -1,5 +1,13 @@
-/* Layout of a program image: a header, then the arrays of struct ir_program one after another, each at a
- * multiple of 8 bytes. Shared by the writer (build.c) and the checker (image.c) only. */
+/* Layout of a program image, shared by the writer (build.c) and the checker (image.c) only.
+ *
+ *     0        struct ir_image_header      magic, version, digest, and per section its offset and count
+ *     offset   struct ir_string[..]        each section at a multiple of 8 bytes, in the order of
+ *     offset   struct ir_type[..]          IR_IMAGE_SECTIONS, one array of struct ir_program each
+ *       ..
+ *     offset   unsigned char[..]           the bytes of constants
+ *
+ * Byte order and struct layout are the machine's own: an image is shared between processes of one build,
+ * and its version is raised when the layout changes. */
 #ifndef TOAST_IR_IMAGE_H
 #define TOAST_IR_IMAGE_H
 
@@ -41,7 +49,12 @@ struct ir_image_header {
 };
 
 #define IR_IMAGE_MAGIC "TOASTIR"
-enum { IR_IMAGE_VERSION = 1, IR_IMAGE_DEPTH = 600 }; /* ops and attributes nest at most this deep */
+enum {
+    IR_IMAGE_VERSION = 1,
+    /* Ops and attributes nest at most this deep, so recursion over an image needs little stack. Above what
+     * the reader lets pass (SCAN_DEPTH, 256), so that no image of its is refused. */
+    IR_IMAGE_DEPTH = 600
+};
 
 /* one element of a dense constant, as stored; 0 when constants of this element type are kept as text */
 uint32_t ir_element_storage(enum ir_element e);

@@ -1,9 +1,11 @@
-/* Which carried values of loops are invariant, inner loops before those around them. */
+/* Finding the carried values of loops that never change (invariants.h). Inner loops are treated before the
+ * loops around them, so that a value that passes unchanged through a loop inside a loop is recognised in
+ * both. Only reads the program. */
 #include "ir/invariants.h"
 
 #include <stdlib.h>
 
-/* the op if it is a while, the while whose body it ends, else IR_NONE */
+/* op itself when it is a while; the while whose body op ends when it is such a terminator; else IR_NONE */
 static uint32_t loop_of(const struct ir_program *p, uint32_t op)
 {
     if (p->ops[op].code == IR_WHILE)
@@ -48,7 +50,7 @@ static void set_same(const struct ir_program *p, uint32_t *same, uint32_t loop, 
         same[values[k]] = outside ? ir_operand(p, loop, i) : values[k];
 }
 
-/* Values that something other than a loop that passes them on, or a slice of them, uses. */
+/* By value: does anything use it but a loop that carries it on, or an op that takes a slice of it? */
 static uint8_t *find_used(const struct ir_program *p, const uint32_t *same)
 {
     uint8_t *used = mem_zalloc((size_t)p->value_count + 1, 1);
@@ -74,7 +76,7 @@ uint32_t *ir_invariants_find(const struct ir_program *p, const uint8_t *cheap)
     uint32_t *same = mem_alloc(((size_t)p->value_count + 1) * sizeof *same);
     for (uint32_t v = 0; v < p->value_count; v++)
         same[v] = v;
-    for (uint32_t op = p->op_count; op-- > 0;) /* what stands in a loop comes after it */
+    for (uint32_t op = p->op_count; op-- > 0;) /* backwards: the ops of a loop's body come after the loop */
         for (uint32_t i = 0; p->ops[op].code == IR_WHILE && i < p->ops[op].operand_count; i++)
             if (is_invariant(p, same, op, i))
                 set_same(p, same, op, i, true);

@@ -1,30 +1,37 @@
-/* From the module as read to the program that is planned: one function, only live ops, nothing shared by
- * accident.
+/* From the module as read to the program that is planned: one function, only live ops, and no cheap value
+ * shared by uses that have nothing to do with each other.
  *
- * Order (planner.md section 1): refuse dynamic and quantized types with the op's position; inline `call`,
- * `func.call`, `sdy.named_computation` and `stablehlo.composite` (through its decomposition);
- * batch_norm_training and batch_norm_grad become sums and elementwise ops (expand.h); drop dead code; what
- * a loop carries unchanged and uses is taken from outside of it (invariants.h; other carried values stay,
- * also unused ones); ops on empty tensors become constants (simplify.h); then clone every broadcast and
- * every constant-derived value (constant, iota, and what only these feed: masks, their broadcasts,
- * compares, converts ..) for each use, so that a shared scalar's broadcast ties no unrelated parameters.
- * The result is a module with the original's module attributes and a single func.func @main (public),
- * whose signature, argument and result attributes are the original's. Other top-level ops (sdy.mesh) are
- * kept. Ops keep line, column and location of the op they come from; inlined ops those of the callee's
- * body. */
+ * In this order ("Reading" in docs/design/planner.md):
+ *   - dynamic and quantized types are refused, with the op's line and column;
+ *   - `call`, `func.call`, `sdy.named_computation` and `stablehlo.composite` (through its decomposition) are
+ *     inlined; batch_norm_training and batch_norm_grad become sums and elementwise ops (expand.h);
+ *   - dead code goes;
+ *   - what a loop carries unchanged and uses is taken from outside of it (invariants.h); other carried values
+ *     stay, also unused ones;
+ *   - ops on empty tensors become constants (simplify.h);
+ *   - every broadcast and every constant-derived value (constants, iotas, and what only these feed: masks,
+ *     their broadcasts, compares, converts ..) is cloned for each use, so that one shared scalar does not
+ *     tie parameters together that have nothing to do with each other.
+ *
+ * The result is a module with the original's attributes and one function, a public func.func @main with the
+ * original's signature, argument and result attributes. Other top-level ops (sdy.mesh) are kept. Ops keep
+ * line, column and location of the op that they come from; inlined ops those of the callee's body. */
 #ifndef TOAST_IR_PREPARE_H
 #define TOAST_IR_PREPARE_H
 
 #include "ir/program.h"
 
-/* ERROR_UNSUPPORTED_MODULE (dynamic or quantized types, a manual_computation, no @main, unknown callee,
- * recursion, several blocks in a region) with line and column. */
+/* `read` is borrowed and may be released afterwards; `out` is owned (ir_program_release), untouched on
+ * failure. ERROR_UNSUPPORTED_MODULE: dynamic or quantized types, a manual_computation, no @main, recursion,
+ * several blocks in a region. ERROR_INVALID_MODULE: an unknown callee, a call that does not fit, or what
+ * ir_verify complains of. ERROR_MODULE_TOO_LARGE: inlining would multiply the program. All with line and
+ * column. */
 enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out,
                            struct error *e) BASE_CHECKED;
 
-/* Shapes, element types and attribute ranges of every op that the layers above rely on are checked (MLIR
- * does not know StableHLO): operand and result counts, dims in range, contracting sizes equal, window
- * sizes ... Called by ir_prepare. ERROR_INVALID_MODULE with line and column. */
+/* Checks what the layers above rely on, since MLIR does not know StableHLO: operand and result counts,
+ * shapes, element types, dimensions in range, contracted sizes equal, window sizes .. Called by ir_prepare.
+ * ERROR_INVALID_MODULE (more than IR_MAX_RANK dimensions: ERROR_UNSUPPORTED_MODULE) with line and column. */
 enum error_code ir_verify(const struct ir_program *p, struct error *e) BASE_CHECKED;
 
 #endif

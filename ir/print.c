@@ -1,5 +1,6 @@
-/* Generic printing: a walk over the image. Values get numbers in the order in which they are printed; an op
- * with several results takes one number (`%3:2`, `%3#1`). */
+/* Printing a program in generic form (print.h): one walk over the image, no allocation but the text and one
+ * number a value. Values get numbers in the order in which they are printed; an op with several results
+ * takes one number (`%3:2` where it is defined, `%3#1` where its second result is used). */
 #include "ir/print.h"
 
 #include "ir/image.h"
@@ -15,7 +16,8 @@ struct printer {
     uint32_t next, next_label;
 };
 
-enum { DENSE_LIST = 64 }; /* constants of more elements are printed as hex */
+/* Constants of more elements are printed as hex: a list is for people, and nobody reads a longer one. */
+enum { DENSE_LIST = 64 };
 
 static void string_literal(struct text *out, const char *s, size_t size)
 {

@@ -1,8 +1,8 @@
-/* Printing a program as StableHLO text in MLIR's generic form: `"stablehlo.add"(%0, %1) <{..}> : (..) ->
- * ..`.
+/* Printing a program as StableHLO text in MLIR's generic form: `"stablehlo.add"(%0, %1) <{..}> : (..) -> ..`.
  *
- * The text re-reads as an equal program (jaxlib and ir_read). Attributes are printed in `{...}`; large
- * constants as hex, i1 constants as lists; values are numbered %0, %1 .. in program order. No locations. */
+ * The text reads back as an equal program, by jaxlib and by ir_read. Large constants are printed as hex, i1
+ * constants as lists; values are numbered %0, %1 .. in program order. Locations are not printed. Text is
+ * appended to `out`; nothing here fails. */
 #ifndef TOAST_IR_PRINT_H
 #define TOAST_IR_PRINT_H
 

@@ -1,4 +1,5 @@
-/* Tables of opcodes and element types, and the accessors of the program image. */
+/* The tables of opcodes and element types, and the accessors of a program (program.h). Nothing here changes a
+ * program; ir_program_release apart, nothing has effects. */
 #include "ir/image.h"
 
 #include <stdlib.h>
@@ -104,7 +105,7 @@ const char *ir_family_name(enum ir_family family)
     return (unsigned)family < IR_FAMILIES ? families[family] : "unknown";
 }
 
-/* ops.def is sorted by name (a test says so), so the table can be halved. */
+/* Binary search: ops.def is sorted by name, which a test checks. */
 enum ir_opcode ir_opcode_find(const char *name, size_t size)
 {
     unsigned low = 1, high = IR_OPCODES;
@@ -139,7 +140,8 @@ bool ir_element_is_float(enum ir_element e)
     return (unsigned)e < IR_ELEMENTS && elements[e].is_float;
 }
 
-/* f32 has the exponents of bf16 and of every smaller type, the ends of both ranges as subnormals */
+/* f32 has the exponent range of bf16, and reaches further than every other smaller type, so that even their
+ * subnormal numbers are exact in it; the same holds for f64 and f32. */
 bool ir_element_widens(enum ir_element from, enum ir_element to)
 {
     return (to == IR_F32 || to == IR_F64) && ir_element_is_float(from) &&

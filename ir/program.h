@@ -1,14 +1,31 @@
-/* The program: a StableHLO module as index-based arrays in one position-independent block (the *program
- * image*).
+/* The program: a StableHLO module as arrays of structs that refer to each other by index, in one
+ * position-independent block (the *program image*).
  *
- * No pointers, no MLIR handles: every reference is a 32-bit index into one of the arrays, so an image can
- * be written by the sandboxed reader, stored as a blob, mapped read-only by anyone and checked before use
- * (ir_image_open). `struct ir_program` is a view: pointers into the block. A program is never changed in
- * place; passes (prepare.h) and writers (build.h) build new ones.
+ * There are no pointers and no MLIR handles inside: every reference is a 32-bit index into one of the
+ * arrays, and a list is a range of an array (first, count). So an image can be written by the sandboxed
+ * reader, stored as a blob, mapped read-only by anyone, and checked before use (ir_image_open).
+ *
+ *     ops        [ 0: module | 1: func @main | 2: constant | 3: add | .. ]   in program order, parents first
+ *                      |            |                          |
+ *                      | regions    | regions                  +- operands, 2 of them: range of `operands`
+ *                      v            v                          |     [ .. | %0 | %arg0 | .. ] -> values
+ *     regions    [ 0: of module | 1: of func | .. ]            +- results: consecutive `values`
+ *                      | blocks     | blocks                   +- attrs: range of `attrs`
+ *                      v            v
+ *     blocks     [ 0: of region 0 | 1: of region 1 | .. ]      args: consecutive `values`
+ *                                   | ops
+ *                                   v
+ *     block_ops  [ .. | 2 | 3 | .. ]                           indices of ops, in order
+ *
+ * Upwards, an op knows its block, a block its region, a region its op, and a value its op (or the block whose
+ * argument it is). There are no lists of uses: who needs them builds them (verify/slots.c, the analysis).
  *
  * Shape of a module: op 0 is `builtin.module`; its region 0, block 0 holds the functions (`func.func`, one
- * region) and whatever else stands at top level (`sdy.mesh`). Undecoded attributes and types keep their
- * text. / */
+ * region) and whatever else stands at top level (`sdy.mesh`). Attributes and types that are not decoded
+ * keep their text.
+ *
+ * `struct ir_program` is a view: pointers into the block. A program is never changed in place; passes
+ * (prepare.h) and writers build new ones (build.h). */
 #ifndef TOAST_IR_PROGRAM_H
 #define TOAST_IR_PROGRAM_H
 
@@ -18,7 +35,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IR_NONE = UINT32_MAX }; /* "no such index" everywhere */
+enum {
+    IR_NONE = UINT32_MAX, /* "no such index" everywhere */
+};
+enum { IR_ELEMENT_BYTES = 16 }; /* of the widest element, complex<f64> */
 
 /* ---------------------------------------------------------------- op codes, families, element types */
 enum ir_opcode {
@@ -179,8 +199,8 @@ enum ir_attr_kind {
                           * type: of a constant that is not decoded, else IR_NONE */
 };
 
-/* Contents of `dense_resource<key>` constants, the text's `{-# .. #-}` as spelt: a hidden IR_ATTR_TEXT of
- * op 0. */
+/* The name of a hidden IR_ATTR_TEXT of op 0: the contents of `dense_resource<key>` constants, which is the
+ * text's `{-# .. #-}` as spelt. */
 #define IR_RESOURCES "{-#"
 
 struct ir_attr {

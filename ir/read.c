@@ -1,4 +1,13 @@
-/* Starting the sandboxed reader, and judging what it leaves behind. */
+/* The parent's side of reading text (read.h): starts the sandboxed reader, waits for it, and judges what it
+ * left behind (ir/reader_protocol.h).
+ *
+ *     this process                                    toast-read
+ *       memfd: the text           -- descriptor 3 -->   maps it, rewrites, parses, walks
+ *       memfd: the answer         <- descriptor 4 --    a program image, or a refusal
+ *       memfd: messages           <- 1 and 2 -------    what MLIR or libc print when the child dies
+ *
+ * The child's answer is untrusted: an image is checked in full (ir_image_open), a refusal is cut to printable
+ * text, and a death becomes the limit that was hit or an internal error. Never parses StableHLO itself. */
 #include "ir/read.h"
 
 #include "base/file.h"
@@ -80,8 +89,9 @@ static char *find_program(void)
     return path;
 }
 
-/* MLIR makes millions of small objects and hash tables of hundreds of megabytes: huge pages save a fifth of
- * the time on 100 MB of text. */
+/* malloc settings of the child. MLIR makes millions of small objects and hash tables of hundreds of
+ * megabytes: huge pages save a fifth of the time on 100 MB of text, no fast bins and 4 MiB at a time from
+ * the system save calls. */
 #define ALLOCATION "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mxfast=0:glibc.malloc.top_pad=4194304"
 
 static enum error_code spawn(struct child *c, const char *program, pid_t *pid, struct error *e)
@@ -103,7 +113,8 @@ static enum error_code spawn(struct child *c, const char *program, pid_t *pid, s
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    /* first out of the way of 0 to 4, then into place */
+    /* The three descriptors may themselves be 0 to 4: duplicate them above that range first, then into
+     * place. */
     int text = fcntl(c->text, F_DUPFD_CLOEXEC, 10), answer = fcntl(c->answer, F_DUPFD_CLOEXEC, 10);
     int messages = fcntl(c->messages, F_DUPFD_CLOEXEC, 10);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -146,7 +157,7 @@ static enum error_code run(struct child *c, const char *text, struct error *e)
     return ERROR_OK;
 }
 
-/* It ended without an answer: which limit was it? */
+/* The child ended without an answer: by which limit, if it was one? */
 static enum error_code died(const struct child *c, struct error *e)
 {
     char tail[4096];
@@ -180,7 +191,7 @@ static enum error_code refused(const struct child *c, struct error *e)
     enum error_code code = r.code == ERROR_UNSUPPORTED_MODULE || r.code == ERROR_MODULE_TOO_LARGE
                                ? (enum error_code)r.code
                                : ERROR_INVALID_MODULE;
-    for (char *p = r.message; *p; p++) /* MLIR quotes the text as it is */
+    for (char *p = r.message; *p; p++) /* MLIR quotes the user's text unescaped */
         if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
             *p = *p == '\n' ? ' ' : '?';
     return error_set_at(e, code, r.line, r.column, "%s", r.message);
@@ -208,12 +219,12 @@ enum error_code ir_read(const char *text, size_t size, const struct ir_read_limi
     struct child c = {.text = -1, .answer = -1, .messages = -1, .size = size};
     memset(out, 0, sizeof *out);
     if (l.text_bytes == 0)
-        l.text_bytes = (size_t)512 << 20;
+        l.text_bytes = IR_READ_TEXT_BYTES;
     if (size > l.text_bytes || size >= UINT32_MAX)
         return error_set(e, ERROR_MODULE_TOO_LARGE, "the module has %zu bytes of text; the limit is %zu",
                          size, l.text_bytes);
-    c.memory = l.memory_bytes ? l.memory_bytes : ((size_t)512 << 20) + 16 * size;
-    c.cpu_seconds = l.cpu_seconds ? l.cpu_seconds : 60 + (unsigned)(size >> 20);
+    c.memory = l.memory_bytes ? l.memory_bytes : (size_t)IR_READ_MEMORY_BYTES + IR_READ_MEMORY_FACTOR * size;
+    c.cpu_seconds = l.cpu_seconds ? l.cpu_seconds : IR_READ_CPU_SECONDS + (unsigned)(size >> 20);
     enum error_code code = run(&c, text, e);
     if (code == ERROR_OK) {
         if (WIFEXITED(c.status) && WEXITSTATUS(c.status) == 0)

@@ -1,29 +1,42 @@
-/* Reading text: a sandboxed child (`toast-read`, the only program that links MLIR) turns StableHLO text
- * into a program image; this side checks and maps it.
+/* Reading text: a sandboxed child process (`toast-read`, the only program that links MLIR) turns StableHLO
+ * text into a program image; this side checks and maps the image.
  *
- * The child is exec'd at once (no fork from threads: posix_spawn), reads the text from a descriptor, and
- * runs under RLIMIT_AS / CPU / FSIZE / NOFILE, no_new_privs and a seccomp filter; it writes the image to a
- * memfd. */
+ * A module comes from anywhere, and MLIR's parser is a large C++ program: a crash or a takeover in it must
+ * cost one request at most. The child runs under limits of memory, processor time, file size and
+ * descriptors, without new privileges and behind a seccomp filter (ir/reader/sandbox.h). It is started by
+ * posix_spawn, so that threads of this process are not forked. */
 #ifndef TOAST_IR_READ_H
 #define TOAST_IR_READ_H
 
 #include "ir/program.h"
 
-struct ir_read_limits {
-    size_t text_bytes;    /* 0: 512 MiB */
-    size_t memory_bytes;  /* of the child; 0: 512 MiB + 16 x text */
-    unsigned cpu_seconds; /* 0: 60 + text / 1 MB */
+/* Limits where the caller names none. Memory and time grow with the text, as MLIR's own objects do. */
+enum {
+    IR_READ_TEXT_BYTES = 512 << 20,
+    IR_READ_MEMORY_BYTES = 512 << 20, /* of the child, for any text */
+    IR_READ_MEMORY_FACTOR = 16,       /* and this much more a byte of text */
+    IR_READ_CPU_SECONDS = 60          /* of the child, and one second more a MiB of text */
 };
 
-/* Text (pretty or generic StableHLO, not compressed) -> program. Errors carry the user's line and column:
- * ERROR_INVALID_MODULE (not StableHLO text, undefined value, truncated, binary, nesting above 256 ..),
- * ERROR_UNSUPPORTED_MODULE (a dialect or construct that the reader refuses by name), ERROR_MODULE_TOO_LARGE,
- * ERROR_RESOURCE (a limit was hit), ERROR_INTERNAL (the child died or its image is damaged). Thread-safe. */
+struct ir_read_limits { /* 0 in any of them: the limit above */
+    size_t text_bytes;
+    size_t memory_bytes;  /* of the child */
+    unsigned cpu_seconds; /* of the child */
+};
+
+/* Text (pretty or generic StableHLO, not compressed; borrowed) -> program (owned, ir_program_release;
+ * untouched on failure but for zeros). Errors carry line and column of the text where there are any:
+ * ERROR_INVALID_MODULE        not StableHLO text, an undefined value, truncated, binary, nesting above 256 ..
+ * ERROR_UNSUPPORTED_MODULE    a dialect or construct that the reader refuses by name
+ * ERROR_MODULE_TOO_LARGE      the text, a name in it, or what its aliases expand to
+ * ERROR_RESOURCE              the child hit a limit
+ * ERROR_INTERNAL              the child could not be started, died, or its image is damaged
+ * Thread-safe. */
 enum error_code ir_read(const char *text, size_t size, const struct ir_read_limits *limits,
                         struct ir_program *out, struct error *e) BASE_CHECKED;
 
-/* Path of the child's program, for tests and unusual installations; default: beside the running program, then
- * $TOAST_READER. Call before threads exist. */
+/* Path of the child's program (borrowed, must last), for tests and unusual installations. By default it is
+ * looked for beside the running program, then in $TOAST_READER. Call before threads exist. */
 void ir_read_program(const char *path);
 
 #endif

@@ -1,4 +1,5 @@
-/* Ops on empty tensors become constants, broadcasts, shorter concatenates. */
+/* Ops on empty tensors (simplify.h): an op without a result element becomes an empty constant, a
+ * concatenate loses its empty parts, a pad of nothing becomes a broadcast of the padding. */
 #include "ir/simplify.h"
 
 #include "ir/attrs.h"
@@ -43,7 +44,7 @@ static struct ir_op_spec spec_of(const struct ir_program *p, uint32_t op, const 
 static uint32_t write_constant(struct ir_builder *b, const struct ir_program *p, uint32_t op, uint32_t type,
                                uint32_t element)
 {
-    static const unsigned char zero[16];
+    static const unsigned char zero[IR_ELEMENT_BYTES];
     struct ir_op_spec spec = spec_of(p, op, "stablehlo.constant", &type);
     size_t bytes =
         ir_element_bits((enum ir_element)element) <= 8 ? 1 : ir_element_bits((enum ir_element)element) / 8;

@@ -1,6 +1,9 @@
-/* What the layers above rely on, checked once: MLIR does not know StableHLO, so counts, ranks, ranges and
- * shapes are ours to check. One function a family (ir/check.h); here what goes over regions and types, and
- * the order. Every complaint names the op and what is wrong, at its line and column. */
+/* ir_verify: what the layers above rely on, checked once. MLIR does not know StableHLO (the reader parses
+ * generic form with no dialect but builtin), so counts, ranks, ranges and shapes are checked here.
+ *
+ * This file has the order, the checks of types and of ops with regions; one function a family of other ops
+ * is in check_*.c. Every complaint names the op and what is wrong, at its line and column. Ops of unknown
+ * families pass: they are replicated, and no layer looks inside them. */
 #include "ir/check.h"
 #include "ir/prepare.h"
 
@@ -102,10 +105,11 @@ static enum error_code check_family(const struct ir_check *c, enum ir_family fam
     case IR_FAMILY_SHARDY:
     case IR_FAMILIES: break;
     }
-    return ERROR_OK; /* replicated and passed through as they are */
+    return ERROR_OK; /* of unknown ops nothing is required */
 }
 
-/* sizes whose product, in bytes, stays far from overflow */
+/* No tensor has more than 2^60 bytes, counted with the widest element and empty dimensions as 1: sums of a
+ * few of them still fit int64_t. */
 static enum error_code check_types(const struct ir_program *p, struct error *e)
 {
     for (uint32_t i = 0; i < p->type_count; i++) {
@@ -115,7 +119,7 @@ static enum error_code check_types(const struct ir_program *p, struct error *e)
         if (t->rank > IR_MAX_RANK)
             return error_set_at(e, ERROR_UNSUPPORTED_MODULE, 1, 1, "type %.100s has more than %d dimensions",
                                 ir_string(p, t->text), IR_MAX_RANK);
-        unsigned __int128 total = 16;
+        unsigned __int128 total = IR_ELEMENT_BYTES;
         for (uint32_t d = 0; d < t->rank; d++) {
             int64_t size = ir_type_dims(p, t)[d];
             total *= size > 0 ? (unsigned __int128)size : 1;

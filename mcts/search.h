@@ -74,7 +74,6 @@ struct search_control { /* may be NULL; asked at least once a second */
     void *user;
 };
 
-enum { SEARCH_CURVE = 256 }; /* when it is full every other point goes */
 enum search_phase { SEARCH_EPOCHS, SEARCH_POLISH, SEARCH_DONE };
 struct search_state {             /* read from a snapshot */
     uint32_t epoch, phase, tasks; /* tasks of the present epoch or polish round */

@@ -15,7 +15,7 @@ static enum error_code replay_factor(const struct planner_factor *factor, uint32
                                      const struct plan_context *c, struct plan *out, struct error *e)
 {
     const struct nda *n = plan_context_nda(c);
-    if (factor->op >= n->space_count || factor->factor >= n->spaces[factor->op].name_count)
+    if (factor->op >= n->space_count || factor->factor >= n->spaces[factor->op].factor_count)
         return error_set(e, ERROR_INVALID_PLAN,
                          "factors/%u: there is no factor %u of space %u in this module", number,
                          factor->factor, factor->op);

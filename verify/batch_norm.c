@@ -1,4 +1,5 @@
-/* batch_norm_training, _inference and _grad by their definitions, statistics in double. */
+/* batch_norm_training, batch_norm_inference and batch_norm_grad by their definitions in the StableHLO
+ * specification; sums and statistics in double. (A prepared program has only the second: ir/expand.h.) */
 #include "verify/value.h"
 
 #include <math.h>

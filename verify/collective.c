@@ -1,7 +1,9 @@
-/* Collectives: with every device's operand at hand, each is a few copies.
+/* Collectives: with the operands of every device at hand, each is a few copies or one sum.
  *
- * Style (interpret.h) is settled by the first one. Groups must hold every device exactly once; the result of
- * a group whose members all get the same (all_gather, all_reduce) is one buffer that they share. */
+ * The style (interpret.h) is settled by the first collective. Groups must hold every device exactly once.
+ * Where all members of a group get the same result (all_gather, all_reduce), it is one buffer that they
+ * share, so that what follows is again computed once. Refused is what XLA refuses, and what would
+ * deadlock. */
 #include "verify/value.h"
 
 #include <stdlib.h>
@@ -100,7 +102,8 @@ static uint32_t group_size(const struct groups *g, uint32_t row)
     return n;
 }
 
-/* copies a part: `from` dims at an offset along `dim` of the whole, either way */
+/* Copies between a part (shape of `from`) and its place in the whole, at an offset along `dim`;
+ * either way. */
 static void copy_part(const struct verify_state *s, const struct ir_type *part, const struct ir_type *whole,
                       uint32_t dim, int64_t at, void *whole_data, void *part_data, bool into_whole)
 {
@@ -231,8 +234,8 @@ static enum error_code reduce_scatter(struct verify_state *s, uint32_t op, uint3
     return ERROR_OK;
 }
 
-/* device k gets block k of every member along split_dimension, joined in group order along concat_dimension
- */
+/* The k-th device of a group gets the k-th block of every member, cut along split_dimension and joined in
+ * group order along concat_dimension. */
 static enum error_code all_to_all(struct verify_state *s, uint32_t op, uint32_t devices, const int64_t *ids,
                                   uint32_t n, struct verify_value *in, struct verify_value *out,
                                   struct error *e)

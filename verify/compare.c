@@ -1,4 +1,5 @@
-/* Comparing results: strict about kinds, shapes, integers and NaN, tolerant about rounding only. */
+/* Comparing results of two runs: strict about kinds, shapes, integers and NaN, tolerant about rounding only
+ * (verify_compare in prove.h). */
 #include "verify/prove.h"
 
 #include <math.h>
@@ -49,11 +50,15 @@ static void compare_whole(const struct verify_tensor *a, const struct verify_ten
     d->verdict = VERIFY_DIFFERENT;
 }
 
+/* Stands for the largest magnitude of a result that is all zeros: positive, so that nothing is divided by
+ * 0, and so small that any other number differs from it. */
+static const double LEAST_MAGNITUDE = 1e-300;
+
 static void compare_float(const struct verify_tensor *a, const struct verify_tensor *b, uint32_t result,
                           double tolerance, double floor, struct verify_difference *d)
 {
     int64_t n = verify_tensor_count(a) * (verify_store_of(a->element) >= VERIFY_C64 ? 2 : 1);
-    double most = floor > 0 ? floor : 1e-300;
+    double most = floor > 0 ? floor : LEAST_MAGNITUDE;
     for (int64_t i = 0; i < n; i++)
         if (isfinite(get(a, i)) && fabs(get(a, i)) > most)
             most = fabs(get(a, i));
@@ -100,6 +105,15 @@ struct verify_difference verify_compare(const struct verify_tensor *reference,
     return d;
 }
 
+/* By the narrowest float type, relative to a result's largest magnitude. Narrow types are rounded after
+ * each op, so their tolerance is a few units of rounding; wider ones leave room for what cancels in long
+ * sums:
+ *
+ *             unit of rounding    tolerance
+ *     f64     1.1e-16             1e-9
+ *     f32     6.0e-8              5e-5
+ *     f16     4.9e-4              4e-3
+ *     bf16    3.9e-3              3e-2      and narrower types */
 double verify_tolerance(const struct ir_program *p)
 {
     double tolerance = 1e-9;

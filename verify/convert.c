@@ -1,4 +1,6 @@
-/* Conversion between element types. */
+/* Conversion between element types as XLA does it: float to integer saturates and NaN gives 0, integers
+ * wrap, floats round to nearest even. Any type to any other; a complex number loses its imaginary part when
+ * it becomes real. */
 #include "verify/elementwise.h"
 
 #include <math.h>

@@ -1,8 +1,10 @@
 /* convolution in full: strides, padding (also negative), both dilations, reversal, feature and batch groups.
  *
- * For each group a matrix product: rows are the group's output features, columns the output positions of all
- * batch elements, the depth runs over kernel positions and input features. A column's row of the packed input
- * is zero where the window lies on padding or between dilated elements. */
+ * For each group it is a matrix product (verify_gemm):
+ *   rows      the group's output features
+ *   columns   output positions of all batch elements
+ *   depth     kernel positions x input features
+ * The packed input has a zero where the window lies on padding or between dilated elements. */
 #include "verify/value.h"
 
 #include <stdlib.h>
@@ -46,8 +48,8 @@ static void pack_kernel(const void *context, int64_t first, int64_t count, int64
     }
 }
 
-/* per spatial dimension: input offset at [position * size + window position], or NOWHERE on padding and
- * between dilated elements */
+/* steps[spatial dimension][output position * kernel size + kernel position]: the input offset, or NOWHERE
+ * on padding and between dilated elements */
 static void make_steps(struct conv *c)
 {
     for (uint32_t i = 0; i < c->spatial; i++) {
@@ -82,7 +84,7 @@ static int64_t input_at(const struct conv *c, const int64_t *position, int64_t w
 static void pack_input(const void *context, int64_t first, int64_t count, int64_t width, double *panel)
 {
     const struct conv *c = context;
-    int64_t position[16][IR_MAX_RANK], base[16], at[16];
+    int64_t position[VERIFY_PANEL_WIDTH][IR_MAX_RANK], base[VERIFY_PANEL_WIDTH], at[VERIFY_PANEL_WIDTH];
     for (int64_t i = 0; i < count; i++) {
         int64_t rest = (first + i) % c->positions;
         base[i] =
@@ -103,8 +105,8 @@ static void pack_input(const void *context, int64_t first, int64_t count, int64_
     }
 }
 
-/* sums[feature][batch][position] of the current group into the output's own layout; rounded is as large as
- * sums */
+/* Writes sums[feature][batch][position] of the current group to their places in the output. `rounded` is
+ * scratch for as many elements as sums has. */
 static void put(const struct conv *c, const double *sums, void *rounded, const int64_t *out_strides,
                 struct verify_value *out)
 {

@@ -1,8 +1,8 @@
-/* Copying boxes between strided arrays: what broadcasts, transposes, slices, pads and collectives are made
- * of.
+/* Copying boxes between strided arrays (verify_copy): what broadcasts, transposes, slices, pads and
+ * collectives are made of. Strides are in elements and may be 0 or negative.
  *
- * Dimensions of size 1 go, neighbours that are contiguous in both arrays merge; the innermost loop is then a
- * memcpy, a fill, or a strided walk specialised by element size. */
+ * Dimensions of size 1 are dropped and neighbours that are contiguous in both arrays are merged; the
+ * innermost loop is then a memcpy, a fill, or a strided walk specialised by element size. */
 #include "verify/value.h"
 
 #include <string.h>

@@ -1,6 +1,9 @@
-/* dot_general and dot: operands are read through offset tables (free and contracted positions), so that no
- * transposition happens; floats go through verify_gemm, integers, booleans and complex numbers through plain
- * loops. */
+/* dot_general and dot. Operands are read through tables of offsets, one for free and one for contracted
+ * positions, so nothing is transposed first:
+ *
+ *     element (i, k) of the left operand of batch b = data[base(b) + rows[i] + depth[k]]
+ *
+ * Floats go through verify_gemm in double; integers, booleans and complex numbers through plain loops. */
 #include "verify/value.h"
 
 #include <stdlib.h>
@@ -16,7 +19,7 @@ struct side { /* one operand of one batch element */
 static void pack(const void *context, int64_t first, int64_t count, int64_t width, double *panel)
 {
     const struct side *x = context;
-    int64_t base[16];
+    int64_t base[VERIFY_PANEL_WIDTH];
     for (int64_t i = 0; i < width; i++) /* missing rows repeat the first and are cleared below */
         base[i] = x->base + x->rows[first + (i < count ? i : 0)];
     for (int64_t k = 0; k < x->count_depth; k++) {
@@ -42,7 +45,8 @@ static int64_t *offsets(const int64_t *dims, const int64_t *strides, const struc
         *count *= dims[list->at[i]];
     int64_t *table = mem_alloc((size_t)(*count + 1) * sizeof *table), n = 1;
     table[0] = 0;
-    for (uint32_t i = 0; i < list->count; i++) { /* each dimension unrolls what the ones before gave */
+    for (uint32_t i = 0; i < list->count;
+         i++) { /* each offset so far becomes `size` offsets, one a position of this dimension */
         int64_t size = dims[list->at[i]];
         for (int64_t j = n; j-- > 0 && size > 0;)
             for (int64_t k = size; k-- > 0;)

@@ -1,13 +1,15 @@
-/* Elementwise ops over arrays: one switch outside each loop, so that the loops vectorise.
+/* Elementwise ops on whole tensors and lanes: one switch outside each loop, so that the loops vectorise.
+ * The loops over real types are in elementwise_real.def, complex numbers in elementwise_complex.c; here are
+ * integers, booleans, and the choice between them.
  *
- * Operands are dense or splat (one element for all); a result of splats only is computed once by the caller.
- */
+ * An operand is dense or splat (one element for all). The caller computes a result of splats only once. */
 #include "verify/elementwise.h"
 
 #include <math.h>
 #include <string.h>
 
-/* o[i] = expression of x = a[i], y = b[i], either of them possibly a splat; leaves the function */
+/* A loop over o[i] = expression of x = a[i] and y = b[i], either of them possibly a splat. Returns from the
+ * calling function. */
 #define PAIRS(T, expression)                                                                                 \
     do {                                                                                                     \
         if (in[0].splat) {                                                                                   \
@@ -35,8 +37,8 @@
     } while (0)
 
 /* ---------------------------------------------------------------- special functions */
-/* Newton's method from Winitzki's approximation; near 1 the residual is taken from erfc, which keeps its
- * digits */
+/* Inverse of erf: Newton's method from Winitzki's approximation. Near 1 the residual is taken from erfc,
+ * which keeps the digits that 1 - erf loses. */
 static double erf_inverse(double y)
 {
     double size = fabs(y);
@@ -55,7 +57,8 @@ static double log_gamma(double x)
     return isinf(x) ? INFINITY : lgamma_r(x, &sign);
 }
 
-/* recurrence to x >= 10, then the asymptotic series (Abramowitz and Stegun 6.3.18) */
+/* psi(x): the recurrence up to x >= 10, then the asymptotic series (Abramowitz and Stegun, Handbook of
+ * Mathematical Functions, 6.3.18) */
 static double digamma(double x)
 {
     double r = 0;
@@ -71,7 +74,7 @@ static double digamma(double x)
            s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132)))));
 }
 
-/* -NaN < -inf < .. < -0 < +0 < .. < inf < NaN (IEEE 754 totalOrder) */
+/* An integer that orders doubles as IEEE 754 totalOrder: -NaN < -inf < .. < -0 < +0 < .. < inf < NaN. */
 static int64_t total_key(double x)
 {
     int64_t k;
@@ -175,7 +178,7 @@ static bool binary_bool(int code, const struct verify_array *in, uint8_t *o, int
 {
     const uint8_t *a = in[0].data, *b = in[1].data;
     switch (code) {
-    case IR_ADD: /* addition and multiplication of i1 are or and and */
+    case IR_ADD: /* on i1 addition is `or` and multiplication is `and` */
     case IR_OR:
     case IR_MAXIMUM: PAIRS(uint8_t, x | y);
     case IR_MULTIPLY:

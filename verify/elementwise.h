@@ -1,5 +1,5 @@
-/* Kernels of elementwise ops over arrays, used for whole tensors (elementwise.c) and for reducer bodies
- * (lanes.c). */
+/* Kernels of elementwise ops over arrays, used for whole tensors (elementwise.c) and for the bodies of
+ * reducers and comparators (lanes.c). Counts are in elements; arrays are borrowed; nothing is allocated. */
 #ifndef TOAST_VERIFY_ELEMENTWISE_H
 #define TOAST_VERIFY_ELEMENTWISE_H
 
@@ -15,7 +15,7 @@ enum { COMPARE_EQ, COMPARE_NE, COMPARE_GE, COMPARE_GT, COMPARE_LE, COMPARE_LT };
 
 struct verify_elementwise { /* an op decoded once */
     int code;               /* enum ir_opcode */
-    int compare;            /* EQ NE GE GT LE LT */
+    int compare;            /* COMPARE_EQ .. */
     bool total_order;
     int exponent_bits, mantissa_bits;
 };

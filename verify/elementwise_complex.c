@@ -1,4 +1,5 @@
-/* Elementwise ops on complex numbers: one element at a time, all arithmetic in double. */
+/* Elementwise ops on complex numbers: one element at a time, all arithmetic in double complex, rounded on
+ * storing. */
 #include "verify/elementwise.h"
 
 #include <math.h>

@@ -1,13 +1,21 @@
-/* Matrix product in double: rows of both sides are packed into panels, a 4 x 8 block stays in registers.
+/* Matrix product in double: rows of both sides are packed into panels, and a block of 4 x 8 sums stays in
+ * registers.
  *
- * Products of two floats are exact in double and every sum runs over k in order, so what floats give depends
- * neither on the vector width that the processor has nor on whether it fuses multiplication and addition (f64
+ *     panel of a: ROWS wide        panel of b: COLUMNS wide       sums: ROWS x COLUMNS
+ *     a(0,k) .. a(3,k)        x    b(0,k) .. b(7,k)          +=   c00 c01 .. c31 (vectors of 4)   for each k
+ *
+ * The product of two floats is exact in double, and every sum runs over k in order, so what floats give
+ * depends neither on the processor's vector width nor on whether it fuses multiplication and addition (f64
  * may, in the last bit). */
 #include "verify/value.h"
 
 #include <string.h>
 
-enum { ROWS = 4, COLUMNS = 8, BLOCK = 64 };
+enum {
+    ROWS = 4,                     /* 4 x 8 sums are 8 vectors of 4 doubles: half of the 16 AVX registers */
+    COLUMNS = VERIFY_PANEL_WIDTH, /* two vectors */
+    BLOCK = 64                    /* rows packed at a time */
+};
 
 typedef double vector __attribute__((vector_size(4 * sizeof(double)), aligned(8), may_alias));
 

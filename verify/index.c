@@ -1,9 +1,14 @@
 /* gather and scatter.
  *
- * Both walk the index positions; each one moves a window between the operand and the batched side. A gather
- * clamps its window into the operand; a scatter drops a window that does not lie wholly inside (as XLA).
- * Scatters apply updates in row-major order of the index positions; sums of floats are kept in double and
- * rounded once. */
+ * Both walk over index positions (the dimensions of `indices` without index_vector_dim); the index vector
+ * at each places a window in the operand. gather copies the window to the batched side, scatter combines it
+ * the other way:
+ *
+ *     indices[position] -> start -> window in the operand <-- scatter | gather --> batched side
+ *
+ * A gather clamps its window into the operand; a scatter drops a window that does not lie wholly inside, as
+ * XLA does. Scatters apply updates in row-major order of the positions; sums of floats are kept in double
+ * and rounded once. */
 #include "verify/value.h"
 
 #include <stdlib.h>
@@ -18,8 +23,8 @@ struct walk {
     uint32_t vector_count;
     int64_t vector_dim[IR_MAX_RANK]; /* operand dimension of each index component */
     uint32_t batch_count;
-    uint32_t batch_position[IR_MAX_RANK]; /* which position coordinate .. */
-    int64_t batch_dim[IR_MAX_RANK];       /* .. is which operand dimension */
+    uint32_t batch_position[IR_MAX_RANK]; /* i-th batching pair: a coordinate of the position .. */
+    int64_t batch_dim[IR_MAX_RANK];       /* .. is the coordinate in this operand dimension */
     /* window: operand dimensions that the window spans */
     uint32_t window_rank;
     int64_t window[IR_MAX_RANK], operand_window[IR_MAX_RANK], side_window[IR_MAX_RANK];
@@ -28,7 +33,7 @@ struct walk {
     uint32_t operand_rank;
 };
 
-struct numbers { /* what gather and scatter name differently */
+struct numbers { /* dimension numbers, which gather and scatter name differently */
     const struct ir_dims *side_window_dims, *dropped, *operand_batch, *indices_batch, *map;
     int64_t vector_dim;
     const int64_t *window_sizes; /* per operand dimension */
@@ -220,7 +225,7 @@ static void scatter_sum(struct verify_state *s, const struct walk *w, struct ver
     free(offsets);
 }
 
-/* any body: current windows and updates side by side through the lanes */
+/* any combining body: the elements of the window and of the updates, side by side, through the lanes */
 static void scatter_lanes(struct verify_state *s, const struct walk *w, struct verify_lanes *lanes,
                           uint32_t count, struct verify_value *in, struct verify_value *out)
 {
@@ -232,7 +237,7 @@ static void scatter_lanes(struct verify_state *s, const struct walk *w, struct v
         m *= w->window[i];
     verify_strides(w->window_rank, w->window, own);
     for (uint32_t k = 0; k < 2 * count; k++) {
-        void *line = verify_scratch(s, (size_t)(m + 1) * 16, &owners[k]);
+        void *line = verify_scratch(s, (size_t)(m + 1) * IR_ELEMENT_BYTES, &owners[k]);
         args[k] = (struct verify_array){(enum ir_element)out[k % count].type->element, false, line};
         if (k < count)
             results[k] = line;

@@ -1,8 +1,9 @@
-/* Inputs that make a comparison mean something: indices in range, moments that Adam could have, positive
- * numbers under roots and logarithms.
+/* Inputs that make a comparison mean something: indices in range, optimizer moments that Adam could have,
+ * positive numbers under roots and logarithms (verify_hints and verify_inputs in prove.h).
  *
- * What an argument is for is found by walking backwards from the ops that say it (gather indices, square
- * roots, divisions by square roots) through ops that hand a value on. */
+ * What an argument is for is found by walking backwards, from the ops that reveal it (the indices of a
+ * gather, square roots, divisions by square roots) through ops that hand a value on. A wrong guess makes a
+ * proof weaker or leaves it without a verdict (NaN), never wrong: both programs get the same inputs. */
 #include "verify/prove.h"
 
 #include <math.h>
@@ -12,7 +13,9 @@
 #include "base/hash.h"
 #include "verify/value.h"
 
-enum { DEPTH = 24 };
+/* A walk goes through at most DEPTH ops and takes at most STEPS steps, so that a program whose values fan
+ * out again and again costs no more than a linear one. What lies further away is not recognised. */
+enum { DEPTH = 24, STEPS = 4096 };
 
 struct tracer {
     const struct ir_program *p;
@@ -74,11 +77,11 @@ static void bound_operands(struct tracer *t, uint32_t op, uint32_t first, uint32
         bound(t, ir_operand(t->p, op, i), limit, depth + 1);
 }
 
-/* every integer that reaches `value` should stay below limit */
+/* Notes for every integer argument that reaches `value` that it should stay below `limit`. */
 static void bound(struct tracer *t, uint32_t value, int64_t limit, int depth)
 {
     uint32_t op = t->p->values[value].op;
-    if (depth > DEPTH || limit < 1 || ++t->steps > 4096)
+    if (depth > DEPTH || limit < 1 || ++t->steps > STEPS)
         return;
     if (op == IR_NONE) {
         uint32_t from = is_argument(t, value) ? IR_NONE : outside(t->p, value);
@@ -114,8 +117,8 @@ static void bound(struct tracer *t, uint32_t value, int64_t limit, int depth)
     }
 }
 
-/* index vectors: component k looks up a dimension of limits[k]; a concatenation tells which operand is which
- */
+/* An index vector: its component k looks up a dimension of size limits[k]. Where the vector is a
+ * concatenation, each operand of that gets its own limit. */
 static void bound_vector(struct tracer *t, uint32_t indices, int64_t vector_dim, const int64_t *limits,
                          uint32_t count)
 {
@@ -171,7 +174,7 @@ static void trace_indices(struct tracer *t, uint32_t op)
     }
 }
 
-/* a comparison with iota is a one-hot encoding: labels below the iota's size */
+/* A comparison with an iota is a one-hot encoding: the other operand holds labels below the iota's size. */
 static void trace_one_hot(struct tracer *t, uint32_t op)
 {
     for (uint32_t side = 0; side < 2 && t->p->ops[op].operand_count == 2; side++) {
@@ -194,13 +197,14 @@ static void trace_one_hot(struct tracer *t, uint32_t op)
 /* ---------------------------------------------------------------- moments */
 enum moment { POSITIVE, FIRST, SECOND, DENOMINATOR };
 
-/* Arguments of `count` elements that reach value by being scaled and added. DENOMINATOR: of any size, also
- * through products, sums and shape ops: all positive, so is the denominator, and no sum cancels. */
+/* Marks as moments the arguments of `count` elements that reach `value` by being scaled and added only. Of a
+ * denominator, also those of any size, through products, sums and shape ops, become positive: then so is the
+ * denominator, and no sum in it cancels. */
 static void moments(struct tracer *t, uint32_t value, int64_t count, enum moment kind, int depth)
 {
     const struct ir_program *p = t->p;
     uint32_t op = p->values[value].op;
-    if (depth > DEPTH || ++t->steps > 4096)
+    if (depth > DEPTH || ++t->steps > STEPS)
         return;
     if (op == IR_NONE) {
         uint32_t from = is_argument(t, value) ? IR_NONE : outside(p, value);
@@ -252,7 +256,7 @@ static void moments(struct tracer *t, uint32_t value, int64_t count, enum moment
     }
 }
 
-/* whether a denominator is a square root, give or take an epsilon */
+/* Is the denominator a square root, maybe with an epsilon added? */
 static bool is_root(const struct ir_program *p, uint32_t value)
 {
     for (int depth = 0; depth < 6; depth++) {
@@ -363,7 +367,7 @@ static void fill(struct verify_tensor *t, const struct verify_hint *h, enum veri
     for (int64_t i = 0; i < n; i++) {
         switch (store) {
         case VERIFY_U8:
-            ((uint8_t *)t->data)[i] = t->rank == 0 || rng_next(&r) >> 63; /* scalars are switches: on */
+            ((uint8_t *)t->data)[i] = t->rank == 0 || rng_next(&r) >> 63; /* a scalar is a switch: on */
             break;
         case VERIFY_I64:
             ((int64_t *)t->data)[i] = whole_number(&r, h, mode, verify_element_unsigned(t->element));

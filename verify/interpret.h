@@ -1,21 +1,24 @@
 /* An interpreter of StableHLO: the program's own meaning, computed slowly and plainly, all devices in one
  * process.
  *
- * Every op is executed for each device before the next one (lock-step), so a collective simply sees the
+ * Every op is executed for each device before the next op (lock-step), so a collective simply sees the
  * operands of all devices. A device whose operands are the same buffers as an earlier device's shares that
- * device's results, so replicated work is done once. Sources: the StableHLO specification; where it leaves
- * room, what XLA does:
- *   - a scatter window that does not lie wholly inside the operand is dropped as a whole
- *   - float to integer conversion saturates, NaN gives 0; x / 0 = -1, x % 0 = x for integers; shifts by
- *     the width or more give 0 (arithmetic: the sign)
- *   - padding of reduce_window and select_and_scatter never reaches the reducer Arithmetic: f32 is float,
- *     f64 double; narrower floats are kept as floats rounded to nearest even after each op. Dots,
- *     convolutions and sums accumulate in double and round once, so that a sum split over devices agrees
- *     closely with the whole one. Integers wrap to their width. libm is used: results are for comparison,
- *     not for search.
+ * device's results, so replicated work is done once.
  *
- * Programs must have passed ir_verify (ir_prepare does it); what the interpreter relies on beyond that it
- * checks. / */
+ * Meaning is the StableHLO specification's (https://openxla.org/stablehlo/spec); where that leaves room,
+ * XLA's:
+ *   - a scatter window that does not lie wholly inside the operand is dropped as a whole
+ *   - float to integer conversion saturates, NaN gives 0; for integers x / 0 = -1 and x % 0 = x; shifts by
+ *     the width or more give 0 (arithmetic ones: the sign)
+ *   - padding of reduce_window and select_and_scatter never reaches the reducer
+ *
+ * Arithmetic: f32 is float and f64 double; narrower floats are kept as floats and rounded to nearest even
+ * after each op. Dots, convolutions and sums accumulate in double and round once, so that a sum split over
+ * devices agrees closely with the whole one. Integers wrap to their width. Transcendental functions are
+ * libm's, which differ between machines: results are for comparison, not for search.
+ *
+ * Programs must have passed ir_verify (ir_prepare calls it); what the interpreter relies on beyond that it
+ * checks. Pure: no files, clocks or globals. Any number of runs may go on in different threads. */
 #ifndef TOAST_VERIFY_INTERPRET_H
 #define TOAST_VERIFY_INTERPRET_H
 
@@ -29,7 +32,9 @@ struct verify_tensor {
     enum ir_element element;
     uint32_t rank;
     int64_t dims[IR_MAX_RANK];
-    void *data; /* owned by whoever holds the tensor; free() */
+    /* owned by whoever holds the tensor; free(). Never NULL, and of an empty tensor there is room for one
+     * element. */
+    void *data;
 };
 
 void verify_tensor_release(struct verify_tensor *t); /* zeroed is fine */
@@ -40,8 +45,6 @@ size_t verify_element_size(enum ir_element element);
  * static tensor */
 enum error_code verify_tensor_create(const struct ir_program *p, uint32_t type, struct verify_tensor *out,
                                      struct error *e) BASE_CHECKED;
-/* copy of t; t may be zeroed */
-struct verify_tensor verify_tensor_copy(const struct verify_tensor *t);
 
 /* How collectives number devices (XLA runs either, never both in one module):
  *   REPLICA    no channels; replica_groups and replica_id mean replicas
@@ -51,12 +54,16 @@ struct verify_tensor verify_tensor_copy(const struct verify_tensor *t);
  * would be silently wrong. The body of sdy.manual_computation is always PARTITION. */
 enum verify_style { VERIFY_STYLE_ANY, VERIFY_STYLE_REPLICA, VERIFY_STYLE_PARTITION };
 
+/* Scalar operations of one run when the caller names no limit: a module that is too large for the
+ * interpreter ends by this budget, the same on every machine, and not by a clock. */
+#define VERIFY_MAX_OPERATIONS 20000000000u
+
 struct verify_options {
     enum verify_style style;
-    uint64_t max_operations;          /* scalar operations executed, all devices together; 0 = 2e10 */
+    uint64_t max_operations; /* scalar operations executed, all devices together; 0 = VERIFY_MAX_OPERATIONS */
     bool (*cancelled)(void *context); /* asked now and then; may be NULL */
     void *cancel_context;
-    /* of a proof: 0 = each of its runs; k = only the k-th (modulo their number) */
+    /* read by verify_prove only: 0 = each of its runs; k = only the k-th (modulo their number) */
     uint32_t only_run;
     /* not 0: rounded numbers move by their last bit or not, by this seed (verify_noise) */
     uint64_t shake;
@@ -75,13 +82,18 @@ struct verify_statistics {
 };
 
 /* Runs a function on `devices` devices. inputs[d * arguments + i] is argument i of device d (borrowed;
- * shapes and element types must be the function's), outputs[d * results + i] receives owned tensors
- * (untouched on failure). devices is 1 for an original, annotated or manual module: sdy.manual_computation
- * runs its body on the devices of its mesh by itself. Other sdy ops are the identity. ERROR_NOT_AVAILABLE:
- * an op, attribute or type that is not interpreted, with its name, line and column. ERROR_INVALID_MODULE:
- * the module is wrong in a way only running shows: groups that do not cover the devices once, mixed
- * styles, a predicate that differs between devices (deadlock), a wrong shape. ERROR_TOO_LARGE: the budget
- * is spent. ERROR_CANCELLED. statistics may be NULL. */
+ * shapes and element types must be the function's); outputs[d * results + i] receives owned tensors
+ * (untouched on failure). statistics may be NULL. `devices` is 1 for an original, annotated or manual
+ * module: sdy.manual_computation runs its body on the devices of its mesh by itself. Other sdy ops are the
+ * identity.
+ *
+ * ERROR_NOT_AVAILABLE    an op, attribute or type that is not interpreted, with its name, line and column
+ * ERROR_INVALID_MODULE   the module is wrong in a way that only running shows: groups that do not cover the
+ *                        devices once, mixed styles, a predicate that differs between devices (a deadlock),
+ *                        a wrong shape
+ * ERROR_UNSUPPORTED_MODULE  a recursive call
+ * ERROR_TOO_LARGE        the budget is spent
+ * ERROR_CANCELLED        the caller's `cancelled` said so */
 enum error_code verify_run(const struct ir_program *p, const char *function, uint32_t devices,
                            const struct verify_tensor *inputs, struct verify_tensor *outputs,
                            const struct verify_options *options, struct verify_statistics *statistics,

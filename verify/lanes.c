@@ -1,13 +1,22 @@
-/* Bodies of reduce, scatter, sort, map and all_reduce over many lanes at once.
+/* The bodies of reduce, scatter, sort, map and all_reduce, run over many lanes at once.
  *
- * Such a body computes scalars from scalars; run over arrays it does the same for each lane. The region is
- * decoded once into steps over slots of CHUNK lanes; constants and captured values are splats. */
+ * Such a body computes scalars from scalars. Run over arrays it does the same for each lane:
+ *
+ *     body (%a, %b) { %c = multiply %b, %two; %d = add %a, %c; return %d }
+ *     slots   0: %a   1: %b   2: %two (splat)   3: %c   4: %d         each CHUNK lanes
+ *     steps   3 = multiply(1, 2)    4 = add(0, 3)                     decoded once
+ *
+ * Constants and values captured from outside are splats. A body with anything but elementwise ops is
+ * refused when the lanes are created, not in the middle of a run. */
 #include "verify/elementwise.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256, MOST_OPERANDS = 3 };
+enum {
+    CHUNK = 256, /* lanes at a time: the slots of a body stay in the first-level cache (256 x 8 bytes each) */
+    MOST_OPERANDS = 3 /* of an elementwise op: select, clamp */
+};
 
 struct step {
     struct verify_elementwise decoded;
@@ -92,12 +101,13 @@ static enum error_code add_step(struct verify_lanes *l, uint32_t op, struct erro
             return code;
     }
     if (o->code == IR_RESHAPE || o->code == IR_BROADCAST_IN_DIM || o->code == IR_OPTIMIZATION_BARRIER) {
-        struct slot slot = l->slots.at[step.in[0]]; /* of one scalar to another: another name of it */
+        struct slot slot =
+            l->slots.at[step.in[0]]; /* broadcast or reshape of a scalar to a scalar: the same slot */
         if (verify_type_count(l->s, ir_value_type(l->s->p, ir_result(l->s->p, op, 0))) != 1)
             return verify_fail(l->s, op, ERROR_NOT_AVAILABLE, e, "not a scalar inside a reducer");
         step.decoded.code = IR_CONVERT;
         slot = new_slot(l->s, ir_result(l->s->p, op, 0));
-        slot.data = mem_alloc(CHUNK * 16);
+        slot.data = mem_alloc(CHUNK * IR_ELEMENT_BYTES);
         step.out = (uint32_t)l->slots.count;
         VEC_PUSH(&l->slots, slot);
         VEC_PUSH(&l->steps, step);
@@ -107,7 +117,7 @@ static enum error_code add_step(struct verify_lanes *l, uint32_t op, struct erro
     if (code)
         return code;
     struct slot slot = new_slot(l->s, ir_result(l->s->p, op, 0));
-    slot.data = mem_alloc(CHUNK * 16);
+    slot.data = mem_alloc(CHUNK * IR_ELEMENT_BYTES);
     step.out = (uint32_t)l->slots.count;
     VEC_PUSH(&l->slots, slot);
     VEC_PUSH(&l->steps, step);
@@ -166,7 +176,7 @@ enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_
     if (block == IR_NONE)
         return verify_fail(s, op, ERROR_INVALID_MODULE, e, "the region is empty");
     enum error_code code = decode(l, op, block, e);
-    l->staged = mem_zalloc(l->result_count + 1, CHUNK * 16);
+    l->staged = mem_zalloc(l->result_count + 1, CHUNK * IR_ELEMENT_BYTES);
     if (!code && !try_run(l))
         code = verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "the region's element types are not interpreted");
     return code;
@@ -205,7 +215,7 @@ static void spread(const struct verify_array *from, void *to, int64_t n)
         memcpy(to, from->data, (size_t)n * size);
         return;
     }
-    unsigned char one[16];
+    unsigned char one[IR_ELEMENT_BYTES];
     memcpy(one, from->data, size);
     for (int64_t i = 0; i < n; i++)
         memcpy((char *)to + (size_t)i * size, one, size);
@@ -239,12 +249,12 @@ void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, i
             run_step(l, &l->steps.at[i], args, first, some);
         for (uint32_t i = 0; i < l->result_count; i++) {
             struct verify_array from = slot_array(l, args, l->results[i], first);
-            spread(&from, (char *)l->staged + (size_t)i * CHUNK * 16, some);
+            spread(&from, (char *)l->staged + (size_t)i * CHUNK * IR_ELEMENT_BYTES, some);
         }
         for (uint32_t i = 0; i < l->result_count; i++) {
             size_t size = verify_element_size(l->slots.at[l->results[i]].element);
-            memcpy((char *)results[i] + (size_t)first * size, (char *)l->staged + (size_t)i * CHUNK * 16,
-                   (size_t)some * size);
+            memcpy((char *)results[i] + (size_t)first * size,
+                   (char *)l->staged + (size_t)i * CHUNK * IR_ELEMENT_BYTES, (size_t)some * size);
         }
     }
 }

@@ -1,5 +1,6 @@
-/* fft, cholesky, triangular_solve: batched, by their definitions, in double. rng ops are refused: their bits
- * are the implementation's own. */
+/* fft, cholesky and triangular_solve: batched, by their definitions, in double. An fft is a sum over all
+ * pairs of positions. rng ops are refused here: the specification leaves their bits to the
+ * implementation, so there is nothing to compare. */
 #include "verify/value.h"
 
 #include <complex.h>

@@ -1,5 +1,7 @@
-/* sdy.manual_computation: cuts the global operands by in_shardings, runs the body on all devices of the mesh
- * in partition style, joins the results by out_shardings and notes how far copies of one block differ. */
+/* sdy.manual_computation: cuts the global operands by in_shardings, runs the body on all devices of the
+ * mesh in partition style, joins the results by out_shardings, and notes by how much the copies of one
+ * block differ (verify_statistics.divergence). The devices exist only inside: outside the op the
+ * interpreter runs on one. */
 #include "verify/sharding.h"
 #include "verify/value.h"
 
@@ -19,8 +21,8 @@ static const char *text_of(const struct verify_state *s, uint32_t op, const char
     return a && a->kind == IR_ATTR_TEXT ? ir_string(s->p, a->first) : "";
 }
 
-/* the `sdy.mesh` of this name at top level; without operands and results nothing names it, and the first
- * will do */
+/* The text of the `sdy.mesh` of this name at top level. An op without operands and results names no mesh;
+ * it gets the first one. */
 static const char *find_mesh(const struct verify_state *s, const char *name)
 {
     for (uint32_t op = 0; op < s->p->op_count; op++) {
@@ -59,7 +61,7 @@ static enum error_code decode(struct verify_state *s, uint32_t op, struct manual
     return code;
 }
 
-/* values and public tensors share their layout: a borrowed tensor of a dense value */
+/* A dense value as a tensor that borrows its data: both have one layout. */
 static struct verify_tensor tensor_of(const struct verify_state *s, const struct verify_value *v)
 {
     struct verify_tensor t = {(enum ir_element)v->type->element, v->type->rank, {0}, verify_data(v)};
@@ -75,7 +77,7 @@ static bool same_block(const struct verify_sharding *sh, const struct verify_mes
     return true;
 }
 
-/* operand i for all devices; equal blocks share one buffer */
+/* Operand i, cut for all devices. Devices with the same block share one buffer. */
 static enum error_code cut(struct verify_state *s, uint32_t op, const struct manual *m, uint32_t i,
                            struct verify_value *in, const struct ir_type *local, struct verify_value *args,
                            struct error *e)

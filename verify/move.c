@@ -1,6 +1,6 @@
 /* Ops that move elements: iota, broadcast, transpose, slices, pad, concatenate, reverse, bitcast_convert.
- * Each builds dims and strides for one verify_copy. References: the ops' sections of the StableHLO
- * specification. */
+ * Each builds dims and strides for one verify_copy, by the definitions of the StableHLO specification
+ * (https://openxla.org/stablehlo/spec). */
 #include "verify/value.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ enum error_code verify_eval_iota(struct verify_state *s, uint32_t op, struct ver
         line[i] = i;
     int64_t own[IR_MAX_RANK], from[IR_MAX_RANK] = {0};
     struct verify_buffer *converted;
-    void *values = verify_scratch(s, (size_t)(dims[dim] + 1) * 16, &converted);
+    void *values = verify_scratch(s, (size_t)(dims[dim] + 1) * IR_ELEMENT_BYTES, &converted);
     verify_convert(IR_I64, line, element, values, dims[dim]);
     verify_strides(out->type->rank, dims, own);
     from[dim] = 1;
@@ -194,7 +194,8 @@ enum error_code verify_eval_concatenate(struct verify_state *s, uint32_t op, str
     return ERROR_OK;
 }
 
-/* the part of operand dimension `n` whose padded position lies in the result: first and count */
+/* Which positions of an operand dimension of size n land inside the result after padding: first and count. (A
+ * negative padding cuts some off.) */
 static void pad_range(int64_t n, int64_t low, int64_t step, int64_t result, int64_t *first, int64_t *count)
 {
     *first = low < 0 ? (-low + step - 1) / step : 0;
@@ -243,7 +244,8 @@ enum error_code verify_eval_pad(struct verify_state *s, uint32_t op, struct veri
     return ERROR_OK;
 }
 
-/* start indices, clamped so that a box of these sizes lies in dims; gives the element offset */
+/* The element offset of a box of these sizes at the start indices, which are clamped so that it lies in
+ * dims. */
 static int64_t clamped_offset(const struct verify_value *starts, uint32_t rank, const int64_t *dims,
                               const int64_t *sizes, const int64_t *strides)
 {
@@ -294,7 +296,7 @@ enum error_code verify_eval_dynamic_update(struct verify_state *s, uint32_t op, 
     verify_strides(rank, dims, own);
     verify_strides(rank, sizes, from);
     int64_t offset = clamped_offset(in + 2, rank, dims, sizes, own);
-    if (in[0].buffer->uses == 1) { /* nobody else sees the operand: update in place */
+    if (in[0].buffer->uses == 1) { /* the only reference: update in place */
         out->buffer = in[0].buffer;
         out->splat = false;
         in[0].buffer = NULL;
@@ -350,7 +352,7 @@ enum error_code verify_eval_bitcast(struct verify_state *s, uint32_t op, struct 
     unsigned a = ir_element_bits(from), b = ir_element_bits(to), least = a < b ? a : b;
     int64_t na = verify_type_count(s, in->type), nb = verify_type_count(s, out->type);
     enum verify_store fs = verify_store_of(from), ts = verify_store_of(to);
-    /* bits are not kept: no way back */
+    /* narrow floats are stored as float: their own bits are gone */
     bool narrow = fs == VERIFY_F32 && from != IR_F32 && from != IR_BF16;
     if (narrow || fs >= VERIFY_C64 || ts >= VERIFY_C64 || a > 64 || b > 64 || (a < 8) || (b < 8))
         return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "from %s to %s is not interpreted",

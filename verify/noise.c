@@ -1,8 +1,9 @@
-/* How far rounding alone moves a program's results: it is run again with the last bit of every rounded
- * number drawn anew (Monte Carlo arithmetic: D. S. Parker, UCLA CSD-970002, 1997).
+/* How far rounding alone moves a program's results (verify_noise in prove.h): the program is run again with
+ * the last bit of every rounded number drawn anew, which is Monte Carlo arithmetic (D. Stott Parker: Monte
+ * Carlo Arithmetic: exploiting randomness in floating-point arithmetic, UCLA CSD-970002, 1997).
  *
- * Sums that cancel (gradients of a softmax over rows that are nearly equal) keep few correct digits, and a
- * sharded module that adds in another order has other wrong ones: no comparison can tell results apart
+ * Sums that cancel (the gradient of a softmax over rows that are nearly equal) keep few correct digits, and
+ * a sharded module that adds in another order has other wrong ones. No comparison can tell results apart
  * that lie within this noise. */
 #include <math.h>
 #include <stdlib.h>
@@ -11,13 +12,16 @@
 #include "verify/prove.h"
 #include "verify/value.h"
 
+/* Runs with moved bits; the noise of a result is the largest move in any of them. A large sample is not
+ * needed, as prove.c multiplies what it gets (NOISES). */
 enum { RUNS = 3 };
 
 static bool rounds(const struct verify_state *s, uint32_t op)
 {
     enum ir_opcode code = (enum ir_opcode)s->p->ops[op].code;
     enum ir_family f = ir_opcode_family(code);
-    /* others of them choose, copy or give whole numbers, and comparisons rely on that */
+    /* The elementwise ops that compute a rounded number. The others choose, copy or give whole numbers, and
+     * comparisons rely on these being exact. */
     if (f == IR_FAMILY_ELEMENTWISE)
         return code == IR_ADD || code == IR_SUBTRACT || code == IR_MULTIPLY || code == IR_DIVIDE ||
                code == IR_EXPONENTIAL || code == IR_LOG || code == IR_TANH || code == IR_LOGISTIC ||

@@ -1,4 +1,6 @@
-/* How many scalar operations a module takes, so that callers can refuse what would run for minutes. */
+/* How many scalar operations a program takes, so that callers can refuse what would run for minutes
+ * (verify_operations) and the interpreter can keep to its budget (verify_op_operations). Only reads the
+ * text. */
 #include "verify/value.h"
 
 static uint64_t multiply(uint64_t a, uint64_t b)
@@ -95,7 +97,7 @@ uint64_t verify_op_operations(const struct ir_program *p, uint32_t op)
 }
 
 /* ---------------------------------------------------------------- trip counts */
-/* the integer of a scalar constant, looking through converts and reshapes */
+/* the integer that a scalar constant holds, also behind converts and reshapes */
 static bool constant_of(const struct ir_program *p, uint32_t value, int64_t *out)
 {
     for (int depth = 0; depth < 8; depth++) {
@@ -115,7 +117,8 @@ static bool constant_of(const struct ir_program *p, uint32_t value, int64_t *out
     return false;
 }
 
-/* `i < n` with constant n, i starting at a constant and growing by a constant: what a scan prints */
+/* The turns of a loop whose condition is `i < n` with a constant n, where i starts at a constant and grows
+ * by a constant: what a scan looks like. */
 static bool trip_count(const struct ir_program *p, uint32_t op, uint64_t *out)
 {
     uint32_t cond = ir_region_block(p, op, 0), body = ir_region_block(p, op, 1);

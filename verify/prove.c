@@ -1,4 +1,6 @@
-/* Running the original once and any number of sharded modules against it. */
+/* Running the original once and any number of sharded modules against it (prove.h). The reference keeps
+ * inputs and results of every mode that gave no NaN; a sharded module gets the same inputs, cut as it wants
+ * them, and its joined results are compared. A module is never called equal without at least one run. */
 #include "verify/prove.h"
 
 #include <math.h>
@@ -9,8 +11,12 @@
 #include "base/hash.h"
 
 enum { MODES = 3, SEEDS_TRIED = 3 };
-#define NOISES 8        /* noise is a sample of few: its largest may be several times as large */
-#define MOST_NOISE 1e-2 /* a wrong plan is off by more */
+/* A result may be off by this many times its noise: the noise is the largest of three samples, and
+ * the largest of many would be several times as large. */
+#define NOISES 8
+/* But never by more than this, relative to the result's largest magnitude: a wrong plan (a forgotten sum, a
+ * wrong block) is off by far more than a hundredth. */
+#define MOST_NOISE 1e-2
 
 struct run {
     enum verify_inputs_mode mode;

@@ -1,15 +1,21 @@
 /* Proof that a sharded module means what the original means: the same inputs through both, results compared.
  *
- * Inputs are seeded and shaped by what the module does with its arguments. Runs of one proof:
- *   MOMENTS  (train steps) first moments 0, second moments 1: shows gradients through the first moments
+ * It is a test by example, not a theorem: equal results on seeded inputs, for every element. Inputs are
+ * shaped by what the module does with its arguments, so that the results depend on all of them. Runs of
+ * one proof:
+ *   MOMENTS  (train steps) first moments 0, second moments 1: the gradients show in the new first moments
  *   PLAIN    second moments about 1e-4, first moments random: shows bias correction and everything else
- *   WILD     (modules with index arguments) as PLAIN, a quarter of the indices out of range, also negative;
- *            where the module answers such an index with NaN (JAX's take) instead
- *   NEGATIVE a quarter of the indices in [-n, -1], which JAX counts from the end
- * A run without what it is for (no moments, no indices) is left out. NaN in the reference is never a pass:
- * other seeds are tried, then the run is given up, and a proof of which no run is left is `not_run`. A result
- * that is off by more than verify_tolerance, but by no more than roundings explain in the original itself (8
- * x verify_noise, at most 1e-2), is equal. */
+ *   WILD     (modules with index arguments) as PLAIN, with a quarter of the indices out of range, also
+ *            negative. Where the module answers such an index with NaN (JAX's take), NEGATIVE is
+ *            run in its place:
+ *   NEGATIVE a quarter of the indices lie in [-n, -1], which JAX counts from the end
+ * A run that has nothing to show (no moments, no indices) is left out. A NaN in the reference is never a
+ * pass: other seeds are tried, then the run is given up, and a proof that has no run left is `not_run`. A
+ * result that is off by more than verify_tolerance, but by no more than roundings do to the original itself
+ * (8 x verify_noise, at most 1e-2), is equal.
+ *
+ * Tensors and their layout are interpret.h's. Pure: no clock, no globals, the same seed gives the same
+ * verdict. */
 #ifndef TOAST_VERIFY_PROVE_H
 #define TOAST_VERIFY_PROVE_H
 
@@ -25,12 +31,12 @@ enum verify_inputs_mode {
 };
 struct verify_hint { /* what the module does with an argument */
     int64_t bound;   /* integers: smallest dimension looked up with it; 0 = none found */
-    /* flows into a square root, a logarithm or a sum that something is divided by */
+    /* reaches a square root, a logarithm, or a sum that something is divided by */
     bool positive;
     /* Adam's moments: only scaled and added, then divided by / fed to a square root */
     bool first, second;
 };
-/* hints of @main's arguments, owned, one each. Calls are not followed: give it a prepared program
+/* One hint for each argument of @main; owned, free(). Calls are not followed, so p must be prepared
  * (ir_prepare). */
 struct verify_hint *verify_hints(const struct ir_program *p, uint32_t *count);
 /* inputs of @main for one device, out[argument] owned. Same (program, seed, mode): same bytes.
@@ -39,6 +45,7 @@ enum error_code verify_inputs(const struct ir_program *p, uint64_t seed, enum ve
                               struct verify_tensor *out, struct error *e) BASE_CHECKED;
 
 /* ---------------------------------------------------------------- comparison */
+/* INCONCLUSIVE: the reference holds NaN, and nothing else differs. */
 enum verify_verdict { VERIFY_EQUAL, VERIFY_DIFFERENT, VERIFY_INCONCLUSIVE };
 struct verify_difference {
     enum verify_verdict verdict;
@@ -57,8 +64,8 @@ struct verify_difference {
 struct verify_difference verify_compare(const struct verify_tensor *reference,
                                         const struct verify_tensor *candidate, uint32_t count,
                                         double tolerance, double floor);
-/* what splitting sums may change, by the narrowest float type in the program: f64 1e-9, f32 5e-5, f16
- * 4e-3, bf16 and narrower 3e-2 */
+/* How far splitting sums may move a result, relative to its largest magnitude, by the narrowest float type
+ * in the program (the table is in compare.c). */
 double verify_tolerance(const struct ir_program *p);
 /* noise[k]: how far result k moves, relative to its largest magnitude, when every rounded number of 32 or
  * 64 bits is moved by its last bit or not (outputs: the results without that). Errors are verify_run's. */
@@ -68,6 +75,8 @@ enum error_code verify_noise(const struct ir_program *p, const struct verify_ten
                              struct error *e) BASE_CHECKED;
 
 /* ---------------------------------------------------------------- proof */
+/* FAILED: at least one run differs, or the lowered module cannot be run as it is. NOT_RUN: nothing was
+ * compared. */
 enum verify_status { VERIFY_PROOF_EQUAL, VERIFY_PROOF_FAILED, VERIFY_PROOF_NOT_RUN };
 const char *verify_status_text(enum verify_status s); /* "equal", "failed", "not_run" */
 struct verify_report {
@@ -75,7 +84,7 @@ struct verify_report {
     double max_error, divergence;
     /* verify_tolerance, or more where the original's own noise is more (at most 1e-2) */
     double tolerance;
-    uint32_t runs; /* of the sharded module */
+    uint32_t runs; /* of the sharded module: how many inputs it was compared on */
     uint64_t operations, collectives;
     char reason[400]; /* why failed or not run; "" when equal */
 };
@@ -83,8 +92,8 @@ struct verify_report {
 /* The original's inputs and results, computed once and compared with many sharded modules. Read-only
  * afterwards. */
 struct verify_reference;
-/* original: prepared, borrowed until it is destroyed. ERROR_TOO_LARGE (more than options' budget, or 2e10
- * operations), ERROR_NOT_AVAILABLE, .. */
+/* original: prepared (ir_prepare), borrowed until the reference is destroyed. Errors are verify_run's:
+ * ERROR_TOO_LARGE (more than the budget of options), ERROR_NOT_AVAILABLE, .. */
 enum error_code verify_reference_create(const struct ir_program *original, uint64_t seed,
                                         const struct verify_options *options, struct verify_reference **out,
                                         struct error *e) BASE_CHECKED;
@@ -102,7 +111,7 @@ struct verify_boundary {
 enum error_code verify_prove(const struct verify_reference *r, const struct ir_program *lowered,
                              const struct verify_boundary *boundary, const struct verify_options *options,
                              struct verify_report *report, struct error *e) BASE_CHECKED;
-/* both of the above, once */
+/* verify_reference_create and verify_prove, for one module */
 enum error_code verify_prove_modules(const struct ir_program *original, const struct ir_program *lowered,
                                      const struct verify_boundary *boundary, uint64_t seed,
                                      const struct verify_options *options, struct verify_report *report,

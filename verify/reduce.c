@@ -1,9 +1,10 @@
 /* reduce and map.
  *
- * Recognised reducers run over the operand in memory order with one accumulator a result element: dimensions
- * are merged into runs that are kept or reduced; the innermost run is either folded into one accumulator or
- * merged into consecutive ones. Floats accumulate in double. Any other body runs by lanes.c: one step a
- * reduced position, over all result elements. The initial value counts once. */
+ * A recognised reducer (add, max ..) runs over the operand in memory order with one accumulator a result
+ * element. Neighbouring dimensions that are all kept or all reduced are merged into runs; the innermost run
+ * is either folded into one accumulator or merged into consecutive ones. Floats accumulate in double. Any
+ * other body runs by lanes.c: one step a reduced position, over all result elements at once. The initial
+ * value counts once. */
 #include "verify/value.h"
 
 #include <stdlib.h>
@@ -123,7 +124,7 @@ static void reduce_run(int code, enum ir_element element, const void *data, cons
         else
             real[out] = fold_f64(code, (const double *)data + in, r->size, real[out]);
         break;
-    case VERIFY_U8: /* addition of i1 is or, multiplication and */
+    case VERIFY_U8: /* on i1 addition is `or` and multiplication is `and` */
         code = code == IR_ADD ? IR_OR : code == IR_MULTIPLY ? IR_AND : code;
         for (int64_t i = 0; i < r->size; i++)
             whole[out + i * r->out] =
@@ -178,8 +179,8 @@ static void reduce_known(struct verify_state *s, int code, const struct verify_v
     verify_scratch_drop(s, owner);
 }
 
-/* any body, any number of operands: acc = body(acc, element) at every reduced position, all results at once
- */
+/* Any body and number of operands: acc = body(acc, element) at every reduced position, all results
+ * at once. */
 static void reduce_lanes(struct verify_state *s, struct verify_lanes *lanes, uint32_t count,
                          const struct verify_value *in, const bool *reduced, struct verify_value *out)
 {
@@ -202,7 +203,7 @@ static void reduce_lanes(struct verify_state *s, struct verify_lanes *lanes, uin
     verify_strides(kept, keep_dims, own);
     for (uint32_t k = 0; k < count; k++) {
         enum ir_element element = (enum ir_element)in[k].type->element;
-        void *line = verify_scratch(s, (size_t)(n + 1) * 16, &owners[k]);
+        void *line = verify_scratch(s, (size_t)(n + 1) * IR_ELEMENT_BYTES, &owners[k]);
         results[k] = verify_data(&out[k]);
         args[k] = (struct verify_array){element, false, results[k]};
         args[count + k] = (struct verify_array){element, false, line};

@@ -1,9 +1,14 @@
-/* The narrow number formats: rounding to them, decoding their bits.
+/* The narrow float formats: rounding to them, and decoding their bits. Integers narrower than their storage
+ * wrap here too.
  *
- * A format has so many exponent and mantissa bits, a bias and a flavour: IEEE (infinities, NaNs in the top
- * exponent), FN (no infinities; NaN is all ones), UZ (no infinities, no minus zero; NaN is minus zero's
- * pattern), PLAIN (neither infinities nor NaN). References: OCP 8-bit floating point and microscaling
- * formats. */
+ * A format has so many exponent and mantissa bits, a bias, and one of four ways to use the highest exponent:
+ *   IEEE    infinities and NaNs
+ *   FN      no infinities; NaN is all ones
+ *   UZ      no infinities and no minus zero; NaN has the pattern of minus zero
+ *   PLAIN   neither infinities nor NaN
+ * References: OCP 8-bit Floating Point Specification (OFP8) 1.0; OCP Microscaling Formats (MX) 1.0; for the
+ * UZ formats Noune et al., 8-bit numerical formats for deep neural networks, 2022,
+ * https://arxiv.org/abs/2206.02915. */
 #include "verify/value.h"
 
 #include <math.h>
@@ -50,7 +55,8 @@ static double round_bits(double x, int mantissa, int least)
 
 static float round_bf16(double x)
 {
-    /* one rounding: to odd at 24 bits (keeps the sticky bit), then to nearest even at 8 */
+    /* x is rounded once, although in two steps: to odd at float's 24 bits, which keeps the information that
+     * digits were lost, then to nearest even at 8 bits. */
     float f = (float)x;
     uint32_t u;
     if (isnan(f))
@@ -126,12 +132,15 @@ double verify_decode_float(enum ir_element element, uint32_t bits)
     return sign ? -magnitude : magnitude;
 }
 
+/* Below the exponent of every double (the smallest is 2^-1074): no gradual underflow. */
+enum { NO_LEAST_EXPONENT = -2000 };
+
 double verify_reduce_precision(double x, int exponent_bits, int mantissa_bits)
 {
     int bias = (1 << (exponent_bits - 1)) - 1;
     if (isnan(x) || isinf(x))
         return x;
-    double y = round_bits(x, mantissa_bits, -2000);
+    double y = round_bits(x, mantissa_bits, NO_LEAST_EXPONENT);
     if (fabs(y) >= ldexp(1, bias + 1))
         return copysign(INFINITY, x);
     return fabs(y) < ldexp(1, 1 - bias) ? copysign(0.0, x) : y;

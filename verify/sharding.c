@@ -1,4 +1,4 @@
-/* Meshes and shardings: Shardy's text, and cutting and joining tensors by it. */
+/* Meshes and shardings (sharding.h): reading Shardy's text, and cutting and joining tensors by it. */
 #include "verify/sharding.h"
 
 #include <ctype.h>
@@ -299,7 +299,7 @@ enum error_code verify_shard(const struct verify_mesh *m, const struct verify_sh
         struct verify_tensor *t = &out[verify_mesh_device(m, i)];
         *t = *global;
         memcpy(t->dims, local, sizeof local);
-        t->data = mem_alloc((size_t)verify_tensor_count(t) * size + 16);
+        t->data = mem_alloc((size_t)verify_tensor_count(t) * size + IR_ELEMENT_BYTES);
         verify_copy(size, t->rank, local, t->data, own,
                     (char *)global->data + offset_of(m, s, i, local, strides) * (int64_t)size, strides);
     }
@@ -358,7 +358,7 @@ enum error_code verify_unshard(const struct verify_mesh *m, const struct verify_
     size_t size = verify_element_size(whole.element);
     verify_strides(whole.rank, whole.dims, strides);
     verify_strides(whole.rank, dims, own);
-    whole.data = mem_alloc((size_t)verify_tensor_count(&whole) * size + 16);
+    whole.data = mem_alloc((size_t)verify_tensor_count(&whole) * size + IR_ELEMENT_BYTES);
     int64_t *offsets = mem_alloc((m->devices + 1) * sizeof *offsets);
     uint32_t *copy_of = mem_alloc((m->devices + 1) * sizeof *copy_of);
     for (uint32_t i = 0; i < m->devices; i++) {

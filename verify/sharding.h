@@ -1,12 +1,18 @@
 /* Meshes and shardings as the proof needs them: which block of a global tensor a device holds.
  *
- * Position i of a mesh counts its axes row-major (last axis innermost) and is device ids[i]. A dimension's
- * axes cut it major first; a sub-axis is (before, size) of Shardy's "z":(before)size. */
+ * Written for the proof alone, and sharing no code with the planner's own shardings (spmd/), so that a
+ * mistake there cannot hide itself here.
+ *
+ * Position i of a mesh counts its axes row-major (the last axis is innermost) and is device ids[i]. The
+ * axes of a dimension cut it major first: ["data"=2, "model"=4] on {"data", "model"} makes 8 blocks, and
+ * position 5 = (data 1, model 1) holds block 5; on {"model", "data"} it holds block 3. A sub-axis is
+ * Shardy's "z":(before)size. (Shardy: https://openxla.org/shardy) */
 #ifndef TOAST_VERIFY_SHARDING_H
 #define TOAST_VERIFY_SHARDING_H
 
 #include "verify/interpret.h"
 
+/* The most axes of a mesh. Axes have sizes of 2 or more, so these are enough for 2^16 devices. */
 enum { VERIFY_MAX_AXES = 16 };
 
 struct verify_mesh {

@@ -1,5 +1,5 @@
-/* sort (any comparator, several operands) and top_k: a merge sort of indices, slice by slice; always stable.
- */
+/* sort (any comparator, several operands) and top_k: a merge sort of the indices of one slice after
+ * another. Always stable, also where the op does not ask for it, so that runs are reproducible. */
 #include "verify/value.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Values and their buffers: counted, recycled by powers of two, splats materialised when a family needs them.
- */
+/* Values and their buffers (value.h): counted, recycled by size class, splats made dense when a family
+ * needs them; and constants, decoded into the interpreter's layout. */
 #include "verify/value.h"
 
 #include <stdarg.h>
@@ -66,17 +66,6 @@ enum error_code verify_tensor_create(const struct ir_program *p, uint32_t type, 
         out->dims[i] = ir_type_dims(p, t)[i];
     out->data = mem_zalloc((size_t)verify_tensor_count(out) + 1, size);
     return ERROR_OK;
-}
-
-struct verify_tensor verify_tensor_copy(const struct verify_tensor *t)
-{
-    struct verify_tensor c = *t;
-    if (t->data) {
-        size_t bytes = (size_t)verify_tensor_count(t) * verify_element_size(t->element);
-        c.data = mem_alloc(bytes + 16);
-        memcpy(c.data, t->data, bytes);
-    }
-    return c;
 }
 
 /* ---------------------------------------------------------------- buffers */

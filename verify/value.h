@@ -1,21 +1,30 @@
 /* Inside the interpreter: values, buffers, the state of a run, and what each family of ops provides.
  *
- * A value is a type of the program, a shared buffer and whether the buffer holds one element that stands
- * for all (splat: constants and their broadcasts are most of a JAX module). Buffers are counted and
- * recycled by size class. Not thread-safe; one state per run. */
+ *     state.slots[SSA value] -> slot: one verify_value a device
+ *                                 verify_value { type, splat, buffer } --+
+ *                                 verify_value { type, splat, buffer } --+--> verify_buffer { uses = 2 }
+ *
+ * A value is a type of the program, a shared buffer, and whether the buffer holds one element that stands
+ * for all (splat: constants and their broadcasts are most of a JAX module). Buffers are counted; one whose
+ * count falls to zero waits in the free list of its size class. A family may write into an operand's buffer
+ * only while `uses` is 1.
+ *
+ * Element layout is verify_tensor's (interpret.h). Not thread-safe: one state a run. */
 #ifndef TOAST_VERIFY_VALUE_H
 #define TOAST_VERIFY_VALUE_H
 
 #include "verify/interpret.h"
 
+/* How elements are stored; anything but VERIFY_NONE can be interpreted. */
 enum verify_store { VERIFY_NONE, VERIFY_U8, VERIFY_I64, VERIFY_F32, VERIFY_F64, VERIFY_C64, VERIFY_C128 };
 
 enum verify_store verify_store_of(enum ir_element element);
 bool verify_element_unsigned(enum ir_element element); /* ui2 .. ui64 and i1 */
 
 struct verify_buffer {
-    uint32_t uses, bin;
-    struct verify_buffer *next; /* in a free list */
+    uint32_t uses;              /* references */
+    uint32_t bin;               /* size class: room for 2^bin bytes */
+    struct verify_buffer *next; /* in the free list of its class */
     _Alignas(64) unsigned char data[];
 };
 
@@ -30,14 +39,18 @@ struct verify_slot { /* of one SSA value: one verify_value a device */
     uint32_t devices;
 };
 
-enum { VERIFY_BINS = 48, VERIFY_MAX_DEPTH = 64 };
+enum {
+    VERIFY_BINS = 48,       /* size classes: up to 2^47 bytes, the address space of a process */
+    VERIFY_MAX_DEPTH = 64,  /* blocks that are open at once (regions and calls); bounds the C stack */
+    VERIFY_PANEL_WIDTH = 8, /* the widest panel that verify_gemm asks a verify_pack function for */
+};
 
 struct verify_state {
     const struct ir_program *p;
     struct verify_options options;
     struct verify_statistics statistics;
     struct verify_slot *slots; /* one a value of the program */
-    /* values last used by op o: release[release_at[o] .. release_at[o + 1]) */
+    /* values that nobody uses after op o (slots.c): release[release_at[o] .. release_at[o + 1]) */
     const uint32_t *release, *release_at;
     struct verify_buffer *free[VERIFY_BINS];
     unsigned char *active; /* functions on the call stack */
@@ -48,23 +61,26 @@ struct verify_state {
 };
 
 /* ---- value.c */
+/* elements of a tensor type */
 int64_t verify_type_count(const struct verify_state *s, const struct ir_type *t);
-void *verify_data(const struct verify_value *v);
+void *verify_data(const struct verify_value *v); /* its elements; the value must have a buffer */
 /* allocates v's buffer for its type (not cleared); splat: one element */
 void verify_value_alloc(struct verify_state *s, struct verify_value *v, bool splat);
 void verify_value_share(struct verify_value *to, const struct verify_value *from); /* keeps to->type */
 void verify_value_drop(struct verify_state *s, struct verify_value *v);
-/* makes v dense, replacing its buffer */
+/* makes v dense: a splat gets a buffer of its own with every element */
 void verify_value_dense(struct verify_state *s, struct verify_value *v);
+/* memory for the caller alone (not cleared), from the same free lists; *owner gives it back */
 void *verify_scratch(struct verify_state *s, size_t bytes, struct verify_buffer **owner);
 void verify_scratch_drop(struct verify_state *s, struct verify_buffer *b);
 void verify_state_release(struct verify_state *s);
 /* index-th element of an integer or boolean value */
 int64_t verify_value_int(const struct verify_value *v, int64_t index);
-/* fails at the op: "stablehlo.x: <why>" */
+/* returns code with the message "stablehlo.x: <why>" at the op's line and column */
 enum error_code verify_fail(const struct verify_state *s, uint32_t op, enum error_code code, struct error *e,
                             const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* a dense attribute as a value of the type given */
+/* A dense attribute as a value of the type in out->type. ERROR_NOT_AVAILABLE when there is none or it is
+ * not dense, ERROR_INVALID_MODULE when its data does not fit the type. */
 enum error_code verify_constant(struct verify_state *s, uint32_t op, const struct ir_attr *dense,
                                 struct verify_value *out, struct error *e) BASE_CHECKED;
 
@@ -81,19 +97,20 @@ struct verify_array {
     bool splat;
     const void *data;
 };
-/* convert.c */
+/* ---- convert.c: n elements from one type to another */
 void verify_convert(enum ir_element from, const void *in, enum ir_element to, void *out, int64_t n);
 
 /* ---- move.c */
-struct verify_strides {
-    int64_t at[IR_MAX_RANK];
-};
-void verify_strides(uint32_t rank, const int64_t *dims, int64_t *strides); /* row-major, in elements */
-/* copies a box of elements; strides in elements, may be 0 or negative */
+/* strides of a dense row-major array, in elements; out: strides[rank] */
+void verify_strides(uint32_t rank, const int64_t *dims, int64_t *strides);
+/* ---- copy.c: copies a box of elements of `element` bytes each; strides in elements, may be 0 or
+ * negative. The two arrays do not overlap. */
 void verify_copy(size_t element, uint32_t rank, const int64_t *dims, void *to, const int64_t *to_strides,
                  const void *from, const int64_t *from_strides);
 
 /* ---- lanes.c: reducer bodies run over many lanes at once */
+/* The body of a region of op, decoded; owned, destroyed with the state that made it. ERROR_NOT_AVAILABLE
+ * when it has an op or element type without a kernel. */
 struct verify_lanes;
 enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_t region,
                                     struct verify_lanes **out, struct error *e) BASE_CHECKED;
@@ -101,13 +118,14 @@ void verify_lanes_destroy(struct verify_state *s, struct verify_lanes *l);
 /* args[i]: n elements (or one, splat); results[i] receive n elements and may be an argument's own array */
 void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, int64_t n,
                       void *const *results);
-/* two-argument scalar reducers that have kernels: a[i] = op(a[i], b[i]) */
+/* Has this reducer, a[i] = op(a[i], b[i]), a kernel of its own? */
 bool verify_reducer_known(enum ir_opcode reducer, enum ir_element element);
 
 /* ---- gemm.c */
-/* out[m * columns + n] = sum over k of a(m, k) b(n, k), in double. a and b fill panels: pack(context,
- * first, count, width, panel) writes panel[k * width + i] = (first + i, k) for all k and i < count, and 0
- * for count <= i < width. */
+/* out[m * columns + n] = sum over k < depth of a(m, k) b(n, k), in double. The operands are read through
+ * functions that fill panels: pack(context, first, count, width, panel) writes panel[k * width + i] =
+ * element (first + i, k) for all k and i < count, and 0 for count <= i < width; width <=
+ * VERIFY_PANEL_WIDTH. */
 typedef void verify_pack(const void *context, int64_t first, int64_t count, int64_t width, double *panel);
 void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a,
                  const void *ac, verify_pack *b, const void *bc, double *out);

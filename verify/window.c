@@ -1,8 +1,9 @@
 /* reduce_window and select_and_scatter.
  *
- * Both go through the window's positions one by one and treat all results at once by the body's lanes: at
- * each position the operand's elements are collected with a mark where the window lies on padding or between
- * dilated elements; marked results keep what they have. */
+ * Both go through the positions of the window one by one and treat all results at once, by the lanes of the
+ * body. At each position the operand's elements are collected, and results whose window lies there on
+ * padding or between dilated elements are marked; marked results keep what they have. So padding never
+ * reaches the body. */
 #include "verify/value.h"
 
 #include <string.h>
@@ -81,11 +82,11 @@ static void reduce_places(struct verify_state *s, struct verify_lanes *lanes, co
     int64_t *at = verify_scratch(s, (size_t)(p->count + 1) * sizeof *at, &marks);
     for (uint32_t k = 0; k < count; k++) {
         enum ir_element element = (enum ir_element)in[k].type->element;
-        fresh[k] = verify_scratch(s, (size_t)(p->count + 1) * 16, &owners[2 * k]);
+        fresh[k] = verify_scratch(s, (size_t)(p->count + 1) * IR_ELEMENT_BYTES, &owners[2 * k]);
         args[k] = (struct verify_array){element, false, verify_data(&out[k])};
         args[count + k] = (struct verify_array){
-            element, false, verify_scratch(s, (size_t)(p->count + 1) * 16, &owners[2 * k + 1])};
-        memset((void *)(uintptr_t)args[count + k].data, 0, (size_t)(p->count + 1) * 16);
+            element, false, verify_scratch(s, (size_t)(p->count + 1) * IR_ELEMENT_BYTES, &owners[2 * k + 1])};
+        memset((void *)(uintptr_t)args[count + k].data, 0, (size_t)(p->count + 1) * IR_ELEMENT_BYTES);
     }
     for (int64_t position = 0; position < p->positions; position++) {
         for (int64_t i = 0; i < p->count; i++)
@@ -138,11 +139,11 @@ static void select_places(struct verify_state *s, struct verify_lanes *select, c
     size_t size = verify_element_size(element);
     struct verify_buffer *owners[4];
     int64_t *at = verify_scratch(s, (size_t)(p->count + 1) * sizeof *at, &owners[0]);
-    char *best = verify_scratch(s, (size_t)(p->count + 1) * 16, &owners[1]);
-    char *other = verify_scratch(s, (size_t)(p->count + 1) * 16, &owners[2]);
+    char *best = verify_scratch(s, (size_t)(p->count + 1) * IR_ELEMENT_BYTES, &owners[1]);
+    char *other = verify_scratch(s, (size_t)(p->count + 1) * IR_ELEMENT_BYTES, &owners[2]);
     uint8_t *keep = verify_scratch(s, (size_t)(p->count + 1), &owners[3]);
-    memset(best, 0, (size_t)(p->count + 1) * 16);
-    memset(other, 0, (size_t)(p->count + 1) * 16);
+    memset(best, 0, (size_t)(p->count + 1) * IR_ELEMENT_BYTES);
+    memset(other, 0, (size_t)(p->count + 1) * IR_ELEMENT_BYTES);
     for (int64_t i = 0; i < p->count; i++)
         chosen[i] = -1;
     for (int64_t position = 0; position < p->positions; position++) {

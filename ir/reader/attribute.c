@@ -1,5 +1,9 @@
-/* MLIR's types and attributes -> those of the program image. Both are unique in MLIR, so each is decoded once
- * and remembered by its pointer. */
+/* MLIR's types and attributes -> those of the program image. MLIR keeps one object for equal types and
+ * attributes, so each is decoded once and remembered by its pointer.
+ *
+ * What the rewriter hid from MLIR (scan.h) is revealed again here: element types under the dialect name
+ * READER_DIALECT, and hex constants as `hex<k : T>`, whose digits are decoded from the user's text. Anything
+ * without a decoded form is kept as text. */
 #include "ir/reader/attribute.h"
 
 #include "base/hash.h"
@@ -47,14 +51,15 @@ void walk_add_piece(MlirStringRef piece, void *to)
     text_add_n(to, piece.data, piece.length);
 }
 
-/* takes `#toast_reader.text<X>` to X and drops `!toast_reader.` before element types */
+/* Undoes in printed text what the rewriter hid: `#toast_reader.text<X>` becomes X again, and
+ * `!toast_reader.` before element types goes. */
 static void reveal(struct text *t)
 {
     static const char text_head[] = "#" READER_DIALECT ".text<", type_head[] = "!" READER_DIALECT ".";
     if (!t->at || !memmem(t->at, t->size, READER_DIALECT, strlen(READER_DIALECT)))
         return;
     size_t to = 0, i = 0;
-    VEC(size_t) closing = {0}; /* depths of `<` whose `>` goes too */
+    VEC(size_t) closing = {0}; /* bracket depths at which a `<` was dropped: its `>` goes too */
     size_t depth = 0;
     while (i < t->size) {
         if (t->size - i >= sizeof text_head - 1 && memcmp(t->at + i, text_head, sizeof text_head - 1) == 0) {
@@ -122,7 +127,7 @@ static size_t constant_type(const struct text *t)
     return t->size - i > 4 && memcmp(t->at + i, "> : ", 4) == 0 ? i + 4 : 0;
 }
 
-/* as spelt; constants kept as text still tell their type */
+/* An attribute as its text; of a constant that is kept as text, the type is still decoded. */
 static struct ir_attr text_attr(struct walk *w, MlirAttribute attr)
 {
     w->scratch.size = 0;
@@ -154,7 +159,8 @@ static void hex_bytes(struct scan *s, struct span digits, unsigned char *to)
     }
 }
 
-/* since 2026 an i1 takes a byte, before eight shared one, lowest bit first: told apart by the length */
+/* The digits of a hex constant (`dense<"0x..">`) -> its elements. An i1 takes a byte since 2026; before,
+ * eight shared one, lowest bit first. The length tells which it is. */
 struct ir_attr walk_hex(struct scan *s, struct ir_builder *b, struct span digits, uint32_t type)
 {
     struct ir_program view = ir_builder_view(b);
@@ -198,7 +204,7 @@ static bool dense_attr(struct walk *w, MlirAttribute attr, struct ir_attr *out)
     size_t storage = ir_element_storage((enum ir_element)t->element);
     if (t->kind != IR_TYPE_TENSOR || storage == 0 || t->flags || ir_type_elements(&view, t) < 0)
         return false;
-    /* `dense<7> : tensor<0xi32>` is a splat too: it keeps its element */
+    /* also `dense<7> : tensor<0xi32>`, which keeps its element */
     bool splat = mlirDenseElementsAttrIsSplat(attr), bit = t->element == IR_I1;
     size_t count = (size_t)ir_type_elements(&view, t), stored = splat ? 1 : count;
     unsigned char *bytes;
@@ -367,7 +373,10 @@ static struct ir_attr attr_decode(struct walk *w, MlirAttribute attr)
     return a;
 }
 
-/* Up to 2023 lists of integers were dense<..> : tensor<Nxi64>; now they are arrays. A splat is repeated. */
+enum { OLD_LIST_MAX = 1024 }; /* a list of dimensions is far shorter; longer ones are data and stay dense */
+
+/* Up to 2023 lists of integers were spelt dense<..> : tensor<Nxi64>; now they are arrays. Old ones become
+ * arrays here (a splat is repeated), so that everything above knows one spelling. */
 static struct ir_attr modern(struct walk *w, MlirStringRef op, MlirStringRef name, struct ir_attr a)
 {
     static const char *const lists[] = {"broadcast_dimensions",
@@ -402,9 +411,9 @@ static struct ir_attr modern(struct walk *w, MlirStringRef op, MlirStringRef nam
         return a;
     int64_t n = ir_type_dims(&view, t)[0];
     const struct ir_constant *c = &view.constants[a.first];
-    if (n > 1024)
+    if (n > OLD_LIST_MAX)
         return a;
-    int64_t ints[1024];
+    int64_t ints[OLD_LIST_MAX];
     for (int64_t i = 0; i < n; i++) {
         const unsigned char *at = view.bytes + c->offset + (c->splat ? 0 : (size_t)i * c->element_bytes);
         ints[i] = 0;

@@ -1,4 +1,5 @@
-/* What the two files of the walk share: walk.c (ops, parsing) and attribute.c (types and attributes). */
+/* Between the files of the walk over MLIR's module: walk.c (ops, parsing), attribute.c (types and
+ * attributes) and location.c. The only header that includes MLIR's. */
 #ifndef TOAST_IR_READER_ATTRIBUTE_H
 #define TOAST_IR_READER_ATTRIBUTE_H
 
@@ -6,7 +7,7 @@
 
 #include <mlir-c/IR.h>
 
-/* pointer -> index + 1 */
+/* A hash table from pointers to indices; a slot holds index + 1, and 0 is a free slot. */
 struct map {
     struct map_slot {
         const void *key;

@@ -1,4 +1,5 @@
-/* Character classes and looks ahead, for the files of the scanner. */
+/* Character classes and looking ahead, for the files of the scanner. ASCII only: whatever else a text has
+ * may stand in strings and comments, and the scanner passes it through byte by byte. */
 #ifndef TOAST_IR_READER_CHARACTERS_H
 #define TOAST_IR_READER_CHARACTERS_H
 

@@ -1,5 +1,8 @@
-/* Aliases, and copies of what MLIR 19 reads as it is: comments dropped, aliases expanded, what MLIR does not
- * know hidden behind the reader's own dialect name (see scan.h). */
+/* Copying spans of the text into what MLIR 19 reads, and the aliases that copies expand (scan.h).
+ *
+ * A copy drops comments, expands `#a` and `!a`, and hides what MLIR 19 does not know (newer element types,
+ * hex constants, attributes that name either) under the reader's own dialect name. attribute.c reveals
+ * it again. Never changes a name, a string or a number. */
 #include "ir/reader/characters.h"
 
 #include "base/hash.h"
@@ -104,10 +107,13 @@ void scan_write(struct scan *s, const char *text)
     text_add(&s->out, text);
 }
 
-/* Aliases of aliases can double at every step; honest text does not grow eightfold. */
+enum { ALIAS_GROWTH = 8, ALIAS_GROWTH_FREE = 1 << 20 };
+
+/* Aliases of aliases can double the text at every step. Honest text does not grow eightfold; small
+ * texts may grow by a MiB. */
 static void check_growth(struct scan *s, uint32_t at, const struct text *to)
 {
-    if (to->size > (size_t)s->size * 8 + (1 << 20))
+    if (to->size > (size_t)s->size * ALIAS_GROWTH + ALIAS_GROWTH_FREE)
         scan_fail(s, ERROR_MODULE_TOO_LARGE, at,
                   "the aliases of this text expand to more than eight times its size");
 }
@@ -211,7 +217,8 @@ void scan_copy(struct scan *s, struct text *to, struct span from)
         else
             VEC_PUSH(&s->attr_traces, t);
     }
-    uint32_t i = from.at, kept = from.at; /* text[kept..i) waits to be copied as it is */
+    uint32_t i = from.at,
+             kept = from.at; /* text[kept..i) is to be copied unchanged, at the next change or at the end */
     while (i < from.end) {
         char c = s->text[i];
         uint32_t next = 0, start = i;
@@ -233,7 +240,8 @@ void scan_copy(struct scan *s, struct text *to, struct span from)
                         break;
                     }
             }
-        } else if (c == '@' || c == '%') { /* names are kept, whatever they say */
+        } else if (c == '@' ||
+                   c == '%') { /* a name, also when it looks like a type that is hidden elsewhere */
             for (i++; i < from.end && is_a(s->text[i], VALUE);)
                 i++;
         } else if (c == '#' || c == '!') {

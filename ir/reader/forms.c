@@ -1,5 +1,17 @@
 /* clang-format off */
-/* Pretty forms that have no region: a table of ops and formats, and what reads a format.
+/* Pretty forms that have no region: one table of ops and formats, and the loop that reads a format.
+ *
+ * StableHLO, CHLO, func and Shardy print most ops in an own short form. The table says for each op what
+ * follows its name, as a string of one-letter items; reading an op is a walk over that string, which reads
+ * the pretty text and writes the generic form at the same time:
+ *
+ *     text      %2 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+ *     format                             x ,'dims'=I{permutation}  A  :f
+ *     written   %2 = "stablehlo.transpose"(%0) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> ..
+ *
+ * To teach the reader another op without regions is to add a row. Types are form_types.c's, attribute values
+ * form_attrs.c's and lists.c's; ops with regions are special.c's. Nothing here checks shapes or operand
+ * counts: ir_verify does, on the program.
  *
  * A format is a string of items; {a} names the attribute that an item becomes.
  *   x            one operand                        l            a list of operands, maybe none
@@ -16,7 +28,7 @@
  *   :s of select          :c of complex             :m of tuple  :h `T, T -> T` without parentheses
  *   :r result only        :1 (T) -> T               :g (T) -> () :u operands' types, no result  :n nothing */
 /* clang-format on */
-#include "ir/reader/rewrite.h"
+#include "ir/reader/forms.h"
 
 #include "base/hash.h"
 
@@ -119,6 +131,7 @@ static const struct {
 };
 
 /* ---------------------------------------------------------------- finding a format */
+/* is `word` one of the space-separated words? */
 static bool listed(const char *words, const char *word, size_t size)
 {
     for (const char *at = words; *at;) {
@@ -130,9 +143,11 @@ static bool listed(const char *words, const char *word, size_t size)
     return false;
 }
 
+/* The format of an op's full name, NULL when the table has none. Both answers are kept in the cache: a text
+ * of a million ops has some dozens of different ones. */
 static const char *find(const char *full, struct cached *cache)
 {
-    struct cached *c = &cache[hash_bytes(full, strlen(full), 2) & 255];
+    struct cached *c = &cache[hash_bytes(full, strlen(full), 2) & (SCAN_FORMS - 1)];
     if (strcmp(c->name, full) == 0)
         return c->format;
     const char *dot = strchr(full, '.'), *format = NULL;
@@ -147,304 +162,8 @@ static const char *find(const char *full, struct cached *cache)
     return format;
 }
 
-/* ---------------------------------------------------------------- types */
-static const char *expanded(struct scan *s, struct span type, struct text *scratch)
-{
-    scratch->size = 0;
-    scan_copy(s, scratch, type);
-    return scratch->at;
-}
-
-static bool is_function(struct scan *s, struct span type)
-{
-    if (s->text[type.at] != '!')
-        return s->text[type.at] == '(';
-    struct alias *a = scan_alias(s, type);
-    return a && a->size && s->aliases_text.at[a->text] == '(';
-}
-
-static void repeated(struct scan *s, struct span type, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (i)
-            scan_write(s, ", ");
-        scan_copy(s, &s->out, type);
-    }
-}
-
-static void result_type(struct scan *s, struct span type)
-{
-    bool function = is_function(s, type);
-    scan_write(s, function ? "(" : "");
-    scan_copy(s, &s->out, type);
-    scan_write(s, function ? ")" : "");
-}
-
-static void select_type(struct scan *s)
-{
-    struct span first = scan_type(s);
-    if (!scan_accept(s, ",")) {
-        scan_copy(s, &s->out, first);
-        return;
-    }
-    struct span rest = scan_type(s);
-    scan_write(s, "(");
-    scan_copy(s, &s->out, first);
-    scan_write(s, ", ");
-    repeated(s, rest, 2);
-    scan_write(s, ") -> ");
-    scan_copy(s, &s->out, rest);
-}
-
-/* result T; the operands' type is T with complex<E> replaced by E */
-static void complex_type(struct scan *s, struct span type)
-{
-    struct text t = {0};
-    char *at = strdup(expanded(s, type, &t)), *open = strstr(at, "complex<"),
-         *close = open ? strchr(open, '>') : NULL;
-    if (!close)
-        scan_fail(s, ERROR_INVALID_MODULE, type.at, "expected a tensor of complex numbers");
-    t.size = 0;
-    text_printf(&t, "%.*s%.*s%s", (int)(open - at), at, (int)(close - open - 8), open + 8, close + 1);
-    text_printf(&s->out, "(%s, %s) -> %s", t.at, t.at, at);
-    free(at);
-    text_release(&t);
-}
-
-static void tuple_type(struct scan *s, struct span type)
-{
-    struct text t = {0};
-    expanded(s, type, &t);
-    if (t.size < 7 || memcmp(t.at, "tuple<", 6) != 0)
-        scan_fail(s, ERROR_INVALID_MODULE, type.at, "expected a tuple type");
-    text_printf(&s->out, "(%.*s) -> %s", (int)t.size - 7, t.at + 6, t.at);
-    text_release(&t);
-}
-
-static void type_list(struct scan *s)
-{
-    do {
-        scan_copy(s, &s->out, scan_type(s));
-        if (!scan_accept(s, ","))
-            return;
-        scan_write(s, ", ");
-    } while (true);
-}
-
-static void arrow_type(struct scan *s)
-{
-    if (scan_peek(s) == '(') {
-        scan_copy(s, &s->out, scan_type(s));
-        return;
-    }
-    scan_write(s, "(");
-    type_list(s);
-    scan_expect(s, "->");
-    scan_write(s, ") -> ");
-    if (scan_peek(s) == '(')
-        scan_copy(s, &s->out, scan_balanced(s));
-    else
-        scan_copy(s, &s->out, scan_type(s));
-}
-
-static void write_type(struct scan *s, char kind)
-{
-    struct span type;
-    scan_write(s, " : ");
-    if (kind == 'n' || (kind == 'u' && scan_peek(s) != ':')) {
-        if (kind == 'u' && s->operands.count)
-            scan_expect(s, ":");
-        scan_write(s, "() -> ()");
-        return;
-    }
-    scan_expect(s, ":");
-    switch (kind) {
-    case 'u':
-        scan_write(s, "(");
-        type_list(s);
-        scan_write(s, ") -> ()");
-        return;
-    case 's': select_type(s); return;
-    case 'h': arrow_type(s); return;
-    default: break;
-    }
-    type = scan_type(s);
-    if (kind == 'f' && !is_function(s, type))
-        scan_fail(s, ERROR_INVALID_MODULE, type.at,
-                  "expected a function type like '(tensor<2xf32>) -> tensor<2xf32>'");
-    if (kind == 'f' || (is_function(s, type) && (kind == 't' || kind == 'c'))) {
-        scan_copy(s, &s->out, type);
-    } else if (kind == 't' || kind == '1') {
-        scan_write(s, "(");
-        repeated(s, type, s->operands.count);
-        scan_write(s, ") -> ");
-        scan_copy(s, &s->out, type);
-    } else if (kind == 'c') {
-        complex_type(s, type);
-    } else if (kind == 'm') {
-        tuple_type(s, type);
-    } else if (kind == 'g') {
-        scan_write(s, "(");
-        scan_copy(s, &s->out, type);
-        scan_write(s, ") -> ()");
-    } else {
-        scan_write(s, "() -> ");
-        result_type(s, type);
-    }
-}
-
-/* ---------------------------------------------------------------- attribute items */
-struct item {
-    char attr[40], second[40], third[4];
-};
-
-static const char *braces(const char *f, struct item *item)
-{
-    char *parts[3] = {item->attr, item->second, item->third};
-    size_t sizes[3] = {sizeof item->attr, sizeof item->second, sizeof item->third}, n = 0;
-    memset(item, 0, sizeof *item);
-    for (unsigned k = 0; *++f != '}';) {
-        if (*f == '|') {
-            k++;
-            n = 0;
-        } else if (n + 1 < sizes[k]) {
-            parts[k][n++] = *f;
-        }
-    }
-    return f;
-}
-
-static void precisions(struct scan *s)
-{
-    attr_begin(s, "precision_config");
-    if (scan_peek(s) == '#') {
-        attr_copy(s, scan_attr(s, NULL));
-        return;
-    }
-    attr_add(s, "[");
-    scan_expect(s, "[");
-    for (bool first = true; !scan_accept(s, "]"); first = false) {
-        if (!first)
-            scan_expect(s, ",");
-        struct span w = scan_word(s);
-        if (w.at == w.end)
-            scan_expect(s, "DEFAULT");
-        attr_add(s, first ? "#stablehlo<precision " : ", #stablehlo<precision ");
-        attr_copy(s, w);
-        attr_add(s, ">");
-    }
-    attr_add(s, "]");
-}
-
-static void exponent_mantissa(struct scan *s)
-{
-    struct span w = scan_word(s);
-    uint32_t m = w.at + 1;
-    while (m < w.end && s->text[m] >= '0' && s->text[m] <= '9')
-        m++;
-    bool ok = w.end > w.at && s->text[w.at] == 'e' && m > w.at + 1 && m + 1 < w.end && s->text[m] == 'm';
-    for (uint32_t i = m + 1; ok && i < w.end; i++)
-        ok = s->text[i] >= '0' && s->text[i] <= '9';
-    if (!ok)
-        scan_fail(s, ERROR_INVALID_MODULE, w.at, "expected a format like e8m7");
-    attr_begin(s, "exponent_bits");
-    attr_copy(s, (struct span){w.at + 1, m});
-    attr_add(s, " : i32");
-    attr_begin(s, "mantissa_bits");
-    attr_copy(s, (struct span){m + 1, w.end});
-    attr_add(s, " : i32");
-}
-
-static void direction(struct scan *s)
-{
-    static const char *const words[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
-    struct span w = scan_word(s);
-    for (unsigned i = 0; i < 4; i++)
-        if (scan_is(s, w, words[i])) {
-            attr_begin(s, "allowed_direction");
-            text_printf(&s->attrs, "%u : i32", i);
-            return;
-        }
-    scan_fail(s, ERROR_INVALID_MODULE, w.at, "expected NONE, FORWARD, BACKWARD or BOTH");
-}
-
-static void symbol_attr(struct scan *s, const char *name, bool as_string)
-{
-    struct span y = scan_symbol(s);
-    attr_begin(s, name);
-    if (as_string)
-        attr_symbol_name(s, y);
-    else
-        attr_copy(s, y);
-}
-
-static void value_attr(struct scan *s, const char *name)
-{
-    struct span type, v = scan_attr(s, &type);
-    attr_begin(s, name);
-    attr_copy(s, v);
-    write_operands(s);
-    attr_flush(s);
-    scan_write(s, " : () -> ");
-    struct alias *a = s->text[v.at] == '#' ? scan_alias(s, v) : NULL;
-    if (type.end)
-        result_type(s, type);
-    else if (a && a->type_size)
-        text_add_n(&s->out, s->aliases_text.at + a->type, a->type_size);
-    else
-        scan_fail(s, ERROR_INVALID_MODULE, v.at, "expected ': TYPE' after the constant's value");
-}
-
-static void typed_word(struct scan *s, const struct item *i, struct span w)
-{
-    if (w.at == w.end)
-        scan_fail(s, ERROR_INVALID_MODULE, w.at, "expected a word for %s", i->attr);
-    attr_begin(s, i->attr);
-    attr_add(s, "#stablehlo<");
-    attr_add(s, i->second);
-    attr_add(s, " ");
-    attr_copy(s, w);
-    attr_add(s, ">");
-}
-
-static void attr_item(struct scan *s, char kind, const struct item *i)
-{
-    bool alias = scan_peek(s) == '#';
-    if (kind == 'I') {
-        attr_ints(s, i->attr);
-    } else if (alias && strchr("EGNnBS", kind)) {
-        attr_begin(s, i->attr);
-        attr_copy(s, scan_attr(s, NULL));
-    } else if (kind == 'E') {
-        typed_word(s, i, scan_word(s));
-    } else if (kind == 'N' || kind == 'n') {
-        attr_begin(s, i->attr);
-        attr_copy(s, scan_integer(s));
-        attr_add(s, kind == 'N' ? " : i64" : " : i32");
-    } else if (kind == 'B') {
-        struct span w = scan_word(s);
-        if (!scan_is(s, w, "true") && !scan_is(s, w, "false"))
-            scan_fail(s, ERROR_INVALID_MODULE, w.at, "expected true or false");
-        attr_begin(s, i->attr);
-        attr_copy(s, w);
-    } else if (kind == 'S') {
-        attr_begin(s, i->attr);
-        attr_copy(s, scan_string(s));
-    } else if (kind == 'Y' || kind == 'y') {
-        symbol_attr(s, i->attr, kind == 'y');
-    } else if (kind == 'G') {
-        char open = scan_peek(s);
-        if (open != '<' && open != '[' && open != '{')
-            scan_expect(s, "<");
-        attr_begin(s, i->attr);
-        attr_add(s, i->second);
-        attr_copy(s, scan_balanced(s));
-        attr_add(s, i->third);
-    } else {
-        value_attr(s, i->attr);
-    }
-}
-
+/* ---------------------------------------------------------------- reading a format */
+/* optimization_barrier: the operands' types are the results' types, written twice */
 static void barrier(struct scan *s)
 {
     if (scan_accept(s, "(")) {
@@ -460,14 +179,14 @@ static void barrier(struct scan *s)
     scan_write(s, " : (");
     scan_expect(s, ":");
     size_t start = s->out.size;
-    type_list(s);
+    form_type_list(s);
     size_t size = s->out.size - start;
     char *types = mem_strndup(s->out.at + start, size);
     text_printf(&s->out, ") -> (%s)", types);
     free(types);
 }
 
-/* ---------------------------------------------------------------- a format */
+/* `f` is at a quote: the word between it and the next one, which is returned */
 static const char *keyword(const char *f, char word[32])
 {
     size_t n = 0;
@@ -478,8 +197,9 @@ static const char *keyword(const char *f, char word[32])
     return f;
 }
 
-/* At `?`: the item before the first one still to be read when the part is there, else the `;` that ends it.
- */
+/* At `?`, the start of an optional part. Returns a place in the format from which the loop goes on with the
+ * next item: inside the part when the text has it, at its closing `;` when not (nothing of the text is used
+ * up). */
 static const char *option(struct scan *s, const char *f)
 {
     char word[32];
@@ -499,9 +219,26 @@ static const char *option(struct scan *s, const char *f)
     return f;
 }
 
+/* `f` is at the brace of `{attr|second|third}`: fills the item and returns the place of the closing brace */
+static const char *braces(const char *f, struct form_item *item)
+{
+    char *parts[3] = {item->attr, item->second, item->third};
+    size_t sizes[3] = {sizeof item->attr, sizeof item->second, sizeof item->third}, n = 0;
+    memset(item, 0, sizeof *item);
+    for (unsigned k = 0; *++f != '}';) {
+        if (*f == '|') {
+            k++;
+            n = 0;
+        } else if (n + 1 < sizes[k]) {
+            parts[k][n++] = *f;
+        }
+    }
+    return f;
+}
+
 static void run(struct scan *s, const char *format)
 {
-    struct item item;
+    struct form_item item;
     char word[32], punctuation[2] = "";
     for (const char *f = format; *f; f++) {
         switch (*f) {
@@ -514,9 +251,9 @@ static void run(struct scan *s, const char *format)
         case '?': f = option(s, f); break;
         case ';': break;
         case 'A': attr_dictionary(s, take_dictionary(s)); break;
-        case 'P': precisions(s); break;
-        case 'X': exponent_mantissa(s); break;
-        case 'D': direction(s); break;
+        case 'P': form_precisions(s); break;
+        case 'X': form_exponent_mantissa(s); break;
+        case 'D': form_direction(s); break;
         case 'b': barrier(s); break;
         case 'd': list_dot(s); break;
         case 'c': list_convolution(s); break;
@@ -524,7 +261,7 @@ static void run(struct scan *s, const char *format)
         case ':':
             write_operands(s);
             attr_flush(s);
-            write_type(s, *++f);
+            form_write_type(s, *++f);
             break;
         case ',':
         case '=':
@@ -538,7 +275,7 @@ static void run(struct scan *s, const char *format)
         default: {
             char kind = *f;
             f = braces(f + 1, &item);
-            attr_item(s, kind, &item);
+            form_attr_item(s, kind, &item);
         }
         }
     }

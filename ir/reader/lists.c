@@ -1,5 +1,7 @@
-/* Attributes that pretty forms spell as lists: [ints], ranges of slice, dimension numbers of dot_general and
- * convolution. */
+/* Attributes that pretty forms spell as lists: integers, the ranges of slice, dimension numbers and windows
+ * of dot_general and convolution. Each function reads one such list and appends the attributes of the
+ * generic form; what is not spelt as the op allows is refused at its place. Whether numbers are in range is
+ * not asked. */
 #include "ir/reader/rewrite.h"
 
 #include <stdlib.h>

@@ -1,13 +1,18 @@
-/* `loc(..)` -> what an op or an argument says of itself.
+/* `loc(..)` -> what an op or an argument says of where it comes from, as a short text for people.
  *
- * loc("a.py":3:5) is "a.py:3"; loc("name"(X)) is X's file for an op and the name for an argument;
- * loc(callsite(X at Y)) is X; loc(fused<..>[X, ..]) the first that says something; `to 3:9` ranges keep their
- * start. */
+ *     loc("a.py":3:5)             "a.py:3"
+ *     loc("name"(X))              for an op the text of X, for an argument "name"
+ *     loc(callsite(X at Y))       X
+ *     loc(fused<..>[X, ..])       the first that says something
+ *     loc("a.py":3:5 to 3:9)      the start of the range
+ *
+ * What is not understood says nothing: a location never refuses a text that MLIR accepts. */
 #include "ir/reader/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Locations nest by inlining and transformations; what lies deeper than this says nothing. */
 enum { LOCATION_DEPTH = 64 };
 
 struct resolve {

@@ -1,5 +1,10 @@
-/* toast-read: StableHLO text in descriptor 3 -> program image in descriptor 4, sandboxed (see protocol.h).
- * By hand: `toast-read --help`. */
+/* toast-read: StableHLO text in descriptor 3 -> program image in descriptor 4 (ir/reader_protocol.h).
+ *
+ *     map the text -> enter the sandbox -> rewrite -> MLIR -> walk -> write the image, or a refusal
+ *                                          rewrite.h  walk.h         exit 0      exit READER_REFUSED
+ *
+ * The process reads one text and ends; nothing is freed. After the sandbox is entered it opens nothing and
+ * starts nothing. By hand: `toast-read --help`. */
 #include "base/hash.h"
 #include "ir/reader/rewrite.h"
 #include "ir/reader/sandbox.h"
@@ -62,13 +67,13 @@ int main(int argc, char **argv)
         if (text == MAP_FAILED)
             return 1;
     }
-    /* the libraries' first use opens files and asks for the number of processors: before the door closes */
+    /* once before the sandbox: the first use of these libraries opens files and counts processors */
     sha256_bytes("", 0, digest);
     walk_start();
     if (sandbox_enter(memory, (unsigned)strtoul(argv[3], NULL, 10)) != 0)
         return 1;
     struct ir_builder *b = read_text(text, size, false, &e);
-    if (!b) /* once more, remembering where everything comes from, for the message's line and column */
+    if (!b) /* refused: once more with tracing on, which maps places in the written text to line and column */
         b = read_text(text, size, true, &e);
     if (!b)
         _exit(refuse(&e));

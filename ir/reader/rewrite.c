@@ -1,4 +1,5 @@
-/* Statements, regions, generic ops and the text as a whole. */
+/* The rewriter's main loop: the text as a whole, statements, regions and generic ops (rewrite.h). It also
+ * has what all pretty forms need: operands, attributes and function types of the op being read. */
 #include "ir/reader/rewrite.h"
 
 #include <stdlib.h>
@@ -209,7 +210,7 @@ static void generic_regions(struct scan *s, bool is_module)
     scan_write(s, ")");
 }
 
-/* What stands behind the name in `"name"(operands) <{..}> ({..}) {..} : type`: properties join the
+/* The rest of `"name"(operands) <{..}> ({..}) {..} : type`, from its `(` on. Properties (`<{..}>`) join the
  * attributes. */
 void rewrite_generic_rest(struct scan *s, bool is_module)
 {

@@ -1,4 +1,15 @@
-/* Pretty StableHLO text -> MLIR's generic form, in one pass (see scan.h for what a pass leaves behind). */
+/* Pretty StableHLO text -> MLIR's generic form, which MLIR parses without knowing any dialect, in one pass.
+ *
+ *     user's text                                     s->out
+ *     %1 = stablehlo.add %0, %a : tensor<4xf32>  -->  "stablehlo.add"(%0, %a) : (tensor<4xf32>, ..
+ *          |
+ *          +- forms.c     an op without regions: a row of a table
+ *          +- special.c   ops with regions, func, module
+ *          +- rewrite.c   an op that is in generic form already
+ *
+ * Operands and attributes of the op being read are collected in s->operands and s->attrs, because the
+ * pretty form has them in another order than the generic one. What a pass leaves behind is in struct scan
+ * (scan.h). Errors leave by s->escape with the place in the user's text. */
 #ifndef TOAST_IR_READER_REWRITE_H
 #define TOAST_IR_READER_REWRITE_H
 
@@ -6,20 +17,19 @@
 
 /* The whole text into s->out; leaves by s->escape on errors. */
 void rewrite_text(struct scan *s);
-/* offset in the user's text of an offset in the written text; needs a run with s->tracing */
+/* The offset in the user's text that an offset in s->out comes from; only after a run with s->tracing. */
 uint32_t rewrite_origin(const struct scan *s, size_t out);
 
-/* Between the files of the rewriter:
- * ------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------- between the files of the rewriter */
 
 /* statements up to and with the `}` that closes the region whose `{` was just read */
 void rewrite_region(struct scan *s);
 void rewrite_statement(struct scan *s);
 void rewrite_generic_rest(struct scan *s, bool is_module); /* of a generic op, from its `(` */
-/* the rest of a pretty op whose name was read; false when there is no such pretty form */
-/* forms.c: one row of a table */
+/* The rest of a pretty op whose name was read; false when this file knows no pretty form of that name.
+ * forms.c: ops without regions, by a table. */
 bool form_rewrite(struct scan *s, struct span name, const char *full);
-/* special.c: ops with regions, func .. */
+/* special.c: the same for ops with regions, functions and modules */
 bool special_rewrite(struct scan *s, struct span name, const char *full);
 
 /* attributes of the op being read: name, then text is appended to s->attrs */

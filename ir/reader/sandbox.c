@@ -1,3 +1,6 @@
+/* Entering the sandbox (sandbox.h): resource limits, then a watch for exhausted memory, then no new
+ * privileges, then the seccomp filter, in this order, as each closes the door on what the ones
+ * before need. */
 #include "ir/reader/sandbox.h"
 
 #include "base/sanitizer.h"
@@ -16,7 +19,9 @@ static int limit(int what, size_t value)
     return setrlimit((__rlimit_resource_t)what, &r);
 }
 
-/* read, write: stderr and the answer; mmap and mprotect never with PROT_EXEC */
+/* What remains allowed: writing (to stderr and the answer), memory without PROT_EXEC, threads' waiting,
+ * signals, random bytes, the clock and the exit. There is no open, no socket, no exec, and no read: the
+ * text is mapped. */
 static int filter(void)
 {
     static const int allowed[] = {
@@ -42,11 +47,13 @@ static int filter(void)
     return failed;
 }
 
-/* Out of address space shows as an exception, an abort, or a fault where the stack could not grow. Told apart
- * from a bug by asking for a little more. */
+enum { PROBE_BYTES = 16 << 20 };
+
+/* A process out of address space ends by an exception, an abort, or a fault where the stack could not grow.
+ * These look like bugs; the difference is that a request for a little more memory fails as well. */
 static void out_of_memory(int signal_number)
 {
-    void *more = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *more = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (more == MAP_FAILED)
         _exit(READER_NO_MEMORY);
     signal(signal_number, SIG_DFL);
@@ -80,5 +87,5 @@ int sandbox_enter(size_t memory_bytes, unsigned cpu_seconds)
         return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return -1;
-    return SANITIZED ? 0 : filter(); /* their runtimes open files */
+    return SANITIZED ? 0 : filter(); /* the sanitizers' runtimes open files */
 }

@@ -1,4 +1,5 @@
-/* Tokens, balanced skips, positions and errors (see scan.h). */
+/* Tokens, balanced skips, positions and errors (scan.h). Reads the text only forwards, never beyond its
+ * size, and never writes to it. */
 #include "ir/reader/characters.h"
 
 #include <stdarg.h>
@@ -59,7 +60,7 @@ static void unexpected(struct scan *s, const char *wanted)
     scan_fail(s, ERROR_INVALID_MODULE, s->at, "expected %s, found %s", wanted, scan_quote(s, s->at, found));
 }
 
-/* Names of megabytes are nobody's program, but they would stand in every message and table. */
+/* No program has names of 64 KiB; a hostile text's would stand in every message and table. */
 static void check_name(struct scan *s, struct span name)
 {
     if (name.end - name.at > SCAN_NAME)

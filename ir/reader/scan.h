@@ -1,11 +1,18 @@
 /* The scanner: positions in the user's text, tokens, balanced skips, and copies that MLIR 19 can read.
  *
- * The rewriter reads the text once and writes generic form. Whatever it does not take apart (types,
- * attribute values) is a *span* of the text, skipped first and copied later by scan_copy, which drops
- * comments, expands aliases, hides what MLIR 19 does not know behind the dialect name READER_DIALECT and
- * puts `#..hex<k : T>` in place of the k-th hex constant, so that megabytes of digits are neither copied
- * nor parsed twice. Errors leave by longjmp with line and column; the process ends soon after, so nothing
- * is freed on that way. */
+ * The rewriter reads the text once and writes generic form. Whatever it does not take apart (types, attribute
+ * values) is a *span* of the text: skipped first, copied later by scan_copy. A copy drops comments, expands
+ * aliases, hides what MLIR 19 does not know under the dialect name READER_DIALECT, and puts `#..hex<k : T>`
+ * in place of the k-th hex constant, so that megabytes of digits are neither copied nor parsed twice.
+ *
+ * What a pass leaves in struct scan for the walk over MLIR's module (walk.c):
+ *   out         the generic text
+ *   ops, args   where the k-th op and block argument stand in the user's text, and their locations
+ *   hexes       the digits of the k-th hex constant
+ *   traces      with s->tracing: which part of `out` comes from which part of the text
+ *
+ * Offsets are in bytes. Errors leave by longjmp (s->escape) with line and column in *s->error; the process
+ * ends soon after, so nothing is freed on that way. */
 #ifndef TOAST_IR_READER_SCAN_H
 #define TOAST_IR_READER_SCAN_H
 
@@ -17,8 +24,9 @@
 
 #define READER_DIALECT "toast_reader"
 enum {
-    SCAN_DEPTH = 256, /* brackets and regions; deeper text would overflow MLIR's stack */
-    SCAN_NAME = 65536 /* characters of a value's, op's or symbol's name */
+    SCAN_DEPTH = 256,  /* brackets and regions; deeper text would overflow MLIR's stack */
+    SCAN_NAME = 65536, /* bytes of a value's, op's or symbol's name */
+    SCAN_FORMS = 256 /* entries of the cache of formats: a power of two, more than the table has ops (153) */
 };
 
 struct span {
@@ -46,13 +54,13 @@ struct arg_place {
 struct hex_place {
     struct span digits;
 };
-/* written[out..] comes from text[at..at+size) */
+/* out[out .. out + size) comes from text[at .. at + size) */
 struct trace {
     size_t out;
     uint32_t at, size;
 };
 
-/* The last formats looked up, by name (forms.c): a text has few different ops. */
+/* A format that was looked up (forms.c), by the op's full name; longer names are looked up each time. */
 struct cached {
     char name[60];
     const char *format;
@@ -75,7 +83,7 @@ struct scan {
     VEC(struct hex_place) hexes;
     VEC(struct span) operands; /* of the op being read, when it has no region */
     uint32_t arg_count;
-    struct cached forms[256];
+    struct cached forms[SCAN_FORMS];
     struct span resources; /* `{-# .. #-}`, empty when absent */
     bool has_alien;        /* some element type that MLIR 19 does not know is named somewhere */
     bool wrapped;          /* the text has no single module of its own: MLIR supplies one */

@@ -1,8 +1,8 @@
-/* Pretty forms with regions, and those that no format says: module, func.func, while, reduce, composite,
- * scan, manual_computation, named_computation.
+/* Pretty forms with regions, and those that no row of the table of formats can describe: module, func.func,
+ * while, reduce, composite, scan, manual_computation, named_computation.
  *
- * Generic form wants operands, regions, attributes, types in this order; what the pretty form says too early
- * is kept as spans until its turn comes. */
+ * The generic form wants operands, regions, attributes and types in this order. What the pretty form says
+ * earlier is kept as spans until its turn comes. */
 #include "ir/reader/rewrite.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct arguments {
 
 static const struct span nothing = {0, 0};
 
-/* `(%a: T {d} loc(..), ..)`; unnamed where declarations leave the names out */
+/* `(%a: T {d} loc(..), ..)` of functions and blocks; declarations leave the names out */
 static void read_arguments(struct scan *s, struct arguments *a)
 {
     scan_expect(s, "(");

@@ -1,8 +1,9 @@
-/* The only user of the MLIR C API: parse generic text with nothing but builtin registered, then walk it.
+/* Parses the rewritten text with MLIR, with nothing but the builtin dialect registered, and walks the
+ * result into the builder. The only user of the MLIR C API besides attribute.c.
  *
  * Ops and block arguments are met in the order in which the rewriter wrote them, so the k-th op of the walk
- * is the k-th of scan.ops: positions and locations need not pass through MLIR. Types and attributes are
- * unique in MLIR; each is decoded once and remembered by its pointer. */
+ * is the k-th of scan.ops: positions and locations never pass through MLIR. When MLIR complains, its line
+ * and column in the rewritten text are mapped back to the user's text. */
 #include "ir/reader/attribute.h"
 #include "ir/reader/rewrite.h"
 
@@ -30,7 +31,7 @@ static void position(struct walk *w, uint32_t at, struct ir_op_spec *spec)
     spec->column = at - w->line_start + 1;
 }
 
-/* The string of a location, remembered with its alias when it is one. */
+/* The text of a location, remembered with its alias when it is one: thousands of ops share a location. */
 static const char *location_text(struct walk *w, uint32_t loc, bool name_first, struct text *out)
 {
     struct scan *s = w->s;
@@ -95,8 +96,8 @@ static void walk_regions(struct walk *w, MlirOperation op, intptr_t count)
     ir_build_end(w->b);
 }
 
-/* operands, result types and attributes of one op, reused from op to op: none of it lives while regions are
- * walked */
+/* Operands, result types and attributes of one op. One struct serves all ops in turn: none of it is needed
+ * any more when the op's regions are walked. */
 struct op_lists {
     VEC(uint32_t) operands;
     VEC(uint32_t) types;

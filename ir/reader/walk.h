@@ -1,4 +1,4 @@
-/* MLIR's module -> the program image's builder. */
+/* MLIR's module -> the builder of a program (ir/build.h): the second half of toast-read. */
 #ifndef TOAST_IR_READER_WALK_H
 #define TOAST_IR_READER_WALK_H
 
@@ -8,15 +8,16 @@
 /* Starts MLIR, before the sandbox. */
 void walk_start(void);
 
-/* Parses s->out with MLIR and walks what it gives; the rewritten text is freed on the way. Leaves by
- * s->escape with the user's position on errors (s->tracing: MLIR's complaint mapped back; else the caller
- * runs again with it). */
+/* Parses s->out with MLIR and walks the result. s->out is freed as soon as MLIR has read it. Errors leave by
+ * s->escape. Their position is the user's when s->tracing is on; otherwise the caller runs once more with
+ * tracing. The builder is owned by the caller. */
 struct ir_builder *walk_text(struct scan *s);
 
-/* file or name of `loc(..)` at an offset, to out; false when it says nothing */
+/* The file or name of the `loc(..)` at an offset, appended to out; false when it says nothing. name_first:
+ * prefer a name (arguments) to a file (ops). */
 bool location_resolve(struct scan *s, uint32_t loc, bool name_first, struct text *out);
 
-/* a constant `dense<"0x..">`, decoded straight from the user's text */
+/* the elements of a constant `dense<"0x..">`, decoded from the digits in the user's text */
 struct ir_attr walk_hex(struct scan *s, struct ir_builder *b, struct span digits, uint32_t type);
 
 #endif

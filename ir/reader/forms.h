@@ -1,0 +1,29 @@
+/* Between the files that read pretty forms without regions: forms.c (the table and the loop over a format),
+ * form_types.c and form_attrs.c.
+ *
+ * All of them read at s->at and write the generic form: operands to s->operands, attributes to s->attrs,
+ * types to s->out. Errors leave by s->escape (scan_fail), at the place in the user's text. */
+#ifndef TOAST_IR_READER_FORMS_H
+#define TOAST_IR_READER_FORMS_H
+
+#include "ir/reader/rewrite.h"
+
+/* `{attr|second|third}` of a format: the attribute's name, and what is written around or before its value */
+struct form_item {
+    char attr[40], second[40], third[4]; /* the longest in the table have 20, 27 and 1 characters */
+};
+
+/* ---- form_types.c */
+/* reads the type of kind `:kind`, with its colon, and writes ` : (operands) -> results` */
+void form_write_type(struct scan *s, char kind);
+/* `T, T, ..` as it is, at least one */
+void form_type_list(struct scan *s);
+void form_result_type(struct scan *s, struct span type);
+
+/* ---- form_attrs.c: each appends one attribute, or two */
+void form_attr_item(struct scan *s, char kind, const struct form_item *i); /* I N n E B S Y y G v */
+void form_precisions(struct scan *s);
+void form_exponent_mantissa(struct scan *s);
+void form_direction(struct scan *s);
+
+#endif
