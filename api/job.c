@@ -6,10 +6,10 @@
 #include "api/machine.h"
 #include "api/pins.h"
 #include "api/proof.h"
+#include "emit/emit.h"
 #include "ir/prepare.h"
 #include "ir/print.h"
 #include "network/network.h"
-#include "spmd/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  * handles, use_global_device_ids, partition_id). local:     bare, local signature, replica style (no
  * channels, replica_id); mhlo.num_replicas = N. Signature, argument attributes (donation: tf.aliasing_output,
  * jax.buffer_donor; jax.result_info) are kept. */
-#ifndef TOAST_SPMD_EMIT_H
-#define TOAST_SPMD_EMIT_H
+#ifndef TOAST_EMIT_EMIT_H
+#define TOAST_EMIT_EMIT_H
 
 #include "spmd/local.h"
 

@@ -4,12 +4,12 @@
  * ops cannot fail; what a lowering finds wrong (a dimension sharded that it cannot handle) is returned as an
  * error naming the op's position. Scalars that only depend on the device (coordinates, block indices,
  * offsets) are int32 and computed once a region. */
-#ifndef TOAST_SPMD_EMIT_BUILD_H
-#define TOAST_SPMD_EMIT_BUILD_H
+#ifndef TOAST_EMIT_BUILD_H
+#define TOAST_EMIT_BUILD_H
 
+#include "emit/emit.h"
 #include "ir/attrs.h"
 #include "ir/build.h"
-#include "spmd/emit.h"
 
 enum { EMIT_MAX_RANK = 32, EMIT_MAX_ATTRS = 32, EMIT_SCOPE_BLOCKS = 64 };
 

@@ -1,5 +1,5 @@
 /* Constants, iota and ops that only move elements: sizes, limits and paddings at local sizes. */
-#include "spmd/lower.h"
+#include "emit/lower.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * in pieces. Such an op is written on its operands and results as arrays of their atoms, where each factor is
  * a dim of its own. Families that the flattened dims of models go through are handled; others stay on whole
  * dims, between reshapes. */
-#include "spmd/lower.h"
+#include "emit/lower.h"
 
 #include <stdio.h>
 #include <string.h>

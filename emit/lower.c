@@ -1,5 +1,5 @@
 /* From a step to its family's lowering; what the families share. */
-#include "spmd/lower.h"
+#include "emit/lower.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Forms as Shardy spells them: axes by name, per dim, major first, every dim closed. */
-#include "spmd/emit_build.h"
+#include "emit/build.h"
 
 #include <stdlib.h>
 

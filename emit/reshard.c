@@ -1,5 +1,5 @@
 /* Values as arrays of their atoms, and keeping this device's block: the local part of reshards. */
-#include "spmd/emit_build.h"
+#include "emit/build.h"
 
 #include <string.h>
 

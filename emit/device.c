@@ -3,7 +3,7 @@
  * Devices are numbered row-major over the axes, the last axis innermost. `manual` is partition style and
  * `local` replica style: each has its own op that gives the device's number, and the other one's is silently
  * 0. */
-#include "spmd/emit_build.h"
+#include "emit/build.h"
 
 #include <stdlib.h>
 #include <string.h>

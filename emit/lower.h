@@ -3,10 +3,10 @@
  * A lowering gets the local operands, the sizes its results must have, and the op's attributes already
  * copied; it sets the results' values. What it cannot do exactly it refuses with the op's position: never a
  * guess. */
-#ifndef TOAST_SPMD_LOWER_H
-#define TOAST_SPMD_LOWER_H
+#ifndef TOAST_EMIT_LOWER_H
+#define TOAST_EMIT_LOWER_H
 
-#include "spmd/emit_build.h"
+#include "emit/build.h"
 
 struct lower_op {
     const struct spmd_step *step;

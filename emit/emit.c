@@ -1,6 +1,6 @@
 /* The module around the steps: attributes, mesh, @main's signature with its argument and result attributes,
  * and for the manual form the manual_computation that holds the steps. */
-#include "spmd/emit_build.h"
+#include "emit/build.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Dot, convolution, reductions, batch normalisation: the same op on local blocks; a sharded contraction gives
  * a partial result, which the walk completes by later steps. */
-#include "spmd/lower.h"
+#include "emit/lower.h"
 
 enum error_code lower_dot(struct emit *e, struct lower_op *o, struct error *error)
 {

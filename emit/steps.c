@@ -1,6 +1,6 @@
 /* The steps of a local program in order. Loops and branches open an op with regions; a stack of open ones
  * says where the steps in between go. Scalars computed in a region are forgotten when it closes. */
-#include "spmd/lower.h"
+#include "emit/lower.h"
 
 #include <stdlib.h>
 

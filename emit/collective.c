@@ -4,7 +4,7 @@
  * left in its dim is moved along the dim itself; any other along a view of the value as an array of its
  * atoms. Several steps of one combined collective become one op, over a tuple or over one array that holds
  * them all. */
-#include "spmd/emit_build.h"
+#include "emit/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * XLA's partitioner counts the initial value of a reduce once per device of a sharded dim, or never (jaxlib
  * 0.10.2: 1.5 became 12 on 8 devices). Where it is not neutral, the reduce starts from the neutral value and
  * the initial one is added after it. */
-#include "spmd/lower.h"
+#include "emit/lower.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The small ops that local modules are made of, as functions on tensors. */
-#include "spmd/emit_build.h"
+#include "emit/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Parts of the program that are written as they are: attributes, reducer bodies, whole regions. */
-#include "spmd/emit_build.h"
+#include "emit/build.h"
 
 #include <stdlib.h>
 #include <string.h>

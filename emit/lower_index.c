@@ -4,7 +4,7 @@
  * then made local; where it lies on another device the result is 0, *selected*, never multiplied (0 x NaN).
  * The walk adds the devices' results. Writing (scatter): a position that is not on this device, and so any
  * that is out of range, becomes the local size, which the op drops. */
-#include "spmd/lower.h"
+#include "emit/lower.h"
 
 #include <string.h>
 

@@ -4,11 +4,11 @@
 /* timeout: 120 */
 #include "support.h"
 
+#include "emit/emit.h"
 #include "ir/attrs.h"
 #include "ir/prepare.h"
 #include "ir/print.h"
 #include "ir/read.h"
-#include "spmd/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
