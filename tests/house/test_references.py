@@ -43,7 +43,7 @@ def prose(name, text):
     its line breaks, so that line numbers hold."""
     if name.endswith('.md'):
         text = re.sub(r'^```.*?^```', lambda m: re.sub(r'[^\n]', ' ', m.group(0)), text, flags=re.S | re.M)
-        for found in re.finditer(r'(?:^.*\S.*\n?)+', text, flags=re.M):
+        for found in re.finditer(r'^.*\S.*\n?(?:(?![ \t]*(?:[-*|]|\d+\.) ).*\S.*\n?)*', text, flags=re.M):
             yield text.count('\n', 0, found.start()) + 1, found.group(0)
         return
     if name.endswith('.py') or text.startswith('#!/usr/bin/env python'):
@@ -124,10 +124,9 @@ def papers():
         for kind in cited[key]:
             for line in re.findall(rf'^{kind}s: (.+)$', body, flags=re.M | re.I):
                 cited[key][kind].update(re.findall(NUMBER + r'(?:\.\d+)*', line))
-    for line in page.split('\n'):
-        year = re.search(r'\b((?:19|20)\d\d)\b', line)
-        if year:
-            authors.update((surname, year.group(1)) for surname in re.findall(r'\b[A-Z]\w+', line))
+    for entry in re.split(r'\n\n|\n(?=- )', page):
+        for year in re.findall(r'\b(?:19|20)\d\d\b', entry):
+            authors.update((surname, year) for surname in re.findall(r'\b[A-Z]\w+', entry))
     return cited, authors
 
 
@@ -148,7 +147,8 @@ def spread(numbers):
 
 
 def check_files(name, line, part, problems):
-    for found in re.finditer(r'(?<![\w/.:<>{}*$-])[\w*][\w./*-]*\.md\b', part):
+    bare = re.sub(r'\[[^\]]*\]\([^)]*\)', lambda m: re.sub(r'[^\n]', ' ', m.group(0)), part)   # links are checked below
+    for found in re.finditer(r'(?<![\w/.:<>{}*$-])[\w*][\w./*-]*\.md\b', bare):
         if not resolve(name, found.group(0)):
             problems.append((name, line + part.count('\n', 0, found.start()), f'no file {found.group(0)}'))
     if name.endswith('.md'):
@@ -195,9 +195,9 @@ def check_sections(name, line, part, cited, problems):
 
 
 def check_paper(name, line, text, kind, numbers, cited, problems):
-    keys = [key for key in cited if any(re.search(rf'\b{re.escape(a)}\b', text) for a in aliases[key])]
-    if not keys and re.search(r'\bpapers?\b|\bpaper\'s\b', text):
-        keys = [key for key in cited][:1]        # 'the paper' is the first one listed
+    keys = [key for key in cited if any(cited[key].values()) and any(re.search(rf'\b{re.escape(a)}\b', text) for a in aliases[key])]
+    if re.search(r'\bpapers?\b', text):
+        keys.append(next(iter(cited)))           # 'the paper' is the first one listed
     if name == PAPERS or name == 'tests/house/test_references.py':
         return
     if not keys:
