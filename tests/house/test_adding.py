@@ -76,7 +76,7 @@ def main():
             for source in (root / name).iterdir():
                 if source.is_file():
                     shutil.copy(source, copy / name)
-        subprocess.run(['patch', '-p1', '--no-backup-if-mismatch'], input=patch, text=True, cwd=copy, check=True,
+        subprocess.run(['patch', '-p1', '--fuzz=0', '--no-backup-if-mismatch'], input=patch, text=True, cwd=copy, check=True,
                        stdout=subprocess.DEVNULL)
         build_copy(copy)
         said = subprocess.run([copy / 'show', copy / 'toast-read', here / 'wobble.mlir'], capture_output=True, text=True)

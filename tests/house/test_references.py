@@ -177,6 +177,11 @@ def check_sections(name, line, part, cited, problems):
         target = resolve(name, found.group(1))
         if target and found.group(2) not in headings(target):
             problems.append((name, line, f'no heading "{found.group(2)}" in {target}'))
+    for found in re.finditer(r'"([^"]+)" in ([\w./-]+\.md)', text):
+        target = resolve(name, found.group(2))
+        have = {re.sub(r'^\d+\. ', '', h).lower() for h in headings(target)} if target else set()
+        if target and found.group(1).lower() not in have:
+            problems.append((name, line, f'no heading "{found.group(1)}" in {target}'))
     for found in re.finditer(rf'\b(section|figure|equation|algorithm)s? \(?({LIST})', text, flags=re.I):
         kind, numbers = found.group(1).lower(), spread(found.group(2))
         before = text[:found.start()]
