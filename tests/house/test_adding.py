@@ -4,7 +4,7 @@
 """docs/adding.md, walked once: the patch of tests/house/adding adds an op to a copy of the sources. The copy's reader and
 analysis are built with this build's own flags (unoptimised: seconds) and must read the op's pretty form and shard its
 dimensions; without the patch the op is refused. The patch touches nothing that the document does not list."""
-import concurrent.futures, json, os, pathlib, re, shutil, subprocess, sys, tempfile
+import concurrent.futures, json, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
 
 root = pathlib.Path(__file__).resolve().parents[2]
 build = pathlib.Path(os.environ.get('TOAST_BIN', root / 'build/release/bin')).parent
@@ -25,7 +25,7 @@ def commands():
     for entry in json.loads((build / 'compile_commands.json').read_text()):
         source = pathlib.Path(entry['file'])
         if source.is_relative_to(root) and str(source.relative_to(root).parent) in FOLDERS:
-            words = entry['command'].split()
+            words = shlex.split(entry['command'])
             out.setdefault(str(source.relative_to(root)), words[:words.index('-o')])
     return out
 
@@ -57,7 +57,8 @@ def build_copy(copy):
     parts = {'toast-read': ('base/', 'ir/'), 'show': ('base/', 'ir/', 'analysis/')}
     for program, folders in parts.items():
         mine = [o for source, o in objects.items() if source.startswith(folders) and (program == 'toast-read' or '/reader/' not in source)]
-        subprocess.run([flags['analysis/nda.c'][0], '-o', copy / program, *mine, *(libraries if program == 'toast-read' else
+        compiler = flags['analysis/nda.c'][:1] + [word for word in flags['analysis/nda.c'] if word.startswith('-fsanitize')]
+        subprocess.run([*compiler, '-o', copy / program, *mine, *(libraries if program == 'toast-read' else
                        ['-lcrypto', '-lz', '-lpthread'])], check=True, cwd=build)
 
 

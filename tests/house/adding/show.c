@@ -1,5 +1,6 @@
-/* What test_adding.py asks of a build with a new op: `show READER MODULE` reads and analyses the module and prints each op with
- * its factors, as `toast analyze --rules` does. */
+/* What test_adding.py asks of a build with a new op: `show READER MODULE` reads and analyses the module and
+ * prints each op with its factors, as `toast analyze --rules` does. Status 1, and the error, when it is
+ * refused. */
 #include "analysis/nda.h"
 #include "base/file.h"
 #include "ir/prepare.h"
