@@ -214,10 +214,11 @@ def check_paper(name, line, text, kind, numbers, cited, problems):
 
 
 def check_authors(name, line, part, authors, problems):
-    person = r'[A-Z][a-z]+'
-    for found in re.finditer(rf'\b(({person})(?:(?:, {person})+,? and {person}|(?:, {person})+| and {person}| et al\.?),? '
-                             r'((?:19|20)\d\d))\b', plain(part)):
-        if found.group(2) not in MONTHS and (found.group(2), found.group(3)) not in authors:
+    person, initial = r'(?:[A-Z]\. )*[A-Z][a-z]+', r'[A-Z]\. [A-Z][a-z]+'
+    several = rf'{person}(?:(?:, {person})+,? and {person}|(?:, {person})+| and {person}| et al\.?)'
+    for found in re.finditer(rf'\b((?:{several}|{initial}),? ((?:19|20)\d\d))\b', plain(part)):
+        surname = re.sub(r'^(?:[A-Z]\. )*', '', found.group(1)).split()[0].rstrip(',')
+        if surname not in MONTHS and (surname, found.group(2)) not in authors:
             problems.append((name, line, f'{found.group(1)} is not in {PAPERS}'))
 
 
