@@ -6,7 +6,6 @@
 Jobs that nobody works on are watched by all streams in turn, then cancelled one after another. An event's id is the time (ms) at
 which Redis wrote it; late is the time from then until the client has read it. Prints a table."""
 import argparse
-import json
 import pathlib
 import re
 import selectors

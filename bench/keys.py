@@ -74,7 +74,7 @@ def fairness(a_jobs, b_jobs):
     try:
         bearers = [{"Authorization": f"Bearer {keys(service, 'add', '--tenant', name)}"} for name in "ab"]
         time.sleep(1.5)
-        jobs = [[submit(service, headers, i) for i in range(count)] for headers, count in zip(bearers, (a_jobs, b_jobs))]
+        [[submit(service, headers, i) for i in range(count)] for headers, count in zip(bearers, (a_jobs, b_jobs))]
         service.start_worker(threads=2)
         while service.redis_cli("ZSCORE", "{t}:vt", "b") and service.redis_cli("SCARD", "{t}:open:b") != "0":
             time.sleep(0.2)
