@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How long the service takes to get over things: cancel, a worker's death, SIGTERM, the server's death, Redis' death.
 
-  bench/recovery.py [--rounds 20]
+Example:
+  bench/recovery.py --rounds 20
 
 Prints a table of median, p99 (the largest of fewer than 100) and how many were measured."""
 import argparse
