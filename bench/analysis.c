@@ -7,7 +7,7 @@
 #include "bench/usage.h"
 #include "ir/prepare.h"
 #include "ir/read.h"
-#include "tests/analysis/layers.h"
+#include "tests/support/layers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # label: unit
 # timeout: 300
-"""No finding in any tracked file: scripts/format --check, clang-tidy (.clang-tidy), ruff (ruff.toml), shellcheck (.shellcheckrc).
-The environment of the linters is what scripts/lint-venv makes; clang-tidy reads the commands of the build under test."""
+"""No finding in any tracked file: scripts/format --check, clang-tidy (.clang-tidy), ruff (ruff.toml), shellcheck (.shellcheckrc);
+no test function that nobody calls. The environment of the linters is what scripts/lint-venv makes; clang-tidy reads the commands of the
+build under test."""
 import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -65,5 +67,9 @@ with concurrent.futures.ThreadPoolExecutor(2) as pool:
     pieces = [c[i:i + FILES_A_RUN] for i in range(0, len(c), FILES_A_RUN)]
     found = pool.map(lambda names: tidy(tools / "clang-tidy", names), pieces)
     problems += sorted({line for piece in found for line in piece})
+for name in python:   # a test that nobody calls passes for ever
+    text = (ROOT / name).read_text()
+    called = set(re.findall(r"\btest_\w+", re.sub(r"^def test_\w+", "", text, flags=re.M)))
+    problems += [f"{name}: {test} is never called" for test in re.findall(r"^def (test_\w+)\(", text, re.M) if test not in called]
 print("\n".join(problems) if problems else f"{len(c)} C files, {len(python)} in Python, {len(shell)} shell scripts: no finding")
 sys.exit(1 if problems else 0)
