@@ -1,7 +1,7 @@
 #include "api/proof.h"
 
 #include "api/json.h"
-#include "spmd/emit.h"
+#include "emit/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

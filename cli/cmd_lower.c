@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "cli/choose.h"
 #include "cli/output.h"
+#include "emit/emit.h"
 #include "ir/print.h"
-#include "spmd/emit.h"
 
 #include <errno.h>
 #include <stdio.h>

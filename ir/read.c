@@ -2,7 +2,7 @@
 #include "ir/read.h"
 
 #include "base/file.h"
-#include "ir/reader/protocol.h"
+#include "ir/reader_protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>

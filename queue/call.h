@@ -31,9 +31,17 @@ enum error_code call_function(struct queue *q, const char *name, struct call *c,
 enum error_code call_read(struct queue *q, int argc, const char **argv, redisReply **out,
                           struct error *e) BASE_CHECKED;
 
+/* the same where the answer says nothing: only whether it was done */
+enum error_code call_plain(struct queue *q, const char *name, struct call *c, struct error *e) BASE_CHECKED;
+/* all fields of the hash at key (owned; empty on an error or when there is none) */
+enum error_code call_hash(struct queue *q, const char *key, struct queue_fields *out,
+                          struct error *e) BASE_CHECKED;
+
 /* element i of an array, or the reply itself as element 0; "" and 0 for anything else */
 const char *reply_text(const redisReply *r, size_t i);
 long long reply_number(const redisReply *r, size_t i);
+/* an array of job ids -> owned array */
+void reply_ids(const redisReply *r, char (**ids)[QUEUE_ID_SIZE], size_t *count);
 /* flat names and values -> owned fields */
 void reply_fields(const redisReply *r, struct queue_fields *out);
 

@@ -1,3 +1,5 @@
+/* The queue's side of a collection of blobs: who may collect, a walk over what is referred to, and what
+ * was moved meanwhile. Removes nothing itself. See collect.h. */
 #include "queue/collect.h"
 
 #include "queue/call.h"

@@ -1,3 +1,5 @@
+/* How many event streams a tenant has open at each server. A server that has not been heard of counts for
+ * nothing. See streams.h. */
 #include "queue/streams.h"
 
 #include "queue/call.h"

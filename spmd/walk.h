@@ -286,7 +286,7 @@ void walk_block(struct walk *w, uint32_t block); /* walk.c: all ops but the term
 /* ---- walk.c: slow_first from the options */
 void walk_order_axes(struct walk *w, const struct spmd_options *options);
 
-/* ---- schedule.c */
+/* ---- dead_steps.c */
 /* steps of suspects without uses, and what only they used */
 void walk_remove_dead(struct walk *w);
 

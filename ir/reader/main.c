@@ -1,10 +1,10 @@
 /* toast-read: StableHLO text in descriptor 3 -> program image in descriptor 4, sandboxed (see protocol.h).
  * By hand: `toast-read --help`. */
 #include "base/hash.h"
-#include "ir/reader/protocol.h"
 #include "ir/reader/rewrite.h"
 #include "ir/reader/sandbox.h"
 #include "ir/reader/walk.h"
+#include "ir/reader_protocol.h"
 
 #include <stdio.h>
 #include <stdlib.h>

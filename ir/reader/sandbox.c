@@ -1,7 +1,7 @@
 #include "ir/reader/sandbox.h"
 
 #include "base/sanitizer.h"
-#include "ir/reader/protocol.h"
+#include "ir/reader_protocol.h"
 
 #include <seccomp.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 
 #include "walk_support.h"
 
-#include "spmd/emit.h"
+#include "emit/emit.h"
 #include "verify/prove.h"
 
 struct small_program {

@@ -12,8 +12,8 @@
 #include "support.h"
 
 #include "api/proof.h"
+#include "emit/emit.h"
 #include "ir/print.h"
-#include "spmd/emit.h"
 #include "spmd/local.h"
 
 #include <stdatomic.h>

@@ -1,0 +1,114 @@
+/* Parts of the program that are written as they are: attributes, reducer bodies, whole regions. */
+#include "emit/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Annotations of the input speak of another partitioning (any mhlo.sharding turns Shardy off); torch_xla's
+ * note of the result's shape would be wrong on a part. */
+static bool is_annotation(const char *name)
+{
+    return strcmp(name, "mhlo.sharding") == 0 || strncmp(name, "sdy.", 4) == 0 ||
+           strcmp(name, "xla_shape") == 0;
+}
+
+enum error_code emit_attrs(struct emit *e, uint32_t op, struct ir_attr *out, uint32_t *count,
+                           struct error *error)
+{
+    const struct ir_op *o = &e->program->ops[op];
+    *count = 0;
+    for (uint32_t i = 0; i < o->attr_count; i++) {
+        const struct ir_attr *a = &e->program->attrs[o->attrs + i];
+        if (is_annotation(ir_string(e->program, a->name)))
+            continue;
+        if (*count == EMIT_MAX_ATTRS - 4)
+            return emit_reject(e, error, "more than %d attributes", EMIT_MAX_ATTRS - 4);
+        out[(*count)++] = ir_build_copy_attr(e->b, e->program, a);
+    }
+    return ERROR_OK;
+}
+
+void emit_attr_set(struct emit *e, struct ir_attr *attrs, uint32_t *count, const char *name,
+                   struct ir_attr attr)
+{
+    struct ir_attr named = ir_build_named(e->b, name, attr);
+    for (uint32_t i = 0; i < *count; i++)
+        if (attrs[i].name == named.name) {
+            attrs[i] = named;
+            return;
+        }
+    BASE_CHECK(*count < EMIT_MAX_ATTRS);
+    attrs[(*count)++] = named;
+}
+
+static enum error_code copy_op(struct emit *e, uint32_t op, struct error *error);
+
+static enum error_code copy_region(struct emit *e, uint32_t op, uint32_t region, struct error *error)
+{
+    const struct ir_program *p = e->program;
+    uint32_t block = ir_region_block(p, op, region);
+    ir_build_region(e->b);
+    if (block != IR_NONE) {
+        const struct ir_block *b = &p->blocks[block];
+        uint32_t *types = mem_alloc((b->arg_count + 1) * sizeof *types);
+        for (uint32_t i = 0; i < b->arg_count; i++)
+            types[i] = ir_build_copy_type(e->b, p, p->values[b->args + i].type);
+        uint32_t first = ir_build_block(e->b, types, b->arg_count);
+        free(types);
+        for (uint32_t i = 0; i < b->arg_count; i++)
+            e->copied[b->args + i] = first + i;
+        for (uint32_t i = 0; i < b->op_count; i++) {
+            enum error_code code = copy_op(e, p->block_ops[b->ops + i], error);
+            if (code)
+                return code;
+        }
+        ir_build_end_block(e->b);
+    }
+    ir_build_end_region(e->b);
+    return ERROR_OK;
+}
+
+enum error_code emit_regions(struct emit *e, uint32_t op, struct error *error)
+{
+    for (uint32_t r = 0; r < e->program->ops[op].region_count; r++) {
+        enum error_code code = copy_region(e, op, r, error);
+        if (code)
+            return code;
+    }
+    return ERROR_OK;
+}
+
+static enum error_code copy_op(struct emit *e, uint32_t op, struct error *error)
+{
+    const struct ir_program *p = e->program;
+    const struct ir_op *o = &p->ops[op];
+    struct ir_attr attrs[EMIT_MAX_ATTRS];
+    uint32_t attr_count, outer = e->op,
+                         *values = mem_alloc((o->operand_count + o->result_count + 1) * sizeof *values);
+    uint32_t *types = values + o->operand_count;
+    enum error_code code = ERROR_OK;
+    e->op = op;
+    for (uint32_t i = 0; i < o->operand_count && !code; i++) {
+        values[i] = e->copied[ir_operand(p, op, i)];
+        if (values[i] == IR_NONE)
+            code = emit_reject(e, error,
+                               "a region uses a value of the program around it; only control flow may");
+    }
+    if (!code)
+        code = emit_attrs(e, op, attrs, &attr_count, error);
+    if (!code) {
+        for (uint32_t i = 0; i < o->result_count; i++)
+            types[i] = ir_build_copy_type(e->b, p, p->values[o->results + i].type);
+        struct ir_op_spec spec = {ir_op_name(p, op), values,  o->operand_count, types, o->result_count, attrs,
+                                  attr_count,        o->line, o->column,        NULL};
+        uint32_t built = ir_build_begin(e->b, &spec);
+        code = emit_regions(e, op, error);
+        if (!code)
+            ir_build_end(e->b);
+        for (uint32_t i = 0; i < o->result_count && !code; i++)
+            e->copied[o->results + i] = ir_builder_result(e->b, built, i);
+    }
+    free(values);
+    e->op = outer;
+    return code;
+}

@@ -1,0 +1,321 @@
+/* The module around the steps: attributes, mesh, @main's signature with its argument and result attributes,
+ * and for the manual form the manual_computation that holds the steps. */
+#include "emit/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- module */
+static bool is_device_count(const char *name)
+{
+    return strcmp(name, "mhlo.num_partitions") == 0 || strcmp(name, "mhlo.num_replicas") == 0 ||
+           strncmp(name, "mhlo.spmd_", 10) == 0 || strncmp(name, "mhlo.use_auto_spmd", 18) == 0;
+}
+
+static enum error_code begin_module(struct emit *e, struct error *error)
+{
+    const struct ir_program *p = e->program;
+    const struct ir_op *m = &p->ops[0];
+    struct ir_attr attrs[EMIT_MAX_ATTRS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->attr_count && n < EMIT_MAX_ATTRS - 2; i++) {
+        const struct ir_attr *a = &p->attrs[m->attrs + i];
+        const char *name = ir_string(p, a->name);
+        if (!is_device_count(name) && strcmp(name, "mhlo.sharding") != 0 && strncmp(name, "sdy.", 4) != 0)
+            attrs[n++] = ir_build_copy_attr(e->b, p, a);
+    }
+    int64_t devices = mesh_devices(e->mesh);
+    bool local = e->form == SPMD_LOCAL;
+    attrs[n++] = ir_build_named(e->b, "mhlo.num_partitions", ir_build_int(e->b, local ? 1 : devices, "i32"));
+    attrs[n++] = ir_build_named(e->b, "mhlo.num_replicas", ir_build_int(e->b, local ? devices : 1, "i32"));
+    struct ir_op_spec spec = {.name = "builtin.module", .attrs = attrs, .attr_count = n};
+    ir_build_begin(e->b, &spec);
+    ir_build_region(e->b);
+    ir_build_block(e->b, NULL, 0);
+    if (!local) {
+        struct ir_attr mesh[2] = {ir_build_named(e->b, "sym_name", ir_build_str(e->b, "mesh")),
+                                  emit_mesh_attr(e)};
+        struct ir_op_spec op = {.name = "sdy.mesh", .attrs = mesh, .attr_count = 2};
+        ir_build_op(e->b, &op);
+    }
+    return m->attr_count > EMIT_MAX_ATTRS - 2
+               ? emit_reject(e, error, "more than %d attributes", EMIT_MAX_ATTRS - 2)
+               : ERROR_OK;
+}
+
+/* ---------------------------------------------------------------- signature */
+struct signature {
+    const struct spmd_step *results; /* the SPMD_RESULT step */
+    uint32_t argument_count, result_count;
+};
+
+static uint32_t result_value(const struct emit *e, const struct signature *s, uint32_t i)
+{
+    return e->local->operands[s->results->operands + i];
+}
+
+/* The function's types are the program's but for the local form. */
+static uint32_t boundary_type(struct emit *e, uint32_t spmd_value)
+{
+    return e->form == SPMD_LOCAL
+               ? emit_value_type(e, spmd_value)
+               : ir_build_copy_type(e->b, e->program,
+                                    e->program->values[e->local->values[spmd_value].origin].type);
+}
+
+static void add_type(struct emit *e, uint32_t type, struct text *out)
+{
+    struct ir_program view = ir_builder_view(e->b);
+    text_add(out, ir_string(&view, view.types[type].text));
+}
+
+static uint32_t function_type(struct emit *e, const struct signature *s)
+{
+    struct text t = {0};
+    text_add(&t, "(");
+    for (uint32_t i = 0; i < s->argument_count; i++) {
+        text_add(&t, i ? ", " : "");
+        add_type(e, boundary_type(e, i), &t);
+    }
+    text_add(&t, ") -> (");
+    for (uint32_t i = 0; i < s->result_count; i++) {
+        text_add(&t, i ? ", " : "");
+        add_type(e, boundary_type(e, result_value(e, s, i)), &t);
+    }
+    text_add(&t, ")");
+    if (s->result_count == 1) { /* one result type stands without parentheses */
+        char *arrow = strstr(t.at, ") -> (");
+        memmove(arrow + 5, arrow + 6, strlen(arrow + 6) + 1);
+        t.size -= 1;
+        t.at[--t.size] = 0;
+    }
+    uint32_t type = ir_build_type(e->b, t.at, t.size);
+    text_release(&t);
+    return type;
+}
+
+/* Does the argument still occupy on each device what the result it donates to does? */
+static bool can_alias(const struct emit *e, const struct signature *s, uint32_t argument, int64_t result)
+{
+    if (result < 0 || result >= s->result_count)
+        return false;
+    int64_t have[IR_MAX_RANK], want[IR_MAX_RANK];
+    const struct spmd_value *from = &e->local->values[argument];
+    const struct spmd_value *to = &e->local->values[result_value(e, s, (uint32_t)result)];
+    if (e->program->values[from->origin].type != e->program->values[to->origin].type)
+        return false;
+    const struct ir_type *t = ir_value_type(e->program, to->origin);
+    if (t->kind != IR_TYPE_TENSOR)
+        return true;
+    spmd_local_dims(e->nda, e->mesh, from->origin, &from->form, have);
+    spmd_local_dims(e->nda, e->mesh, to->origin, &to->form, want);
+    return memcmp(have, want, t->rank * sizeof *have) == 0;
+}
+
+/* Attributes of one argument or result: the program's, without annotations, donation as far as shapes allow
+ * it. */
+static struct ir_attr boundary_attrs(struct emit *e, const struct signature *s, uint32_t spmd_value,
+                                     bool argument, const struct ir_attr *from, bool *any)
+{
+    struct ir_attr entries[EMIT_MAX_ATTRS];
+    uint32_t n = 0, first = from ? from->first : 0, count = from ? from->count : 0;
+    const struct ir_value *origin = &e->program->values[e->local->values[spmd_value].origin];
+    for (uint32_t i = 0; i < count && n < EMIT_MAX_ATTRS - 1; i++) {
+        const struct ir_attr *a = &e->program->attrs[first + i];
+        const char *name = ir_string(e->program, a->name);
+        if (strncmp(name, "mhlo.sharding", 13) == 0 || strncmp(name, "sdy.", 4) == 0)
+            continue;
+        if (argument && strcmp(name, "tf.aliasing_output") == 0 && !can_alias(e, s, spmd_value, a->value))
+            entries[n++] = ir_build_named(e->b, "jax.buffer_donor", ir_build_bool(e->b, true));
+        else
+            entries[n++] = ir_build_copy_attr(e->b, e->program, a);
+    }
+    if (e->form != SPMD_LOCAL && e->program->types[origin->type].kind == IR_TYPE_TENSOR) {
+        struct text t = {0};
+        text_add(&t, "#sdy.sharding");
+        emit_sharding_text(e, e->local->values[spmd_value].origin, &e->local->values[spmd_value].form, &t);
+        entries[n++] = ir_build_named(e->b, "sdy.sharding", ir_build_text(e->b, t.at));
+        text_release(&t);
+    }
+    *any |= n != 0;
+    return ir_build_dictionary(e->b, entries, n);
+}
+
+static uint32_t signature_attrs(struct emit *e, const struct signature *s, struct ir_attr *out)
+{
+    struct ir_attr *items = mem_zalloc(s->argument_count + s->result_count + 1, sizeof *items);
+    uint32_t n = 0, func = e->nda->function;
+    bool any = false;
+    for (uint32_t i = 0; i < s->argument_count; i++)
+        items[i] = boundary_attrs(e, s, i, true, ir_function_arg_attrs(e->program, func, i), &any);
+    if (any)
+        out[n++] = ir_build_named(e->b, "arg_attrs", ir_build_array(e->b, items, s->argument_count));
+    any = false;
+    for (uint32_t i = 0; i < s->result_count; i++)
+        items[i] = boundary_attrs(e, s, result_value(e, s, i), false,
+                                  ir_function_result_attrs(e->program, func, i), &any);
+    if (any)
+        out[n++] = ir_build_named(e->b, "res_attrs", ir_build_array(e->b, items, s->result_count));
+    free(items);
+    return n;
+}
+
+/* opens @main and its block; returns the first argument */
+static uint32_t begin_function(struct emit *e, const struct signature *s)
+{
+    struct ir_attr attrs[8];
+    uint32_t n = 0, *types = mem_alloc((s->argument_count + 1) * sizeof *types);
+    attrs[n++] = ir_build_named(e->b, "sym_name", ir_build_str(e->b, "main"));
+    attrs[n++] = ir_build_named(e->b, "function_type", ir_build_type_attr(e->b, function_type(e, s)));
+    attrs[n++] = ir_build_named(e->b, "sym_visibility", ir_build_str(e->b, "public"));
+    n += signature_attrs(e, s, attrs + n);
+    for (uint32_t i = 0; i < s->argument_count; i++)
+        types[i] = boundary_type(e, i);
+    struct ir_op_spec spec = {.name = "func.func", .attrs = attrs, .attr_count = n};
+    ir_build_begin(e->b, &spec);
+    ir_build_region(e->b);
+    uint32_t first = ir_build_block(e->b, types, s->argument_count);
+    free(types);
+    return first;
+}
+
+/* Every boundary value must lie in ranges of its dims: neither Shardy nor a caller can say anything else. */
+static enum error_code check_boundary(const struct emit *e, const struct signature *s, struct error *error)
+{
+    for (uint32_t i = 0; i < s->argument_count + s->result_count; i++) {
+        uint32_t v = i < s->argument_count ? i : result_value(e, s, i - s->argument_count);
+        uint32_t origin = e->local->values[v].origin;
+        for (uint32_t d = 0; d < ir_value_type(e->program, origin)->rank; d++)
+            if (!emit_layout(e, origin, &e->local->values[v].form, d).contiguous)
+                return error_set(error, ERROR_INTERNAL,
+                                 "%s %u is not in contiguous blocks along dimension %u",
+                                 i < s->argument_count ? "argument" : "result",
+                                 i < s->argument_count ? i : i - s->argument_count, d);
+    }
+    return ERROR_OK;
+}
+
+/* ---------------------------------------------------------------- bodies */
+static struct ir_attr shardings(struct emit *e, const char *name, const struct signature *s, bool arguments)
+{
+    struct text t = {0};
+    uint32_t count = arguments ? s->argument_count : s->result_count;
+    text_add(&t, "#sdy.sharding_per_value<[");
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t v = arguments ? i : result_value(e, s, i);
+        text_add(&t, i ? ", " : "");
+        emit_sharding_text(e, e->local->values[v].origin, &e->local->values[v].form, &t);
+    }
+    text_add(&t, "]>");
+    struct ir_attr attr = ir_build_named(e->b, name, ir_build_text(e->b, t.at));
+    text_release(&t);
+    return attr;
+}
+
+static struct ir_attr manual_axes(struct emit *e)
+{
+    struct text t = {0};
+    text_add(&t, "#sdy<manual_axes{");
+    for (uint32_t a = 0; a < e->mesh->axis_count; a++)
+        text_printf(&t, "%s\"%s\"", a ? ", " : "", e->mesh->axes[a].name);
+    text_add(&t, "}>");
+    struct ir_attr attr = ir_build_named(e->b, "manual_axes", ir_build_text(e->b, t.at));
+    text_release(&t);
+    return attr;
+}
+
+/* opens the manual_computation and its block; returns the op, *first the block's first argument */
+static uint32_t begin_manual(struct emit *e, const struct signature *s, uint32_t *first)
+{
+    struct ir_attr attrs[3] = {shardings(e, "in_shardings", s, true), shardings(e, "out_shardings", s, false),
+                               manual_axes(e)};
+    uint32_t total = s->argument_count + s->result_count, *types = mem_alloc((total + 1) * sizeof *types);
+    uint32_t *operands = mem_alloc((s->argument_count + 1) * sizeof *operands);
+    for (uint32_t i = 0; i < s->argument_count; i++)
+        operands[i] = *first + i;
+    for (uint32_t i = 0; i < s->result_count; i++)
+        types[i] = boundary_type(e, result_value(e, s, i));
+    struct ir_op_spec spec = {.name = "sdy.manual_computation",
+                              .operands = operands,
+                              .operand_count = s->argument_count,
+                              .result_types = types,
+                              .result_count = s->result_count,
+                              .attrs = attrs,
+                              .attr_count = 3};
+    uint32_t op = ir_build_begin(e->b, &spec);
+    for (uint32_t i = 0; i < s->argument_count; i++)
+        types[i] = emit_value_type(e, i);
+    ir_build_region(e->b);
+    *first = ir_build_block(e->b, types, s->argument_count);
+    free(operands);
+    free(types);
+    return op;
+}
+
+static enum error_code write_function(struct emit *e, const struct signature *s, struct error *error)
+{
+    uint32_t first = begin_function(e, s), manual = IR_NONE, *results, count;
+    if (e->form == SPMD_MANUAL)
+        manual = begin_manual(e, s, &first);
+    for (uint32_t i = 0; i < s->argument_count; i++)
+        e->value_of[i] = first + i;
+    enum error_code code = emit_steps(e, &results, &count, error);
+    if (code)
+        return code;
+    e->op = e->nda->function;
+    if (manual != IR_NONE) {
+        emit_op(e, "sdy.return", results, count, NULL, 0, NULL, 0);
+        ir_build_end_block(e->b);
+        ir_build_end_region(e->b);
+        ir_build_end(e->b);
+        for (uint32_t i = 0; i < count; i++)
+            results[i] = ir_builder_result(e->b, manual, i);
+    }
+    emit_op(e, "func.return", results, count, NULL, 0, NULL, 0);
+    free(results);
+    for (int i = 0; i < 2; i++) { /* the function, the module */
+        ir_build_end_block(e->b);
+        ir_build_end_region(e->b);
+        ir_build_end(e->b);
+    }
+    return ERROR_OK;
+}
+
+enum error_code spmd_emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l,
+                          enum spmd_output form, struct ir_program *out, struct error *error)
+{
+    struct emit *e = mem_zalloc(1, sizeof *e);
+    enum error_code code = ERROR_OK;
+    if (!l->step_count || l->steps[l->step_count - 1].kind != SPMD_RESULT) {
+        free(e);
+        return error_set(error, ERROR_INTERNAL, "the local program has no results step");
+    }
+    e->context = c;
+    e->nda = l->nda;
+    e->mesh = l->mesh;
+    e->program = l->nda->program;
+    e->local = l;
+    e->form = form;
+    e->b = ir_builder_create();
+    e->value_of = mem_alloc((l->value_count + 1) * sizeof *e->value_of);
+    e->copied = mem_alloc((e->program->value_count + 1) * sizeof *e->copied);
+    memset(e->value_of, 0xff, (l->value_count + 1) * sizeof *e->value_of);
+    memset(e->copied, 0xff, (e->program->value_count + 1) * sizeof *e->copied);
+    e->annotate = form == SPMD_ANNOTATED ? annotate_create(e) : NULL;
+    struct signature s = {&l->steps[l->step_count - 1], l->argument_count,
+                          l->steps[l->step_count - 1].operand_count};
+    code = check_boundary(e, &s, error);
+    if (!code)
+        code = begin_module(e, error);
+    if (!code)
+        code = write_function(e, &s, error);
+    if (!code)
+        ir_builder_finish(e->b, NULL, out);
+    else
+        ir_builder_destroy(e->b);
+    annotate_destroy(e->annotate);
+    free(e->value_of);
+    free(e->copied);
+    free(e);
+    return code;
+}

@@ -1,0 +1,385 @@
+/* Emitted modules: well-formed, re-readable, of the stated style, with the collectives of the local program;
+ * what each family's lowering must contain, on programs of a few ops. That they compute the same is the
+ * proof's and XLA's affair. */
+/* timeout: 120 */
+#include "support.h"
+
+#include "emit/emit.h"
+#include "ir/attrs.h"
+#include "ir/prepare.h"
+#include "ir/print.h"
+#include "ir/read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct setup {
+    struct ir_program read, prepared;
+    struct nda *nda;
+    struct mesh mesh;
+    struct plan_context *context;
+    struct plan plan;
+    struct spmd_local local;
+};
+
+static void open_text(struct setup *s, const char *text, const char *mesh)
+{
+    struct error e = {0};
+    memset(s, 0, sizeof *s);
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &s->read, &e), &e);
+    ASSERT_OK(ir_prepare(&s->read, &s->prepared, &e), &e);
+    ASSERT_OK(nda_create(&s->prepared, NULL, &s->nda, &e), &e);
+    ASSERT_OK(mesh_parse(mesh, &s->mesh, &e), &e);
+    ASSERT_OK(plan_context_create(s->nda, &s->mesh, NULL, 0, &s->context, &e), &e);
+    plan_init(&s->plan, s->nda, &s->mesh);
+}
+
+static void walk(struct setup *s)
+{
+    struct error e = {0};
+    struct spmd_options options = spmd_default_options(&s->mesh);
+    ASSERT_OK(spmd_walk(s->context, &s->plan, &options, &s->local, &e), &e);
+    ASSERT_OK(spmd_local_check(&s->local, &e), &e);
+}
+
+static void close_setup(struct setup *s)
+{
+    spmd_local_release(&s->local);
+    plan_release(&s->plan);
+    plan_context_destroy(s->context);
+    nda_destroy(s->nda);
+    ir_program_release(&s->prepared);
+    ir_program_release(&s->read);
+}
+
+/* the factor of the space of the first op with this code that holds dim of its operand (or result) */
+static void shard(struct setup *s, enum ir_opcode code, bool result, uint32_t which, uint32_t dim,
+                  uint32_t axis)
+{
+    const struct nda *n = s->nda;
+    for (uint32_t i = 0; i < n->space_count; i++) {
+        const struct nda_space *space = &n->spaces[i];
+        if (space->kind != NDA_SPACE_OP || s->prepared.ops[space->op].code != code)
+            continue;
+        for (uint32_t k = 0; k < space->slot_count; k++) {
+            const struct nda_slot *slot = &n->slots[space->slots + k];
+            if (slot->is_result != result || slot->operand != which)
+                continue;
+            for (uint32_t a = 0; a < nda_atom_count(n, slot->value); a++)
+                if (nda_atoms(n, slot->value)[a].dim == dim && n->factor_of[slot->map + a] != NDA_NO_FACTOR) {
+                    assert_int_equal(
+                        plan_apply_factor(s->context, &s->plan, i, n->factor_of[slot->map + a], axis), 1);
+                    return;
+                }
+        }
+    }
+    fail_msg("no such factor");
+}
+
+static char *emit_text(const struct setup *s, enum spmd_output form)
+{
+    struct error e = {0};
+    struct ir_program module = {0};
+    struct text t = {0};
+    ASSERT_OK(spmd_emit(s->context, &s->plan, &s->local, form, &module, &e), &e);
+    ASSERT_OK(ir_verify(&module, &e), &e);
+    ir_print(&module, &t);
+    ir_program_release(&module);
+    return t.at;
+}
+
+static uint32_t occurrences(const char *text, const char *what)
+{
+    uint32_t n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at += strlen(what))
+        n++;
+    return n;
+}
+
+/* the text reads back as as many ops and values, and what that prints reads back as itself (attributes get
+ * sorted) */
+static void expect_rereads(const char *text)
+{
+    struct error e = {0};
+    struct ir_program again = {0}, once_more = {0};
+    struct text first = {0}, second = {0};
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &again, &e), &e);
+    ir_print(&again, &first);
+    assert_int_equal(occurrences(first.at, "\n"), occurrences(text, "\n"));
+    assert_int_equal(first.size, strlen(text));
+    ASSERT_OK(ir_read(first.at, first.size, NULL, &once_more, &e), &e);
+    ir_print(&once_more, &second);
+    assert_string_equal(second.at, first.at);
+    text_release(&first);
+    text_release(&second);
+    ir_program_release(&again);
+    ir_program_release(&once_more);
+}
+
+static const struct {
+    const char *op;
+    enum spmd_step_kind kind;
+} collectives[] = {{"\"stablehlo.all_gather\"", SPMD_ALL_GATHER},
+                   {"\"stablehlo.all_reduce\"", SPMD_ALL_REDUCE},
+                   {"\"stablehlo.reduce_scatter\"", SPMD_REDUCE_SCATTER},
+                   {"\"stablehlo.all_to_all\"", SPMD_ALL_TO_ALL},
+                   {"\"stablehlo.collective_permute\"", SPMD_PERMUTE}};
+
+/* steps of a kind, one a combined tuple; loops not multiplied */
+static uint32_t steps_of(const struct spmd_local *l, enum spmd_step_kind kind)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->step_count; i++)
+        if (l->steps[i].kind == kind &&
+            (!l->steps[i].combined || i == 0 || l->steps[i - 1].combined != l->steps[i].combined))
+            n++;
+    return n;
+}
+
+static void expect_style(const struct setup *s, const char *text, enum spmd_output form)
+{
+    uint32_t total = 0, permutes = occurrences(text, "stablehlo.collective_permute");
+    uint32_t exchanges = occurrences(text, "stablehlo.all_to_all");
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        uint32_t n = occurrences(text, collectives[i].op);
+        assert_int_equal(n, form == SPMD_ANNOTATED ? 0 : steps_of(&s->local, collectives[i].kind));
+        total += n;
+    }
+    assert_int_equal(occurrences(text, "channel_handle"), form == SPMD_MANUAL ? 2 * total : 0);
+    assert_int_equal(occurrences(text, "use_global_device_ids"),
+                     form == SPMD_MANUAL ? total - permutes - exchanges : 0);
+    assert_int_equal(occurrences(text, "mhlo.sharding"), 0);
+    assert_int_equal(occurrences(text, "sdy.manual_computation"), form == SPMD_MANUAL);
+    if (form != SPMD_LOCAL)
+        assert_int_equal(occurrences(text, "stablehlo.replica_id"), 0);
+    if (form != SPMD_MANUAL)
+        assert_int_equal(occurrences(text, "stablehlo.partition_id"), 0);
+    if (form == SPMD_LOCAL)
+        assert_int_equal(occurrences(text, "sdy."), 0);
+    char devices[64];
+    snprintf(devices, sizeof devices, "%s = %lld : i32",
+             form == SPMD_LOCAL ? "mhlo.num_replicas" : "mhlo.num_partitions",
+             (long long)mesh_devices(&s->mesh));
+    assert_int_equal(occurrences(text, devices), 1);
+}
+
+static void expect_all_forms(struct setup *s)
+{
+    walk(s);
+    for (int form = SPMD_ANNOTATED; form <= SPMD_LOCAL; form++) {
+        char *text = emit_text(s, (enum spmd_output)form);
+        expect_style(s, text, (enum spmd_output)form);
+        expect_rereads(text);
+        free(text);
+    }
+}
+
+/* ---------------------------------------------------------------- every small model, random plans */
+static void test_models(void **state)
+{
+    static const char *const models[] = {"mlp.mlir",
+                                         "paper_attention.mlir",
+                                         "small/itx.mlir",
+                                         "small/gpt_torch.mlir",
+                                         "small/t2b_scan.mlir",
+                                         "small/t2b_flat.mlir",
+                                         "small/gns.mlir",
+                                         "small/unet.mlir"};
+    static const char *const meshes[] = {"data=8", "data=4,model=2", "a=2,b=2,c=2"};
+    uint64_t seed = support_seed(20);
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        char *path = mem_printf(SUPPORT_MODELS "%s", models[m]);
+        size_t size;
+        char *text = support_read(path, &size);
+        struct setup s;
+        struct rng r = {.state = seed + m};
+        open_text(&s, text, meshes[m % 3]);
+        for (int k = 0; k < 2; k++) {
+            plan_random(s.context, &r, &s.plan);
+            expect_all_forms(&s);
+        }
+        close_setup(&s);
+        free(text);
+        free(path);
+    }
+}
+
+/* ---------------------------------------------------------------- single lowerings */
+#define MAIN(arguments, results, body) "func.func @main(" arguments ") -> (" results ") {\n" body "\n}\n"
+
+static void test_iota_adds_offset(void **state)
+{
+    struct setup s;
+    (void)state;
+    open_text(&s,
+              MAIN("%x: tensor<16x3xi32>", "tensor<16x3xi32>",
+                   "%0 = stablehlo.iota dim = 0 : tensor<16x3xi32>\n"
+                   "%1 = stablehlo.add %0, %x : tensor<16x3xi32>\n return %1 : tensor<16x3xi32>"),
+              "a=4,b=2");
+    shard(&s, IR_ADD, true, 0, 0, 0);
+    shard(&s, IR_IOTA, true, 0, 0, 0);
+    walk(&s);
+    char *text = emit_text(&s, SPMD_LOCAL);
+    assert_int_equal(occurrences(text, "stablehlo.replica_id"), 1);
+    assert_true(occurrences(text, "dense<2> : tensor<i32>") >= 1); /* devices between neighbours along a */
+    assert_true(occurrences(text, "dense<4> : tensor<i32>") >= 1); /* 16 / 4 rows a block */
+    assert_int_equal(occurrences(text, "iota_dimension = 0 : i64} : () -> tensor<4x3xi32>"), 1);
+    free(text);
+    close_setup(&s);
+}
+
+static const char lookup[] =
+    MAIN("%x: tensor<32x4xf32>, %i: tensor<6x1xi32>", "tensor<6x4xf32>",
+         "%0 = \"stablehlo.gather\"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+         "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: "
+         "1, 4>, "
+         "indices_are_sorted = true} : (tensor<32x4xf32>, tensor<6x1xi32>) -> tensor<6x4xf32>\n"
+         "return %0 : tensor<6x4xf32>");
+
+static void test_gather_selects(void **state)
+{
+    struct setup s;
+    (void)state;
+    open_text(&s, lookup, "a=8");
+    shard(&s, IR_GATHER, false, 0, 0, 0);
+    walk(&s);
+    char *text = emit_text(&s, SPMD_MANUAL);
+    assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 2);     /* to the whole dim, to the part */
+    assert_int_equal(occurrences(text, "dense<31> : tensor<i32>"), 1); /* the global bound */
+    assert_int_equal(occurrences(text, "indices_are_sorted = false"), 1);
+    assert_int_equal(occurrences(text, "\"stablehlo.select\""), 1);
+    assert_int_equal(occurrences(text, "\"stablehlo.all_reduce\""), 1);
+    const char *clamp = strstr(text, "\"stablehlo.clamp\""),
+               *subtract = strstr(text, "\"stablehlo.subtract\"");
+    assert_true(clamp < subtract && subtract < strstr(text, "\"stablehlo.gather\""));
+    free(text);
+    close_setup(&s);
+}
+
+static const char scatter_add[] = MAIN(
+    "%x: tensor<32x4xf32>, %i: tensor<8x1xi32>, %u: tensor<8x4xf32>", "tensor<32x4xf32>",
+    "%0 = \"stablehlo.scatter\"(%x, %i, %u) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+    "%1 = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %1 : tensor<f32>\n}) "
+    "{scatter_dimension_numbers = "
+    "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = "
+    "[0], "
+    "index_vector_dim = 1>, unique_indices = true} : (tensor<32x4xf32>, tensor<8x1xi32>, tensor<8x4xf32>) -> "
+    "tensor<32x4xf32>\nreturn %0 : tensor<32x4xf32>");
+
+static void test_scatter(void **state)
+{
+    struct setup s;
+    (void)state;
+    /* looked up: positions elsewhere become the local size, which drops */
+    open_text(&s, scatter_add, "a=4");
+    shard(&s, IR_SCATTER, false, 0, 0, 0);
+    walk(&s);
+    char *text = emit_text(&s, SPMD_LOCAL);
+    assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 0);
+    assert_int_equal(occurrences(text, "dense<8> : tensor<8x1xi32>"), 1);
+    assert_int_equal(occurrences(text, "unique_indices = false"), 1);
+    assert_int_equal(occurrences(text, "\"stablehlo.all_reduce\""), 0);
+    free(text);
+    close_setup(&s);
+    open_text(&s, scatter_add, "a=4"); /* contracted: the operand counts on one device */
+    shard(&s, IR_SCATTER, false, 2, 0, 0);
+    walk(&s);
+    text = emit_text(&s, SPMD_LOCAL);
+    assert_int_equal(occurrences(text, "unique_indices = true"), 1);
+    assert_int_equal(occurrences(text, "\"stablehlo.select\""), 1);
+    assert_int_equal(occurrences(text, "dense<0.000000e+00> : tensor<32x4xf32>"), 1);
+    free(text);
+    close_setup(&s);
+}
+
+static char *reduce_program(const char *initial)
+{
+    return mem_printf(
+        MAIN("%%x: tensor<16x4xf32>", "tensor<4xf32>",
+             "%%c = stablehlo.constant dense<%s> : tensor<f32>\n"
+             "%%0 = stablehlo.reduce(%%x init: %%c) applies stablehlo.add across dimensions = [0] : "
+             "(tensor<16x4xf32>, tensor<f32>) -> tensor<4xf32>\nreturn %%0 : tensor<4xf32>"),
+        initial);
+}
+
+static void test_initial_value_counts_once(void **state)
+{
+    static const struct {
+        const char *initial;
+        uint32_t selects, added;
+    } cases[] = {{"0.0", 0, 0}, {"1.5", 1, 1}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct setup s;
+        char *program = reduce_program(cases[i].initial);
+        open_text(&s, program, "a=4");
+        shard(&s, IR_REDUCE, false, 0, 0, 0);
+        walk(&s);
+        char *manual = emit_text(&s, SPMD_MANUAL), *annotated = emit_text(&s, SPMD_ANNOTATED);
+        assert_int_equal(occurrences(manual, "\"stablehlo.select\""), cases[i].selects);
+        assert_int_equal(occurrences(annotated, "\"stablehlo.add\""), 1 + cases[i].added);
+        free(manual);
+        free(annotated);
+        close_setup(&s);
+        free(program);
+    }
+}
+
+static void test_signature(void **state)
+{
+    static const char text[] =
+        "func.func public @main(%x: tensor<8x4xf32> {tf.aliasing_output = 1 : i32, mhlo.sharding = "
+        "\"{replicated}\"}, "
+        "%y: tensor<8x4xf32> {jax.buffer_donor = true}) -> (tensor<8x4xf32> {jax.result_info = \"a\"}, "
+        "tensor<8x4xf32>) {\n"
+        "%0 = stablehlo.add %x, %y : tensor<8x4xf32>\n%1 = stablehlo.multiply %x, %y : tensor<8x4xf32>\n"
+        "return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>\n}\n";
+    struct setup s;
+    (void)state;
+    open_text(&s, text, "a=2,b=2");
+    shard(&s, IR_ADD, false, 0, 0, 0);
+    walk(&s);
+    for (int form = SPMD_ANNOTATED; form <= SPMD_LOCAL; form++) {
+        char *out = emit_text(&s, (enum spmd_output)form);
+        assert_int_equal(occurrences(out, "jax.result_info = \"a\""), 1);
+        assert_int_equal(occurrences(out, "tf.aliasing_output = 1") + occurrences(out, "jax.buffer_donor"),
+                         2);
+        assert_int_equal(occurrences(out, "mhlo.sharding"), 0);
+        free(out);
+    }
+    close_setup(&s);
+}
+
+/* ---------------------------------------------------------------- what is refused */
+static void test_refusals(void **state)
+{
+    static const char text[] = MAIN("%x: tensor<8xf32>", "tensor<ui32>",
+                                    "%0 = stablehlo.partition_id : tensor<ui32>\n return %0 : tensor<ui32>");
+    struct setup s;
+    struct ir_program module = {0};
+    struct error e = {0};
+    (void)state;
+    open_text(&s, text, "a=2");
+    walk(&s);
+    assert_int_equal(spmd_emit(s.context, &s.plan, &s.local, SPMD_LOCAL, &module, &e),
+                     ERROR_UNSUPPORTED_MODULE);
+    assert_int_equal(e.line, 2);
+    assert_non_null(strstr(e.message, "partition_id"));
+    struct spmd_local empty = {.nda = s.nda, .mesh = &s.mesh};
+    assert_int_equal(spmd_emit(s.context, &s.plan, &empty, SPMD_LOCAL, &module, &e), ERROR_INTERNAL);
+    close_setup(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_iota_adds_offset), cmocka_unit_test(test_gather_selects),
+        cmocka_unit_test(test_scatter),          cmocka_unit_test(test_initial_value_counts_once),
+        cmocka_unit_test(test_signature),        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_models),
+    };
+    ir_read_program(TOAST_BINARY_DIR "/toast-read");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
