@@ -5,6 +5,7 @@
  * within 1 % and 0.1 % of the final cost, processor seconds, peak memory of the process so far. --ablation
  * repeats each with one technique off at a time, and with the contest winner's method (ucr) when toulbar2 is
  * installed; --scaling with one thread too. --units measures work instead of time, for loaded machines. */
+#include "bench/usage.h"
 #include "cfn/solve.h"
 
 #include <stdio.h>
@@ -124,10 +125,30 @@ static int measure_all(char *argument, struct cfn_budget budget, int ablation, i
     return failed;
 }
 
+static const char help[] = "usage: bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--units N] "
+                           "[--threads 1|2] [--seed N] [--ablation]\n"
+                           "                 [--scaling]\n"
+                           "\n"
+                           "The solver of cost-function networks, one row a problem: seconds allowed, cost, "
+                           "certified bound, gap, cost over the\n"
+                           "published one, seconds to within 1 % and 0.1 % of the final cost, processor "
+                           "seconds, peak memory of the process so far.\n"
+                           "\n"
+                           "  --seconds S    time of each problem without one of its own; default 10\n"
+                           "  --units N      work instead of time, for loaded machines\n"
+                           "  --ablation     each again with one technique off at a time, and by the contest "
+                           "winner's method (needs toulbar2)\n"
+                           "  --scaling      each again with one thread\n"
+                           "\n"
+                           "examples:\n"
+                           "  build/release/bin/bench_cfn_generate --nodes 5000 > chain.json\n"
+                           "  build/release/bin/bench_cfn chain.json:5 --seed 1\n";
+
 int main(int argc, char **argv)
 {
     struct cfn_budget budget = {.seconds = 10, .threads = 2, .seed = 1};
     int ablation = 0, scaling = 0, failed = 0, files = 0;
+    usage_help(argc, argv, help);
     for (int i = 1; i < argc; i++) {
         double x = i + 1 < argc ? atof(argv[i + 1]) : 0;
         if (strcmp(argv[i], "--ablation") == 0)
@@ -146,14 +167,11 @@ int main(int argc, char **argv)
             files++;
             continue;
         } else
-            return fprintf(stderr, "%s: what is it?\n", argv[i]), 2;
+            usage_refuse(argv[i], "no such option, or not with this value");
         argv[i] = NULL;
     }
     if (!files)
-        return fprintf(stderr, "usage: bench_cfn FILE[:SECONDS[:PUBLISHED]] .. [--seconds S] [--units N] "
-                               "[--threads N] [--seed N] "
-                               "[--ablation] [--scaling]\n"),
-               2;
+        usage_refuse("bench_cfn", "needs a file");
     printf("%-14s %-12s %7s %20s %20s %9s %9s %7s %7s %7s %7s\n", "problem", "techniques", "limit s", "cost",
            "bound", "gap %", "published", "to 1%", "to .1%", "cpu s", "MiB");
     for (int i = 1; i < argc; i++)

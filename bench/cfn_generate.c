@@ -19,6 +19,7 @@
  * usage). The limit is `tightness` (1.1) times the peak of the assignment of least usage; 0: none. */
 #include "base/hash.h"
 #include "base/memory.h"
+#include "bench/usage.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -284,9 +285,28 @@ static int parse_option(const char *name, double x, struct shape *s)
     return 1;
 }
 
+static const char help[] =
+    "usage: bench_cfn_generate [--nodes N] [--layers N] [--values N] [--kinds N] [--shape "
+    "chain|tree|hubs|random|grid]\n"
+    "                          [--crosscuts] [--forbid X] [--node-forbid X] [--tightness X] [--seed N]\n"
+    "\n"
+    "Writes a contest problem as JSON on standard output, as partitioned training steps look, to tune and "
+    "measure the solver.\n"
+    "\n"
+    "  --nodes N        2 to 1,000,000; default 2000        --layers N   default 20\n"
+    "  --values N       a node has at most; default 10      --kinds N    of nodes; default 12\n"
+    "  --crosscuts      equal values between copies of a node\n"
+    "  --forbid X       share of the tables' entries that is forbidden; --node-forbid X of the nodes' "
+    "values\n"
+    "  --tightness X    limit over the least peak; default 1.1; 0: no limit\n"
+    "\n"
+    "example:\n"
+    "  build/release/bin/bench_cfn_generate --nodes 30000 --shape hubs --forbid 0.2 > hubs.json\n";
+
 int main(int argc, char **argv)
 {
     struct shape s = {.nodes = 2000, .layers = 20, .values = 10, .kinds = 12, .tightness = 1.1, .seed = 1};
+    usage_help(argc, argv, help);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--crosscuts") == 0) {
@@ -295,11 +315,7 @@ int main(int argc, char **argv)
         }
         if (!(strcmp(argv[i], "--shape") == 0 ? parse_shape(value, &s)
                                               : parse_option(argv[i], *value ? atof(value) : -1, &s)))
-            return fprintf(stderr,
-                           "usage: bench_cfn_generate [--nodes N] [--layers N] [--values N] [--kinds N] "
-                           "[--shape chain|tree|hubs|random|grid] [--crosscuts] [--forbid X] "
-                           "[--node-forbid X] [--tightness X] [--seed N]\n"),
-                   2;
+            usage_refuse(argv[i], "no such option, or not with this value");
         i++;
     }
     print_problem(&s);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Event streams: how late events arrive and what the streams cost the server.
 
-    TOAST_BIN=build/release/bin python3 bench/events.py [--streams 200] [--jobs 90]
+Example:
+    TOAST_BIN=build/release/bin bench/events.py --streams 200 --jobs 90
 
 Jobs that nobody works on are watched by all streams in turn, then cancelled one after another. An event's id is the time (ms) at
 which Redis wrote it; late is the time from then until the client has read it. Prints a table."""
 import argparse
-import json
 import pathlib
 import re
 import selectors
@@ -62,9 +62,9 @@ def read(sockets, late, ready, seconds=60):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--streams", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=90)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--streams", type=int, default=200, help="streams that watch; default %(default)s")
+    parser.add_argument("--jobs", type=int, default=90, help="jobs of the second row; default %(default)s")
     a = parser.parse_args()
     print("| streams | jobs | events | p50 ms | p99 ms | worst ms | server before MiB | with streams MiB |")
     print("|---|---|---|---|---|---|---|---|")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The long fault run: thousands of small jobs while workers, their children, the server and Redis are killed with SIGKILL.
 
-  bench/faults.py --jobs 5000 --seed 1 [--distinct 250] [--workers 2]
+Example:
+  bench/faults.py --jobs 5000 --seed 1 --distinct 250 --workers 2
 
 Prints a table for docs/reliability.md; exit status 1 when anything was lost, stuck, wrong, differing or violated."""
 import argparse

@@ -1,11 +1,20 @@
 #!/usr/bin/env python3
 """Train steps of a small Gemma-like transformer at any depth (loss, gradients, Adam, everything donated), as JAX prints
-them: generate_layers.py DIR 4 18 28 [--remat]. Needs JAX (scripts/truth-venv makes an environment)."""
+them. Needs JAX (scripts/truth-venv makes an environment).
+
+Example:
+    .venv/bin/python bench/generate_layers.py layers 4 18 28"""
 import argparse
 import pathlib
 
-import jax
-import jax.numpy as jnp
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument('folder', type=pathlib.Path)
+parser.add_argument('layers', type=int, nargs='+')
+parser.add_argument('--remat', action='store_true')
+options = parser.parse_args()
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
 
 D, F, H, K, V, B, S = 64, 128, 8, 16, 256, 8, 32
 
@@ -54,11 +63,6 @@ def step(params, m, v, count, tokens, remat):
     return params, m, v, count, value
 
 
-parser = argparse.ArgumentParser()
-parser.add_argument('folder', type=pathlib.Path)
-parser.add_argument('layers', type=int, nargs='+')
-parser.add_argument('--remat', action='store_true')
-options = parser.parse_args()
 options.folder.mkdir(parents=True, exist_ok=True)
 for layers in options.layers:
     p = init(layers)

@@ -9,6 +9,7 @@
  * there, a line each. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "bench/usage.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -229,14 +230,33 @@ static double quantile(const struct load *l, double q)
     return l->times.count ? (double)l->times.at[at < l->times.count ? at : l->times.count - 1] : 0;
 }
 
+static const char help[] =
+    "usage: bench_http_load --port P --request FILE [--connections N] [--seconds S] [--hz H] [--first N] "
+    "[--ids FILE]\n"
+    "\n"
+    "One request over and over, on N connections that stay open: as fast as answers come, or (--hz) at H a "
+    "second on each, timed\n"
+    "from when it was due. Prints one line of JSON: requests, rate, quantiles of the time, answers by "
+    "status, broken connections.\n"
+    "\n"
+    "  --request FILE   request line without version, headers, an empty line, the body; {n} becomes a number "
+    "of its own\n"
+    "  --connections N  default 16         --seconds S  default 5\n"
+    "  --first N        the first {n}      --ids FILE   the id of every 202 goes there\n"
+    "\n"
+    "example (with a server on port 8080):\n"
+    "  printf 'GET /livez\\nHost: localhost\\n\\n' > get.txt\n"
+    "  build/release/bin/bench_http_load --port 8080 --request get.txt --seconds 2\n";
+
 int main(int argc, char **argv)
 {
     struct load l = {.connections = 16, .seconds = 5};
     struct error e;
     char *text = NULL;
     size_t size = 0;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        const char *name = argv[i], *value = argv[i + 1];
+    usage_help(argc, argv, help);
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i], *value = usage_value(argc, argv, &i);
         if (strcmp(name, "--port") == 0)
             l.port = atoi(value);
         else if (strcmp(name, "--connections") == 0)
@@ -249,7 +269,9 @@ int main(int argc, char **argv)
             l.next = strtoull(value, NULL, 10);
         else if (strcmp(name, "--ids") == 0)
             l.ids = fopen(value, "w");
-        else if (strcmp(name, "--request") == 0 && file_read(value, 1 << 24, &text, &size, &e) != ERROR_OK)
+        else if (strcmp(name, "--request"))
+            usage_refuse(name, "no such option");
+        else if (file_read(value, 1 << 24, &text, &size, &e) != ERROR_OK)
             die(e.message);
     }
     if (!l.port || !text || l.connections < 1 || l.connections > 10000)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What keys cost and whether tenants share alike, with a real server, Redis and workers:
 
-    bench/keys.py [seconds]
+Example:
+    bench/keys.py 8
 
 Reads: `wrk` (a Debian package) against one status (GET /v1/jobs/{id}), open, with a key among 1 and among 1,000, and with a session's cookie
 (which asks Redis once more). Fairness: tenant a sends ten times as many jobs as b, all of them before; the share of the
 workers' time that each gets while both wait, by the tenants' virtual times."""
+import argparse
 import json
 import os
 import pathlib
@@ -20,7 +22,9 @@ os.environ.setdefault("TOAST_SOURCE", str(ROOT))
 sys.path.insert(0, str(ROOT / "tests" / "service"))
 import harness  # noqa: E402
 
-SECONDS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("seconds", type=int, nargs="?", default=5, help="of each row; default 5")
+SECONDS = parser.parse_args().seconds
 MODEL = (ROOT / "tests" / "models" / "mlp.mlir").read_bytes()
 REQUEST = {"mesh": {"axes": [{"name": "data", "size": 4}, {"name": "model", "size": 2}]}, "device": "a100-40",
            "budget": {"rollouts": 4000}}
@@ -74,7 +78,7 @@ def fairness(a_jobs, b_jobs):
     try:
         bearers = [{"Authorization": f"Bearer {keys(service, 'add', '--tenant', name)}"} for name in "ab"]
         time.sleep(1.5)
-        jobs = [[submit(service, headers, i) for i in range(count)] for headers, count in zip(bearers, (a_jobs, b_jobs))]
+        [[submit(service, headers, i) for i in range(count)] for headers, count in zip(bearers, (a_jobs, b_jobs))]
         service.start_worker(threads=2)
         while service.redis_cli("ZSCORE", "{t}:vt", "b") and service.redis_cli("SCARD", "{t}:open:b") != "0":
             time.sleep(0.2)

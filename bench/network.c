@@ -3,6 +3,7 @@
  * Every module as a cost-function network: its size, seconds to build it and to solve, the price of the
  * solver's plan by the walk over the best expert's and over the search's (with --search), and the
  * certified bound under all plans over the best known price. */
+#include "bench/usage.h"
 #include "mcts/search.h"
 #include "plan_cfn/plan_cfn.h"
 #include "tests/support/subject.h"
@@ -94,23 +95,42 @@ static void measure(const char *name, const struct subject *s, uint64_t passes, 
     plan_cfn_answer_release(&a);
 }
 
+static const char help[] =
+    "usage: bench_network [--models DIR] [--passes N] [--quick] [--search] [FILE[:MESH[:DEVICE]] ..]\n"
+    "\n"
+    "Every module as a cost-function network: its size, seconds to build and to solve it, the price of the "
+    "solver's plan over the\n"
+    "best expert's, and the certified bound of all plans over the best known price. Without FILE: ten "
+    "modules of tests/models.\n"
+    "\n"
+    "  --models DIR   where the files are; default tests/models\n"
+    "  --passes N     work of the solver; planner `auto` takes 200\n"
+    "  --quick        as planner `auto` does it: the first network whole, the others by an eighth\n"
+    "  --search       also against the search with its default budget\n"
+    "\n"
+    "example:\n"
+    "  build/release/bin/bench_network --passes 200 t2b.mlir.gz:data=8,model=8 itx.mlir.gz:data=4,model=4\n";
+
 int main(int argc, char **argv)
 {
     const char *folder = "tests/models", *files[64];
     uint64_t passes = 0;
     bool search = false, quick = false;
     size_t count = 0;
+    usage_help(argc, argv, help);
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--models") == 0 && i + 1 < argc)
-            folder = argv[++i];
-        else if (strcmp(argv[i], "--passes") == 0 && i + 1 < argc)
-            passes = strtoull(argv[++i], NULL, 10);
+        if (strcmp(argv[i], "--models") == 0)
+            folder = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--passes") == 0)
+            passes = usage_number(argc, argv, &i, 1);
         else if (strcmp(argv[i], "--quick") == 0)
             quick = true;
         else if (strcmp(argv[i], "--search") == 0)
             search = true;
-        else if (count < 64)
-            files[count++] = argv[i];
+        else if (count < sizeof files / sizeof *files)
+            files[count++] = usage_operand(argv[i]);
+        else
+            usage_refuse(argv[i], "one too many");
     }
     if (!count)
         for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)

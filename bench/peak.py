@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Our peak memory against XLA's: every small model under every baseline, the table of docs/performance.md.
 
-    bench/peak.py [--models t2b,gns] [--mesh data=4,model=2] [--log peak.jsonl] [--seconds N] [--limit 0.15]
+Example:
+    bench/peak.py --models t2b,gns --mesh data=4,model=2 --log peak.jsonl
 
 XLA's figure is argument + temporary + output - alias of the `manual` form compiled for eight CPU devices (per device).
 Every line of the log is one plan; a run that was stopped goes on where it ended (XLA's figures are taken from the log, ours
@@ -20,7 +21,18 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "truth"))
 import venv  # noqa: E402
 
-venv.enter()
+MODELS = ["mlp", "paper_attention", "itx", "gpt_torch", "t2b", "t2b_flat", "gns", "gpt", "t2b_scan", "unet"]
+p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+p.add_argument("--models", default=",".join(MODELS))
+p.add_argument("--mesh", default="data=4,model=2")
+p.add_argument("--log", default="")
+p.add_argument("--seconds", type=float, default=1e9)
+p.add_argument("--only", default="", help="baselines, separated by commas; default: all")
+p.add_argument("--limit", type=float, default=0.15)
+p.add_argument("--library", action="store_true", help="XLA as it is: fusions with its matrix library")
+a = p.parse_args()
+
+venv.enter()   # after the options: asking for help needs no referee
 os.environ["JAX_PLATFORMS"] = "cpu"
 # XLA orders CPU programs for parallelism between kernels by default, which gathers every weight at the start; ordered for
 # memory it goes depth first from the results, whatever the order in the module (GPUs: the best of three orders). It also
@@ -29,11 +41,10 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = ("--xla_force_host_platform_device_count=8 "
                            "--xla_cpu_enable_concurrency_optimized_scheduler=false "
                            "--xla_disable_hlo_passes=cpu-all-reduce-combiner" +
-                           ("" if "--library" in sys.argv else " --xla_cpu_experimental_ynn_fusion_type="))
+                           ("" if a.library else " --xla_cpu_experimental_ynn_fusion_type="))
 
 import referee  # noqa: E402
 
-MODELS = ["mlp", "paper_attention", "itx", "gpt_torch", "t2b", "t2b_flat", "gns", "gpt", "t2b_scan", "unet"]
 TOAST = os.path.join(venv.BIN, "toast")
 
 
@@ -80,15 +91,6 @@ def table(rows, limit):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--models", default=",".join(MODELS))
-    p.add_argument("--mesh", default="data=4,model=2")
-    p.add_argument("--log", default="")
-    p.add_argument("--seconds", type=float, default=1e9)
-    p.add_argument("--only", default="", help="baselines, separated by commas; default: all")
-    p.add_argument("--limit", type=float, default=0.15)
-    p.add_argument("--library", action="store_true", help="XLA as it is: fusions with its matrix library")
-    a = p.parse_args()
     rows = [json.loads(line) for line in open(a.log)] if a.log and os.path.exists(a.log) else []
     done = {(r["model"], r["mesh"], r["plan"]): r for r in rows}
     rows, start = [], time.time()

@@ -2,6 +2,7 @@
  * decisions on mesh data=4,model=4, a100-40; each plan once (nothing is remembered between them). Columns:
  * ops after preparation, mean steps of the local programs, processor milliseconds of apply (the list), walk
  * and price, evaluations a second. */
+#include "bench/usage.h"
 #include "tests/support/subject.h"
 
 #include <stdio.h>
@@ -88,29 +89,42 @@ static enum error_code bench(const char *path, uint32_t plans, struct error *e)
     return code;
 }
 
+static const char help[] = "usage: bench_price [--plans N] [MODEL ..]\n"
+                           "\n"
+                           "How long a plan's evaluation takes: random lists of 1 to 8 decisions on "
+                           "data=4,model=4, a100-40, each plan once. Columns:\n"
+                           "ops after preparation, mean steps of the local programs, processor milliseconds "
+                           "of apply, walk and price, evaluations a\n"
+                           "second. Without MODEL: the thirteen of tests/models.\n"
+                           "\n"
+                           "  --plans N   plans a model; default 50\n"
+                           "\n"
+                           "example:\n"
+                           "  build/release/bin/bench_price --plans 30 tests/models/t2b.mlir.gz\n";
+
 int main(int argc, char **argv)
 {
     static const char *const standard[] = {
         "mlp.mlir",         "paper_attention.mlir", "t2b.mlir.gz", "t2b_16k.mlir.gz", "t2b_remat.mlir.gz",
         "t2b_scan.mlir.gz", "t2b_flat.mlir.gz",     "t7b.mlir.gz", "gpt.mlir.gz",     "gpt_torch.mlir.gz",
         "gns.mlir.gz",      "unet.mlir.gz",         "itx.mlir.gz"};
-    int known = (int)(sizeof standard / sizeof *standard), first = 1;
+    int known = (int)(sizeof standard / sizeof *standard), count = 0, failed = 0;
     uint32_t plans = 50;
     struct error e;
-    if (argc > 2 && strcmp(argv[1], "--plans") == 0) {
-        plans = (uint32_t)strtoul(argv[2], NULL, 10);
-        plans = plans ? plans : 1;
-        first = 3;
-    }
+    usage_help(argc, argv, help);
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--plans") == 0)
+            plans = (uint32_t)usage_number(argc, argv, &i, 1);
+        else
+            argv[count++] = argv[i], usage_operand(argv[i]);
     printf("%-24s %8s %9s %9s %9s %9s %12s\n", "model", "ops", "steps", "apply ms", "walk ms", "price ms",
            "evaluations/s");
-    int count = first < argc ? argc - first : known;
-    for (int i = 0; i < count; i++) {
-        char *path = first < argc ? mem_strdup(argv[first + i]) : mem_printf("tests/models/%s", standard[i]);
+    for (int i = 0; i < (count ? count : known); i++) {
+        char *path = count ? mem_strdup(argv[i]) : mem_printf("tests/models/%s", standard[i]);
         if (bench(path, plans, &e) != ERROR_OK)
-            printf("%-24s %s\n", path, e.message);
+            failed = fprintf(stderr, "%s: %s\n", path, e.message) > 0;
         fflush(stdout);
         free(path);
     }
-    return 0;
+    return failed;
 }

@@ -9,6 +9,7 @@
  * the generic form stands beside ours for reading the same text. */
 #include "ir/read.h"
 #include "base/file.h"
+#include "bench/usage.h"
 #include "ir/print.h"
 
 #include <stdio.h>
@@ -218,15 +219,33 @@ static void print_row(const struct row *r)
     fflush(stdout);
 }
 
+static const char help[] = "usage: bench_read [--small] [MODULE ..]\n"
+                           "\n"
+                           "Reading: speed and memory of the sandboxed reader, from text to image, beside "
+                           "mlir-opt-19 where it is installed. Without\n"
+                           "MODULE: four of tests/models, each also in generic form, and generated modules "
+                           "of 1, 10 and 100 MB (ops; hex constants).\n"
+                           "\n"
+                           "  --small   leaves the 100 MB out\n"
+                           "\n"
+                           "example:\n"
+                           "  build/release/bin/bench_read tests/models/t2b.mlir.gz\n";
+
 int main(int argc, char **argv)
 {
     static const char *const standard[] = {"tests/models/mlp.mlir", "tests/models/t2b.mlir.gz",
                                            "tests/models/t7b.mlir.gz", "tests/models/gpt.mlir.gz"};
     static const char *const generated[] = {"ops 1",       "ops 10",       "ops 100",
                                             "constants 1", "constants 10", "constants 100"};
-    bool small = argc > 1 && strcmp(argv[1], "--small") == 0;
-    char **given = argv + 1 + small;
-    int count = argc - 1 - small, failed = 0;
+    bool small = false;
+    char **given = argv;
+    int count = 0, failed = 0;
+    usage_help(argc, argv, help);
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--small") == 0)
+            small = true;
+        else
+            given[count++] = argv[i], usage_operand(argv[i]);
     printf("| module                     |      MB |      ops | wall s |  cpu s |   MB/s | reader MiB | here "
            "MiB | of bound | mlir-opt-19 MB/s |\n"
            "|---|---|---|---|---|---|---|---|---|---|\n");

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """How long the service takes to get over things: cancel, a worker's death, SIGTERM, the server's death, Redis' death.
 
-  bench/recovery.py [--rounds 20]
+Example:
+  bench/recovery.py --rounds 20
 
 Prints a table of median, p99 (the largest of fewer than 100) and how many were measured."""
 import argparse
-import json
-import os
 import pathlib
 import signal
 import sys
@@ -47,7 +46,7 @@ def cancels(service, rounds):
     times = []
     for n in range(rounds):
         job = faults.submit(service, T2B, long_job(n + 1))
-        until(lambda: faults.look(service, job)["progress"].get("rollouts", 0) > 0)
+        until(lambda job=job: faults.look(service, job)["progress"].get("rollouts", 0) > 0)
         until(lambda: int(service.redis_cli("ZCARD", "{t}:lease")) >= len(service.workers))
         family = [child for worker in service.workers for child in chaos.children(worker.pid)]
         began = last = time.monotonic()
@@ -88,16 +87,16 @@ def deaths(service, rounds):
     times = []
     for n in range(rounds):
         job = faults.submit(service, T2B, long_job(1000 + n))   # one of its own: a search ends when it gains nothing
-        until(lambda: faults.look(service, job)["progress"].get("rollouts", 0) > 0)
+        until(lambda job=job: faults.look(service, job)["progress"].get("rollouts", 0) > 0)
         worker = service.workers.pop(0)
-        tasks = until(lambda: caught(service, worker))
+        tasks = until(lambda worker=worker: caught(service, worker))
         worker.kill()
         worker.wait()
         began = time.monotonic()
         service.start_worker()
         for member, job_id, epoch, index, owner in tasks:
             key = f"{{t}}:k:{job_id}:{epoch}"
-            until(lambda: service.redis_cli("HGET", key, "o:" + index) != owner)
+            until(lambda key=key, index=index, owner=owner: service.redis_cli("HGET", key, "o:" + index) != owner)
             times.append(time.monotonic() - began)
         service.request("POST", f"/v1/jobs/{job}:cancel?discard=true", b"")
     return times

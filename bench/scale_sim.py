@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How the root-parallel search scales beyond this machine: a simulation fed with times measured on it.
 
-  bench/scale_sim.py [--measure inputs.json] [--inputs inputs.json]
+Example:
+  bench/scale_sim.py --measure inputs.json      (again with the same inputs: --inputs inputs.json)
 
 Measured on one worker: seconds a rollout, seconds a merge and how much of it grows with the number of deltas (a job of 16 and one
 of 256 tasks an epoch), bytes of snapshots and deltas, seconds of a queue function in Redis, seconds of a blob through the server. Simulated: workers of one thread that claim, load the epoch's snapshot, compute, report;

@@ -1,15 +1,13 @@
 /* The search, measured: against every baseline, random and greedy search at equal evaluations, exhaustion
  * on tiny programs; best price by rollouts; threads; what each part of it is worth.
  *
- *   bench_search [--models a,b,..] [--seed N] [--rollouts N] [--table
- *   quality|curve|threads|tiny|parts|action|merge|all]
- *
  * Meshes and devices are those of the table below: plans fit there, so that time decides. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "bench/usage.h"
 #include "mcts/core.h"
 #include "tests/support/subject.h"
 
@@ -150,10 +148,24 @@ static void table_curve(const struct subject *p, const struct bench_module *m, s
     fflush(stdout);
 }
 
+/* member by member: between them lie bytes that nobody sets */
+static bool same_result(const struct search_state *a, const struct search_state *b)
+{
+    bool same = a->epoch == b->epoch && a->phase == b->phase && a->tasks == b->tasks &&
+                a->rollouts == b->rollouts && a->evaluations == b->evaluations && a->dropped == b->dropped &&
+                cost_compare(a->best.cost, a->best.hash, b->best.cost, b->best.hash) == 0 &&
+                strcmp(a->best.found_by, b->best.found_by) == 0 &&
+                strcmp(a->stop_reason, b->stop_reason) == 0 && a->curve_count == b->curve_count;
+    for (uint32_t i = 0; same && i < a->curve_count; i++)
+        same = a->curve[i].rollouts == b->curve[i].rollouts && a->curve[i].cost.c == b->curve[i].cost.c &&
+               a->curve[i].step_ps == b->curve[i].step_ps;
+    return same;
+}
+
 static void table_threads(const struct subject *p, const struct bench_module *m, struct search_options o)
 {
     struct outcome one = solve(p, o, NULL, 1), two = solve(p, o, NULL, 2);
-    bool same = memcmp(&one.state, &two.state, sizeof one.state) == 0;
+    bool same = same_result(&one.state, &two.state);
     printf("| %s | %lu | %lu | %.2f s | %.0f/s | %.2f s | %.0f/s | %.2f | %s |\n", m->name,
            (unsigned long)one.state.rollouts, (unsigned long)one.state.evaluations, one.seconds,
            (double)one.state.rollouts / one.seconds, two.seconds, (double)two.state.rollouts / two.seconds,
@@ -374,26 +386,60 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
+static const char help[] =
+    "usage: bench_search [--table NAME] [--models a,b,..] [--rollouts N] [--seed N] [--mesh AXES] [--device "
+    "NAME]\n"
+    "                    [--folder DIR]\n"
+    "\n"
+    "The search, measured on the modules of tests/models, each on a mesh and device where plans fit. "
+    "Tables:\n"
+    "  quality   best C against experts, without them, random and greedy search at equal evaluations "
+    "(default)\n"
+    "  curve     best C by rollouts\n"
+    "  threads   one thread against two: time, and whether the result is the same\n"
+    "  tiny      against every plan that a list of decisions reaches (small programs only)\n"
+    "  parts     what each part of the search is worth: means of three seeds with one part off\n"
+    "  action    decisions by color against decisions by argument\n"
+    "  merge     milliseconds of the merge of 16, 64 and 256 tasks\n"
+    "  all       all of them\n"
+    "\n"
+    "  --models a,b,..   names without ending; default: all thirteen\n"
+    "  --rollouts N      budget of each search; default: the planner's own\n"
+    "  --mesh, --device  in place of the table's\n"
+    "  --folder DIR      where the modules are; default tests/models\n"
+    "\n"
+    "examples:\n"
+    "  build/release/bin/bench_search --table quality --models mlp,t2b\n"
+    "  build/release/bin/bench_search --table tiny --models mlp,paper_attention\n";
+
 int main(int argc, char **argv)
 {
     const char *only = NULL, *table = "quality", *folder = "tests/models", *mesh = NULL, *device = NULL;
     struct search_options o = {0};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--models"))
-            only = argv[i + 1];
-        else if (!strcmp(argv[i], "--table"))
-            table = argv[i + 1];
-        else if (!strcmp(argv[i], "--folder"))
-            folder = argv[i + 1];
-        else if (!strcmp(argv[i], "--mesh"))
-            mesh = argv[i + 1];
-        else if (!strcmp(argv[i], "--device"))
-            device = argv[i + 1];
-        else if (!strcmp(argv[i], "--seed"))
-            o.seed = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--rollouts"))
-            o.rollouts = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+    bool known = false;
+    usage_help(argc, argv, help);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--models") == 0)
+            only = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--table") == 0)
+            table = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--folder") == 0)
+            folder = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--mesh") == 0)
+            mesh = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--device") == 0)
+            device = usage_value(argc, argv, &i);
+        else if (strcmp(argv[i], "--seed") == 0)
+            o.seed = usage_number(argc, argv, &i, 0);
+        else if (strcmp(argv[i], "--rollouts") == 0)
+            o.rollouts = (uint32_t)usage_number(argc, argv, &i, 1);
+        else
+            usage_refuse(argv[i], "no such option");
     }
+    for (int t = 0; t < TABLES; t++)
+        known |= strcmp(table, "all") == 0 || strcmp(table, tables[t].name) == 0;
+    if (!known)
+        usage_refuse(table, "no such table");
     for (int t = 0; t < TABLES; t++) {
         if (strcmp(table, "all") && strcmp(table, tables[t].name))
             continue;

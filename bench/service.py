@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The service's figures on this machine, with authentication, idempotency and validation: one table.
 
-  bench/service.py [--rows submit,status,..] [--seconds 5] [--real-time]
+Example:
+  bench/service.py --rows submit,status --seconds 5
 
 Starts a Redis, a server and workers of its own for every row. Run it on an idle machine, or, where there is other work, with
 --real-time (root): everything has a real-time priority then, and workers' children, which are nice elsewhere, a lower one. `bench/recovery.py` has the
@@ -302,10 +303,12 @@ BENCHES = {"submit": bench_submit, "status": bench_status, "upload": bench_uploa
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--rows", default=",".join(BENCHES))
+    p.add_argument("--rows", default=",".join(BENCHES), help="default: %(default)s")
     p.add_argument("--seconds", type=float, default=5)
     p.add_argument("--real-time", action="store_true")
     a = p.parse_args()
+    if unknown := [name for name in a.rows.split(",") if name not in BENCHES]:
+        p.error(f"no such row: {unknown[0]}")
     if a.real_time:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(3))
     os.environ.setdefault("TOAST_BIN", str(ROOT / "build" / "release" / "bin"))

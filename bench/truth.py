@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """An expert plan and many random plans of every small model under XLA, resumable: the table of docs/reliability.md.
 
+Examples:
     bench/truth.py [--plans 20] [--models t2b,gns] [--log truth.jsonl] [--seconds N]     runs what the log lacks
     bench/truth.py --log truth.jsonl --table                                             prints the table
 
@@ -17,8 +18,15 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "truth"))
 import venv  # noqa: E402
 
-venv.enter()
+p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+p.add_argument("--plans", type=int, default=20)
+p.add_argument("--models", default="")
+p.add_argument("--log", default="truth.jsonl")
+p.add_argument("--seconds", type=float, default=1e9)
+p.add_argument("--table", action="store_true")
+a = p.parse_args()
 
+venv.enter()   # after the options: asking for help needs no referee
 import candidates  # noqa: E402
 
 
@@ -40,13 +48,6 @@ def table(rows):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--plans", type=int, default=20)
-    p.add_argument("--models", default="")
-    p.add_argument("--log", default="truth.jsonl")
-    p.add_argument("--seconds", type=float, default=1e9)
-    p.add_argument("--table", action="store_true")
-    a = p.parse_args()
     rows = [json.loads(line) for line in open(a.log)] if os.path.exists(a.log) else []
     if a.table:
         table(rows)

@@ -1,5 +1,6 @@
 /* Microseconds a walk, by model and plan: `bench_walk [MODEL..]`; the models of tests/models when none is
  * given. */
+#include "bench/usage.h"
 #include "spmd/local.h"
 #include "tests/support/subject.h"
 
@@ -79,6 +80,16 @@ static enum error_code run_model(const char *path, struct error *e)
     return code;
 }
 
+static const char help[] = "usage: bench_walk [MODEL ..]\n"
+                           "\n"
+                           "Microseconds of a walk (program and plan to the local program), the best of up "
+                           "to 200 in 0.3 s, under the first, a middle\n"
+                           "and the last expert plan and a random one on data=4,model=4. Without MODEL: the "
+                           "thirteen of tests/models.\n"
+                           "\n"
+                           "example:\n"
+                           "  build/release/bin/bench_walk tests/models/t2b.mlir.gz\n";
+
 int main(int argc, char **argv)
 {
     static const char *const all[] = {
@@ -88,6 +99,9 @@ int main(int argc, char **argv)
     struct error e = {0};
     char path[4096];
 
+    usage_help(argc, argv, help);
+    for (int i = 1; i < argc; i++)
+        usage_operand(argv[i]);
     for (int i = 1; i < argc; i++)
         if (run_model(argv[i], &e) != ERROR_OK)
             fprintf(stderr, "%s: %s\n", argv[i], e.message);

@@ -39,7 +39,7 @@ void cfn_forest_create(const struct cfn_model *m, struct cfn_forest *f)
     f->late = mem_zalloc(n, sizeof *f->late);
     f->belief = mem_zalloc(m->value_count + 16, sizeof *f->belief);
     f->scratch = mem_zalloc((size_t)m->largest + 16, sizeof *f->scratch);
-    f->gumbel = mem_zalloc((size_t)(GUMBEL + m->largest), sizeof *f->gumbel);
+    f->gumbel = mem_zalloc((size_t)GUMBEL + (size_t)m->largest, sizeof *f->gumbel);
     for (int32_t i = 0; i < GUMBEL + m->largest; i++)
         f->gumbel[i] = (float)-cfn_log(-cfn_log(0.5 / GUMBEL + rng_unit(&r) * (1 - 1.0 / GUMBEL)));
 }

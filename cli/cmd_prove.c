@@ -101,7 +101,7 @@ static enum error_code prove_one(struct command *c, const struct ir_program *pre
     printf("%s: largest error %.3g of the result's magnitude, tolerance %.3g; %u runs of each form, %llu "
            "collectives%s%s\n",
            verify_status_text(proof.status), worst, proof.manual.tolerance, proof.manual.runs,
-           (unsigned long long)(proof.manual.collectives + proof.local.collectives),
+           (unsigned long long)proof.manual.collectives + proof.local.collectives,
            proof.reason[0] ? "\n" : "", proof.reason);
     return ERROR_OK;
 }

@@ -60,7 +60,8 @@ static struct offer price_gather(const struct group *g, double n, int passes, bo
     double p = (double)g->devices, wire = n * (p - 1) / p * g->ps_per_byte, rounds = log2_ceil(g->devices);
     consider(&best, passes * ((p - 1) * g->latency_ps + wire), "ring");
     if (g->topology != COST_SWITCH) {
-        consider(&best, passes * ((double)(g->devices / 2) * g->latency_ps + wire / 2), "bidirectional_ring");
+        int64_t hops = g->devices / 2;
+        consider(&best, passes * ((double)hops * g->latency_ps + wire / 2), "bidirectional_ring");
     } else if (!g->spans_hosts) {
         consider(&best, passes * (rounds * g->latency_ps + wire),
                  passes == 2 ? "halving_doubling"
@@ -81,8 +82,9 @@ static struct offer price_exchange(const struct group *g, double n)
         /* every block travels its distance: sum of 1 .. p-1, or of the shorter way on both rings, over p
          * blocks */
         consider(&best, (p - 1) * g->latency_ps + byte * (p - 1) / 2, "ring");
-        double both = (double)(g->devices * g->devices / 4) / p / 2;
-        consider(&best, (double)(g->devices / 2) * g->latency_ps + byte * both, "bidirectional_ring");
+        int64_t distances = g->devices * g->devices / 4, hops = g->devices / 2;
+        double both = (double)distances / p / 2;
+        consider(&best, (double)hops * g->latency_ps + byte * both, "bidirectional_ring");
         return best;
     }
     consider(&best, (p - 1) * g->latency_ps + byte * (p - 1) / p, "pairwise");

@@ -112,7 +112,7 @@ static enum error_code check_attr(struct check *c, uint32_t i)
     bool ok = (a->name == IR_NONE || a->name < p->string_count) &&
               (a->type == IR_NONE || a->type < p->type_count) && a->kind <= IR_ATTR_TEXT;
     c->depth[i] = 0;
-    switch (ok ? (enum ir_attr_kind)a->kind : IR_ATTR_UNIT) {
+    switch ((enum ir_attr_kind)(ok ? a->kind : IR_ATTR_UNIT)) {
     case IR_ATTR_UNIT:
     case IR_ATTR_BOOL: break;
     case IR_ATTR_INT:

@@ -70,7 +70,7 @@ enum error_code verify_eval_broadcast(struct verify_state *s, uint32_t op, struc
     if (s->p->ops[op].code == IR_BROADCAST) {
         to.count = rank;
         for (uint32_t i = 0; i < rank; i++)
-            to.at[i] = (int64_t)(out->type->rank - rank + i);
+            to.at[i] = (int64_t)out->type->rank - rank + i;
     } else {
         enum error_code code = list(s, op, "broadcast_dimensions", rank, &to, e);
         if (code)

@@ -1,6 +1,8 @@
 /* Preloaded into a process of the fault tests: its wall clock (not its monotonic clock) is off by the seconds
  * that the file $FAULT_CLOCK says for its program, one "NAME SECONDS" a line, read anew every 20 ms. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

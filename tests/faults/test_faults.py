@@ -31,7 +31,7 @@ def finish(service, jobs, expected):
     for number, job in jobs:
         body = faults.wait(service, job)
         assert body["state"] == "succeeded", body
-        assert not faults.retried(lambda: faults.differences(service, job, expected[number])), job
+        assert not faults.retried(lambda job=job, number=number: faults.differences(service, job, expected[number])), job
     faults.check(service, [job for _, job in jobs])
     assert faults.counters(service).get("nondeterminism", 0) == 0
 
@@ -179,7 +179,7 @@ def test_clocks():
         for at, offset in ((6, 3600), (8, 0)):
             jobs += [(n, faults.submit(service, *faults.request(n))) for n in numbers[at:at + 2]]
             clocks(redis_server=offset)
-            until("the clock does not move", lambda: abs(int(service.redis_cli("TIME").split("\n")[0]) - time.time() - offset) < 5, 5)
+            until("the clock does not move", lambda offset=offset: abs(int(service.redis_cli("TIME").split("\n")[0]) - time.time() - offset) < 5, 5)
             # a worker dies just now: its leases, given by the other clock, must still end
             service.workers.pop(0).kill()
             service.start_worker()
@@ -278,10 +278,10 @@ def test_step_with_holes():
         for end in ("cancel", "reset"):
             worker = service.start_worker()
             job = faults.submit(service, T2B, dict(LONG, parallelism=16, budget={"rollouts": 4000}))
-            until("no rollouts", lambda: searching(service, job))
+            until("no rollouts", lambda job=job: searching(service, job))
             worker.terminate()
             worker.wait()
-            until("between two steps", lambda: service.redis_cli("HGET", "{t}:j:" + job, "tasks") == "16")
+            until("between two steps", lambda job=job: service.redis_cli("HGET", "{t}:j:" + job, "tasks") == "16")
             build = faults.look(service, job)["build"]
             first, second = (function(service, "claim", f"a#0.{n}", build, "")[:2] for n in range(2))
             assert int(second[0].split("/")[3]) > int(first[0].split("/")[3])
@@ -317,9 +317,9 @@ def test_lost_blob():
             assert len(digest) == 64, faults.look(service, job)
             damage(service.folder / "data" / "blobs" / digest[:2] / digest[2:4] / digest)
             service.start_worker()
-            until("does not start over", lambda: faults.counters(service).get("resets") == round + 1)
+            until("does not start over", lambda round=round: faults.counters(service).get("resets") == round + 1)
 
-            def again():   # what it had is shown meanwhile
+            def again(seen=seen):   # what it had is shown meanwhile
                 seen.append(faults.look(service, job)["progress"])
                 assert service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200
                 return seen[-1].get("rollouts", 0) > 0

@@ -61,7 +61,7 @@ static inline char *fuzz_read(const char *path, size_t *size)
     FILE *f = fopen(full, "rb");
     FUZZ_CHECK(f && fseek(f, 0, SEEK_END) == 0);
     *size = (size_t)ftell(f);
-    rewind(f);
+    FUZZ_CHECK(fseek(f, 0, SEEK_SET) == 0);
     text = mem_alloc(*size + 1);
     FUZZ_CHECK(fread(text, 1, *size, f) == *size);
     text[*size] = 0;

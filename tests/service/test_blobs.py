@@ -3,7 +3,6 @@
 # timeout: 120
 """Collection of blobs: what jobs, copies of their answers and archived jobs need stays, whatever is killed; the rest goes."""
 import hashlib
-import json
 import os
 import sys
 import time

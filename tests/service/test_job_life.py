@@ -544,7 +544,7 @@ def test_running():
         assert service.wait(job)["state"] == "succeeded"
         dropped, kept = submit(service, LONG), submit(service, dict(LONG, seed=2))
         for job, query in ((dropped, "?discard=true"), (kept, "")):
-            until(lambda: service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200)
+            until(lambda job=job: service.request("GET", f"/v1/jobs/{job}/plan")[0] == 200)
             assert service.request("POST", f"/v1/jobs/{job}:cancel{query}", b"")[0] in (200, 202)
             assert service.wait(job)["state"] == "cancelled"
         assert service.json("GET", f"/v1/jobs/{dropped}/plan")[1]["code"] == "no_plan_yet"

@@ -406,5 +406,5 @@ def test_progress():
 
 
 if __name__ == "__main__":
-    harness.main([test_ways_to_submit, test_progress, test_kill_everything, test_stop_early, test_bad_modules, test_worker_elsewhere,
-                  test_clients])
+    harness.main([test_ways_to_submit, test_planner_cfn, test_progress, test_kill_everything, test_stop_early, test_bad_modules,
+                  test_worker_elsewhere, test_clients])

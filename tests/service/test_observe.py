@@ -60,7 +60,7 @@ def test_requests():
                                            ("X-Request-Id", "<script>"), ("X-Request-Id", "")]):
             status, headers, _ = service.request("GET", f"/v1/jobs/{job}", headers={name: value})
             assert status == 200 and re.fullmatch("[0-9a-f]{32}", headers["x-request-id"]), (name, value)
-            line, = soon(lambda: lines(service, "request", request_id=headers["x-request-id"]))
+            line, = soon(lambda headers=headers: lines(service, "request", request_id=headers["x-request-id"]))
             assert line["trace_id"] != TRACE and re.fullmatch("[0-9a-f]{32}", line["trace_id"]) and line["route"] == "/v1/jobs/*"
         # errors, wrong paths and clients that go away have their lines, too
         status, headers, data = service.request("GET", "/nowhere\"x")

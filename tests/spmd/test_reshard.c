@@ -113,7 +113,7 @@ static void check_legal(const struct spmd_form *f)
 /* applies a step by its own description; returns bytes received */
 static int64_t apply(struct spmd_form *f, const struct reshard_step *s)
 {
-    int64_t n = 1, before = local_bytes(f), at_most = 0;
+    int64_t before = local_bytes(f), at_most = 0;
 
     if (s->kind == SPMD_PERMUTE) {
         assert_int_equal(local_bytes(&s->after), before);
@@ -122,7 +122,6 @@ static int64_t apply(struct spmd_form *f, const struct reshard_step *s)
     }
     for (uint32_t k = s->axis_count; k-- > 0;) {
         uint8_t a = s->axes[k];
-        n *= w.size[a];
         if (s->kind == SPMD_ALL_GATHER || s->kind == SPMD_ALL_TO_ALL) {
             assert_int_equal(f->at[a], s->atom);
             for (uint32_t b = 0; b < 4; b++)

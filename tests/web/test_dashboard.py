@@ -5,12 +5,10 @@
 roles, narrow and wide, dark and light, axe-core. Screenshots go to the build folder's web/."""
 import html
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
-import time
 import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent

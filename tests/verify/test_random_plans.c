@@ -89,7 +89,7 @@ static void load_programs(void)
         free(path);
         add_program(models[i], strlen(models[i]), text, size);
     }
-    char *tiny = support_read(TOAST_SOURCE_DIR "/tests/proof/tiny.mlir", &size);
+    char *tiny = support_read(TOAST_SOURCE_DIR "/tests/verify/tiny.mlir", &size);
     for (char *piece = strstr(tiny, "// -----\n"); piece;) {
         char *start = piece + 9, *end = strstr(start, "// -----\n"), *name = start + 3;
         size_t n = end ? (size_t)(end - start) : strlen(start);

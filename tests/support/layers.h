@@ -2,8 +2,8 @@
  *
  * Per layer attention with a softmax and a feed-forward part, then the same layers backward: they use the
  * saved softmax, so that conflicts of both passes form boxes as in a train step. */
-#ifndef TOAST_TESTS_ANALYSIS_LAYERS_H
-#define TOAST_TESTS_ANALYSIS_LAYERS_H
+#ifndef TOAST_TESTS_LAYERS_H
+#define TOAST_TESTS_LAYERS_H
 
 #include "base/memory.h"
 
