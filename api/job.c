@@ -239,7 +239,7 @@ struct lowered {
     struct spmd_local local;
 };
 
-static enum error_code add_module(const struct api_job *j, const struct lowered *l, enum spmd_output form,
+static enum error_code add_module(const struct api_job *j, const struct lowered *l, enum emit_output form,
                                   const char *name, struct api_artifacts *out, struct error *e)
 {
     struct ir_program module = {0};
@@ -296,11 +296,11 @@ static enum error_code add_modules(const struct api_job *j, struct report *r, st
 {
     static const struct {
         uint32_t bit;
-        enum spmd_output form;
+        enum emit_output form;
         const char *name;
-    } forms[] = {{API_OUTPUT_ANNOTATED, SPMD_ANNOTATED, "annotated.mlir"},
-                 {API_OUTPUT_MANUAL, SPMD_MANUAL, "manual.mlir"},
-                 {API_OUTPUT_LOCAL, SPMD_LOCAL, "local.mlir"}};
+    } forms[] = {{API_OUTPUT_ANNOTATED, EMIT_ANNOTATED, "annotated.mlir"},
+                 {API_OUTPUT_MANUAL, EMIT_MANUAL, "manual.mlir"},
+                 {API_OUTPUT_LOCAL, EMIT_LOCAL, "local.mlir"}};
     struct lowered l = {0};
     enum error_code code = lower(j, r, &l, e);
     uint32_t wanted =

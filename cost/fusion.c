@@ -155,7 +155,7 @@ static void find_uses(struct price_scratch *s, const struct spmd_local *l)
             add_use(&s->uses[operands[o]], kernel, wants_buffer(info, o));
             s->uses[operands[o]].kept |= repeated;
         }
-        if (!step_is_local(t->kind) && !step_is_collective(t->kind)) {
+        if (!step_is_local(t->kind) && !spmd_step_is_collective(t)) {
             s->fates[i] = FATE_MARK;
             match_region(s, t->kind, i, &open);
         }

@@ -194,11 +194,6 @@ static inline bool step_is_local(uint8_t kind)
 {
     return kind == SPMD_OP || kind == SPMD_SLICE || kind == SPMD_MASK;
 }
-static inline bool step_is_collective(uint8_t kind)
-{
-    return kind == SPMD_ALL_GATHER || kind == SPMD_ALL_REDUCE || kind == SPMD_REDUCE_SCATTER ||
-           kind == SPMD_ALL_TO_ALL || kind == SPMD_PERMUTE;
-}
 
 /* ---- what memory.c and lend.c both look at ---- */
 /* the step whose kernel runs at this time of the line */

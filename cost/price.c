@@ -58,7 +58,7 @@ static int64_t run_kernel(struct price_scratch *s, const struct spmd_local *l, c
         path = later(path, s->times[roots[i].value].path_ps);
     }
     path += ps;
-    if (step_is_collective(t->kind)) {
+    if (spmd_step_is_collective(t)) {
         run_collective(c, t, ps, &ready, overlap);
     } else if (step_is_local(t->kind)) {
         c->compute_ps = later(c->compute_ps, ready) + ps;
@@ -201,7 +201,7 @@ int64_t price_step(const struct spmd_local *l, const struct cost_machine *machin
     const struct spmd_step *t = &l->steps[step];
     if (algorithm)
         *algorithm = "none";
-    if (step_is_collective(t->kind) && !t->combined) {
+    if (spmd_step_is_collective(t) && !t->combined) {
         int64_t bytes = l->values[t->kind == SPMD_ALL_GATHER ? t->results : l->operands[t->operands]].bytes;
         struct cost_collective c =
             cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, bytes);
@@ -209,7 +209,7 @@ int64_t price_step(const struct spmd_local *l, const struct cost_machine *machin
             *algorithm = c.algorithm;
         return c.time_ps;
     }
-    if (step_is_collective(t->kind) && algorithm) { /* the algorithm of the whole tuple */
+    if (spmd_step_is_collective(t) && algorithm) { /* the algorithm of the whole tuple */
         int64_t bytes = 0;
         for (uint32_t i = 0; i < l->step_count; i++)
             if (l->steps[i].combined == t->combined)

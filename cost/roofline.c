@@ -332,7 +332,7 @@ void price_times(struct price_scratch *s, const struct spmd_local *l, const stru
     for (size_t i = 0; i < s->kernel_count; i++) {
         struct kernel *k = &s->kernels[i];
         const struct spmd_step *t = &l->steps[k->step];
-        if (step_is_collective(t->kind))
+        if (spmd_step_is_collective(t))
             k->ps = collective_time(l, machine, k->step, &tuple);
         else if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
             k->ps = matmul_time(s, l, k, &r);

@@ -1,3 +1,4 @@
+/* See call.h. Never keeps a reply: whoever gets one frees it. */
 #include "queue/call.h"
 
 #include <stdarg.h>
@@ -54,6 +55,27 @@ enum error_code call_read(struct queue *q, int argc, const char **argv, redisRep
 {
     enum error_code code = redis_command(q->redis, argc, argv, NULL, out, e);
     return code == ERROR_UNAVAILABLE ? redis_command(q->redis, argc, argv, NULL, out, e) : code;
+}
+
+enum error_code call_plain(struct queue *q, const char *name, struct call *c, struct error *e)
+{
+    redisReply *reply = NULL;
+    enum error_code code = call_function(q, name, c, &reply, e);
+    if (code == ERROR_OK)
+        freeReplyObject(reply);
+    return code;
+}
+
+enum error_code call_read_hash(struct queue *q, const char *key, struct queue_fields *out, struct error *e)
+{
+    const char *argv[] = {"HGETALL", key};
+    redisReply *reply = NULL;
+    enum error_code code = call_read(q, 2, argv, &reply, e);
+    if (code != ERROR_OK)
+        return code;
+    reply_fields(reply, out);
+    freeReplyObject(reply);
+    return ERROR_OK;
 }
 
 const char *reply_text(const redisReply *r, size_t i)

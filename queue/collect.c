@@ -1,3 +1,4 @@
+/* See collect.h. Reads and marks; removing blobs is the caller's. */
 #include "queue/collect.h"
 
 #include "queue/call.h"

@@ -1,3 +1,4 @@
+/* See images.h. */
 #include "queue/images.h"
 
 #include "queue/call.h"

@@ -191,15 +191,8 @@ static enum error_code read_hash(struct queue *q, const char *prefix, const char
                                  struct queue_fields *out, struct error *e)
 {
     char key[64];
-    redisReply *r = NULL;
     snprintf(key, sizeof key, "{t}:%s:%s", prefix, id);
-    const char *argv[] = {"HGETALL", key};
-    enum error_code code = call_read(q, 2, argv, &r, e);
-    if (code != ERROR_OK)
-        return code;
-    reply_fields(r, out);
-    freeReplyObject(r);
-    return ERROR_OK;
+    return call_read_hash(q, key, out, e);
 }
 
 enum error_code queue_job(struct queue *q, const char *id, struct queue_fields *out, struct error *e)
@@ -335,15 +328,6 @@ enum error_code queue_retry(struct queue *q, const char *id, int open_limit,
 
 /* ---- after the end ---- */
 
-static enum error_code call_plain(struct queue *q, const char *name, struct call *a, struct error *e)
-{
-    redisReply *r = NULL;
-    enum error_code code = call_function(q, name, a, &r, e);
-    if (code == ERROR_OK)
-        freeReplyObject(r);
-    return code;
-}
-
 enum error_code queue_settings(struct queue *q, const struct queue_times *t, struct error *e)
 {
     const struct {
@@ -361,6 +345,15 @@ enum error_code queue_settings(struct queue *q, const struct queue_times *t, str
     return call_plain(q, "settings", &a, e);
 }
 
+/* an array of ids, which the caller owns; frees the reply */
+static void read_ids(redisReply *reply, char (**ids)[QUEUE_ID_SIZE], size_t *count)
+{
+    *ids = mem_zalloc(reply->elements + 1, sizeof **ids);
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
+        snprintf((*ids)[(*count)++], QUEUE_ID_SIZE, "%s", reply_text(reply, i));
+    freeReplyObject(reply);
+}
+
 enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_SIZE], size_t *count,
                           struct error *e)
 {
@@ -372,10 +365,7 @@ enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_S
     enum error_code code = call_function(q, "due", &a, &r, e);
     if (code != ERROR_OK)
         return code;
-    *ids = mem_zalloc(r->elements + 1, sizeof **ids);
-    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i < r->elements; i++)
-        snprintf((*ids)[(*count)++], QUEUE_ID_SIZE, "%s", reply_text(r, i));
-    freeReplyObject(r);
+    read_ids(r, ids, count);
     return ERROR_OK;
 }
 
@@ -388,10 +378,7 @@ enum error_code queue_dead(struct queue *q, char (**ids)[QUEUE_ID_SIZE], size_t 
     enum error_code code = call_read(q, 4, argv, &r, e);
     if (code != ERROR_OK)
         return code;
-    *ids = mem_zalloc(r->elements + 1, sizeof **ids);
-    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i < r->elements; i++)
-        snprintf((*ids)[(*count)++], QUEUE_ID_SIZE, "%s", reply_text(r, i));
-    freeReplyObject(r);
+    read_ids(r, ids, count);
     return ERROR_OK;
 }
 

@@ -91,15 +91,11 @@ enum error_code queue_keys_version(struct queue *q, long long *out, struct error
 
 enum error_code queue_keys_list(struct queue *q, struct queue_keys *out, struct error *e)
 {
-    redisReply *r = NULL;
     struct queue_fields f;
-    const char *argv[] = {"HGETALL", "{t}:keys"};
     *out = (struct queue_keys){0};
-    enum error_code code = call_read(q, 2, argv, &r, e);
+    enum error_code code = call_read_hash(q, "{t}:keys", &f, e);
     if (code != ERROR_OK)
         return code;
-    reply_fields(r, &f);
-    freeReplyObject(r);
     out->at = mem_zalloc(f.count + 1, sizeof *out->at);
     for (size_t i = 0; i < f.count; i++)
         out->count += parse_record(f.at[i].name, f.at[i].value, &out->at[out->count]);

@@ -128,12 +128,9 @@ static enum error_code read_worker(struct queue *q, const char *name, struct que
     redisReply *r = NULL;
     snprintf(w->name, sizeof w->name, "%s", name);
     snprintf(key, sizeof key, "{t}:w:%s", w->name);
-    const char *argv[] = {"HGETALL", key};
-    enum error_code code = call_read(q, 2, argv, &r, e);
+    enum error_code code = call_read_hash(q, key, &w->fields, e);
     if (code != ERROR_OK)
         return code;
-    reply_fields(r, &w->fields);
-    freeReplyObject(r);
     const char *drain[] = {"SISMEMBER", "{t}:drain", w->name};
     code = call_read(q, 3, drain, &r, e);
     if (code != ERROR_OK) {

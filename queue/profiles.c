@@ -1,3 +1,4 @@
+/* See profiles.h: each call is one function of queue/library_profiles.lua or a plain read. */
 #include "queue/profiles.h"
 
 #include "queue/call.h"
@@ -54,14 +55,8 @@ enum error_code queue_profile_get(struct queue *q, const char *tenant, const cha
 enum error_code queue_profile_list(struct queue *q, const char *tenant, struct queue_fields *out,
                                    struct error *e)
 {
-    redisReply *r = NULL;
     char *key = mem_printf("{t}:profs:%s", tenant);
-    const char *argv[] = {"HGETALL", key};
-    enum error_code code = call_read(q, 2, argv, &r, e);
+    enum error_code code = call_read_hash(q, key, out, e);
     free(key);
-    if (code != ERROR_OK)
-        return code;
-    reply_fields(r, out);
-    freeReplyObject(r);
-    return ERROR_OK;
+    return code;
 }

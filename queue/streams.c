@@ -1,3 +1,4 @@
+/* See streams.h: each call is one function of queue/library_events.lua. */
 #include "queue/streams.h"
 
 #include "queue/call.h"

@@ -42,11 +42,7 @@ static bool read_next(const redisReply *r, struct queue_task *next)
 static enum error_code hello(struct queue *q, struct error *e)
 {
     struct call a = {0};
-    redisReply *r = NULL;
-    enum error_code code = call_function(q, "hello", &a, &r, e);
-    if (code == ERROR_OK)
-        freeReplyObject(r);
-    return code;
+    return call_plain(q, "hello", &a, e);
 }
 
 enum error_code queue_wait(struct queue *q, int wait_ms, struct error *e)
@@ -123,18 +119,11 @@ enum error_code queue_results(struct queue *q, const char *id, uint32_t epoch, s
                               struct error *e)
 {
     char key[80];
-    redisReply *r = NULL;
     *out = (struct queue_fields){0};
     if (epoch == 0)
         return ERROR_OK;
     snprintf(key, sizeof key, "{t}:d:%s:%u", id, epoch - 1);
-    const char *argv[] = {"HGETALL", key};
-    enum error_code code = call_read(q, 2, argv, &r, e);
-    if (code != ERROR_OK)
-        return code;
-    reply_fields(r, out);
-    freeReplyObject(r);
-    return ERROR_OK;
+    return call_read_hash(q, key, out, e);
 }
 
 enum error_code queue_beat(struct queue *q, const char *worker, const char *build, const char *host,
@@ -228,50 +217,34 @@ enum error_code queue_finish(struct queue *q, const struct queue_task *t, const 
 enum error_code queue_release(struct queue *q, const struct queue_task *t, struct error *e)
 {
     struct call a = {0};
-    redisReply *r = NULL;
     call_add(&a, t->member);
     call_add(&a, t->token);
-    enum error_code code = call_function(q, "release", &a, &r, e);
-    if (code == ERROR_OK)
-        freeReplyObject(r);
-    return code;
+    return call_plain(q, "release", &a, e);
 }
 
 enum error_code queue_died(struct queue *q, const struct queue_task *t, const char *error_json,
                            uint32_t random, struct error *e)
 {
     struct call a = {0};
-    redisReply *r = NULL;
     call_add(&a, t->member);
     call_add(&a, t->token);
     call_add(&a, error_json);
     call_add_number(&a, random & 0xffff);
-    enum error_code code = call_function(q, "died", &a, &r, e);
-    if (code == ERROR_OK)
-        freeReplyObject(r);
-    return code;
+    return call_plain(q, "died", &a, e);
 }
 
 enum error_code queue_reset(struct queue *q, const struct queue_task *t, const char *error_json,
                             struct error *e)
 {
     struct call a = {0};
-    redisReply *r = NULL;
     call_add(&a, t->member);
     call_add(&a, t->token);
     call_add(&a, error_json);
-    enum error_code code = call_function(q, "reset", &a, &r, e);
-    if (code == ERROR_OK)
-        freeReplyObject(r);
-    return code;
+    return call_plain(q, "reset", &a, e);
 }
 
 enum error_code queue_reap(struct queue *q, struct error *e)
 {
     struct call a = {0};
-    redisReply *r = NULL;
-    enum error_code code = call_function(q, "reap", &a, &r, e);
-    if (code == ERROR_OK)
-        freeReplyObject(r);
-    return code;
+    return call_plain(q, "reap", &a, e);
 }
