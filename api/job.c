@@ -9,7 +9,7 @@
 #include "emit/emit.h"
 #include "ir/prepare.h"
 #include "ir/print.h"
-#include "network/network.h"
+#include "plan_cfn/plan_cfn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct api_job {
     struct search *search;
     json_t *pins; /* the request's constraints, as they stand in plan.json */
     bool has_network;
-    struct network_answer network; /* planner cfn */
+    struct plan_cfn_answer network; /* planner cfn */
     bool has_incumbent;
     struct search_plan incumbent; /* of a job that started over */
     struct plan_factors incumbent_factors;
@@ -39,7 +39,7 @@ void api_job_destroy(struct api_job *j)
 {
     if (!j)
         return;
-    network_answer_release(&j->network);
+    plan_cfn_answer_release(&j->network);
     free(j->incumbent_factors.at);
     search_destroy(j->search);
     evaluator_destroy(j->evaluator);
@@ -157,25 +157,25 @@ enum error_code api_job_network(const struct api_job *j, const struct search_sta
                                 struct error *e)
 {
     bool quick = j->request->planner == API_PLANNER_AUTO;
-    struct network_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
-                                    .seed = j->request->seed,
-                                    .quick = quick,
-                                    .known = &state->best.cost,
-                                    .threads = threads,
-                                    .cancelled = cancelled,
-                                    .user = user};
-    struct network_answer answer;
-    enum error_code code = network_solve(j->evaluator, &budget, &answer, e);
+    struct plan_cfn_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
+                                     .seed = j->request->seed,
+                                     .quick = quick,
+                                     .known = &state->best.cost,
+                                     .threads = threads,
+                                     .cancelled = cancelled,
+                                     .user = user};
+    struct plan_cfn_answer answer;
+    enum error_code code = plan_cfn_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)
-        network_answer_write(&answer, &out->bytes, &out->size);
-    network_answer_release(&answer);
+        plan_cfn_answer_write(&answer, &out->bytes, &out->size);
+    plan_cfn_answer_release(&answer);
     return code;
 }
 
 enum error_code api_job_take_network(struct api_job *j, const void *bytes, size_t size, struct error *e)
 {
-    network_answer_release(&j->network);
-    enum error_code code = network_answer_read(j->evaluator, bytes, size, &j->network, e);
+    plan_cfn_answer_release(&j->network);
+    enum error_code code = plan_cfn_answer_read(j->evaluator, bytes, size, &j->network, e);
     j->has_network = code == ERROR_OK;
     return code;
 }
@@ -262,11 +262,11 @@ static enum error_code lower(const struct api_job *j, const struct report *r, st
 
 static enum error_code add_problem(const struct api_job *j, struct api_artifacts *out, struct error *e)
 {
-    struct network *n;
+    struct plan_cfn *n;
     struct text t = {0};
-    TRY(network_create(j->evaluator, NETWORK_SHARED, &n, e));
-    network_write(n, j->module_digest, &t);
-    network_destroy(n);
+    TRY(plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &n, e));
+    plan_cfn_write(n, j->module_digest, &t);
+    plan_cfn_destroy(n);
     add_artifact(out, "problem.json", "application/json", t.at, t.size);
     return ERROR_OK;
 }

@@ -28,7 +28,7 @@ const struct nda *api_job_nda(const struct api_job *j);
  * *out is owned bytes that api_job_take_network checks and keeps: api_job_finish then races its plan with
  * the search's. Under cfn with ten times the work and a bound, and the better plan wins; under auto the
  * network's has to be faster by 0.5 % or fit where the other does not, because a list of decisions says
- * more to its reader. threads and cancelled as in network_solve; the bytes do not depend on threads. */
+ * more to its reader. threads and cancelled as in plan_cfn_solve; the bytes do not depend on threads. */
 /* whole: the search was not cut short */
 bool api_job_wants_network(const struct api_job *j, bool whole);
 /* state: of the search that has ended; its best plan ends a race under auto that is behind it */

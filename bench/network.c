@@ -3,8 +3,8 @@
  * Every module as a cost-function network: its size, seconds to build it and to solve, the price of the
  * solver's plan by the walk over the best expert's and over the search's (with --search), and the
  * certified bound under all plans over the best known price. */
-#include "network/network.h"
 #include "mcts/search.h"
+#include "plan_cfn/plan_cfn.h"
 #include "tests/support/subject.h"
 
 #include <stdio.h>
@@ -64,19 +64,19 @@ static double ratio(int64_t a, int64_t b)
 static void measure(const char *name, const struct subject *s, uint64_t passes, bool quick, bool search)
 {
     struct error e;
-    struct network *n;
-    struct network_answer a;
+    struct plan_cfn *n;
+    struct plan_cfn_answer a;
     double start = now_s();
-    must(network_create(s->evaluator, NETWORK_SHARED, &n, &e), &e);
+    must(plan_cfn_create(s->evaluator, PLAN_CFN_SHARED, &n, &e), &e);
     double built = now_s() - start;
-    const struct cfn_problem *p = network_problem(n);
+    const struct cfn_problem *p = plan_cfn_problem(n);
     printf("%-20s %7u %7u %6u %9llu %7.2f ", name, p->node_count, p->edge_count, p->matrix_count,
            (unsigned long long)p->entry_count, built);
     fflush(stdout);
-    network_destroy(n);
+    plan_cfn_destroy(n);
     start = now_s();
-    struct network_budget budget = {.passes = passes, .seed = 1, .threads = 2, .quick = quick};
-    must(network_solve(s->evaluator, &budget, &a, &e), &e);
+    struct plan_cfn_budget budget = {.passes = passes, .seed = 1, .threads = 2, .quick = quick};
+    must(plan_cfn_solve(s->evaluator, &budget, &a, &e), &e);
     double solved = now_s() - start;
     struct search_plan expert = search_best(s, false), found = search ? search_best(s, true) : expert;
     int64_t best =
@@ -91,7 +91,7 @@ static void measure(const char *name, const struct subject *s, uint64_t passes, 
         printf("%8.4f\n", ratio(a.bound_ps, best));
     else
         printf("%8s\n", "-");
-    network_answer_release(&a);
+    plan_cfn_answer_release(&a);
 }
 
 int main(int argc, char **argv)

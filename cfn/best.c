@@ -1,3 +1,13 @@
+/* The best answer and the best bound of all attempts at one problem, kept apart from the session that found
+ * them.
+ *
+ * A job that lost its worker begins anew and must end with the bytes it would have had at first, so the new
+ * session never sees what was known before. This file holds that knowledge beside it, merges (cheaper
+ * assignment, higher bound, both may come from different attempts) and offers it to the answer once the
+ * session is over.
+ *
+ * Every assignment passes the referee again on its way in, also from bytes: what is read back claims a cost,
+ * and the claim is not believed. */
 #include "cfn/best.h"
 
 #include "base/memory.h"

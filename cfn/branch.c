@@ -1,3 +1,14 @@
+/* Branch and bound on what reductions leave when that is small: depth first over a fixed order of nodes (A.
+ * Land and A. Doig, "An automatic method of solving discrete programming problems", Econometrica 1960).
+ *
+ *   depth d     order[d] takes each of its values, cheapest first
+ *   cost[d]     unary costs, with the tables of links to the d fixed nodes already added (forward checking)
+ *   bound       fixed costs + least cost[d] of each open node + least entry of each link between open nodes
+ *
+ * The order puts nodes with many links to earlier ones first, so that tables turn into unary costs early.
+ * Usage is kept by time and a value that passes the limit is not tried. Sums are integers, so the result is
+ * a proof: OPTIMAL or EMPTY. Never recurses deeper than MOST_NODES, never takes more than max_steps steps:
+ * then the result is OPEN. */
 #include "cfn/branch.h"
 
 #include <stdlib.h>

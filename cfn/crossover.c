@@ -1,3 +1,15 @@
+/* Partition crossover (D. Whitley, D. Hains, A. Howe, "Tunneling between optima", GECCO 2009, there for
+ * tours). Where two points differ, the difference falls into parts that no link joins:
+ *
+ *   node   0 1 2 3 4 5 6
+ *   x      0 0 1 2 2 1 0
+ *   y      0 0 2 1 2 0 0
+ *              * *   *      parts {2, 3} and {5}, where 2 and 3 are linked and 5 to neither
+ *
+ * Apart from usage a part changes the cost by the same amount whichever other parts are taken, so each is
+ * decided by itself: tried in random order, kept when cost and priced violation fall together. Usage couples
+ * parts; what exceeds the limit in the end is repaired. Never ends dearer than x by the state's own price,
+ * and never records an infeasible point. */
 #include "cfn/crossover.h"
 
 #include "cfn/repair.h"

@@ -1,3 +1,14 @@
+/* Dominance, or dead-end elimination (R. Goldstein, "Efficient rotamer elimination applied to protein
+ * side-chains and related spin glasses", Biophysical Journal 1994): value a of a node goes when some value b
+ * is never worse.
+ *
+ *   unary[b] - unary[a] + SUM over links max over y (table[b][y] - table[a][y]) <= 0
+ *   and no item of b uses more than the same item of a
+ *
+ * Every pair of values is looked at, every row compared entry by entry; that is quadratic in values, so sums
+ * of least entries turn most pairs down first. At least one value of each node stays, and an optimum with
+ * it: of two equal values one goes. Nodes that would take more than max_work steps are left alone, which
+ * loses only time later. */
 #include "cfn/dominate.h"
 
 #include <stdlib.h>

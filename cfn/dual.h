@@ -8,6 +8,14 @@
 
 #include "cfn/worker.h"
 
+/* Steps see a violation as a share of the limit, and no more of it than this: one time that is far off must
+ * not decide where all the others go. Slack counts less than excess: a step that is slack everywhere could
+ * take all prices to 0. */
+#define CFN_STEP_EXCESS 0.3
+#define CFN_STEP_SLACK (-0.1)
+/* added to a subgradient's squared length before it divides */
+#define CFN_STEP_LENGTH 1e-5
+
 /* passes at lambda = 0, then forest moves: first bound, first point */
 void cfn_dual_start(struct cfn_worker *w);
 /* until the phase ends; a worker's first steps are by sign, later ones go from the best multipliers. Starts

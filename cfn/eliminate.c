@@ -1,3 +1,8 @@
+/* Exact elimination of one node of degree at most two (U. Bertele and F. Brioschi, "Nonserial Dynamic
+ * Programming", 1972): the table of its neighbours is the least over its values of everything it takes part
+ * in; the value that is least goes onto the undo stack, cell by cell. Ties keep the lower value. A node with
+ * usage of its own stays, as its choice is not free; so does one whose table would take more than max_work
+ * steps. */
 #include "cfn/eliminate.h"
 
 #include <stdlib.h>

@@ -1,3 +1,12 @@
+/* The referee. Costs are summed from the problem in 128 bits, usage is one sweep over the sorted starts and
+ * ends of intervals:
+ *
+ *   time     0     2     4     5
+ *   node 0   [-----------)            events (0,+u0) (4,-u0)
+ *   node 1         [-----------)      events (2,+u1) (5,-u1)
+ *
+ * At equal times all changes are summed before the peak is looked at. It knows nothing of networks, models
+ * or bounds: an error in the solver cannot hide here. Reads no file, writes nothing. */
 #include "cfn/evaluate.h"
 
 #include "base/memory.h"

@@ -1,12 +1,19 @@
+/* First feasible points, before there are multipliers. One price for every unit of usage, at all times
+ * alike; forest moves give a point under it; the price's logarithm is bisected for the least one at which
+ * the point is within the limit. Every point that is nearly within it is repaired and recorded, so that the
+ * bisection leaves several answers, not one. The two workers cut at different places and so look at
+ * different prices. When nothing came of it: every node at the value that uses least over its time,
+ * repaired. */
 #include "cfn/first.h"
 
 #include "cfn/kernel.h"
 
 #include <math.h>
 
-enum { STEPS = 10, MOVES = 3 };
+enum { STEPS = 10, MOVES = 3 };                           /* ten cuts leave at most a twentieth of a decade */
 static const double least_scale = 1e-4, most_scale = 1e4; /* of the cost per unit of usage in all */
 static const double near_limit = 0.25;                    /* excess, of the limit, that repair may mend */
+static const double cut_first = 0.4, cut_second = 0.6;    /* workers bisect at different places */
 
 /* usage of a value summed over the time it is held */
 static double volume(const struct cfn_model *m, int32_t i, int32_t a)
@@ -31,7 +38,7 @@ static void take_least(struct cfn_worker *w)
             w->x.value[i] = a;
         }
     }
-    w->work += m->value_count + m->first_item[m->node_count] * 16ull;
+    w->work += cfn_price_work(m);
     cfn_point_evaluate(m, &w->x, w->profile);
     cfn_worker_finish(w, &w->x);
 }
@@ -63,7 +70,7 @@ static void price_evenly(struct cfn_worker *w, double price)
             for (int32_t a = 0; a < m->size[i]; a++)
                 c[a] += (float)(price * (double)m->items[k].use[a]);
     }
-    w->work += m->value_count + m->first_item[m->node_count] * 16ull;
+    w->work += cfn_price_work(m);
 }
 
 /* by bisection of the price's logarithm: the least at which what comes out is within the limit */
@@ -73,7 +80,7 @@ static void scan_prices(struct cfn_worker *w)
     cfn_point_evaluate(m, &w->x, w->profile);
     double cost = fabs((double)w->x.cost) + 1, unit = cost / greatest_usage(m);
     double low = cfn_log(least_scale), high = cfn_log(most_scale);
-    double part = w->number ? 0.6 : 0.4; /* workers bisect at different places */
+    double part = w->number ? cut_second : cut_first;
     for (int k = 0; k < STEPS && !cfn_worker_done(w); k++) {
         double at = low + part * (high - low);
         price_evenly(w, unit * cfn_exp(at));

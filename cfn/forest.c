@@ -1,3 +1,15 @@
+/* Forest moves. A random order of nodes is walked; a node joins when it closes no cycle with those that
+ * joined before (union-find, path halving). What joined is a forest, on which min-plus dynamic programming
+ * is exact (the trees of F. Hamze and N. de Freitas, "From fields to trees", 2004, there for sampling):
+ *
+ *       choose     nodes of degree BUSY or more are postponed, most of the time
+ *       order      each tree breadth first, parents first; fixed neighbours add their row to the belief
+ *       collect    children to parents: min over the child's values of belief + table
+ *       distribute parents to children: the best value beside the parent's
+ *
+ * Gumbel noise on the costs makes the answer a sample of good points rather than the best one (G. Papandreou
+ * and A. Yuille, "Perturb-and-MAP random fields", 2011). Without noise the cost under `unary` never rises,
+ * but for float rounding. Never looks at usage: its price is in `unary`. */
 #include "cfn/forest.h"
 
 #include "cfn/kernel.h"
@@ -5,14 +17,17 @@
 #include <stdlib.h>
 
 enum {
-    GUMBEL = 4096,
-    BUSY = 7
-}; /* samples; from this degree on a node is postponed with even odds or more */
+    GUMBEL = 4096, /* samples, drawn once: a move reads a stretch of them from a random place */
+    SEED = 0x6b43, /* of the samples: the same in every process */
+    BUSY = 7, /* from this degree on a node is postponed with even odds or more: hubs close cycles early */
+    NODE_WORK = 8, /* table entries that offering a node counts as */
+};
+static const double least_postponed = 0.5, postponed_range = 0.2;
 
 void cfn_forest_create(const struct cfn_model *m, struct cfn_forest *f)
 {
     size_t n = (size_t)m->node_count + 1;
-    struct rng r = {0x6b43};
+    struct rng r = {SEED};
     *f = (struct cfn_forest){.m = m};
     f->root = mem_alloc(n * sizeof *f->root);
     memset(f->root, 0xff, n * sizeof *f->root);
@@ -76,7 +91,7 @@ static int32_t choose_forest(struct cfn_forest *f, struct rng *r, int32_t *nodes
 {
     const struct cfn_model *m = f->m;
     int32_t chosen = 0, late = 0;
-    double postpone = 0.5 + 0.2 * rng_unit(r);
+    double postpone = least_postponed + postponed_range * rng_unit(r);
     for (int32_t i = 0; i < count; i++) {
         int32_t j = i + (int32_t)rng_below(r, (uint64_t)(count - i)), node = nodes[j];
         nodes[j] = nodes[i];
@@ -208,6 +223,6 @@ int32_t cfn_forest_move(struct cfn_forest *f, struct rng *r, int32_t *nodes, int
     int32_t changes = distribute(f, ordered, value, changed, old);
     for (int32_t i = 0; i < chosen; i++)
         f->root[f->chosen[i]] = -1;
-    f->work += (uint64_t)count * 8;
+    f->work += (uint64_t)count * NODE_WORK;
     return changes;
 }

@@ -1,5 +1,12 @@
 /* Forest moves: of the nodes offered, a random induced forest is re-optimised exactly (min-plus over its
- * trees) while everything else stays fixed. Ties keep the present value. */
+ * trees) while everything else stays fixed. Ties keep the present value.
+ *
+ *       * - * - .        * in the forest: no cycle among them
+ *       |   |   |        . fixed: the row of its value adds to its neighbours' costs
+ *       .   * - .
+ *
+ * Costs are the model's float rows, at or below the exact ones; work is counted in table entries. Scratch is
+ * owned here: one thread at a time. */
 #ifndef TOAST_CFN_FOREST_H
 #define TOAST_CFN_FOREST_H
 

@@ -1,23 +1,32 @@
+/* A cursor over JSON text (RFC 8259), recursive only in skip_at and there at most SKIP_DEPTH deep. Numbers
+ * are read as integers: fractions and exponents are accepted where the value is integral and fits 64 bits,
+ * as some writers print 1e3 for 1000. Strings keep their escapes; the problem's keys have none. Never reads
+ * past `end`, never allocates; after the first error every call returns at once and the error stays the
+ * first one. */
 #include "cfn/json.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SKIP_DEPTH = 64 };
+enum {
+    SKIP_DEPTH = 64,   /* of values that nobody reads */
+    PLAIN_DIGITS = 19, /* of an integer that cannot pass 2^64 */
+    STEP_ROOM = 24,    /* one step of a path as text: '/' and 20 digits */
+};
 
 static void path_format(const struct cfn_json *j, char *out, size_t room)
 {
     size_t used = 0;
     out[0] = 0;
-    for (int i = 0; i < j->depth && used + 24 < room; i++) {
+    for (int i = 0; i < j->depth && used + STEP_ROOM < room; i++) {
         const struct cfn_json_step *s = &j->path[i];
         if (!s->key) {
             used += (size_t)snprintf(out + used, room - used, "/%llu", (unsigned long long)s->index);
             continue;
         }
         out[used++] = '/';
-        for (size_t c = 0; c < s->size && used + 24 < room; c++)
+        for (size_t c = 0; c < s->size && used + STEP_ROOM < room; c++)
             out[used++] = s->key[c] >= ' ' && s->key[c] < 127 ? s->key[c] : '?';
         out[used] = 0;
     }
@@ -178,7 +187,7 @@ int64_t cfn_json_integer(struct cfn_json *j)
         return 0;
     p += negative;
     const char *digits = p;
-    while (p < j->end && *p >= '0' && *p <= '9' && p - digits < 19)
+    while (p < j->end && *p >= '0' && *p <= '9' && p - digits < PLAIN_DIGITS)
         value = value * 10 + (uint64_t)(*p++ - '0');
     if (p == digits) {
         cfn_json_reject(j, ERROR_INVALID_REQUEST, from,

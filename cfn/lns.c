@@ -1,11 +1,38 @@
+/* Large-neighbourhood search (P. Shaw, "Using constraint programming and local search methods to solve
+ * vehicle routing problems", 1998): free a part of the point, solve the part well, keep the result when it
+ * pays.
+ *
+ *   trial    ball     breadth first from a random node, of a log-uniform size
+ *            move     one forest move over the ball under scaled penalties, every other time with noise
+ *            accept   cost + rho * worst violation rose by less than a tiny random threshold; or revert
+ *
+ * rho is the price of a unit of violation: it rises while trials stay beyond the limit and falls while they
+ * are within, so that the walk crosses the limit again and again. The best feasible point is recorded as it
+ * is met; at the end the last point is repaired when it may be better. Equal seeds and work give equal
+ * walks. */
 #include "cfn/lns.h"
 
 #include "cfn/kernel.h"
 
 #include <stdlib.h>
 
-enum { SCALE_TRIALS = 128, PATIENCE = 64, LEAST_BALL = 4, MOST_BALL = 1500 };
-static const double scale_range = 1.2, unpriced = 0.1;
+enum {
+    SCALE_TRIALS = 128, /* under one scale of the penalties */
+    PATIENCE = 64,      /* trials beyond the limit in a row, before rho grows */
+    LEAST_BALL = 4,
+    MOST_BALL = 1500, /* nodes */
+    TRIAL_WORK = 64,  /* table entries, for what a trial does beside its move */
+};
+static const double most_ball_share = 0.9; /* of all nodes: something has to stay fixed */
+static const double scale_range = 1.2;     /* penalties times e^-1.2 to e^1.2: a third to three times */
+static const double unpriced = 0.1;        /* of the scales are 0 */
+static const double least_noise = 1e-3, most_noise = 3; /* Gumbel scale, of the cost of a node on average */
+static const double worsening = 1e-6; /* of the cost: a trial may end dearer by a random share of this */
+/* rho falls with every trial within the limit, and rises with one in PATIENCE beyond it */
+static const double rho_up = 1.03, rho_down = 0.985;
+static const double rho_least = 0.01, rho_most = 1000; /* of where it starts */
+/* a limit's worth of violation costs at least this share of the cost */
+static const double rho_of_cost = 0.01;
 
 /* breadth first from a random node; returns the size */
 static int32_t grow_ball(struct cfn_worker *w, int32_t size)
@@ -37,16 +64,16 @@ static void new_scale(struct cfn_worker *w)
 {
     double scale = rng_unit(&w->rng) < unpriced ? 0 : cfn_exp((2 * rng_unit(&w->rng) - 1) * scale_range);
     cfn_price_unary(w->m, w->trws.prices, scale, w->unary);
-    w->work += w->m->value_count + w->m->first_item[w->m->node_count] * 16ull;
+    w->work += cfn_price_work(w->m);
 }
 
 static void one_trial(struct cfn_worker *w, double unit, double threshold, int *infeasible)
 {
     const struct cfn_model *m = w->m;
     struct cfn_state *s = &w->state;
-    double most = 0.9 * m->node_count < MOST_BALL ? 0.9 * m->node_count : MOST_BALL;
+    double most = most_ball_share * m->node_count < MOST_BALL ? most_ball_share * m->node_count : MOST_BALL;
     int32_t size = most <= LEAST_BALL ? m->node_count : (int32_t)cfn_log_uniform(&w->rng, LEAST_BALL, most);
-    double noise = rng_below(&w->rng, 2) ? unit * cfn_log_uniform(&w->rng, 1e-3, 3) : 0;
+    double noise = rng_below(&w->rng, 2) ? unit * cfn_log_uniform(&w->rng, least_noise, most_noise) : 0;
     double before = price_of(w, s->at.cost, s->at.worst);
     int32_t count = grow_ball(w, size);
     int32_t changes = cfn_forest_move(&w->forest, &w->rng, w->ball, count, w->unary, noise, s->at.value,
@@ -63,10 +90,10 @@ static void one_trial(struct cfn_worker *w, double unit, double threshold, int *
     }
     if (s->at.worst > 0) {
         if (++*infeasible % PATIENCE == 0)
-            w->rho *= 1.03;
+            w->rho *= rho_up;
     } else {
         *infeasible = 0;
-        w->rho *= 0.985;
+        w->rho *= rho_down;
     }
 }
 
@@ -74,7 +101,7 @@ static void one_trial(struct cfn_worker *w, double unit, double threshold, int *
 static double rho_start(const struct cfn_worker *w)
 {
     double total = w->trws.prices[w->m->time_count];
-    double share = 0.01 * (double)(w->state.at.cost > 0 ? w->state.at.cost : 1) /
+    double share = rho_of_cost * (double)(w->state.at.cost > 0 ? w->state.at.cost : 1) /
                    (double)(w->m->limit > 0 ? w->m->limit : 1);
     return total > share ? total : share;
 }
@@ -95,9 +122,11 @@ void cfn_lns_phase(struct cfn_worker *w, const struct cfn_point *start)
     for (uint64_t trial = 0; !cfn_worker_done(w); trial++) {
         if (trial % SCALE_TRIALS == 0)
             new_scale(w);
-        w->rho = w->rho < rho0 * 0.01 ? rho0 * 0.01 : w->rho > rho0 * 1000 ? rho0 * 1000 : w->rho;
-        one_trial(w, unit, rng_unit(&w->rng) * 1e-6 * cost, &infeasible);
-        w->work += 64;
+        w->rho = w->rho < rho0 * rho_least  ? rho0 * rho_least
+                 : w->rho > rho0 * rho_most ? rho0 * rho_most
+                                            : w->rho;
+        one_trial(w, unit, rng_unit(&w->rng) * worsening * cost, &infeasible);
+        w->work += TRIAL_WORK;
     }
     struct cfn_point end;
     cfn_point_create(m, &end);

@@ -1,3 +1,12 @@
+/* Merging over a functional link: when every value of `keep` leaves exactly one finite value of `gone`,
+ * f[a], the choice of `gone` is known and it becomes part of `keep`.
+ *
+ *   keep\gone    x    y
+ *       a        0   inf     f[a] = x        value v of the merged node costs
+ *       b       inf   3      f[b] = y            unary[v] + unary of gone at f[v] + table[v][f[v]],
+ *       c        5   inf     f[c] = x        has the items of gone at f[v], and in its links row f[v]
+ *
+ * Costs, usage and the optimum stay the same; links that both had are summed. */
 #include "cfn/merge.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/* From the network to the arrays that the search reads, and points over them. Tables are laid out once
+ * however many links share them, in both directions, padded to whole vectors with CFN_HUGE, so that inner
+ * loops need no remainder and never turn a table. Floats are rounded down: what they bound from below stays
+ * a lower bound. Points are priced in exact int64 from the same entries. Nothing here changes the network. */
 #include "cfn/model.h"
 
 #include "cfn/kernel.h"

@@ -2,6 +2,18 @@
  * of each distinct table in float (rounded down) and padded rows, exact int64 tables beside them. Immutable;
  * shared by workers.
  *
+ * Compressed rows (CSR): the arcs of node i are arcs[first_arc[i] .. first_arc[i + 1]), its items likewise.
+ *
+ *       first_arc   0      2         5   ..        a link appears twice, once from each end
+ *                   |      |         |
+ *       arcs        1  4 | 0  2  4 | 1 ..          by node, each ascending in `other`
+ *
+ * Arrays by value are padded to whole vectors: value a of node i stands at offset[i] + a, a < size[i] <=
+ * width[i].
+ *
+ *       unary       c c c c c - - -  c c - - - - - -  ..       - padding, infinite; value_count in all
+ *                   ^offset[0]       ^offset[1]
+ *
  * A point is an assignment of the model's nodes with its exact cost and its worst violation. */
 #ifndef TOAST_CFN_MODEL_H
 #define TOAST_CFN_MODEL_H
@@ -67,6 +79,11 @@ static inline bool cfn_point_feasible(const struct cfn_point *p)
 /* cost change of giving node the value a; *forbidden changes with it */
 int64_t cfn_point_flip_cost(const struct cfn_model *m, const struct cfn_point *p, int32_t node, int32_t a,
                             int32_t *forbidden);
+/* table entries that evaluating a point counts as */
+static inline uint64_t cfn_point_work(const struct cfn_model *m)
+{
+    return m->forest_work + (uint64_t)m->time_count * 2;
+}
 /* values of all of the problem's nodes */
 void cfn_point_expand(const struct cfn_model *m, const struct cfn_point *p, int32_t *values);
 

@@ -49,14 +49,6 @@ struct cfn_network {
     bool changed_usage; /* base grew or items changed since the last memory pruning */
 };
 
-/* Below this, costs are finite to every rule; at or above it infinite, when `use_infinite`. */
-#define CFN_LARGE ((int64_t)400000000000000000)
-
-/* use_infinite: costs of CFN_LARGE and above become infinite: right when an answer below CFN_LARGE exists.
- * Otherwise all are finite, and capped (`lowered`) when their sum could pass 64 bits. ERROR_RESOURCE: usages
- * too large. */
-enum error_code cfn_network_create(const struct cfn_problem *p, bool use_infinite, struct cfn_network **out,
-                                   struct error *e) BASE_CHECKED;
 void cfn_network_destroy(struct cfn_network *n);
 
 void cfn_network_push(struct cfn_network *n, int32_t node); /* onto the worklist, once */

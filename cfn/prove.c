@@ -1,16 +1,36 @@
+/* Best-first branch and bound under multipliers. Depth first (branch.c) wants cheap bounds and many nodes;
+ * here a bound is a TRW-S certificate of a few milliseconds under multipliers of its own, and the tree stays
+ * small.
+ *
+ *   begin     probe every value: fix it, bound the rest; what reaches the best answer goes
+ *             (reduced-cost fixing, G. Dantzig, R. Fulkerson, S. Johnson 1954; probing, M. Savelsbergh 1994)
+ *   expand    the leaf of least bound, on the node whose branching raised bounds most so far (pseudo-costs,
+ *             M. Benichou et al. 1971); one child for each value left
+ *   prune     values that do not fit beside everyone else's least usage; children at or above the best answer
+ *   raise     w->bound to the least bound of all leaves, or to the best answer when none is left
+ *
+ * Bounds are certified ones throughout, so the result is a proof. Multipliers, messages and prices are left
+ * as they were found. Interrupted work is dropped whole: a leaf is either expanded or as it was. */
 #include "cfn/prove.h"
 
 #include "base/memory.h"
-#include "cfn/worker.h"
+#include "cfn/dual.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBE_STEPS = 3, CHILD_STEPS = 10, END_PASSES = 2, MOST_LEAVES = 1 << 16 };
-static const size_t most_mask_bytes = (size_t)48 << 20;
-static const uint64_t most_table_work = 400000; /* entries a pass; then a child costs some 5 ms */
-static const size_t most_values = 16384;
+enum {
+    PROBE_STEPS = 3,  /* of the multipliers, for each value of the root: there are many */
+    CHILD_STEPS = 10, /* for each child of a leaf: it stays */
+    END_PASSES = 2,   /* under a leaf's best multipliers, before its certificate */
+    MOST_LEAVES = 1 << 16,
+};
+static const size_t most_mask_bytes = (size_t)48 << 20;  /* of a job's blob between two phases */
+static const uint64_t most_table_work = 400000;          /* entries a pass; then a child costs some 5 ms */
+static const size_t most_values = 16384;                 /* the root alone takes a certificate for each */
+static const double first_level = 0.5, level_down = 0.6; /* of the gap; after a step that did not help */
+static const double gain_kept = 0.7, gain_new = 0.3;     /* of a node's running mean */
 
 struct proving { /* scratch of one phase */
     struct cfn_worker *w;
@@ -22,28 +42,9 @@ struct proving { /* scratch of one phase */
     int64_t *child_bound;
 };
 
-void cfn_prove_release(struct cfn_prove *p)
-{
-    free(p->bound);
-    free(p->mask);
-    free(p->gain);
-    *p = (struct cfn_prove){0};
-}
-
-void cfn_prove_reserve(const struct cfn_model *m, struct cfn_prove *p, int32_t count)
-{
-    if (!p->gain)
-        p->gain = mem_zalloc((size_t)m->node_count + 1, sizeof *p->gain);
-    if (count <= p->room)
-        return;
-    p->room = count > 2 * p->room ? count : 2 * p->room;
-    p->bound = mem_realloc(p->bound, (size_t)p->room, sizeof *p->bound);
-    p->mask = mem_realloc(p->mask, (size_t)p->room, m->value_count);
-}
-
 double cfn_prove_probe_work(const struct cfn_model *m)
 {
-    double passes = 2.0 * (PROBE_STEPS + END_PASSES) + 12; /* certifying costs twelve */
+    double passes = 2.0 * (PROBE_STEPS + END_PASSES) + CFN_CERTIFY_PASSES;
     if (m->table_work > most_table_work || m->value_count > most_values)
         return HUGE_VAL;
     return passes * (double)m->table_work * (double)m->value_count;
@@ -141,7 +142,7 @@ static double direction(struct proving *p)
         p->g[t] = 0;
         if (usage[t] <= m->limit) {
             if (p->centre[t] > 0)
-                p->g[t] = greater((double)(usage[t] - m->limit) / limit, -0.1);
+                p->g[t] = greater((double)(usage[t] - m->limit) / limit, CFN_STEP_SLACK);
             length += p->g[t] * p->g[t];
             t++;
             continue;
@@ -150,7 +151,7 @@ static double direction(struct proving *p)
             p->g[t] = 0;
             peak = usage[t] > usage[peak] ? t : peak;
         }
-        p->g[peak] = less((double)(usage[peak] - m->limit) / limit, 0.3);
+        p->g[peak] = less((double)(usage[peak] - m->limit) / limit, CFN_STEP_EXCESS);
         length += p->g[peak] * p->g[peak];
     }
     return length;
@@ -168,7 +169,7 @@ static void take_point(struct proving *p)
     struct cfn_worker *w = p->w;
     cfn_trws_round(&w->trws, w->x.value);
     cfn_point_evaluate(p->m, &w->x, w->profile);
-    w->work += p->m->forest_work + 2 * (uint64_t)p->m->time_count;
+    w->work += cfn_point_work(p->m);
     if (cfn_point_feasible(&w->x) && w->x.cost < w->best.cost)
         cfn_worker_record(w, &w->x);
 }
@@ -178,7 +179,7 @@ static int64_t bound_of(struct proving *p, const uint8_t *mask, int steps)
 {
     struct cfn_worker *w = p->w;
     const struct cfn_model *m = p->m;
-    double limit = m->limit > 0 ? (double)m->limit : 1, best = -HUGE_VAL, level = 0.5;
+    double limit = m->limit > 0 ? (double)m->limit : 1, best = -HUGE_VAL, level = first_level;
     size_t times = (size_t)m->time_count * sizeof(double);
     w->trws.dropped = mask;
     memcpy(w->trws.message, p->message, m->message_count * sizeof(double));
@@ -191,7 +192,7 @@ static int64_t bound_of(struct proving *p, const uint8_t *mask, int steps)
             best = bound;
             memcpy(p->centre, w->lambda, times);
         } else {
-            level *= 0.6;
+            level *= level_down;
         }
         double gap = (double)w->best.cost - best;
         if (gap < 0)
@@ -201,12 +202,13 @@ static int64_t bound_of(struct proving *p, const uint8_t *mask, int steps)
         if (length <= 0)
             continue; /* more passes under the same prices */
         for (int32_t t = 0; t < m->time_count; t++)
-            w->lambda[t] = greater(p->centre[t] + level * gap * p->g[t] / ((length + 1e-5) * limit), 0);
+            w->lambda[t] =
+                greater(p->centre[t] + level * gap * p->g[t] / ((length + CFN_STEP_LENGTH) * limit), 0);
     }
     cfn_trws_price(&w->trws, p->centre);
     for (int k = 0; k < END_PASSES; k++)
         one_pass(p);
-    w->work += 12 * m->table_work;
+    w->work += CFN_CERTIFY_PASSES * m->table_work;
     return cfn_trws_certify(&w->trws);
 }
 
@@ -253,8 +255,8 @@ static double try_node(struct proving *p, const uint8_t *leaf, int64_t leaf_boun
 
 static void add_leaf(struct proving *p, const uint8_t *mask, int64_t bound)
 {
-    struct cfn_prove *v = &p->w->prove;
-    cfn_prove_reserve(p->m, v, v->count + 1);
+    struct cfn_leaves *v = &p->w->leaves;
+    cfn_leaves_reserve(p->m, v, v->count + 1);
     memcpy(v->mask + (size_t)v->count * p->m->value_count, mask, p->m->value_count);
     v->bound[v->count++] = bound;
 }
@@ -264,11 +266,11 @@ static void begin(struct proving *p)
 {
     struct cfn_worker *w = p->w;
     const struct cfn_model *m = p->m;
-    cfn_prove_reserve(m, &w->prove, 1);
+    cfn_leaves_reserve(m, &w->leaves, 1);
     memset(p->leaf, 0, m->value_count);
     bool fits = drop_what_does_not_fit(p, p->leaf);
     for (int32_t i = 0; i < m->node_count && fits && !w->stopped; i++) {
-        w->prove.gain[i] = try_node(p, p->leaf, w->bound, i, PROBE_STEPS);
+        w->leaves.gain[i] = try_node(p, p->leaf, w->bound, i, PROBE_STEPS);
         for (int32_t a = 0; a < m->size[i] && !w->stopped; a++)
             if (p->child_bound[a] >= w->best.cost)
                 p->leaf[m->offset[i] + (size_t)a] = 1;
@@ -278,10 +280,10 @@ static void begin(struct proving *p)
         return;
     if (fits)
         add_leaf(p, p->leaf, w->bound);
-    w->prove.begun = true;
+    w->leaves.begun = true;
 }
 
-static int32_t least_leaf(const struct cfn_prove *v)
+static int32_t least_leaf(const struct cfn_leaves *v)
 {
     int32_t least = 0;
     for (int32_t k = 1; k < v->count; k++)
@@ -294,7 +296,7 @@ static int32_t choose_node(const struct proving *p)
     int32_t chosen = -1;
     for (int32_t i = 0; i < p->m->node_count; i++)
         if (values_left(p->m, p->leaf, i) > 1 &&
-            (chosen < 0 || p->w->prove.gain[i] > p->w->prove.gain[chosen]))
+            (chosen < 0 || p->w->leaves.gain[i] > p->w->leaves.gain[chosen]))
             chosen = i;
     return chosen;
 }
@@ -316,7 +318,7 @@ static void settle_leaf(struct proving *p)
 static void expand(struct proving *p)
 {
     struct cfn_worker *w = p->w;
-    struct cfn_prove *v = &w->prove;
+    struct cfn_leaves *v = &w->leaves;
     const struct cfn_model *m = p->m;
     int32_t at = least_leaf(v), last = v->count - 1;
     int64_t bound = v->bound[at];
@@ -332,7 +334,7 @@ static void expand(struct proving *p)
         settle_leaf(p);
         return;
     }
-    v->gain[node] = 0.7 * v->gain[node] + 0.3 * gain;
+    v->gain[node] = gain_kept * v->gain[node] + gain_new * gain;
     for (int32_t a = 0; a < m->size[node]; a++) {
         if (p->child_bound[a] >= w->best.cost)
             continue;
@@ -344,7 +346,7 @@ static void expand(struct proving *p)
 
 static void raise_bound(struct cfn_worker *w)
 {
-    const struct cfn_prove *v = &w->prove;
+    const struct cfn_leaves *v = &w->leaves;
     int64_t bound = v->count ? v->bound[least_leaf(v)] : w->best.cost;
     bound = bound < w->best.cost ? bound : w->best.cost;
     w->bound = bound > w->bound ? bound : w->bound;
@@ -365,12 +367,12 @@ void cfn_prove_phase(struct cfn_worker *w)
     p.leaf = mem_zalloc(m->value_count + 1, 1);
     p.child_bound = mem_zalloc((size_t)m->largest + 1, sizeof *p.child_bound);
     memcpy(p.message, w->trws.message, m->message_count * sizeof *p.message);
-    if (!w->prove.begun)
+    if (!w->leaves.begun)
         begin(&p);
-    while (w->prove.begun && w->prove.count && !cfn_worker_done(w) && w->prove.count < MOST_LEAVES &&
-           (size_t)w->prove.count * m->value_count < most_mask_bytes)
+    while (w->leaves.begun && w->leaves.count && !cfn_worker_done(w) && w->leaves.count < MOST_LEAVES &&
+           (size_t)w->leaves.count * m->value_count < most_mask_bytes)
         expand(&p);
-    if (w->prove.begun)
+    if (w->leaves.begun)
         raise_bound(w);
     w->trws.dropped = NULL;
     memcpy(w->trws.message, p.message, m->message_count * sizeof *p.message);

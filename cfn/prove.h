@@ -6,25 +6,12 @@
  *     expand   the leaf of least bound: one child for each value left of the node that promised most so far;
  *              values that no longer fit the limit go; children at or above the best answer go
  *
- * Kept from phase to phase in the worker, and with it in saved.c. */
+ * The leaves (leaves.h) stay in the worker from phase to phase, and with it in saved.c. */
 #ifndef TOAST_CFN_PROVE_H
 #define TOAST_CFN_PROVE_H
 
-#include "cfn/model.h"
+#include "cfn/worker.h"
 
-struct cfn_worker;
-
-struct cfn_prove {
-    bool begun;
-    int32_t count, room;
-    int64_t *bound; /* of each leaf, certified */
-    uint8_t *mask;  /* by leaf and padded value: 1 = dropped */
-    double *gain;   /* by node: what branching on it gave, running mean; < 0: nothing to branch on */
-};
-
-void cfn_prove_release(struct cfn_prove *p); /* zeroed is fine */
-/* room for `count` leaves; what is there stays */
-void cfn_prove_reserve(const struct cfn_model *m, struct cfn_prove *p, int32_t count);
 /* table entries that probing every value touches; HUGE_VAL: the model is too large for it anyway */
 double cfn_prove_probe_work(const struct cfn_model *m);
 /* Until the phase ends or no leaf is left. Needs a best answer and multipliers; raises w->bound, may find

@@ -1,6 +1,12 @@
-/* Reading the contest's JSON. The text is mapped and walked once; a cost matrix whose text was seen before is
- * recognised by its hash before any number of it is parsed (files of 1.3 GB hold only thousands of distinct
- * ones). */
+/* The contest's JSON as a problem, in one pass over text that is mapped where it can be. The largest part is
+ * edge matrices, of which most are copies: the text of each is hashed first, and one that was seen is taken
+ * over unparsed.
+ *
+ *   "[0,3,1,9]"  -> hash -> seen: matrix 17            text compared too: equal hashes alone are not trusted
+ *                        -> new: parsed, matrix 18
+ *
+ * Keys come in any order, so lengths are compared at the end, when all lists are there. Never trusts a
+ * count, never keeps a pointer into the text after it returns. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -14,7 +20,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const size_t max_bytes = (size_t)2 << 30;
+static const size_t max_bytes = (size_t)2 << 30; /* of text; the contest's A, the largest we have, is 93 MB */
+enum {
+    MOST_VALUES = 1 << 20, /* of a node */
+    FIRST_BUCKETS = 4096,  /* of matrices by their text; */
+    GROWTH = 4,            /* a bucket holds one on average, at most */
+};
 
 struct seen {
     const char *text;
@@ -119,7 +130,7 @@ static void read_edge_nodes(struct reader *r)
 
 static void grow_buckets(struct reader *r)
 {
-    uint32_t old_count = r->bucket_count, count = old_count ? old_count * 4 : 4096;
+    uint32_t old_count = r->bucket_count, count = old_count ? old_count * GROWTH : FIRST_BUCKETS;
     struct seen **old = r->buckets, **made = mem_zalloc(count, sizeof *made);
     for (uint32_t b = 0; b < old_count; b++)
         for (struct seen *s = old[b], *next; s; s = next) {
@@ -264,13 +275,13 @@ static void check_nodes(struct reader *r)
     if (n >= INT32_MAX)
         cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "too many nodes");
     for (size_t i = 0; i < n && !cfn_json_failed(&r->j); i++) {
-        if (r->cost_counts.at[i] != r->usage_counts.at[i] || r->cost_counts.at[i] > 1u << 20) {
-            point_at(r, r->cost_counts.at[i] > 1u << 20 ? "costs" : "usages");
+        if (r->cost_counts.at[i] != r->usage_counts.at[i] || r->cost_counts.at[i] > MOST_VALUES) {
+            point_at(r, r->cost_counts.at[i] > MOST_VALUES ? "costs" : "usages");
             r->j.path[r->j.depth++] = (struct cfn_json_step){.index = i};
             cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL,
                             "node %zu has %u costs and %u usages (both lists need "
                             "the same length, at most %u)",
-                            i, r->cost_counts.at[i], r->usage_counts.at[i], 1u << 20);
+                            i, r->cost_counts.at[i], r->usage_counts.at[i], MOST_VALUES);
         }
         r->nodes.at[i].domain = (int32_t)r->cost_counts.at[i];
         r->nodes.at[i].first_value = values;

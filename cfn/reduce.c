@@ -1,3 +1,15 @@
+/* Reductions from a worklist to their common fixpoint. A node is visited when it, a link or a neighbour
+ * changed; cheap rules come first, and the first that changes something ends the visit. Dominance is dear
+ * and waits until the worklist is empty.
+ *
+ *   +-> memory     prune values beyond the limit, forget times that cannot be violated
+ *   |   drain      visit queued nodes: consistency, assignment, separation, merging, elimination
+ *   |   dominance  over nodes that changed
+ *   +-- again, while anything did
+ *
+ * "Consistency" is arc consistency of the finite entries (A. Mackworth, "Consistency in networks of
+ * relations", 1977). Each rule keeps an optimum and puts what it did on the undo stack, so stopping anywhere
+ * is lossless. The order is fixed: equal problems have equal remainders, unless the clock stops it. */
 #include "cfn/reduce.h"
 
 #include "cfn/dominate.h"
@@ -6,6 +18,9 @@
 #include "cfn/timeline.h"
 
 #include <stdlib.h>
+
+/* visits, and nodes looked at for dominance, between two questions whether to stop */
+enum { ASK_VISITS = 1024, ASK_NODES = 256 };
 
 static bool row_supported(const struct cfn_view *v, int32_t a)
 {
@@ -98,7 +113,7 @@ static void drain(struct cfn_network *n, unsigned rules, bool (*stop)(void *), v
         n->nodes[node].queued = false;
         if (n->nodes[node].size)
             visit(n, node, rules);
-        if ((n->queue_head & 1023) == 0 && stop && stop(user))
+        if (n->queue_head % ASK_VISITS == 0 && stop && stop(user))
             return;
         if (n->queue_head == n->queue.count)
             n->queue_head = n->queue.count = 0;
@@ -114,7 +129,7 @@ static bool dominate_stale(struct cfn_network *n, bool (*stop)(void *), void *us
             continue;
         n->nodes[i].stale = false;
         any = cfn_dominate_node(n, (int32_t)i) || any;
-        if ((i & 255) == 0 && stop && stop(user))
+        if (i % ASK_NODES == 0 && stop && stop(user))
             return false;
     }
     return any;

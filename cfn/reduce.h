@@ -1,10 +1,10 @@
 /* Preprocessing: lossless rules run to their common fixpoint from a worklist of nodes.
  *
- *     consistency   a value that is infinite, or has an infinite row, goes
- *     assignment    a node with one value becomes part of its neighbours' costs
- *     separation    a link whose table is a sum of two unary costs goes
- *     merging       merge.h        elimination  eliminate.h
- *     dominance     dominate.h     memory       timeline.h
+ *       consistency   a value that is infinite, or has an infinite row, goes
+ *       assignment    a node with one value becomes part of its neighbours' costs
+ *       separation    a link whose table is a sum of two unary costs goes
+ *       merging       merge.h        elimination  eliminate.h
+ *       dominance     dominate.h     memory       timeline.h
  *
  * Each can be switched off for measurements. */
 #ifndef TOAST_CFN_REDUCE_H

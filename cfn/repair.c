@@ -1,6 +1,24 @@
+/* Back within the limit, and then down in cost, one flip at a time.
+ *
+ * Repair looks at the worst time only. Of all flips that take usage off there, a batch with the least cost
+ * per unit taken off is applied, each scored again first; usage beyond the excess is not counted, so that a
+ * huge saving is not bought for a small violation. Then the worst time is another one. It gives up after
+ * LEAST_FLIPS or more flips, or when a time has no flip left, and leaves the point where it is.
+ *
+ * Polish gives each node the value that lowers the cost most within the limit, until a pass changes nothing.
+ * Both only flip to entries that are not forbidden, or no more so than before. */
 #include "cfn/repair.h"
 
-enum { LEAST_FLIPS = 400, MAX_PASSES = 4, BATCH = 48, ASK = 64 };
+enum {
+    LEAST_FLIPS = 400, /* before a repair gives up; more on large models: a node in FLIP_SHARE */
+    FLIP_SHARE = 8,
+    MAX_PASSES = 4, /* of polishing */
+    BATCH = 48,     /* flips scored together for one time: scoring looks at every node */
+    ASK = 64,       /* nodes polished between two questions whether to stop */
+    /* table entries: an arc of a flip's cost, an item looked at */
+    ARC_WORK = 8,
+    ITEM_WORK = 4,
+};
 
 struct flip {
     int32_t node, value;
@@ -35,7 +53,7 @@ static bool score_flip(struct cfn_state *s, int32_t t, int64_t excess, struct fl
     int32_t forbidden;
     if (less <= 0)
         return false;
-    s->work += 8 * (m->first_arc[f->node + 1] - m->first_arc[f->node]);
+    s->work += ARC_WORK * (m->first_arc[f->node + 1] - m->first_arc[f->node]);
     f->score = (double)cfn_point_flip_cost(m, &s->at, f->node, f->value, &forbidden) /
                (double)(less < excess ? less : excess);
     return forbidden <= 0;
@@ -62,7 +80,7 @@ static int best_flips(struct cfn_state *s, int32_t t, int64_t excess, struct fli
             out[at] = out[at - 1];
         out[at] = best;
     }
-    s->work += (uint64_t)m->node_count + 4ull * m->first_item[m->node_count];
+    s->work += (uint64_t)m->node_count + (uint64_t)ITEM_WORK * m->first_item[m->node_count];
     return count;
 }
 
@@ -86,7 +104,7 @@ static int relieve(struct cfn_state *s, int32_t t)
 
 bool cfn_repair(struct cfn_state *s)
 {
-    int left = LEAST_FLIPS + s->m->node_count / 8, flips = 1;
+    int left = LEAST_FLIPS + s->m->node_count / FLIP_SHARE, flips = 1;
     if (s->at.worst > 0)
         cfn_state_sync(s);
     while (s->at.worst > 0 && left > 0 && flips > 0 && !(s->stop && s->stop(s->user))) {

@@ -1,3 +1,13 @@
+/* A search between two phases as bytes, and back. One function a struct describes the layout for both
+ * directions: `bytes` copies out of the struct or into it.
+ *
+ *   search    "cfs2" seed units | schedule | hall | worker 0 | worker 1
+ *   worker    "cfw1" sizes | random state, work, points, pool, multipliers, bound, leaves, messages
+ *
+ * Native byte order and sizes: the same build reads what it wrote, others see another magic or other sizes
+ * and refuse. What is read is checked before it is used as an index or a count; floats may be anything and
+ * can only lead to poor steps, as answers pass the referee. Bounds are believed: whoever hands over bytes
+ * answers for where they come from. */
 #include "cfn/saved.h"
 
 #include <string.h>
@@ -61,7 +71,7 @@ static void point(struct pass *p, const struct cfn_model *m, struct cfn_point *x
     FIELD(p, x->worst);
 }
 
-static void tree(struct pass *p, const struct cfn_model *m, struct cfn_prove *v)
+static void tree(struct pass *p, const struct cfn_model *m, struct cfn_leaves *v)
 {
     int32_t count = v->count;
     flag(p, &v->begun);
@@ -73,7 +83,7 @@ static void tree(struct pass *p, const struct cfn_model *m, struct cfn_prove *v)
         p->damaged = true;
         return;
     }
-    cfn_prove_reserve(m, v, count);
+    cfn_leaves_reserve(m, v, count);
     v->count = count;
     bytes(p, v->bound, (size_t)count * sizeof *v->bound);
     bytes(p, v->mask, (size_t)count * m->value_count);
@@ -117,7 +127,7 @@ static void worker(struct pass *p, struct cfn_worker *w)
     FIELD(p, w->level_steps);
     FIELD(p, w->bound);
     FIELD(p, w->rho);
-    tree(p, m, &w->prove);
+    tree(p, m, &w->leaves);
     bytes(p, w->trws.message, m->message_count * sizeof *w->trws.message);
 }
 

@@ -1,20 +1,51 @@
-/* The algorithm's table of contents is the schedule, near the end of this file. */
+/* The search as a schedule of phases; the table `schedule` below is the algorithm's table of contents.
+ *
+ *   first points, start                                     answers and a bound before there are multipliers
+ *   +-> dual        multipliers, bound, repaired points     again at once while the bound still rises
+ *   |   moves       large-neighbourhood search
+ *   |   crossover   the best with elites
+ *   |   moves       shorter, from the best
+ *   |   prove       branch and bound on small models (worker 0), moves (worker 1)
+ *   +-- round       a run that has stopped improving joins the others once, then a new one begins
+ *   +-> crossover, moves or prove, until the budget ends    with the answers of all runs
+ *
+ * Two logical workers do each phase with seeds of their own, and exchange at its end: best answer, elites,
+ * multipliers. How many threads there are decides how long that takes and nothing else. Phases are measured
+ * in table entries, so that a search that is told units gives the same bytes everywhere; a clock, when there
+ * is one, can only end it. */
 #include "cfn/search.h"
 
 #include "cfn/crossover.h"
 #include "cfn/dual.h"
 #include "cfn/first.h"
 #include "cfn/lns.h"
+#include "cfn/prove.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CROSSOVERS = 6, STEPS_A_PHASE = 40, PROVE_IDLE = 2, PROVE_IDLE_ROUNDS = 8, STALE_ROUNDS = 2 };
-static const double unit_work = 1048576;
-static const double nominal_units_per_s =
-    1000; /* turns units into the schedule's seconds when no clock is given */
+enum {
+    CROSSOVERS = 6,        /* of a crossover phase; it ends by itself */
+    STEPS_A_PHASE = 40,    /* of the multipliers, that a dual phase should have room for */
+    PROVE_IDLE = 2,        /* phases of branching in a row that did not raise the bound: then only */
+    PROVE_IDLE_ROUNDS = 8, /* one round in so many tries again */
+    STALE_ROUNDS = 2,      /* without a better answer, before a run ends */
+};
+static const double unit_work = 1048576; /* table entries */
+/* turns units into the schedule's seconds when no clock is given */
+static const double nominal_units_per_s = 1000;
+/* The length D of a phase: this share of the budget, but within two lengths of time; on short budgets at
+ * most, and on large models up to, a share of the budget. */
+static const double phase_share = 0.04, least_phase_s = 1.5, most_phase_s = 2;
+static const double most_phase_share = 0.12, most_large_phase_share = 0.25;
+static const double start_share = 0.05; /* of the budget, for a start and for first points each */
+static const double best_odds = 0.7;    /* of moves from the best answer rather than from an elite */
+/* a dual phase that lifts the bound by this share is followed by another */
+static const double rising = 0.001;
+/* kept of the time: for writing the answer; of the budget; for a pass, but at most a share of the budget */
+static const double write_s = 0.2, write_share = 0.005, most_pass_share = 0.25;
 /* what cannot be interrupted, a pass or a certificate, takes at most so long for each table entry */
 static const double slow_entry_s = 6e-9;
 static const double probe_share = 0.05; /* of the budget, for probing every value before branching */
@@ -82,10 +113,10 @@ static void lns_from_phase(struct cfn_worker *w)
     cfn_lns_phase(w, w->has_best ? &w->best : &w->x);
 }
 
-/* of the best (0.7), or of an elite */
+/* of the best, or of an elite */
 static void lns_from_pool(struct cfn_worker *w)
 {
-    bool best = !w->pool.count || rng_unit(&w->rng) < 0.7;
+    bool best = !w->pool.count || rng_unit(&w->rng) < best_odds;
     int elite = best ? 0 : (int)rng_below(&w->rng, (uint64_t)w->pool.count);
     if (!w->has_best) {
         cfn_lns_phase(w, &w->x);
@@ -247,33 +278,32 @@ double cfn_search_spent(const struct cfn_search *s)
     return b->units ? (by_work > 1 ? 1 : by_work) : by_time;
 }
 
-/* The schedule's D, in units: .04 of the budget, 1.5 to 2 s of it but at most .12; on large models enough for
- * a dual phase of some steps, up to .25 */
+/* The schedule's D, in units; on large models enough for a dual phase of STEPS_A_PHASE steps. */
 static double phase_units(const struct cfn_search *s)
 {
     const struct cfn_budget *b = s->budget;
-    double seconds = b->units ? (double)b->units / s->rate : b->seconds, d = 0.04 * seconds;
+    double seconds = b->units ? (double)b->units / s->rate : b->seconds, d = phase_share * seconds;
     if (seconds <= 0)
         return 4 * s->rate;
-    d = d < 1.5 ? 1.5 : d > 2 ? 2 : d;
-    d = d < 0.12 * seconds ? d : 0.12 * seconds;
-    double steps = STEPS_A_PHASE * cfn_dual_step_work(s->m) / unit_work, most = 0.25 * seconds * s->rate;
+    d = d < least_phase_s ? least_phase_s : d > most_phase_s ? most_phase_s : d;
+    d = d < most_phase_share * seconds ? d : most_phase_share * seconds;
+    double steps = STEPS_A_PHASE * cfn_dual_step_work(s->m) / unit_work,
+           most = most_large_phase_share * seconds * s->rate;
     steps = steps < most ? steps : most;
     return d * s->rate > steps ? d * s->rate : steps;
 }
 
-/* .05 of the budget, for a start and for first points each; both end by themselves when that is plenty */
+/* a start and first points end by themselves when this is plenty */
 static double start_units(const struct cfn_search *s)
 {
     const struct cfn_budget *b = s->budget;
-    return 0.05 * (b->units ? (double)b->units : b->seconds > 0 ? b->seconds * s->rate : most_units);
+    return start_share * (b->units ? (double)b->units : b->seconds > 0 ? b->seconds * s->rate : most_units);
 }
 
-/* While a dual phase lifts the bound by .1 %, multipliers are worth more than moves under the present ones.
- */
+/* While dual phases lift the bound, multipliers are worth more than moves under the present ones. */
 static bool still_rising(const struct cfn_search *s)
 {
-    return s->before != INT64_MIN && (double)s->bound - (double)s->before > 0.001 * fabs((double)s->bound);
+    return s->before != INT64_MIN && (double)s->bound - (double)s->before > rising * fabs((double)s->bound);
 }
 
 /* In order; the five of a round repeat until .85 of the budget, the last two until its end. */
@@ -353,7 +383,8 @@ void cfn_search_create(const struct cfn_model *m, const struct cfn_budget *b, do
                              .give_up_without = give_up_without};
     s->total = b->units ? (double)b->units : most_units;
     double pass_s = (double)m->table_work * slow_entry_s;
-    s->reserve_s = 0.2 + 0.005 * b->seconds + (pass_s < 0.25 * b->seconds ? pass_s : 0.25 * b->seconds);
+    s->reserve_s = write_s + write_share * b->seconds +
+                   (pass_s < most_pass_share * b->seconds ? pass_s : most_pass_share * b->seconds);
     pthread_mutex_init(&s->lock, NULL);
     for (int i = 0; i < CFN_POOL; i++)
         cfn_point_create(m, &s->hall.at[i]);

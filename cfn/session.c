@@ -1,6 +1,16 @@
+/* One problem from its beginning to its answer, in pieces that may be put aside between two phases.
+ *
+ *   least usage        feasible or nothing is (a node has one interval): decided before anything else
+ *   reading 0          costs of CFN_LARGE and above are infinite: more values go, tables become functional
+ *       reduce         wiped: no answer without large costs; empty: solved; small: branch; else search
+ *   reading 1          all costs finite: only when reading 0 found no answer that it can vouch for
+ *
+ * Every assignment passes the referee in `offer`. A bound of reading 0 says nothing of assignments with a
+ * large cost, so it is cut at `large`, the least that one of those could cost. */
 #include "cfn/session.h"
 
 #include "cfn/branch.h"
+#include "cfn/load.h"
 #include "cfn/saved.h"
 #include "cfn/ucr.h"
 

@@ -9,8 +9,8 @@
 #ifndef TOAST_CFN_SESSION_H
 #define TOAST_CFN_SESSION_H
 
+#include "cfn/answer.h"
 #include "cfn/search.h"
-#include "cfn/solve.h"
 
 struct text;
 

@@ -1,8 +1,7 @@
+/* A whole session in this process: begin, search, settle, until it is over. */
 #include "cfn/solve.h"
 
 #include "cfn/session.h"
-
-#include <stdlib.h>
 
 enum error_code cfn_solve(const struct cfn_problem *p, const struct cfn_budget *budget,
                           struct cfn_answer *out, struct error *e)
@@ -17,10 +16,4 @@ enum error_code cfn_solve(const struct cfn_problem *p, const struct cfn_budget *
     s.answer = (struct cfn_answer){0};
     cfn_session_release(&s);
     return code;
-}
-
-void cfn_answer_release(struct cfn_answer *a)
-{
-    free(a->values);
-    *a = (struct cfn_answer){0};
 }

@@ -1,3 +1,12 @@
+/* A point under change. Costs follow the links of what moved: a link between two moved nodes is counted
+ * once, from its end of the greater number. Usage follows in one of two ways, whichever is cheaper for the
+ * size of the change:
+ *
+ *   few items    into the tree of maxima (usage.h), at the logarithm of the times each
+ *   many items   into the list of steps, then one sweep over all times; the tree is rebuilt when next asked
+ *
+ * The list of steps is always right; `swept` says that the tree is behind it. One change can be taken back,
+ * no more. */
 #include "cfn/state.h"
 
 #include <stdlib.h>
@@ -42,6 +51,11 @@ void cfn_state_sync(struct cfn_state *s)
     s->swept = false;
 }
 
+/* table entries that they count as */
+enum { ARC_WORK = 4, ITEM_WORK = 2, TREE_WORK = 32 };
+/* Moving an item in the tree costs about as much as SWEEP times do in a sweep. */
+enum { SWEEP = 96 };
+
 static void add(struct cfn_point *p, int64_t after, int64_t before)
 {
     p->forbidden += cfn_infinite(after) - cfn_infinite(before);
@@ -62,7 +76,7 @@ static void price_node(struct cfn_state *s, int32_t i)
         add(&s->at, arc->exact[(size_t)new * arc->own + (size_t)there * arc->step],
             arc->exact[(size_t)old * arc->own + (size_t)was * arc->step]);
     }
-    s->work += (m->first_arc[i + 1] - m->first_arc[i]) * 4;
+    s->work += (m->first_arc[i + 1] - m->first_arc[i]) * ARC_WORK;
 }
 
 /* node i's items from one value to another, in s->step and, when `tree`, in s->usage */
@@ -77,7 +91,7 @@ static void move_usage(struct cfn_state *s, int32_t i, int32_t from, int32_t to,
         if (tree)
             cfn_usage_add(&s->usage, item->left, item->right, change);
     }
-    s->work += (m->first_item[i + 1] - m->first_item[i]) * (tree ? 32u : 2u);
+    s->work += (m->first_item[i + 1] - m->first_item[i]) * (uint32_t)(tree ? TREE_WORK : ITEM_WORK);
 }
 
 static int64_t excess(const struct cfn_state *s)
@@ -95,9 +109,6 @@ static int64_t worst_of(const struct cfn_state *s)
     }
     return s->m->time_count ? worst - s->m->limit : INT64_MIN;
 }
-
-/* An item costs the tree about as much as SWEEP times cost a sweep. */
-enum { SWEEP = 96 };
 
 void cfn_state_commit(struct cfn_state *s, const int32_t *nodes, const int32_t *old, int32_t count)
 {

@@ -1,3 +1,6 @@
+/* Tables by content: a hash of the entries and the shape finds an equal one, which gets one more reference.
+ * Many links have equal tables, so what rules want to know of a table (finite, functional, separable) is
+ * found once for all of them. A table never changes after it was made; the last reference frees it. */
 #include "cfn/table.h"
 
 #include "base/hash.h"
@@ -5,6 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { FIRST_BUCKETS = 1024, GROWTH = 4 }; /* a bucket holds one table on average, at most */
 
 void cfn_tables_release(struct cfn_tables *s)
 {
@@ -19,7 +24,7 @@ void cfn_tables_release(struct cfn_tables *s)
 
 static void grow(struct cfn_tables *s)
 {
-    size_t count = s->bucket_count ? s->bucket_count * 4 : 1024;
+    size_t count = s->bucket_count ? s->bucket_count * GROWTH : FIRST_BUCKETS;
     struct cfn_table **made = mem_zalloc(count, sizeof(struct cfn_table *));
     for (size_t b = 0; b < s->bucket_count; b++)
         for (struct cfn_table *t = s->buckets[b], *next; t; t = next) {

@@ -1,7 +1,7 @@
 /* Cost tables of the reduced network: immutable, equal ones stored once, counted references.
  *
  * Costs are int64. CFN_INFINITE stands for "no optimum uses this"; anything at or above half of it is
- * infinite, and sums saturate. Finite values stay below 10^18 in magnitude: cfn_network_create sees to it. */
+ * infinite, and sums saturate. Finite values stay below 10^18 in magnitude: load.c sees to it. */
 #ifndef TOAST_CFN_TABLE_H
 #define TOAST_CFN_TABLE_H
 
@@ -10,6 +10,10 @@
 #include <stdint.h>
 
 #define CFN_INFINITE ((int64_t)4000000000000000000)
+/* A problem's cost of this or more is meant as "never": it is read as infinite, and as finite only when no
+ * answer below it is found (session.h). A tenth of CFN_INFINITE: the loader sees to it that all finite costs
+ * together stay below this. */
+#define CFN_LARGE ((int64_t)400000000000000000)
 
 static inline bool cfn_infinite(int64_t c)
 {

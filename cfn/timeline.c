@@ -1,7 +1,23 @@
+/* Which times count, and which values can never fit. Usage only rises at a start and only falls at an end,
+ * so between a start and the next end it is highest: one time for each such stretch is enough.
+ *
+ *   time       0  1  2  3  4  5  6  7  8  9
+ *   node 0     [-----------------)
+ *   node 1           [-----)
+ *   node 2                    [-----------)
+ *   retained         2        5                 a start with an end next
+ *
+ * A retained time is forgotten when everybody's greatest usage there stays within the limit; a value is
+ * dropped when it exceeds the limit with everything else at its least. The largest base usage over a stretch
+ * is a sparse table of range maxima (M. Bender and M. Farach-Colton, "The LCA problem revisited", 2000): two
+ * lookups a question. */
 #include "cfn/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* 2^61: four such sums, with base, items and a limit among them, still fit 64 bits */
+#define MOST_USAGE (INT64_MAX / 4)
 
 struct event {
     int64_t time;
@@ -71,7 +87,7 @@ enum error_code cfn_timeline_load(struct cfn_network *n, struct error *e)
             most = item.use[a] > most ? item.use[a] : most;
         }
         total += most;
-        if (total > INT64_MAX / 4) {
+        if (total > MOST_USAGE) {
             free(item.use);
             free(times);
             return error_set(e, ERROR_RESOURCE, "usages sum beyond 2^61: give them in a larger unit");

@@ -1,3 +1,7 @@
+/* toulbar2 as a process: a file of its wcsp format in, its log and its solution file out, all in a private
+ * directory that is removed at the end. Costs are shifted so that every function's least is 0 and divided by
+ * a power of two when their sum would pass its range; forbidden entries get the top, which is above every
+ * sum. Never runs through a shell. Its answer is only an assignment: whoever asks prices it. */
 #include "cfn/toulbar2.h"
 
 #include "base/memory.h"
@@ -17,6 +21,12 @@
 extern char **environ;
 
 static const int64_t most_sum = (int64_t)1 << 55; /* toulbar2's own costs end near 2^58 */
+enum {
+    PATH_ROOM = 600,     /* directory (512) and a name */
+    MOST_SEED = 1000000, /* seeds are given to it below this */
+    WAIT_NS = 2000000,   /* between two looks at the process: 2 ms */
+    ASK_LOOKS = 50,      /* looks between two questions whether to stop: 0.1 s */
+};
 
 /* ---- finding it ---- */
 
@@ -54,7 +64,7 @@ static void file_path(const struct cfn_toulbar2 *t, int file, char *out, size_t 
 
 void cfn_toulbar2_close(struct cfn_toulbar2 *t)
 {
-    char path[600];
+    char path[PATH_ROOM];
     for (int f = 0; f < FILES && t->directory[0]; f++) {
         file_path(t, f, path, sizeof path);
         unlink(path);
@@ -176,14 +186,14 @@ static bool write_problem(const char *path, const struct cfn_model *m, const int
 
 static int start(const struct cfn_toulbar2 *t, const struct cfn_toulbar2_run *run, pid_t *pid)
 {
-    char problem[600], log[600], timer[40], backtracks[40], seed[40], solution[620];
+    char problem[PATH_ROOM], log[PATH_ROOM], timer[40], backtracks[40], seed[40], solution[PATH_ROOM + 20];
     char *argv[8] = {(char *)(uintptr_t)t->program, problem, solution, seed};
     int count = 4;
     posix_spawn_file_actions_t actions;
     file_path(t, PROBLEM, problem, sizeof problem);
     file_path(t, LOG, log, sizeof log);
     snprintf(solution, sizeof solution, "-w=%s/%s", t->directory, file_names[SOLUTION]);
-    snprintf(seed, sizeof seed, "-seed=%" PRIu64, run->seed % 1000000);
+    snprintf(seed, sizeof seed, "-seed=%" PRIu64, run->seed % MOST_SEED);
     if (run->seconds > 0) {
         snprintf(timer, sizeof timer, "-timer=%d", run->seconds < 1 ? 1 : (int)run->seconds);
         argv[count++] = timer;
@@ -203,17 +213,17 @@ static int start(const struct cfn_toulbar2 *t, const struct cfn_toulbar2_run *ru
 
 static void await(pid_t pid, const struct cfn_toulbar2_run *run)
 {
-    const struct timespec tenth = {.tv_nsec = 2000000};
+    const struct timespec pause = {.tv_nsec = WAIT_NS};
     for (int k = 0; waitpid(pid, NULL, WNOHANG) == 0; k++) {
-        if (k % 50 == 0 && run->stop && run->stop(run->user))
+        if (k % ASK_LOOKS == 0 && run->stop && run->stop(run->user))
             kill(pid, SIGKILL);
-        nanosleep(&tenth, NULL);
+        nanosleep(&pause, NULL);
     }
 }
 
 static bool log_says_optimum(const struct cfn_toulbar2 *t)
 {
-    char path[600], line[512];
+    char path[PATH_ROOM], line[512];
     bool found = false;
     file_path(t, LOG, path, sizeof path);
     FILE *f = fopen(path, "r");
@@ -227,7 +237,7 @@ static bool log_says_optimum(const struct cfn_toulbar2 *t)
 /* the last complete row of values; false when there is none */
 static bool read_solution(const struct cfn_toulbar2 *t, const struct cfn_model *m, int32_t *value)
 {
-    char path[600];
+    char path[PATH_ROOM];
     int32_t count = 0, v;
     int32_t *row = mem_zalloc((size_t)m->node_count + 1, sizeof *row);
     file_path(t, SOLUTION, path, sizeof path);
@@ -254,7 +264,7 @@ enum error_code cfn_toulbar2_solve(const struct cfn_toulbar2 *t, const struct cf
                                    const int64_t *unary, const struct cfn_toulbar2_run *run, int32_t *value,
                                    enum cfn_toulbar2_result *result, struct error *e)
 {
-    char path[600];
+    char path[PATH_ROOM];
     pid_t pid;
     *result = CFN_TOULBAR2_NONE;
     file_path(t, SOLUTION, path, sizeof path);

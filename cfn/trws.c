@@ -1,3 +1,22 @@
+/* TRW-S (V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization", IEEE PAMI
+ * 28(10), 2006, doi 10.1109/TPAMI.2006.200). Nodes are visited in their order and back; each sends a share
+ * of its belief to the neighbours on the other side, as messages in both directions of a link share one
+ * array:
+ *
+ *   forward    1 -> 2 -> 3 -> 4
+ *   backward   1 <- 2 <- 3 <- 4
+ *
+ *   gather     belief[a] = unary[a] + all messages to a, less its minimum
+ *   send       message[b] = min over a of gamma * belief[a] - message[a] + table[a][b], less its minimum
+ *
+ * The minima that were subtracted add up to a lower bound that no pass lowers (but for rounding). gamma is
+ * one over the greater number of links to either side, so that the shares of a node never sum to more than
+ * it has.
+ *
+ * Fast passes are in double over float tables that were rounded down. The certificate is a backward pass of
+ * its own in long double over the exact tables: for any messages and any lambda >= 0 the sum is a valid
+ * bound, and every operation's magnitude is noted, so that what rounding can have added is taken off.
+ * Messages are as they were afterwards. */
 #include "cfn/trws.h"
 
 #include "cfn/kernel.h"

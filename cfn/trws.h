@@ -27,5 +27,12 @@ int64_t cfn_trws_certify(struct cfn_trws *t);
 void cfn_trws_round(struct cfn_trws *t, int32_t *value);
 /* costs with `scale` times the penalties of prices, in float, for moves; out: m->value_count */
 void cfn_price_unary(const struct cfn_model *m, const double *prices, double scale, float *out);
+/* table entries that pricing every value counts as: an item adds a penalty to some 16 values */
+static inline uint64_t cfn_price_work(const struct cfn_model *m)
+{
+    return m->value_count + m->first_item[m->node_count] * 16ull;
+}
+/* a certificate counts as so many single passes: long double, exact tables, no vector instructions */
+enum { CFN_CERTIFY_PASSES = 12 };
 
 #endif

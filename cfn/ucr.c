@@ -1,4 +1,12 @@
-/* The algorithm's loop is cfn_ucr_search at the end of this file. */
+/* Usage-constrained relaxation, what won the contest, to compare with. Each item has a weight; its use times
+ * the weight is added to the costs; toulbar2 solves what is then a network without a limit; the weights
+ * learn from its answer.
+ *
+ *   find scales    weights of 0.1, 1, 10 .. until an answer is feasible
+ *   then           feasible: all weights fall; not: those of items in violated stretches rise; always by less
+ *
+ * Weights only steer: every answer is priced and polished here, and no bound comes of it. cfn_ucr_search, at
+ * the end of the file, is the loop. */
 #include "cfn/ucr.h"
 
 #include "base/hash.h"
@@ -9,10 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS = 2, BACKTRACKS = 20000, SCALES = 14 };
+enum {
+    WORKERS = 2,
+    BACKTRACKS = 20000, /* of one run where units are given: what it did does not depend on the clock then */
+    SCALES = 14,        /* starting weights: 0.1, 1, 10 .. 0.1 * 10^13 */
+    SEEDS = 1000000,    /* of the exact solver */
+};
 static const double first_weight = 0.1, scale_step = 10; /* 0.1, 1, 10, 100, then on */
 static const double least_run_s = 1, run_share = 0.1;    /* of the time, for one run of the exact solver */
-static const double first_change = 0.3, least_change = 0.02;
+static const double first_change = 0.3, least_change = 0.02, change_down = 0.95; /* of weights, relative */
+static const double weight_noise = 0.1; /* so that two workers' weights are not the same */
+static const double time_share = 0.98;  /* of the time: the rest is for writing the answer */
 
 struct relaxer {
     const struct cfn_model *m;
@@ -34,7 +49,7 @@ static bool over(void *user)
 {
     const struct cfn_budget *b = user;
     return (b->cancelled && b->cancelled(b->user)) ||
-           (b->seconds > 0 && b->clock(b->user) >= 0.98 * b->seconds);
+           (b->seconds > 0 && b->clock(b->user) >= time_share * b->seconds);
 }
 
 /* the starting weights: first_weight * scale_step^scale */
@@ -44,7 +59,7 @@ static void set_weights(struct relaxer *r)
     for (int k = 0; k < r->scale; k++)
         weight *= scale_step;
     for (uint32_t k = 0; k < r->m->first_item[r->m->node_count]; k++)
-        r->weight[k] = weight * (1 + 0.1 * rng_unit(&r->rng));
+        r->weight[k] = weight * (1 + weight_noise * rng_unit(&r->rng));
 }
 
 /* items' uses are already less their minimum */
@@ -87,7 +102,7 @@ static void adapt_weights(struct relaxer *r, bool feasible)
         r->weight[k] *= 1 - r->change;
     if (!feasible)
         raise_weights_where_violated(r);
-    r->change = r->change > least_change ? 0.95 * r->change : least_change;
+    r->change = r->change > least_change ? change_down * r->change : least_change;
 }
 
 static void keep_if_best(struct relaxer *r, const struct cfn_point *p)
@@ -103,7 +118,7 @@ static void *iterate(void *user)
     struct relaxer *r = user;
     const struct cfn_budget *b = r->budget;
     enum cfn_toulbar2_result result;
-    struct cfn_toulbar2_run run = {.seed = rng_below(&r->rng, 1000000), .stop = over};
+    struct cfn_toulbar2_run run = {.seed = rng_below(&r->rng, SEEDS), .stop = over};
     run.user = (void *)(uintptr_t)b;
     if (b->seconds > 0) {
         double left = b->seconds - b->clock(b->user), most = run_share * b->seconds;

@@ -1,3 +1,6 @@
+/* The stack of reductions, and its way back. Maps live in one arena: they are freed together. Applying is
+ * one loop from the last step to the first; each sets the value of one node from values that are already
+ * set. */
 #include "cfn/undo.h"
 
 #include <stdlib.h>

@@ -1,5 +1,11 @@
-/* What the reductions did, on one stack; undone in reverse it turns an answer of the reduced network into one
- * of the problem. */
+/* What the reductions did, on one stack; undone in reverse it turns an answer of the reduced network into
+ * one of the problem.
+ *
+ *       pushed   DROP 4   MERGE 7 -> 4   ELIMINATE 9 (4, 2)   DROP 2      a node's value: map[those named]
+ *       applied    4th         3rd               2nd            1st
+ *
+ * A step reads only nodes that are alive after it in time, so before it in the way back; values of all nodes
+ * alive in the reduced network have to be set first. Owned by the network, used by one thread. */
 #ifndef TOAST_CFN_UNDO_H
 #define TOAST_CFN_UNDO_H
 

@@ -1,3 +1,6 @@
+/* The tree of maxima (a segment tree without pushing down): a change over a stretch marks the O(log n)
+ * subtrees that make it up and lifts the two paths above its ends. Bottom up, no recursion; the leaves
+ * beyond the last time hold `nothing`, so low that no change lifts it to a usage. */
 #include "cfn/usage.h"
 
 #include "base/memory.h"

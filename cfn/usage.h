@@ -1,8 +1,11 @@
 /* Usage over the retained times as a tree of maxima: a change over a stretch of times and the greatest usage
  * cost the logarithm of their number.
  *
- *     most[p] = add[p] + the greater most of the children 2p and 2p + 1     most[leaves + t]: time t's own
- */
+ *       1             most[p] = add[p] + the greater most of the children 2p and 2p + 1
+ *       2     3       most[leaves + t]: time t's own, leaves = 4 here
+ *       4  5  6  7    usage at t = most[leaves + t] + add of all nodes above it
+ *
+ * One thread at a time. */
 #ifndef TOAST_CFN_USAGE_H
 #define TOAST_CFN_USAGE_H
 

@@ -1,9 +1,17 @@
+/* What a worker owns, and the few operations that every phase uses: the clock of work, the pool of elites,
+ * recording an answer, a repaired and polished copy of a point. The pool holds distinct costs in ascending
+ * order: two answers of equal cost are taken for the same one. */
 #include "cfn/worker.h"
 
 #include "cfn/repair.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+enum {
+    ASK_EVERY = 8, /* calls of cfn_worker_done: the clock is asked once in so many */
+    FEW = 200,     /* an improvement ends when less than one node in so many changed */
+};
 
 void cfn_worker_create(const struct cfn_model *m, int number, uint64_t seed, struct cfn_worker *w)
 {
@@ -41,7 +49,7 @@ void cfn_worker_release(struct cfn_worker *w)
     cfn_point_release(&w->best);
     for (int i = 0; i < CFN_POOL; i++)
         cfn_point_release(&w->pool.at[i]);
-    cfn_prove_release(&w->prove);
+    cfn_leaves_release(&w->leaves);
     free(w->lambda);
     free(w->best_lambda);
     free(w->rate);
@@ -72,7 +80,7 @@ void cfn_worker_spend(struct cfn_worker *w)
 bool cfn_worker_done(struct cfn_worker *w)
 {
     cfn_worker_spend(w);
-    if (!w->stopped && w->stop && (w->asked++ & 7) == 0)
+    if (!w->stopped && w->stop && w->asked++ % ASK_EVERY == 0)
         w->stopped = w->stop(w->user);
     return w->stopped || w->work >= w->phase_end;
 }
@@ -125,10 +133,10 @@ void cfn_worker_improve(struct cfn_worker *w, int most)
     for (int k = 0; k < most; k++) {
         int32_t changes = cfn_forest_move(&w->forest, &w->rng, w->all, m->node_count, w->unary, 0, w->x.value,
                                           w->changed, NULL);
-        if ((changes <= m->node_count / 200 && k) || cfn_worker_done(w))
+        if ((changes <= m->node_count / FEW && k) || cfn_worker_done(w))
             break;
     }
     cfn_point_evaluate(m, &w->x, w->profile);
-    w->work += m->forest_work + (uint64_t)m->time_count * 2;
+    w->work += cfn_point_work(m);
     cfn_worker_spend(w);
 }

@@ -5,7 +5,7 @@
 #define TOAST_CFN_WORKER_H
 
 #include "cfn/forest.h"
-#include "cfn/prove.h"
+#include "cfn/leaves.h"
 #include "cfn/state.h"
 #include "cfn/trws.h"
 
@@ -41,9 +41,9 @@ struct cfn_worker {
     double level, level_estimate; /* how far steps aim above best_estimate, and that estimate last time */
     int level_steps;              /* without a better one */
     int64_t bound;                /* certified; INT64_MIN when none */
-    struct cfn_prove prove;
-    double rho;   /* price of a unit of violation in large-neighbourhood search */
-    float *unary; /* costs with penalties for moves */
+    struct cfn_leaves leaves;     /* of the proof's tree */
+    double rho;                   /* price of a unit of violation in large-neighbourhood search */
+    float *unary;                 /* costs with penalties for moves */
     int32_t *all, *ball, *changed, *old, *seen;
     int32_t seen_now;
     int64_t *profile;

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "cli/output.h"
 #include "cli/service_address.h"
-#include "server/archive.h"
+#include "server/resources/archive.h"
 
 #include <getopt.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 
 #include "api/archive.h"
 #include "queue/events.h"
-#include "server/archive.h"
+#include "server/resources/archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>

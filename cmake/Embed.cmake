@@ -21,6 +21,7 @@ else()
     list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE files)
     add_custom_command(OUTPUT ${out} DEPENDS ${files} ${TOAST_EMBED_SCRIPT} VERBATIM
       COMMAND ${CMAKE_COMMAND} "-DIN=${files}" -D OUT=${out} -D SYMBOL=${symbol} -P ${TOAST_EMBED_SCRIPT})
-    target_sources(toast_${layer} PRIVATE ${out})
+    string(REPLACE "/" "_" name ${layer})
+    target_sources(toast_${name} PRIVATE ${out})
   endfunction()
 endif()

@@ -1,4 +1,5 @@
-/* See call.h. Never keeps a reply: whoever gets one frees it. */
+/* How the other files of this folder talk to Redis: arguments are gathered, one of our functions or a plain
+ * command is called, the reply is taken apart. Knows no key and no function by name. See call.h. */
 #include "queue/call.h"
 
 #include <stdarg.h>
@@ -59,22 +60,23 @@ enum error_code call_read(struct queue *q, int argc, const char **argv, redisRep
 
 enum error_code call_plain(struct queue *q, const char *name, struct call *c, struct error *e)
 {
-    redisReply *reply = NULL;
-    enum error_code code = call_function(q, name, c, &reply, e);
+    redisReply *r = NULL;
+    enum error_code code = call_function(q, name, c, &r, e);
     if (code == ERROR_OK)
-        freeReplyObject(reply);
+        freeReplyObject(r);
     return code;
 }
 
-enum error_code call_read_hash(struct queue *q, const char *key, struct queue_fields *out, struct error *e)
+enum error_code call_hash(struct queue *q, const char *key, struct queue_fields *out, struct error *e)
 {
     const char *argv[] = {"HGETALL", key};
-    redisReply *reply = NULL;
-    enum error_code code = call_read(q, 2, argv, &reply, e);
+    redisReply *r = NULL;
+    *out = (struct queue_fields){0};
+    enum error_code code = call_read(q, 2, argv, &r, e);
     if (code != ERROR_OK)
         return code;
-    reply_fields(reply, out);
-    freeReplyObject(reply);
+    reply_fields(r, out);
+    freeReplyObject(r);
     return ERROR_OK;
 }
 
@@ -97,6 +99,13 @@ static char *copy(const char *bytes, size_t size)
     memcpy(out, bytes, size);
     out[size] = 0;
     return out;
+}
+
+void reply_ids(const redisReply *r, char (**ids)[QUEUE_ID_SIZE], size_t *count)
+{
+    *ids = mem_zalloc(r->elements + 1, sizeof **ids);
+    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i < r->elements; i++)
+        snprintf((*ids)[(*count)++], QUEUE_ID_SIZE, "%s", reply_text(r, i));
 }
 
 void reply_fields(const redisReply *r, struct queue_fields *out)

@@ -1,4 +1,5 @@
-/* See collect.h. Reads and marks; removing blobs is the caller's. */
+/* The queue's side of a collection of blobs: who may collect, a walk over what is referred to, and what
+ * was moved meanwhile. Removes nothing itself. See collect.h. */
 #include "queue/collect.h"
 
 #include "queue/call.h"

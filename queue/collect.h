@@ -1,4 +1,5 @@
-/* Which blobs Redis refers to, for a collection of the others (queue/library_blobs.lua, server/collect.c). */
+/* Which blobs Redis refers to, for a collection of the others (queue/library_blobs.lua,
+ * server/resources/collect.c). */
 #ifndef TOAST_QUEUE_COLLECT_H
 #define TOAST_QUEUE_COLLECT_H
 

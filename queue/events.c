@@ -1,4 +1,4 @@
-/* See events.h. */
+/* Events of jobs as Redis streams: read, told apart, their ids parsed. Never waits. See events.h. */
 #include "queue/events.h"
 
 #include "queue/call.h"

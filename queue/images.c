@@ -1,4 +1,5 @@
-/* See images.h. */
+/* Which program image a build made of a module. A hint that may be lost at any time: without it the module
+ * is read again. See images.h. */
 #include "queue/images.h"
 
 #include "queue/call.h"

@@ -1,90 +1,23 @@
-/* See queue.h: the life of a job, one function of queue/library_jobs.lua each. */
+/* See queue.h: the life of a job as servers see it: submitted, looked at, deleted, started again, archived,
+ * forgotten. One function of queue/library_jobs.lua each, which alone decides; nothing is kept here. Tasks of
+ * jobs, as workers see them, are in work.c. */
 #include "base/hash.h"
 #include "queue/call.h"
+#include "queue/ids.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
-enum {
-    SCAN_MAX = 5000, /* jobs that one page looks at: about 10 ms of Redis' time */
-    TIME_DIGITS = 10,
-    RANDOM_DIGITS = 16
-};
-
-/* ---- ids ---- */
-
-static const char id_digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's base 32 */
-
-static void random_bytes(void *out, size_t size)
-{
-    for (size_t have = 0; have < size;) {
-        ssize_t n = getrandom((char *)out + have, size - have, 0);
-        have += n > 0 ? (size_t)n : 0;
-    }
-}
-
-/* the number after, in digits; the largest has none and stays */
-static void count_up(unsigned char digits[RANDOM_DIGITS])
-{
-    for (int i = RANDOM_DIGITS; i-- > 0;)
-        if (++digits[i] < 32)
-            return;
-        else
-            digits[i] = 0;
-    memset(digits, 31, RANDOM_DIGITS);
-}
-
-void queue_new_id(char out[QUEUE_ID_SIZE])
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static uint64_t last_ms;
-    static unsigned char digits[RANDOM_DIGITS];
-    struct timespec t;
-    pthread_mutex_lock(&lock);
-    /* read by who has the lock: another thread's later time must not come first */
-    clock_gettime(CLOCK_REALTIME, &t);
-    uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-    if (ms == last_ms) {
-        count_up(digits);
-    } else {
-        last_ms = ms;
-        random_bytes(digits, sizeof digits);
-        for (int i = 0; i < RANDOM_DIGITS; i++)
-            digits[i] &= 31;
-    }
-    memcpy(out, "j_", 2);
-    for (int i = 0; i < TIME_DIGITS; i++)
-        out[2 + i] = id_digits[ms >> (5 * (TIME_DIGITS - 1 - i)) & 31];
-    for (int i = 0; i < RANDOM_DIGITS; i++)
-        out[2 + TIME_DIGITS + i] = id_digits[digits[i]];
-    out[QUEUE_ID_SIZE - 1] = 0;
-    pthread_mutex_unlock(&lock);
-}
-
-bool queue_id_valid(const char *id)
-{
-    return strlen(id) == QUEUE_ID_SIZE - 1 && strncmp(id, "j_", 2) == 0 &&
-           strspn(id + 2, id_digits) == QUEUE_ID_SIZE - 3;
-}
-
-void queue_named_id(const char *tenant, const char *name, char out[QUEUE_ID_SIZE])
-{
-    uint8_t raw[32];
-    struct sha256 *s = sha256_create();
-    sha256_add(s, tenant, strlen(tenant) + 1); /* with the NUL: no other split gives the same bytes */
-    sha256_add(s, name, strlen(name));
-    sha256_finish(s, raw);
-    memcpy(out, "c_", 2);
-    for (int i = 0; i < 26; i++) /* 130 bits */
-        out[2 + i] = id_digits[(raw[i * 5 / 8] << 8 | raw[i * 5 / 8 + 1]) >> (11 - i * 5 % 8) & 31];
-    out[28] = 0;
-}
+enum { SCAN_MAX = 5000 }; /* jobs that one page looks at: about 10 ms of Redis' time */
 
 /* ---- submit ---- */
+
+static enum error_code too_many(int open_limit, struct error *e)
+{
+    return error_set(e, ERROR_TOO_MANY_JOBS, "%d jobs are open already; wait for one to end or cancel one",
+                     open_limit);
+}
 
 static const char *or_empty(const char *text)
 {
@@ -178,8 +111,7 @@ enum error_code queue_submit(struct queue *q, const struct queue_submission *s, 
     queue_fields_release(&accepted.job);
     *existed = accepted.outcome != QUEUE_ACCEPTED;
     if (accepted.outcome == QUEUE_FULL)
-        return error_set(e, ERROR_TOO_MANY_JOBS,
-                         "%d jobs are open already; wait for one to end or cancel one", s->open_limit);
+        return too_many(s->open_limit, e);
     if (accepted.outcome == QUEUE_FAST)
         return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second", s->submits_per_s);
     return ERROR_OK;
@@ -187,20 +119,14 @@ enum error_code queue_submit(struct queue *q, const struct queue_submission *s, 
 
 /* ---- look ---- */
 
-static enum error_code read_hash(struct queue *q, const char *prefix, const char *id,
-                                 struct queue_fields *out, struct error *e)
-{
-    char key[64];
-    snprintf(key, sizeof key, "{t}:%s:%s", prefix, id);
-    return call_read_hash(q, key, out, e);
-}
-
 enum error_code queue_job(struct queue *q, const char *id, struct queue_fields *out, struct error *e)
 {
     /* twice: between two reads a job may go into the archive or come out of it */
     for (int attempt = 0; attempt < 2; attempt++) {
         for (int archived = 0; archived < 2; archived++) {
-            enum error_code code = read_hash(q, archived ? "o" : "j", id, out, e);
+            char key[64];
+            snprintf(key, sizeof key, "{t}:%s:%s", archived ? "o" : "j", id);
+            enum error_code code = call_hash(q, key, out, e);
             if (code != ERROR_OK)
                 return code;
             if (out->count)
@@ -261,6 +187,16 @@ void queue_page_release(struct queue_page *p)
 
 /* ---- delete, retry ---- */
 
+/* what both functions answer of a job that is not there; ERROR_OK: it is another word */
+static enum error_code absent(const char *word, struct error *e)
+{
+    if (strcmp(word, "missing") == 0)
+        return error_set(e, ERROR_NOT_FOUND, "there is no such job");
+    if (strcmp(word, "gone") == 0)
+        return error_set(e, ERROR_GONE, "this job was deleted, or its time was over");
+    return ERROR_OK;
+}
+
 enum error_code queue_delete(struct queue *q, const char *id, const char *const *tags, size_t tag_count,
                              struct error *e)
 {
@@ -273,11 +209,8 @@ enum error_code queue_delete(struct queue *q, const char *id, const char *const 
     if (code != ERROR_OK)
         return code;
     const char *word = reply_text(r, 0);
-    if (strcmp(word, "missing") == 0)
-        code = error_set(e, ERROR_NOT_FOUND, "there is no such job");
-    else if (strcmp(word, "gone") == 0)
-        code = error_set(e, ERROR_GONE, "this job was deleted, or its time was over");
-    else if (strcmp(word, "running") == 0)
+    code = absent(word, e);
+    if (strcmp(word, "running") == 0)
         code = error_set(e, ERROR_CONFLICT, "the job has not ended; cancel it first");
     else if (strcmp(word, "changed") == 0)
         code = error_set(e, ERROR_PRECONDITION, "the job has another version than If-Match names");
@@ -290,17 +223,12 @@ static enum error_code retry_outcome(const redisReply *r, int open_limit, char b
     const char *word = reply_text(r, 0);
     if (strcmp(word, "archived") == 0)
         snprintf(blob, 65, "%s", reply_text(r, 1));
-    else if (strcmp(word, "missing") == 0)
-        return error_set(e, ERROR_NOT_FOUND, "there is no such job");
-    else if (strcmp(word, "gone") == 0)
-        return error_set(e, ERROR_GONE, "this job was deleted, or its time was over");
     else if (strcmp(word, "state") == 0)
         return error_set(e, ERROR_CONFLICT, "only failed and dead jobs can start again; this one is %.32s",
                          reply_text(r, 1));
     else if (strcmp(word, "full") == 0)
-        return error_set(e, ERROR_TOO_MANY_JOBS,
-                         "%d jobs are open already; wait for one to end or cancel one", open_limit);
-    return ERROR_OK;
+        return too_many(open_limit, e);
+    return absent(word, e);
 }
 
 enum error_code queue_retry(struct queue *q, const char *id, int open_limit,
@@ -345,15 +273,6 @@ enum error_code queue_settings(struct queue *q, const struct queue_times *t, str
     return call_plain(q, "settings", &a, e);
 }
 
-/* an array of ids, which the caller owns; frees the reply */
-static void read_ids(redisReply *reply, char (**ids)[QUEUE_ID_SIZE], size_t *count)
-{
-    *ids = mem_zalloc(reply->elements + 1, sizeof **ids);
-    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
-        snprintf((*ids)[(*count)++], QUEUE_ID_SIZE, "%s", reply_text(reply, i));
-    freeReplyObject(reply);
-}
-
 enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_SIZE], size_t *count,
                           struct error *e)
 {
@@ -365,7 +284,8 @@ enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_S
     enum error_code code = call_function(q, "due", &a, &r, e);
     if (code != ERROR_OK)
         return code;
-    read_ids(r, ids, count);
+    reply_ids(r, ids, count);
+    freeReplyObject(r);
     return ERROR_OK;
 }
 
@@ -378,7 +298,8 @@ enum error_code queue_dead(struct queue *q, char (**ids)[QUEUE_ID_SIZE], size_t 
     enum error_code code = call_read(q, 4, argv, &r, e);
     if (code != ERROR_OK)
         return code;
-    read_ids(r, ids, count);
+    reply_ids(r, ids, count);
+    freeReplyObject(r);
     return ERROR_OK;
 }
 
@@ -419,7 +340,7 @@ enum error_code queue_secret(struct queue *q, char out[65], struct error *e)
     enum error_code code = get_secret(q, out, e);
     if (code != ERROR_OK || out[0])
         return code;
-    random_bytes(raw, sizeof raw);
+    ids_random(raw, sizeof raw);
     sha256_format(raw, hex);
     const char *make[] = {"SET", "{t}:secret", hex, "NX"};
     code = call_read(q, 4, make, &r, e);

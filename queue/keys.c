@@ -1,17 +1,17 @@
-/* See keys.h. */
+/* Keys of clients as records in Redis: made, listed, revoked. A secret leaves this file once, as the text of
+ * a new key; Redis holds its digest only. See keys.h. */
 #include "queue/keys.h"
 
 #include "base/encode.h"
 #include "base/hash.h"
 #include "queue/call.h"
+#include "queue/ids.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
-static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz"; /* Crockford's base 32 */
 static const char *const role_texts[] = {
 #define X(name, text) text,
     QUEUE_ROLES(X)
@@ -43,7 +43,7 @@ bool queue_tenant_valid(const char *tenant)
 bool queue_key_id(const char *text, char id[QUEUE_KEY_ID_SIZE])
 {
     enum { ID = QUEUE_KEY_ID_SIZE - 1 };
-    if (strncmp(text, "tk_", 3) != 0 || strspn(text + 3, digits) != ID || text[3 + ID] != '_')
+    if (strncmp(text, "tk_", 3) != 0 || strspn(text + 3, ids_digits) != ID || text[3 + ID] != '_')
         return false;
     memcpy(id, text + 3, ID);
     id[ID] = 0;
@@ -93,7 +93,7 @@ enum error_code queue_keys_list(struct queue *q, struct queue_keys *out, struct 
 {
     struct queue_fields f;
     *out = (struct queue_keys){0};
-    enum error_code code = call_read_hash(q, "{t}:keys", &f, e);
+    enum error_code code = call_hash(q, "{t}:keys", &f, e);
     if (code != ERROR_OK)
         return code;
     out->at = mem_zalloc(f.count + 1, sizeof *out->at);
@@ -108,12 +108,9 @@ void queue_random_digits(char *out, size_t n)
 {
     unsigned char bytes[32];
     BASE_CHECK(n <= sizeof bytes);
-    for (size_t have = 0; have < n;) {
-        ssize_t got = getrandom(bytes + have, n - have, 0);
-        have += got > 0 ? (size_t)got : 0;
-    }
+    ids_random(bytes, n);
     for (size_t i = 0; i < n; i++)
-        out[i] = digits[bytes[i] & 31];
+        out[i] = ids_digits[bytes[i] & 31];
     out[n] = 0;
 }
 

@@ -1,4 +1,5 @@
-/* See queue.h, queue_library_check. */
+/* The function libraries in Redis, of this build and of others that run beside it. Loads and compares;
+ * never deletes one. See queue_library_check in queue.h. */
 #include "queue/call.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
--- Which blobs are referred to: what a collection (server/collect.c) must know of Redis.
+-- Which blobs are referred to: what a collection (server/resources/collect.c) must know of Redis.
 --
 --   {t}:collector   string: who collects, with a time to live; at most one does
 --   {t}:moved       set, while somebody collects: digests whose reference went from one key to another meanwhile, so that

@@ -1,4 +1,4 @@
-/* See observe.h. */
+/* What pages and operators look at: workers, held and finished tasks. Only reads. See observe.h. */
 #include "queue/observe.h"
 
 #include "queue/call.h"
@@ -128,7 +128,7 @@ static enum error_code read_worker(struct queue *q, const char *name, struct que
     redisReply *r = NULL;
     snprintf(w->name, sizeof w->name, "%s", name);
     snprintf(key, sizeof key, "{t}:w:%s", w->name);
-    enum error_code code = call_read_hash(q, key, &w->fields, e);
+    enum error_code code = call_hash(q, key, &w->fields, e);
     if (code != ERROR_OK)
         return code;
     const char *drain[] = {"SISMEMBER", "{t}:drain", w->name};

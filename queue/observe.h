@@ -47,8 +47,8 @@ struct queue_done_list {
     struct queue_done *at; /* owned; by end */
     size_t count;
 };
-/* the last finished tasks of a job, about 400 at most; none once it is archived (server/history.h has them
- * then) */
+/* the last finished tasks of a job, about 400 at most; none once it is archived (server/resources/history.h
+ * has them then) */
 enum error_code queue_done_tasks(struct queue *q, const char *job, struct queue_done_list *out,
                                  struct error *e) BASE_CHECKED;
 void queue_done_release(struct queue_done_list *l);

@@ -1,4 +1,5 @@
-/* See profiles.h: each call is one function of queue/library_profiles.lua or a plain read. */
+/* Device profiles of tenants in Redis, the last versions of each. What is in one is not looked at here. See
+ * profiles.h. */
 #include "queue/profiles.h"
 
 #include "queue/call.h"
@@ -56,7 +57,7 @@ enum error_code queue_profile_list(struct queue *q, const char *tenant, struct q
                                    struct error *e)
 {
     char *key = mem_printf("{t}:profs:%s", tenant);
-    enum error_code code = call_read_hash(q, key, out, e);
+    enum error_code code = call_hash(q, key, out, e);
     free(key);
     return code;
 }

@@ -95,12 +95,10 @@ enum error_code queue_counters(struct queue *q, struct queue_fields *out, struct
     static const char *const sets[][2] = {
         {"run", "{t}:run"}, {"leases", "{t}:lease"}, {"workers", "{t}:workers"}};
     redisReply *r = NULL;
-    const char *argv[] = {"HGETALL", "{t}:n"}, *oldest[] = {"ZRANGE", "{t}:run", "0", "0", "WITHSCORES"};
-    enum error_code code = call_read(q, 2, argv, &r, e);
+    const char *oldest[] = {"ZRANGE", "{t}:run", "0", "0", "WITHSCORES"};
+    enum error_code code = call_hash(q, "{t}:n", out, e);
     if (code != ERROR_OK)
         return code;
-    reply_fields(r, out);
-    freeReplyObject(r);
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         long long n = 0;
         code = cardinality(q, sets[i][1], &n, e);

@@ -1,4 +1,5 @@
-/* See streams.h: each call is one function of queue/library_events.lua. */
+/* How many event streams a tenant has open at each server. A server that has not been heard of counts for
+ * nothing. See streams.h. */
 #include "queue/streams.h"
 
 #include "queue/call.h"

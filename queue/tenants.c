@@ -1,4 +1,5 @@
-/* See tenants.h. */
+/* What tenants have of modules, and their weights among each other. Each call is one function of
+ * queue/library_tenants.lua or a plain command. See tenants.h. */
 #include "queue/tenants.h"
 
 #include "queue/call.h"

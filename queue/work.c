@@ -1,4 +1,6 @@
-/* See queue.h: tasks as workers see them. Each call is one function of queue/library.lua or a plain read. */
+/* See queue.h: tasks as workers see them: claimed, held by a lease, reported, given back. Each call is one
+ * function of queue/library.lua or a plain read; who has lost a task is told so by the function and changes
+ * nothing. */
 #include "queue/call.h"
 
 #include <stdio.h>
@@ -39,10 +41,13 @@ static bool read_next(const redisReply *r, struct queue_task *next)
            read_task(r->element[1], next);
 }
 
-static enum error_code hello(struct queue *q, struct error *e)
+/* the call of a function that begins with a task: which one, and by whom it is held */
+static struct call call_of(const struct queue_task *t)
 {
     struct call a = {0};
-    return call_plain(q, "hello", &a, e);
+    call_add(&a, t->member);
+    call_add(&a, t->token);
+    return a;
 }
 
 enum error_code queue_wait(struct queue *q, int wait_ms, struct error *e)
@@ -55,7 +60,7 @@ enum error_code queue_wait(struct queue *q, int wait_ms, struct error *e)
                           "1",          "BLOCK", block, "STREAMS", "{t}:q", ">"};
     enum error_code code = redis_command(q->redis, 12, argv, NULL, &r, why);
     if (code == ERROR_INTERNAL && strstr(why->message, "NOGROUP"))
-        return hello(q, e);
+        return call_plain(q, "hello", &(struct call){0}, e);
     if (code != ERROR_OK)
         return code;
     const char *message = NULL;
@@ -123,7 +128,7 @@ enum error_code queue_results(struct queue *q, const char *id, uint32_t epoch, s
     if (epoch == 0)
         return ERROR_OK;
     snprintf(key, sizeof key, "{t}:d:%s:%u", id, epoch - 1);
-    return call_read_hash(q, key, out, e);
+    return call_hash(q, key, out, e);
 }
 
 enum error_code queue_beat(struct queue *q, const char *worker, const char *build, const char *host,
@@ -154,10 +159,8 @@ enum error_code queue_task_done(struct queue *q, const struct queue_task *t, con
                                 const void *payload, size_t size, const char *next_token,
                                 struct queue_task *next, bool *found, struct error *e)
 {
-    struct call a = {0};
+    struct call a = call_of(t);
     redisReply *r = NULL;
-    call_add(&a, t->member);
-    call_add(&a, t->token);
     call_add(&a, digest);
     call_add_bytes(&a, payload, size);
     call_add(&a, next_token);
@@ -172,10 +175,8 @@ enum error_code queue_task_done(struct queue *q, const struct queue_task *t, con
 enum error_code queue_commit(struct queue *q, const struct queue_task *t, const struct queue_step *s,
                              const char *next_token, struct queue_task *next, bool *found, struct error *e)
 {
-    struct call a = {0};
+    struct call a = call_of(t);
     redisReply *r = NULL;
-    call_add(&a, t->member);
-    call_add(&a, t->token);
     call_add(&a, next_token);
     call_add(&a, s->kind);
     call_add_number(&a, s->tasks);
@@ -198,10 +199,8 @@ enum error_code queue_finish(struct queue *q, const struct queue_task *t, const 
                              const char *error_json, const char *progress, const struct queue_pair *fields,
                              size_t field_count, bool *fenced, struct error *e)
 {
-    struct call a = {0};
+    struct call a = call_of(t);
     redisReply *r = NULL;
-    call_add(&a, t->member);
-    call_add(&a, t->token);
     call_add(&a, state);
     call_add(&a, error_json);
     call_add(&a, progress);
@@ -216,18 +215,14 @@ enum error_code queue_finish(struct queue *q, const struct queue_task *t, const 
 
 enum error_code queue_release(struct queue *q, const struct queue_task *t, struct error *e)
 {
-    struct call a = {0};
-    call_add(&a, t->member);
-    call_add(&a, t->token);
+    struct call a = call_of(t);
     return call_plain(q, "release", &a, e);
 }
 
 enum error_code queue_died(struct queue *q, const struct queue_task *t, const char *error_json,
                            uint32_t random, struct error *e)
 {
-    struct call a = {0};
-    call_add(&a, t->member);
-    call_add(&a, t->token);
+    struct call a = call_of(t);
     call_add(&a, error_json);
     call_add_number(&a, random & 0xffff);
     return call_plain(q, "died", &a, e);
@@ -236,15 +231,12 @@ enum error_code queue_died(struct queue *q, const struct queue_task *t, const ch
 enum error_code queue_reset(struct queue *q, const struct queue_task *t, const char *error_json,
                             struct error *e)
 {
-    struct call a = {0};
-    call_add(&a, t->member);
-    call_add(&a, t->token);
+    struct call a = call_of(t);
     call_add(&a, error_json);
     return call_plain(q, "reset", &a, e);
 }
 
 enum error_code queue_reap(struct queue *q, struct error *e)
 {
-    struct call a = {0};
-    return call_plain(q, "reap", &a, e);
+    return call_plain(q, "reap", &(struct call){0}, e);
 }

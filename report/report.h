@@ -89,7 +89,7 @@ struct report {
     uint32_t warning_count;
     /* planner cfn, where no sharding was left out of the network */
     bool has_bound;
-    int64_t bound_ps;                         /* no plan that fits takes less (network/network.h) */
+    int64_t bound_ps;                         /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
     int64_t smallest_budget_bytes;            /* 0 when it fits */
     char proof_status[16], proof_reason[200]; /* "equal", "failed", "not_run" */
     double proof_max_error;

@@ -6,10 +6,11 @@
  * PING); after that all calls are refused at once, and everything that waited behind is answered with 503.
  * DRAIN_MS is above the sum, so that only clients that are slow themselves, in the middle of an upload,
  * are cut off. */
-#include "server/accept.h"
-#include "server/follow.h"
-#include "server/internal.h"
-#include "server/what_if.h"
+#include "server/drain.h"
+#include "server/http/watch.h"
+#include "server/resources/accept.h"
+#include "server/resources/follow.h"
+#include "server/resources/what_if.h"
 
 #include "base/log.h"
 
@@ -48,8 +49,8 @@ void server_drain(struct server *s)
         expected += hand_over(s, listening);
         close(listening);
     }
-    follow_end(s->follow);
-    what_if_end(s->what_ifs);
+    follow_end(s->resources->follow);
+    what_if_end(s->resources->what_ifs);
     for (; waited < DRAIN_MS && quiet < QUIET_LOOKS; waited += LOOK_MS) {
         struct timespec pause = {0, LOOK_MS * 1000000};
         bool busy = atomic_load(&s->under_way) > 0 || watch_unread(s->watch) > 0 ||
@@ -62,6 +63,6 @@ void server_drain(struct server *s)
         snprintf(left, sizeof left, "%d", atomic_load(&s->under_way));
         log_event("requests_cut_off", "requests", left, NULL);
     }
-    acceptor_end(s->acceptor);
+    acceptor_end(s->resources->acceptor);
     MHD_stop_daemon(s->daemon);
 }

@@ -1,8 +1,21 @@
-/* Options of toast-server. */
-#include "server/internal.h"
-#include "server/what_if.h"
+/* Options of toast-server: from the command line and the environment to struct server_options, or a help
+ * text and status 2. Opens nothing and starts nothing itself. */
+#include "server/resources/what_if.h"
+#include "server/server.h"
 
 #include <getopt.h>
+
+/* Defaults, as help says them, and what an option may be at most. */
+enum {
+    GRACE_MS = 3600000,  /* a job that names a blob was begun within the hour, or nobody waits for it */
+    COLLECT_MS = 600000, /* a look walks all of Redis: a second of it in ten minutes */
+    OPEN_JOBS = 100,
+    SUBMITS_PER_S = 20,
+    LIMIT_MAX = 1000000, /* of the two above */
+};
+static const char EVENT_STREAMS[] = "2000"; /* a descriptor each, of the 4096 that connections may have */
+static const long long TENANT_BYTES = 10LL << 30;
+static const double TIME_MIN_S = 0.001, TIME_MAX_S = 10 * 365 * 86400.0; /* ten years */
 
 static void help(FILE *out)
 {
@@ -52,11 +65,12 @@ static bool take_time(struct server_options *o, int option, const char *text)
     const struct {
         int option;
         long long *ms;
-    } times[] = {{'A', &o->times.archive_ms}, {'K', &o->times.keep_ms}, {'D', &o->times.keep_dead_ms},
-                 {'G', &o->times.gone_ms},    {'B', &o->grace_ms},      {'C', &o->collect_ms}};
+    } times[] = {{'A', &o->resources.times.archive_ms},   {'K', &o->resources.times.keep_ms},
+                 {'D', &o->resources.times.keep_dead_ms}, {'G', &o->resources.times.gone_ms},
+                 {'B', &o->resources.grace_ms},           {'C', &o->resources.collect_ms}};
     char *end;
     double seconds = strtod(text, &end);
-    if (end == text || *end || !(seconds >= 0.001 && seconds <= 315360000.0))
+    if (end == text || *end || !(seconds >= TIME_MIN_S && seconds <= TIME_MAX_S))
         return false;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i].option == option)
@@ -65,11 +79,11 @@ static bool take_time(struct server_options *o, int option, const char *text)
 }
 
 /* a whole number from 0; false: it is not one */
-static bool take_limit(struct server_limits *l, int option, const char *text)
+static bool take_limit(struct tenant_limits *l, int option, const char *text)
 {
     char *end;
     long long value = strtoll(text, &end, 10);
-    if (!text[0] || *end || value < 0 || (option != 't' && value > 1000000))
+    if (!text[0] || *end || value < 0 || (option != 't' && value > LIMIT_MAX))
         return false;
     if (option == 'o')
         l->open_jobs = (int)value;
@@ -85,11 +99,11 @@ static bool take_streams(struct server_options *o, const char *text)
 {
     char *end;
     long value = strtol(text, &end, 10);
-    o->event_streams = (int)value;
+    o->resources.event_streams = (int)value;
     return text[0] && !*end && value >= 1 && value <= SERVER_CONNECTIONS / 2;
 }
 
-static bool take_name(struct server_names *names, const char *text)
+static bool take_name(struct access_names *names, const char *text)
 {
     if (!text[0] || names->count == sizeof names->at / sizeof *names->at)
         return false;
@@ -98,14 +112,15 @@ static bool take_name(struct server_names *names, const char *text)
 }
 
 /* limits of the environment; false: one is not a number */
-static bool take_limits(struct server_limits *l)
+static bool take_limits(struct tenant_limits *l)
 {
     static const struct {
         const char *name;
         int option;
     } all[] = {{"TOAST_OPEN_JOBS", 'o'}, {"TOAST_SUBMITS_PER_S", 'p'}, {"TOAST_TENANT_BYTES", 't'}};
     bool good = true;
-    *l = (struct server_limits){.open_jobs = 100, .submits_per_s = 20, .tenant_bytes = 10LL << 30};
+    *l = (struct tenant_limits){
+        .open_jobs = OPEN_JOBS, .submits_per_s = SUBMITS_PER_S, .tenant_bytes = TENANT_BYTES};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = getenv(all[i].name);
         good &= !text || !*text || take_limit(l, all[i].option, text);
@@ -146,11 +161,11 @@ static bool take_option(struct server_options *o, int option, const char *value)
     case 'i': return o->insecure_listen = true;
     case 'k': return o->require_keys = true;
     case 'q': o->log_requests = false; return true;
-    case 'n': return take_name(&o->host_names, value);
-    case 'c': return origin_valid(value) && take_name(&o->cors_origins, value);
+    case 'n': return take_name(&o->access.host_names, value);
+    case 'c': return origin_valid(value) && take_name(&o->access.cors_origins, value);
     case 'o':
     case 'p':
-    case 't': return take_limit(&o->limits, option, value);
+    case 't': return take_limit(&o->access.limits, option, value);
     case 'e': return take_streams(o, value);
     case '?': return false;
     default: return take_time(o, option, value);
@@ -169,14 +184,14 @@ int server_main(int argc, char **argv)
         return what_if_child(argc, argv);
     const char *token = getenv("TOAST_WORKER_TOKEN"), *streams = environment("TOAST_EVENT_STREAMS", "");
     struct server_options o = {.log_requests = true,
-                               .grace_ms = 3600000,
-                               .collect_ms = 600000,
+                               .resources.grace_ms = GRACE_MS,
+                               .resources.collect_ms = COLLECT_MS,
                                .redis = environment("TOAST_REDIS", "redis://127.0.0.1:6379"),
                                .store = environment("TOAST_STORE", "dir:toast-data"),
                                .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
-                               .worker_token = token && *token ? token : NULL,
+                               .access.worker_token = token && *token ? token : NULL,
                                .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
-    bool good = take_limits(&o.limits) && take_streams(&o, *streams ? streams : "2000");
+    bool good = take_limits(&o.access.limits) && take_streams(&o, *streams ? streams : EVENT_STREAMS);
     for (int c; (c = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
         if (c == 'h') {
             help(stdout);

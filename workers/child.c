@@ -1,6 +1,6 @@
-/* A worker's child: takes tasks from the socket, runs them, stores what is large, answers with what is small.
- * A second thread reads the socket, so that a cancel reaches a running task and the supervisor's death ends
- * us. */
+/* A worker's child: takes tasks from the socket, runs them, stores what is large, answers with what is
+ * small. It never talks to Redis. A second thread reads the socket, so that a cancel reaches a running
+ * task and the supervisor's death ends the child. */
 #include "workers/worker.h"
 
 #include "base/hash.h"
@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 enum {
-    SOCKET = 3,
     /* a task's result up to this goes through Redis (deltas: 1,024 edges of 24 B), above it is a blob */
     INLINE_MAX = 32 << 10,
     CONTEXTS = 2, /* jobs whose parsed state is kept */
@@ -47,7 +46,7 @@ static void *read_socket(void *user)
 {
     struct child *c = user;
     struct frame f;
-    while (frame_read(SOCKET, &f, NULL) == ERROR_OK) {
+    while (frame_read(WORKER_SOCKET, &f, NULL) == ERROR_OK) {
         if (strcmp(queue_field(&f.fields, "op"), "cancel") == 0) {
             atomic_store(&c->stop, true);
             frame_release(&f);
@@ -201,7 +200,7 @@ static enum error_code run_task(struct child *c, const struct tasks_task *t, str
     if (code == ERROR_OK && result.finished)
         forget_context(c, t->job);
     tasks_result_release(&result);
-    http_client_trace(NULL); /* the task's fields go */
+    http_client_trace(NULL); /* it was borrowed from the task's fields */
     return code;
 }
 
@@ -247,14 +246,14 @@ static void handle(struct child *c, const struct frame *f)
         store_view_release(&views[i]);
     free(views);
     free(part);
-    if (frame_write(SOCKET, &answer, &e) != ERROR_OK)
+    if (frame_write(WORKER_SOCKET, &answer, &e) != ERROR_OK)
         _exit(0);
     frame_release(&answer);
 }
 
 static void exhausted(size_t bytes)
 {
-    _exit(WORKER_EXIT_MEMORY); /* whichever thread it is: the supervisor says what became of the job */
+    _exit(WORKER_EXIT_MEMORY); /* from any thread: the supervisor reports the job's end */
 }
 
 /* RLIMIT_DATA counts private writable memory (Linux 4.7), not mapped blobs, stacks of others or address space

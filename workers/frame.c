@@ -1,3 +1,5 @@
+/* Frames over a socket pair, written and read whole. A frame that is damaged or too large is an error,
+ * never a crash: the child that sends it has read a stranger's module. See frame.h. */
 #include "workers/frame.h"
 
 #include <errno.h>

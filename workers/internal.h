@@ -11,8 +11,9 @@
 #include <time.h>
 
 enum {
-    WORKER_TICK_MS = 100,
-    WORKER_RETRY_MS = 200,
+    WORKER_TICK_MS = 100,    /* how late a thread may notice a lost lease or SIGTERM */
+    WORKER_RETRY_MS = 200,   /* until Redis, the store or a child is tried again */
+    WORKER_SOCKET = 3,       /* a child's end of the socket pair */
     WORKER_EXIT_MEMORY = 86, /* exit status of a child that came to its memory limit */
 };
 
@@ -21,7 +22,7 @@ enum {
 /* Its slot's thread's own, but for process_kill. */
 struct process {
     int fd; /* our end of the socket pair; -1: no child */
-    /* guards pid, so that what is killed is the child and not who has its number after it */
+    /* guards pid: once a child was waited for, its number may be another process's, not to be killed */
     pthread_mutex_t lock;
     pid_t pid; /* 0: there is none, or it was waited for */
     struct timespec started;

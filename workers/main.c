@@ -1,4 +1,5 @@
-/* Options of toast-worker. */
+/* Options of toast-worker: from the command line and the environment to struct worker_options, or a help
+ * text and status 2. With --child first it is a child instead. */
 #include "workers/worker.h"
 
 #include "http/client.h"

@@ -4,6 +4,7 @@
  *   analyse    image -> first snapshot of the search (blob `snapshot`)
  *   rollouts   snapshot, index -> delta (also the rounds of the local search: search_task does both)
  *   merge      snapshot, deltas -> next snapshot, plan.json of the best so far
+ *   network    snapshot -> what planner cfn found (blob `network`), where the request asks for it
  *   emit       snapshot -> artifacts
  *
  * A job that starts over (queue/library_restart.lua) has a blob `incumbent`, the plan.json of its best plan
@@ -237,7 +238,7 @@ static enum error_code take_network(struct context *c, const struct tasks_task *
     return code;
 }
 
-/* of the snapshot; of the search's beginning where there is none */
+/* from the snapshot, or from the beginning of the search where there is none */
 static enum error_code open_state(struct context *c, struct search_state *out, struct error *e)
 {
     struct search_blob begun = {0};

@@ -106,7 +106,8 @@ static enum error_code need_session(struct context *c, const struct tasks_task *
     return ERROR_OK;
 }
 
-/* The job's, as of now. One that is gone or damaged is none: the search will find as good an answer. */
+/* The incumbent that the job has now. One that is gone or damaged counts as none: the search will find as
+ * good an answer. */
 static enum error_code need_incumbent(struct context *c, const struct tasks_task *t, struct error *e)
 {
     const char *digest = queue_field(t->fields, "b:incumbent");
@@ -266,7 +267,7 @@ static enum error_code run(void *context, const struct tasks_task *t, struct tas
     c->now = t;
     enum error_code code = run_kind(c, t, out, e);
     if (code == ERROR_OK && stopped(c)) {
-        c->at[0] = 0; /* a search that was told to stop is not where another would be */
+        c->at[0] = 0; /* stopped in the middle of a phase: this session must not be taken for the job's */
         code = error_set(e, ERROR_CANCELLED, "the task was told to stop");
     }
     c->now = NULL;

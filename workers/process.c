@@ -1,4 +1,5 @@
-/* See internal.h: the child of one slot, from start to verdict. */
+/* The child of one slot: started, ended, and what its end means (the task's own fault, its memory limit,
+ * or something from outside). Never waits for a child that may live on. See internal.h. */
 #include "workers/internal.h"
 
 #include "base/log.h"
@@ -16,7 +17,12 @@
 
 extern char **environ;
 
-enum { SHORT_LIFE_MS = 1000, PAUSE_MAX_MS = 8000 };
+enum {
+    SHORT_LIFE_MS = 1000, /* a child that ends sooner did not come to work */
+    SHORT_LIVES_FREE = 2, /* from so many in a row on there is a pause, twice as long each time: 0.4 s .. */
+    SHORT_LIVES_MAX = 6,  /* .. 6.4 s, then PAUSE_MAX_MS */
+    PAUSE_MAX_MS = 8000
+};
 
 static long long age_ms(const struct process *p)
 {
@@ -29,9 +35,9 @@ static long long age_ms(const struct process *p)
  * second */
 static void pause_before(const struct process *p, const atomic_bool *leaving)
 {
-    int left = p->short_lives < 2   ? 0
-               : p->short_lives > 6 ? PAUSE_MAX_MS
-                                    : WORKER_RETRY_MS << (p->short_lives - 1);
+    int left = p->short_lives < SHORT_LIVES_FREE  ? 0
+               : p->short_lives > SHORT_LIVES_MAX ? PAUSE_MAX_MS
+                                                  : WORKER_RETRY_MS << (p->short_lives - 1);
     for (; left > 0 && !atomic_load(leaving); left -= WORKER_TICK_MS)
         worker_sleep_ms(WORKER_TICK_MS);
 }
@@ -50,7 +56,7 @@ static int spawn(pid_t *pid, const struct worker_options *o, int socket)
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, socket, 3);
+    posix_spawn_file_actions_adddup2(&actions, socket, WORKER_SOCKET);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
@@ -138,7 +144,7 @@ struct process_end process_end(struct process *p, bool kill_it)
     p->fd = -1;
     while (waitid(P_PID, (id_t)p->pid, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
-    pthread_mutex_lock(&p->lock); /* it is dead, its number is given back here: this does not wait */
+    pthread_mutex_lock(&p->lock); /* the child is dead: waiting for it returns at once */
     while (wait4(p->pid, &end.status, 0, &used) < 0 && errno == EINTR)
         ;
     p->pid = 0;

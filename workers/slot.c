@@ -1,5 +1,6 @@
-/* See internal.h: one slot claims a task, hands it to its child, reports what came of it; calls to Redis are
- * idempotent and repeated until Redis answers. */
+/* One slot: claims a task, hands it to its child, reports what came of it, and begins again. Calls to
+ * Redis are idempotent and repeated until Redis answers; a task whose lease was lost is never reported as
+ * done by this slot's own judgement, the queue refuses it. See internal.h. */
 #include "workers/internal.h"
 
 #include "base/log.h"
@@ -11,11 +12,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum {
-    DEAF_MS =
-        /* a child told to stop that does not answer for so long is killed: its task is another's now */
-    2000,
-};
+/* A child that was told to stop and does not answer for so long is killed: its task is another's now. */
+enum { DEAF_MS = 2000 };
+/* How long an idle slot waits for the doorbell before it looks by itself: a job whose bell was lost to a
+ * crash waits no longer than that. */
+enum { DOORBELL_MS = 500 };
 
 /* after a failed call to Redis: whether to try again */
 static bool again(const struct slot *slot, enum error_code code)
@@ -62,7 +63,7 @@ static enum error_code send_task(struct slot *slot, const struct queue_task *t, 
     struct frame f = {0};
     struct queue_fields parts = {0};
     enum error_code code;
-    /* a single task after a step of several is its join; there is nothing to see for others */
+    /* results of the step before: a join reads them; for any other task there are none */
     while (again(slot, code = queue_results(slot->queue, t->id, t->epoch, &parts, e)))
         ;
     if (code != ERROR_OK)
@@ -226,7 +227,7 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
         } else if (strcmp(outcome, "reset") == 0) {
             code = queue_reset(slot->queue, t, queue_field(f, "error"), e);
         } else {
-            /* cancelled, or the store did not answer: another does it, where that still means something */
+            /* cancelled, or the store did not answer: another slot does the task if the job still runs */
             code = queue_release(slot->queue, t, e);
         }
     } while (again(slot, code));
@@ -287,14 +288,14 @@ static bool work(struct slot *slot, struct queue_task *t)
     return found;
 }
 
-/* no more tasks for now or for ever: the one that came with an answer goes back */
+/* whether the slot takes no more tasks; one that came with an answer is then given back */
 static bool resting(const struct slot *slot)
 {
     return worker_leaving(slot->s) || atomic_load(&slot->s->draining);
 }
 
-/* a task to claim, else, when there was none the last time either, one that another worker is slow with, else
- * waits */
+/* Finds a task: one to claim; when there was none the last time either, one that another worker is slow with.
+ * Else waits for the doorbell. */
 static enum error_code find_task(struct slot *slot, int *idle, struct queue_task *t, bool *found,
                                  struct error *e)
 {
@@ -305,7 +306,7 @@ static enum error_code find_task(struct slot *slot, int *idle, struct queue_task
         code = queue_assist(slot->queue, token, build, t, found, e);
     free(token);
     if (code == ERROR_OK && !*found)
-        return queue_wait(slot->queue, 500, e);
+        return queue_wait(slot->queue, DOORBELL_MS, e);
     *idle = 0;
     return code;
 }

@@ -1,5 +1,6 @@
-/* A worker's supervisor. One thread a slot works (slot.c). One thread beats: leases forward, cancellations
- * and drain back, and takes up what others lost. The main thread waits for SIGTERM. */
+/* A worker's supervisor. One thread a slot works (slot.c). One thread beats every BEAT_MS: it renews
+ * leases, passes on what was cancelled or drained, and gives tasks free that other workers lost. The main
+ * thread waits for SIGTERM; 5 s after it the process is gone, whatever hangs. */
 #include "workers/internal.h"
 
 #include "base/log.h"
@@ -12,7 +13,9 @@
 #include <unistd.h>
 
 enum {
-    BEAT_MS = 2000,
+    BEAT_MS = 2000,  /* a lease lasts 10 s (LEASE_MS in queue/library.lua): four beats may fail */
+    REAP_MS = 1000,  /* tasks that nobody holds any more are looked for so often, by every worker */
+    REAP_TICK = 5,   /* between two beats, so that the two do not come together */
     GRACE_MS = 3000, /* SIGTERM: a task under way may take so long to end; then it is given back */
     LEAVE_MS = 4500, /* .. and whatever hangs, the worker is gone after 5 s */
     LEAVE_TICK_MS = 2,
@@ -91,7 +94,7 @@ static void *run_beat(void *user)
     for (int tick = 0; !atomic_load(&s->stopped); tick++) {
         if (tick % (BEAT_MS / WORKER_TICK_MS) == 0)
             beat(s, q);
-        if (tick % (1000 / WORKER_TICK_MS) == 5 && queue_reap(q, &e) != ERROR_OK)
+        if (tick % (REAP_MS / WORKER_TICK_MS) == REAP_TICK && queue_reap(q, &e) != ERROR_OK)
             worker_sleep_ms(WORKER_RETRY_MS);
         worker_sleep_ms(WORKER_TICK_MS);
     }

@@ -1,3 +1,5 @@
+/* What all kinds of tasks share: reading a job's blobs, gathering outputs; and the table that sends a job
+ * to the planner or to the solver of contest problems by its first step. See tasks.h. */
 #include "workers/tasks.h"
 
 #include <stdio.h>

@@ -42,7 +42,7 @@ struct tasks_result { /* zeroed at first; outputs' bytes are owned by it */
     uint32_t tasks;
     char *progress;    /* JSON text, owned; NULL keeps it */
     uint64_t rollouts; /* of the job so far */
-    uint64_t dropped;  /* of its search's statistics, so far (search.h) */
+    uint64_t dropped;  /* of its search's statistics, so far (mcts/search.h) */
 };
 
 struct tasks_table {

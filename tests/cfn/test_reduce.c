@@ -3,6 +3,7 @@
  * the problem's, and its answer, undone, is an optimal answer of the problem. */
 #include "tests/cfn/random_problem.h"
 
+#include "cfn/load.h"
 #include "cfn/reduce.h"
 
 /* optimum of the reduced network by trying everything; values: its argmin */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "cfn/best.h"
 #include "cfn/saved.h"
+#include "cfn/solve.h"
 
 static const struct cfn_budget budget = {
     .units = 40, .threads = 1, .seed = 5, .without = CFN_WITHOUT_BRANCH | CFN_WITHOUT_REDUCTION};

@@ -5,6 +5,7 @@
 
 #include "cfn/crossover.h"
 #include "cfn/dual.h"
+#include "cfn/load.h"
 #include "cfn/repair.h"
 #include "cfn/solve.h"
 

@@ -7,6 +7,7 @@
  * the method ucr, which stands on it. Skipped where toulbar2 is not installed. */
 #include "tests/cfn/random_problem.h"
 
+#include "cfn/load.h"
 #include "cfn/solve.h"
 #include "cfn/toulbar2.h"
 #include "cfn/ucr.h"

@@ -1,9 +1,9 @@
 /* What a browser posts to begin a session: a form or JSON with a key. */
-/* links: server */
+/* links: server/http */
 #include "fuzz.h"
 
 #include "api/job.h"
-#include "server/form.h"
+#include "server/http/form.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,9 +1,9 @@
 /* Range, If-Range, Prefer and traceparent: text "size\nheader", what is taken lies where it must, whatever
  * was sent. */
-/* links: server */
+/* links: server/http */
 #include "fuzz.h"
 
-#include "server/headers.h"
+#include "server/http/headers.h"
 
 enum { WAIT_MAX = 60 };
 

@@ -1,9 +1,9 @@
 /* multipart/form-data: the first line is the Content-Type, the rest the body. Parts lie in the body, in
  * order. */
-/* links: server */
+/* links: server/http */
 #include "fuzz.h"
 
-#include "server/internal.h"
+#include "server/http/body.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

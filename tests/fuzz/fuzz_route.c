@@ -2,7 +2,8 @@
 /* links: server */
 #include "fuzz.h"
 
-#include "server/internal.h"
+#include "server/http/request.h"
+#include "server/routes.h"
 
 static void check_route(const struct exchange *x)
 {
@@ -19,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = {"page_size", "page_token", "state", "discard", "a", ""};
     char *line = mem_strndup((const char *)data, size), *space = strchr(line, ' '), value[80], allow[64];
-    struct exchange x = {.uri = space ? space + 1 : line, .query = ""};
+    struct server server = {.routes = &server_routes};
+    struct exchange x = {.server = &server, .uri = space ? space + 1 : line, .query = ""};
     struct error e = {0};
     if (space)
         *space = 0;
@@ -32,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(query == ERROR_OK || (e.code == query && e.message[0]));
     }
     if (code == ERROR_METHOD) {
-        route_allow(x.route, allow, sizeof allow);
+        route_allow(&server_routes, x.route, allow, sizeof allow);
         FUZZ_CHECK(allow[0] && memchr(allow, 0, sizeof allow));
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

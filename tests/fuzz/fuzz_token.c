@@ -1,9 +1,9 @@
 /* Page tokens: "scope\nms\nid\ntoken". A token is read only where and as it was made; no other text is one.
  */
-/* links: server */
+/* links: server/resources */
 #include "fuzz.h"
 
-#include "server/page_token.h"
+#include "server/resources/page_token.h"
 
 static const char secret[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 

@@ -131,13 +131,13 @@ def test_codes():
 
 def test_request_fields():
     text = (harness.SOURCE / "api" / "request.c").read_text()
-    known = re.search(r'known\[\] = \{("module",[^}]*)NULL\}', text)[1]
+    known = re.search(r'known\[\] = \{\s*("module",[^}]*)NULL\}', text)[1]
     assert set(re.findall(r'"(\w+)"', known)) == set(SPEC["components"]["schemas"]["JobRequest"]["properties"])
 
 
 def test_price_fields():
     text = (harness.SOURCE / "api" / "what_if.c").read_text()
-    known = re.search(r'known\[\] = \{("module",[^}]*)NULL\}', text)[1]
+    known = re.search(r'known\[\] = \{\s*("module",[^}]*)NULL\}', text)[1]
     assert set(re.findall(r'"(\w+)"', known)) == set(SPEC["components"]["schemas"]["PriceRequest"]["properties"])
 
 

@@ -1,0 +1,55 @@
+/* What the files of plan_cfn/ share: the network, and where each part of it is made. */
+#ifndef TOAST_PLAN_CFN_INTERNAL_H
+#define TOAST_PLAN_CFN_INTERNAL_H
+
+#include "plan_cfn/plan_cfn.h"
+
+#include "base/memory.h"
+#include "cost/estimate.h"
+#include "spmd/forms.h"
+
+enum {
+    PLAN_CFN_MAX_OPTIONS = 64,      /* shardings of a node */
+    PLAN_CFN_MAX_ENTRIES = 1 << 28, /* of all matrices together */
+};
+#define PLAN_CFN_FORBIDDEN INT64_C(1000000000000000000)
+
+struct plan_cfn {
+    const struct plan_context *context; /* borrowed, as the next three */
+    const struct nda *nda;
+    const struct mesh *mesh;
+    const struct cost_machine *machine;
+    enum plan_cfn_kind kind;
+    struct spmd_forms *forms;
+    struct cost_estimate *estimate;
+    bool cut; /* some node has fewer options than it might */
+
+    uint32_t *node_of;           /* per space: node, NDA_NONE: its value can be had in any form */
+    uint32_t *space_of;          /* per node */
+    uint32_t *first_option;      /* per node and one more: range of options */
+    VEC(struct plan_cell) cells; /* options x axes */
+    uint32_t *slot_space;        /* per slot */
+    uint32_t *uses;              /* per program value: operand slots of nodes */
+    int64_t *trips;              /* per space: product of the loops around it */
+    uint8_t *may_be_partial;     /* per program value: some plan leaves it partial */
+    struct cfn_problem problem;
+};
+
+static inline const struct plan_cell *plan_cfn_option(const struct plan_cfn *n, uint32_t node,
+                                                      uint32_t option)
+{
+    return n->cells.at + (size_t)(n->first_option[node] + option) * n->mesh->axis_count;
+}
+static inline uint32_t plan_cfn_domain(const struct plan_cfn *n, uint32_t node)
+{
+    return n->first_option[node + 1] - n->first_option[node];
+}
+
+/* options.c: the legal shardings of every space; node_of, space_of, first_option, cells, cut */
+void plan_cfn_options(struct plan_cfn *n);
+/* edges.c: problem.edges, matrices, entries */
+enum error_code plan_cfn_edges(struct plan_cfn *n, struct error *e) BASE_CHECKED;
+/* memory.c: intervals and usages */
+void plan_cfn_memory(struct plan_cfn *n);
+
+#endif

@@ -1,0 +1,10 @@
+/* The end of a server that runs. */
+#ifndef TOAST_SERVER_DRAIN_H
+#define TOAST_SERVER_DRAIN_H
+
+#include "server/http/http.h"
+
+/* SIGTERM came: takes no more connections, answers all that there are within 10 s, ends the daemon */
+void server_drain(struct server *s);
+
+#endif

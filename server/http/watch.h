@@ -1,0 +1,32 @@
+/* Deadlines of connections, which the HTTP library does not keep, and counters of requests. */
+#ifndef TOAST_SERVER_HTTP_WATCH_H
+#define TOAST_SERVER_HTTP_WATCH_H
+
+#include "server/http/http.h"
+
+/* ---- watch.c; functions of a `struct watched` take NULL ---- */
+struct watch *watch_create(struct server *s);
+void watch_destroy(struct watch *w);
+/* the library's notice that a connection began or ends; user: the server */
+void watch_connection(void *user, struct MHD_Connection *c, void **context,
+                      enum MHD_ConnectionNotificationCode code);
+void watch_headers(struct watched *w, struct exchange *x); /* a request line came */
+void watch_body(struct watched *w, size_t received);      /* headers are complete; bytes of the body so far */
+void watch_reply(struct watched *w);                      /* everything is here */
+void watch_idle(struct watched *w);                       /* the exchange is over */
+struct exchange *watch_exchange(const struct watched *w); /* under way on this connection, or NULL */
+struct server *watch_server(const struct watched *w);
+size_t watch_started(struct watch *w); /* connections so far */
+/* connections on which bytes of a further request wait that nobody has read */
+size_t watch_unread(struct watch *w);
+
+/* ---- metrics.c ---- */
+struct metrics *metrics_create(const struct route_table *routes); /* borrowed */
+void metrics_destroy(struct metrics *m);
+/* seconds < 0: a stream, whose time is its job's. route NULL: none fitted */
+void metrics_request(struct metrics *m, const struct route *route, int status, double seconds);
+/* "# HELP" and "# TYPE"; help without its full stop */
+void metrics_head(struct text *out, const char *name, const char *type, const char *help);
+void metrics_write(struct metrics *m, struct text *out);
+
+#endif

@@ -1,0 +1,63 @@
+/* Makes and reads page tokens: position, then a seal (HMAC-SHA256, RFC 2104) over position and scope.
+ * Pure; compared in constant time. See page_token.h. */
+#include "server/resources/page_token.h"
+
+#include "base/encode.h"
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEAL = 32 }; /* hex digits: 128 bits */
+
+/* RFC 2104 with SHA-256; the secret has at most 64 bytes */
+static void seal(const char *secret, const char *scope, const char *position, char out[SEAL + 1])
+{
+    unsigned char pad[64];
+    uint8_t raw[32];
+    char hex[65];
+    size_t n = strlen(secret);
+    for (int outer = 0; outer < 2; outer++) {
+        struct sha256 *h = sha256_create();
+        for (size_t i = 0; i < sizeof pad; i++)
+            pad[i] = (unsigned char)((i < n ? secret[i] : 0) ^ (outer ? 0x5c : 0x36));
+        sha256_add(h, pad, sizeof pad);
+        if (outer) {
+            sha256_add(h, raw, sizeof raw);
+        } else {
+            sha256_add(h, scope, strlen(scope) + 1);
+            sha256_add(h, position, strlen(position));
+        }
+        sha256_finish(h, raw);
+    }
+    sha256_format(raw, hex);
+    snprintf(out, SEAL + 1, "%.32s", hex);
+}
+
+void page_token_make(const char *secret, const char *scope, long long ms, const char *id,
+                     char out[PAGE_TOKEN_SIZE])
+{
+    char position[64], mark[SEAL + 1];
+    snprintf(position, sizeof position, "%llx.%.39s", (unsigned long long)ms, id);
+    seal(secret, scope, position, mark);
+    snprintf(out, PAGE_TOKEN_SIZE, "%s%s", mark, position);
+}
+
+bool page_token_read(const char *secret, const char *scope, const char *token, long long *ms,
+                     char id[PAGE_ID_SIZE])
+{
+    char mark[SEAL + 1], given[SEAL + 1], *end;
+    size_t n = strlen(token);
+    if (n <= SEAL + 2 || n >= PAGE_TOKEN_SIZE)
+        return false;
+    snprintf(given, sizeof given, "%.32s", token);
+    seal(secret, scope, token + SEAL, mark);
+    if (!encode_equal_secret(given, mark))
+        return false;
+    *ms = strtoll(token + SEAL, &end, 16);
+    if (*ms <= 0 || *end != '.' || strlen(end + 1) >= PAGE_ID_SIZE)
+        return false;
+    snprintf(id, PAGE_ID_SIZE, "%s", end + 1);
+    return true;
+}

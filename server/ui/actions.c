@@ -1,0 +1,81 @@
+/* What the dashboard's forms do: one job or several cancelled, started again, deleted. The session's token
+ * was checked before the form was read (access/admit.c); each job must be the caller's own, as everywhere. */
+#include "server/ui/handlers.h"
+#include "server/ui/ui.h"
+
+enum { JOBS_MAX = 200 };
+
+static enum error_code cancel(struct exchange *x, const char *id, bool discard, struct error *e)
+{
+    char state[32];
+    bool ended;
+    struct queue *q = pool_take(x->server);
+    enum error_code code = queue_cancel(q, id, discard, state, &ended, e);
+    pool_give(x->server, q);
+    if (code == ERROR_OK && ended && strcmp(state, "cancelled") != 0)
+        code = error_set(e, ERROR_CONFLICT, "the job has ended as %s", state);
+    return code;
+}
+
+static enum error_code act(struct exchange *x, const char *action, const char *name, struct error *e)
+{
+    struct queue_fields job;
+    char id[QUEUE_ID_SIZE];
+    enum error_code code = job_load(x, name, id, &job, e);
+    queue_fields_release(&job);
+    if (code != ERROR_OK)
+        return code;
+    if (strcmp(action, "cancel") == 0 || strcmp(action, "discard") == 0)
+        return cancel(x, id, action[0] == 'd', e);
+    if (strcmp(action, "retry") == 0)
+        return job_retry(x, id, e);
+    if (strcmp(action, "delete") != 0)
+        return error_set_pointer(e, ERROR_MALFORMED, "action", "this is no action of a job");
+    struct queue *q = pool_take(x->server);
+    code = queue_delete(q, id, NULL, 0, e);
+    pool_give(x->server, q);
+    return code;
+}
+
+/* several jobs: those that cannot be are counted, and the others are done */
+void handle_ui_jobs_post(struct exchange *x)
+{
+    char *action = ui_field(x, "action", 0), *id;
+    size_t done = 0, refused = 0;
+    struct error e;
+    struct text where = {0};
+    if (!action) {
+        error_set_pointer(&e, ERROR_MALFORMED, "action", "the form says no action");
+        ui_problem(x, NULL, &e);
+        return;
+    }
+    for (size_t i = 0; i < JOBS_MAX && (id = ui_field(x, "id", i)); i++) {
+        if (act(x, action, id, &e) == ERROR_OK)
+            done++;
+        else
+            refused++;
+        free(id);
+    }
+    text_printf(&where, "/ui/jobs?done=%zu&refused=%zu", done, refused);
+    ui_query(&where, "action", action);
+    ui_redirect(x, where.at);
+    text_release(&where);
+    free(action);
+}
+
+void handle_ui_job_post(struct exchange *x)
+{
+    char *action = ui_field(x, "action", 0), where[160];
+    struct error e;
+    enum error_code code = action
+                               ? act(x, action, x->params[0], &e)
+                               : error_set_pointer(&e, ERROR_MALFORMED, "action", "the form says no action");
+    if (code != ERROR_OK) {
+        ui_problem(x, NULL, &e);
+    } else {
+        bool gone = strcmp(action, "delete") == 0;
+        snprintf(where, sizeof where, gone ? "/ui/jobs?action=delete&done=1" : "/ui/jobs/%s", x->params[0]);
+        ui_redirect(x, where);
+    }
+    free(action);
+}
