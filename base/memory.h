@@ -27,6 +27,19 @@ void *arena_alloc(struct arena *a, size_t bytes); /* 16-byte aligned, zeroed */
 char *arena_strndup(struct arena *a, const char *text, size_t size);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Makes `array` hold at least `needed` elements; `room`, of any unsigned type, is how many it holds. Doubles,
+ * so that filling an array one by one costs a constant time an element. May move the array. */
+#define MEM_GROW(array, room, needed)                                                                        \
+    do {                                                                                                     \
+        if ((room) < (needed)) {                                                                             \
+            __typeof__(room) room_ = (room) ? (room) * 2 : 8;                                                \
+            if (room_ < (needed))                                                                            \
+                room_ = (needed);                                                                            \
+            (array) = mem_realloc((array), room_, sizeof *(array));                                          \
+            (room) = room_;                                                                                  \
+        }                                                                                                    \
+    } while (0)
+
 /* A growing array of T: zeroed is empty, `at` holds `count` elements and has room for `room`. VEC_PUSH and
  * VEC_RESERVE may move `at`, so pointers into it do not last. Owned; VEC_FREE makes it empty again.
  *
@@ -36,16 +49,7 @@ char *arena_printf(struct arena *a, const char *format, ...) __attribute__((form
         T *at;                                                                                               \
         size_t count, room;                                                                                  \
     }
-#define VEC_RESERVE(v, n)                                                                                    \
-    do {                                                                                                     \
-        if ((v)->room < (n)) {                                                                               \
-            size_t room_ = (v)->room ? (v)->room * 2 : 8;                                                    \
-            if (room_ < (n))                                                                                 \
-                room_ = (n);                                                                                 \
-            (v)->at = mem_realloc((v)->at, room_, sizeof *(v)->at);                                          \
-            (v)->room = room_;                                                                               \
-        }                                                                                                    \
-    } while (0)
+#define VEC_RESERVE(v, n) MEM_GROW((v)->at, (v)->room, n)
 #define VEC_PUSH(v, x)                                                                                       \
     do {                                                                                                     \
         VEC_RESERVE(v, (v)->count + 1);                                                                      \

@@ -109,7 +109,7 @@ static enum error_code write_collectives(const char *path, const struct spmd_loc
 }
 
 static enum error_code write_outputs(const struct options *o, const struct plan_context *c,
-                                     const struct plan *p, const struct spmd_local *l, enum spmd_output form,
+                                     const struct plan *p, const struct spmd_local *l, enum emit_output form,
                                      struct error *e)
 {
     struct ir_program module = {0};
@@ -142,14 +142,14 @@ static enum error_code write_outputs(const struct options *o, const struct plan_
 
 static enum error_code lower(struct options *o, struct error *e)
 {
-    enum spmd_output form = SPMD_ANNOTATED;
+    enum emit_output form = EMIT_ANNOTATED;
     struct ir_program prepared = {0};
     struct spmd_local l = {0};
     struct cli_choice *c = &o->choice;
     if (strcmp(o->form, "manual") == 0)
-        form = SPMD_MANUAL;
+        form = EMIT_MANUAL;
     else if (strcmp(o->form, "local") == 0)
-        form = SPMD_LOCAL;
+        form = EMIT_LOCAL;
     else if (strcmp(o->form, "annotated") != 0)
         return error_set(e, ERROR_USAGE, "--form is annotated, manual or local, not '%s'", o->form);
     enum error_code code = cli_prepare_module(o->module, &prepared, e);

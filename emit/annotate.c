@@ -1,4 +1,4 @@
-/* The annotated form: the program at its own sizes, with constraints where XLA would else have a choice.
+/* The annotated output: the program at its own sizes, with constraints where XLA would else have a choice.
  *
  * A reshard step writes nothing: its result remembers whose version it is, and the first use of it writes one
  * sdy.sharding_constraint of the definition (so a chain of reshards is one constraint). Results of dot,
@@ -224,7 +224,7 @@ static bool starts_neutral(struct emit *e, struct lower_op *o, enum nda_reducer 
     if (e->program->ops[o->op].code != IR_REDUCE || o->in_count != 2 || *reducer == NDA_REDUCE_NONE ||
         lower_is_identity(e, o, 1, *reducer))
         return false;
-    *initial = emit_local_tensor(e, e->local->operands[o->step->operands + 1]);
+    *initial = emit_local_tensor(e, spmd_operand(e->local, o->step, 1));
     initial->value = o->in[1].value;
     return emit_identity(e, *reducer, initial->element, 0, NULL, &o->in[1]);
 }
@@ -233,7 +233,7 @@ static bool starts_neutral(struct emit *e, struct lower_op *o, enum nda_reducer 
 static bool in_pieces(const struct emit *e, const struct lower_op *o)
 {
     for (uint32_t i = 0; i < o->in_count; i++)
-        if (!in_ranges(e, e->local->operands[o->step->operands + i]))
+        if (!in_ranges(e, spmd_operand(e->local, o->step, i)))
             return true;
     for (uint32_t i = 0; i < o->out_count; i++)
         if (!in_ranges(e, o->step->results + i))
@@ -287,7 +287,7 @@ static void add_axes_of_pieces(const struct emit *e, uint32_t v, struct emit_axe
     }
 }
 
-/* Axes along which a grouped convolution is not split in the annotated form. XLA's partitioner (jaxlib
+/* Axes along which a grouped convolution is not split in the annotated output. XLA's partitioner (jaxlib
  * 0.10.2, found by the truth tests) adds up too much where a sum over the batch in groups (the weights'
  * gradient) is split over some axes and not over others, and ends itself where features within a group are
  * split. */
@@ -301,7 +301,7 @@ static struct emit_axes unsplit_axes(const struct emit *e, const struct lower_op
     else if (ir_int(e->program, o->op, "feature_group_count", 1) == 1)
         return axes;
     for (uint32_t i = 0; i < o->in_count; i++)
-        add_axes_of_pieces(e, e->local->operands[o->step->operands + i], &axes);
+        add_axes_of_pieces(e, spmd_operand(e->local, o->step, i), &axes);
     for (uint32_t i = 0; i < o->out_count; i++)
         add_axes_of_pieces(e, o->step->results + i, &axes);
     return axes;
@@ -319,7 +319,7 @@ static void read_operands(struct emit *e, struct lower_op *o, int shape)
 {
     struct emit_axes unsplit = unsplit_axes(e, o);
     for (uint32_t i = 0; i < o->in_count; i++) {
-        uint32_t v = e->local->operands[o->step->operands + i];
+        uint32_t v = spmd_operand(e->local, o->step, i);
         if (slides(e, o->op))
             constrain_own(e, v);
         o->in[i] = shaped(e, v, shape, IR_NONE);
@@ -385,6 +385,6 @@ enum error_code annotate_step(struct emit *e, const struct spmd_step *s, struct 
     if (s->kind == SPMD_OP)
         return annotate_op(e, s, error);
     for (uint32_t i = 0; i < s->result_count; i++)
-        e->annotate->root[s->results + i] = e->annotate->root[e->local->operands[s->operands + i]];
+        e->annotate->root[s->results + i] = e->annotate->root[spmd_operand(e->local, s, i)];
     return ERROR_OK;
 }

@@ -11,6 +11,9 @@
 #include "ir/attrs.h"
 #include "ir/build.h"
 
+/* replica groups that are kept for their next use; further ones are written anew each time */
+enum { EMIT_GROUPS_KEPT = 256 };
+/* EMIT_MAX_RANK: an array of atoms has more dims than the value itself */
 enum { EMIT_MAX_RANK = 32, EMIT_MAX_ATTRS = 32, EMIT_SCOPE_BLOCKS = 64 };
 
 struct emit_tensor {
@@ -40,7 +43,7 @@ struct emit {
     const struct mesh *mesh;
     const struct ir_program *program; /* prepared */
     const struct spmd_local *local;
-    enum spmd_output form;
+    enum emit_output output;
     struct ir_builder *b;
     uint32_t *value_of; /* spmd value -> builder value, IR_NONE until written */
     uint32_t *copied;   /* program value -> builder value inside regions copied as they are */
@@ -48,10 +51,10 @@ struct emit {
     struct {
         struct emit_axes axes;
         struct ir_attr attr;
-    } groups[256]; /* replica groups made so far */
+    } groups[EMIT_GROUPS_KEPT]; /* replica groups made so far */
     uint32_t group_count;
     int64_t channel;           /* last channel handle given */
-    struct annotate *annotate; /* of the annotated form */
+    struct annotate *annotate; /* of the annotated output */
     uint32_t op;               /* program op whose position new ops carry */
 };
 
@@ -178,7 +181,7 @@ struct ir_attr emit_mesh_attr(struct emit *e);
 enum error_code emit_steps(struct emit *e, uint32_t **results, uint32_t *count,
                            struct error *error) BASE_CHECKED;
 
-/* ---------------------------------------------------------------- annotate.c: the annotated form's steps */
+/* ---------------------------------------------------------------- annotate.c: the annotated steps */
 struct annotate *annotate_create(const struct emit *e);
 void annotate_destroy(struct annotate *a); /* NULL is fine */
 /* the builder value that a use of this spmd value reads: constrained when its form is not the definition's */

@@ -31,7 +31,7 @@ static uint32_t participants(struct emit *e, const struct emit_axes *axes, bool 
 {
     uint32_t n = 0;
     out[n++] = emit_replica_groups(e, axes);
-    if (e->form == SPMD_MANUAL) {
+    if (e->output == EMIT_MANUAL) {
         char text[80];
         snprintf(text, sizeof text, "#stablehlo.channel_handle<handle = %lld, type = 1>",
                  (long long)++e->channel);
@@ -95,8 +95,9 @@ static int direct_dim(const struct emit *e, const struct move *m, uint8_t atom)
 static void view(struct emit *e, struct move *m, uint8_t atom, uint8_t to_atom, uint32_t *dim,
                  uint32_t *to_dim)
 {
-    int d = atom == 255 ? 0 : direct_dim(e, m, atom), t = to_atom == 255 ? 0 : direct_dim(e, m, to_atom);
-    bool both = atom != 255 && to_atom != 255;
+    int d = atom == SPMD_NO_ATOM ? 0 : direct_dim(e, m, atom);
+    int t = to_atom == SPMD_NO_ATOM ? 0 : direct_dim(e, m, to_atom);
+    bool both = atom != SPMD_NO_ATOM && to_atom != SPMD_NO_ATOM;
     if (d < 0 || t < 0 || (both && d == t)) {
         m->x = emit_to_atoms(e, m->x, m->origin, m->from);
         d = atom;
@@ -120,8 +121,8 @@ static void single(struct emit *e, struct move *m)
     struct ir_attr attrs[8];
     uint32_t dim = 0, to_dim = 0, n = participants(e, &axes, s->kind != SPMD_ALL_TO_ALL, attrs);
     if (s->kind != SPMD_ALL_REDUCE)
-        view(e, m, s->kind == SPMD_REDUCE_SCATTER ? 255 : s->atom,
-             s->kind == SPMD_ALL_GATHER ? 255 : s->to_atom, &dim, &to_dim);
+        view(e, m, s->kind == SPMD_REDUCE_SCATTER ? SPMD_NO_ATOM : s->atom,
+             s->kind == SPMD_ALL_GATHER ? SPMD_NO_ATOM : s->to_atom, &dim, &to_dim);
     memcpy(dims[0], m->x.dims, sizeof dims[0]);
     if (s->kind == SPMD_ALL_GATHER) {
         dims[0][dim] *= devices;
@@ -233,7 +234,7 @@ static void together(struct emit *e, struct move *moves, uint32_t count)
     const struct spmd_step *s = moves[0].step;
     struct emit_axes axes = step_axes(s);
     int64_t devices = emit_shards(e, &axes), at = 0;
-    bool tuple = e->form == SPMD_LOCAL && (s->kind == SPMD_ALL_REDUCE || s->kind == SPMD_ALL_GATHER);
+    bool tuple = e->output == EMIT_LOCAL && (s->kind == SPMD_ALL_REDUCE || s->kind == SPMD_ALL_GATHER);
     int64_t(*dims)[EMIT_MAX_RANK] = mem_zalloc(count, sizeof *dims);
     struct emit_tensor *xs = mem_alloc(count * sizeof *xs), all;
     struct ir_attr attrs[8];
@@ -352,7 +353,7 @@ enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count, 
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; i < count && !code; i++) {
         const struct spmd_step *s = &e->local->steps[first + i];
-        uint32_t operand = e->local->operands[s->operands];
+        uint32_t operand = spmd_operand(e->local, s, 0);
         moves[i] = (struct move){s,
                                  e->local->values[operand].origin,
                                  &e->local->values[operand].form,

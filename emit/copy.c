@@ -1,4 +1,5 @@
-/* Parts of the program that are written as they are: attributes, reducer bodies, whole regions. */
+/* Copies what the writers leave as the program has it: attributes, reducer bodies and whole regions. Leaves
+ * out sharding annotations that the module came with, because the new module has its own. */
 #include "emit/build.h"
 
 #include <stdlib.h>

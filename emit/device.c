@@ -36,7 +36,7 @@ static struct emit_tensor number(struct emit *e, int64_t value)
 static struct emit_tensor device(struct emit *e)
 {
     if (e->scope.device == IR_NONE) {
-        const char *name = e->form == SPMD_MANUAL ? "stablehlo.partition_id" : "stablehlo.replica_id";
+        const char *name = e->output == EMIT_MANUAL ? "stablehlo.partition_id" : "stablehlo.replica_id";
         struct emit_tensor id = emit_one(e, name, NULL, 0, IR_UI32, 0, NULL, NULL, 0);
         e->scope.device = emit_convert(e, id, IR_I32).value;
     }

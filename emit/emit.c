@@ -1,5 +1,5 @@
 /* The module around the steps: attributes, mesh, @main's signature with its argument and result attributes,
- * and for the manual form the manual_computation that holds the steps. */
+ * and for the manual output the manual_computation that holds the steps. */
 #include "emit/build.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static enum error_code begin_module(struct emit *e, struct error *error)
             attrs[n++] = ir_build_copy_attr(e->b, p, a);
     }
     int64_t devices = mesh_devices(e->mesh);
-    bool local = e->form == SPMD_LOCAL;
+    bool local = e->output == EMIT_LOCAL;
     attrs[n++] = ir_build_named(e->b, "mhlo.num_partitions", ir_build_int(e->b, local ? 1 : devices, "i32"));
     attrs[n++] = ir_build_named(e->b, "mhlo.num_replicas", ir_build_int(e->b, local ? devices : 1, "i32"));
     struct ir_op_spec spec = {.name = "builtin.module", .attrs = attrs, .attr_count = n};
@@ -51,13 +51,13 @@ struct signature {
 
 static uint32_t result_value(const struct emit *e, const struct signature *s, uint32_t i)
 {
-    return e->local->operands[s->results->operands + i];
+    return spmd_operand(e->local, s->results, i);
 }
 
-/* The function's types are the program's but for the local form. */
+/* The function's types are the program's but for the local output. */
 static uint32_t boundary_type(struct emit *e, uint32_t spmd_value)
 {
-    return e->form == SPMD_LOCAL
+    return e->output == EMIT_LOCAL
                ? emit_value_type(e, spmd_value)
                : ir_build_copy_type(e->b, e->program,
                                     e->program->values[e->local->values[spmd_value].origin].type);
@@ -130,7 +130,7 @@ static struct ir_attr boundary_attrs(struct emit *e, const struct signature *s, 
         else
             entries[n++] = ir_build_copy_attr(e->b, e->program, a);
     }
-    if (e->form != SPMD_LOCAL && e->program->types[origin->type].kind == IR_TYPE_TENSOR) {
+    if (e->output != EMIT_LOCAL && e->program->types[origin->type].kind == IR_TYPE_TENSOR) {
         struct text t = {0};
         text_add(&t, "#sdy.sharding");
         emit_sharding_text(e, e->local->values[spmd_value].origin, &e->local->values[spmd_value].form, &t);
@@ -255,7 +255,7 @@ static uint32_t begin_manual(struct emit *e, const struct signature *s, uint32_t
 static enum error_code write_function(struct emit *e, const struct signature *s, struct error *error)
 {
     uint32_t first = begin_function(e, s), manual = IR_NONE, *results, count;
-    if (e->form == SPMD_MANUAL)
+    if (e->output == EMIT_MANUAL)
         manual = begin_manual(e, s, &first);
     for (uint32_t i = 0; i < s->argument_count; i++)
         e->value_of[i] = first + i;
@@ -282,7 +282,7 @@ static enum error_code write_function(struct emit *e, const struct signature *s,
 }
 
 enum error_code spmd_emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l,
-                          enum spmd_output form, struct ir_program *out, struct error *error)
+                          enum emit_output output, struct ir_program *out, struct error *error)
 {
     struct emit *e = mem_zalloc(1, sizeof *e);
     enum error_code code = ERROR_OK;
@@ -295,13 +295,13 @@ enum error_code spmd_emit(const struct plan_context *c, const struct plan *p, co
     e->mesh = l->mesh;
     e->program = l->nda->program;
     e->local = l;
-    e->form = form;
+    e->output = output;
     e->b = ir_builder_create();
     e->value_of = mem_alloc((l->value_count + 1) * sizeof *e->value_of);
     e->copied = mem_alloc((e->program->value_count + 1) * sizeof *e->copied);
     memset(e->value_of, 0xff, (l->value_count + 1) * sizeof *e->value_of);
     memset(e->copied, 0xff, (e->program->value_count + 1) * sizeof *e->copied);
-    e->annotate = form == SPMD_ANNOTATED ? annotate_create(e) : NULL;
+    e->annotate = output == EMIT_ANNOTATED ? annotate_create(e) : NULL;
     struct signature s = {&l->steps[l->step_count - 1], l->argument_count,
                           l->steps[l->step_count - 1].operand_count};
     code = check_boundary(e, &s, error);

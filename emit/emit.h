@@ -1,21 +1,31 @@
-/* Writing a local program as StableHLO, and a plan as annotations. The result is an ir program; ir_print
- * gives text.
+/* Writes a local program as a StableHLO module. The result is an ir program; ir_print gives its text.
  *
- * annotated: the prepared module with sdy.mesh, argument and result sdy.sharding, and sdy.sharding_constraint
- * on every intermediate where XLA would else have a choice (xla-notes: constraints at uses that differ from
- * their definition, results of dot, convolution, reduce, gather, scatter). Never mixed with GSPMD attributes.
- * manual:    one sdy.manual_computation with all axes manual, global signature, partition style (channel
- * handles, use_global_device_ids, partition_id). local:     bare, local signature, replica style (no
- * channels, replica_id); mhlo.num_replicas = N. Signature, argument attributes (donation: tf.aliasing_output,
- * jax.buffer_donor; jax.result_info) are kept. */
+ * Three outputs of the same local program:
+ *
+ *   annotated   global shapes. The prepared module with sdy.mesh, sdy.sharding on arguments and results, and
+ *               sdy.sharding_constraint on every intermediate where XLA would else have a choice
+ *               (docs/design/xla.md): uses that differ from their definition, and the results of dot,
+ *               convolution, reduce, gather and scatter. Never mixed with GSPMD attributes.
+ *   manual      global signature. One sdy.manual_computation with all axes manual; partition style: channel
+ *               handles, use_global_device_ids, partition_id.
+ *   local       local signature, nothing around it; replica style: no channels, replica_id;
+ *               mhlo.num_replicas = N.
+ *
+ * All three keep the signature's attributes: donation (tf.aliasing_output, jax.buffer_donor) and
+ * jax.result_info.
+ *
+ * The writers decide nothing about shardings: every form and every collective is the local program's, and
+ * they never change it. *out belongs to the caller. ERROR_UNSUPPORTED_MODULE: an op cannot be written
+ * exactly; the message has its position. Other errors: the local program breaks the protocol of
+ * spmd/local.h. On an error *out is not to be used. */
 #ifndef TOAST_EMIT_EMIT_H
 #define TOAST_EMIT_EMIT_H
 
 #include "spmd/local.h"
 
-enum spmd_output { SPMD_ANNOTATED, SPMD_MANUAL, SPMD_LOCAL };
+enum emit_output { EMIT_ANNOTATED, EMIT_MANUAL, EMIT_LOCAL };
 
 enum error_code spmd_emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l,
-                          enum spmd_output form, struct ir_program *out, struct error *e) BASE_CHECKED;
+                          enum emit_output output, struct ir_program *out, struct error *e) BASE_CHECKED;
 
 #endif

@@ -6,7 +6,7 @@
 
 static uint32_t operand_value(const struct emit *e, const struct lower_op *o, uint32_t i)
 {
-    return e->local->operands[o->step->operands + i];
+    return spmd_operand(e->local, o->step, i);
 }
 
 struct emit_layout lower_in_layout(const struct emit *e, const struct lower_op *o, uint32_t i, uint32_t dim)

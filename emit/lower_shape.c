@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-static const struct spmd_form replicated_form = {.at = {255, 255, 255, 255, 255, 255, 255, 255}};
-_Static_assert(MESH_MAX_AXES == 8 && SPMD_REPLICATED == 255, "replicated_form names every axis");
-
 static bool same_sizes(const struct emit_tensor *x, const struct emit_tensor *y)
 {
     return x->rank == y->rank && memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) == 0;
@@ -20,7 +17,7 @@ static enum error_code keep_own_block(struct emit *e, struct lower_op *o, uint32
         o->out[i] = whole;
         return ERROR_OK;
     }
-    return emit_keep_block(e, whole, v->origin, &replicated_form, &v->form, &o->out[i], error);
+    return emit_keep_block(e, whole, v->origin, &spmd_form_none, &v->form, &o->out[i], error);
 }
 
 static struct emit_tensor whole_size(const struct emit *e, uint32_t value)

@@ -1,4 +1,5 @@
-/* The small ops that local modules are made of, as functions on tensors. */
+/* The small StableHLO ops that local modules are made of (slice, pad, reshape, transpose, add ..), each a
+ * function from tensors to a tensor. Building cannot fail, and none of them looks at a form. */
 #include "emit/build.h"
 
 #include <stdio.h>

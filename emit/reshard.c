@@ -9,7 +9,7 @@ struct emit_tensor emit_local_tensor(const struct emit *e, uint32_t spmd_value)
     const struct ir_type *t = ir_value_type(e->program, v->origin);
     struct emit_tensor x = {
         .value = e->value_of[spmd_value], .element = (enum ir_element)t->element, .rank = t->rank};
-    if (e->form == SPMD_ANNOTATED && t->kind == IR_TYPE_TENSOR && t->rank)
+    if (e->output == EMIT_ANNOTATED && t->kind == IR_TYPE_TENSOR && t->rank)
         memcpy(x.dims, ir_type_dims(e->program, t), t->rank * sizeof *x.dims);
     else if (t->kind == IR_TYPE_TENSOR)
         spmd_local_dims(e->nda, e->mesh, v->origin, &v->form, x.dims);

@@ -1,4 +1,5 @@
-/* Forms as Shardy spells them: axes by name, per dim, major first, every dim closed. */
+/* Writes a value's form as Shardy text: the names of the axes per dim, major first, every dim closed, so that
+ * XLA's propagation adds no axis of its own. Never decides a form. */
 #include "emit/build.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
-/* The steps of a local program in order. Loops and branches open an op with regions; a stack of open ones
- * says where the steps in between go. Scalars computed in a region are forgotten when it closes. */
+/* Writes the steps of a local program in their order.
+ *
+ * A loop or a branch is one op with regions: its first step opens the op, and the steps up to its end go into
+ * the region that is open. A stack of open ops says which one that is. Scalars that were computed in a region
+ * (build.h) are forgotten when it closes, since nothing outside may name them. */
 #include "emit/lower.h"
 
 #include <stdlib.h>
@@ -18,7 +21,7 @@ struct walk {
 
 static uint32_t use(struct emit *e, const struct spmd_step *s, uint32_t spmd_value)
 {
-    if (e->form != SPMD_ANNOTATED)
+    if (e->output != EMIT_ANNOTATED)
         return e->value_of[spmd_value];
     return s->kind == SPMD_LOOP_END ? annotate_carry(e, spmd_value) : annotate_use(e, spmd_value);
 }
@@ -28,7 +31,7 @@ static uint32_t *uses(struct emit *e, const struct spmd_step *s)
 {
     uint32_t *values = mem_alloc((s->operand_count + 1) * sizeof *values);
     for (uint32_t i = 0; i < s->operand_count; i++)
-        values[i] = use(e, s, e->local->operands[s->operands + i]);
+        values[i] = use(e, s, spmd_operand(e->local, s, i));
     return values;
 }
 
@@ -36,7 +39,7 @@ static void open_region(struct walk *w, struct open_op *o)
 {
     ir_build_region(w->e->b);
     emit_scope_open(w->e, NULL);
-    o->mark = w->e->form == SPMD_ANNOTATED ? annotate_region_open(w->e) : 0;
+    o->mark = w->e->output == EMIT_ANNOTATED ? annotate_region_open(w->e) : 0;
 }
 
 static void close_region(struct walk *w, const struct spmd_step *s)
@@ -47,7 +50,7 @@ static void close_region(struct walk *w, const struct spmd_step *s)
     ir_build_end_block(w->e->b);
     ir_build_end_region(w->e->b);
     struct open_op *o = &w->stack.at[w->stack.count - 1];
-    if (w->e->form == SPMD_ANNOTATED)
+    if (w->e->output == EMIT_ANNOTATED)
         annotate_region_close(w->e, o->mark);
 }
 
@@ -175,7 +178,7 @@ enum error_code emit_steps(struct emit *e, uint32_t **results, uint32_t *count, 
             *count = s->operand_count;
         } else if (is_control(s->kind)) {
             code = control(&w, s, error);
-        } else if (e->form == SPMD_ANNOTATED) {
+        } else if (e->output == EMIT_ANNOTATED) {
             code = annotate_step(e, s, error);
         } else if (s->kind == SPMD_OP) {
             code = lower_step(e, s, error);

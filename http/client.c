@@ -1,5 +1,6 @@
-/* See client.h. NOSIGNAL is set and SIGPIPE is the process' business; proxies of the environment are not
- * used. */
+/* HTTP over libcurl; see client.h. Sets NOSIGNAL (ignoring SIGPIPE is the business of the process), uses no
+ * proxies of the environment and follows no redirects: a request goes to the
+ * address that it names, or fails. */
 #include "http/client.h"
 
 #include "base/memory.h"

@@ -19,8 +19,8 @@ struct http_request {
     const char *token;            /* Bearer; NULL: none */
     const char *content_type;     /* of the body; NULL: application/octet-stream */
     const char *content_encoding; /* NULL: none */
-    const void *body;
-    size_t body_size;       /* NULL: no body */
+    const void *body;             /* NULL: no body */
+    size_t body_size;
     const char *prefer;     /* Prefer (RFC 7240); NULL: nothing */
     const char *accept;     /* NULL: anything */
     size_t max_reply_bytes; /* 0: 64 MiB */
@@ -30,8 +30,8 @@ struct http_request {
 
 struct http_reply {
     int status;
-    char *body;
-    size_t size; /* owned; NUL-terminated after size bytes */
+    char *body; /* owned; NUL-terminated after size bytes */
+    size_t size;
     char location[512], content_type[128], retry_after[16];
 };
 

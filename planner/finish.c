@@ -33,7 +33,7 @@ static enum error_code lower(const struct planner_job *j, const struct report *r
     return spmd_walk(j->context, &l->plan, evaluator_options(j->evaluator), &l->local, e);
 }
 
-static enum error_code add_module(const struct planner_job *j, const struct lowered *l, enum spmd_output form,
+static enum error_code add_module(const struct planner_job *j, const struct lowered *l, enum emit_output form,
                                   enum planner_output bit, struct planner_outcome *out, struct error *e)
 {
     struct ir_program module = {0};
@@ -71,10 +71,10 @@ static enum error_code add_modules(const struct planner_job *j, const struct low
 {
     static const struct {
         enum planner_output bit;
-        enum spmd_output form;
-    } forms[PLANNER_FORMS] = {{PLANNER_OUTPUT_ANNOTATED, SPMD_ANNOTATED},
-                              {PLANNER_OUTPUT_MANUAL, SPMD_MANUAL},
-                              {PLANNER_OUTPUT_LOCAL, SPMD_LOCAL}};
+        enum emit_output form;
+    } forms[PLANNER_FORMS] = {{PLANNER_OUTPUT_ANNOTATED, EMIT_ANNOTATED},
+                              {PLANNER_OUTPUT_MANUAL, EMIT_MANUAL},
+                              {PLANNER_OUTPUT_LOCAL, EMIT_LOCAL}};
     uint32_t wanted = j->request->outputs;
     if (only_annotated(j, out->report))
         wanted &= ~(uint32_t)(PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL);

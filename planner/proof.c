@@ -54,7 +54,7 @@ static struct verify_sharding *shardings(const struct plan_context *c, const str
 }
 
 static enum error_code prove_form(const struct verify_reference *reference, const struct plan_context *c,
-                                  const struct plan *p, const struct spmd_local *l, enum spmd_output form,
+                                  const struct plan *p, const struct spmd_local *l, enum emit_output form,
                                   const struct verify_boundary *boundary,
                                   const struct verify_options *options, struct verify_report *out,
                                   struct error *e)
@@ -79,9 +79,9 @@ static enum error_code prove_forms(const struct verify_reference *reference, con
     TRY(verify_mesh_make(&mesh, m->axis_count, sizes, NULL, e));
     struct verify_sharding *arguments = shardings(c, p, false), *results = shardings(c, p, true);
     struct verify_boundary boundary = {&mesh, arguments, results};
-    enum error_code code = prove_form(reference, c, p, l, SPMD_MANUAL, NULL, options, &out->manual, e);
+    enum error_code code = prove_form(reference, c, p, l, EMIT_MANUAL, NULL, options, &out->manual, e);
     if (code == ERROR_OK)
-        code = prove_form(reference, c, p, l, SPMD_LOCAL, &boundary, options, &out->local, e);
+        code = prove_form(reference, c, p, l, EMIT_LOCAL, &boundary, options, &out->local, e);
     free(arguments);
     free(results);
     verify_mesh_release(&mesh);

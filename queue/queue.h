@@ -1,7 +1,35 @@
-/* Jobs in Redis: what the server submits and shows and what workers claim and finish. The transitions
- * themselves are queue/library.lua, which says what each key holds; here are their typed calls. A queue is
- * one connection and belongs to one thread at a time. Every call may give ERROR_UNAVAILABLE (Redis out of
- * reach, loading, out of memory). */
+/* clang-format off */
+/* Jobs in Redis: what the server submits and shows, and what workers claim and finish. The transitions are
+ * functions of queue/library.lua, each atomic and idempotent; its opening says what every key holds. Here
+ * are their typed calls.
+ *
+ *                      submit                       claim
+ *   (queue_accept) ------------->  queued  -------------------->  validating
+ *                                    ^                               |  queue_commit names the next state
+ *                 queue_retry        |                               v
+ *        failed, dead ---------------+                     the states of the job's steps
+ *                                                                    |
+ *        queue_cancel: cancelling, deadline: finalizing  <-----------+
+ *        (the best so far is written, then the job ends)             |  queue_finish, queue_died, queue_reset
+ *                        |                                           v
+ *                        +----------------->  succeeded  failed  expired  cancelled  dead
+ *                                                                    |
+ *                            {t}:j:<id>  --archive-->  a blob and {t}:o:<id>  --purge-->  {t}:o:<id>, gone
+ *
+ * A job is a chain of steps, a step one task or several. A worker holds a task by a lease:
+ *
+ *   claimable {t}:p:<id>  --claim(token)-->  held {t}:k:<id>:<epoch> o:<i>  --task_done, finish, ..-->  done
+ *        ^                                         |
+ *        +---- release, died, or the lease in {t}:lease ends without a beat (queue_reap) ----+
+ *
+ * A commit or finish counts only while the task is held under the caller's token: whoever lost the lease is
+ * too late and changes nothing. Every claim of a step's only task raises the job's `fence`; the event that a
+ * commit writes names it, and the audit checks that fences of one job only rise (audit.h).
+ *
+ * A queue is one connection and belongs to one thread at a time. Every call may give ERROR_UNAVAILABLE
+ * (Redis is out of reach, loading, or out of memory); others are named where they occur. Source: Redis 7
+ * "Redis functions". */
+/* clang-format on */
 #ifndef TOAST_QUEUE_QUEUE_H
 #define TOAST_QUEUE_QUEUE_H
 
@@ -30,9 +58,10 @@ const char *queue_field(const struct queue_fields *f, const char *name); /* "" w
 long long queue_number(const struct queue_fields *f, const char *name);  /* 0 when absent */
 void queue_fields_release(struct queue_fields *f);
 
+/* borrowed texts */
 struct queue_pair {
     const char *name, *value;
-}; /* borrowed */
+};
 
 enum { QUEUE_ID_SIZE = 29 }; /* "j_" + 26 base-32 digits (10 of time, 16 random) + NUL */
 /* Later ids of one process are greater, also within a millisecond and whichever threads ask, unless the
@@ -175,8 +204,8 @@ enum error_code queue_results(struct queue *q, const char *id, uint32_t epoch, s
                               struct error *e) BASE_CHECKED;
 struct queue_lease {
     const char *member, *token;
-    bool held;
-}; /* held: out */
+    bool held; /* out */
+};
 /* *drain: somebody asked this worker to take no more tasks */
 enum error_code queue_beat(struct queue *q, const char *worker, const char *build, const char *host,
                            int threads, struct queue_lease *leases, size_t count, bool *drain,
@@ -197,8 +226,9 @@ enum error_code queue_task_done(struct queue *q, const struct queue_task *t, con
                                 struct queue_task *next, bool *found, struct error *e) BASE_CHECKED;
 /* The only task of its step says what follows. *found false: this worker was too late, nothing changed. */
 struct queue_step {
-    const char *kind, *join,
-        *wrap; /* join: after several tasks; wrap: writes artifacts when stopped early, or "" */
+    const char *kind;
+    const char *join; /* kind of the task that follows when the step has several */
+    const char *wrap; /* kind of the step that writes artifacts when the job is stopped early; "" */
     uint32_t tasks;
     const char *state, *progress; /* progress: JSON text or "" to keep it */
     /* of the job so far; dropped: statistics that did not fit (toast_edges_dropped_total) */

@@ -97,7 +97,7 @@ void walk_combine_last(struct walk *w)
         w->run = 0;
         return;
     }
-    const struct spmd_value *from = &w->l->values[w->l->operands[s->operands]];
+    const struct spmd_value *from = spmd_operand_value(w->l, s, 0);
     bool joins = first && last == w->run_end && first->axis_count == s->axis_count &&
                  memcmp(first->axes, s->axes, s->axis_count) == 0 &&
                  w->run_bytes + bytes <= w->combine_bytes &&

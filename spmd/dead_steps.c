@@ -1,5 +1,9 @@
-/* Steps that nothing uses: an op computed in its planned form whose only uses then had it computed again
- * in another. Rare, so the whole local program is only compacted when there is one. */
+/* Takes the steps out of a local program whose results nothing uses.
+ *
+ * They arise where an op was computed in its planned form and every use then had it computed again in another
+ * form (walk_obtain.c), which notes the first step as a suspect. Only suspects, and what only they used, are
+ * looked at; where there are none, nothing is copied. Order and values of the other steps stay; their numbers
+ * close up. Never removes control flow, the function's results or a member of a combined collective. */
 #include "spmd/walk.h"
 
 #include <stdlib.h>
@@ -22,7 +26,7 @@ static uint32_t mark_dead(struct walk *w, uint32_t *uses)
         if (used)
             continue;
         for (uint32_t k = 0; k < s->operand_count; k++) {
-            uint32_t v = l->operands[s->operands + k];
+            uint32_t v = spmd_operand(l, s, k);
             if (--uses[v] == 0 && l->values[v].step != SPMD_NONE)
                 VEC_PUSH(&w->s->suspects, l->values[v].step);
         }

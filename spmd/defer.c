@@ -1,19 +1,32 @@
-/* Which partial values stay partial through the ops that use them (planner.md section 5).
+/* Decides which partial values stay partial through the ops that use them (docs/design/planner.md).
  *
- * Candidates grow forward from the ops that leave partials, through ops that are linear in them. Then they
- * shrink to a fixpoint: a value stays partial on an axis only if every use passes it on, an add only if
- * both operands do. What is left falls into components (values joined by the ops that pass them); a
- * component is worth it only when fewer bytes are reduced at its ends than at its sources, each counted as
- * often as the loops around it run. An op that passes ignores its own cell on that axis.
+ * A partial value is one whose devices hold summands (or other shares of a reduction). Adding two partial
+ * sums and reducing the result once is cheaper than reducing both:
  *
- * Loops: a carried value stays partial when the body returns it partial in the same place and every use in
- * the body passes it on (`carry + gradient`: each needs the other partial first, so the carried value is a
- * candidate as soon as a partial meets it, and the fixpoint decides). Its result is reduced after the
- * loop, or passes on there. Not on axes on which the plan shards the carried value: that is a choice for
- * memory, a reduce_scatter in every iteration.
+ *       dot            dot                     dot            dot
+ *        | partial      | partial               | partial      | partial
+ *    all_reduce     all_reduce                   \            /
+ *         \            /              or              add            one component: the two dots, the add
+ *              add                                    | partial
+ *               |                                 all_reduce
  *
- * A convert to more bits passes where a loop adds up what it makes (walk_facts.c), and only to stay
- * partial: reduced right behind it would be more bytes than before it. */
+ * Three passes. (1) Candidates grow forward from the ops that leave partials, through the ops that are
+ * linear in them. (2) They shrink to a fixpoint: a value stays partial on an axis only if every use passes
+ * it on; an add passes only if both operands do. (3) The rest falls into components: values joined by the
+ * ops that pass them. A component is kept only if fewer bytes are reduced at its ends than at its sources,
+ * each counted as often as the loops around it run. An op that passes a partial on ignores its own cell on
+ * that axis.
+ *
+ * Loops. A carried value stays partial when the body returns it partial in the same place and every use in
+ * the body passes it on. In `carry + gradient` each needs the other to be partial first; so the carried
+ * value becomes a candidate as soon as a partial meets it, and the fixpoint decides. Its result is reduced
+ * after the loop, or passes on there. Axes on which the plan shards the carried value are left alone: the
+ * plan chose there to save memory by a reduce_scatter in every iteration.
+ *
+ * A convert to more bits passes only where a loop adds up its results (walk_facts.c), and only if its own
+ * result stays partial: reduced right behind the convert, it would be more bytes than before it.
+ *
+ * Fills scratch.keep and scratch.part_of; makes no steps. */
 #include "spmd/walk.h"
 
 #include <string.h>

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+_Static_assert((int)SPMD_MAX_MOVES == (int)RESHARD_MAX_STEPS, "a reshard fits into its copy");
+
 struct spmd_forms {
     struct walk_table table;
     struct walk walk; /* nothing of a plan in it */

@@ -32,7 +32,8 @@ struct spmd_move {
     uint8_t kind, axis_count, axes[MESH_MAX_AXES];
     int64_t bytes;
 };
-enum { SPMD_MAX_MOVES = 40 };
+/* as RESHARD_MAX_STEPS of walk.h, of which the moves are a copy: checked in forms.c */
+enum { SPMD_MAX_MOVES = 5 * MESH_MAX_AXES };
 /* the cheapest sequence known from one form of a value to another */
 uint32_t spmd_forms_moves(const struct spmd_forms *f, uint32_t value, const struct spmd_form *from,
                           const struct spmd_form *to, struct spmd_move out[SPMD_MAX_MOVES]);

@@ -4,8 +4,14 @@
  * StableHLO. Nothing else decides where a collective goes. The walk is a pure function of (program, plan,
  * options).
  *
+ *     value 0: %argument 0, [{data}, {}]        arguments first, in boundary form
+ *     value 1: %argument 1, [{model}, {}]
+ *     step 0   ALL_GATHER model   operand 1  -> value 2      another version of %argument 1, replicated
+ *     step 1   OP dot             operands 0, 2 -> value 3   a version of the dot's result, [{data}, {}]
+ *     step 2   RESULT             operand 3                  always last
+ *
  * Protocol of the steps (checked by spmd_local_check):
- * - Values 0 .. argument_count are the arguments in boundary form; every other value is a result of
+ * - Values 0 .. argument_count - 1 are the arguments in boundary form; every other value is a result of
  *   exactly one step: values results .. results + result_count, in order. `value.step` is that step
  *   (SPMD_NONE: arguments).
  * - Every operand is defined by an earlier step that is in scope: of the same region or of a region around
@@ -39,20 +45,36 @@
 
 #include "analysis/plan.h"
 
-/* Form of a value: per mesh axis, the atom it is sharded in, replicated, or partial with a reducer.
- * Entries from axis_count on are SPMD_REPLICATED, 0. Whole dims: at[a] = SPMD_WHOLE + dim cuts what the
- * axes on the dim's atoms leave (consecutive indices: the form is in blocks without it) into consecutive
- * blocks, wherever the atoms' borders are. Only the function's arguments and results are stored so: an
- * argument's whole-dim axes leave by ALL_GATHER (or ALL_TO_ALL to another dim) before anything else reads
- * it, a result's come last, by SLICE (or ALL_TO_ALL). */
-/* at[a] = SPMD_PARTIAL + enum nda_reducer */
-enum { SPMD_REPLICATED = 255, SPMD_PARTIAL = 240, SPMD_WHOLE = 192 };
+/* The form of a value is its sharding; the word means nothing else here. Per mesh axis it says in which atom
+ * the value is sharded, or that it is replicated, or partial with a reducer. Entries from axis_count on are
+ * SPMD_REPLICATED, 0. Whole dims: at[a] = SPMD_WHOLE + dim cuts what the axes on the dim's atoms leave
+ * (consecutive indices: the form is in blocks without it) into consecutive blocks, wherever the atoms'
+ * borders are. Only the function's arguments and results are stored so: an argument's whole-dim axes leave
+ * by ALL_GATHER (or ALL_TO_ALL to another dim) before anything else reads it, a result's come last, by SLICE
+ * (or ALL_TO_ALL).
+ *
+ *   a value [64, 32] with atoms 0: dim 0 (8), 1: dim 0 (8), 2: dim 1 (32); mesh data=2, model=4, pipe=2
+ *
+ *                 data       model        pipe
+ *     at          0          2            SPMD_REPLICATED      rows in 2 blocks, columns in 4: [32, 8]
+ *     at          0          0            SPMD_REPLICATED      position 0, 1: data cuts first: [8, 32]
+ *     at          1          REPLICATED   SPMD_REPLICATED      the inner factor of the rows: every device
+ *                                                              holds 4 rows of each 8: [32, 32]
+ *     at          0          PARTIAL+ADD  SPMD_REPLICATED      the 4 devices along model hold summands */
+enum {
+    SPMD_WHOLE = 192,      /* + dim; what is below it is an atom */
+    SPMD_PARTIAL = 240,    /* + enum nda_reducer; SPMD_WHOLE + IR_MAX_RANK is below it */
+    SPMD_REPLICATED = 255, /* a form of no sharding is all ones, which compares fast */
+    SPMD_NO_ATOM = 255     /* spmd_step.atom, to_atom: the kind of step has none */
+};
 struct spmd_form {
     /* atom index, SPMD_WHOLE + dim, SPMD_PARTIAL + reducer or SPMD_REPLICATED */
     uint8_t at[MESH_MAX_AXES];
     /* among the axes on that atom or whole dim, 0 = major; 0 elsewhere */
     uint8_t position[MESH_MAX_AXES];
 };
+extern const struct spmd_form spmd_form_none; /* replicated on every axis */
+
 static inline bool spmd_is_whole(uint8_t at)
 {
     return at >= SPMD_WHOLE && at < SPMD_PARTIAL;
@@ -69,7 +91,8 @@ enum { SPMD_NONE = UINT32_MAX };
 
 enum spmd_step_kind {
     SPMD_OP, /* a program op at local shapes: `op`, one result value per op result */
-    /* axes leave `atom`, whose minor-most axes they are: operand sharded, result not */
+    /* ALL_GATHER .. PERMUTE are the collectives and stand together (spmd_step_is_collective):
+     * axes leave `atom`, whose minor-most axes they are: operand sharded, result not */
     SPMD_ALL_GATHER,
     SPMD_ALL_REDUCE,     /* partial(reducer) -> replicated */
     SPMD_REDUCE_SCATTER, /* partial(reducer) -> sharded in `to_atom`, as its minor-most axes */
@@ -95,7 +118,7 @@ struct spmd_step {
     uint8_t kind;    /* enum spmd_step_kind */
     uint8_t reducer; /* enum nda_reducer, of reductions */
     uint8_t axis_count, axes[MESH_MAX_AXES];
-    /* of the operand's origin, or SPMD_WHOLE + dim; 255 where the kind has none */
+    /* of the operand's origin, or SPMD_WHOLE + dim; SPMD_NO_ATOM where the kind has none */
     uint8_t atom, to_atom;
     /* SPMD_OP with a contracting factor: only the first device of the group (over the axes on such
      * factors) keeps operand / init, the others the reducer's identity; SPMD_MASK: likewise, over `axes` */
@@ -146,13 +169,34 @@ struct spmd_local {
     struct plan_cell *cells;
     uint32_t cell_count;
     uint32_t cell_room;
-    /* values 0 .. argument_count are the function's arguments in boundary form */
+    /* values 0 .. argument_count - 1 are the function's arguments in boundary form */
     uint32_t argument_count;
+    /* program ops that no lowering supports, so that a sharded operand had to be gathered before them */
     uint32_t *replicated_ops;
     uint32_t replicated_op_count, replicated_op_room;
-    /* ops that are not supported, so that a sharded operand had to be gathered */
     struct spmd_scratch *scratch; /* owned */
 };
+
+/* a step's operand: its value index, and the value itself (borrowed until the local program grows) */
+static inline uint32_t spmd_operand(const struct spmd_local *local, const struct spmd_step *step, uint32_t i)
+{
+    return local->operands[step->operands + i];
+}
+static inline const struct spmd_value *spmd_operand_value(const struct spmd_local *local,
+                                                          const struct spmd_step *step, uint32_t i)
+{
+    return &local->values[spmd_operand(local, step, i)];
+}
+/* the step made last; there must be one */
+static inline struct spmd_step *spmd_last_step(const struct spmd_local *local)
+{
+    return &local->steps[local->step_count - 1];
+}
+/* moves data between devices */
+static inline bool spmd_step_is_collective(const struct spmd_step *step)
+{
+    return step->kind >= SPMD_ALL_GATHER && step->kind <= SPMD_PERMUTE;
+}
 
 /* Reusable: spmd_walk clears and refills *out (zeroed at first), so that a search allocates nothing per
  * evaluation. One struct serves one thread. It must be released before the nda it was used with is
@@ -185,15 +229,6 @@ void spmd_form_text(const struct spmd_local *l, uint32_t value, struct text *out
 /* the whole local program, one step a line, for goldens and debugging */
 void spmd_local_text(const struct spmd_local *l, struct text *out);
 const char *spmd_step_kind_name(enum spmd_step_kind k); /* "all_gather" */
-/* moves data between devices: the kinds from SPMD_ALL_GATHER to SPMD_PERMUTE */
-static inline bool spmd_kind_is_collective(uint8_t kind)
-{
-    return kind >= SPMD_ALL_GATHER && kind <= SPMD_PERMUTE;
-}
-static inline bool spmd_step_is_collective(const struct spmd_step *s)
-{
-    return spmd_kind_is_collective(s->kind);
-}
 /* one sentence for replicated_ops[i], with the op's name and position */
 void spmd_warning_text(const struct spmd_local *l, uint32_t i, struct text *out);
 

@@ -2,6 +2,8 @@
  * debugging. */
 #include "spmd/local.h"
 
+#include "ir/attrs.h"
+
 #include <string.h>
 
 const char *spmd_step_kind_name(enum spmd_step_kind k)
@@ -101,10 +103,10 @@ void spmd_form_text(const struct spmd_local *l, uint32_t value, struct text *out
 static void value_text(const struct spmd_local *l, uint32_t value, struct text *out)
 {
     const struct ir_type *type = ir_value_type(l->nda->program, l->values[value].origin);
-    int64_t dims[16];
+    int64_t dims[IR_MAX_RANK];
 
     text_printf(out, "%%%u", value);
-    if (type->kind != IR_TYPE_TENSOR || type->rank > 16)
+    if (type->kind != IR_TYPE_TENSOR || type->rank > IR_MAX_RANK)
         return;
     spmd_local_dims(l->nda, l->mesh, l->values[value].origin, &l->values[value].form, dims);
     text_add(out, ":");
@@ -143,7 +145,7 @@ static void step_text(const struct spmd_local *l, const struct spmd_step *s, str
         text_printf(out, "%s%s", i ? "," : " {", l->mesh->axes[s->axes[i]].name);
     text_add(out, s->axis_count ? "}" : "");
     for (uint32_t i = 0; i < s->operand_count; i++)
-        text_printf(out, "%s%%%u", i ? ", " : " ", l->operands[s->operands + i]);
+        text_printf(out, "%s%%%u", i ? ", " : " ", spmd_operand(l, s, i));
     if (s->mask_initial)
         text_add(out, " mask_initial");
     if (s->rematerialised)

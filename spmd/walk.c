@@ -1,13 +1,15 @@
-/* The walk: program + plan -> local program (planner.md section 5).
+/* The walk: makes the local program of a program under a plan (docs/design/planner.md).
  *
- * One pass in program order. For every op the cells of its space say how each operand is wanted and how
- * each result comes out; walk_obtain brings an operand's version into the wanted form, making each form
- * once. Partial results are completed where they are made, in the form their first use wants, unless the
- * deferral lets them pass. Ops that are cheap to compute are left out at their place and made where, and
- * in the form in which, they are wanted.
+ * This file drives: it prepares the tables and the working memory, adds the arguments, goes through the ops
+ * of a block in program order, adds the results and removes what turned out to be dead. walk.h has the
+ * drawing of the whole.
  *
- * Invariants: a value's versions in the list are all in scope; a step's operands are defined before it;
- * the walk allocates only when a module is larger than any before. */
+ * For every op, the cells of its space say in which form each operand is wanted and in which form each
+ * result comes out. A partial result is completed where it is made, in the form that its first use wants,
+ * unless defer.c lets it pass. Ops that cost next to nothing are skipped at their place in the program and
+ * made where they are wanted, in the form that is wanted there.
+ *
+ * Invariants: all versions in a value's list are in scope; the operands of a step are defined before it. */
 #include "spmd/walk.h"
 
 #include <stdlib.h>
@@ -108,7 +110,7 @@ static void emit_barrier(struct walk *w, uint32_t op)
     walk_push_operands(w, s, base);
     s->result_count = ir->result_count;
     for (uint32_t i = 0; i < ir->result_count; i++) {
-        f = w->l->values[w->l->operands[w->l->steps[w->l->step_count - 1].operands + i]].form;
+        f = spmd_operand_value(w->l, spmd_last_step(w->l), i)->form;
         uint32_t value = walk_new_value(w, ir->results + i, &f);
         w->l->values[value].step = w->l->step_count - 1;
         walk_add_version(w, value);

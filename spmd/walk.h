@@ -1,9 +1,51 @@
-/* What the files of the walk share; not for other folders.
+/* clang-format off */
+/* What the files of the walk share. Only files of spmd/ include it; other folders use local.h and forms.h.
  *
- * walk_table: facts of a module that no plan changes, made once per spmd_local (walk_table.c). walk: the
- * state of one walk (walk.c drives; walk_obtain.c keeps the versions of every value and makes missing
- * ones; walk_ops.c makes the steps of ops; reshard.c finds the steps between two forms; defer.c decides
- * which partials pass; combine.c holds back small all_reduces; walk_control.c does loops and branches). */
+ *   program + plan
+ *        |
+ *        v
+ *   facts table      walk_table.c    what no plan changes: spaces, uses, sizes, loops; kept between walks
+ *        |           walk_facts.c    its part about single ops: cheap? lazy? does a partial pass?
+ *        v
+ *   deferral         defer.c         which partial values stay partial through the ops that use them
+ *        |
+ *        v
+ *   ops in order     walk.c          drives; arguments, barriers and results are its own
+ *        |           walk_control.c  loops and branches: opens a region, calls walk.c for its block
+ *        |
+ *        |   for each op:
+ *        |     cells                 form.c          which factor of the op each mesh axis cuts, and from
+ *        |       |                                   these the forms of operands and results
+ *        |       v
+ *        |     op's step             walk_ops.c      brings the operands, adds the step, completes partials
+ *        |       | "operand v in form f"
+ *        |       v
+ *        |     obtain                walk_obtain.c   a version of v in form f: found, resharded from another
+ *        |       |                                   version, or computed again in form f
+ *        |       v
+ *        |     reshard               reshard.c       the cheapest known steps between two forms
+ *        |       |
+ *        |       v
+ *        |     combine               combine.c       joins small collectives into tuple ops
+ *        v
+ *   dead steps       dead_steps.c    steps whose results nothing uses in the end go
+ *        |
+ *        v
+ *   local program    local.h         local_text.c prints it, walk_check.c checks it without using the walk
+ *
+ * forms.c offers form.c and reshard.c to planners that price without a walk.
+ *
+ * The versions of a program value v are a list, newest first; each is a value of the local program in a form
+ * of its own. A version made inside a loop or branch leaves the list when the region closes (scratch.undo).
+ *
+ *   scratch.head[v] --> version 17            --next--> version 9               --next--> SPMD_NONE
+ *                       gathered, replicated            as made: dim 0 over data
+ *
+ * Promises: one walk is a pure function of (program, plan, options); it allocates only where a module needs
+ * more room than any before. Never: read or write files, print, use a clock, or change the program or the
+ * plan. A walk belongs to one thread. Impossible states end the process (BASE_CHECK); a module that cannot
+ * be walked is refused by walk_table_create before the first step. */
+/* clang-format on */
 #ifndef TOAST_SPMD_WALK_H
 #define TOAST_SPMD_WALK_H
 
@@ -11,7 +53,7 @@
 
 #include <string.h>
 
-/* How a partial value passes through an op (planner.md section 5). */
+/* How a partial value passes through an op (docs/design/planner.md). */
 enum walk_pass {
     WALK_PASS_NONE,
     WALK_PASS_LAYOUT, /* transpose, reshape, slice: any reducer */
@@ -54,11 +96,10 @@ struct walk_carried {
     uint32_t begin, end; /* spaces of a while's carried value; branch: end only */
     /* slot that stands for the form: body argument; op's result; NDA_NONE: replicated */
     uint32_t begin_slot, end_slot;
-    uint32_t argument, result,
-        /* while: the body's argument, the op's result, program operand index of what the body returns;
-         * branch: NDA_NONE */
-        returned;
-    uint8_t steers; /* the condition reads it */
+    uint32_t argument; /* while: the body's argument; branch: NDA_NONE */
+    uint32_t result;   /* while: the op's result; branch: NDA_NONE */
+    uint32_t returned; /* while: program operand index of what the body returns; branch: NDA_NONE */
+    uint8_t steers;    /* the condition reads it */
 };
 struct walk_control {
     uint32_t op;
@@ -121,11 +162,11 @@ struct spmd_scratch {
     uint32_t *head; /* per program value: newest version, SPMD_NONE */
     /* per spmd value: older version of the same */
     uint32_t *next;
-    uint32_t next_room;
-    uint32_t *used;    /* per spmd value: walk.dots at its last use */
-    uint8_t *keep;     /* per program value: axes on which it stays partial */
-    uint8_t *part_of;  /* per program value: axes partial by passing (of list values) */
-    uint32_t *list_at; /* per program value: index in partials + 1; 0 */
+    uint32_t next_room; /* of next and used */
+    uint32_t *used;     /* per spmd value: walk.dots at its last use */
+    uint8_t *keep;      /* per program value: axes on which it stays partial */
+    uint8_t *part_of;   /* per program value: axes partial by passing (of list values) */
+    uint32_t *list_at;  /* per program value: index in partials + 1; 0 */
     VEC(struct walk_partial) partials;
     VEC(uint32_t) queue;
     VEC(uint32_t) undo;  /* program values that got a version in an open region */
@@ -161,16 +202,6 @@ struct walk {
 /* trip counts beyond it weigh alike: bytes x trips stays below 2^62 */
 enum { WALK_MOST_TRIPS = 1 << 16 };
 enum { WALK_DEPTH = 5 }; /* how many ops a remade value, or the search for what a use wants, may reach */
-
-#define WALK_GROW(array, room, needed)                                                                       \
-    do {                                                                                                     \
-        if ((room) < (needed)) {                                                                             \
-            (room) = (needed) > 2 * (room) ? (needed) + 64 : 2 * (room);                                     \
-            (array) = mem_realloc((array), (room), sizeof *(array));                                         \
-        }                                                                                                    \
-    } while (0)
-
-extern const struct spmd_form spmd_form_none; /* replicated on every axis */
 
 /* the two halves of a form as words: what the inner loops compare */
 static inline uint64_t walk_form_at(const struct spmd_form *f)
@@ -223,7 +254,9 @@ struct reshard_step {
     uint8_t kind, reducer, axis_count, atom, to_atom, axes[MESH_MAX_AXES];
     struct spmd_form after;
 };
-enum { RESHARD_MAX_STEPS = 40 };
+/* room for five steps an axis (reshard.c has few phases, each of which takes an axis once); a sequence that
+ * needed more would end the process where the step is added */
+enum { RESHARD_MAX_STEPS = 5 * MESH_MAX_AXES };
 struct reshard {
     struct reshard_step steps[RESHARD_MAX_STEPS];
     uint32_t count;

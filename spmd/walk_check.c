@@ -1,16 +1,22 @@
-/* Checks a local program against the protocol in local.h. Written apart from the walk: it trusts nothing
- * of it. */
+/* Checks a local program against the protocol in local.h: the operands' scopes, the forms before and after
+ * every collective, bytes, loops and branches.
+ *
+ * Written apart from the walk: it uses none of its functions or tables, so that a mistake there is not
+ * repeated here. Reports the first step that breaks the protocol, as ERROR_INTERNAL. Changes nothing. For
+ * tests. */
 #include "spmd/local.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { CHECK_MAX_DEPTH = 64 }; /* loops and branches inside each other; deeper programs fail the check */
 
 struct check {
     const struct spmd_local *l;
     const struct nda *n;
     /* per value: index of the region that defined it, +1; 0: not yet, or out of scope */
     uint32_t *open;
-    uint32_t regions[64], depth, next_region;
+    uint32_t regions[CHECK_MAX_DEPTH], depth, next_region;
     uint8_t *closed; /* per region number */
     uint32_t at;
     struct error *e;
@@ -108,7 +114,7 @@ static void check_form(struct check *c, const struct spmd_value *v)
 
 static const struct spmd_value *operand(struct check *c, const struct spmd_step *s, uint32_t i)
 {
-    return &c->l->values[c->l->operands[s->operands + i]];
+    return spmd_operand_value(c->l, s, i);
 }
 
 static bool has_partial(const struct check *c, const struct spmd_form *f)
@@ -352,7 +358,7 @@ static void check_op(struct check *c, const struct spmd_step *s)
 /* ------------------------------------------------------------------------------------------- scopes */
 static void open_region(struct check *c)
 {
-    EXPECT(c, c->depth + 1 < 64, "nesting");
+    EXPECT(c, c->depth + 1 < CHECK_MAX_DEPTH, "nesting");
     if (!c->failed)
         c->regions[++c->depth] = c->next_region++;
 }
@@ -435,7 +441,7 @@ static void check_step(struct check *c, const struct spmd_step *s)
     EXPECT(c, (uint64_t)s->operands + s->operand_count <= l->operand_count, "operands out of range");
     EXPECT(c, (uint64_t)s->results + s->result_count <= l->value_count, "results out of range");
     for (uint32_t i = 0; !c->failed && i < s->operand_count; i++) {
-        uint32_t v = l->operands[s->operands + i];
+        uint32_t v = spmd_operand(l, s, i);
         EXPECT(c, v < l->value_count && c->open[v] && !c->closed[c->open[v] - 1],
                "operand is not defined here");
     }

@@ -1,5 +1,6 @@
-/* Facts of single ops: which can be made anywhere in any form, which pass a partial on, whose init counts
- * once; and of the sums that loops carry: which converts to a wider type belong to them. */
+/* Facts of single ops that no plan changes: which ops can be made anywhere in any form, which pass a partial
+ * value on, which have an initial value that may count only once. And of sums that loops carry: which
+ * converts to a wider type belong to the sum. The second half of the facts table; walk_table.c calls it. */
 #include "spmd/walk.h"
 
 #include "ir/attrs.h"

@@ -1,7 +1,13 @@
-/* Versions of values. Every program value has a list of device-local versions, one a form; a version that
- * is wanted and missing is made the cheapest way known: resharded from one that is there, or (cheap and
- * moving ops) by computing the op again in the wanted form, which is how a gather gets above a broadcast
- * or convert to the smallest source. */
+/* Obtains a program value in the form that somebody wants.
+ *
+ * Every program value has a list of versions: values of the local program, each in a form of its own. A
+ * version that is wanted and there is used; one that is missing is made by the cheapest way known: resharded
+ * from a version that is there, or computed again in the wanted form where the op is cheap or only moves
+ * elements. The second way is how an all_gather moves above a broadcast or a convert, to the smallest
+ * source.
+ *
+ * A gathered version may count as gone after a while (spmd_options.regather, or the plan's choice for a
+ * parameter): then it is gathered again instead of being kept in memory. */
 #include "spmd/walk.h"
 
 #include <stdlib.h>
@@ -15,7 +21,7 @@ uint32_t walk_new_value(struct walk *w, uint32_t origin, const struct spmd_form 
     struct spmd_local *l = w->l;
     uint32_t v = l->value_count++;
 
-    WALK_GROW(l->values, l->value_room, l->value_count);
+    MEM_GROW(l->values, l->value_room, l->value_count);
     if (w->s->next_room < l->value_count) {
         w->s->next_room = 2 * w->s->next_room + 64;
         w->s->next = mem_realloc(w->s->next, w->s->next_room, sizeof *w->s->next);
@@ -50,11 +56,11 @@ struct spmd_step *walk_new_step(struct walk *w, enum spmd_step_kind kind, uint32
     struct spmd_local *l = w->l;
 
     l->step_count++;
-    WALK_GROW(l->steps, l->step_room, l->step_count);
+    MEM_GROW(l->steps, l->step_room, l->step_count);
     struct spmd_step *s = &l->steps[l->step_count - 1];
     *s = (struct spmd_step){.kind = (uint8_t)kind,
-                            .atom = 255,
-                            .to_atom = 255,
+                            .atom = SPMD_NO_ATOM,
+                            .to_atom = SPMD_NO_ATOM,
                             .op = op,
                             .cells = SPMD_NONE,
                             .operands = l->operand_count,
@@ -70,7 +76,7 @@ static void push_operand(struct walk *w, uint32_t value)
     struct spmd_local *l = w->l;
 
     l->operand_count++;
-    WALK_GROW(l->operands, l->operand_room, l->operand_count);
+    MEM_GROW(l->operands, l->operand_room, l->operand_count);
     l->operands[l->operand_count - 1] = value;
 }
 
@@ -91,10 +97,10 @@ static void emit_collective(struct walk *w, const struct reshard_step *r, uint32
     s->reducer = r->reducer;
     s->axis_count = r->axis_count;
     memcpy(s->axes, r->axes, sizeof s->axes);
-    s->atom = r->kind == SPMD_ALL_GATHER || r->kind == SPMD_ALL_TO_ALL ? r->atom : 255;
+    s->atom = r->kind == SPMD_ALL_GATHER || r->kind == SPMD_ALL_TO_ALL ? r->atom : SPMD_NO_ATOM;
     s->to_atom = r->kind == SPMD_REDUCE_SCATTER || r->kind == SPMD_ALL_TO_ALL || r->kind == SPMD_SLICE
                      ? r->to_atom
-                     : 255;
+                     : SPMD_NO_ATOM;
     s->decision_space = space;
     s->operand_count = 1;
     s->results = result;

@@ -1,5 +1,8 @@
-/* Steps of ordinary ops: the cells in force, operands brought into the forms that these want, results
- * completed; and what form a use will want, asked before it is reached. */
+/* Steps of ordinary ops: finds the cells in force, has the operands brought into the forms that these want,
+ * adds the step, and completes results that are partial and may not stay so. Also answers, for a use that
+ * the walk has not reached yet, in which form it will want its operand (walk_wanted): what is completed or
+ * carried through a loop is made in that form at once. Never decides where a partial passes: that is
+ * defer.c. */
 #include "spmd/walk.h"
 
 void walk_op_cells(const struct walk *w, uint32_t op, struct plan_cell *cells)
@@ -56,7 +59,7 @@ static void warn_if_gathered(struct walk *w, uint32_t op, uint32_t version, cons
     for (uint32_t a = 0; a < w->axes; a++)
         if (have->at[a] < SPMD_PARTIAL && wanted->at[a] == SPMD_REPLICATED) {
             l->replicated_op_count++;
-            WALK_GROW(l->replicated_ops, l->replicated_op_room, l->replicated_op_count);
+            MEM_GROW(l->replicated_ops, l->replicated_op_room, l->replicated_op_count);
             l->replicated_ops[l->replicated_op_count - 1] = op;
             return;
         }
@@ -156,7 +159,7 @@ void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells)
     walk_push_operands(w, s, base);
     s->cells = w->l->cell_count;
     w->l->cell_count += w->axes;
-    WALK_GROW(w->l->cells, w->l->cell_room, w->l->cell_count);
+    MEM_GROW(w->l->cells, w->l->cell_room, w->l->cell_count);
     memcpy(w->l->cells + s->cells, cells, w->axes * sizeof *cells);
     s->mask_initial = (o->flags & WALK_MASK) && counts_twice(w, o->space, cells);
     s->result_count = ir->result_count;

@@ -1,4 +1,8 @@
-/* The table of a module: facts about its ops, values and uses that no plan changes. */
+/* The facts table of a module: what the walk asks about ops, values and uses and no plan changes.
+ *
+ * Made once per module and kept between walks, because a search walks the same module thousands of times.
+ * Read-only once made. ERROR_UNSUPPORTED_MODULE, with the op's position, for an op with regions that is
+ * neither known control flow nor opaque as a whole: the only refusal of the walk. */
 #include "spmd/walk.h"
 
 #include <stdlib.h>

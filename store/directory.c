@@ -1,6 +1,19 @@
-/* The directory back end: tmp/ -> fsync -> rename -> fsync of the folder, so that a blob is whole or absent
- * after a crash. Two levels of 256 folders keep folders small. Files in tmp/ older than an hour are someone's
- * crash and are removed at start. */
+/* The directory back end. A blob's life:
+ *
+ *   tmp/XXXXXX        begin: a temporary file; bytes are added and hashed
+ *       | finish: mode 0444, fsync of the file
+ *       v
+ *   rename            in one step, so that blobs/ab/cd/<digest> is whole or absent after a crash
+ *       | fsync of the folder: the name survives a crash, too
+ *       v
+ *   blobs/ab/cd/<digest>       read only; store_get maps it and checks the digest
+ *       | written again, or kept: only its time becomes now
+ *       v
+ *   unlink            by a collection, when nobody refers to it and it is old (sweep.c)
+ *
+ * Where the blob is there already, finish removes the temporary file instead of renaming it. A crash before
+ * the rename leaves a file in tmp/; those older than an hour are removed at start. The two levels of 256
+ * folders keep folders small. Never writes into a file under blobs/. */
 #include "store/backend.h"
 
 #include "base/file.h"

@@ -1,7 +1,13 @@
+/* clang-format off */
 /* The remote back end: blobs through the server's internal endpoints, so that workers need no common
- * directory. GET /internal/blobs/<digest>      200 bytes, 404 PUT /internal/blobs/<digest>      201 or 200
- * What was read or written is kept in the cache folder (a directory back end of its own), where there is one.
- */
+ * directory.
+ *
+ *   GET /internal/blobs/<digest>      200 and the bytes, 404
+ *   PUT /internal/blobs/<digest>      201 (new) or 200 (was there)
+ *
+ * What was read or written is kept in the cache folder, where there is one (cache.c). Cannot stream, open,
+ * keep or collect: those belong to the server that has the directory. */
+/* clang-format on */
 #include "store/backend.h"
 
 #include "base/hash.h"

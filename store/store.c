@@ -1,4 +1,5 @@
-/* See store.h: the front; store/directory.c and store/remote.c are the back ends. */
+/* The front of the store: chooses the back end by the address, checks digests before they reach it, and
+ * passes calls on. See store.h; the back ends are directory.c and remote.c. */
 #include "store/store.h"
 
 #include "base/memory.h"

@@ -77,7 +77,7 @@ static void shard(struct setup *s, enum ir_opcode code, bool result, uint32_t wh
     fail_msg("no such factor");
 }
 
-static char *emit_text(const struct setup *s, enum spmd_output form)
+static char *emit_text(const struct setup *s, enum emit_output form)
 {
     struct error e = {0};
     struct ir_program module = {0};
@@ -137,29 +137,29 @@ static uint32_t steps_of(const struct spmd_local *l, enum spmd_step_kind kind)
     return n;
 }
 
-static void expect_style(const struct setup *s, const char *text, enum spmd_output form)
+static void expect_style(const struct setup *s, const char *text, enum emit_output form)
 {
     uint32_t total = 0, permutes = occurrences(text, "stablehlo.collective_permute");
     uint32_t exchanges = occurrences(text, "stablehlo.all_to_all");
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
         uint32_t n = occurrences(text, collectives[i].op);
-        assert_int_equal(n, form == SPMD_ANNOTATED ? 0 : steps_of(&s->local, collectives[i].kind));
+        assert_int_equal(n, form == EMIT_ANNOTATED ? 0 : steps_of(&s->local, collectives[i].kind));
         total += n;
     }
-    assert_int_equal(occurrences(text, "channel_handle"), form == SPMD_MANUAL ? 2 * total : 0);
+    assert_int_equal(occurrences(text, "channel_handle"), form == EMIT_MANUAL ? 2 * total : 0);
     assert_int_equal(occurrences(text, "use_global_device_ids"),
-                     form == SPMD_MANUAL ? total - permutes - exchanges : 0);
+                     form == EMIT_MANUAL ? total - permutes - exchanges : 0);
     assert_int_equal(occurrences(text, "mhlo.sharding"), 0);
-    assert_int_equal(occurrences(text, "sdy.manual_computation"), form == SPMD_MANUAL);
-    if (form != SPMD_LOCAL)
+    assert_int_equal(occurrences(text, "sdy.manual_computation"), form == EMIT_MANUAL);
+    if (form != EMIT_LOCAL)
         assert_int_equal(occurrences(text, "stablehlo.replica_id"), 0);
-    if (form != SPMD_MANUAL)
+    if (form != EMIT_MANUAL)
         assert_int_equal(occurrences(text, "stablehlo.partition_id"), 0);
-    if (form == SPMD_LOCAL)
+    if (form == EMIT_LOCAL)
         assert_int_equal(occurrences(text, "sdy."), 0);
     char devices[64];
     snprintf(devices, sizeof devices, "%s = %lld : i32",
-             form == SPMD_LOCAL ? "mhlo.num_replicas" : "mhlo.num_partitions",
+             form == EMIT_LOCAL ? "mhlo.num_replicas" : "mhlo.num_partitions",
              (long long)mesh_devices(&s->mesh));
     assert_int_equal(occurrences(text, devices), 1);
 }
@@ -167,9 +167,9 @@ static void expect_style(const struct setup *s, const char *text, enum spmd_outp
 static void expect_all_forms(struct setup *s)
 {
     walk(s);
-    for (int form = SPMD_ANNOTATED; form <= SPMD_LOCAL; form++) {
-        char *text = emit_text(s, (enum spmd_output)form);
-        expect_style(s, text, (enum spmd_output)form);
+    for (int form = EMIT_ANNOTATED; form <= EMIT_LOCAL; form++) {
+        char *text = emit_text(s, (enum emit_output)form);
+        expect_style(s, text, (enum emit_output)form);
         expect_rereads(text);
         free(text);
     }
@@ -221,7 +221,7 @@ static void test_iota_adds_offset(void **state)
     shard(&s, IR_ADD, true, 0, 0, 0);
     shard(&s, IR_IOTA, true, 0, 0, 0);
     walk(&s);
-    char *text = emit_text(&s, SPMD_LOCAL);
+    char *text = emit_text(&s, EMIT_LOCAL);
     assert_int_equal(occurrences(text, "stablehlo.replica_id"), 1);
     assert_true(occurrences(text, "dense<2> : tensor<i32>") >= 1); /* devices between neighbours along a */
     assert_true(occurrences(text, "dense<4> : tensor<i32>") >= 1); /* 16 / 4 rows a block */
@@ -245,7 +245,7 @@ static void test_gather_selects(void **state)
     open_text(&s, lookup, "a=8");
     shard(&s, IR_GATHER, false, 0, 0, 0);
     walk(&s);
-    char *text = emit_text(&s, SPMD_MANUAL);
+    char *text = emit_text(&s, EMIT_MANUAL);
     assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 2);     /* to the whole dim, to the part */
     assert_int_equal(occurrences(text, "dense<31> : tensor<i32>"), 1); /* the global bound */
     assert_int_equal(occurrences(text, "indices_are_sorted = false"), 1);
@@ -276,7 +276,7 @@ static void test_scatter(void **state)
     open_text(&s, scatter_add, "a=4");
     shard(&s, IR_SCATTER, false, 0, 0, 0);
     walk(&s);
-    char *text = emit_text(&s, SPMD_LOCAL);
+    char *text = emit_text(&s, EMIT_LOCAL);
     assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 0);
     assert_int_equal(occurrences(text, "dense<8> : tensor<8x1xi32>"), 1);
     assert_int_equal(occurrences(text, "unique_indices = false"), 1);
@@ -286,7 +286,7 @@ static void test_scatter(void **state)
     open_text(&s, scatter_add, "a=4"); /* contracted: the operand counts on one device */
     shard(&s, IR_SCATTER, false, 2, 0, 0);
     walk(&s);
-    text = emit_text(&s, SPMD_LOCAL);
+    text = emit_text(&s, EMIT_LOCAL);
     assert_int_equal(occurrences(text, "unique_indices = true"), 1);
     assert_int_equal(occurrences(text, "\"stablehlo.select\""), 1);
     assert_int_equal(occurrences(text, "dense<0.000000e+00> : tensor<32x4xf32>"), 1);
@@ -317,7 +317,7 @@ static void test_initial_value_counts_once(void **state)
         open_text(&s, program, "a=4");
         shard(&s, IR_REDUCE, false, 0, 0, 0);
         walk(&s);
-        char *manual = emit_text(&s, SPMD_MANUAL), *annotated = emit_text(&s, SPMD_ANNOTATED);
+        char *manual = emit_text(&s, EMIT_MANUAL), *annotated = emit_text(&s, EMIT_ANNOTATED);
         assert_int_equal(occurrences(manual, "\"stablehlo.select\""), cases[i].selects);
         assert_int_equal(occurrences(annotated, "\"stablehlo.add\""), 1 + cases[i].added);
         free(manual);
@@ -341,8 +341,8 @@ static void test_signature(void **state)
     open_text(&s, text, "a=2,b=2");
     shard(&s, IR_ADD, false, 0, 0, 0);
     walk(&s);
-    for (int form = SPMD_ANNOTATED; form <= SPMD_LOCAL; form++) {
-        char *out = emit_text(&s, (enum spmd_output)form);
+    for (int form = EMIT_ANNOTATED; form <= EMIT_LOCAL; form++) {
+        char *out = emit_text(&s, (enum emit_output)form);
         assert_int_equal(occurrences(out, "jax.result_info = \"a\""), 1);
         assert_int_equal(occurrences(out, "tf.aliasing_output = 1") + occurrences(out, "jax.buffer_donor"),
                          2);
@@ -363,12 +363,12 @@ static void test_refusals(void **state)
     (void)state;
     open_text(&s, text, "a=2");
     walk(&s);
-    assert_int_equal(spmd_emit(s.context, &s.plan, &s.local, SPMD_LOCAL, &module, &e),
+    assert_int_equal(spmd_emit(s.context, &s.plan, &s.local, EMIT_LOCAL, &module, &e),
                      ERROR_UNSUPPORTED_MODULE);
     assert_int_equal(e.line, 2);
     assert_non_null(strstr(e.message, "partition_id"));
     struct spmd_local empty = {.nda = s.nda, .mesh = &s.mesh};
-    assert_int_equal(spmd_emit(s.context, &s.plan, &empty, SPMD_LOCAL, &module, &e), ERROR_INTERNAL);
+    assert_int_equal(spmd_emit(s.context, &s.plan, &empty, EMIT_LOCAL, &module, &e), ERROR_INTERNAL);
     close_setup(&s);
 }
 

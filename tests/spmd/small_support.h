@@ -62,7 +62,7 @@ static inline void prove_random(struct model *m, const struct verify_reference *
     plan_random(m->context, &r, &p);
     o.gather_everything = seed % 10 == 9;
     model_walk(m, &p, &o);
-    ASSERT_OK(spmd_emit(m->context, &p, &m->local, SPMD_MANUAL, &out, &e), &e);
+    ASSERT_OK(spmd_emit(m->context, &p, &m->local, EMIT_MANUAL, &out, &e), &e);
     ASSERT_OK(verify_prove(ref, &out, NULL, &vo, &report, &e), &e);
     if (report.status != VERIFY_PROOF_EQUAL) {
         struct text t = {0};

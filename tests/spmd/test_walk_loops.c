@@ -514,7 +514,7 @@ static void test_partial_moves_up(void **state)
             assert_true(plan_apply(m.context, &p, d) > 0);
         }
         model_walk(&m, &p, NULL);
-        ASSERT_OK(spmd_emit(m.context, &p, &m.local, SPMD_MANUAL, &out, &e), &e);
+        ASSERT_OK(spmd_emit(m.context, &p, &m.local, EMIT_MANUAL, &out, &e), &e);
         ASSERT_OK(verify_reference_create(&m.program, 3, NULL, &reference, &e), &e);
         ASSERT_OK(verify_prove(reference, &out, NULL, NULL, &report, &e), &e);
         assert_int_equal(report.status, VERIFY_PROOF_EQUAL);

@@ -169,7 +169,7 @@ static void fill_boundary(const struct plan_context *c, const struct plan *p, ui
 
 /* the emitted module, or what its text is read back as */
 static enum error_code emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l,
-                            enum spmd_output form, bool through_text, struct ir_program *out, struct error *e)
+                            enum emit_output form, bool through_text, struct ir_program *out, struct error *e)
 {
     struct ir_program made = {0};
     enum error_code code = spmd_emit(c, p, l, form, &made, e);
@@ -195,7 +195,7 @@ static void prove_plan(struct trial *s, uint32_t index, const struct plan_contex
     struct verify_mesh mesh = {0};
     int64_t sizes[MESH_MAX_AXES];
     bool local = index % 2;
-    if (emit(c, p, l, local ? SPMD_LOCAL : SPMD_MANUAL, index % 8 < 2, &module, &e) != ERROR_OK) {
+    if (emit(c, p, l, local ? EMIT_LOCAL : EMIT_MANUAL, index % 8 < 2, &module, &e) != ERROR_OK) {
         complain(s, index, "emit", e.message);
         return;
     }
