@@ -11,193 +11,206 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_cell(const struct plan_context *c, struct plan *p, uint32_t space, uint8_t factor,
+static void set_cell(const struct plan_context *context, struct plan *plan, uint32_t space, uint8_t factor,
                      uint32_t axis, uint32_t position)
 {
-    p->cells[(size_t)space * p->axis_count + axis] = (struct plan_cell){factor, (uint8_t)position};
-    p->hash = hash128_xor(p->hash, plan_cell_word(c, c->n->spaces[space].factors + factor, axis, position));
+    plan->cells[(size_t)space * plan->axis_count + axis] = (struct plan_cell){factor, (uint8_t)position};
+    plan->hash = hash128_xor(
+        plan->hash, plan_cell_word(context, context->n->spaces[space].factors + factor, axis, position));
 }
 
 /* does the axis divide what the axes there leave of the factor? */
-static bool divides(const struct plan_context *c, int64_t size, int64_t shards, uint32_t axis)
+static bool divides(const struct plan_context *context, int64_t size, int64_t shards, uint32_t axis)
 {
-    int64_t by = shards * c->mesh.axes[axis].size; /* each divisor is at most 2^20 devices */
+    int64_t by = shards * context->mesh.axes[axis].size; /* each divisor is at most 2^20 devices */
     return size % by == 0;
 }
 
 /* color: only factors of this color, or NDA_NONE for the whole group */
-static uint32_t apply(const struct plan_context *c, struct plan *p, struct plan_decision d, uint32_t color)
+static uint32_t apply(const struct plan_context *context, struct plan *plan, struct plan_decision decision,
+                      uint32_t color)
 {
-    const struct plan_candidate *end = c->candidates + c->group_first[d.group + 1];
-    uint32_t changed = 0, axes = p->axis_count;
-    uint8_t bit = (uint8_t)(1u << d.axis);
-    for (const struct plan_candidate *k = c->candidates + c->group_first[d.group]; k < end; k++) {
-        struct plan_cell *cells = p->cells + (size_t)k->space * axes;
+    const struct plan_candidate *end = context->candidates + context->group_first[decision.group + 1];
+    uint32_t changed = 0, axes = plan->axis_count;
+    uint8_t bit = (uint8_t)(1u << decision.axis);
+    for (const struct plan_candidate *k = context->candidates + context->group_first[decision.group]; k < end;
+         k++) {
+        struct plan_cell *cells = plan->cells + (size_t)k->space * axes;
         uint32_t position;
         int64_t shards;
-        if (!(k->divides & bit) || (d.bits & k->mask) != k->value || cells[d.axis].factor != NDA_NO_FACTOR ||
-            (d.scope == PLAN_SCOPE_UPDATE && !k->update))
+        if (!(k->divides & bit) || (decision.bits & k->mask) != k->value ||
+            cells[decision.axis].factor != NDA_NO_FACTOR ||
+            (decision.scope == PLAN_SCOPE_UPDATE && !k->update))
             continue;
-        if (color != NDA_NONE && c->n->factors[k->factor_index].color != color)
+        if (color != NDA_NONE && context->n->factors[k->factor_index].color != color)
             continue;
-        if (k->partner != NDA_NONE && p->cells[(size_t)k->partner * axes + d.axis].factor != NDA_NO_FACTOR)
+        if (k->partner != NDA_NONE &&
+            plan->cells[(size_t)k->partner * axes + decision.axis].factor != NDA_NO_FACTOR)
             continue;
-        shards = plan_shards(c, cells, k->factor, &position);
-        if (position && !divides(c, k->size, shards, d.axis))
+        shards = plan_shards(context, cells, k->factor, &position);
+        if (position && !divides(context, k->size, shards, decision.axis))
             continue;
-        cells[d.axis] = (struct plan_cell){k->factor, (uint8_t)position};
-        p->hash = hash128_xor(p->hash, plan_cell_word(c, k->factor_index, d.axis, position));
+        cells[decision.axis] = (struct plan_cell){k->factor, (uint8_t)position};
+        plan->hash =
+            hash128_xor(plan->hash, plan_cell_word(context, k->factor_index, decision.axis, position));
         changed++;
         if (k->partner != NDA_NONE) {
-            set_cell(c, p, k->partner, k->partner_factor, d.axis, position);
+            set_cell(context, plan, k->partner, k->partner_factor, decision.axis, position);
             changed++;
         }
     }
     return changed;
 }
 
-static uint32_t apply_regather(const struct plan_context *c, struct plan *p, struct plan_decision d)
+static uint32_t apply_regather(const struct plan_context *context, struct plan *plan,
+                               struct plan_decision decision)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     uint32_t changed = 0;
-    for (uint32_t i = 0; i < p->argument_count; i++) {
-        const struct nda_argument *a = &n->arguments[i];
-        uint8_t factor = plan_space(p, a->space)[d.axis].factor;
-        if (a->role != NDA_ROLE_PARAMETER || factor == NDA_NO_FACTOR || (p->regather[i] >> d.axis & 1) ||
-            n->colors[n->factors[n->spaces[a->space].factors + factor].color].group != d.group)
+    for (uint32_t i = 0; i < plan->argument_count; i++) {
+        const struct nda_argument *argument = &n->arguments[i];
+        uint8_t factor = plan_space(plan, argument->space)[decision.axis].factor;
+        if (argument->role != NDA_ROLE_PARAMETER || factor == NDA_NO_FACTOR ||
+            (plan->regather[i] >> decision.axis & 1) ||
+            n->colors[n->factors[n->spaces[argument->space].factors + factor].color].group != decision.group)
             continue;
-        p->regather[i] |= (uint8_t)(1u << d.axis);
-        p->hash = hash128_xor(p->hash, context_regather_word(i, d.axis));
+        plan->regather[i] |= (uint8_t)(1u << decision.axis);
+        plan->hash = hash128_xor(plan->hash, context_regather_word(i, decision.axis));
         changed++;
     }
     return changed;
 }
 
-uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d)
+uint32_t plan_apply(const struct plan_context *context, struct plan *plan, struct plan_decision decision)
 {
-    if (d.scope == PLAN_SCOPE_REGATHER)
-        return apply_regather(c, p, d);
-    return apply(c, p, d, NDA_NONE);
+    if (decision.scope == PLAN_SCOPE_REGATHER)
+        return apply_regather(context, plan, decision);
+    return apply(context, plan, decision, NDA_NONE);
 }
 
-uint32_t plan_propagate(const struct plan_context *c, struct plan *p)
+uint32_t plan_propagate(const struct plan_context *context, struct plan *plan)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     uint32_t changed = 0;
-    for (uint32_t s = 0; s < n->space_count; s++)
-        for (uint32_t position = 0; position < c->mesh.axis_count; position++)
-            for (uint32_t a = 0; a < c->mesh.axis_count; a++) {
-                struct plan_cell cell = plan_space(&c->start, s)[a];
+    for (uint32_t space = 0; space < n->space_count; space++)
+        for (uint32_t position = 0; position < context->mesh.axis_count; position++)
+            for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++) {
+                struct plan_cell cell = plan_space(&context->start, space)[axis];
                 uint32_t color;
-                struct plan_decision d = {.axis = (uint8_t)a};
+                struct plan_decision decision = {.axis = (uint8_t)axis};
                 if (cell.factor == NDA_NO_FACTOR || cell.position != position)
                     continue;
-                color = n->factors[n->spaces[s].factors + cell.factor].color;
-                d.group = n->colors[color].group;
+                color = n->factors[n->spaces[space].factors + cell.factor].color;
+                decision.group = n->colors[color].group;
                 /* the sides that keep what is pinned */
-                d.bits = c->kept[n->spaces[s].factors + cell.factor];
-                changed += apply(c, p, d, color);
+                decision.bits = context->kept[n->spaces[space].factors + cell.factor];
+                changed += apply(context, plan, decision, color);
             }
     return changed;
 }
 
-void plan_context_complete(struct plan_context *c)
+void plan_context_complete(struct plan_context *context)
 {
     struct plan completed;
-    plan_init(&completed, c->n, &c->mesh);
-    plan_copy(&completed, &c->start);
-    plan_propagate(c, &completed);
-    plan_copy(&c->start, &completed);
+    plan_init(&completed, context->n, &context->mesh);
+    plan_copy(&completed, &context->start);
+    plan_propagate(context, &completed);
+    plan_copy(&context->start, &completed);
     plan_release(&completed);
 }
 
-void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p)
+void plan_replay(const struct plan_context *context, struct plan_decision *list, uint32_t *count,
+                 struct plan *plan)
 {
     uint32_t kept = 0;
-    plan_copy(p, &c->start);
+    plan_copy(plan, &context->start);
     for (uint32_t i = 0; i < *count; i++)
-        if (plan_apply(c, p, list[i]) > 0)
+        if (plan_apply(context, plan, list[i]) > 0)
             list[kept++] = list[i];
     *count = kept;
 }
 
-static bool cell_free(const struct plan_context *c, const struct plan *p, uint32_t factor_index,
+static bool cell_free(const struct plan_context *context, const struct plan *plan, uint32_t factor_index,
                       uint32_t axis)
 {
-    const struct nda_factor *nm = &c->n->factors[factor_index];
-    const struct plan_cell *cells = plan_space(p, nm->space);
+    const struct nda_factor *nm = &context->n->factors[factor_index];
+    const struct plan_cell *cells = plan_space(plan, nm->space);
     uint32_t position;
-    int64_t shards =
-        plan_shards(c, cells, (uint8_t)(factor_index - c->n->spaces[nm->space].factors), &position);
-    return nm->shardable && !c->closed[factor_index] && cells[axis].factor == NDA_NO_FACTOR &&
-           divides(c, nm->size, shards, axis);
+    int64_t shards = plan_shards(context, cells,
+                                 (uint8_t)(factor_index - context->n->spaces[nm->space].factors), &position);
+    return nm->shardable && !context->closed[factor_index] && cells[axis].factor == NDA_NO_FACTOR &&
+           divides(context, nm->size, shards, axis);
 }
 
-static void take_cell(const struct plan_context *c, struct plan *p, uint32_t factor_index, uint32_t axis)
+static void take_cell(const struct plan_context *context, struct plan *plan, uint32_t factor_index,
+                      uint32_t axis)
 {
-    uint32_t space = c->n->factors[factor_index].space, position;
-    uint8_t factor = (uint8_t)(factor_index - c->n->spaces[space].factors);
-    plan_shards(c, plan_space(p, space), factor, &position);
-    set_cell(c, p, space, factor, axis, position);
+    uint32_t space = context->n->factors[factor_index].space, position;
+    uint8_t factor = (uint8_t)(factor_index - context->n->spaces[space].factors);
+    plan_shards(context, plan_space(plan, space), factor, &position);
+    set_cell(context, plan, space, factor, axis, position);
 }
 
-uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor,
-                           uint32_t axis)
+uint32_t plan_apply_factor(const struct plan_context *context, struct plan *plan, uint32_t space,
+                           uint32_t factor, uint32_t axis)
 {
     uint32_t factor_index, partner;
-    if (space >= c->n->space_count || factor >= c->n->spaces[space].factor_count || axis >= p->axis_count)
+    if (space >= context->n->space_count || factor >= context->n->spaces[space].factor_count ||
+        axis >= plan->axis_count)
         return 0;
-    factor_index = c->n->spaces[space].factors + factor;
-    partner = c->partner[factor_index];
-    if (!cell_free(c, p, factor_index, axis) || (partner != NDA_NONE && !cell_free(c, p, partner, axis)))
+    factor_index = context->n->spaces[space].factors + factor;
+    partner = context->partner[factor_index];
+    if (!cell_free(context, plan, factor_index, axis) ||
+        (partner != NDA_NONE && !cell_free(context, plan, partner, axis)))
         return 0;
-    take_cell(c, p, factor_index, axis);
+    take_cell(context, plan, factor_index, axis);
     if (partner != NDA_NONE)
-        take_cell(c, p, partner, axis);
+        take_cell(context, plan, partner, axis);
     return 1;
 }
 
-static void random_decision(const struct plan_context *c, struct rng *r, struct plan *p)
+static void random_decision(const struct plan_context *context, struct rng *rng, struct plan *plan)
 {
-    struct plan_decision d = {.axis = (uint8_t)rng_below(r, c->mesh.axis_count)};
-    if (c->decision_count && rng_below(r, 2)) {
-        d = c->decisions[rng_below(r, c->decision_count)];
+    struct plan_decision decision = {.axis = (uint8_t)rng_below(rng, context->mesh.axis_count)};
+    if (context->decision_count && rng_below(rng, 2)) {
+        decision = context->decisions[rng_below(rng, context->decision_count)];
     } else {
-        if (c->n->group_count == 0)
+        if (context->n->group_count == 0)
             return;
-        d.group = (uint32_t)rng_below(r, c->n->group_count);
-        d.bits = (uint32_t)rng_next(r) & ((1u << c->n->groups[d.group].bits) - 1);
+        decision.group = (uint32_t)rng_below(rng, context->n->group_count);
+        decision.bits = (uint32_t)rng_next(rng) & ((1u << context->n->groups[decision.group].bits) - 1);
     }
-    plan_apply(c, p, d);
+    plan_apply(context, plan, decision);
 }
 
 /* three in four go to ops, where they ask for reshards of every kind */
-static void random_factor(const struct plan_context *c, struct rng *r, struct plan *p)
+static void random_factor(const struct plan_context *context, struct rng *rng, struct plan *plan)
 {
-    const struct nda *n = c->n;
-    uint32_t axis = (uint32_t)rng_below(r, c->mesh.axis_count);
-    bool ops = rng_below(r, 4) != 0;
+    const struct nda *n = context->n;
+    uint32_t axis = (uint32_t)rng_below(rng, context->mesh.axis_count);
+    bool ops = rng_below(rng, 4) != 0;
     for (int tries = 0; tries < 32 && n->factor_count; tries++) {
-        uint32_t factor_index = (uint32_t)rng_below(r, n->factor_count),
+        uint32_t factor_index = (uint32_t)rng_below(rng, n->factor_count),
                  space = n->factors[factor_index].space;
         if (ops && n->spaces[space].kind != NDA_SPACE_OP)
             continue;
-        if (plan_apply_factor(c, p, space, factor_index - n->spaces[space].factors, axis))
+        if (plan_apply_factor(context, plan, space, factor_index - n->spaces[space].factors, axis))
             return;
     }
 }
 
-void plan_random(const struct plan_context *c, struct rng *r, struct plan *p)
+void plan_random(const struct plan_context *context, struct rng *rng, struct plan *plan)
 {
-    uint32_t decisions = (uint32_t)rng_below(r, 4), factors = 1 + (uint32_t)rng_below(r, 6);
-    plan_copy(p, &c->start);
+    uint32_t decisions = (uint32_t)rng_below(rng, 4), factors = 1 + (uint32_t)rng_below(rng, 6);
+    plan_copy(plan, &context->start);
     while (decisions-- > 0)
-        random_decision(c, r, p);
+        random_decision(context, rng, plan);
     while (factors-- > 0)
-        random_factor(c, r, p);
-    for (uint32_t i = 0; i < c->n->factor_count && hash128_compare(p->hash, c->start.hash) == 0; i++)
-        for (uint32_t a = 0; a < c->mesh.axis_count; a++)
-            if (plan_apply_factor(c, p, c->n->factors[i].space,
-                                  i - c->n->spaces[c->n->factors[i].space].factors, a))
+        random_factor(context, rng, plan);
+    for (uint32_t i = 0;
+         i < context->n->factor_count && hash128_compare(plan->hash, context->start.hash) == 0; i++)
+        for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++)
+            if (plan_apply_factor(context, plan, context->n->factors[i].space,
+                                  i - context->n->spaces[context->n->factors[i].space].factors, axis))
                 break;
 }

@@ -72,17 +72,17 @@ static char *role_path(struct nda *n, uint32_t argument, char *path)
 
 static char *own_name(struct nda *n, uint32_t i, const struct nda_options *options)
 {
-    const struct nda_argument *a = &n->arguments[i];
+    const struct nda_argument *argument = &n->arguments[i];
     const char *given = options && i < options->argument_name_count ? options->argument_names[i] : NULL;
     bool numbered = false;
     char *path = NULL;
     if (given && *given)
         return arena_strndup(n->arena, given, strlen(given));
-    path = path_of(n->arena, ir_value_location(n->program, a->value), &numbered);
+    path = path_of(n->arena, ir_value_location(n->program, argument->value), &numbered);
     if (path)
         return path;
-    if (a->becomes != NDA_NONE && result_info(n, a->becomes))
-        path = path_of(n->arena, result_info(n, a->becomes), &numbered);
+    if (argument->becomes != NDA_NONE && result_info(n, argument->becomes))
+        path = path_of(n->arena, result_info(n, argument->becomes), &numbered);
     if (path)
         return numbered ? role_path(n, i, path) : path;
     return arena_printf(n->arena, "arg%u", i);

@@ -34,45 +34,45 @@ static const char *const strategy_names[] = {"replicated", "batch",    "fsdp", "
                                              "sequence",   "megatron", "edge", "expert"};
 
 struct builder {
-    const struct plan_context *c;
+    const struct plan_context *context;
     struct plan plan;
     struct plan_baseline *out;
     bool works[STRATEGIES]; /* the module has what the strategy needs */
 };
 
 /* appends a decision when it changes something */
-static uint32_t decide(struct builder *b, uint32_t group, uint32_t axis, enum plan_scope scope)
+static uint32_t decide(struct builder *builder, uint32_t group, uint32_t axis, enum plan_scope scope)
 {
-    struct plan_decision d = {group, 0, (uint8_t)axis, (uint8_t)scope};
+    struct plan_decision decision = {group, 0, (uint8_t)axis, (uint8_t)scope};
     uint32_t changed = 0;
-    if (b->out->count < MOST_DECISIONS)
-        changed = plan_apply(b->c, &b->plan, d);
+    if (builder->out->count < MOST_DECISIONS)
+        changed = plan_apply(builder->context, &builder->plan, decision);
     if (changed)
-        b->out->decisions[b->out->count++] = d;
+        builder->out->decisions[builder->out->count++] = decision;
     return changed;
 }
 
-static void decide_role(struct builder *b, uint32_t roles, uint32_t axis)
+static void decide_role(struct builder *builder, uint32_t roles, uint32_t axis)
 {
-    const struct nda *n = b->c->n;
-    for (uint32_t g = 0; g < n->group_count; g++)
-        if (n->groups[g].roles & roles)
-            decide(b, g, axis, PLAN_SCOPE_ALL);
+    const struct nda *n = builder->context->n;
+    for (uint32_t group = 0; group < n->group_count; group++)
+        if (n->groups[group].roles & roles)
+            decide(builder, group, axis, PLAN_SCOPE_ALL);
 }
 
 /* Bytes of the arguments of a role that hold each group and have no cell on the axis yet. */
-static void unsharded_bytes(const struct builder *b, enum nda_role role, uint32_t axis, int64_t *bytes)
+static void unsharded_bytes(const struct builder *builder, enum nda_role role, uint32_t axis, int64_t *bytes)
 {
-    const struct nda *n = b->c->n;
+    const struct nda *n = builder->context->n;
     memset(bytes, 0, sizeof *bytes * ((size_t)n->group_count + 1));
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
         if (n->arguments[i].role != role ||
-            plan_space(&b->plan, n->arguments[i].space)[axis].factor != NDA_NO_FACTOR)
+            plan_space(&builder->plan, n->arguments[i].space)[axis].factor != NDA_NO_FACTOR)
             continue;
-        for (uint32_t f = 0; f < sp->factor_count; f++) {
-            const struct nda_factor *nm = &n->factors[sp->factors + f];
-            if (nm->shardable && nm->size % b->c->mesh.axes[axis].size == 0)
+        for (uint32_t factor = 0; factor < sp->factor_count; factor++) {
+            const struct nda_factor *nm = &n->factors[sp->factors + factor];
+            if (nm->shardable && nm->size % builder->context->mesh.axes[axis].size == 0)
                 bytes[n->colors[nm->color].group] +=
                     ir_type_bytes(n->program, ir_value_type(n->program, n->arguments[i].value));
         }
@@ -85,92 +85,93 @@ static bool serves_role(const struct nda *n, uint32_t group)
 }
 
 /* Stores every argument of a role sharded: the group on most unsharded bytes first, until no group helps. */
-static void store_sharded(struct builder *b, enum nda_role role, uint32_t axis, enum plan_scope scope)
+static void store_sharded(struct builder *builder, enum nda_role role, uint32_t axis, enum plan_scope scope)
 {
-    const struct nda *n = b->c->n;
+    const struct nda *n = builder->context->n;
     int64_t *bytes = mem_alloc(sizeof *bytes * ((size_t)n->group_count + 1));
     uint8_t *done = mem_zalloc((size_t)n->group_count + 1, 1);
     for (;;) {
         uint32_t best = NDA_NONE;
-        unsharded_bytes(b, role, axis, bytes);
-        for (uint32_t g = 0; g < n->group_count; g++)
-            if (!done[g] && bytes[g] > 0 && !serves_role(n, g) &&
-                (best == NDA_NONE || bytes[g] > bytes[best]))
-                best = g;
-        if (best == NDA_NONE || b->out->count == MOST_DECISIONS)
+        unsharded_bytes(builder, role, axis, bytes);
+        for (uint32_t group = 0; group < n->group_count; group++)
+            if (!done[group] && bytes[group] > 0 && !serves_role(n, group) &&
+                (best == NDA_NONE || bytes[group] > bytes[best]))
+                best = group;
+        if (best == NDA_NONE || builder->out->count == MOST_DECISIONS)
             break;
         done[best] = 1;
-        decide(b, best, axis, scope);
+        decide(builder, best, axis, scope);
     }
     free(bytes);
     free(done);
 }
 
-static void build(struct builder *b, const uint8_t *strategy)
+static void build(struct builder *builder, const uint8_t *strategy)
 {
-    uint32_t axes = b->c->mesh.axis_count;
+    uint32_t axes = builder->context->mesh.axis_count;
     struct text name = {0};
-    b->out->count = 0;
-    plan_copy(&b->plan, &b->c->start);
-    for (uint32_t a = 0; a < axes; a++)
-        if (strategy[a] == BATCH || strategy[a] == FSDP || strategy[a] == ZERO1)
-            decide_role(b, NDA_COLOR_BATCH, a);
-    for (uint32_t a = 0; a < axes; a++) {
-        if (strategy[a] == MEGATRON || strategy[a] == MEGATRON_SEQUENCE)
-            decide_role(b, NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY, a);
-        if (strategy[a] == EDGE)
-            decide_role(b, NDA_COLOR_EDGE, a);
-        if (strategy[a] == EXPERT)
-            decide_role(b, NDA_COLOR_EXPERT, a);
+    builder->out->count = 0;
+    plan_copy(&builder->plan, &builder->context->start);
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (strategy[axis] == BATCH || strategy[axis] == FSDP || strategy[axis] == ZERO1)
+            decide_role(builder, NDA_COLOR_BATCH, axis);
+    for (uint32_t axis = 0; axis < axes; axis++) {
+        if (strategy[axis] == MEGATRON || strategy[axis] == MEGATRON_SEQUENCE)
+            decide_role(builder, NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY, axis);
+        if (strategy[axis] == EDGE)
+            decide_role(builder, NDA_COLOR_EDGE, axis);
+        if (strategy[axis] == EXPERT)
+            decide_role(builder, NDA_COLOR_EXPERT, axis);
     }
-    for (uint32_t a = 0; a < axes; a++)
-        if (strategy[a] == FSDP)
-            store_sharded(b, NDA_ROLE_PARAMETER, a, PLAN_SCOPE_ALL);
-    for (uint32_t a = 0; a < axes; a++)
-        if (strategy[a] == FSDP || strategy[a] == ZERO1)
-            store_sharded(b, NDA_ROLE_OPTIMIZER, a, strategy[a] == FSDP ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE);
-    for (uint32_t a = 0; a < axes; a++)
-        if (strategy[a] == SEQUENCE || strategy[a] == MEGATRON_SEQUENCE)
-            decide_role(b, NDA_COLOR_SEQUENCE, a);
-    for (uint32_t a = 0; a < axes; a++) {
-        if (strategy[a] == REPLICATED)
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (strategy[axis] == FSDP)
+            store_sharded(builder, NDA_ROLE_PARAMETER, axis, PLAN_SCOPE_ALL);
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (strategy[axis] == FSDP || strategy[axis] == ZERO1)
+            store_sharded(builder, NDA_ROLE_OPTIMIZER, axis,
+                          strategy[axis] == FSDP ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE);
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (strategy[axis] == SEQUENCE || strategy[axis] == MEGATRON_SEQUENCE)
+            decide_role(builder, NDA_COLOR_SEQUENCE, axis);
+    for (uint32_t axis = 0; axis < axes; axis++) {
+        if (strategy[axis] == REPLICATED)
             continue;
-        text_printf(&name, "%s%s:%s", name.size ? "+" : "", strategy_names[strategy[a]],
-                    b->c->mesh.axes[a].name);
-        if (strategy[a] == MEGATRON_SEQUENCE)
-            text_printf(&name, "+sequence:%s", b->c->mesh.axes[a].name);
+        text_printf(&name, "%s%s:%s", name.size ? "+" : "", strategy_names[strategy[axis]],
+                    builder->context->mesh.axes[axis].name);
+        if (strategy[axis] == MEGATRON_SEQUENCE)
+            text_printf(&name, "+sequence:%s", builder->context->mesh.axes[axis].name);
     }
-    snprintf(b->out->name, sizeof b->out->name, "%s", name.size ? name.at : "replicated");
+    snprintf(builder->out->name, sizeof builder->out->name, "%s", name.size ? name.at : "replicated");
     text_release(&name);
 }
 
-static void builder_init(struct builder *b, const struct plan_context *c)
+static void builder_init(struct builder *builder, const struct plan_context *context)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     uint32_t roles = 0;
     bool parameters = false, optimizer = false;
-    *b = (struct builder){.c = c};
-    plan_init(&b->plan, n, &c->mesh);
-    for (uint32_t g = 0; g < n->group_count; g++)
-        roles |= n->groups[g].roles;
+    *builder = (struct builder){.context = context};
+    plan_init(&builder->plan, n, &context->mesh);
+    for (uint32_t group = 0; group < n->group_count; group++)
+        roles |= n->groups[group].roles;
     for (uint32_t i = 0; i < n->argument_count; i++) {
         parameters |= n->arguments[i].role == NDA_ROLE_PARAMETER;
         optimizer |= n->arguments[i].role == NDA_ROLE_OPTIMIZER;
     }
-    b->works[REPLICATED] = true;
-    b->works[BATCH] = roles & NDA_COLOR_BATCH;
-    b->works[FSDP] = b->works[BATCH] && parameters;
-    b->works[ZERO1] = b->works[BATCH] && optimizer;
-    b->works[MEGATRON] = roles & (NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY);
-    b->works[SEQUENCE] = roles & NDA_COLOR_SEQUENCE;
-    b->works[MEGATRON_SEQUENCE] = b->works[MEGATRON] && b->works[SEQUENCE];
-    b->works[EDGE] = roles & NDA_COLOR_EDGE;
-    b->works[EXPERT] = roles & NDA_COLOR_EXPERT;
+    builder->works[REPLICATED] = true;
+    builder->works[BATCH] = roles & NDA_COLOR_BATCH;
+    builder->works[FSDP] = builder->works[BATCH] && parameters;
+    builder->works[ZERO1] = builder->works[BATCH] && optimizer;
+    builder->works[MEGATRON] = roles & (NDA_COLOR_MODEL | NDA_COLOR_VOCABULARY);
+    builder->works[SEQUENCE] = roles & NDA_COLOR_SEQUENCE;
+    builder->works[MEGATRON_SEQUENCE] = builder->works[MEGATRON] && builder->works[SEQUENCE];
+    builder->works[EDGE] = roles & NDA_COLOR_EDGE;
+    builder->works[EXPERT] = roles & NDA_COLOR_EXPERT;
 }
 
 /* ------------------------------------------------------------------ which combinations race */
 struct race {
-    struct builder b;
+    struct builder builder;
     struct plan_baseline *list;
     struct hash128 hashes[MOST_BASELINES + 1];
     uint8_t strategy[MESH_MAX_AXES];
@@ -181,38 +182,38 @@ struct race {
     bool in_order;
 };
 
-static bool is_full(const struct race *r)
+static bool is_full(const struct race *race)
 {
-    return r->count == MOST_BASELINES || r->tries == MOST_TRIES;
+    return race->count == MOST_BASELINES || race->tries == MOST_TRIES;
 }
 
-static void enter(struct race *r)
+static void enter(struct race *race)
 {
     uint32_t i = 0;
-    if (is_full(r))
+    if (is_full(race))
         return;
-    r->tries++;
-    r->b.out = &r->list[r->count];
-    memset(r->strategy, REPLICATED, sizeof r->strategy);
-    for (uint32_t k = 0; k < r->axis_count; k++)
-        r->strategy[r->axes[k]] = r->of_axis[k];
-    build(&r->b, r->strategy);
-    while (i < r->count && hash128_compare(r->hashes[i], r->b.plan.hash) != 0)
+    race->tries++;
+    race->builder.out = &race->list[race->count];
+    memset(race->strategy, REPLICATED, sizeof race->strategy);
+    for (uint32_t k = 0; k < race->axis_count; k++)
+        race->strategy[race->axes[k]] = race->of_axis[k];
+    build(&race->builder, race->strategy);
+    while (i < race->count && hash128_compare(race->hashes[i], race->builder.plan.hash) != 0)
         i++;
-    if (i == r->count)
-        r->hashes[r->count++] = r->b.plan.hash;
+    if (i == race->count)
+        race->hashes[race->count++] = race->builder.plan.hash;
 }
 
 /* the next combination in order, first axis slowest; false after the last */
-static bool next_combination(struct race *r)
+static bool next_combination(struct race *race)
 {
-    for (uint32_t a = r->axis_count; a-- > 0;) {
+    for (uint32_t a = race->axis_count; a-- > 0;) {
         do
-            r->of_axis[a]++;
-        while (r->of_axis[a] < STRATEGIES && !r->b.works[r->of_axis[a]]);
-        if (r->of_axis[a] < STRATEGIES)
+            race->of_axis[a]++;
+        while (race->of_axis[a] < STRATEGIES && !race->builder.works[race->of_axis[a]]);
+        if (race->of_axis[a] < STRATEGIES)
             return true;
-        r->of_axis[a] = REPLICATED;
+        race->of_axis[a] = REPLICATED;
     }
     return false;
 }
@@ -225,49 +226,49 @@ static int depth(int strategy)
 
 /* Strategies for the axes from `first` on, in so many runs of neighbours that share one. In order: what
  * splits the examples comes first, what splits the model next, unused axes last. */
-static void enter_runs(struct race *r, uint32_t first, uint32_t runs)
+static void enter_runs(struct race *race, uint32_t first, uint32_t runs)
 {
-    uint32_t axes = r->axis_count;
-    int before = first ? r->of_axis[first - 1] : -1;
-    for (int s = 0; s < STRATEGIES && !is_full(r); s++) {
-        if (!r->b.works[s] || s == before)
+    uint32_t axes = race->axis_count;
+    int before = first ? race->of_axis[first - 1] : -1;
+    for (int s = 0; s < STRATEGIES && !is_full(race); s++) {
+        if (!race->builder.works[s] || s == before)
             continue;
-        if (r->in_order && (first ? depth(s) < depth(before) : runs > 1 && depth(s) > 0))
+        if (race->in_order && (first ? depth(s) < depth(before) : runs > 1 && depth(s) > 0))
             continue;
         for (uint32_t end = runs == 1 ? axes : first + 1; end <= axes - (runs - 1); end++) {
-            memset(r->of_axis + first, s, end - first);
+            memset(race->of_axis + first, s, end - first);
             if (runs == 1)
-                enter(r);
+                enter(race);
             else
-                enter_runs(r, end, runs - 1);
+                enter_runs(race, end, runs - 1);
         }
     }
 }
 
 /* Over one or two axes every combination races. Over more there are too many: the same strategy on all
  * axes, then two and three strategies on neighbouring axes as people lay them out, then in any layout. */
-struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count)
+struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_t *count)
 {
-    struct race r = {.list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
-    builder_init(&r.b, c);
-    for (uint32_t a = 0; a < c->mesh.axis_count; a++)
-        if (c->mesh.axes[a].size > 1)
-            r.axes[r.axis_count++] = a;
-    if (r.axis_count <= 2) {
+    struct race race = {.list = mem_alloc(sizeof(struct plan_baseline) * (MOST_BASELINES + 1))};
+    builder_init(&race.builder, context);
+    for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++)
+        if (context->mesh.axes[axis].size > 1)
+            race.axes[race.axis_count++] = axis;
+    if (race.axis_count <= 2) {
         do
-            enter(&r);
-        while (!is_full(&r) && next_combination(&r));
+            enter(&race);
+        while (!is_full(&race) && next_combination(&race));
     } else {
-        enter_runs(&r, 0, 1);
+        enter_runs(&race, 0, 1);
         for (int pass = 0; pass < 2; pass++) {
-            r.in_order = pass == 0;
+            race.in_order = pass == 0;
             for (uint32_t runs = 2; runs <= MOST_RUNS; runs++)
-                enter_runs(&r, 0, runs);
+                enter_runs(&race, 0, runs);
         }
     }
-    plan_release(&r.b.plan);
-    *count = r.count;
-    return r.list;
+    plan_release(&race.builder.plan);
+    *count = race.count;
+    return race.list;
 }
 
 static int strategy_of(const char *word, size_t size)
@@ -279,51 +280,51 @@ static int strategy_of(const char *word, size_t size)
 }
 
 /* "megatron:model+sequence:model": by name, also those that plan_baselines leaves out as duplicates */
-static enum error_code parse_name(const struct builder *b, const char *name, uint8_t *strategy,
+static enum error_code parse_name(const struct builder *builder, const char *name, uint8_t *strategy,
                                   struct error *e)
 {
-    const struct mesh *m = &b->c->mesh;
+    const struct mesh *mesh = &builder->context->mesh;
     const char *at = name;
     while (strcmp(name, "replicated") != 0 && *at) {
         size_t size = strcspn(at, ":+"), axis_size;
-        int s = strategy_of(at, size), a = -1;
+        int s = strategy_of(at, size), axis = -1;
         axis_size = at[size] == ':' ? strcspn(at + size + 1, "+") : 0;
-        for (uint32_t k = 0; k < m->axis_count; k++)
-            if (axis_size && strlen(m->axes[k].name) == axis_size &&
-                strncmp(m->axes[k].name, at + size + 1, axis_size) == 0)
-                a = (int)k;
-        if (s < 0 || a < 0)
+        for (uint32_t k = 0; k < mesh->axis_count; k++)
+            if (axis_size && strlen(mesh->axes[k].name) == axis_size &&
+                strncmp(mesh->axes[k].name, at + size + 1, axis_size) == 0)
+                axis = (int)k;
+        if (s < 0 || axis < 0)
             return error_set(e, ERROR_INVALID_PLAN,
                              "a baseline is written strategy:axis+strategy:axis with batch, fsdp, "
                              "zero1, megatron, sequence, edge, expert and axes of the mesh; '%.80s' is not",
                              name);
-        if (strategy[a] == MEGATRON && s == SEQUENCE)
+        if (strategy[axis] == MEGATRON && s == SEQUENCE)
             s = MEGATRON_SEQUENCE;
-        else if (strategy[a] != REPLICATED)
+        else if (strategy[axis] != REPLICATED)
             return error_set(e, ERROR_INVALID_PLAN, "baseline '%.80s' uses axis '%s' twice", name,
-                             m->axes[a].name);
-        if (!b->works[s])
+                             mesh->axes[axis].name);
+        if (!builder->works[s])
             return error_set(e, ERROR_INVALID_PLAN, "the module has no dimension that '%s' could shard",
                              strategy_names[s]);
-        strategy[a] = (uint8_t)s;
+        strategy[axis] = (uint8_t)s;
         at += size + 1 + axis_size;
         at += *at == '+';
     }
     return ERROR_OK;
 }
 
-enum error_code plan_baseline_find(const struct plan_context *c, const char *name, struct plan_baseline *out,
-                                   struct error *e)
+enum error_code plan_baseline_find(const struct plan_context *context, const char *name,
+                                   struct plan_baseline *out, struct error *e)
 {
     uint8_t strategy[MESH_MAX_AXES] = {0};
-    struct builder b;
+    struct builder builder;
     enum error_code code;
-    builder_init(&b, c);
-    code = parse_name(&b, name, strategy, e);
+    builder_init(&builder, context);
+    code = parse_name(&builder, name, strategy, e);
     if (code == ERROR_OK) {
-        b.out = out;
-        build(&b, strategy);
+        builder.out = out;
+        build(&builder, strategy);
     }
-    plan_release(&b.plan);
+    plan_release(&builder.plan);
     return code;
 }

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void pair_spaces(struct plan_context *c, uint32_t a, uint32_t b)
+static void pair_spaces(struct plan_context *context, uint32_t space, uint32_t b)
 {
-    const struct nda *n = c->n;
-    uint32_t sa = n->spaces[a].slots, sb = n->spaces[b].slots;
+    const struct nda *n = context->n;
+    uint32_t sa = n->spaces[space].slots, sb = n->spaces[b].slots;
     uint32_t count = nda_atom_count(n, n->slots[sa].value);
     if (count != nda_atom_count(n, n->slots[sb].value))
         return;
@@ -18,8 +18,8 @@ static void pair_spaces(struct plan_context *c, uint32_t a, uint32_t b)
         uint32_t x = nda_slot_factor(n, sa, k), y = nda_slot_factor(n, sb, k);
         if (x == NDA_NONE || y == NDA_NONE)
             continue;
-        c->partner[x] = y;
-        c->partner[y] = x;
+        context->partner[x] = y;
+        context->partner[y] = x;
     }
 }
 
@@ -33,12 +33,12 @@ static const struct plan_pin *pin_of(const struct plan_pin *pins, uint32_t count
 }
 
 /* no sharding satisfies both */
-static bool contradict(const struct plan_pin *a, const struct plan_pin *b)
+static bool contradict(const struct plan_pin *pin, const struct plan_pin *plan_pin)
 {
-    for (uint32_t d = 0; d < a->rank && d < b->rank; d++) {
-        uint32_t ca = a->dims[d].count, cb = b->dims[d].count;
-        if (memcmp(a->dims[d].axes, b->dims[d].axes, ca < cb ? ca : cb) != 0 ||
-            (ca < cb && !a->dims[d].open) || (cb < ca && !b->dims[d].open))
+    for (uint32_t dim = 0; dim < pin->rank && dim < plan_pin->rank; dim++) {
+        uint32_t ca = pin->dims[dim].count, cb = plan_pin->dims[dim].count;
+        if (memcmp(pin->dims[dim].axes, plan_pin->dims[dim].axes, ca < cb ? ca : cb) != 0 ||
+            (ca < cb && !pin->dims[dim].open) || (cb < ca && !plan_pin->dims[dim].open))
             return true;
     }
     return false;
@@ -46,21 +46,21 @@ static bool contradict(const struct plan_pin *a, const struct plan_pin *b)
 
 /* An argument and the result it becomes, and the two ends of a loop's carried value, always have equal
  * cells; but where both of the former are pinned, and differently, that is how the user wants them. */
-void context_partners(struct plan_context *c, const struct plan_pin *pins, uint32_t pin_count)
+void context_partners(struct plan_context *context, const struct plan_pin *pins, uint32_t pin_count)
 {
-    const struct nda *n = c->n;
-    c->partner = mem_alloc(sizeof *c->partner * ((size_t)n->factor_count + 1));
+    const struct nda *n = context->n;
+    context->partner = mem_alloc(sizeof *context->partner * ((size_t)n->factor_count + 1));
     for (uint32_t i = 0; i < n->factor_count; i++)
-        c->partner[i] = NDA_NONE;
+        context->partner[i] = NDA_NONE;
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct plan_pin *in = pin_of(pins, pin_count, false, i),
                               *out = pin_of(pins, pin_count, true, n->arguments[i].becomes);
         if (n->arguments[i].updated && !(in && out && contradict(in, out)))
-            pair_spaces(c, n->arguments[i].space, n->result_spaces[n->arguments[i].becomes]);
+            pair_spaces(context, n->arguments[i].space, n->result_spaces[n->arguments[i].becomes]);
     }
-    for (uint32_t s = 0; s < n->space_count; s++)
-        if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
-            pair_spaces(c, n->op_space[n->spaces[s].op] + n->spaces[s].index, s);
+    for (uint32_t space = 0; space < n->space_count; space++)
+        if (n->spaces[space].kind == NDA_SPACE_LOOP_END)
+            pair_spaces(context, n->op_space[n->spaces[space].op] + n->spaces[space].index, space);
 }
 
 /* the argument that becomes a result, or NDA_NONE */
@@ -74,27 +74,27 @@ static uint32_t former_argument(const struct nda *n, uint32_t result)
 
 /* Scope `update`: backward over the spaces; a value is `needed` when anything but the update uses it. What
  * stands in regions of loops is needed. */
-void context_update_scope(struct plan_context *c)
+void context_update_scope(struct plan_context *context)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     uint8_t *needed = mem_zalloc((size_t)n->program->value_count + 1, 1);
-    c->update = mem_zalloc((size_t)n->space_count + 1, 1);
-    for (uint32_t s = n->space_count; s-- > 0;) {
-        const struct nda_space *sp = &n->spaces[s];
+    context->update = mem_zalloc((size_t)n->space_count + 1, 1);
+    for (uint32_t space = n->space_count; space-- > 0;) {
+        const struct nda_space *sp = &n->spaces[space];
         uint32_t tied = sp->kind == NDA_SPACE_RESULT ? former_argument(n, sp->index) : NDA_NONE;
         bool outside = false;
         if (sp->kind == NDA_SPACE_RESULT) {
             outside = tied == NDA_NONE;
-            c->update[s] = tied != NDA_NONE && n->arguments[tied].role == NDA_ROLE_OPTIMIZER;
+            context->update[space] = tied != NDA_NONE && n->arguments[tied].role == NDA_ROLE_OPTIMIZER;
         } else if (sp->kind == NDA_SPACE_ARGUMENT) {
-            const struct nda_argument *a = &n->arguments[sp->index];
-            c->update[s] = !needed[a->value] && a->role == NDA_ROLE_OPTIMIZER;
+            const struct nda_argument *argument = &n->arguments[sp->index];
+            context->update[space] = !needed[argument->value] && argument->role == NDA_ROLE_OPTIMIZER;
         } else {
             outside = (sp->kind != NDA_SPACE_OP && sp->kind != NDA_SPACE_BARRIER) ||
                       nda_is_contraction(n, sp->op) || n->program->ops[sp->op].block != n->block;
             for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !outside; k++)
                 outside = n->slots[k].is_result && needed[n->slots[k].value];
-            c->update[s] = !outside;
+            context->update[space] = !outside;
         }
         for (uint32_t k = sp->slots; outside && k < sp->slots + sp->slot_count; k++)
             needed[n->slots[k].value] |= !n->slots[k].is_result;
@@ -112,13 +112,13 @@ struct sides {
     uint8_t never;
 };
 
-static void want_side(struct sides *s, uint32_t bit, uint32_t side)
+static void want_side(struct sides *sides, uint32_t bit, uint32_t side)
 {
     uint16_t m = (uint16_t)(1u << bit), v = (uint16_t)(side << bit);
-    if ((s->mask & m) && (s->value & m) != v)
-        s->never = 1;
-    s->mask |= m;
-    s->value |= v;
+    if ((sides->mask & m) && (sides->value & m) != v)
+        sides->never = 1;
+    sides->mask |= m;
+    sides->value |= v;
 }
 
 static struct sides *conflict_sides(const struct nda *n)
@@ -148,61 +148,62 @@ static bool merge_sides(struct sides *to, const struct sides *from)
 }
 
 /* false: no decision can shard the factor */
-static bool make_candidate(const struct plan_context *c, const struct sides *all, uint32_t factor_index,
+static bool make_candidate(const struct plan_context *context, const struct sides *all, uint32_t factor_index,
                            struct plan_candidate *out)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     const struct nda_factor *nm = &n->factors[factor_index];
-    uint32_t partner = c->partner[factor_index];
-    struct sides s = all[factor_index];
+    uint32_t partner = context->partner[factor_index];
+    struct sides sides = all[factor_index];
     *out = (struct plan_candidate){.size = nm->size,
                                    .space = nm->space,
                                    .factor_index = factor_index,
                                    .partner = NDA_NONE,
                                    .factor = (uint8_t)(factor_index - n->spaces[nm->space].factors),
-                                   .update = c->update[nm->space]};
-    if (!nm->shardable || c->closed[factor_index] || s.never)
+                                   .update = context->update[nm->space]};
+    if (!nm->shardable || context->closed[factor_index] || sides.never)
         return false;
     if (partner != NDA_NONE) {
         const struct nda_factor *pn = &n->factors[partner];
-        if (partner < factor_index || !pn->shardable || c->closed[partner] || !merge_sides(&s, &all[partner]))
+        if (partner < factor_index || !pn->shardable || context->closed[partner] ||
+            !merge_sides(&sides, &all[partner]))
             return false; /* the earlier of the two stands for both */
         out->partner = pn->space;
         out->partner_factor = (uint8_t)(partner - n->spaces[pn->space].factors);
-        out->update &= c->update[pn->space];
+        out->update &= context->update[pn->space];
     }
-    out->mask = s.mask;
-    out->value = s.value;
-    for (uint32_t a = 0; a < c->mesh.axis_count; a++)
-        if (nm->size % c->mesh.axes[a].size == 0)
-            out->divides |= (uint8_t)(1u << a);
+    out->mask = sides.mask;
+    out->value = sides.value;
+    for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++)
+        if (nm->size % context->mesh.axes[axis].size == 0)
+            out->divides |= (uint8_t)(1u << axis);
     return out->divides != 0;
 }
 
-void context_candidates(struct plan_context *c)
+void context_candidates(struct plan_context *context)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     struct sides *sides = conflict_sides(n);
     uint32_t *next;
-    c->kept = mem_alloc(sizeof *c->kept * ((size_t)n->factor_count + 1));
+    context->kept = mem_alloc(sizeof *context->kept * ((size_t)n->factor_count + 1));
     for (uint32_t i = 0; i < n->factor_count; i++)
-        c->kept[i] = sides[i].value;
-    c->group_first = mem_zalloc((size_t)n->group_count + 2, sizeof *c->group_first);
-    c->candidates = mem_alloc(sizeof *c->candidates * ((size_t)n->factor_count + 1));
+        context->kept[i] = sides[i].value;
+    context->group_first = mem_zalloc((size_t)n->group_count + 2, sizeof *context->group_first);
+    context->candidates = mem_alloc(sizeof *context->candidates * ((size_t)n->factor_count + 1));
     for (uint32_t i = 0; i < n->factor_count; i++) {
         struct plan_candidate k;
-        if (make_candidate(c, sides, i, &k))
-            c->group_first[n->colors[n->factors[i].color].group + 1]++;
+        if (make_candidate(context, sides, i, &k))
+            context->group_first[n->colors[n->factors[i].color].group + 1]++;
     }
-    for (uint32_t g = 0; g < n->group_count; g++)
-        c->group_first[g + 1] += c->group_first[g];
+    for (uint32_t group = 0; group < n->group_count; group++)
+        context->group_first[group + 1] += context->group_first[group];
     next = mem_alloc(sizeof *next * ((size_t)n->group_count + 1));
-    for (uint32_t g = 0; g < n->group_count; g++)
-        next[g] = c->group_first[g];
+    for (uint32_t group = 0; group < n->group_count; group++)
+        next[group] = context->group_first[group];
     for (uint32_t i = 0; i < n->factor_count; i++) {
         struct plan_candidate k;
-        if (make_candidate(c, sides, i, &k))
-            c->candidates[next[n->colors[n->factors[i].color].group]++] = k;
+        if (make_candidate(context, sides, i, &k))
+            context->candidates[next[n->colors[n->factors[i].color].group]++] = k;
     }
     free(next);
     free(sides);

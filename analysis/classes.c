@@ -28,64 +28,65 @@ static uint64_t first_label(const struct nda *n, uint32_t factor_index)
 {
     const struct nda_space *sp = &n->spaces[n->factors[factor_index].space];
     uint64_t h = hash_combine(sp->kind, sp->kind == NDA_SPACE_OP ? n->program->ops[sp->op].code : 0u);
-    for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
-        uint32_t value = n->slots[s].value;
-        const struct ir_type *t = ir_value_type(n->program, value);
-        h = hash_combine(h, n->slots[s].is_result);
+    for (uint32_t slot = sp->slots; slot < sp->slots + sp->slot_count; slot++) {
+        uint32_t value = n->slots[slot].value;
+        const struct ir_type *type = ir_value_type(n->program, value);
+        h = hash_combine(h, n->slots[slot].is_result);
         for (uint32_t k = 0; k < nda_atom_count(n, value); k++)
-            if (nda_slot_factor(n, s, k) == factor_index)
+            if (nda_slot_factor(n, slot, k) == factor_index)
                 h = hash_combine(h, 1u + nda_atoms(n, value)[k].dim * 64u + nda_atoms(n, value)[k].level);
-        for (uint32_t d = 0; t->kind == IR_TYPE_TENSOR && d < t->rank; d++)
-            h = hash_combine(h, (uint64_t)ir_type_dims(n->program, t)[d]);
+        for (uint32_t dim = 0; type->kind == IR_TYPE_TENSOR && dim < type->rank; dim++)
+            h = hash_combine(h, (uint64_t)ir_type_dims(n->program, type)[dim]);
     }
     return h;
 }
 
-static void add_node(struct graph *g, uint32_t factor_index)
+static void add_node(struct graph *graph, uint32_t factor_index)
 {
-    if (g->local[factor_index] != NDA_NONE)
+    if (graph->local[factor_index] != NDA_NONE)
         return;
-    g->local[factor_index] = (uint32_t)g->nodes.count;
-    VEC_PUSH(&g->nodes, factor_index);
+    graph->local[factor_index] = (uint32_t)graph->nodes.count;
+    VEC_PUSH(&graph->nodes, factor_index);
 }
 
-static void take_nodes(struct graph *g, uint32_t set)
+static void take_nodes(struct graph *graph, uint32_t set)
 {
-    g->nodes.count = 0;
-    for (uint32_t i = g->set_first[set]; i < g->set_first[set + 1]; i++) {
-        add_node(g, g->n->conflicts[g->members[i]].a);
-        add_node(g, g->n->conflicts[g->members[i]].b);
+    graph->nodes.count = 0;
+    for (uint32_t i = graph->set_first[set]; i < graph->set_first[set + 1]; i++) {
+        add_node(graph, graph->n->conflicts[graph->members[i]].a);
+        add_node(graph, graph->n->conflicts[graph->members[i]].b);
     }
-    if (g->room < g->nodes.count) {
-        g->room = g->nodes.count * 2;
-        g->label = mem_realloc(g->label, g->room, sizeof *g->label);
-        g->next = mem_realloc(g->next, g->room, sizeof *g->next);
+    if (graph->room < graph->nodes.count) {
+        graph->room = graph->nodes.count * 2;
+        graph->label = mem_realloc(graph->label, graph->room, sizeof *graph->label);
+        graph->next = mem_realloc(graph->next, graph->room, sizeof *graph->next);
     }
 }
 
 /* neighbours add up, so that their order does not matter */
-static void refine_labels(struct graph *g, uint32_t set)
+static void refine_labels(struct graph *graph, uint32_t set)
 {
     uint64_t *t;
-    for (size_t i = 0; i < g->nodes.count; i++)
-        g->next[i] = hash_mix(g->label[i]);
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (uint32_t x = g->out_first[g->nodes.at[i]]; x < g->out_first[g->nodes.at[i] + 1]; x++) {
-            uint32_t to = g->local[g->out[x]];
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        graph->next[i] = hash_mix(graph->label[i]);
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        for (uint32_t x = graph->out_first[graph->nodes.at[i]]; x < graph->out_first[graph->nodes.at[i] + 1];
+             x++) {
+            uint32_t to = graph->local[graph->out[x]];
             if (to == NDA_NONE)
                 continue;
-            g->next[i] += hash_combine(1, g->label[to]);
-            g->next[to] += hash_combine(2, g->label[i]);
+            graph->next[i] += hash_combine(1, graph->label[to]);
+            graph->next[to] += hash_combine(2, graph->label[i]);
         }
-    for (uint32_t i = g->set_first[set]; i < g->set_first[set + 1]; i++) {
-        uint32_t a = g->local[g->n->conflicts[g->members[i]].a],
-                 b = g->local[g->n->conflicts[g->members[i]].b];
-        g->next[a] += hash_combine(3, g->label[b]);
-        g->next[b] += hash_combine(3, g->label[a]);
+    for (uint32_t i = graph->set_first[set]; i < graph->set_first[set + 1]; i++) {
+        uint32_t a = graph->local[graph->n->conflicts[graph->members[i]].a],
+                 b = graph->local[graph->n->conflicts[graph->members[i]].b];
+        graph->next[a] += hash_combine(3, graph->label[b]);
+        graph->next[b] += hash_combine(3, graph->label[a]);
     }
-    t = g->label;
-    g->label = g->next;
-    g->next = t;
+    t = graph->label;
+    graph->label = graph->next;
+    graph->next = t;
 }
 
 static int compare_labels(const void *x, const void *y)
@@ -95,93 +96,93 @@ static int compare_labels(const void *x, const void *y)
 }
 
 /* key of the set, and its orientation */
-static uint64_t set_key(struct graph *g, uint32_t set)
+static uint64_t set_key(struct graph *graph, uint32_t set)
 {
-    const struct nda *n = g->n;
+    const struct nda *n = graph->n;
     uint64_t key = n->colors[n->sets[set].color].group;
     int order = 0;
-    take_nodes(g, set);
-    for (size_t i = 0; i < g->nodes.count; i++)
-        g->label[i] = first_label(n, g->nodes.at[i]);
+    take_nodes(graph, set);
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        graph->label[i] = first_label(n, graph->nodes.at[i]);
     for (int round = 0; round < ROUNDS; round++)
-        refine_labels(g, set);
-    g->side[0].count = g->side[1].count = 0;
-    for (uint32_t i = g->set_first[set]; i < g->set_first[set + 1]; i++) {
-        const struct nda_conflict *k = &n->conflicts[g->members[i]];
-        VEC_PUSH(&g->side[k->flipped], g->label[g->local[k->a]]);
-        VEC_PUSH(&g->side[!k->flipped], g->label[g->local[k->b]]);
+        refine_labels(graph, set);
+    graph->side[0].count = graph->side[1].count = 0;
+    for (uint32_t i = graph->set_first[set]; i < graph->set_first[set + 1]; i++) {
+        const struct nda_conflict *k = &n->conflicts[graph->members[i]];
+        VEC_PUSH(&graph->side[k->flipped], graph->label[graph->local[k->a]]);
+        VEC_PUSH(&graph->side[!k->flipped], graph->label[graph->local[k->b]]);
     }
     for (int s = 0; s < 2; s++)
-        qsort(g->side[s].at, g->side[s].count, sizeof *g->side[s].at, compare_labels);
-    for (size_t i = 0; i < g->side[0].count && order == 0; i++)
-        order = compare_labels(&g->side[0].at[i], &g->side[1].at[i]);
+        qsort(graph->side[s].at, graph->side[s].count, sizeof *graph->side[s].at, compare_labels);
+    for (size_t i = 0; i < graph->side[0].count && order == 0; i++)
+        order = compare_labels(&graph->side[0].at[i], &graph->side[1].at[i]);
     n->sets[set].flipped = order > 0; /* equal: a symmetric set keeps program order */
     for (int s = 0; s < 2; s++)
-        for (size_t i = 0; i < g->side[s].count; i++)
-            key = hash_combine(key, g->side[order > 0 ? !s : s].at[i]);
-    for (size_t i = 0; i < g->nodes.count; i++)
-        g->local[g->nodes.at[i]] = NDA_NONE;
+        for (size_t i = 0; i < graph->side[s].count; i++)
+            key = hash_combine(key, graph->side[order > 0 ? !s : s].at[i]);
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        graph->local[graph->nodes.at[i]] = NDA_NONE;
     return key;
 }
 
-static void index_graph(struct graph *g)
+static void index_graph(struct graph *graph)
 {
-    struct nda *n = g->n;
+    struct nda *n = graph->n;
     uint32_t *fill;
-    g->out_first = mem_zalloc((size_t)n->factor_count + 2, sizeof *g->out_first);
-    g->out = mem_alloc(sizeof *g->out * ((size_t)n->edge_count + 1));
-    g->local = mem_alloc(sizeof *g->local * ((size_t)n->factor_count + 1));
+    graph->out_first = mem_zalloc((size_t)n->factor_count + 2, sizeof *graph->out_first);
+    graph->out = mem_alloc(sizeof *graph->out * ((size_t)n->edge_count + 1));
+    graph->local = mem_alloc(sizeof *graph->local * ((size_t)n->factor_count + 1));
     for (uint32_t i = 0; i < n->edge_count; i++)
-        g->out_first[n->edge_from[i] + 1]++;
+        graph->out_first[n->edge_from[i] + 1]++;
     for (uint32_t i = 0; i < n->factor_count; i++) {
-        g->out_first[i + 1] += g->out_first[i];
-        g->local[i] = NDA_NONE;
+        graph->out_first[i + 1] += graph->out_first[i];
+        graph->local[i] = NDA_NONE;
     }
     fill = mem_alloc(sizeof *fill * ((size_t)n->factor_count + 1));
-    memcpy(fill, g->out_first, sizeof *fill * n->factor_count);
+    memcpy(fill, graph->out_first, sizeof *fill * n->factor_count);
     for (uint32_t i = 0; i < n->edge_count; i++)
-        g->out[fill[n->edge_from[i]]++] = n->edge_to[i];
+        graph->out[fill[n->edge_from[i]]++] = n->edge_to[i];
     free(fill);
-    g->set_first = mem_zalloc((size_t)n->set_count + 2, sizeof *g->set_first);
-    g->members = mem_alloc(sizeof *g->members * ((size_t)n->conflict_count + 1));
-    for (uint32_t s = 0; s < n->set_count; s++)
-        g->set_first[s + 1] = g->set_first[s] + n->sets[s].conflict_count;
+    graph->set_first = mem_zalloc((size_t)n->set_count + 2, sizeof *graph->set_first);
+    graph->members = mem_alloc(sizeof *graph->members * ((size_t)n->conflict_count + 1));
+    for (uint32_t set = 0; set < n->set_count; set++)
+        graph->set_first[set + 1] = graph->set_first[set] + n->sets[set].conflict_count;
     fill = mem_alloc(sizeof *fill * ((size_t)n->set_count + 1));
-    memcpy(fill, g->set_first, sizeof *fill * n->set_count);
+    memcpy(fill, graph->set_first, sizeof *fill * n->set_count);
     for (uint32_t i = 0; i < n->conflict_count; i++)
-        g->members[fill[n->conflicts[i].set]++] = i;
+        graph->members[fill[n->conflicts[i].set]++] = i;
     free(fill);
 }
 
 void stage_classes(struct nda *n)
 {
-    struct graph g = {.n = n};
+    struct graph graph = {.n = n};
     uint64_t *keys = mem_alloc(sizeof *keys * ((size_t)n->set_count + 1));
-    index_graph(&g);
+    index_graph(&graph);
     n->classes = arena_alloc(n->arena, sizeof *n->classes * ((size_t)n->set_count + 1));
-    for (uint32_t s = 0; s < n->set_count; s++) {
-        uint64_t key = set_key(&g, s);
-        uint32_t c = 0;
-        while (c < n->class_count && keys[c] != key)
-            c++;
-        if (c == n->class_count) {
-            struct nda_group *group = &n->groups[n->colors[n->sets[s].color].group];
-            keys[c] = key;
+    for (uint32_t set = 0; set < n->set_count; set++) {
+        uint64_t key = set_key(&graph, set);
+        uint32_t class = 0;
+        while (class < n->class_count && keys[class] != key)
+            class ++;
+        if (class == n->class_count) {
+            struct nda_group *group = &n->groups[n->colors[n->sets[set].color].group];
+            keys[class] = key;
             n->classes[n->class_count++] =
-                (struct nda_class){.color_group = n->colors[n->sets[s].color].group, .bit = group->bits++};
+                (struct nda_class){.color_group = n->colors[n->sets[set].color].group, .bit = group->bits++};
         }
-        n->sets[s].class_index = c;
-        n->classes[c].set_count++;
+        n->sets[set].class_index = class;
+        n->classes[class].set_count++;
     }
     free(keys);
-    free(g.out_first);
-    free(g.out);
-    free(g.set_first);
-    free(g.members);
-    free(g.local);
-    VEC_FREE(&g.nodes);
-    free(g.label);
-    free(g.next);
-    VEC_FREE(&g.side[0]);
-    VEC_FREE(&g.side[1]);
+    free(graph.out_first);
+    free(graph.out);
+    free(graph.set_first);
+    free(graph.members);
+    free(graph.local);
+    VEC_FREE(&graph.nodes);
+    free(graph.label);
+    free(graph.next);
+    VEC_FREE(&graph.side[0]);
+    VEC_FREE(&graph.side[1]);
 }

@@ -39,35 +39,35 @@ struct plan_context {
 };
 
 /* hash of one cell: a product, so that the XOR over cells is not linear in factors and axes */
-static inline struct hash128 plan_cell_word(const struct plan_context *c, uint32_t factor_index,
+static inline struct hash128 plan_cell_word(const struct plan_context *context, uint32_t factor_index,
                                             uint32_t axis, uint32_t position)
 {
-    struct hash128 w = c->word[factor_index], k = c->axis_word[axis][position];
-    return (struct hash128){w.hi * k.hi, w.lo * k.lo};
+    struct hash128 hash = context->word[factor_index], k = context->axis_word[axis][position];
+    return (struct hash128){hash.hi * k.hi, hash.lo * k.lo};
 }
 
 /* product of the axes on a factor; *position: how many they are */
-static inline int64_t plan_shards(const struct plan_context *c, const struct plan_cell *cells, uint8_t factor,
-                                  uint32_t *position)
+static inline int64_t plan_shards(const struct plan_context *context, const struct plan_cell *cells,
+                                  uint8_t factor, uint32_t *position)
 {
     int64_t shards = 1;
     *position = 0;
-    for (uint32_t a = 0; a < c->mesh.axis_count; a++)
-        if (cells[a].factor == factor) {
-            shards *= c->mesh.axes[a].size;
+    for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++)
+        if (cells[axis].factor == factor) {
+            shards *= context->mesh.axes[axis].size;
             ++*position;
         }
     return shards;
 }
 
-void context_words(struct plan_context *c);
-void context_partners(struct plan_context *c, const struct plan_pin *pins, uint32_t pin_count);
-void context_update_scope(struct plan_context *c);
-void context_candidates(struct plan_context *c);
-void context_decisions(struct plan_context *c);
-void context_regathers(struct plan_context *c);
+void context_words(struct plan_context *context);
+void context_partners(struct plan_context *context, const struct plan_pin *pins, uint32_t pin_count);
+void context_update_scope(struct plan_context *context);
+void context_candidates(struct plan_context *context);
+void context_decisions(struct plan_context *context);
+void context_regathers(struct plan_context *context);
 struct hash128 context_regather_word(uint32_t argument, uint32_t axis); /* of the plan's hash */
-enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins, uint32_t count,
+enum error_code context_pins(struct plan_context *context, const struct plan_pin *pins, uint32_t count,
                              struct error *e) BASE_CHECKED;
 
 #endif

@@ -38,69 +38,70 @@ static uint8_t *role_groups(const struct nda *n, enum nda_role role)
     uint8_t *state = mem_zalloc((size_t)n->group_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        for (uint32_t f = 0; f < sp->factor_count && n->arguments[i].role == role; f++)
-            state[n->colors[n->factors[sp->factors + f].color].group] = 1;
+        for (uint32_t factor = 0; factor < sp->factor_count && n->arguments[i].role == role; factor++)
+            state[n->colors[n->factors[sp->factors + factor].color].group] = 1;
     }
     return state;
 }
 
-void context_regathers(struct plan_context *c)
+void context_regathers(struct plan_context *context)
 {
     VEC(struct plan_decision) list = {0};
-    uint8_t *parameters = role_groups(c->n, NDA_ROLE_PARAMETER);
-    for (uint32_t g = 0; g < c->n->group_count; g++)
-        for (uint32_t axis = 0; axis < c->mesh.axis_count && parameters[g]; axis++)
-            if (c->mesh.axes[axis].size > 1)
-                VEC_PUSH(&list, ((struct plan_decision){g, 0, (uint8_t)axis, PLAN_SCOPE_REGATHER}));
+    uint8_t *parameters = role_groups(context->n, NDA_ROLE_PARAMETER);
+    for (uint32_t group = 0; group < context->n->group_count; group++)
+        for (uint32_t axis = 0; axis < context->mesh.axis_count && parameters[group]; axis++)
+            if (context->mesh.axes[axis].size > 1)
+                VEC_PUSH(&list, ((struct plan_decision){group, 0, (uint8_t)axis, PLAN_SCOPE_REGATHER}));
     free(parameters);
-    c->regathers = list.at;
-    c->regather_count = (uint32_t)list.count;
+    context->regathers = list.at;
+    context->regather_count = (uint32_t)list.count;
 }
 
 /* tokens[:, :-1] leaves the sequence on no argument; it is worth a decision all the same */
-static bool worth_deciding(const struct plan_context *c, uint32_t group)
+static bool worth_deciding(const struct plan_context *context, uint32_t group)
 {
-    const struct nda_group *g = &c->n->groups[group];
-    return (g->touches_argument || g->roles & (NDA_COLOR_BATCH | NDA_COLOR_SEQUENCE)) &&
-           c->group_first[group] != c->group_first[group + 1];
+    const struct nda_group *nda_group = &context->n->groups[group];
+    return (nda_group->touches_argument || nda_group->roles & (NDA_COLOR_BATCH | NDA_COLOR_SEQUENCE)) &&
+           context->group_first[group] != context->group_first[group + 1];
 }
 
 /* Every group, axis and resolution, and once in scope update where the group is on optimizer state:
  * offered or counted as pruned. */
-void context_decisions(struct plan_context *c)
+void context_decisions(struct plan_context *context)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     uint32_t least = n->factor_count / FEWEST_SHARE < FEWEST ? n->factor_count / FEWEST_SHARE : FEWEST;
     VEC(struct plan_decision) offered = {0};
     uint8_t *state = role_groups(n, NDA_ROLE_OPTIMIZER);
     struct plan alone;
-    plan_init(&alone, n, &c->mesh);
-    for (uint32_t g = 0; g < n->group_count; g++) {
-        uint32_t sides = resolutions(n->groups[g].bits);
-        bool worth = worth_deciding(c, g);
-        for (uint32_t axis = 0; axis < c->mesh.axis_count; axis++) {
-            if (c->mesh.axes[axis].size == 1)
+    plan_init(&alone, n, &context->mesh);
+    for (uint32_t group = 0; group < n->group_count; group++) {
+        uint32_t sides = resolutions(n->groups[group].bits);
+        bool worth = worth_deciding(context, group);
+        for (uint32_t axis = 0; axis < context->mesh.axis_count; axis++) {
+            if (context->mesh.axes[axis].size == 1)
                 continue;
             /* nothing in an update is in a conflict worth a choice */
-            for (uint32_t i = 0; i < sides + state[g]; i++) {
-                struct plan_decision d = {g, i < sides ? resolution(n->groups[g].bits, i) : 0, (uint8_t)axis,
-                                          i < sides ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE};
+            for (uint32_t i = 0; i < sides + state[group]; i++) {
+                struct plan_decision decision = {group, i < sides ? resolution(n->groups[group].bits, i) : 0,
+                                                 (uint8_t)axis,
+                                                 i < sides ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE};
                 uint32_t changed = 0;
                 if (worth) {
-                    plan_copy(&alone, &c->start);
-                    changed = plan_apply(c, &alone, d);
+                    plan_copy(&alone, &context->start);
+                    changed = plan_apply(context, &alone, decision);
                 }
                 if (changed > 0 && changed >= least)
-                    VEC_PUSH(&offered, d);
+                    VEC_PUSH(&offered, decision);
                 else
-                    c->pruned_count++;
+                    context->pruned_count++;
             }
         }
     }
     plan_release(&alone);
     free(state);
-    c->decisions = offered.at;
-    c->decision_count = (uint32_t)offered.count;
+    context->decisions = offered.at;
+    context->decision_count = (uint32_t)offered.count;
 }
 
 static const char *const scopes[] = {
@@ -111,54 +112,55 @@ const char *plan_scope_name(uint8_t scope)
     return scopes[scope];
 }
 
-void plan_decision_text(const struct plan_context *c, struct plan_decision d, struct text *out)
+void plan_decision_text(const struct plan_context *context, struct plan_decision decision, struct text *out)
 {
-    const struct nda_group *g = &c->n->groups[d.group];
-    if (d.scope != PLAN_SCOPE_ALL)
-        text_printf(out, "%s:", scopes[d.scope]);
-    text_add(out, g->label);
-    if (g->bits && d.scope != PLAN_SCOPE_REGATHER) {
+    const struct nda_group *group = &context->n->groups[decision.group];
+    if (decision.scope != PLAN_SCOPE_ALL)
+        text_printf(out, "%s:", scopes[decision.scope]);
+    text_add(out, group->label);
+    if (group->bits && decision.scope != PLAN_SCOPE_REGATHER) {
         text_add_char(out, '[');
-        for (uint32_t i = 0; i < g->bits; i++)
-            text_add_char(out, i < 32 && d.bits >> i & 1 ? '1' : '0');
+        for (uint32_t i = 0; i < group->bits; i++)
+            text_add_char(out, i < 32 && decision.bits >> i & 1 ? '1' : '0');
         text_add_char(out, ']');
     }
-    text_printf(out, "@%s", c->mesh.axes[d.axis].name);
+    text_printf(out, "@%s", context->mesh.axes[decision.axis].name);
 }
 
-enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis,
+enum error_code plan_decision_find(const struct plan_context *context, const char *group, const char *axis,
                                    const char *bits, const char *scope, struct plan_decision *out,
                                    struct error *e)
 {
-    struct plan_decision d = {0};
-    int a = mesh_axis_find(&c->mesh, axis);
+    struct plan_decision decision = {0};
+    int a = mesh_axis_find(&context->mesh, axis);
     size_t given = bits ? strlen(bits) : 0;
     if (a < 0)
         return error_set(e, ERROR_INVALID_PLAN, "the mesh has no axis '%.64s'", axis);
-    while (d.group < c->n->group_count && strcmp(c->n->groups[d.group].label, group) != 0)
-        d.group++;
-    if (d.group == c->n->group_count)
+    while (decision.group < context->n->group_count &&
+           strcmp(context->n->groups[decision.group].label, group) != 0)
+        decision.group++;
+    if (decision.group == context->n->group_count)
         return error_set(e, ERROR_INVALID_PLAN,
                          "the module has no group of dimensions named '%.80s'; toast analyze "
                          "lists them",
                          group);
-    if (given != 0 && given != c->n->groups[d.group].bits)
+    if (given != 0 && given != context->n->groups[decision.group].bits)
         return error_set(e, ERROR_INVALID_PLAN, "group '%.80s' takes %u resolution bits, not %zu", group,
-                         c->n->groups[d.group].bits, given);
+                         context->n->groups[decision.group].bits, given);
     for (size_t i = 0; i < given; i++) {
         if (bits[i] != '0' && bits[i] != '1')
             return error_set(e, ERROR_INVALID_PLAN, "resolution bits of group '%.80s' are 0s and 1s", group);
         if (i < 32)
-            d.bits |= (uint32_t)(bits[i] - '0') << i;
+            decision.bits |= (uint32_t)(bits[i] - '0') << i;
     }
-    while (scope && d.scope <= PLAN_SCOPE_REGATHER && strcmp(scopes[d.scope], scope) != 0)
-        d.scope++;
-    if (d.scope > PLAN_SCOPE_REGATHER)
+    while (scope && decision.scope <= PLAN_SCOPE_REGATHER && strcmp(scopes[decision.scope], scope) != 0)
+        decision.scope++;
+    if (decision.scope > PLAN_SCOPE_REGATHER)
         return error_set(e, ERROR_INVALID_PLAN,
                          "the scope of a decision is 'all', 'update' or 'regather', not '%.40s'", scope);
-    if (d.scope == PLAN_SCOPE_REGATHER)
-        d.bits = 0;
-    d.axis = (uint8_t)a;
-    *out = d;
+    if (decision.scope == PLAN_SCOPE_REGATHER)
+        decision.bits = 0;
+    decision.axis = (uint8_t)a;
+    *out = decision;
     return ERROR_OK;
 }

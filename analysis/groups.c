@@ -13,8 +13,8 @@
 static uint64_t *color_keys(const struct nda *n)
 {
     uint64_t *keys = mem_zalloc((size_t)n->color_count + 1, sizeof *keys);
-    for (uint32_t s = 0; s < n->space_count; s++) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        const struct nda_space *sp = &n->spaces[space];
         uint64_t kind = hash_combine(sp->kind, sp->kind == NDA_SPACE_OP ? n->program->ops[sp->op].code : 0u);
         for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
             uint32_t value = n->slots[k].value, rank = ir_value_type(n->program, value)->rank;
@@ -31,8 +31,9 @@ static uint64_t *color_keys(const struct nda *n)
             }
         }
     }
-    for (uint32_t c = 0; c < n->color_count; c++) /* unused results have no uses at all */
-        keys[c] = hash_combine(keys[c], (uint64_t)n->factors[n->color_factors[n->colors[c].factors]].size);
+    for (uint32_t color = 0; color < n->color_count; color++) /* unused results have no uses at all */
+        keys[color] =
+            hash_combine(keys[color], (uint64_t)n->factors[n->color_factors[n->colors[color].factors]].size);
     return keys;
 }
 
@@ -43,8 +44,10 @@ struct keyed {
 
 static int by_key(const void *x, const void *y)
 {
-    const struct keyed *a = x, *b = y;
-    return a->key != b->key ? (a->key < b->key ? -1 : 1) : a->color < b->color ? -1 : a->color > b->color;
+    const struct keyed *keyed = x, *other_keyed = y;
+    return keyed->key != other_keyed->key      ? (keyed->key < other_keyed->key ? -1 : 1)
+           : keyed->color < other_keyed->color ? -1
+                                               : keyed->color > other_keyed->color;
 }
 
 /* groups numbered by their first color */
@@ -52,15 +55,15 @@ static void number_groups(struct nda *n, const uint64_t *keys)
 {
     struct keyed *sorted = mem_alloc(sizeof *sorted * ((size_t)n->color_count + 1));
     uint32_t *leader = mem_alloc(sizeof *leader * ((size_t)n->color_count + 1));
-    for (uint32_t c = 0; c < n->color_count; c++)
-        sorted[c] = (struct keyed){keys[c], c};
+    for (uint32_t color = 0; color < n->color_count; color++)
+        sorted[color] = (struct keyed){keys[color], color};
     qsort(sorted, n->color_count, sizeof *sorted, by_key);
     for (uint32_t i = 0; i < n->color_count; i++)
         leader[sorted[i].color] =
             i > 0 && sorted[i].key == sorted[i - 1].key ? leader[sorted[i - 1].color] : sorted[i].color;
     n->group_count = 0;
-    for (uint32_t c = 0; c < n->color_count; c++)
-        n->colors[c].group = leader[c] == c ? n->group_count++ : n->colors[leader[c]].group;
+    for (uint32_t color = 0; color < n->color_count; color++)
+        n->colors[color].group = leader[color] == color ? n->group_count++ : n->colors[leader[color]].group;
     free(sorted);
     free(leader);
 }
@@ -90,23 +93,23 @@ static bool split_met(struct nda *n, uint64_t *keys)
                 rank[n->factors[x].color] = 1 + before;
         }
     }
-    for (uint32_t c = 0; c < n->color_count; c++) {
-        split |= rank[c] > 1;
-        if (rank[c] > 1)
-            keys[c] = hash_combine(keys[c], rank[c]);
+    for (uint32_t color = 0; color < n->color_count; color++) {
+        split |= rank[color] > 1;
+        if (rank[color] > 1)
+            keys[color] = hash_combine(keys[color], rank[color]);
     }
     free(rank);
     return split;
 }
 
-static int64_t commonest_size(const struct nda *n, const struct nda_group *g)
+static int64_t commonest_size(const struct nda *n, const struct nda_group *group)
 {
     int64_t size[16];
     uint32_t votes[16], kinds = 0, best = 0;
-    for (uint32_t i = 0; i < g->color_count; i++) {
-        const struct nda_color *c = &n->colors[n->group_colors[g->colors + i]];
-        for (uint32_t k = 0; k < c->factor_count; k++) {
-            int64_t s = n->factors[n->color_factors[c->factors + k]].size;
+    for (uint32_t i = 0; i < group->color_count; i++) {
+        const struct nda_color *color = &n->colors[n->group_colors[group->colors + i]];
+        for (uint32_t k = 0; k < color->factor_count; k++) {
+            int64_t s = n->factors[n->color_factors[color->factors + k]].size;
             uint32_t j = 0;
             while (j < kinds && size[j] != s)
                 j++;
@@ -134,19 +137,19 @@ void stage_groups(struct nda *n)
     free(keys);
     n->groups = arena_alloc(n->arena, sizeof *n->groups * ((size_t)n->group_count + 1));
     n->group_colors = arena_alloc(n->arena, sizeof *n->group_colors * ((size_t)n->color_count + 1));
-    for (uint32_t c = 0; c < n->color_count; c++)
-        n->groups[n->colors[c].group].color_count++;
-    for (uint32_t g = 0; g < n->group_count; g++) {
-        n->groups[g].colors = next;
-        next += n->groups[g].color_count;
-        n->groups[g].color_count = 0;
+    for (uint32_t color = 0; color < n->color_count; color++)
+        n->groups[n->colors[color].group].color_count++;
+    for (uint32_t group = 0; group < n->group_count; group++) {
+        n->groups[group].colors = next;
+        next += n->groups[group].color_count;
+        n->groups[group].color_count = 0;
     }
-    for (uint32_t c = 0; c < n->color_count; c++) {
-        struct nda_group *g = &n->groups[n->colors[c].group];
-        n->group_colors[g->colors + g->color_count++] = c;
-        g->factor_count += n->colors[c].factor_count;
-        g->touches_argument |= n->colors[c].touches_argument;
+    for (uint32_t color = 0; color < n->color_count; color++) {
+        struct nda_group *group = &n->groups[n->colors[color].group];
+        n->group_colors[group->colors + group->color_count++] = color;
+        group->factor_count += n->colors[color].factor_count;
+        group->touches_argument |= n->colors[color].touches_argument;
     }
-    for (uint32_t g = 0; g < n->group_count; g++)
-        n->groups[g].size = commonest_size(n, &n->groups[g]);
+    for (uint32_t group = 0; group < n->group_count; group++)
+        n->groups[group].size = commonest_size(n, &n->groups[group]);
 }

@@ -5,25 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t mesh_devices(const struct mesh *m)
+int64_t mesh_devices(const struct mesh *mesh)
 {
     int64_t product = 1;
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        product *= m->axes[a].size;
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        product *= mesh->axes[axis].size;
     return product;
 }
 
-int mesh_axis_find(const struct mesh *m, const char *name)
+int mesh_axis_find(const struct mesh *mesh, const char *name)
 {
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        if (strcmp(m->axes[a].name, name) == 0)
-            return (int)a;
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        if (strcmp(mesh->axes[axis].name, name) == 0)
+            return (int)axis;
     return -1;
 }
 
-static bool letter(char c)
+static bool letter(char character)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+           character == '_';
 }
 
 static bool name_ok(const char *name, size_t size)
@@ -36,21 +37,21 @@ static bool name_ok(const char *name, size_t size)
     return true;
 }
 
-enum error_code mesh_check(const struct mesh *m, struct error *e)
+enum error_code mesh_check(const struct mesh *mesh, struct error *e)
 {
     int64_t product = 1;
-    if (m->axis_count == 0 || m->axis_count > MESH_MAX_AXES)
+    if (mesh->axis_count == 0 || mesh->axis_count > MESH_MAX_AXES)
         return error_set(e, ERROR_INVALID_MESH, "a mesh has 1 to %d axes, this one has %u", MESH_MAX_AXES,
-                         m->axis_count);
-    for (uint32_t a = 0; a < m->axis_count; a++) {
-        const struct mesh_axis *axis = &m->axes[a];
+                         mesh->axis_count);
+    for (uint32_t a = 0; a < mesh->axis_count; a++) {
+        const struct mesh_axis *axis = &mesh->axes[a];
         size_t size = strnlen(axis->name, sizeof axis->name);
         if (size == sizeof axis->name || !name_ok(axis->name, size))
             return error_set(e, ERROR_INVALID_MESH,
                              "axis %u of the mesh needs a name of letters, digits and _ that "
                              "does not begin with a digit (at most 63)",
                              a);
-        if (mesh_axis_find(m, axis->name) != (int)a)
+        if (mesh_axis_find(mesh, axis->name) != (int)a)
             return error_set(e, ERROR_INVALID_MESH, "axis '%s' stands twice in the mesh", axis->name);
         if (axis->size < 1)
             return error_set(e, ERROR_INVALID_MESH, "axis '%s' of the mesh has size %lld; sizes are positive",
@@ -62,18 +63,18 @@ enum error_code mesh_check(const struct mesh *m, struct error *e)
             return error_set(e, ERROR_INVALID_MESH,
                              "the link of axis '%s' has a negative bandwidth or latency", axis->name);
     }
-    if (m->devices_per_host < 0)
+    if (mesh->devices_per_host < 0)
         return error_set(e, ERROR_INVALID_MESH, "devices_per_host of the mesh is negative");
     return ERROR_OK;
 }
 
 enum error_code mesh_parse(const char *text, struct mesh *out, struct error *e)
 {
-    struct mesh m = {.axis_count = 0};
+    struct mesh mesh = {.axis_count = 0};
     const char *at = text;
     while (*at) {
         size_t name = strcspn(at, "=,"), digits;
-        struct mesh_axis *axis = &m.axes[m.axis_count < MESH_MAX_AXES ? m.axis_count : 0];
+        struct mesh_axis *axis = &mesh.axes[mesh.axis_count < MESH_MAX_AXES ? mesh.axis_count : 0];
         if (at[name] != '=')
             return error_set(e, ERROR_INVALID_MESH,
                              "a mesh is written axis=size,axis=size (data=4,model=2); after "
@@ -83,8 +84,8 @@ enum error_code mesh_parse(const char *text, struct mesh *out, struct error *e)
             return error_set(e, ERROR_INVALID_MESH,
                              "axis %u of the mesh needs a name of letters, digits and _ that "
                              "does not begin with a digit (at most 63)",
-                             m.axis_count);
-        if (m.axis_count == MESH_MAX_AXES)
+                             mesh.axis_count);
+        if (mesh.axis_count == MESH_MAX_AXES)
             return error_set(e, ERROR_INVALID_MESH, "a mesh has at most %d axes", MESH_MAX_AXES);
         memcpy(axis->name, at, name);
         axis->name[name] = 0;
@@ -93,13 +94,13 @@ enum error_code mesh_parse(const char *text, struct mesh *out, struct error *e)
         if (digits == 0 || digits > 18 || (at[digits] && at[digits] != ','))
             return error_set(e, ERROR_INVALID_MESH, "the size of axis '%s' is no integer", axis->name);
         axis->size = strtoll(at, NULL, 10);
-        m.axis_count++;
+        mesh.axis_count++;
         at += digits;
         if (*at == ',' && !*++at)
             return error_set(e, ERROR_INVALID_MESH, "the mesh ends in a comma");
     }
-    enum error_code code = mesh_check(&m, e);
+    enum error_code code = mesh_check(&mesh, e);
     if (code == ERROR_OK)
-        *out = m;
+        *out = mesh;
     return code;
 }

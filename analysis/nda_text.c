@@ -35,14 +35,14 @@ static void factor_letter(uint32_t f, struct text *out)
 static void slot_text(const struct nda *n, uint32_t slot, struct text *out)
 {
     uint32_t value = n->slots[slot].value, atom = 0, count = nda_atom_count(n, value);
-    const struct ir_type *t = ir_value_type(n->program, value);
+    const struct ir_type *type = ir_value_type(n->program, value);
     text_add_char(out, '[');
-    for (uint32_t d = 0; t->kind == IR_TYPE_TENSOR && d < t->rank; d++) {
-        if (d)
+    for (uint32_t dim = 0; type->kind == IR_TYPE_TENSOR && dim < type->rank; dim++) {
+        if (dim)
             text_add(out, ", ");
-        if (atom == count || nda_atoms(n, value)[atom].dim != d)
-            text_printf(out, "%lld", (long long)ir_type_dims(n->program, t)[d]);
-        for (; atom < count && nda_atoms(n, value)[atom].dim == d; atom++) {
+        if (atom == count || nda_atoms(n, value)[atom].dim != dim)
+            text_printf(out, "%lld", (long long)ir_type_dims(n->program, type)[dim]);
+        for (; atom < count && nda_atoms(n, value)[atom].dim == dim; atom++) {
             uint8_t f = n->factor_of[n->slots[slot].map + atom];
             if (f == NDA_NO_FACTOR)
                 text_add_char(out, '_');
@@ -58,24 +58,24 @@ void nda_rule_text(const struct nda *n, uint32_t space, struct text *out)
     const struct nda_space *sp = &n->spaces[space];
     bool first = true;
     text_add_char(out, '(');
-    for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
-        if (n->slots[s].is_result && (s == sp->slots || !n->slots[s - 1].is_result)) {
+    for (uint32_t slot = sp->slots; slot < sp->slots + sp->slot_count; slot++) {
+        if (n->slots[slot].is_result && (slot == sp->slots || !n->slots[slot - 1].is_result)) {
             text_add(out, ") -> (");
             first = true;
         }
         if (!first)
             text_add(out, ", ");
         first = false;
-        slot_text(n, s, out);
+        slot_text(n, slot, out);
     }
     if (sp->slot_count == 0 || !n->slots[sp->slots + sp->slot_count - 1].is_result)
         text_add(out, ") -> (");
     text_add(out, ") {");
-    for (uint32_t f = 0; f < sp->factor_count; f++) {
-        const struct nda_factor *nm = &n->factors[sp->factors + f];
-        if (f)
+    for (uint32_t factor = 0; factor < sp->factor_count; factor++) {
+        const struct nda_factor *nm = &n->factors[sp->factors + factor];
+        if (factor)
             text_add(out, ", ");
-        factor_letter(f, out);
+        factor_letter(factor, out);
         text_printf(out, "=%lld%s", (long long)nm->size, kind_word(nm));
     }
     text_add_char(out, '}');

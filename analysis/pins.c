@@ -12,11 +12,11 @@ struct pin_place {
     uint32_t number, space, slot;
 };
 
-static enum error_code refuse(const struct plan_context *c, const struct pin_place *at, struct error *e,
+static enum error_code refuse(const struct plan_context *context, const struct pin_place *at, struct error *e,
                               const char *what, uint32_t dim, int64_t size)
 {
     char pointer[40], who[160];
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     snprintf(pointer, sizeof pointer, "/constraints/%u", at->number);
     if (at->pin->value != NDA_NONE)
         snprintf(who, sizeof who, "value %u", at->pin->value);
@@ -43,16 +43,16 @@ static bool find_place(const struct nda *n, struct pin_place *at)
     if (pin->value >= n->program->value_count || n->value_def_slot[pin->value] == NDA_NONE)
         return false;
     at->slot = n->value_def_slot[pin->value];
-    for (uint32_t s = 0; s < n->space_count; s++) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        const struct nda_space *sp = &n->spaces[space];
         bool owns = at->slot >= sp->slots && at->slot < sp->slots + sp->slot_count;
         bool constrains = sp->kind == NDA_SPACE_OP && sp->slot_count &&
                           n->program->ops[sp->op].code == IR_SDY_SHARDING_CONSTRAINT &&
                           n->slots[sp->slots].value == pin->value;
         if (owns)
-            at->space = s;
+            at->space = space;
         if (constrains) {
-            at->space = s;
+            at->space = space;
             at->slot = sp->slots;
             return true;
         }
@@ -61,13 +61,13 @@ static bool find_place(const struct nda *n, struct pin_place *at)
 }
 
 /* why the axes pinned on a dimension do not go onto its atoms */
-static const char *why_not(const struct plan_context *c, const struct pin_place *at, uint32_t dim,
+static const char *why_not(const struct plan_context *context, const struct pin_place *at, uint32_t dim,
                            int64_t size)
 {
     int64_t left = size;
     for (uint32_t i = 0; i < at->pin->dims[dim].count; i++) {
         uint32_t axis = at->pin->dims[dim].axes[i];
-        int64_t devices = axis < c->mesh.axis_count ? c->mesh.axes[axis].size : 0;
+        int64_t devices = axis < context->mesh.axis_count ? context->mesh.axes[axis].size : 0;
         if (devices == 0 || left == 0 || left % devices != 0)
             return "does not divide it evenly";
         left /= devices;
@@ -76,10 +76,10 @@ static const char *why_not(const struct plan_context *c, const struct pin_place 
 }
 
 /* Axes of one dimension, major first: an atom takes axes while they divide it, then the next atom goes on. */
-static enum error_code pin_dim(struct plan_context *c, const struct pin_place *at, uint32_t dim,
+static enum error_code pin_dim(struct plan_context *context, const struct pin_place *at, uint32_t dim,
                                struct error *e)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     uint32_t value = n->slots[at->slot].value, count = nda_atom_count(n, value), k = 0, done = 0;
     const struct nda_atom *atoms = nda_atoms(n, value);
     int64_t size = ir_type_dims(n->program, ir_value_type(n->program, value))[dim];
@@ -87,25 +87,26 @@ static enum error_code pin_dim(struct plan_context *c, const struct pin_place *a
         k++;
     while (done < at->pin->dims[dim].count) {
         uint32_t axis = at->pin->dims[dim].axes[done], factor_index;
-        if (axis >= c->mesh.axis_count)
-            return refuse(c, at, e, "uses an axis that the mesh does not have", dim, size);
-        if (c->mesh.axes[axis].size == 1) {
+        if (axis >= context->mesh.axis_count)
+            return refuse(context, at, e, "uses an axis that the mesh does not have", dim, size);
+        if (context->mesh.axes[axis].size == 1) {
             done++;
             continue;
         }
         if (k == count || atoms[k].dim != dim)
-            return refuse(c, at, e, why_not(c, at, dim, size), dim, size);
+            return refuse(context, at, e, why_not(context, at, dim, size), dim, size);
         factor_index = nda_slot_factor(n, at->slot, k);
-        if (plan_space(&c->start, at->space)[axis].factor != NDA_NO_FACTOR) {
-            if (plan_space(&c->start, at->space)[axis].factor == n->factor_of[n->slots[at->slot].map + k]) {
+        if (plan_space(&context->start, at->space)[axis].factor != NDA_NO_FACTOR) {
+            if (plan_space(&context->start, at->space)[axis].factor ==
+                n->factor_of[n->slots[at->slot].map + k]) {
                 done++; /* the tied argument or result said the same */
                 continue;
             }
-            return refuse(c, at, e, "uses an axis twice, or differs from what is pinned on its tied result",
-                          dim, size);
+            return refuse(context, at, e,
+                          "uses an axis twice, or differs from what is pinned on its tied result", dim, size);
         }
-        if (factor_index == NDA_NONE ||
-            !plan_apply_factor(c, &c->start, at->space, factor_index - n->spaces[at->space].factors, axis))
+        if (factor_index == NDA_NONE || !plan_apply_factor(context, &context->start, at->space,
+                                                           factor_index - n->spaces[at->space].factors, axis))
             k++;
         else
             done++;
@@ -113,42 +114,43 @@ static enum error_code pin_dim(struct plan_context *c, const struct pin_place *a
     return ERROR_OK;
 }
 
-static enum error_code pin_one(struct plan_context *c, const struct pin_place *at, struct error *e)
+static enum error_code pin_one(struct plan_context *context, const struct pin_place *at, struct error *e)
 {
-    const struct ir_type *t = ir_value_type(c->n->program, c->n->slots[at->slot].value);
-    uint32_t rank = t->kind == IR_TYPE_TENSOR ? t->rank : 0, seen = 0;
+    const struct ir_type *type = ir_value_type(context->n->program, context->n->slots[at->slot].value);
+    uint32_t rank = type->kind == IR_TYPE_TENSOR ? type->rank : 0, seen = 0;
     if (at->pin->rank != rank)
-        return refuse(c, at, e, "has another rank than the tensor", at->pin->rank, rank);
-    for (uint32_t d = 0; d < rank; d++)
-        for (uint32_t i = 0; i < at->pin->dims[d].count; i++) {
-            uint32_t bit = 1u << (at->pin->dims[d].axes[i] & 31);
+        return refuse(context, at, e, "has another rank than the tensor", at->pin->rank, rank);
+    for (uint32_t dim = 0; dim < rank; dim++)
+        for (uint32_t i = 0; i < at->pin->dims[dim].count; i++) {
+            uint32_t bit = 1u << (at->pin->dims[dim].axes[i] & 31);
             if (seen & bit)
-                return refuse(c, at, e, "uses an axis twice", d, ir_type_dims(c->n->program, t)[d]);
+                return refuse(context, at, e, "uses an axis twice", dim,
+                              ir_type_dims(context->n->program, type)[dim]);
             seen |= bit;
         }
-    for (uint32_t d = 0; d < rank; d++) {
-        enum error_code code = pin_dim(c, at, d, e);
+    for (uint32_t dim = 0; dim < rank; dim++) {
+        enum error_code code = pin_dim(context, at, dim, e);
         if (code != ERROR_OK)
             return code;
     }
     return ERROR_OK;
 }
 
-static void close_dims(struct plan_context *c, const struct pin_place *at)
+static void close_dims(struct plan_context *context, const struct pin_place *at)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     uint32_t value = n->slots[at->slot].value;
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
         uint32_t factor_index = nda_slot_factor(n, at->slot, k);
         if (factor_index == NDA_NONE || at->pin->dims[nda_atoms(n, value)[k].dim].open)
             continue;
-        c->closed[factor_index] = 1;
-        if (c->partner[factor_index] != NDA_NONE)
-            c->closed[c->partner[factor_index]] = 1;
+        context->closed[factor_index] = 1;
+        if (context->partner[factor_index] != NDA_NONE)
+            context->closed[context->partner[factor_index]] = 1;
     }
 }
 
-enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins, uint32_t count,
+enum error_code context_pins(struct plan_context *context, const struct plan_pin *pins, uint32_t count,
                              struct error *e)
 {
     enum error_code code = ERROR_OK;
@@ -156,16 +158,16 @@ enum error_code context_pins(struct plan_context *c, const struct plan_pin *pins
         struct pin_place at = {.pin = &pins[i], .number = i, .space = NDA_NONE};
         char pointer[40];
         snprintf(pointer, sizeof pointer, "/constraints/%u", i);
-        if (pins[i].rank > 16 || !find_place(c->n, &at))
+        if (pins[i].rank > 16 || !find_place(context->n, &at))
             return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
                                      "the pin names no tensor of the module");
-        code = pin_one(c, &at, e);
+        code = pin_one(context, &at, e);
     }
     /* closed at the end: a tied pair may be pinned on both of its ends */
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
         struct pin_place at = {.pin = &pins[i], .number = i, .space = NDA_NONE};
-        if (find_place(c->n, &at))
-            close_dims(c, &at);
+        if (find_place(context->n, &at))
+            close_dims(context, &at);
     }
     return code;
 }

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void plan_init(struct plan *p, const struct nda *n, const struct mesh *m)
+void plan_init(struct plan *plan, const struct nda *n, const struct mesh *mesh)
 {
-    size_t bytes = (size_t)n->space_count * m->axis_count * sizeof *p->cells;
-    p->axis_count = m->axis_count;
-    p->space_count = n->space_count;
-    p->hash = (struct hash128){0, 0};
-    p->cells = mem_alloc(bytes + 1);
-    for (size_t i = 0; i < (size_t)n->space_count * m->axis_count; i++)
-        p->cells[i] = (struct plan_cell){NDA_NO_FACTOR, 0};
-    p->argument_count = n->argument_count;
-    p->regather = mem_zalloc((size_t)n->argument_count + 1, 1);
+    size_t bytes = (size_t)n->space_count * mesh->axis_count * sizeof *plan->cells;
+    plan->axis_count = mesh->axis_count;
+    plan->space_count = n->space_count;
+    plan->hash = (struct hash128){0, 0};
+    plan->cells = mem_alloc(bytes + 1);
+    for (size_t i = 0; i < (size_t)n->space_count * mesh->axis_count; i++)
+        plan->cells[i] = (struct plan_cell){NDA_NO_FACTOR, 0};
+    plan->argument_count = n->argument_count;
+    plan->regather = mem_zalloc((size_t)n->argument_count + 1, 1);
 }
 
 void plan_copy(struct plan *to, const struct plan *from)
@@ -29,11 +29,11 @@ void plan_copy(struct plan *to, const struct plan *from)
     to->hash = from->hash;
 }
 
-void plan_release(struct plan *p)
+void plan_release(struct plan *plan)
 {
-    free(p->cells);
-    free(p->regather);
-    *p = (struct plan){0};
+    free(plan->cells);
+    free(plan->regather);
+    *plan = (struct plan){0};
 }
 
 /* words depend on nothing but numbers, so that a plan has the same hash in every process */
@@ -44,8 +44,8 @@ static struct hash128 factor_word(uint32_t factor_index)
 
 static struct hash128 axis_word(uint32_t axis, uint32_t position)
 {
-    struct hash128 w = hash_word(0x617869730000u + axis * MESH_MAX_AXES + position);
-    return (struct hash128){w.hi | 1, w.lo | 1};
+    struct hash128 hash = hash_word(0x617869730000u + axis * MESH_MAX_AXES + position);
+    return (struct hash128){hash.hi | 1, hash.lo | 1};
 }
 
 struct hash128 context_regather_word(uint32_t argument, uint32_t axis)
@@ -53,42 +53,42 @@ struct hash128 context_regather_word(uint32_t argument, uint32_t axis)
     return hash_word(0x7265676174680000u + (uint64_t)argument * MESH_MAX_AXES + axis);
 }
 
-void context_words(struct plan_context *c)
+void context_words(struct plan_context *context)
 {
-    c->word = mem_alloc(sizeof *c->word * ((size_t)c->n->factor_count + 1));
-    for (uint32_t i = 0; i < c->n->factor_count; i++)
-        c->word[i] = factor_word(i);
-    for (uint32_t a = 0; a < MESH_MAX_AXES; a++)
+    context->word = mem_alloc(sizeof *context->word * ((size_t)context->n->factor_count + 1));
+    for (uint32_t i = 0; i < context->n->factor_count; i++)
+        context->word[i] = factor_word(i);
+    for (uint32_t axis = 0; axis < MESH_MAX_AXES; axis++)
         for (uint32_t k = 0; k < MESH_MAX_AXES; k++)
-            c->axis_word[a][k] = axis_word(a, k);
+            context->axis_word[axis][k] = axis_word(axis, k);
 }
 
-struct hash128 plan_hash_full(const struct plan *p, const struct nda *n)
+struct hash128 plan_hash_full(const struct plan *plan, const struct nda *n)
 {
-    struct hash128 h = {0, 0};
-    for (uint32_t s = 0; s < p->space_count; s++)
-        for (uint32_t a = 0; a < p->axis_count; a++) {
-            struct plan_cell cell = plan_space(p, s)[a];
+    struct hash128 hash = {0, 0};
+    for (uint32_t space = 0; space < plan->space_count; space++)
+        for (uint32_t axis = 0; axis < plan->axis_count; axis++) {
+            struct plan_cell cell = plan_space(plan, space)[axis];
             struct hash128 w, k;
             if (cell.factor == NDA_NO_FACTOR)
                 continue;
-            w = factor_word(n->spaces[s].factors + cell.factor);
-            k = axis_word(a, cell.position);
-            h = hash128_xor(h, (struct hash128){w.hi * k.hi, w.lo * k.lo});
+            w = factor_word(n->spaces[space].factors + cell.factor);
+            k = axis_word(axis, cell.position);
+            hash = hash128_xor(hash, (struct hash128){w.hi * k.hi, w.lo * k.lo});
         }
-    for (uint32_t i = 0; i < p->argument_count; i++)
-        for (uint32_t a = 0; a < p->axis_count; a++)
-            if (p->regather[i] >> a & 1)
-                h = hash128_xor(h, context_regather_word(i, a));
-    return h;
+    for (uint32_t i = 0; i < plan->argument_count; i++)
+        for (uint32_t axis = 0; axis < plan->axis_count; axis++)
+            if (plan->regather[i] >> axis & 1)
+                hash = hash128_xor(hash, context_regather_word(i, axis));
+    return hash;
 }
 
-int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t space, uint32_t factor)
+int64_t plan_factor_shards(const struct plan *plan, const struct mesh *mesh, uint32_t space, uint32_t factor)
 {
     int64_t shards = 1;
-    for (uint32_t a = 0; a < p->axis_count; a++)
-        if (plan_space(p, space)[a].factor == factor)
-            shards *= m->axes[a].size;
+    for (uint32_t axis = 0; axis < plan->axis_count; axis++)
+        if (plan_space(plan, space)[axis].factor == factor)
+            shards *= mesh->axes[axis].size;
     return shards;
 }
 
@@ -96,8 +96,8 @@ int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t 
  * the outermost atom that is not used up (a use has them as they are, or nearly); behind them those that
  * cut the dim across its atoms' borders. The latter are left out where the dim does not divide: the value
  * is replicated over them at the boundary. */
-static void place_axes(const struct nda *n, const struct mesh *m, uint32_t value, struct plan_sharding *s,
-                       uint32_t dim)
+static void place_axes(const struct nda *n, const struct mesh *mesh, uint32_t value,
+                       struct plan_sharding *sharding, uint32_t dim)
 {
     uint32_t count = nda_atom_count(n, value), atom = 0, kept = 0, across_count = 0;
     uint8_t across[MESH_MAX_AXES];
@@ -106,44 +106,45 @@ static void place_axes(const struct nda *n, const struct mesh *m, uint32_t value
     while (atom < count && atoms[atom].dim != dim)
         atom++;
     int64_t left = atom < count ? atoms[atom].size : 1;
-    for (uint32_t i = 0; i < s->dims[dim].count; i++) {
-        int64_t size = m->axes[s->dims[dim].axes[i]].size;
+    for (uint32_t i = 0; i < sharding->dims[dim].count; i++) {
+        int64_t size = mesh->axes[sharding->dims[dim].axes[i]].size;
         while (left == 1 && atom + 1 < count && atoms[atom + 1].dim == dim)
             left = atoms[++atom].size;
         if (left % size != 0) {
-            across[across_count++] = s->dims[dim].axes[i];
+            across[across_count++] = sharding->dims[dim].axes[i];
             continue;
         }
         left /= size;
         whole /= size;
-        s->dims[dim].axes[kept++] = s->dims[dim].axes[i];
+        sharding->dims[dim].axes[kept++] = sharding->dims[dim].axes[i];
     }
     for (uint32_t i = 0; i < across_count; i++) {
-        int64_t size = m->axes[across[i]].size;
+        int64_t size = mesh->axes[across[i]].size;
         if (whole % size != 0)
             continue;
         whole /= size;
-        s->dims[dim].axes[kept++] = across[i];
+        sharding->dims[dim].axes[kept++] = across[i];
     }
-    s->dims[dim].count = (uint8_t)kept;
+    sharding->dims[dim].count = (uint8_t)kept;
 }
 
-void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
+void plan_boundary_sharding(const struct plan_context *context, const struct plan *plan, uint32_t space,
                             struct plan_sharding *out)
 {
-    const struct nda *n = c->n;
+    const struct nda *n = context->n;
     uint32_t slot = n->spaces[space].slots, value = n->slots[slot].value;
-    const struct ir_type *t = ir_value_type(n->program, value);
+    const struct ir_type *type = ir_value_type(n->program, value);
     memset(out, 0, sizeof *out);
-    out->rank = t->kind == IR_TYPE_TENSOR ? t->rank : 0;
+    out->rank = type->kind == IR_TYPE_TENSOR ? type->rank : 0;
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
         uint8_t factor = n->factor_of[n->slots[slot].map + k], dim = nda_atoms(n, value)[k].dim;
-        for (uint32_t position = 0; factor != NDA_NO_FACTOR && position < p->axis_count; position++)
-            for (uint32_t a = 0; a < p->axis_count; a++)
-                if (plan_space(p, space)[a].factor == factor && plan_space(p, space)[a].position == position)
-                    out->dims[dim].axes[out->dims[dim].count++] = (uint8_t)a;
+        for (uint32_t position = 0; factor != NDA_NO_FACTOR && position < plan->axis_count; position++)
+            for (uint32_t axis = 0; axis < plan->axis_count; axis++)
+                if (plan_space(plan, space)[axis].factor == factor &&
+                    plan_space(plan, space)[axis].position == position)
+                    out->dims[dim].axes[out->dims[dim].count++] = (uint8_t)axis;
     }
-    for (uint32_t d = 0; d < out->rank; d++)
-        if (out->dims[d].count)
-            place_axes(n, &c->mesh, value, out, d);
+    for (uint32_t dim = 0; dim < out->rank; dim++)
+        if (out->dims[dim].count)
+            place_axes(n, &context->mesh, value, out, dim);
 }

@@ -32,12 +32,12 @@ struct mesh {
     uint32_t axis_count;
     int64_t devices_per_host; /* 0: from the device */
 };
-int64_t mesh_devices(const struct mesh *m);
+int64_t mesh_devices(const struct mesh *mesh);
 /* "data=4,model=2". ERROR_INVALID_MESH: zero, negative or duplicate axis, more than 8, product above 2^20,
  * bad name (names: [A-Za-z_][A-Za-z0-9_]*), each saying which. Also checks a mesh filled by others. */
 enum error_code mesh_parse(const char *text, struct mesh *out, struct error *e) BASE_CHECKED;
-enum error_code mesh_check(const struct mesh *m, struct error *e) BASE_CHECKED;
-int mesh_axis_find(const struct mesh *m, const char *name); /* -1: none */
+enum error_code mesh_check(const struct mesh *mesh, struct error *e) BASE_CHECKED;
+int mesh_axis_find(const struct mesh *mesh, const char *name); /* -1: none */
 
 struct plan_cell {
     uint8_t factor, position;
@@ -51,17 +51,17 @@ struct plan {
     /* XOR of a word per (factor, position, axis) and per (argument, axis) gathered again */
     struct hash128 hash;
 };
-void plan_init(struct plan *p, const struct nda *n, const struct mesh *m); /* nothing sharded; hash 0 */
+void plan_init(struct plan *plan, const struct nda *n, const struct mesh *mesh); /* nothing sharded; hash 0 */
 /* both initialised for the same nda, mesh */
 void plan_copy(struct plan *to, const struct plan *from);
-void plan_release(struct plan *p);
-static inline const struct plan_cell *plan_space(const struct plan *p, uint32_t space)
+void plan_release(struct plan *plan);
+static inline const struct plan_cell *plan_space(const struct plan *plan, uint32_t space)
 {
-    return p->cells + (size_t)space * p->axis_count;
+    return plan->cells + (size_t)space * plan->axis_count;
 }
-struct hash128 plan_hash_full(const struct plan *p, const struct nda *n); /* from scratch, for tests */
+struct hash128 plan_hash_full(const struct plan *plan, const struct nda *n); /* from scratch, for tests */
 /* product of the axes on a factor */
-int64_t plan_factor_shards(const struct plan *p, const struct mesh *m, uint32_t space, uint32_t factor);
+int64_t plan_factor_shards(const struct plan *plan, const struct mesh *mesh, uint32_t space, uint32_t factor);
 
 /* REGATHER shards nothing: the parameters that this group shards over this axis by then are gathered again
  * (bits are 0). */
@@ -88,47 +88,48 @@ struct plan_pin {
 struct plan_context;
 /* pins may be empty. ERROR_INVALID_CONSTRAINT (pointer /constraints/i): indivisible dimension, axis twice,
  * rank; says which argument, dimension and size. */
-enum error_code plan_context_create(const struct nda *n, const struct mesh *m, const struct plan_pin *pins,
+enum error_code plan_context_create(const struct nda *n, const struct mesh *mesh, const struct plan_pin *pins,
                                     uint32_t pin_count, struct plan_context **out,
                                     struct error *e) BASE_CHECKED;
-void plan_context_destroy(struct plan_context *c);
-const struct nda *plan_context_nda(const struct plan_context *c);
-const struct mesh *plan_context_mesh(const struct plan_context *c);
+void plan_context_destroy(struct plan_context *context);
+const struct nda *plan_context_nda(const struct plan_context *context);
+const struct mesh *plan_context_mesh(const struct plan_context *context);
 /* the plan that the pins alone give: where every replay starts */
-const struct plan *plan_context_start(const struct plan_context *c);
+const struct plan *plan_context_start(const struct plan_context *context);
 /* decisions offered (touch an argument or are batch or sequence; change at least min_effect factors when
  * taken alone), in a fixed order */
-const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count);
+const struct plan_decision *plan_context_decisions(const struct plan_context *context, uint32_t *count);
 
 /* how many others there are that were left out: of groups that are on no argument, or with too little or
  * no effect */
-uint32_t plan_context_pruned(const struct plan_context *c);
+uint32_t plan_context_pruned(const struct plan_context *context);
 
 /* decisions of scope regather: every axis and every group with a parameter's dim in it, in a fixed order;
  * less memory for more communication, so only worth trying where memory binds */
-const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count);
+const struct plan_decision *plan_context_regathers(const struct plan_context *context, uint32_t *count);
 
 /* Appends a decision (docs/design/planner.md has the rules). Returns how many factors (scope regather:
  * arguments) changed; 0 = no effect. */
-uint32_t plan_apply(const struct plan_context *c, struct plan *p, struct plan_decision d);
+uint32_t plan_apply(const struct plan_context *context, struct plan *plan, struct plan_decision decision);
 /* start + decisions in order; drops those without effect from the list (count updated) */
-void plan_replay(const struct plan_context *c, struct plan_decision *list, uint32_t *count, struct plan *p);
+void plan_replay(const struct plan_context *context, struct plan_decision *list, uint32_t *count,
+                 struct plan *plan);
 /* Completes the pins: every pinned axis goes to all factors of its color that can take it, pins in
- * program order. p starts as a copy of plan_context_start. Returns how many factors changed. (planner
+ * program order. plan starts as a copy of plan_context_start. Returns how many factors changed. (planner
  * `propagate`) */
-uint32_t plan_propagate(const struct plan_context *c, struct plan *p);
+uint32_t plan_propagate(const struct plan_context *context, struct plan *plan);
 /* makes the completed pins what every replay starts from; before the context is shared */
-void plan_context_complete(struct plan_context *c);
+void plan_context_complete(struct plan_context *context);
 /* One factor of one space: plan.json's `factors`, random plans of the proof. Returns 1 if applied, 0 if
  * not allowed (axis used, does not divide, not shardable). Loop ties and donation ties are kept by
  * applying to all tied factors. */
-uint32_t plan_apply_factor(const struct plan_context *c, struct plan *p, uint32_t space, uint32_t factor,
-                           uint32_t axis);
+uint32_t plan_apply_factor(const struct plan_context *context, struct plan *plan, uint32_t space,
+                           uint32_t factor, uint32_t axis);
 /* The same on the axis_count cells of one space alone, which begin as plan_context_start's: for planners
  * that choose a space's cells at once. The space it is tied to (plan_tied_factor) then has the same. */
-uint32_t plan_extend_cells(const struct plan_context *c, struct plan_cell *cells, uint32_t space,
+uint32_t plan_extend_cells(const struct plan_context *context, struct plan_cell *cells, uint32_t space,
                            uint32_t factor, uint32_t axis);
-uint32_t plan_tied_factor(const struct plan_context *c, uint32_t factor_index); /* NDA_NONE: free */
+uint32_t plan_tied_factor(const struct plan_context *context, uint32_t factor_index); /* NDA_NONE: free */
 
 /* The cells that a plan has beyond the context's start, as single factors: applied in order to the start
  * they give them again. */
@@ -140,20 +141,20 @@ struct plan_factors {
     struct plan_factor *at;
     uint32_t count;
 }; /* at: owned (free) */
-void plan_factors_list(const struct plan_context *c, const struct plan *p, struct plan_factors *out);
-/* appends the factors to *p; false when one of them has no effect (then *p is not the plan they were
+void plan_factors_list(const struct plan_context *context, const struct plan *plan, struct plan_factors *out);
+/* appends the factors to *plan; false when one of them has no effect (then *plan is not the plan they were
  * listed from) */
-bool plan_factors_apply(const struct plan_context *c, const struct plan_factor *at, uint32_t count,
-                        struct plan *p);
+bool plan_factors_apply(const struct plan_context *context, const struct plan_factor *at, uint32_t count,
+                        struct plan *plan);
 /* a seeded random plan for the proof: a mix of decisions and single factors; changes at least one factor
  * when possible */
-void plan_random(const struct plan_context *c, struct rng *r, struct plan *p);
+void plan_random(const struct plan_context *context, struct rng *rng, struct plan *plan);
 
 /* "batch@data", "seq[1]@model", "update:embed@data", "regather:embed@data" */
-void plan_decision_text(const struct plan_context *c, struct plan_decision d, struct text *out);
+void plan_decision_text(const struct plan_context *context, struct plan_decision decision, struct text *out);
 const char *plan_scope_name(uint8_t scope); /* "all", "update", "regather" */
 /* inverse, by group label and axis name; ERROR_INVALID_PLAN */
-enum error_code plan_decision_find(const struct plan_context *c, const char *group, const char *axis,
+enum error_code plan_decision_find(const struct plan_context *context, const char *group, const char *axis,
                                    const char *bits, const char *scope, struct plan_decision *out,
                                    struct error *e) BASE_CHECKED;
 
@@ -166,9 +167,9 @@ struct plan_baseline {
     struct plan_decision decisions[PLAN_BASELINE_LIST];
     uint32_t count;
 };
-struct plan_baseline *plan_baselines(const struct plan_context *c, uint32_t *count); /* owned (free) */
-enum error_code plan_baseline_find(const struct plan_context *c, const char *name, struct plan_baseline *out,
-                                   struct error *e) BASE_CHECKED;
+struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_t *count); /* owned (free) */
+enum error_code plan_baseline_find(const struct plan_context *context, const char *name,
+                                   struct plan_baseline *out, struct error *e) BASE_CHECKED;
 
 /* Sharding of an argument's or result's dims at the function boundary (contiguous blocks), from a plan. */
 struct plan_sharding {
@@ -177,7 +178,7 @@ struct plan_sharding {
         uint8_t count, axes[MESH_MAX_AXES];
     } dims[IR_MAX_RANK];
 };
-void plan_boundary_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
+void plan_boundary_sharding(const struct plan_context *context, const struct plan *plan, uint32_t space,
                             struct plan_sharding *out);
 
 #endif

@@ -4,78 +4,78 @@
 
 #include <stdlib.h>
 
-enum error_code plan_context_create(const struct nda *n, const struct mesh *m, const struct plan_pin *pins,
+enum error_code plan_context_create(const struct nda *n, const struct mesh *mesh, const struct plan_pin *pins,
                                     uint32_t pin_count, struct plan_context **out, struct error *e)
 {
-    struct plan_context *c;
-    enum error_code code = mesh_check(m, e);
+    struct plan_context *context;
+    enum error_code code = mesh_check(mesh, e);
     if (code != ERROR_OK)
         return code;
-    c = mem_zalloc(1, sizeof *c);
-    c->n = n;
-    c->mesh = *m;
-    plan_init(&c->start, n, m);
-    context_words(c);
-    c->closed = mem_zalloc((size_t)n->factor_count + 1, 1);
-    context_partners(c, pins, pin_count);
-    context_update_scope(c);
-    code = context_pins(c, pins, pin_count, e);
+    context = mem_zalloc(1, sizeof *context);
+    context->n = n;
+    context->mesh = *mesh;
+    plan_init(&context->start, n, mesh);
+    context_words(context);
+    context->closed = mem_zalloc((size_t)n->factor_count + 1, 1);
+    context_partners(context, pins, pin_count);
+    context_update_scope(context);
+    code = context_pins(context, pins, pin_count, e);
     if (code != ERROR_OK) {
-        plan_context_destroy(c);
+        plan_context_destroy(context);
         return code;
     }
-    context_candidates(c);
-    context_decisions(c);
-    context_regathers(c);
-    *out = c;
+    context_candidates(context);
+    context_decisions(context);
+    context_regathers(context);
+    *out = context;
     return ERROR_OK;
 }
 
-void plan_context_destroy(struct plan_context *c)
+void plan_context_destroy(struct plan_context *context)
 {
-    if (!c)
+    if (!context)
         return;
-    plan_release(&c->start);
-    free(c->group_first);
-    free(c->candidates);
-    free(c->partner);
-    free(c->kept);
-    free(c->closed);
-    free(c->update);
-    free(c->word);
-    free(c->decisions);
-    free(c->regathers);
-    free(c);
+    plan_release(&context->start);
+    free(context->group_first);
+    free(context->candidates);
+    free(context->partner);
+    free(context->kept);
+    free(context->closed);
+    free(context->update);
+    free(context->word);
+    free(context->decisions);
+    free(context->regathers);
+    free(context);
 }
 
-const struct nda *plan_context_nda(const struct plan_context *c)
+const struct nda *plan_context_nda(const struct plan_context *context)
 {
-    return c->n;
+    return context->n;
 }
 
-const struct mesh *plan_context_mesh(const struct plan_context *c)
+const struct mesh *plan_context_mesh(const struct plan_context *context)
 {
-    return &c->mesh;
+    return &context->mesh;
 }
 
-const struct plan *plan_context_start(const struct plan_context *c)
+const struct plan *plan_context_start(const struct plan_context *context)
 {
-    return &c->start;
+    return &context->start;
 }
 
-uint32_t plan_context_pruned(const struct plan_context *c)
+uint32_t plan_context_pruned(const struct plan_context *context)
 {
-    return c->pruned_count;
+    return context->pruned_count;
 }
 
-const struct plan_decision *plan_context_regathers(const struct plan_context *c, uint32_t *count)
+const struct plan_decision *plan_context_regathers(const struct plan_context *context, uint32_t *count)
 {
-    *count = c->regather_count;
-    return c->regathers;
+    *count = context->regather_count;
+    return context->regathers;
 }
 
-const struct plan_decision *plan_context_decisions(const struct plan_context *c, uint32_t *count)
+const struct plan_decision *plan_context_decisions(const struct plan_context *context, uint32_t *count)
 {
-    *count = c->decision_count;
-    return c->decisions;
+    *count = context->decision_count;
+    return context->decisions;
 }

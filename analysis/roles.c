@@ -7,42 +7,42 @@
 
 /* Which results are state, and whether the module is a train step. Two questions, the second only where the
  * first finds no gradient: then weights are known by their moments. */
-static void find_state(struct roles *r)
+static void find_state(struct roles *roles)
 {
-    r->train = roles_find_state(r->n, r->direct);
-    if (r->train) {
-        roles_set_apart(r, false);
-        r->metrics = roles_metrics(r->n, r->direct);
+    roles->train = roles_find_state(roles->n, roles->direct);
+    if (roles->train) {
+        roles_set_apart(roles, false);
+        roles->metrics = roles_metrics(roles->n, roles->direct);
     } else {
-        r->train = roles_has_moments(r->n, r->direct, r->reaches);
+        roles->train = roles_has_moments(roles->n, roles->direct, roles->reaches);
     }
 }
 
 void stage_roles(struct nda *n)
 {
     size_t values = (size_t)n->program->value_count + 1;
-    struct roles r = {.n = n};
-    r.direct = mem_zalloc(values, 1);
-    r.reaches = mem_zalloc(values, 1);
-    r.forward = mem_zalloc(values, 1);
-    r.ends = mem_zalloc(values, 1);
-    r.facts = mem_zalloc((size_t)n->color_count + 1, sizeof *r.facts);
-    r.batch = mem_zalloc((size_t)n->color_count + 1, 1);
-    roles_set_apart(&r, false);
-    find_state(&r);
-    memset(r.forward, !r.train, values); /* without training there is no backward pass */
-    roles_flow(&r);
-    if (roles_find_batches(&r))
-        roles_set_apart(&r, true);
-    roles_find_facts(&r); /* inputs hold the batch, parameters do not */
-    roles_of_colors(&r);
-    roles_label_groups(&r);
-    free(r.direct);
-    free(r.reaches);
-    free(r.forward);
-    free(r.metrics);
-    free(r.ends);
-    free(r.apart);
-    free(r.facts);
-    free(r.batch);
+    struct roles roles = {.n = n};
+    roles.direct = mem_zalloc(values, 1);
+    roles.reaches = mem_zalloc(values, 1);
+    roles.forward = mem_zalloc(values, 1);
+    roles.ends = mem_zalloc(values, 1);
+    roles.facts = mem_zalloc((size_t)n->color_count + 1, sizeof *roles.facts);
+    roles.batch = mem_zalloc((size_t)n->color_count + 1, 1);
+    roles_set_apart(&roles, false);
+    find_state(&roles);
+    memset(roles.forward, !roles.train, values); /* without training there is no backward pass */
+    roles_flow(&roles);
+    if (roles_find_batches(&roles))
+        roles_set_apart(&roles, true);
+    roles_find_facts(&roles); /* inputs hold the batch, parameters do not */
+    roles_of_colors(&roles);
+    roles_label_groups(&roles);
+    free(roles.direct);
+    free(roles.reaches);
+    free(roles.forward);
+    free(roles.metrics);
+    free(roles.ends);
+    free(roles.apart);
+    free(roles.facts);
+    free(roles.batch);
 }

@@ -73,18 +73,18 @@ static inline int64_t roles_color_size(const struct nda *n, uint32_t color)
 static inline bool roles_argument_has(const struct nda *n, uint32_t argument, const uint8_t *colors)
 {
     const struct nda_space *space = &n->spaces[n->arguments[argument].space];
-    for (uint32_t f = 0; f < space->factor_count; f++)
-        if (colors[n->factors[space->factors + f].color])
+    for (uint32_t factor = 0; factor < space->factor_count; factor++)
+        if (colors[n->factors[space->factors + factor].color])
             return true;
     return false;
 }
 
 /* ---- step 1: roles_values.c */
 /* Adds to direct, reaches and forward what follows from arguments[].becomes, metrics, ends and apart. */
-void roles_flow(struct roles *r);
+void roles_flow(struct roles *roles);
 /* Sets apart, and calls roles_flow. Examples are the arguments that are no state; batch_known: of those the
  * ones that hold a batch, and all state of what is no train step. */
-void roles_set_apart(struct roles *r, bool batch_known);
+void roles_set_apart(struct roles *roles, bool batch_known);
 /* values that depend on none of the arguments that are marked (a byte each); a byte a value (owned) */
 uint8_t *roles_independent_of(const struct nda *n, const uint8_t *arguments);
 /* Values that are parameters (by arguments[].role), moved, or made of parameters only: what a weight becomes
@@ -129,11 +129,11 @@ bool roles_has_moments(const struct nda *n, const uint8_t *direct, const uint8_t
 uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct);
 
 /* ---- steps 4 to 8, each after the one before it */
-void roles_of_arguments(struct roles *r);  /* arguments[].role */
-void roles_collect_facts(struct roles *r); /* adds to facts */
-void roles_find_facts(struct roles *r);    /* steps 4 and 5 anew, from empty facts */
-bool roles_find_batches(struct roles *r);  /* batch; false: there is none */
-void roles_of_colors(struct roles *r);     /* colors[].roles, groups[].roles */
-void roles_label_groups(struct roles *r);  /* groups[].label */
+void roles_of_arguments(struct roles *roles);  /* arguments[].role */
+void roles_collect_facts(struct roles *roles); /* adds to facts */
+void roles_find_facts(struct roles *roles);    /* steps 4 and 5 anew, from empty facts */
+bool roles_find_batches(struct roles *roles);  /* batch; false: there is none */
+void roles_of_colors(struct roles *roles);     /* colors[].roles, groups[].roles */
+void roles_label_groups(struct roles *roles);  /* groups[].label */
 
 #endif

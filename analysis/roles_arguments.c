@@ -15,10 +15,10 @@ static bool weight_element(enum ir_element e)
 }
 
 /* of a tied argument of a train step: it is needed for the loss, and for a contraction */
-static bool is_trained(const struct roles *r, const struct nda_argument *a)
+static bool is_trained(const struct roles *roles, const struct nda_argument *argument)
 {
-    return r->reaches[a->value] && r->forward[a->value] &&
-           weight_element((enum ir_element)ir_value_type(r->n->program, a->value)->element);
+    return roles->reaches[argument->value] && roles->forward[argument->value] &&
+           weight_element((enum ir_element)ir_value_type(roles->n->program, argument->value)->element);
 }
 
 static uint8_t *colors_of_weights(const struct nda *n)
@@ -26,45 +26,49 @@ static uint8_t *colors_of_weights(const struct nda *n)
     uint8_t *color = mem_zalloc((size_t)n->color_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
-        for (uint32_t f = 0; f < sp->factor_count && n->arguments[i].role == NDA_ROLE_PARAMETER; f++)
-            color[n->factors[sp->factors + f].color] = 1;
+        for (uint32_t factor = 0; factor < sp->factor_count && n->arguments[i].role == NDA_ROLE_PARAMETER;
+             factor++)
+            color[n->factors[sp->factors + factor].color] = 1;
     }
     return color;
 }
 
 /* every dimension of the argument is one of trained weights too: a weight that is not trained (adapters'
  * base) */
-static bool dims_of_weights(const struct roles *r, uint32_t argument, const uint8_t *color)
+static bool dims_of_weights(const struct roles *roles, uint32_t argument, const uint8_t *color)
 {
-    const struct nda *n = r->n;
+    const struct nda *n = roles->n;
     const struct nda_space *sp = &n->spaces[n->arguments[argument].space];
-    for (uint32_t f = 0; f < sp->factor_count; f++)
-        if (!color[n->factors[sp->factors + f].color])
+    for (uint32_t factor = 0; factor < sp->factor_count; factor++)
+        if (!color[n->factors[sp->factors + factor].color])
             return false;
     return true;
 }
 
-void roles_of_arguments(struct roles *r)
+void roles_of_arguments(struct roles *roles)
 {
-    struct nda *n = r->n;
+    struct nda *n = roles->n;
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        struct nda_argument *a = &n->arguments[i];
-        const struct ir_type *t = ir_value_type(n->program, a->value);
-        bool weight = t->kind == IR_TYPE_TENSOR && weight_element((enum ir_element)t->element) &&
-                      t->rank > 0 && (r->direct[a->value] || t->rank == 1) &&
-                      !roles_argument_has(n, i, r->batch);
-        if (a->becomes != NDA_NONE)
-            a->role = !r->train ? NDA_ROLE_CACHE : is_trained(r, a) ? NDA_ROLE_PARAMETER : NDA_ROLE_OPTIMIZER;
+        struct nda_argument *argument = &n->arguments[i];
+        const struct ir_type *type = ir_value_type(n->program, argument->value);
+        bool weight = type->kind == IR_TYPE_TENSOR && weight_element((enum ir_element)type->element) &&
+                      type->rank > 0 && (roles->direct[argument->value] || type->rank == 1) &&
+                      !roles_argument_has(n, i, roles->batch);
+        if (argument->becomes != NDA_NONE)
+            argument->role = !roles->train                 ? NDA_ROLE_CACHE
+                             : is_trained(roles, argument) ? NDA_ROLE_PARAMETER
+                                                           : NDA_ROLE_OPTIMIZER;
         else
-            a->role = !r->train && weight ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
+            argument->role = !roles->train && weight ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA;
     }
     uint8_t *color = colors_of_weights(n);
-    for (uint32_t i = 0; i < n->argument_count && r->train; i++) {
-        struct nda_argument *a = &n->arguments[i];
-        const struct ir_type *t = ir_value_type(n->program, a->value);
-        if (a->role == NDA_ROLE_DATA && t->kind == IR_TYPE_TENSOR && t->rank > 1 && r->direct[a->value] &&
-            weight_element((enum ir_element)t->element) && dims_of_weights(r, i, color))
-            a->role = NDA_ROLE_PARAMETER;
+    for (uint32_t i = 0; i < n->argument_count && roles->train; i++) {
+        struct nda_argument *argument = &n->arguments[i];
+        const struct ir_type *type = ir_value_type(n->program, argument->value);
+        if (argument->role == NDA_ROLE_DATA && type->kind == IR_TYPE_TENSOR && type->rank > 1 &&
+            roles->direct[argument->value] && weight_element((enum ir_element)type->element) &&
+            dims_of_weights(roles, i, color))
+            argument->role = NDA_ROLE_PARAMETER;
     }
     free(color);
 }

@@ -19,90 +19,93 @@ enum how { EARLY, LATE, LAST };
 /* A second batch goes through at least one eighth of the FLOPs of the first. Chosen, not tuned. */
 enum { SECOND_BATCH_SHARE = 8 };
 
-static uint32_t best_batch(const struct roles *r, enum how how)
+static uint32_t best_batch(const struct roles *roles, enum how how)
 {
     uint32_t best = NDA_NONE;
-    for (uint32_t c = 0; c < r->n->color_count; c++) {
-        const struct facts *f = &r->facts[c];
-        bool seen = f->seen || (how == LATE && !r->train && f->kept) || (how == LAST && f->given);
-        if (r->train && f->parameter_dims)
+    for (uint32_t color = 0; color < roles->n->color_count; color++) {
+        const struct facts *facts = &roles->facts[color];
+        bool seen =
+            facts->seen || (how == LATE && !roles->train && facts->kept) || (how == LAST && facts->given);
+        if (roles->train && facts->parameter_dims)
             continue; /* a train step's inputs are no state */
-        if (f->contracted && (how == EARLY || !r->train || r->n->colors[c].set_count))
+        if (facts->contracted && (how == EARLY || !roles->train || roles->n->colors[color].set_count))
             continue;
-        if (f->flops > 0 && seen && (best == NDA_NONE || f->flops > r->facts[best].flops))
-            best = c;
+        if (facts->flops > 0 && seen && (best == NDA_NONE || facts->flops > roles->facts[best].flops))
+            best = color;
     }
     return best;
 }
 
-void roles_find_facts(struct roles *r)
+void roles_find_facts(struct roles *roles)
 {
-    roles_of_arguments(r);
-    memset(r->facts, 0, ((size_t)r->n->color_count + 1) * sizeof *r->facts);
-    roles_collect_facts(r);
+    roles_of_arguments(roles);
+    memset(roles->facts, 0, ((size_t)roles->n->color_count + 1) * sizeof *roles->facts);
+    roles_collect_facts(roles);
 }
 
 /* New weights that another loss of the same step uses (a generator's against the judge just updated) make
  * gradients part of what results need: the forward pass ends at new state then. */
-static void end_at_state(struct roles *r)
+static void end_at_state(struct roles *roles)
 {
-    const struct nda *n = r->n;
+    const struct nda *n = roles->n;
     for (uint32_t i = 0; i < n->argument_count; i++)
         if (n->arguments[i].becomes != NDA_NONE) {
-            uint32_t v = n->slots[n->spaces[n->result_spaces[n->arguments[i].becomes]].slots].value;
-            r->ends[v] = n->program->values[v].op != IR_NONE;
+            uint32_t value = n->slots[n->spaces[n->result_spaces[n->arguments[i].becomes]].slots].value;
+            roles->ends[value] = n->program->values[value].op != IR_NONE;
         }
-    memset(r->forward, 0, (size_t)n->program->value_count + 1);
-    roles_flow(r);
+    memset(roles->forward, 0, (size_t)n->program->value_count + 1);
+    roles_flow(roles);
 }
 
-static uint32_t find_batch(struct roles *r)
+static uint32_t find_batch(struct roles *roles)
 {
     uint32_t batch;
-    roles_find_facts(r);
-    batch = best_batch(r, EARLY);
-    if (batch != NDA_NONE || !r->train)
-        return batch != NDA_NONE ? batch : best_batch(r, LATE);
-    end_at_state(r);
-    roles_find_facts(r);
-    batch = best_batch(r, EARLY);
+    roles_find_facts(roles);
+    batch = best_batch(roles, EARLY);
+    if (batch != NDA_NONE || !roles->train)
+        return batch != NDA_NONE ? batch : best_batch(roles, LATE);
+    end_at_state(roles);
+    roles_find_facts(roles);
+    batch = best_batch(roles, EARLY);
     if (batch != NDA_NONE)
         return batch;
     /* no loss among the results: every op may be forward */
-    memset(r->forward, 1, (size_t)r->n->program->value_count + 1);
-    roles_find_facts(r);
-    batch = best_batch(r, LATE);
-    return batch != NDA_NONE ? batch : best_batch(r, LAST);
+    memset(roles->forward, 1, (size_t)roles->n->program->value_count + 1);
+    roles_find_facts(roles);
+    batch = best_batch(roles, LATE);
+    return batch != NDA_NONE ? batch : best_batch(roles, LAST);
 }
 
 /* Other examples in the same number (a second tower's, a judge's real ones): what is asked of a batch,
  * through several contractions, on arguments of their own. */
-static void find_more_batches(struct roles *r, uint32_t batch)
+static void find_more_batches(struct roles *roles, uint32_t batch)
 {
-    const struct nda *n = r->n;
-    r->batch[batch] = 1;
-    for (uint32_t c = 0; c < n->color_count; c++) {
-        const struct facts *f = &r->facts[c];
-        r->batch[c] |= f->seen && !f->contracted && !n->colors[c].set_count && f->results > 1 &&
-                       roles_color_size(n, c) == roles_color_size(n, batch) &&
-                       f->flops * SECOND_BATCH_SHARE >= r->facts[batch].flops &&
-                       (r->train ? f->given && !f->parameter_dims : f->parameter_dims <= 1);
+    const struct nda *n = roles->n;
+    roles->batch[batch] = 1;
+    for (uint32_t color = 0; color < n->color_count; color++) {
+        const struct facts *facts = &roles->facts[color];
+        roles->batch[color] |=
+            facts->seen && !facts->contracted && !n->colors[color].set_count && facts->results > 1 &&
+            roles_color_size(n, color) == roles_color_size(n, batch) &&
+            facts->flops * SECOND_BATCH_SHARE >= roles->facts[batch].flops &&
+            (roles->train ? facts->given && !facts->parameter_dims : facts->parameter_dims <= 1);
     }
     for (uint32_t i = 0; i < n->argument_count; i++) {
         const struct nda_space *sp = &n->spaces[n->arguments[i].space];
         bool both = false;
-        for (uint32_t f = 0; f < sp->factor_count; f++)
-            both |= n->factors[sp->factors + f].color == batch;
-        for (uint32_t f = 0; f < sp->factor_count && both; f++)
-            r->batch[n->factors[sp->factors + f].color] &= n->factors[sp->factors + f].color == batch;
+        for (uint32_t factor = 0; factor < sp->factor_count; factor++)
+            both |= n->factors[sp->factors + factor].color == batch;
+        for (uint32_t factor = 0; factor < sp->factor_count && both; factor++)
+            roles->batch[n->factors[sp->factors + factor].color] &=
+                n->factors[sp->factors + factor].color == batch;
     }
 }
 
-bool roles_find_batches(struct roles *r)
+bool roles_find_batches(struct roles *roles)
 {
-    uint32_t batch = find_batch(r);
+    uint32_t batch = find_batch(roles);
     if (batch == NDA_NONE)
         return false;
-    find_more_batches(r, batch);
+    find_more_batches(roles, batch);
     return true;
 }

@@ -19,93 +19,97 @@ enum {
 
 /* The vocabulary: looked up in a parameter, or made by the last contraction and several times wider than
  * the model dimension. Small tables (positions) are no vocabulary. */
-static void mark_vocabulary(struct roles *r)
+static void mark_vocabulary(struct roles *roles)
 {
-    const struct nda *n = r->n;
+    const struct nda *n = roles->n;
     int64_t widest = 0, model = 0;
     uint32_t most = 0;
-    for (uint32_t c = 0; c < n->color_count; c++) {
-        int64_t size = roles_color_size(n, c);
-        if (r->facts[c].lookup && size > widest)
+    for (uint32_t color = 0; color < n->color_count; color++) {
+        int64_t size = roles_color_size(n, color);
+        if (roles->facts[color].lookup && size > widest)
             widest = size;
-        if (r->facts[c].parameter_dims > most) {
-            most = r->facts[c].parameter_dims;
+        if (roles->facts[color].parameter_dims > most) {
+            most = roles->facts[color].parameter_dims;
             model = size;
         }
     }
-    for (uint32_t c = 0; c < n->color_count; c++) {
-        struct facts *f = &r->facts[c];
-        int64_t size = roles_color_size(n, c);
-        f->lookup = f->parameter_dims &&
-                    ((f->lookup && size >= widest / SMALLEST_TABLE) ||
-                     (f->produced && !f->contracted && f->seen && size >= VOCABULARY_WIDTH * model));
+    for (uint32_t color = 0; color < n->color_count; color++) {
+        struct facts *facts = &roles->facts[color];
+        int64_t size = roles_color_size(n, color);
+        facts->lookup =
+            facts->parameter_dims &&
+            ((facts->lookup && size >= widest / SMALLEST_TABLE) ||
+             (facts->produced && !facts->contracted && facts->seen && size >= VOCABULARY_WIDTH * model));
     }
 }
 
 /* Megatron's dims: made by one contraction with a parameter and summed by another (or the vocabulary), on
  * few parameters: the model dimension itself is on most of them. Of two on one parameter the major one
  * counts (heads, not keys). */
-static bool is_model_color(const struct facts *f, uint32_t most)
+static bool is_model_color(const struct facts *facts, uint32_t most)
 {
-    bool few = most < FEW_PARAMETERS || f->parameter_dims * 2 <= most;
-    return f->shardable && f->parameter_dims && few && ((f->produced && f->contracted) || f->lookup);
+    bool few = most < FEW_PARAMETERS || facts->parameter_dims * 2 <= most;
+    return facts->shardable && facts->parameter_dims && few &&
+           ((facts->produced && facts->contracted) || facts->lookup);
 }
 
 /* by_vocabulary: only what stands behind a vocabulary on its table (the model dimension of a model too
  * small to tell it by the number of its parameters); what is dominated dominates no more */
-static void mark_dominated(struct roles *r, uint32_t most, bool by_vocabulary)
+static void mark_dominated(struct roles *roles, uint32_t most, bool by_vocabulary)
 {
-    const struct nda *n = r->n;
+    const struct nda *n = roles->n;
     for (uint32_t i = 0; i < n->argument_count; i++) {
         uint32_t slot = n->spaces[n->arguments[i].space].slots;
         bool before = false;
         for (uint32_t k = 0;
              n->arguments[i].role == NDA_ROLE_PARAMETER && k < nda_atom_count(n, n->slots[slot].value); k++) {
             uint32_t factor_index = nda_slot_factor(n, slot, k);
-            struct facts *f = factor_index == NDA_NONE ? NULL : &r->facts[n->factors[factor_index].color];
-            if (!f || f->dominated || !is_model_color(f, most))
+            struct facts *facts =
+                factor_index == NDA_NONE ? NULL : &roles->facts[n->factors[factor_index].color];
+            if (!facts || facts->dominated || !is_model_color(facts, most))
                 continue;
-            f->dominated |= before;
-            before |= !by_vocabulary || f->lookup;
+            facts->dominated |= before;
+            before |= !by_vocabulary || facts->lookup;
         }
     }
 }
 
-void roles_of_colors(struct roles *r)
+void roles_of_colors(struct roles *found)
 {
-    struct nda *n = r->n;
+    struct nda *n = found->n;
     uint32_t most = 0, sequence = NDA_NONE, edge = NDA_NONE, expert = NDA_NONE;
-    for (uint32_t c = 0; c < n->color_count; c++) {
-        const struct facts *f = &r->facts[c];
-        int64_t size = roles_color_size(n, c);
-        most = f->parameter_dims > most ? f->parameter_dims : most;
-        if (r->batch[c])
+    for (uint32_t color = 0; color < n->color_count; color++) {
+        const struct facts *facts = &found->facts[color];
+        int64_t size = roles_color_size(n, color);
+        most = facts->parameter_dims > most ? facts->parameter_dims : most;
+        if (found->batch[color])
             continue;
-        if (n->colors[c].set_count && !f->square &&
-            (sequence == NDA_NONE || n->colors[c].factor_count > n->colors[sequence].factor_count))
-            sequence = c;
-        if (f->gather_batch && !n->colors[c].set_count && !(f->parameter_batch && f->parameter_dims) &&
+        if (n->colors[color].set_count && !facts->square &&
+            (sequence == NDA_NONE || n->colors[color].factor_count > n->colors[sequence].factor_count))
+            sequence = color;
+        if (facts->gather_batch && !n->colors[color].set_count &&
+            !(facts->parameter_batch && facts->parameter_dims) &&
             (edge == NDA_NONE || size > roles_color_size(n, edge)))
-            edge = c;
-        if (f->parameter_batch && f->parameter_dims &&
+            edge = color;
+        if (facts->parameter_batch && facts->parameter_dims &&
             (expert == NDA_NONE || size > roles_color_size(n, expert)))
-            expert = c;
+            expert = color;
     }
-    mark_vocabulary(r);
-    mark_dominated(r, most, true);
-    mark_dominated(r, most, false);
-    for (uint32_t c = 0; c < n->color_count; c++) {
-        const struct facts *f = &r->facts[c];
+    mark_vocabulary(found);
+    mark_dominated(found, most, true);
+    mark_dominated(found, most, false);
+    for (uint32_t color = 0; color < n->color_count; color++) {
+        const struct facts *facts = &found->facts[color];
         uint32_t roles = 0;
-        roles |= r->batch[c] ? NDA_COLOR_BATCH : 0;
-        roles |= c == sequence ? NDA_COLOR_SEQUENCE : 0;
-        roles |= c == edge ? NDA_COLOR_EDGE : 0;
-        roles |= c == expert ? NDA_COLOR_EXPERT : 0;
+        roles |= found->batch[color] ? NDA_COLOR_BATCH : 0;
+        roles |= color == sequence ? NDA_COLOR_SEQUENCE : 0;
+        roles |= color == edge ? NDA_COLOR_EDGE : 0;
+        roles |= color == expert ? NDA_COLOR_EXPERT : 0;
         if (!roles) {
-            roles |= f->lookup && f->parameter_dims ? NDA_COLOR_VOCABULARY : 0;
-            roles |= is_model_color(f, most) && !f->dominated ? NDA_COLOR_MODEL : 0;
+            roles |= facts->lookup && facts->parameter_dims ? NDA_COLOR_VOCABULARY : 0;
+            roles |= is_model_color(facts, most) && !facts->dominated ? NDA_COLOR_MODEL : 0;
         }
-        n->colors[c].roles = roles;
-        n->groups[n->colors[c].group].roles |= roles;
+        n->colors[color].roles = roles;
+        n->groups[n->colors[color].group].roles |= roles;
     }
 }

@@ -14,35 +14,35 @@ static double space_flops(const struct nda *n, const struct nda_space *sp)
     return f;
 }
 
-static bool result_forward(const struct roles *r, const struct nda_space *sp)
+static bool result_forward(const struct roles *roles, const struct nda_space *sp)
 {
     for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++)
-        if (r->n->slots[k].is_result && r->forward[r->n->slots[k].value])
+        if (roles->n->slots[k].is_result && roles->forward[roles->n->slots[k].value])
             return true;
     return false;
 }
 
-static void contraction_facts(struct roles *r, const struct nda_space *sp)
+static void contraction_facts(struct roles *roles, const struct nda_space *sp)
 {
-    const struct nda *n = r->n;
+    const struct nda *n = roles->n;
     uint32_t result = sp->slots + sp->slot_count - 1;
     double flops = space_flops(n, sp);
-    for (uint32_t f = 0; f < sp->factor_count; f++)
-        if (n->factors[sp->factors + f].kind == NDA_CONTRACTING)
-            r->facts[n->factors[sp->factors + f].color].contracted = 1;
+    for (uint32_t factor = 0; factor < sp->factor_count; factor++)
+        if (n->factors[sp->factors + factor].kind == NDA_CONTRACTING)
+            roles->facts[n->factors[sp->factors + factor].color].contracted = 1;
     for (uint32_t k = 0; k < nda_atom_count(n, n->slots[result].value); k++) {
         uint32_t factor_index = nda_slot_factor(n, result, k);
         if (factor_index == NDA_NONE)
             continue;
-        r->facts[n->factors[factor_index].color].flops += flops;
-        r->facts[n->factors[factor_index].color].results++;
+        roles->facts[n->factors[factor_index].color].flops += flops;
+        roles->facts[n->factors[factor_index].color].results++;
     }
 }
 
 /* which operands of a forward contraction are parameters, and what they do there */
-static void parameter_facts(struct roles *r, const struct nda_space *sp, const uint8_t *weight)
+static void parameter_facts(struct roles *roles, const struct nda_space *sp, const uint8_t *weight)
 {
-    const struct nda *n = r->n;
+    const struct nda *n = roles->n;
     uint32_t result = sp->slots + sp->slot_count - 1, operands[2] = {sp->slots, sp->slots + 1};
     bool weights[2] = {weight[n->slots[operands[0]].value], weight[n->slots[operands[1]].value]};
     uint32_t value = n->slots[result].value;
@@ -57,62 +57,62 @@ static void parameter_facts(struct roles *r, const struct nda_space *sp, const u
                 if (nda_slot_factor(n, operands[o], j) == factor_index)
                     in |= 1u << o;
         if (in != 3) {
-            r->facts[n->factors[factor_index].color].produced |= weights[in >> 1];
-            r->facts[n->factors[factor_index].color].attention |= !weights[0] && !weights[1];
+            roles->facts[n->factors[factor_index].color].produced |= weights[in >> 1];
+            roles->facts[n->factors[factor_index].color].attention |= !weights[0] && !weights[1];
         } else if (weights[0] || weights[1]) {
-            r->facts[n->factors[factor_index].color].parameter_batch |= dot;
+            roles->facts[n->factors[factor_index].color].parameter_batch |= dot;
         } else {
-            r->facts[n->factors[factor_index].color].attention = 1;
+            roles->facts[n->factors[factor_index].color].attention = 1;
         }
     }
 }
 
-static void index_facts(struct roles *r, const struct nda_space *sp, const uint8_t *weight)
+static void index_facts(struct roles *roles, const struct nda_space *sp, const uint8_t *weight)
 {
-    const struct nda *n = r->n;
+    const struct nda *n = roles->n;
     bool table = weight[n->slots[sp->slots].value];
-    for (uint32_t f = 0; f < sp->factor_count; f++)
-        r->facts[n->factors[sp->factors + f].color].lookup |=
-            table && n->factors[sp->factors + f].kind == NDA_LOOKUP;
+    for (uint32_t factor = 0; factor < sp->factor_count; factor++)
+        roles->facts[n->factors[sp->factors + factor].color].lookup |=
+            table && n->factors[sp->factors + factor].kind == NDA_LOOKUP;
     for (uint32_t k = 0; !table && k < nda_atom_count(n, n->slots[sp->slots + 1].value); k++) {
         uint32_t factor_index = nda_slot_factor(n, sp->slots + 1, k);
         if (factor_index != NDA_NONE && n->factors[factor_index].kind == NDA_PARALLEL)
-            r->facts[n->factors[factor_index].color].gather_batch = 1;
+            roles->facts[n->factors[factor_index].color].gather_batch = 1;
     }
 }
 
-void roles_collect_facts(struct roles *r)
+void roles_collect_facts(struct roles *roles)
 {
-    struct nda *n = r->n;
+    struct nda *n = roles->n;
     uint8_t *weight = roles_weight_values(n);
-    for (uint32_t s = 0; s < n->space_count; s++) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        const struct nda_space *sp = &n->spaces[space];
         enum ir_family family = ir_opcode_family(n->program->ops[sp->op].code);
         bool op = sp->kind == NDA_SPACE_OP, argument = sp->kind == NDA_SPACE_ARGUMENT;
         bool untied = sp->kind == NDA_SPACE_RESULT;
         for (uint32_t i = 0; untied && i < n->argument_count; i++)
             untied = n->arguments[i].becomes != sp->index;
-        untied &= !(untied && r->metrics && r->metrics[sp->index]);
-        for (uint32_t f = 0; f < sp->factor_count; f++) {
-            struct facts *c = &r->facts[n->factors[sp->factors + f].color];
-            c->shardable |= n->factors[sp->factors + f].shardable;
-            c->given |= argument && n->arguments[sp->index].role == NDA_ROLE_DATA;
-            c->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
-            c->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(r, sp) &&
-                                  n->factors[sp->factors + f].kind == NDA_CONTRACTING);
+        untied &= !(untied && roles->metrics && roles->metrics[sp->index]);
+        for (uint32_t factor = 0; factor < sp->factor_count; factor++) {
+            struct facts *facts = &roles->facts[n->factors[sp->factors + factor].color];
+            facts->shardable |= n->factors[sp->factors + factor].shardable;
+            facts->given |= argument && n->arguments[sp->index].role == NDA_ROLE_DATA;
+            facts->kept |= sp->kind == NDA_SPACE_RESULT && !untied;
+            facts->seen |= untied || (op && family == IR_FAMILY_REDUCE && result_forward(roles, sp) &&
+                                      n->factors[sp->factors + factor].kind == NDA_CONTRACTING);
             if (!argument || n->arguments[sp->index].role != NDA_ROLE_PARAMETER)
                 continue;
-            c->parameter_dims++;
-            for (uint32_t g = 0; g < f; g++)
-                c->square |= n->factors[sp->factors + f].color == n->factors[sp->factors + g].color;
+            facts->parameter_dims++;
+            for (uint32_t g = 0; g < factor; g++)
+                facts->square |= n->factors[sp->factors + factor].color == n->factors[sp->factors + g].color;
         }
-        if (!op || !result_forward(r, sp))
+        if (!op || !result_forward(roles, sp))
             continue;
         if (nda_is_contraction(n, sp->op) && sp->slot_count == 3) {
-            contraction_facts(r, sp);
-            parameter_facts(r, sp, weight);
+            contraction_facts(roles, sp);
+            parameter_facts(roles, sp, weight);
         } else if (n->program->ops[sp->op].code == IR_GATHER) {
-            index_facts(r, sp, weight);
+            index_facts(roles, sp, weight);
         }
     }
     free(weight);

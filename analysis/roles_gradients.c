@@ -27,8 +27,8 @@ uint8_t *roles_made_of(const struct nda *n, uint32_t result, bool elementwise)
 {
     uint8_t *of = mem_zalloc((size_t)n->program->value_count + 1, 1);
     of[n->slots[n->spaces[n->result_spaces[result]].slots].value] = 1;
-    for (uint32_t s = n->space_count; s-- > 0;) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = n->space_count; space-- > 0;) {
+        const struct nda_space *sp = &n->spaces[space];
         bool made = false;
         for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count && !made; k++)
             made = n->slots[k].is_result && of[n->slots[k].value];
@@ -45,15 +45,16 @@ uint8_t *roles_made_of(const struct nda *n, uint32_t result, bool elementwise)
  * of @main (weights that the loop trains); else NDA_NONE */
 static uint32_t before_loop(const struct nda *n, uint32_t value)
 {
-    const struct ir_program *p = n->program;
-    uint32_t op = p->regions[p->blocks[p->values[value].block].region].op, index = p->values[value].index,
-             body, init;
-    if (p->values[value].op != IR_NONE || p->ops[op].code != IR_WHILE)
+    const struct ir_program *program = n->program;
+    uint32_t op = program->regions[program->blocks[program->values[value].block].region].op,
+             index = program->values[value].index, body, init;
+    if (program->values[value].op != IR_NONE || program->ops[op].code != IR_WHILE)
         return NDA_NONE;
-    body = ir_region_block(p, op, 1);
-    init = ir_operand(p, op, index);
-    return ir_operand(p, ir_block_terminator(p, body), index) == p->blocks[body].args + index ||
-                   (p->values[init].op == IR_NONE && p->values[init].block == n->block)
+    body = ir_region_block(program, op, 1);
+    init = ir_operand(program, op, index);
+    return ir_operand(program, ir_block_terminator(program, body), index) ==
+                       program->blocks[body].args + index ||
+                   (program->values[init].op == IR_NONE && program->values[init].block == n->block)
                ? init
                : NDA_NONE;
 }
@@ -62,28 +63,30 @@ static uint32_t before_loop(const struct nda *n, uint32_t value)
  * NDA_NONE */
 static uint32_t stacked(const struct nda *n, uint32_t value)
 {
-    const struct ir_program *p = n->program;
-    uint32_t op = p->values[value].op, last = ir_block_terminator(p, ir_region_block(p, op, 1));
-    uint32_t made = ir_operand(p, last, p->values[value].index), by = p->values[made].op;
-    return by != IR_NONE && p->ops[by].code == IR_DYNAMIC_UPDATE_SLICE ? ir_operand(p, by, 1) : NDA_NONE;
+    const struct ir_program *program = n->program;
+    uint32_t op = program->values[value].op,
+             last = ir_block_terminator(program, ir_region_block(program, op, 1));
+    uint32_t made = ir_operand(program, last, program->values[value].index), by = program->values[made].op;
+    return by != IR_NONE && program->ops[by].code == IR_DYNAMIC_UPDATE_SLICE ? ir_operand(program, by, 1)
+                                                                             : NDA_NONE;
 }
 
 /* where a value comes from, moves of its elements left out, through loops too */
 static uint32_t origin(const struct nda *n, uint32_t value)
 {
-    const struct ir_program *p = n->program;
+    const struct ir_program *program = n->program;
     for (;;) {
-        uint32_t op = p->values[value].op, from = NDA_NONE;
+        uint32_t op = program->values[value].op, from = NDA_NONE;
         if (op == IR_NONE)
             from = before_loop(n, value);
-        else if (p->ops[op].code == IR_WHILE)
+        else if (program->ops[op].code == IR_WHILE)
             from = stacked(n, value);
-        else if (n->op_space[op] == NDA_NONE || p->ops[op].operand_count == 0)
+        else if (n->op_space[op] == NDA_NONE || program->ops[op].operand_count == 0)
             return value;
-        else if (p->ops[op].code == IR_OPTIMIZATION_BARRIER)
-            from = ir_operand(p, op, p->values[value].index);
-        else if (p->ops[op].region_count == 0 && stage_moves_only(n, &n->spaces[n->op_space[op]]))
-            from = ir_operand(p, op, 0);
+        else if (program->ops[op].code == IR_OPTIMIZATION_BARRIER)
+            from = ir_operand(program, op, program->values[value].index);
+        else if (program->ops[op].region_count == 0 && stage_moves_only(n, &n->spaces[n->op_space[op]]))
+            from = ir_operand(program, op, 0);
         if (from == NDA_NONE)
             return value;
         value = from;
@@ -94,8 +97,8 @@ static uint32_t origin(const struct nda *n, uint32_t value)
  * together */
 static bool brought_colors(const struct nda *n, const struct nda_space *sp, uint32_t other, uint8_t *color)
 {
-    for (uint32_t f = 0; f < sp->factor_count; f++) {
-        uint32_t in = 0, factor_index = sp->factors + f;
+    for (uint32_t factor = 0; factor < sp->factor_count; factor++) {
+        uint32_t in = 0, factor_index = sp->factors + factor;
         for (uint32_t k = 0; k < 3; k++)
             for (uint32_t a = 0; a < nda_atom_count(n, n->slots[sp->slots + k].value); a++)
                 in |= nda_slot_factor(n, sp->slots + k, a) == factor_index ? 1u << k : 0;
@@ -139,8 +142,8 @@ static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight,
                         const uint8_t *color)
 {
     bool again = false, summed = false;
-    for (uint32_t s = 0; s < n->space_count && !(again && summed); s++) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = 0; space < n->space_count && !(again && summed); space++) {
+        const struct nda_space *sp = &n->spaces[space];
         if (sp->kind != NDA_SPACE_OP || !of[n->slots[sp->slots + sp->slot_count - 1].value])
             continue;
         summed |= roles_sums(n, sp, color);
@@ -155,8 +158,8 @@ static bool is_gradient(const struct nda *n, const uint8_t *of, uint32_t weight,
 /* a contraction without x sums over one of the colors: they are features of a hidden layer, no examples */
 static bool is_summed_elsewhere(const struct nda *n, uint32_t x, const uint8_t *color)
 {
-    for (uint32_t s = 0; s < n->space_count; s++) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        const struct nda_space *sp = &n->spaces[space];
         if (sp->kind != NDA_SPACE_OP || !nda_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
         if (roles_sums(n, sp, color) && origin(n, n->slots[sp->slots].value) != x &&
@@ -172,8 +175,8 @@ bool roles_is_gradient(const struct nda *n, uint32_t argument, uint32_t result, 
     uint32_t weight = n->arguments[argument].value;
     uint8_t *of = roles_made_of(n, result, false);
     bool found = false;
-    for (uint32_t s = 0; s < n->space_count && !found; s++) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = 0; space < n->space_count && !found; space++) {
+        const struct nda_space *sp = &n->spaces[space];
         if (sp->kind != NDA_SPACE_OP || !nda_is_contraction(n, sp->op) || sp->slot_count != 3)
             continue;
         uint32_t a = origin(n, n->slots[sp->slots].value), b = origin(n, n->slots[sp->slots + 1].value),
@@ -202,8 +205,8 @@ bool roles_find_update(const struct nda *n, const uint8_t *direct, uint8_t *exam
 {
     uint32_t tried = 0;
     for (uint32_t i = 0; i < n->argument_count && tried < ROLES_MOST_TRIED; i++) {
-        const struct ir_type *t = ir_value_type(n->program, n->arguments[i].value);
-        if (n->arguments[i].becomes == NDA_NONE || !direct[n->arguments[i].value] || t->rank < 2)
+        const struct ir_type *type = ir_value_type(n->program, n->arguments[i].value);
+        if (n->arguments[i].becomes == NDA_NONE || !direct[n->arguments[i].value] || type->rank < 2)
             continue;
         tried++;
         if (n->arguments[i].updated ? roles_is_update(n, i, n->arguments[i].becomes, ROLES_TIED, examples)

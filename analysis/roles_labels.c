@@ -10,26 +10,26 @@
 
 static bool label_taken(const struct nda *n, uint32_t count, const char *label)
 {
-    for (uint32_t g = 0; g < count; g++)
-        if (strcmp(n->groups[g].label, label) == 0)
+    for (uint32_t group = 0; group < count; group++)
+        if (strcmp(n->groups[group].label, label) == 0)
             return true;
     return false;
 }
 
-void roles_label_groups(struct roles *r)
+void roles_label_groups(struct roles *roles)
 {
-    struct nda *n = r->n;
+    struct nda *n = roles->n;
     uint32_t embed = NDA_NONE, *used = mem_zalloc((size_t)n->group_count + 1, sizeof *used);
-    for (uint32_t c = 0; c < n->color_count; c++)
-        if (!n->colors[c].roles && r->facts[c].parameter_dims &&
-            (embed == NDA_NONE || r->facts[c].parameter_dims > r->facts[embed].parameter_dims))
-            embed = c;
+    for (uint32_t color = 0; color < n->color_count; color++)
+        if (!n->colors[color].roles && roles->facts[color].parameter_dims &&
+            (embed == NDA_NONE || roles->facts[color].parameter_dims > roles->facts[embed].parameter_dims))
+            embed = color;
     for (uint32_t g = 0; g < n->group_count; g++) {
         struct nda_group *group = &n->groups[g];
         bool heads = false;
         const char *base;
         for (uint32_t i = 0; i < group->color_count; i++)
-            heads |= r->facts[n->group_colors[group->colors + i]].attention;
+            heads |= roles->facts[n->group_colors[group->colors + i]].attention;
         base = group->roles & NDA_COLOR_BATCH        ? "batch"
                : group->roles & NDA_COLOR_SEQUENCE   ? "sequence"
                : group->roles & NDA_COLOR_EDGE       ? "edges"

@@ -29,19 +29,20 @@ static bool same_type(const struct nda *n, uint32_t argument, uint32_t result)
 
 static bool is_float(const struct nda *n, uint32_t argument, uint32_t least_rank)
 {
-    const struct ir_type *t = ir_value_type(n->program, n->arguments[argument].value);
-    return t->kind == IR_TYPE_TENSOR && t->rank >= least_rank &&
-           (ir_element_is_float((enum ir_element)t->element) || t->element == IR_C64 ||
-            t->element == IR_C128);
+    const struct ir_type *type = ir_value_type(n->program, n->arguments[argument].value);
+    return type->kind == IR_TYPE_TENSOR && type->rank >= least_rank &&
+           (ir_element_is_float((enum ir_element)type->element) || type->element == IR_C64 ||
+            type->element == IR_C128);
 }
 
 static bool same_colors(const struct nda *n, uint32_t argument, uint32_t result)
 {
-    uint32_t a = n->spaces[n->arguments[argument].space].slots, b = n->spaces[n->result_spaces[result]].slots;
-    uint32_t count = nda_atom_count(n, n->slots[a].value);
+    uint32_t slot = n->spaces[n->arguments[argument].space].slots,
+             b = n->spaces[n->result_spaces[result]].slots;
+    uint32_t count = nda_atom_count(n, n->slots[slot].value);
     bool same = count == nda_atom_count(n, n->slots[b].value);
     for (uint32_t k = 0; k < count && same; k++)
-        same = nda_slot_color(n, a, k) == nda_slot_color(n, b, k);
+        same = nda_slot_color(n, slot, k) == nda_slot_color(n, b, k);
     return same;
 }
 
@@ -92,13 +93,13 @@ static struct former *find_former(const struct nda *n, const uint8_t *taken, con
 }
 
 /* the first that became nothing else yet; *left is how many of them there are */
-static uint32_t first_left(const struct nda *n, const struct former *f, uint32_t *left)
+static uint32_t first_left(const struct nda *n, const struct former *former, uint32_t *left)
 {
     uint32_t first = NDA_NONE;
     *left = 0;
-    for (uint32_t c = f->count; c-- > 0;)
-        if (n->arguments[f->at[c]].becomes == NDA_NONE) {
-            first = f->at[c];
+    for (uint32_t c = former->count; c-- > 0;)
+        if (n->arguments[former->at[c]].becomes == NDA_NONE) {
+            first = former->at[c];
             ++*left;
         }
     return first;
@@ -170,8 +171,8 @@ bool roles_find_state(struct nda *n, const uint8_t *direct)
  * of others) */
 static bool sums_examples(const struct nda *n, const uint8_t *of, const uint8_t *examples)
 {
-    for (uint32_t s = 0; s < n->space_count; s++) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        const struct nda_space *sp = &n->spaces[space];
         uint32_t result = sp->slots + sp->slot_count - 1;
         if (sp->kind == NDA_SPACE_OP && nda_is_contraction(n, sp->op) && of[n->slots[result].value] &&
             roles_sums(n, sp, examples) && !roles_leaves(n, sp, examples))
@@ -208,9 +209,11 @@ uint8_t *roles_metrics(const struct nda *n, const uint8_t *direct)
 /* ---------------------------------------------------------------- moments */
 static bool same_dims(const struct nda *n, uint32_t v, uint32_t w)
 {
-    const struct ir_type *a = ir_value_type(n->program, v), *b = ir_value_type(n->program, w);
-    return a->kind == IR_TYPE_TENSOR && b->kind == IR_TYPE_TENSOR && a->rank == b->rank && a->rank > 0 &&
-           memcmp(ir_type_dims(n->program, a), ir_type_dims(n->program, b), a->rank * sizeof(int64_t)) == 0;
+    const struct ir_type *type = ir_value_type(n->program, v), *ir_type = ir_value_type(n->program, w);
+    return type->kind == IR_TYPE_TENSOR && ir_type->kind == IR_TYPE_TENSOR && type->rank == ir_type->rank &&
+           type->rank > 0 &&
+           memcmp(ir_type_dims(n->program, type), ir_type_dims(n->program, ir_type),
+                  type->rank * sizeof(int64_t)) == 0;
 }
 
 bool roles_has_moments(const struct nda *n, const uint8_t *direct, const uint8_t *reaches)

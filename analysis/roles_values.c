@@ -19,9 +19,9 @@ enum { FLOW_ROUNDS = 16 };
 
 /* ---------------------------------------------------------------- backward */
 /* one step backward over a space; returns whether something became known */
-static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t *untied)
+static bool flow_back(struct roles *roles, const struct nda_space *sp, const uint8_t *untied)
 {
-    struct nda *n = r->n;
+    struct nda *n = roles->n;
     bool contraction = sp->kind == NDA_SPACE_OP && nda_is_contraction(n, sp->op), direct = false,
          reaches = contraction;
     bool forward = sp->kind == NDA_SPACE_RESULT && untied[sp->index], changed = false,
@@ -31,55 +31,57 @@ static bool flow_back(struct roles *r, const struct nda_space *sp, const uint8_t
         uint32_t v = n->slots[k].value;
         if (!n->slots[k].is_result)
             continue;
-        direct |= (moves || r->apart[v]) && r->direct[v];
-        reaches |= r->reaches[v];
-        forward |= r->forward[v];
+        direct |= (moves || roles->apart[v]) && roles->direct[v];
+        reaches |= roles->reaches[v];
+        forward |= roles->forward[v];
     }
     for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
         uint32_t v = n->slots[k].value;
         uint8_t d = direct || contraction || (gather && n->slots[k].operand == 0);
         if (n->slots[k].is_result)
             continue;
-        changed |=
-            (d && !r->direct[v]) || (reaches && !r->reaches[v]) || (forward && !r->ends[v] && !r->forward[v]);
-        r->direct[v] |= d;
-        r->reaches[v] |= reaches;
-        r->forward[v] |= forward && !r->ends[v];
+        changed |= (d && !roles->direct[v]) || (reaches && !roles->reaches[v]) ||
+                   (forward && !roles->ends[v] && !roles->forward[v]);
+        roles->direct[v] |= d;
+        roles->reaches[v] |= reaches;
+        roles->forward[v] |= forward && !roles->ends[v];
     }
     return changed;
 }
 
 /* around a loop: what the next iteration needs, the last operation of the body gives */
-static bool flow_around(struct roles *r, uint32_t begin, uint32_t end)
+static bool flow_around(struct roles *roles, uint32_t begin, uint32_t end)
 {
-    const struct nda *n = r->n;
+    const struct nda *n = roles->n;
     uint32_t arg = n->slots[n->spaces[begin].slots + 2].value, last = n->slots[n->spaces[end].slots].value;
-    bool changed = (r->reaches[arg] && !r->reaches[last]) || (r->forward[arg] && !r->forward[last]);
-    r->reaches[last] |= r->reaches[arg];
-    r->forward[last] |= r->forward[arg];
+    bool changed =
+        (roles->reaches[arg] && !roles->reaches[last]) || (roles->forward[arg] && !roles->forward[last]);
+    roles->reaches[last] |= roles->reaches[arg];
+    roles->forward[last] |= roles->forward[arg];
     return changed;
 }
 
-void roles_flow(struct roles *r)
+void roles_flow(struct roles *roles)
 {
-    struct nda *n = r->n;
+    struct nda *n = roles->n;
     uint8_t *untied = mem_alloc((size_t)n->result_count + 1);
     bool changed = true;
     memset(untied, 1, (size_t)n->result_count + 1);
     for (uint32_t i = 0; i < n->argument_count; i++)
         if (n->arguments[i].becomes != NDA_NONE)
             untied[n->arguments[i].becomes] = 0;
-    for (uint32_t i = 0; i < n->result_count && r->metrics; i++)
-        untied[i] &= !r->metrics[i];
+    for (uint32_t i = 0; i < n->result_count && roles->metrics; i++)
+        untied[i] &= !roles->metrics[i];
     for (int round = 0; round < FLOW_ROUNDS && changed; round++) {
         bool loops = false;
         changed = false;
-        for (uint32_t s = n->space_count; s-- > 0;)
-            flow_back(r, &n->spaces[s], untied);
-        for (uint32_t s = 0; s < n->space_count; s++)
-            if (n->spaces[s].kind == NDA_SPACE_LOOP_END) {
+        for (uint32_t space = n->space_count; space-- > 0;)
+            flow_back(roles, &n->spaces[space], untied);
+        for (uint32_t space = 0; space < n->space_count; space++)
+            if (n->spaces[space].kind == NDA_SPACE_LOOP_END) {
                 loops = true;
-                changed |= flow_around(r, n->op_space[n->spaces[s].op] + n->spaces[s].index, s);
+                changed |=
+                    flow_around(roles, n->op_space[n->spaces[space].op] + n->spaces[space].index, space);
             }
         changed &= loops;
     }
@@ -124,28 +126,28 @@ uint8_t *roles_independent_of(const struct nda *n, const uint8_t *arguments)
     /* each round that is followed by another makes some loop's value dependent: they end */
     while (again) {
         again = false;
-        for (uint32_t s = 0; s < n->space_count; s++)
-            spread_space(n, &n->spaces[s], independent);
-        for (uint32_t s = 0; s < n->space_count; s++)
-            if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
-                again |= spread_around(n, &n->spaces[s], independent);
+        for (uint32_t space = 0; space < n->space_count; space++)
+            spread_space(n, &n->spaces[space], independent);
+        for (uint32_t space = 0; space < n->space_count; space++)
+            if (n->spaces[space].kind == NDA_SPACE_LOOP_END)
+                again |= spread_around(n, &n->spaces[space], independent);
     }
     return independent;
 }
 
 /* Examples are what is not tied to state; once the batch is known, of untied arguments those that hold it. */
-void roles_set_apart(struct roles *r, bool known)
+void roles_set_apart(struct roles *roles, bool known)
 {
-    struct nda *n = r->n;
+    struct nda *n = roles->n;
     uint8_t *examples = mem_zalloc((size_t)n->argument_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
         bool tied = n->arguments[i].becomes != NDA_NONE;
-        examples[i] = tied ? known && !r->train : !known || roles_argument_has(n, i, r->batch);
+        examples[i] = tied ? known && !roles->train : !known || roles_argument_has(n, i, roles->batch);
     }
-    free(r->apart);
-    r->apart = roles_independent_of(n, examples);
+    free(roles->apart);
+    roles->apart = roles_independent_of(n, examples);
     free(examples);
-    roles_flow(r);
+    roles_flow(roles);
 }
 
 /* ---------------------------------------------------------------- weights */
@@ -166,8 +168,8 @@ uint8_t *roles_weight_values(const struct nda *n)
     uint8_t *weight = mem_zalloc((size_t)n->program->value_count + 1, 1), *made = made_of_parameters(n);
     for (uint32_t i = 0; i < n->argument_count; i++)
         weight[n->arguments[i].value] = n->arguments[i].role == NDA_ROLE_PARAMETER;
-    for (uint32_t s = 0; s < n->space_count; s++) {
-        const struct nda_space *sp = &n->spaces[s];
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        const struct nda_space *sp = &n->spaces[space];
         bool w = false, moves = stage_moves_only(n, sp);
         for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
             w |= !n->slots[k].is_result && weight[n->slots[k].value];

@@ -48,42 +48,43 @@ struct rule {
 
 /* Clears the rule and takes the slots of a space of `n` (spaces and slots must be there), runs the rule of
  * its kind or family and replicates what it left out. */
-void rule_run(struct rule *r, const struct nda *n, uint32_t space);
-void rule_release(struct rule *r);
+void rule_run(struct rule *rule, const struct nda *n, uint32_t space);
+void rule_release(struct rule *rule);
 
 /* ---------------------------------------------------------------- for the rules of the families */
 /* a new factor; RULE_NO_FACTOR (ignored by the put functions) for sizes below 2 */
-uint32_t rule_factor(struct rule *r, enum nda_factor_kind kind, enum nda_reducer reducer, int64_t size);
-uint32_t rule_linked_factor(struct rule *r, uint32_t link, enum nda_factor_kind kind,
+uint32_t rule_factor(struct rule *rule, enum nda_factor_kind kind, enum nda_reducer reducer, int64_t size);
+uint32_t rule_linked_factor(struct rule *rule, uint32_t link, enum nda_factor_kind kind,
                             enum nda_reducer reducer, int64_t size);
-uint32_t rule_link(struct rule *r);
+uint32_t rule_link(struct rule *rule);
 /* the whole dimension is in the factor; ignored when it has another size (it is replicated then) */
-void rule_put(struct rule *r, uint32_t factor, uint32_t slot, int64_t dim);
-void rule_put_part(struct rule *r, uint32_t factor, uint32_t slot, int64_t dim, int64_t lo, int64_t hi);
+void rule_put(struct rule *rule, uint32_t factor, uint32_t slot, int64_t dim);
+void rule_put_part(struct rule *rule, uint32_t factor, uint32_t slot, int64_t dim, int64_t lo, int64_t hi);
 /* a parallel factor of two dimensions of equal size */
-void rule_tie(struct rule *r, uint32_t slot_a, int64_t dim_a, uint32_t slot_b, int64_t dim_b);
+void rule_tie(struct rule *rule, uint32_t slot_a, int64_t dim_a, uint32_t slot_b, int64_t dim_b);
 /* same-shape slots are parallel in every dimension; slots of rank 0 beside others are left alone */
-void rule_elementwise(struct rule *r);
-static inline enum ir_element rule_element(const struct rule *r, uint32_t slot)
+void rule_elementwise(struct rule *rule);
+static inline enum ir_element rule_element(const struct rule *rule, uint32_t slot)
 {
-    return (enum ir_element)ir_value_type(r->program, r->slots.at[slot].value)->element;
+    return (enum ir_element)ir_value_type(rule->program, rule->slots.at[slot].value)->element;
 }
-static inline int64_t rule_size(const struct rule *r, uint32_t slot, int64_t dim)
+static inline int64_t rule_size(const struct rule *rule, uint32_t slot, int64_t dim)
 {
-    return slot < r->slots.count && dim >= 0 && dim < r->slots.at[slot].rank ? r->slots.at[slot].dims[dim]
-                                                                             : 1;
+    return slot < rule->slots.count && dim >= 0 && dim < rule->slots.at[slot].rank
+               ? rule->slots.at[slot].dims[dim]
+               : 1;
 }
-static inline uint32_t rule_result_slot(const struct rule *r, uint32_t i)
+static inline uint32_t rule_result_slot(const struct rule *rule, uint32_t i)
 {
-    return r->operand_count + i;
+    return rule->operand_count + i;
 }
-static inline uint32_t rule_result_count(const struct rule *r)
+static inline uint32_t rule_result_count(const struct rule *rule)
 {
-    return (uint32_t)r->slots.count - r->operand_count;
+    return (uint32_t)rule->slots.count - rule->operand_count;
 }
 /* a concatenate of three or more equal parts (as in the gradient of a fused QKV), which may be refined
  * like a reshape */
-bool rule_is_stack(const struct rule *r, int64_t along);
+bool rule_is_stack(const struct rule *rule, int64_t along);
 /* NDA_REDUCE_NONE: opaque, or bits of integers, which no collective combines (XLA: "Unsupported
  * reduction") */
 enum nda_reducer rule_reducer(enum ir_opcode body, enum ir_element element);
@@ -95,29 +96,29 @@ static inline int rule_has(const struct ir_dims *list, int64_t dim) /* position,
     return -1;
 }
 
-void rule_broadcast(struct rule *r);
-void rule_transpose(struct rule *r);
-void rule_reshape(struct rule *r);
-void rule_bitcast(struct rule *r);
-void rule_iota(struct rule *r);
-void rule_constant(struct rule *r);
-void rule_slice(struct rule *r);
-void rule_pad(struct rule *r);
-void rule_concatenate(struct rule *r);
-void rule_reverse(struct rule *r);
-void rule_dynamic_slice(struct rule *r);
-void rule_dynamic_update(struct rule *r);
-void rule_dot(struct rule *r);
-void rule_convolution(struct rule *r);
-void rule_reduce(struct rule *r);
-void rule_reduce_window(struct rule *r);
-void rule_batch_norm(struct rule *r);
-void rule_gather(struct rule *r);
-void rule_scatter(struct rule *r);
-void rule_sort(struct rule *r);
-void rule_linalg(struct rule *r);
-void rule_custom_call(struct rule *r);
+void rule_broadcast(struct rule *rule);
+void rule_transpose(struct rule *rule);
+void rule_reshape(struct rule *rule);
+void rule_bitcast(struct rule *rule);
+void rule_iota(struct rule *rule);
+void rule_constant(struct rule *rule);
+void rule_slice(struct rule *rule);
+void rule_pad(struct rule *rule);
+void rule_concatenate(struct rule *rule);
+void rule_reverse(struct rule *rule);
+void rule_dynamic_slice(struct rule *rule);
+void rule_dynamic_update(struct rule *rule);
+void rule_dot(struct rule *rule);
+void rule_convolution(struct rule *rule);
+void rule_reduce(struct rule *rule);
+void rule_reduce_window(struct rule *rule);
+void rule_batch_norm(struct rule *rule);
+void rule_gather(struct rule *rule);
+void rule_scatter(struct rule *rule);
+void rule_sort(struct rule *rule);
+void rule_linalg(struct rule *rule);
+void rule_custom_call(struct rule *rule);
 /* the rule that the op itself states (sdy.sharding_rule); false: it states none that is understood */
-bool rule_given(struct rule *r);
+bool rule_given(struct rule *rule);
 
 #endif

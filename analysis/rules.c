@@ -4,66 +4,66 @@
 
 #include <stdlib.h>
 
-uint32_t rule_linked_factor(struct rule *r, uint32_t link, enum nda_factor_kind kind,
+uint32_t rule_linked_factor(struct rule *rule, uint32_t link, enum nda_factor_kind kind,
                             enum nda_reducer reducer, int64_t size)
 {
     if (size < 2)
         return RULE_NO_FACTOR;
-    VEC_PUSH(&r->factors,
+    VEC_PUSH(&rule->factors,
              ((struct rule_factor){
                  .size = size, .link = link, .kind = (uint8_t)kind, .reducer = (uint8_t)reducer}));
     if (link != RULE_NO_LINK)
-        r->factors.at[r->factors.count - 1].flow = r->next_flow++;
-    return (uint32_t)r->factors.count - 1;
+        rule->factors.at[rule->factors.count - 1].flow = rule->next_flow++;
+    return (uint32_t)rule->factors.count - 1;
 }
 
-uint32_t rule_factor(struct rule *r, enum nda_factor_kind kind, enum nda_reducer reducer, int64_t size)
+uint32_t rule_factor(struct rule *rule, enum nda_factor_kind kind, enum nda_reducer reducer, int64_t size)
 {
-    return rule_linked_factor(r, RULE_NO_LINK, kind, reducer, size);
+    return rule_linked_factor(rule, RULE_NO_LINK, kind, reducer, size);
 }
 
-uint32_t rule_link(struct rule *r)
+uint32_t rule_link(struct rule *rule)
 {
-    return r->next_link++;
+    return rule->next_link++;
 }
 
-void rule_put_part(struct rule *r, uint32_t factor, uint32_t slot, int64_t dim, int64_t lo, int64_t hi)
+void rule_put_part(struct rule *rule, uint32_t factor, uint32_t slot, int64_t dim, int64_t lo, int64_t hi)
 {
-    if (factor == RULE_NO_FACTOR || rule_size(r, slot, dim) < 2)
+    if (factor == RULE_NO_FACTOR || rule_size(rule, slot, dim) < 2)
         return;
-    r->slots.at[slot].covered |= 1u << dim;
-    VEC_PUSH(&r->parts, ((struct rule_part){lo, hi, factor, slot, (uint8_t)dim}));
+    rule->slots.at[slot].covered |= 1u << dim;
+    VEC_PUSH(&rule->parts, ((struct rule_part){lo, hi, factor, slot, (uint8_t)dim}));
 }
 
-void rule_put(struct rule *r, uint32_t factor, uint32_t slot, int64_t dim)
+void rule_put(struct rule *rule, uint32_t factor, uint32_t slot, int64_t dim)
 {
-    if (factor == RULE_NO_FACTOR || rule_size(r, slot, dim) != r->factors.at[factor].size ||
-        r->slots.at[slot].covered & 1u << dim)
+    if (factor == RULE_NO_FACTOR || rule_size(rule, slot, dim) != rule->factors.at[factor].size ||
+        rule->slots.at[slot].covered & 1u << dim)
         return;
-    rule_put_part(r, factor, slot, dim, 1, r->factors.at[factor].size);
+    rule_put_part(rule, factor, slot, dim, 1, rule->factors.at[factor].size);
 }
 
-void rule_tie(struct rule *r, uint32_t slot_a, int64_t dim_a, uint32_t slot_b, int64_t dim_b)
+void rule_tie(struct rule *rule, uint32_t slot_a, int64_t dim_a, uint32_t slot_b, int64_t dim_b)
 {
     uint32_t f;
-    if (rule_size(r, slot_a, dim_a) != rule_size(r, slot_b, dim_b))
+    if (rule_size(rule, slot_a, dim_a) != rule_size(rule, slot_b, dim_b))
         return;
-    f = rule_factor(r, NDA_PARALLEL, NDA_REDUCE_NONE, rule_size(r, slot_a, dim_a));
-    rule_put(r, f, slot_a, dim_a);
-    rule_put(r, f, slot_b, dim_b);
+    f = rule_factor(rule, NDA_PARALLEL, NDA_REDUCE_NONE, rule_size(rule, slot_a, dim_a));
+    rule_put(rule, f, slot_a, dim_a);
+    rule_put(rule, f, slot_b, dim_b);
 }
 
-void rule_elementwise(struct rule *r)
+void rule_elementwise(struct rule *rule)
 {
     uint32_t widest = 0;
-    for (uint32_t s = 1; s < r->slots.count; s++)
-        if (r->slots.at[s].rank > r->slots.at[widest].rank)
+    for (uint32_t s = 1; s < rule->slots.count; s++)
+        if (rule->slots.at[s].rank > rule->slots.at[widest].rank)
             widest = s;
-    for (uint32_t d = 0; r->slots.count && d < r->slots.at[widest].rank; d++) {
-        uint32_t f = rule_factor(r, NDA_PARALLEL, NDA_REDUCE_NONE, r->slots.at[widest].dims[d]);
-        for (uint32_t s = 0; s < r->slots.count; s++)
-            if (r->slots.at[s].rank == r->slots.at[widest].rank)
-                rule_put(r, f, s, d);
+    for (uint32_t dim = 0; rule->slots.count && dim < rule->slots.at[widest].rank; dim++) {
+        uint32_t f = rule_factor(rule, NDA_PARALLEL, NDA_REDUCE_NONE, rule->slots.at[widest].dims[dim]);
+        for (uint32_t s = 0; s < rule->slots.count; s++)
+            if (rule->slots.at[s].rank == rule->slots.at[widest].rank)
+                rule_put(rule, f, s, dim);
     }
 }
 

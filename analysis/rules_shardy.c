@@ -54,14 +54,14 @@ static bool take_dims(const char **at, uint32_t rank, int *letters)
 }
 
 /* letters[slot * IR_MAX_RANK + dim] */
-static bool take_tensors(const struct rule *r, const char *text, int *letters)
+static bool take_tensors(const struct rule *rule, const char *text, int *letters)
 {
     const char *at = strchr(text, '(');
     if (!at)
         return false;
-    for (uint32_t s = 0; s < r->slots.count; s++) {
+    for (uint32_t s = 0; s < rule->slots.count; s++) {
         at += strcspn(at, "[{");
-        if (*at++ != '[' || !take_dims(&at, r->slots.at[s].rank, letters + (size_t)s * IR_MAX_RANK))
+        if (*at++ != '[' || !take_dims(&at, rule->slots.at[s].rank, letters + (size_t)s * IR_MAX_RANK))
             return false;
     }
     at += strcspn(at, "[{");
@@ -84,42 +84,42 @@ static void take_exceptions(const char *text, uint8_t *except)
     }
 }
 
-static bool is_parallel(const struct rule *r, const int *letters, int letter)
+static bool is_parallel(const struct rule *rule, const int *letters, int letter)
 {
     bool in_operand = false;
-    for (uint32_t s = 0; s < r->slots.count; s++) {
+    for (uint32_t operand = 0; operand < rule->slots.count; operand++) {
         bool found = false;
-        for (uint32_t d = 0; d < r->slots.at[s].rank; d++)
-            found |= letters[(size_t)s * IR_MAX_RANK + d] == letter;
-        in_operand |= found && s < r->operand_count;
-        if (!found && s >= r->operand_count)
+        for (uint32_t dim = 0; dim < rule->slots.at[operand].rank; dim++)
+            found |= letters[(size_t)operand * IR_MAX_RANK + dim] == letter;
+        in_operand |= found && operand < rule->operand_count;
+        if (!found && operand >= rule->operand_count)
             return false;
     }
-    return in_operand && rule_result_count(r) > 0;
+    return in_operand && rule_result_count(rule) > 0;
 }
 
-bool rule_given(struct rule *r)
+bool rule_given(struct rule *rule)
 {
-    const struct ir_attr *a = ir_attr_find(r->program, r->op, "sdy.sharding_rule");
-    const char *text = a && a->kind == IR_ATTR_TEXT ? ir_string(r->program, a->first) : NULL;
+    const struct ir_attr *attr = ir_attr_find(rule->program, rule->op, "sdy.sharding_rule");
+    const char *text = attr && attr->kind == IR_ATTR_TEXT ? ir_string(rule->program, attr->first) : NULL;
     uint8_t except[MOST_LETTERS] = {0};
-    if (!text || r->slots.count == 0)
+    if (!text || rule->slots.count == 0)
         return false;
-    int *letters = mem_alloc(sizeof *letters * r->slots.count * IR_MAX_RANK);
-    bool understood = take_tensors(r, text, letters);
+    int *letters = mem_alloc(sizeof *letters * rule->slots.count * IR_MAX_RANK);
+    bool understood = take_tensors(rule, text, letters);
     if (understood)
         take_exceptions(text, except);
     for (int letter = 0; understood && letter < MOST_LETTERS; letter++) {
         uint32_t factor = RULE_NO_FACTOR;
-        if (except[letter] || !is_parallel(r, letters, letter))
+        if (except[letter] || !is_parallel(rule, letters, letter))
             continue;
-        for (uint32_t s = 0; s < r->slots.count; s++)
-            for (uint32_t d = 0; d < r->slots.at[s].rank; d++) {
-                if (letters[(size_t)s * IR_MAX_RANK + d] != letter)
+        for (uint32_t s = 0; s < rule->slots.count; s++)
+            for (uint32_t dim = 0; dim < rule->slots.at[s].rank; dim++) {
+                if (letters[(size_t)s * IR_MAX_RANK + dim] != letter)
                     continue;
                 if (factor == RULE_NO_FACTOR)
-                    factor = rule_factor(r, NDA_PARALLEL, NDA_REDUCE_NONE, rule_size(r, s, d));
-                rule_put(r, factor, s, d);
+                    factor = rule_factor(rule, NDA_PARALLEL, NDA_REDUCE_NONE, rule_size(rule, s, dim));
+                rule_put(rule, factor, s, dim);
             }
     }
     free(letters);

@@ -16,8 +16,8 @@ struct factors {
 
 void nda_warn(struct nda *n, uint32_t op, const char *sentence)
 {
-    const struct ir_op *o = &n->program->ops[op];
-    const char *where = ir_string(n->program, o->location);
+    const struct ir_op *ir_op = &n->program->ops[op];
+    const char *where = ir_string(n->program, ir_op->location);
     if ((n->warning_count & (n->warning_count + 1)) == 0) { /* room is the next power of two */
         char **more = arena_alloc(n->arena, sizeof *more * ((size_t)n->warning_count * 2 + 2));
         if (n->warning_count)
@@ -25,16 +25,18 @@ void nda_warn(struct nda *n, uint32_t op, const char *sentence)
         n->warnings = more;
     }
     n->warnings[n->warning_count++] =
-        o->line ? arena_printf(n->arena, "%.80s at %u:%u%s%.100s%s %s", ir_op_name(n->program, op), o->line,
-                               o->column, *where ? " (" : "", where, *where ? ")" : "", sentence)
-                : arena_printf(n->arena, "%.80s %s", ir_op_name(n->program, op), sentence);
+        ir_op->line
+            ? arena_printf(n->arena, "%.80s at %u:%u%s%.100s%s %s", ir_op_name(n->program, op), ir_op->line,
+                           ir_op->column, *where ? " (" : "", where, *where ? ")" : "", sentence)
+            : arena_printf(n->arena, "%.80s %s", ir_op_name(n->program, op), sentence);
 }
 
 /* The atoms of a part: numbered within the value; those of a dimension stand together, major first. */
-static uint32_t part_atoms(const struct factors *b, const struct rule_part *part, uint32_t *first)
+static uint32_t part_atoms(const struct factors *factors, const struct rule_part *part, uint32_t *first)
 {
-    uint32_t value = b->rule.slots.at[part->slot].value, count = nda_atom_count(b->n, value), taken = 0;
-    const struct nda_atom *atoms = nda_atoms(b->n, value);
+    uint32_t value = factors->rule.slots.at[part->slot].value, count = nda_atom_count(factors->n, value),
+             taken = 0;
+    const struct nda_atom *atoms = nda_atoms(factors->n, value);
     int64_t inner = 1;
     *first = 0;
     for (uint32_t i = count; i-- > 0;) {
@@ -49,142 +51,144 @@ static uint32_t part_atoms(const struct factors *b, const struct rule_part *part
     return taken;
 }
 
-static uint8_t *slot_map(struct factors *b, uint32_t slot)
+static uint8_t *slot_map(struct factors *factors, uint32_t slot)
 {
-    return b->maps.at + b->n->slots[b->n->spaces[b->space].slots + slot].map;
+    return factors->maps.at + factors->n->slots[factors->n->spaces[factors->space].slots + slot].map;
 }
 
 /* room for `count` more factors in the space; replicated ones are left out (no factor) when there is none */
-static int take_factors(struct factors *b, uint32_t count, enum nda_factor_kind kind)
+static int take_factors(struct factors *factors, uint32_t count, enum nda_factor_kind kind)
 {
-    uint32_t local = (uint32_t)b->factors.count - b->first;
+    uint32_t local = (uint32_t)factors->factors.count - factors->first;
     if (local + count <= NDA_MAX_FACTORS)
         return (int)local;
     return kind == NDA_REPLICATE || kind == NDA_WINDOWED ? -1 : -2;
 }
 
 /* of a rule with an empty tensor nothing is split: there is no element to gain by it */
-static bool holds_nothing(const struct rule *r)
+static bool holds_nothing(const struct rule *rule)
 {
-    for (size_t i = 0; i < r->slots.count; i++)
-        for (uint32_t d = 0; d < r->slots.at[i].rank; d++)
-            if (r->slots.at[i].dims[d] == 0)
+    for (size_t i = 0; i < rule->slots.count; i++)
+        for (uint32_t dim = 0; dim < rule->slots.at[i].rank; dim++)
+            if (rule->slots.at[i].dims[dim] == 0)
                 return true;
     return false;
 }
 
-static void push_factors(struct factors *b, const struct rule_part *part, enum nda_factor_kind kind,
+static void push_factors(struct factors *factors, const struct rule_part *part, enum nda_factor_kind kind,
                          enum nda_reducer reducer)
 {
-    uint32_t first, count = part_atoms(b, part, &first);
-    const struct nda_atom *atoms = nda_atoms(b->n, b->rule.slots.at[part->slot].value);
-    bool shardable = kind != NDA_WINDOWED && !holds_nothing(&b->rule);
+    uint32_t first, count = part_atoms(factors, part, &first);
+    const struct nda_atom *atoms = nda_atoms(factors->n, factors->rule.slots.at[part->slot].value);
+    bool shardable = kind != NDA_WINDOWED && !holds_nothing(&factors->rule);
     /* an index or a block cannot be told apart into positions of several atoms */
     if (count > 1 && (kind == NDA_LOOKUP || kind == NDA_UPDATE)) {
         kind = NDA_REPLICATE;
         reducer = NDA_REDUCE_NONE;
     }
     for (uint32_t k = 0; k < count; k++)
-        VEC_PUSH(&b->factors, ((struct nda_factor){.size = atoms[first + k].size,
-                                                   .space = b->space,
-                                                   .kind = (uint8_t)kind,
-                                                   .reducer = (uint8_t)reducer,
-                                                   .shardable = shardable && kind != NDA_REPLICATE}));
+        VEC_PUSH(&factors->factors, ((struct nda_factor){.size = atoms[first + k].size,
+                                                         .space = factors->space,
+                                                         .kind = (uint8_t)kind,
+                                                         .reducer = (uint8_t)reducer,
+                                                         .shardable = shardable && kind != NDA_REPLICATE}));
 }
 
-static void map_part(struct factors *b, const struct rule_part *part, uint32_t local)
+static void map_part(struct factors *factors, const struct rule_part *part, uint32_t local)
 {
-    uint32_t first, count = part_atoms(b, part, &first);
+    uint32_t first, count = part_atoms(factors, part, &first);
     for (uint32_t k = 0; k < count; k++)
-        slot_map(b, part->slot)[first + k] = (uint8_t)(local + k);
+        slot_map(factors, part->slot)[first + k] = (uint8_t)(local + k);
 }
 
 /* 0, or -1 when the space has too many factors */
-static int expand_factor(struct factors *b, uint32_t f)
+static int expand_factor(struct factors *factors, uint32_t f)
 {
-    const struct rule_factor *factor = &b->rule.factors.at[f];
-    bool off = factor->link != RULE_NO_LINK && b->flow_off[factor->flow];
+    const struct rule_factor *factor = &factors->rule.factors.at[f];
+    bool off = factor->link != RULE_NO_LINK && factors->flow_off[factor->flow];
     int local = -1;
     bool named = false;
-    for (size_t i = 0; i < b->rule.parts.count; i++) {
-        const struct rule_part *part = &b->rule.parts.at[i];
+    for (size_t i = 0; i < factors->rule.parts.count; i++) {
+        const struct rule_part *part = &factors->rule.parts.at[i];
         uint32_t first;
         if (part->factor != f)
             continue;
         if (!named || off) {
-            local = take_factors(b, part_atoms(b, part, &first), off ? NDA_REPLICATE : factor->kind);
+            local =
+                take_factors(factors, part_atoms(factors, part, &first), off ? NDA_REPLICATE : factor->kind);
             if (local == -2)
                 return -1;
             if (local >= 0)
-                push_factors(b, part, off ? NDA_REPLICATE : factor->kind,
+                push_factors(factors, part, off ? NDA_REPLICATE : factor->kind,
                              off ? NDA_REDUCE_NONE : factor->reducer);
             named = true;
         }
         if (local >= 0)
-            map_part(b, part, (uint32_t)local);
+            map_part(factors, part, (uint32_t)local);
     }
     return 0;
 }
 
 /* atoms that no part ended up with (a part may be finer than the atoms when its link is off) */
-static void replicate_rest(struct factors *b)
+static void replicate_rest(struct factors *factors)
 {
-    const struct nda_space *sp = &b->n->spaces[b->space];
-    for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
-        uint32_t value = b->n->slots[s].value;
-        for (uint32_t k = 0; k < nda_atom_count(b->n, value); k++) {
-            uint8_t *factor = b->maps.at + b->n->slots[s].map + k;
+    const struct nda_space *sp = &factors->n->spaces[factors->space];
+    for (uint32_t slot = sp->slots; slot < sp->slots + sp->slot_count; slot++) {
+        uint32_t value = factors->n->slots[slot].value;
+        for (uint32_t k = 0; k < nda_atom_count(factors->n, value); k++) {
+            uint8_t *factor = factors->maps.at + factors->n->slots[slot].map + k;
             int local;
-            if (*factor != NDA_NO_FACTOR || (local = take_factors(b, 1, NDA_REPLICATE)) < 0)
+            if (*factor != NDA_NO_FACTOR || (local = take_factors(factors, 1, NDA_REPLICATE)) < 0)
                 continue;
             *factor = (uint8_t)local;
-            VEC_PUSH(&b->factors,
-                     ((struct nda_factor){
-                         .size = nda_atoms(b->n, value)[k].size, .space = b->space, .kind = NDA_REPLICATE}));
+            VEC_PUSH(&factors->factors, ((struct nda_factor){.size = nda_atoms(factors->n, value)[k].size,
+                                                             .space = factors->space,
+                                                             .kind = NDA_REPLICATE}));
         }
     }
 }
 
-static enum error_code factors_of_space(struct factors *b, struct error *e)
+static enum error_code factors_of_space(struct factors *factors, struct error *e)
 {
-    struct nda_space *sp = &b->n->spaces[b->space];
-    const struct ir_op *op = &b->n->program->ops[sp->op];
-    b->first = sp->factors = (uint32_t)b->factors.count;
-    for (uint32_t s = sp->slots; s < sp->slots + sp->slot_count; s++) {
-        b->n->slots[s].map = (uint32_t)b->maps.count;
-        b->n->slots[s].factors = b->first;
-        for (uint32_t k = nda_atom_count(b->n, b->n->slots[s].value); k > 0; k--)
-            VEC_PUSH(&b->maps, NDA_NO_FACTOR);
-        if (b->n->slots[s].is_result)
-            b->n->value_def_slot[b->n->slots[s].value] = s;
+    struct nda_space *sp = &factors->n->spaces[factors->space];
+    const struct ir_op *op = &factors->n->program->ops[sp->op];
+    factors->first = sp->factors = (uint32_t)factors->factors.count;
+    for (uint32_t slot = sp->slots; slot < sp->slots + sp->slot_count; slot++) {
+        factors->n->slots[slot].map = (uint32_t)factors->maps.count;
+        factors->n->slots[slot].factors = factors->first;
+        for (uint32_t k = nda_atom_count(factors->n, factors->n->slots[slot].value); k > 0; k--)
+            VEC_PUSH(&factors->maps, NDA_NO_FACTOR);
+        if (factors->n->slots[slot].is_result)
+            factors->n->value_def_slot[factors->n->slots[slot].value] = slot;
     }
-    for (uint32_t f = 0; f < b->rule.factors.count; f++)
-        if (expand_factor(b, f) != 0)
+    for (uint32_t f = 0; f < factors->rule.factors.count; f++)
+        if (expand_factor(factors, f) != 0)
             return error_set_at(
                 e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
                 "%.60s has more than %d factors (dimensions that can be sharded on their own)",
-                ir_op_name(b->n->program, sp->op), NDA_MAX_FACTORS);
-    replicate_rest(b);
-    sp->factor_count = (uint32_t)b->factors.count - b->first;
-    if (b->rule.warning && sp->factor_count)
-        nda_warn(b->n, sp->op, b->rule.warning);
+                ir_op_name(factors->n->program, sp->op), NDA_MAX_FACTORS);
+    replicate_rest(factors);
+    sp->factor_count = (uint32_t)factors->factors.count - factors->first;
+    if (factors->rule.warning && sp->factor_count)
+        nda_warn(factors->n, sp->op, factors->rule.warning);
     return ERROR_OK;
 }
 
 static void add_edges(struct nda *n)
 {
     size_t room = 0;
-    for (uint32_t s = 0; s < n->slot_count; s++)
-        room += n->slots[s].is_result ? 0 : nda_atom_count(n, n->slots[s].value);
+    for (uint32_t slot = 0; slot < n->slot_count; slot++)
+        room += n->slots[slot].is_result ? 0 : nda_atom_count(n, n->slots[slot].value);
     n->edge_from = arena_alloc(n->arena, sizeof *n->edge_from * (room + 1));
     n->edge_to = arena_alloc(n->arena, sizeof *n->edge_to * (room + 1));
     for (uint32_t sp = 0; sp < n->space_count; sp++) {
-        for (uint32_t s = n->spaces[sp].slots; s < n->spaces[sp].slots + n->spaces[sp].slot_count; s++) {
-            uint32_t value = n->slots[s].value, def = n->value_def_slot[value];
-            if (n->slots[s].is_result || def == NDA_NONE)
+        for (uint32_t slot = n->spaces[sp].slots; slot < n->spaces[sp].slots + n->spaces[sp].slot_count;
+             slot++) {
+            uint32_t value = n->slots[slot].value, def = n->value_def_slot[value];
+            if (n->slots[slot].is_result || def == NDA_NONE)
                 continue;
             for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
-                uint32_t from = nda_slot_factor(n, def, k), to = nda_slot_factor(n, s, k);
+                uint32_t from = nda_slot_factor(n, def, k), to = nda_slot_factor(n, slot, k);
                 if (from == NDA_NONE || to == NDA_NONE)
                     continue;
                 n->edge_from[n->edge_count] = from;
@@ -196,38 +200,38 @@ static void add_edges(struct nda *n)
 
 enum error_code stage_factors(struct nda *n, const uint8_t *flow_off, struct error *e)
 {
-    struct factors b = {.n = n, .flow_off = flow_off};
+    struct factors factors = {.n = n, .flow_off = flow_off};
     enum error_code code = ERROR_OK;
     n->value_def_slot =
         arena_alloc(n->arena, sizeof *n->value_def_slot * ((size_t)n->program->value_count + 1));
-    for (uint32_t v = 0; v < n->program->value_count; v++)
-        n->value_def_slot[v] = NDA_NONE;
-    for (b.space = 0; b.space < n->space_count && code == ERROR_OK; b.space++) {
-        rule_run(&b.rule, n, b.space);
-        code = factors_of_space(&b, e);
+    for (uint32_t value = 0; value < n->program->value_count; value++)
+        n->value_def_slot[value] = NDA_NONE;
+    for (factors.space = 0; factors.space < n->space_count && code == ERROR_OK; factors.space++) {
+        rule_run(&factors.rule, n, factors.space);
+        code = factors_of_space(&factors, e);
     }
-    n->factor_count = (uint32_t)b.factors.count;
-    n->factors = arena_alloc(n->arena, sizeof *n->factors * (b.factors.count + 1));
-    n->factor_of = arena_alloc(n->arena, b.maps.count + 1);
-    if (b.factors.count)
-        memcpy(n->factors, b.factors.at, sizeof *n->factors * b.factors.count);
-    if (b.maps.count)
-        memcpy(n->factor_of, b.maps.at, b.maps.count);
-    VEC_FREE(&b.factors);
-    VEC_FREE(&b.maps);
-    rule_release(&b.rule);
+    n->factor_count = (uint32_t)factors.factors.count;
+    n->factors = arena_alloc(n->arena, sizeof *n->factors * (factors.factors.count + 1));
+    n->factor_of = arena_alloc(n->arena, factors.maps.count + 1);
+    if (factors.factors.count)
+        memcpy(n->factors, factors.factors.at, sizeof *n->factors * factors.factors.count);
+    if (factors.maps.count)
+        memcpy(n->factor_of, factors.maps.at, factors.maps.count);
+    VEC_FREE(&factors.factors);
+    VEC_FREE(&factors.maps);
+    rule_release(&factors.rule);
     if (code == ERROR_OK)
         add_edges(n);
     return code;
 }
 
-static void join_slots(struct nda *n, uint32_t *parent, uint32_t a, uint32_t b)
+static void join_slots(struct nda *n, uint32_t *parent, uint32_t slot, uint32_t b)
 {
-    uint32_t count = nda_atom_count(n, n->slots[a].value);
+    uint32_t count = nda_atom_count(n, n->slots[slot].value);
     if (count != nda_atom_count(n, n->slots[b].value))
         return;
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t x = nda_slot_factor(n, a, k), y = nda_slot_factor(n, b, k);
+        uint32_t x = nda_slot_factor(n, slot, k), y = nda_slot_factor(n, b, k);
         if (x != NDA_NONE && y != NDA_NONE && n->factors[x].size == n->factors[y].size)
             set_join(parent, x, y);
     }
@@ -239,10 +243,10 @@ void stage_colors(struct nda *n)
              *number = mem_alloc(sizeof *number * ((size_t)n->factor_count + 1));
     for (uint32_t i = 0; i < n->edge_count; i++)
         set_join(parent, n->edge_from[i], n->edge_to[i]);
-    for (uint32_t s = 0; s < n->space_count; s++) /* back edges of loops tie colors only */
-        if (n->spaces[s].kind == NDA_SPACE_LOOP_END)
-            join_slots(n, parent, n->spaces[n->op_space[n->spaces[s].op] + n->spaces[s].index].slots,
-                       n->spaces[s].slots);
+    for (uint32_t space = 0; space < n->space_count; space++) /* back edges of loops tie colors only */
+        if (n->spaces[space].kind == NDA_SPACE_LOOP_END)
+            join_slots(n, parent, n->spaces[n->op_space[n->spaces[space].op] + n->spaces[space].index].slots,
+                       n->spaces[space].slots);
     for (uint32_t i = 0; i < n->argument_count; i++)
         if (n->arguments[i].tied_result != NDA_NONE)
             join_slots(n, parent, n->spaces[n->arguments[i].space].slots,
@@ -257,15 +261,15 @@ void stage_colors(struct nda *n)
     n->color_factors = arena_alloc(n->arena, sizeof *n->color_factors * ((size_t)n->factor_count + 1));
     for (uint32_t i = 0; i < n->factor_count; i++)
         n->colors[n->factors[i].color].factor_count++;
-    for (uint32_t c = 0, next = 0; c < n->color_count; c++) {
-        n->colors[c].factors = next;
-        next += n->colors[c].factor_count;
-        n->colors[c].factor_count = 0;
+    for (uint32_t color = 0, next = 0; color < n->color_count; color++) {
+        n->colors[color].factors = next;
+        next += n->colors[color].factor_count;
+        n->colors[color].factor_count = 0;
     }
     for (uint32_t i = 0; i < n->factor_count; i++) {
-        struct nda_color *c = &n->colors[n->factors[i].color];
-        n->color_factors[c->factors + c->factor_count++] = i;
-        c->touches_argument |= n->spaces[n->factors[i].space].kind == NDA_SPACE_ARGUMENT;
+        struct nda_color *color = &n->colors[n->factors[i].color];
+        n->color_factors[color->factors + color->factor_count++] = i;
+        color->touches_argument |= n->spaces[n->factors[i].space].kind == NDA_SPACE_ARGUMENT;
     }
     free(parent);
     free(number);

@@ -5,10 +5,11 @@
 
 #include <stdlib.h>
 
-static bool entry_is_true(const struct ir_program *p, const struct ir_attr *dictionary, const char *name)
+static bool entry_is_true(const struct ir_program *program, const struct ir_attr *dictionary,
+                          const char *name)
 {
-    const struct ir_attr *a = dictionary ? ir_attr_entry(p, dictionary, name) : NULL;
-    return a && (a->kind == IR_ATTR_UNIT || (a->kind == IR_ATTR_BOOL && a->value != 0));
+    const struct ir_attr *attr = dictionary ? ir_attr_entry(program, dictionary, name) : NULL;
+    return attr && (attr->kind == IR_ATTR_UNIT || (attr->kind == IR_ATTR_BOOL && attr->value != 0));
 }
 
 static uint32_t result_type(const struct nda *n, uint32_t i)
@@ -49,12 +50,12 @@ static void tie_donors(struct nda *n, const uint8_t *donor, uint8_t *taken)
 
 void stage_ties(struct nda *n)
 {
-    const struct ir_program *p = n->program;
+    const struct ir_program *program = n->program;
     uint8_t *taken = mem_zalloc((size_t)n->result_count + 1, 1);
     uint8_t *donor = mem_zalloc((size_t)n->argument_count + 1, 1);
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        const struct ir_attr *attrs = ir_function_arg_attrs(p, n->function, i);
-        const struct ir_attr *alias = attrs ? ir_attr_entry(p, attrs, "tf.aliasing_output") : NULL;
+        const struct ir_attr *attrs = ir_function_arg_attrs(program, n->function, i);
+        const struct ir_attr *alias = attrs ? ir_attr_entry(program, attrs, "tf.aliasing_output") : NULL;
         if (alias && alias->kind == IR_ATTR_INT) {
             int64_t k = alias->value;
             if (k >= 0 && k < n->result_count && !taken[k] &&
@@ -63,7 +64,7 @@ void stage_ties(struct nda *n)
                 n->arguments[i].tied_result = (uint32_t)k;
             }
         } else {
-            donor[i] = entry_is_true(p, attrs, "jax.buffer_donor");
+            donor[i] = entry_is_true(program, attrs, "jax.buffer_donor");
         }
     }
     tie_donors(n, donor, taken);

@@ -44,19 +44,23 @@ enum error_code api_archive_parse(const char *json, size_t size, struct api_arch
 
 /* ---- what happened to it ---- */
 
-char *api_history_json(const struct api_history *h)
+char *api_history_json(const struct api_history *history)
 {
     json_t *root = json_object(), *events = json_array(), *tasks = json_array();
-    for (size_t i = 0; i < h->event_count; i++) {
-        const struct api_history_event *v = &h->events[i];
-        json_array_append_new(events, json_pack("[s, s, I, o, o]", v->id, v->name, (json_int_t)v->version,
-                                                json_safe(v->data), json_safe(v->progress)));
+    for (size_t i = 0; i < history->event_count; i++) {
+        const struct api_history_event *history_event = &history->events[i];
+        json_array_append_new(events,
+                              json_pack("[s, s, I, o, o]", history_event->id, history_event->name,
+                                        (json_int_t)history_event->version, json_safe(history_event->data),
+                                        json_safe(history_event->progress)));
     }
-    for (size_t i = 0; i < h->task_count; i++) {
-        const struct api_history_task *d = &h->tasks[i];
-        json_array_append_new(tasks, json_pack("[s, I, I, o, i, I, I]", d->kind, (json_int_t)d->epoch,
-                                               (json_int_t)d->index, json_safe(d->worker), d->slot,
-                                               (json_int_t)d->from_ms, (json_int_t)d->until_ms));
+    for (size_t i = 0; i < history->task_count; i++) {
+        const struct api_history_task *history_task = &history->tasks[i];
+        json_array_append_new(
+            tasks,
+            json_pack("[s, I, I, o, i, I, I]", history_task->kind, (json_int_t)history_task->epoch,
+                      (json_int_t)history_task->index, json_safe(history_task->worker), history_task->slot,
+                      (json_int_t)history_task->from_ms, (json_int_t)history_task->until_ms));
     }
     json_object_set_new(root, "history", json_integer(FORMAT));
     json_object_set_new(root, "events", events);
@@ -107,19 +111,19 @@ enum error_code api_history_parse(const char *json, size_t size, struct api_hist
     return ERROR_OK;
 }
 
-void api_history_release(struct api_history *h)
+void api_history_release(struct api_history *history)
 {
-    for (size_t i = 0; i < h->event_count; i++) {
-        free(h->events[i].id);
-        free(h->events[i].name);
-        free(h->events[i].data);
-        free(h->events[i].progress);
+    for (size_t i = 0; i < history->event_count; i++) {
+        free(history->events[i].id);
+        free(history->events[i].name);
+        free(history->events[i].data);
+        free(history->events[i].progress);
     }
-    for (size_t i = 0; i < h->task_count; i++) {
-        free(h->tasks[i].kind);
-        free(h->tasks[i].worker);
+    for (size_t i = 0; i < history->task_count; i++) {
+        free(history->tasks[i].kind);
+        free(history->tasks[i].worker);
     }
-    free(h->events);
-    free(h->tasks);
-    *h = (struct api_history){0};
+    free(history->events);
+    free(history->tasks);
+    *history = (struct api_history){0};
 }

@@ -40,10 +40,10 @@ struct api_history {
     size_t event_count, task_count;
 };
 /* owned text. Bytes that are not UTF-8 become '?'. */
-char *api_history_json(const struct api_history *h);
+char *api_history_json(const struct api_history *history);
 /* ERROR_INTERNAL: no such object; *out is empty then. Entries of another shape are left out. */
 enum error_code api_history_parse(const char *json, size_t size, struct api_history *out,
                                   struct error *e) BASE_CHECKED;
-void api_history_release(struct api_history *h); /* of a parse */
+void api_history_release(struct api_history *history); /* of a parse */
 
 #endif

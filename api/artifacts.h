@@ -16,16 +16,16 @@ struct api_artifacts {
     struct api_artifact at[12];
     uint32_t count;
 };
-/* Those of the outputs that r asks for and the proof, if there was one. The modules' texts are moved out of
- * *outcome, which stays the caller's to release. */
-void api_artifacts_create(const struct api_request *r, struct planner_outcome *outcome,
+/* Those of the outputs that request asks for and the proof, if there was one. The modules' texts are moved
+ * out of *outcome, which stays the caller's to release. */
+void api_artifacts_create(const struct api_request *request, struct planner_outcome *outcome,
                           struct api_artifacts *out);
-void api_artifacts_release(struct api_artifacts *a);
+void api_artifacts_release(struct api_artifacts *artifacts);
 
 /* plan.json of a report (of report_create or report_create_plan), with the constraints of its request. Owned
  * text. */
-char *api_plan_text(const struct api_request *r, const struct report *report);
+char *api_plan_text(const struct api_request *request, const struct report *report);
 /* proof.json; owned text */
-char *api_proof_json(const struct planner_proof *p);
+char *api_proof_json(const struct planner_proof *proof);
 
 #endif

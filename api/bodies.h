@@ -7,7 +7,7 @@
 
 /* a job's progress, written by workers and shown as it is: stage "search", "polish", "network", "emit",
  * "done" */
-char *api_progress_json(const struct planner_progress *p, const char *stage);
+char *api_progress_json(const struct planner_progress *progress, const char *stage);
 /* the same before there is a search (stage "analyse"): keeps the `best` of what was shown before (JSON text,
  * may be "") */
 char *api_progress_stage_json(const char *stage, const char *before);

@@ -45,20 +45,21 @@ static enum error_code read_text(const struct api_compare_item *item, const char
 
 /* ---- one item a plan ---- */
 
-static json_t *encode_item(const struct side *s)
+static json_t *encode_item(const struct side *side)
 {
-    json_t *out = json_object(), *provenance = member(s->report, "provenance");
-    json_t *machine = member(s->plan, "machine") ? member(s->plan, "machine") : member(provenance, "machine");
-    json_t *mesh = member(s->plan, "mesh") ? member(s->plan, "mesh") : member(provenance, "mesh");
-    json_object_set_new(out, "name", json_safe(s->item->name));
-    if (s->item->state)
-        json_object_set_new(out, "state", json_string(s->item->state));
-    json_object_set_new(out, "module", copy_or_null(member(s->plan, "module")));
+    json_t *out = json_object(), *provenance = member(side->report, "provenance");
+    json_t *machine =
+        member(side->plan, "machine") ? member(side->plan, "machine") : member(provenance, "machine");
+    json_t *mesh = member(side->plan, "mesh") ? member(side->plan, "mesh") : member(provenance, "mesh");
+    json_object_set_new(out, "name", json_safe(side->item->name));
+    if (side->item->state)
+        json_object_set_new(out, "state", json_string(side->item->state));
+    json_object_set_new(out, "module", copy_or_null(member(side->plan, "module")));
     json_object_set_new(out, "mesh", copy_or_null(mesh));
     json_object_set_new(out, "device", copy_or_null(member(machine, "device")));
-    json_object_set_new(out, "summary", copy_or_null(member(s->report, "summary")));
-    json_object_set_new(out, "time", copy_or_null(member(s->report, "time")));
-    json_object_set_new(out, "plan_hash", copy_or_null(member(s->plan, "hash")));
+    json_object_set_new(out, "summary", copy_or_null(member(side->report, "summary")));
+    json_object_set_new(out, "time", copy_or_null(member(side->report, "time")));
+    json_object_set_new(out, "plan_hash", copy_or_null(member(side->plan, "hash")));
     return out;
 }
 
@@ -92,34 +93,34 @@ struct rows {
     size_t sides;
 };
 
-static json_t *row_for(struct rows *r, const char *key, const json_t *about)
+static json_t *row_for(struct rows *rows, const char *key, const json_t *about)
 {
-    json_t *row = member(r->by_key, key);
+    json_t *row = member(rows->by_key, key);
     if (row)
         return row;
     row = json_deep_copy(about);
     json_t *values = json_array();
-    for (size_t i = 0; i < r->sides; i++)
+    for (size_t i = 0; i < rows->sides; i++)
         json_array_append_new(values, json_null());
     json_object_set_new(row, "values", values);
-    json_array_append_new(r->list, row);
-    json_object_set(r->by_key, key, row);
+    json_array_append_new(rows->list, row);
+    json_object_set(rows->by_key, key, row);
     return row;
 }
 
-static void put_value(struct rows *r, const json_t *about, size_t side, json_t *value)
+static void put_value(struct rows *rows, const json_t *about, size_t side, json_t *value)
 {
     char *key = json_compact(about);
-    json_array_set_new(member(row_for(r, key, about), "values"), side, value);
+    json_array_set_new(member(row_for(rows, key, about), "values"), side, value);
     free(key);
 }
 
 /* keeps those whose values are not all equal, unless all are wanted */
-static json_t *rows_finish(struct rows *r, bool all)
+static json_t *rows_finish(struct rows *rows, bool all)
 {
     json_t *out = json_array(), *row;
     size_t i;
-    json_array_foreach(r->list, i, row)
+    json_array_foreach(rows->list, i, row)
     {
         json_t *values = member(row, "values"), *first = json_array_get(values, 0);
         bool equal = true;
@@ -128,8 +129,8 @@ static json_t *rows_finish(struct rows *r, bool all)
         if (all || !equal)
             json_array_append(out, row);
     }
-    json_decref(r->list);
-    json_decref(r->by_key);
+    json_decref(rows->list);
+    json_decref(rows->by_key);
     return out;
 }
 
@@ -140,69 +141,69 @@ static struct rows rows_begin(size_t sides)
 
 static json_t *compare_decisions(const struct side *sides, size_t count)
 {
-    struct rows r = rows_begin(count);
+    struct rows rows = rows_begin(count);
     for (size_t s = 0; s < count; s++) {
-        json_t *d;
+        json_t *json;
         size_t i;
-        json_array_foreach(member(sides[s].plan, "decisions"), i, d)
+        json_array_foreach(member(sides[s].plan, "decisions"), i, json)
         {
-            json_t *about =
-                json_pack("{s:s, s:s, s:s, s:s}", "group", text_of(d, "group"), "axis", text_of(d, "axis"),
-                          "bits", text_of(d, "bits"), "scope", text_of(d, "scope"));
+            json_t *about = json_pack("{s:s, s:s, s:s, s:s}", "group", text_of(json, "group"), "axis",
+                                      text_of(json, "axis"), "bits", text_of(json, "bits"), "scope",
+                                      text_of(json, "scope"));
             json_t *value = json_pack("{s:i, s:I}", "position", (int)i, "worth_ps",
-                                      (json_int_t)json_integer_value(member(d, "worth_ps")));
+                                      (json_int_t)json_integer_value(member(json, "worth_ps")));
             if (about)
-                put_value(&r, about, s, value);
+                put_value(&rows, about, s, value);
             json_decref(about);
         }
     }
-    return rows_finish(&r, true);
+    return rows_finish(&rows, true);
 }
 
-static void add_tensors(struct rows *r, const json_t *list, const char *kind, size_t side)
+static void add_tensors(struct rows *rows, const json_t *list, const char *kind, size_t side)
 {
-    json_t *a;
+    json_t *json;
     size_t i;
-    json_array_foreach(list, i, a)
+    json_array_foreach(list, i, json)
     {
         json_t *about = json_pack("{s:s, s:i, s:s, s:s}", "kind", kind, "index",
-                                  (int)json_integer_value(member(a, "index")), "name", text_of(a, "name"),
-                                  "type", text_of(a, "type"));
+                                  (int)json_integer_value(member(json, "index")), "name",
+                                  text_of(json, "name"), "type", text_of(json, "type"));
         if (about)
-            put_value(r, about, side, copy_or_null(member(a, "dims")));
+            put_value(rows, about, side, copy_or_null(member(json, "dims")));
         json_decref(about);
     }
 }
 
 static json_t *compare_tensors(const struct side *sides, size_t count)
 {
-    struct rows r = rows_begin(count);
+    struct rows rows = rows_begin(count);
     for (size_t s = 0; s < count; s++) {
-        add_tensors(&r, member(sides[s].plan, "arguments"), "argument", s);
-        add_tensors(&r, member(sides[s].plan, "results"), "result", s);
+        add_tensors(&rows, member(sides[s].plan, "arguments"), "argument", s);
+        add_tensors(&rows, member(sides[s].plan, "results"), "result", s);
     }
-    return rows_finish(&r, false);
+    return rows_finish(&rows, false);
 }
 
 /* the sums of each kind over the same axes */
 static json_t *compare_collectives(const struct side *sides, size_t count)
 {
     static const char *const sums[] = {"count", "bytes", "time_ps"};
-    struct rows r = rows_begin(count);
+    struct rows rows = rows_begin(count);
     for (size_t s = 0; s < count; s++) {
-        json_t *c;
+        json_t *json;
         size_t i;
-        json_array_foreach(member(sides[s].report, "collectives"), i, c)
+        json_array_foreach(member(sides[s].report, "collectives"), i, json)
         {
             json_t *about = json_object();
-            json_object_set_new(about, "kind", json_string(text_of(c, "kind")));
-            json_object_set_new(about, "axes", copy_or_null(member(c, "axes")));
+            json_object_set_new(about, "kind", json_string(text_of(json, "kind")));
+            json_object_set_new(about, "axes", copy_or_null(member(json, "axes")));
             char *key = json_compact(about);
-            json_t *values = member(row_for(&r, key, about), "values"), *had = json_array_get(values, s),
+            json_t *values = member(row_for(&rows, key, about), "values"), *had = json_array_get(values, s),
                    *now = json_object();
-            json_int_t times = json_integer_value(member(c, "count"));
+            json_int_t times = json_integer_value(member(json, "count"));
             for (size_t k = 0; k < 3; k++) { /* bytes are of one collective, time of all */
-                json_int_t more = json_integer_value(member(c, sums[k])) * (k == 1 ? times : 1);
+                json_int_t more = json_integer_value(member(json, sums[k])) * (k == 1 ? times : 1);
                 json_object_set_new(now, sums[k],
                                     json_integer(json_integer_value(member(had, sums[k])) + more));
             }
@@ -211,7 +212,7 @@ static json_t *compare_collectives(const struct side *sides, size_t count)
             json_decref(about);
         }
     }
-    return rows_finish(&r, true);
+    return rows_finish(&rows, true);
 }
 
 enum error_code api_compare(const struct api_compare_item *items, size_t count, char **json, struct error *e)

@@ -12,21 +12,21 @@
 enum { TENSORS_SHOWN = 40 };      /* the rest is counted in one line: api_compare has all */
 enum { LABEL = 40, COLUMN = 22 }; /* characters; a label and three columns make 110 */
 
-static void add_cell(struct text *t, const char *cell, int width)
+static void add_cell(struct text *text, const char *cell, int width)
 {
     char clean[64];
     snprintf(clean, sizeof clean, "%.60s", cell);
-    for (char *c = clean; *c; c++)
-        if ((unsigned char)*c < 0x20 || (unsigned char)*c == 0x7f)
-            *c = ' ';
-    text_printf(t, "%-*.*s ", width, width, clean);
+    for (char *at = clean; *at; at++)
+        if ((unsigned char)*at < 0x20 || (unsigned char)*at == 0x7f)
+            *at = ' ';
+    text_printf(text, "%-*.*s ", width, width, clean);
 }
 
-static void end_line(struct text *t)
+static void end_line(struct text *text)
 {
-    while (t->size && t->at[t->size - 1] == ' ')
-        t->at[--t->size] = 0;
-    text_add(t, "\n");
+    while (text->size && text->at[text->size - 1] == ' ')
+        text->at[--text->size] = 0;
+    text_add(text, "\n");
 }
 
 /* "data,model|-|.." of a list of lists of axes */
@@ -53,34 +53,35 @@ static void dims_text(const json_t *dims, char *out, size_t room)
     }
 }
 
-static void add_summary(struct text *t, const json_t *items)
+static void add_summary(struct text *text, const json_t *items)
 {
     static const char *const rows[] = {"step", "peak", "fits", "C", "found by"};
     json_t *item;
     size_t i;
-    add_cell(t, "", LABEL);
-    json_array_foreach(items, i, item) add_cell(t, json_string_value(json_object_get(item, "name")), COLUMN);
-    end_line(t);
+    add_cell(text, "", LABEL);
+    json_array_foreach(items, i, item)
+        add_cell(text, json_string_value(json_object_get(item, "name")), COLUMN);
+    end_line(text);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        add_cell(t, rows[r], LABEL);
+        add_cell(text, rows[r], LABEL);
         json_array_foreach(items, i, item)
         {
-            const json_t *s = json_object_get(item, "summary");
-            const char *found_by = json_string_value(json_object_get(s, "found_by"));
+            const json_t *json = json_object_get(item, "summary");
+            const char *found_by = json_string_value(json_object_get(json, "found_by"));
             char cell[64] = "";
             if (r == 0)
-                report_time(json_integer_value(json_object_get(s, "step_ps")), cell);
+                report_time(json_integer_value(json_object_get(json, "step_ps")), cell);
             else if (r == 1)
-                report_bytes(json_integer_value(json_object_get(s, "peak_bytes")), cell);
+                report_bytes(json_integer_value(json_object_get(json, "peak_bytes")), cell);
             else if (r == 3)
-                snprintf(cell, sizeof cell, "%.6f", json_number_value(json_object_get(s, "cost")));
+                snprintf(cell, sizeof cell, "%.6f", json_number_value(json_object_get(json, "cost")));
             else
                 snprintf(cell, sizeof cell, "%.60s",
-                         r == 2 ? (json_is_true(json_object_get(s, "fits")) ? "yes" : "no")
+                         r == 2 ? (json_is_true(json_object_get(json, "fits")) ? "yes" : "no")
                                 : (found_by ? found_by : ""));
-            add_cell(t, json_is_object(s) ? cell : "?", COLUMN);
+            add_cell(text, json_is_object(json) ? cell : "?", COLUMN);
         }
-        end_line(t);
+        end_line(text);
     }
 }
 
@@ -108,22 +109,22 @@ static void row_label(const json_t *row, const char *section, char out[LABEL + 1
     }
 }
 
-static void add_section(struct text *t, const json_t *whole, const char *section, const char *title)
+static void add_section(struct text *text, const json_t *whole, const char *section, const char *title)
 {
     const json_t *list = json_object_get(whole, section);
     json_t *row, *value;
     size_t i, k;
     if (json_array_size(list))
-        text_printf(t, "\n%s\n", title);
+        text_printf(text, "\n%s\n", title);
     json_array_foreach(list, i, row)
     {
         char label[LABEL + 1];
         if (i == TENSORS_SHOWN && strcmp(section, "tensors") == 0) {
-            text_printf(t, ".. and %zu more\n", json_array_size(list) - i);
+            text_printf(text, ".. and %zu more\n", json_array_size(list) - i);
             break;
         }
         row_label(row, section, label);
-        add_cell(t, label, LABEL);
+        add_cell(text, label, LABEL);
         json_array_foreach(json_object_get(row, "values"), k, value)
         {
             char cell[64] = "-", time[48];
@@ -139,20 +140,20 @@ static void add_section(struct text *t, const json_t *whole, const char *section
                     snprintf(cell, sizeof cell, "%lld x, %s",
                              (long long)json_integer_value(json_object_get(value, "count")), time);
             }
-            add_cell(t, cell, COLUMN);
+            add_cell(text, cell, COLUMN);
         }
-        end_line(t);
+        end_line(text);
     }
 }
 
 char *api_compare_text(const char *json)
 {
-    struct text t = {0};
+    struct text text = {0};
     json_t *whole = json_loads(json, 0, NULL);
-    add_summary(&t, json_object_get(whole, "items"));
-    add_section(&t, whole, "decisions", "decisions");
-    add_section(&t, whole, "collectives", "collectives a step");
-    add_section(&t, whole, "tensors", "arguments and results that are sharded differently");
+    add_summary(&text, json_object_get(whole, "items"));
+    add_section(&text, whole, "decisions", "decisions");
+    add_section(&text, whole, "collectives", "collectives a step");
+    add_section(&text, whole, "tensors", "arguments and results that are sharded differently");
     json_decref(whole);
-    return t.at;
+    return text.at;
 }

@@ -8,15 +8,15 @@
 #include "api/request.h"
 #include "report/report.h"
 
-json_t *encode_mesh(const struct mesh *m);
-json_t *encode_machine(const struct cost_machine *machine, const struct mesh *m);
-json_t *encode_axes(const struct mesh *m, const uint8_t *axes, uint32_t count);
+json_t *encode_mesh(const struct mesh *mesh);
+json_t *encode_machine(const struct cost_machine *machine, const struct mesh *mesh);
+json_t *encode_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count);
 /* limit: bytes of one device, for "fits" */
-json_t *encode_price(const struct price *p, struct cost c, int64_t limit);
+json_t *encode_price(const struct price *price, struct cost cost, int64_t limit);
 /* plan.json, which api/plan_file.h reads back; pins: the request's constraints (JSON array, borrowed) or
  * NULL */
-json_t *encode_plan(const struct report *r, const json_t *pins);
+json_t *encode_plan(const struct report *report, const json_t *pins);
 /* report.json */
-json_t *encode_report(const struct report *r);
+json_t *encode_report(const struct report *report);
 
 #endif

@@ -8,32 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-int api_flags_take(struct api_flags *f, int argc, char **argv, int *i, struct error *e)
+int api_flags_take(struct api_flags *flags, int argc, char **argv, int *i, struct error *e)
 {
     const char *flag = argv[*i], **value = NULL;
 #define FLAG_VALUE(field, name, unit, help)                                                                  \
     if (strcmp(flag, name) == 0)                                                                             \
-        value = &f->field;
+        value = &flags->field;
     API_FLAG_TABLE(FLAG_VALUE)
 #undef FLAG_VALUE
     if (strcmp(flag, "--no-baselines") == 0)
-        return f->no_baselines = true, 1;
+        return flags->no_baselines = true, 1;
     if (strcmp(flag, "--proof") == 0)
-        return f->proof = true, 1;
+        return flags->proof = true, 1;
     if (strcmp(flag, "--pin") == 0) {
-        if (f->pin_count == sizeof f->pins / sizeof *f->pins)
+        if (flags->pin_count == sizeof flags->pins / sizeof *flags->pins)
             return error_set(e, ERROR_USAGE, "more than %zu --pin; use --request",
-                             sizeof f->pins / sizeof *f->pins),
+                             sizeof flags->pins / sizeof *flags->pins),
                    -1;
-        value = &f->pins[f->pin_count];
+        value = &flags->pins[flags->pin_count];
     }
     if (!value)
         return 0;
     if (*i + 1 >= argc)
         return error_set(e, ERROR_USAGE, "%s needs a value", flag), -1;
     *value = argv[++*i];
-    if (value == &f->pins[f->pin_count])
-        f->pin_count++;
+    if (value == &flags->pins[flags->pin_count])
+        flags->pin_count++;
     return 1;
 }
 
@@ -63,23 +63,23 @@ static enum error_code set_integer(json_t *root, const char *key, const char *fl
     return ERROR_OK;
 }
 
-static enum error_code set_mesh(json_t *root, const struct api_flags *f, struct error *e)
+static enum error_code set_mesh(json_t *root, const struct api_flags *flags, struct error *e)
 {
-    if (f->mesh) {
-        struct mesh m = {0};
-        TRY(mesh_parse(f->mesh, &m, e));
+    if (flags->mesh) {
+        struct mesh mesh = {0};
+        TRY(mesh_parse(flags->mesh, &mesh, e));
         json_t *axes = json_array();
-        for (uint32_t a = 0; a < m.axis_count; a++)
-            json_array_append_new(
-                axes, json_pack("{s:s, s:I}", "name", m.axes[a].name, "size", (json_int_t)m.axes[a].size));
+        for (uint32_t axis = 0; axis < mesh.axis_count; axis++)
+            json_array_append_new(axes, json_pack("{s:s, s:I}", "name", mesh.axes[axis].name, "size",
+                                                  (json_int_t)mesh.axes[axis].size));
         json_object_set_new(root, "mesh", json_pack("{s:o}", "axes", axes));
     }
-    if (!f->devices_per_host)
+    if (!flags->devices_per_host)
         return ERROR_OK;
     json_t *mesh = json_object_get(root, "mesh");
     if (!mesh)
         return error_set(e, ERROR_USAGE, "--devices-per-host needs --mesh");
-    return set_integer(mesh, "devices_per_host", "--devices-per-host", f->devices_per_host, e);
+    return set_integer(mesh, "devices_per_host", "--devices-per-host", flags->devices_per_host, e);
 }
 
 /* "a+b" -> ["a", "b"]; "-" -> []; "?" -> null */
@@ -108,61 +108,62 @@ static enum error_code add_pin(json_t *list, const char *pin, struct error *e)
         return error_set(e, ERROR_USAGE, "--pin needs NAME=AXES, e.g. 'params/*/wq=model,-,?', not '%.60s'",
                          pin);
     json_t *dims = json_array();
-    for (const char *s = equals + 1; *s;) {
-        size_t n = strcspn(s, ",");
-        json_array_append_new(dims, pin_dim(s, n));
-        s += n + (s[n] == ',');
+    for (const char *string = equals + 1; *string;) {
+        size_t n = strcspn(string, ",");
+        json_array_append_new(dims, pin_dim(string, n));
+        string += n + (string[n] == ',');
     }
     json_array_append_new(
         list, json_pack("{s:o, s:o}", "argument", json_stringn(pin, (size_t)(equals - pin)), "dims", dims));
     return ERROR_OK;
 }
 
-static enum error_code set_lists(json_t *root, const struct api_flags *f, struct error *e)
+static enum error_code set_lists(json_t *root, const struct api_flags *flags, struct error *e)
 {
-    if (f->pin_count) {
+    if (flags->pin_count) {
         json_t *list = json_object_get(root, "constraints");
         if (!json_is_array(list)) {
             list = json_array();
             json_object_set_new(root, "constraints", list);
         }
-        for (uint32_t i = 0; i < f->pin_count; i++)
-            TRY(add_pin(list, f->pins[i], e));
+        for (uint32_t i = 0; i < flags->pin_count; i++)
+            TRY(add_pin(list, flags->pins[i], e));
     }
-    if (f->outputs) {
+    if (flags->outputs) {
         json_t *list = json_array();
-        for (const char *s = f->outputs; *s;) {
-            size_t n = strcspn(s, ",");
-            json_array_append_new(list, json_stringn(s, n));
-            s += n + (s[n] == ',');
+        for (const char *string = flags->outputs; *string;) {
+            size_t n = strcspn(string, ",");
+            json_array_append_new(list, json_stringn(string, n));
+            string += n + (string[n] == ',');
         }
         json_object_set_new(root, "outputs", list);
     }
     return ERROR_OK;
 }
 
-static enum error_code set_budget(json_t *root, const struct api_flags *f, struct error *e)
+static enum error_code set_budget(json_t *root, const struct api_flags *flags, struct error *e)
 {
-    if (!f->rollouts && !f->seconds)
+    if (!flags->rollouts && !flags->seconds)
         return ERROR_OK;
     json_t *budget = json_object_get(root, "budget");
     if (!json_is_object(budget)) {
         budget = json_object();
         json_object_set_new(root, "budget", budget);
     }
-    TRY(set_integer(budget, "rollouts", "--rollouts", f->rollouts, e));
-    if (f->seconds) {
+    TRY(set_integer(budget, "rollouts", "--rollouts", flags->rollouts, e));
+    if (flags->seconds) {
         char *end;
-        double s = strtod(f->seconds, &end);
-        if (end == f->seconds || *end || !(s > 0 && s < 1e7))
-            return error_set(e, ERROR_USAGE, "--seconds needs a positive number, not '%.40s'", f->seconds);
+        double s = strtod(flags->seconds, &end);
+        if (end == flags->seconds || *end || !(s > 0 && s < 1e7))
+            return error_set(e, ERROR_USAGE, "--seconds needs a positive number, not '%.40s'",
+                             flags->seconds);
         json_object_set_new(budget, "seconds", json_real(s));
     }
     return ERROR_OK;
 }
 
 /* what every request needs, said as the command line says it */
-static enum error_code check_needed(const json_t *root, const struct api_flags *f, struct error *e)
+static enum error_code check_needed(const json_t *root, const struct api_flags *flags, struct error *e)
 {
     static const struct {
         const char *member, *flag, *example;
@@ -171,40 +172,40 @@ static enum error_code check_needed(const json_t *root, const struct api_flags *
         if (!json_object_get(root, needed[i].member))
             return error_set(e, ERROR_USAGE, "%s is missing, e.g. %s %s%s%s", needed[i].flag, needed[i].flag,
                              needed[i].example,
-                             f->request ? "; the request has none either: its member is " : "",
-                             f->request ? needed[i].member : "");
+                             flags->request ? "; the request has none either: its member is " : "",
+                             flags->request ? needed[i].member : "");
     return ERROR_OK;
 }
 
-static enum error_code fill(json_t *root, const struct api_flags *f, struct error *e)
+static enum error_code fill(json_t *root, const struct api_flags *flags, struct error *e)
 {
     if (!json_is_object(root))
         return error_set(e, ERROR_INVALID_REQUEST, "a request is a JSON object");
-    TRY(set_mesh(root, f, e));
-    if (f->device)
-        json_object_set_new(root, "device", json_string(f->device));
-    if (f->planner)
-        json_object_set_new(root, "planner", json_string(f->planner));
-    TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", f->memory_limit, e));
-    TRY(set_integer(root, "seed", "--seed", f->seed, e));
-    TRY(set_integer(root, "parallelism", "--parallelism", f->parallelism, e));
-    TRY(set_budget(root, f, e));
-    TRY(set_lists(root, f, e));
-    if (f->no_baselines)
+    TRY(set_mesh(root, flags, e));
+    if (flags->device)
+        json_object_set_new(root, "device", json_string(flags->device));
+    if (flags->planner)
+        json_object_set_new(root, "planner", json_string(flags->planner));
+    TRY(set_integer(root, "memory_limit_bytes", "--memory-limit", flags->memory_limit, e));
+    TRY(set_integer(root, "seed", "--seed", flags->seed, e));
+    TRY(set_integer(root, "parallelism", "--parallelism", flags->parallelism, e));
+    TRY(set_budget(root, flags, e));
+    TRY(set_lists(root, flags, e));
+    if (flags->no_baselines)
         json_object_set_new(root, "no_baselines", json_true());
-    if (f->proof)
+    if (flags->proof)
         json_object_set_new(root, "proof", json_true());
-    return check_needed(root, f, e);
+    return check_needed(root, flags, e);
 }
 
-enum error_code api_flags_request(const struct api_flags *f, char **json, struct error *e)
+enum error_code api_flags_request(const struct api_flags *flags, char **json, struct error *e)
 {
     json_t *root = NULL;
-    if (f->request)
-        TRY(json_parse(f->request, f->request_size, API_MAX_JSON_KEYS, &root, e));
+    if (flags->request)
+        TRY(json_parse(flags->request, flags->request_size, API_MAX_JSON_KEYS, &root, e));
     else
         root = json_object();
-    enum error_code code = fill(root, f, e);
+    enum error_code code = fill(root, flags, e);
     if (code == ERROR_OK)
         *json = json_compact(root);
     json_decref(root);

@@ -36,9 +36,9 @@ struct api_flags {
 
 /* Tries to take argv[*i] (and its value). 1: taken, *i advanced to its last word; 0: not one of these
  * flags; -1: the value is missing (message in e). Knows --pin, --no-baselines, --proof beside the table. */
-int api_flags_take(struct api_flags *f, int argc, char **argv, int *i, struct error *e);
+int api_flags_take(struct api_flags *flags, int argc, char **argv, int *i, struct error *e);
 void api_flags_help(struct text *out);
 /* request JSON (owned). ERROR_USAGE for what cannot be put into a request at all, naming the flag. */
-enum error_code api_flags_request(const struct api_flags *f, char **json, struct error *e) BASE_CHECKED;
+enum error_code api_flags_request(const struct api_flags *flags, char **json, struct error *e) BASE_CHECKED;
 
 #endif

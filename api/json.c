@@ -15,17 +15,17 @@ static enum error_code count_values(const char *text, size_t size, size_t max_ke
     int line = 1;
     bool in_string = false;
     for (size_t i = 0; i < size; i++) {
-        char c = text[i];
-        if (in_string && c == '\\') {
+        char character = text[i];
+        if (in_string && character == '\\') {
             i++;
-        } else if (c == '"') {
+        } else if (character == '"') {
             in_string = !in_string;
-        } else if (c == '\n') {
+        } else if (character == '\n') {
             line++;
             line_start = i + 1;
         } else if (!in_string) {
-            keys += c == ':';
-            values += c == ',' || c == '[' || c == '{';
+            keys += character == ':';
+            values += character == ',' || character == '[' || character == '{';
         }
         if (keys > max_keys || values > max_keys * JSON_VALUES_A_KEY)
             return error_set_at(e, ERROR_INVALID_JSON, line, (int)(i - line_start) + 1,
@@ -50,19 +50,19 @@ enum error_code json_parse(const char *text, size_t size, size_t max_keys, json_
 
 struct json_at json_member(const struct json_at *object, const char *key)
 {
-    struct json_at v = {json_object_get(object->value, key), ""};
-    snprintf(v.pointer, sizeof v.pointer, "%.100s/%.50s", object->pointer, key);
-    return v;
+    struct json_at at = {json_object_get(object->value, key), ""};
+    snprintf(at.pointer, sizeof at.pointer, "%.100s/%.50s", object->pointer, key);
+    return at;
 }
 
 struct json_at json_item(const struct json_at *array, size_t index)
 {
-    struct json_at v = {json_array_get(array->value, index), ""};
-    snprintf(v.pointer, sizeof v.pointer, "%.130s/%zu", array->pointer, index);
-    return v;
+    struct json_at at = {json_array_get(array->value, index), ""};
+    snprintf(at.pointer, sizeof at.pointer, "%.130s/%zu", array->pointer, index);
+    return at;
 }
 
-enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format,
+enum error_code json_refuse_to(struct error *e, struct json_at at, enum error_code code, const char *format,
                                ...)
 {
     char message[700];
@@ -70,7 +70,7 @@ enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_cod
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return error_set_pointer(e, code, v.pointer, "%s", message);
+    return error_set_pointer(e, code, at.pointer, "%s", message);
 }
 
 enum error_code json_only(const struct json_at *object, const char *const *known, struct error *e)
@@ -86,89 +86,89 @@ enum error_code json_only(const struct json_at *object, const char *const *known
             found = strcmp(known[i], key) == 0;
         if (found)
             continue;
-        struct json_at v = *object;
+        struct json_at member = *object;
         char safe[60];
         size_t n = 0;
-        for (const char *c = key; *c && n < sizeof safe - 1; c++)
-            safe[n++] =
-                (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'
-                    ? *c
-                    : '?';
+        for (const char *at = key; *at && n < sizeof safe - 1; at++)
+            safe[n++] = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                                (*at >= '0' && *at <= '9') || *at == '_'
+                            ? *at
+                            : '?';
         safe[n] = 0;
         struct text list = {0};
         for (int i = 0; known[i]; i++)
             text_printf(&list, "%s%s", i ? ", " : "", known[i]);
-        size_t at = strlen(v.pointer);
-        snprintf(v.pointer + at, sizeof v.pointer - at, "/%s", safe);
-        enum error_code code =
-            json_refuse_to(e, v, ERROR_INVALID_REQUEST, "unknown field '%s'; known here: %s", safe, list.at);
+        size_t at = strlen(member.pointer);
+        snprintf(member.pointer + at, sizeof member.pointer - at, "/%s", safe);
+        enum error_code code = json_refuse_to(e, member, ERROR_INVALID_REQUEST,
+                                              "unknown field '%s'; known here: %s", safe, list.at);
         text_release(&list);
         return code;
     }
     return ERROR_OK;
 }
 
-enum error_code json_int(struct json_at v, int64_t low, int64_t high, int64_t *out, struct error *e)
+enum error_code json_int(struct json_at at, int64_t low, int64_t high, int64_t *out, struct error *e)
 {
-    if (!v.value)
+    if (!at.value)
         return ERROR_OK;
-    if (!json_is_integer(v.value))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+    if (!json_is_integer(at.value))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
                               "an integer is needed here (without '.' or exponent)");
-    int64_t n = json_integer_value(v.value);
+    int64_t n = json_integer_value(at.value);
     if (n < low || n > high)
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "%lld is out of range: %lld to %lld", (long long)n,
-                              (long long)low, (long long)high);
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "%lld is out of range: %lld to %lld",
+                              (long long)n, (long long)low, (long long)high);
     *out = n;
     return ERROR_OK;
 }
 
-enum error_code json_number(struct json_at v, double low, double high, double *out, struct error *e)
+enum error_code json_number(struct json_at at, double low, double high, double *out, struct error *e)
 {
-    if (!v.value)
+    if (!at.value)
         return ERROR_OK;
-    if (!json_is_number(v.value))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a number is needed here");
-    double n = json_number_value(v.value);
+    if (!json_is_number(at.value))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "a number is needed here");
+    double n = json_number_value(at.value);
     if (!(n >= low && n <= high))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "%g is out of range: %g to %g", n, low, high);
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "%g is out of range: %g to %g", n, low, high);
     *out = n;
     return ERROR_OK;
 }
 
-enum error_code json_bool(struct json_at v, bool *out, struct error *e)
+enum error_code json_bool(struct json_at at, bool *out, struct error *e)
 {
-    if (!v.value)
+    if (!at.value)
         return ERROR_OK;
-    if (!json_is_boolean(v.value))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "true or false is needed here");
-    *out = json_is_true(v.value);
+    if (!json_is_boolean(at.value))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "true or false is needed here");
+    *out = json_is_true(at.value);
     return ERROR_OK;
 }
 
-enum error_code json_text(struct json_at v, size_t max_size, const char **out, struct error *e)
+enum error_code json_text(struct json_at at, size_t max_size, const char **out, struct error *e)
 {
-    if (!v.value)
+    if (!at.value)
         return ERROR_OK;
-    if (!json_is_string(v.value))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a string is needed here");
-    if (json_string_length(v.value) > max_size)
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "a string of at most %zu bytes is needed here",
+    if (!json_is_string(at.value))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "a string is needed here");
+    if (json_string_length(at.value) > max_size)
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "a string of at most %zu bytes is needed here",
                               max_size);
-    *out = json_string_value(v.value);
+    *out = json_string_value(at.value);
     return ERROR_OK;
 }
 
-enum error_code json_list(struct json_at v, size_t max, size_t *count, struct error *e)
+enum error_code json_list(struct json_at at, size_t max, size_t *count, struct error *e)
 {
     *count = 0;
-    if (!v.value)
+    if (!at.value)
         return ERROR_OK;
-    if (!json_is_array(v.value))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "an array is needed here");
-    if (json_array_size(v.value) > max)
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "at most %zu items are allowed here", max);
-    *count = json_array_size(v.value);
+    if (!json_is_array(at.value))
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "an array is needed here");
+    if (json_array_size(at.value) > max)
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "at most %zu items are allowed here", max);
+    *count = json_array_size(at.value);
     return ERROR_OK;
 }
 
@@ -195,13 +195,13 @@ json_t *json_safe(const char *text)
     json_t *value = json_string(text);
     if (value)
         return value;
-    struct text t = {0};
+    struct text other_text = {0};
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         size_t n = encode_utf8_size(s, SIZE_MAX);
-        text_add_n(&t, n ? (const char *)s : "?", n ? n : 1);
+        text_add_n(&other_text, n ? (const char *)s : "?", n ? n : 1);
         s += n ? n : 1;
     }
-    value = json_string(t.at ? t.at : "");
-    text_release(&t);
+    value = json_string(other_text.at ? other_text.at : "");
+    text_release(&other_text);
     return value;
 }

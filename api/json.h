@@ -31,17 +31,17 @@ enum error_code json_only(const struct json_at *object, const char *const *known
                           struct error *e) BASE_CHECKED;
 
 /* Absent values leave *out as it is. Ranges are inclusive. */
-enum error_code json_int(struct json_at v, int64_t low, int64_t high, int64_t *out,
+enum error_code json_int(struct json_at at, int64_t low, int64_t high, int64_t *out,
                          struct error *e) BASE_CHECKED;
-enum error_code json_number(struct json_at v, double low, double high, double *out,
+enum error_code json_number(struct json_at at, double low, double high, double *out,
                             struct error *e) BASE_CHECKED;
-enum error_code json_bool(struct json_at v, bool *out, struct error *e) BASE_CHECKED;
+enum error_code json_bool(struct json_at at, bool *out, struct error *e) BASE_CHECKED;
 /* out borrowed from the value; longer than max_size bytes is refused */
-enum error_code json_text(struct json_at v, size_t max_size, const char **out, struct error *e) BASE_CHECKED;
+enum error_code json_text(struct json_at at, size_t max_size, const char **out, struct error *e) BASE_CHECKED;
 /* *count: items; 0 when absent. More than `max` is refused. */
-enum error_code json_list(struct json_at v, size_t max, size_t *count, struct error *e) BASE_CHECKED;
+enum error_code json_list(struct json_at at, size_t max, size_t *count, struct error *e) BASE_CHECKED;
 /* fills e with code, the value's pointer and a message */
-enum error_code json_refuse_to(struct error *e, struct json_at v, enum error_code code, const char *format,
+enum error_code json_refuse_to(struct error *e, struct json_at at, enum error_code code, const char *format,
                                ...) __attribute__((format(printf, 4, 5)));
 
 /* A string value of any bytes: what is not UTF-8 becomes '?' (names may be cut in mid-character). */

@@ -13,17 +13,17 @@ struct look *look_parse(const char *text, size_t size); /* owned; NULL: no JSON 
 void look_release(struct look *whole);
 
 /* member of an object, also several steps deep: "best.step_ps"; borrowed */
-const struct look *look_get(const struct look *v, const char *path);
-size_t look_count(const struct look *v); /* of an array or object */
-const struct look *look_item(const struct look *v, size_t i);
-const char *look_key(const struct look *v, size_t i); /* of an object's i-th member, and its value: */
-const struct look *look_value(const struct look *v, size_t i);
+const struct look *look_get(const struct look *look, const char *path);
+size_t look_count(const struct look *look); /* of an array or object */
+const struct look *look_item(const struct look *look, size_t i);
+const char *look_key(const struct look *look, size_t i); /* of an object's i-th member, and its value: */
+const struct look *look_value(const struct look *look, size_t i);
 
-const char *look_text(const struct look *v); /* "" unless it is a string; borrowed */
-double look_number(const struct look *v);    /* 0 unless it is a number */
-bool look_true(const struct look *v);
-bool look_there(const struct look *v);    /* present and not null */
-char *look_pretty(const struct look *v);  /* as indented JSON; owned */
-char *look_compact(const struct look *v); /* owned */
+const char *look_text(const struct look *look); /* "" unless it is a string; borrowed */
+double look_number(const struct look *look);    /* 0 unless it is a number */
+bool look_true(const struct look *look);
+bool look_there(const struct look *look);    /* present and not null */
+char *look_pretty(const struct look *look);  /* as indented JSON; owned */
+char *look_compact(const struct look *look); /* owned */
 
 #endif

@@ -38,132 +38,133 @@ static enum error_code read_request_part(struct planner_plan **out, const struct
     json_object_set_new(request, "device", json_string(known ? device : cost_devices(&device_count)[0].name));
     char *text = json_compact(request);
     json_decref(request);
-    struct api_request *r;
-    enum error_code code = api_request_parse(text, strlen(text), NULL, true, &r, e);
+    struct api_request *api_request;
+    enum error_code code = api_request_parse(text, strlen(text), NULL, true, &api_request, e);
     free(text);
     if (code != ERROR_OK)
         return code;
-    struct planner_plan *p = *out = arena_alloc(r->arena, sizeof *p); /* and r->arena becomes the plan's */
-    p->arena = r->arena;
-    p->mesh = r->planning.mesh;
-    p->constraints = r->planning.constraints;
-    p->constraint_count = r->planning.constraint_count;
-    memcpy(p->device, device, sizeof device);
+    struct planner_plan *plan = *out =
+        arena_alloc(api_request->arena, sizeof *plan); /* and r->arena becomes the plan's */
+    plan->arena = api_request->arena;
+    plan->mesh = api_request->planning.mesh;
+    plan->constraints = api_request->planning.constraints;
+    plan->constraint_count = api_request->planning.constraint_count;
+    memcpy(plan->device, device, sizeof device);
     return ERROR_OK;
 }
 
-static enum error_code keep_text(const struct planner_plan *p, struct json_at v, size_t max_size,
+static enum error_code keep_text(const struct planner_plan *plan, struct json_at at, size_t max_size,
                                  const char **out, struct error *e)
 {
-    if (!v.value)
+    if (!at.value)
         return ERROR_OK;
-    TRY(json_text(v, max_size, out, e));
-    *out = arena_strndup(p->arena, *out, strlen(*out));
+    TRY(json_text(at, max_size, out, e));
+    *out = arena_strndup(plan->arena, *out, strlen(*out));
     return ERROR_OK;
 }
 
 /* {"all", "arguments"}; what stands under arguments follows from the decisions. A text: "region" and
  * "never", as plans had it. */
-static enum error_code read_regather(struct json_at v, uint8_t *out, struct error *e)
+static enum error_code read_regather(struct json_at at, uint8_t *out, struct error *e)
 {
     static const char *const known[] = {"all", "arguments", NULL};
     const char *text = NULL;
     bool all = *out;
     size_t count;
-    if (!v.value)
+    if (!at.value)
         return ERROR_OK;
-    if (json_is_string(v.value)) {
-        TRY(json_text(v, 20, &text, e));
+    if (json_is_string(at.value)) {
+        TRY(json_text(at, 20, &text, e));
         if (strcmp(text, "region") != 0 && strcmp(text, "never") != 0)
-            return json_refuse_to(e, v, ERROR_INVALID_PLAN,
+            return json_refuse_to(e, at, ERROR_INVALID_PLAN,
                                   "regather is {\"all\": true or false, \"arguments\": [..]}");
         *out = strcmp(text, "region") == 0;
         return ERROR_OK;
     }
-    TRY(json_only(&v, known, e));
-    TRY(json_bool(json_member(&v, "all"), &all, e));
-    TRY(json_list(json_member(&v, "arguments"), SIZE_MAX, &count, e));
+    TRY(json_only(&at, known, e));
+    TRY(json_bool(json_member(&at, "all"), &all, e));
+    TRY(json_list(json_member(&at, "arguments"), SIZE_MAX, &count, e));
     *out = all;
     return ERROR_OK;
 }
 
-static enum error_code read_walk(struct planner_plan *p, const struct json_at *root, struct error *e)
+static enum error_code read_walk(struct planner_plan *plan, const struct json_at *root, struct error *e)
 {
-    p->walk = spmd_default_options(&p->mesh);
+    plan->walk = spmd_default_options(&plan->mesh);
     struct json_at walk = json_member(root, "walk");
     if (!walk.value)
         return ERROR_OK;
     static const char *const known[] = {"combine_bytes", "axis_order", "regather", "defer_partials", NULL};
     TRY(json_only(&walk, known, e));
-    bool defer = p->walk.defer_partials;
+    bool defer = plan->walk.defer_partials;
     size_t axes;
-    TRY(json_int(json_member(&walk, "combine_bytes"), 0, INT64_MAX / 4, &p->walk.combine_bytes, e));
+    TRY(json_int(json_member(&walk, "combine_bytes"), 0, INT64_MAX / 4, &plan->walk.combine_bytes, e));
     TRY(json_bool(json_member(&walk, "defer_partials"), &defer, e));
-    TRY(read_regather(json_member(&walk, "regather"), &p->walk.regather, e));
+    TRY(read_regather(json_member(&walk, "regather"), &plan->walk.regather, e));
     struct json_at order = json_member(&walk, "axis_order");
     TRY(json_list(order, MESH_MAX_AXES, &axes, e));
-    if (axes && axes != p->mesh.axis_count)
+    if (axes && axes != plan->mesh.axis_count)
         return json_refuse_to(e, order, ERROR_INVALID_PLAN, "every axis of the mesh is needed once");
     for (size_t i = 0; i < axes; i++) {
         const char *name = "";
         TRY(json_text(json_item(&order, i), AXIS_NAME_MAX, &name, e));
-        int axis = mesh_axis_find(&p->mesh, name);
+        int axis = mesh_axis_find(&plan->mesh, name);
         for (size_t k = 0; k < i; k++)
-            if (axis == p->walk.axis_order[k])
+            if (axis == plan->walk.axis_order[k])
                 axis = -1;
         if (axis < 0)
             return json_refuse_to(e, json_item(&order, i), ERROR_INVALID_PLAN,
                                   "every axis of the mesh is needed once");
-        p->walk.axis_order[i] = (uint8_t)axis;
+        plan->walk.axis_order[i] = (uint8_t)axis;
     }
-    p->walk.defer_partials = defer;
+    plan->walk.defer_partials = defer;
     return ERROR_OK;
 }
 
-static enum error_code read_decisions(struct planner_plan *p, const struct json_at *root, struct error *e)
+static enum error_code read_decisions(struct planner_plan *plan, const struct json_at *root, struct error *e)
 {
     size_t count;
     struct json_at list = json_member(root, "decisions");
     TRY(json_list(list, MAX_DECISIONS, &count, e));
-    struct planner_decision *decisions = arena_alloc(p->arena, (count + 1) * sizeof *decisions);
-    p->decisions = decisions;
+    struct planner_decision *decisions = arena_alloc(plan->arena, (count + 1) * sizeof *decisions);
+    plan->decisions = decisions;
     for (size_t i = 0; i < count; i++) {
         static const char *const known[] = {"group", "axis", "bits", "scope", "at", "worth_ps", NULL};
         struct json_at item = json_item(&list, i);
-        struct planner_decision *d = &decisions[p->decision_count++];
-        *d = (struct planner_decision){"", "", "", "all"};
+        struct planner_decision *decision = &decisions[plan->decision_count++];
+        *decision = (struct planner_decision){"", "", "", "all"};
         TRY(json_only(&item, known, e));
-        TRY(keep_text(p, json_member(&item, "group"), 200, &d->group, e));
-        TRY(keep_text(p, json_member(&item, "axis"), AXIS_NAME_MAX, &d->axis, e));
-        TRY(keep_text(p, json_member(&item, "bits"), 40, &d->bits, e));
-        TRY(keep_text(p, json_member(&item, "scope"), 20, &d->scope, e));
+        TRY(keep_text(plan, json_member(&item, "group"), 200, &decision->group, e));
+        TRY(keep_text(plan, json_member(&item, "axis"), AXIS_NAME_MAX, &decision->axis, e));
+        TRY(keep_text(plan, json_member(&item, "bits"), 40, &decision->bits, e));
+        TRY(keep_text(plan, json_member(&item, "scope"), 20, &decision->scope, e));
     }
     return ERROR_OK;
 }
 
 /* A plan may have millions of factors: the names of their axes are the mesh's own. A name that the mesh has
  * not is kept for the message that refuses it at the replay. */
-static enum error_code read_axis(const struct planner_plan *p, struct json_at v, const char **out,
+static enum error_code read_axis(const struct planner_plan *plan, struct json_at at, const char **out,
                                  struct error *e)
 {
     const char *name = "";
-    TRY(json_text(v, AXIS_NAME_MAX, &name, e));
-    int axis = mesh_axis_find(&p->mesh, name);
-    *out = axis < 0 ? arena_strndup(p->arena, name, strlen(name)) : p->mesh.axes[axis].name;
+    TRY(json_text(at, AXIS_NAME_MAX, &name, e));
+    int axis = mesh_axis_find(&plan->mesh, name);
+    *out = axis < 0 ? arena_strndup(plan->arena, name, strlen(name)) : plan->mesh.axes[axis].name;
     return ERROR_OK;
 }
 
-static enum error_code read_factors(struct planner_plan *p, const struct json_at *root, struct error *e)
+static enum error_code read_factors(struct planner_plan *plan, const struct json_at *root, struct error *e)
 {
     size_t count, axes;
     struct json_at list = json_member(root, "factors");
     TRY(json_list(list, MAX_FACTORS, &count, e));
-    struct planner_factor *factors = arena_alloc(p->arena, (count + 1) * sizeof *factors);
-    p->factors = factors;
+    struct planner_factor *factors = arena_alloc(plan->arena, (count + 1) * sizeof *factors);
+    plan->factors = factors;
     for (size_t i = 0; i < count; i++) {
         static const char *const known[] = {"op", "factor", "axes", NULL};
         struct json_at item = json_item(&list, i);
-        struct planner_factor *out = &factors[p->factor_count++];
+        struct planner_factor *out = &factors[plan->factor_count++];
         int64_t op = -1, factor = -1;
         TRY(json_only(&item, known, e));
         TRY(json_int(json_member(&item, "op"), 0, UINT32_MAX - 1, &op, e));
@@ -175,7 +176,7 @@ static enum error_code read_factors(struct planner_plan *p, const struct json_at
         out->op = (uint32_t)op;
         out->factor = (uint32_t)factor;
         for (size_t k = 0; k < axes; k++)
-            TRY(read_axis(p, json_item(&names, k), &out->axes[k], e));
+            TRY(read_axis(plan, json_item(&names, k), &out->axes[k], e));
         out->axis_count = (uint32_t)axes;
     }
     return ERROR_OK;
@@ -194,32 +195,32 @@ static enum error_code read_plan(json_t *value, struct planner_plan **out, struc
     TRY(json_only(&root, known, e));
     TRY(json_int(json_member(&root, "format"), 1, 1, &format, e));
     TRY(read_request_part(out, &root, e));
-    struct planner_plan *p = *out;
-    TRY(read_walk(p, &root, e));
-    TRY(json_int(json_member(&root, "memory_limit_bytes"), 1, INT64_MAX / 4, &p->memory_limit_bytes, e));
-    TRY(json_bool(json_member(&root, "pins_completed"), &p->pins_completed, e));
-    TRY(read_decisions(p, &root, e));
-    TRY(read_factors(p, &root, e));
+    struct planner_plan *plan = *out;
+    TRY(read_walk(plan, &root, e));
+    TRY(json_int(json_member(&root, "memory_limit_bytes"), 1, INT64_MAX / 4, &plan->memory_limit_bytes, e));
+    TRY(json_bool(json_member(&root, "pins_completed"), &plan->pins_completed, e));
+    TRY(read_decisions(plan, &root, e));
+    TRY(read_factors(plan, &root, e));
     TRY(json_text(json_member(&root, "hash"), 64, &hash, e));
-    if (hash && hash128_parse(hash, &p->hash) != 0)
+    if (hash && hash128_parse(hash, &plan->hash) != 0)
         return json_refuse_to(e, json_member(&root, "hash"), ERROR_INVALID_PLAN,
                               "32 lower-case hex digits are needed");
-    p->has_hash = hash != NULL;
-    p->found_by = found_by ? arena_strndup(p->arena, found_by, strlen(found_by)) : "";
+    plan->has_hash = hash != NULL;
+    plan->found_by = found_by ? arena_strndup(plan->arena, found_by, strlen(found_by)) : "";
     return ERROR_OK;
 }
 
 enum error_code api_plan_parse(const char *json, size_t size, struct planner_plan **out, struct error *e)
 {
     json_t *value = NULL;
-    struct planner_plan *p = NULL;
+    struct planner_plan *plan = NULL;
     TRY(json_parse(json, size, API_PLAN_MAX_KEYS, &value, e));
-    enum error_code code = read_plan(value, &p, e);
+    enum error_code code = read_plan(value, &plan, e);
     json_decref(value);
     if (code != ERROR_OK) {
-        planner_plan_destroy(p);
+        planner_plan_destroy(plan);
         return code;
     }
-    *out = p;
+    *out = plan;
     return ERROR_OK;
 }

@@ -7,14 +7,14 @@
 /* a name as a pattern that only this name fits */
 static json_t *exactly(const char *name)
 {
-    struct text t = {0};
+    struct text text = {0};
     for (; *name; name++) {
         if (strchr("*?[\\", *name))
-            text_add_char(&t, '\\');
-        text_add_char(&t, *name);
+            text_add_char(&text, '\\');
+        text_add_char(&text, *name);
     }
-    json_t *out = json_string(t.at ? t.at : "");
-    text_release(&t);
+    json_t *out = json_string(text.at ? text.at : "");
+    text_release(&text);
     return out;
 }
 

@@ -37,16 +37,16 @@ bool api_profile_ref_parse(const char *ref, char name[API_PROFILE_NAME_SIZE], lo
 }
 
 /* [bytes, microseconds]; times that fall with more bytes are noise: the largest so far stands */
-static enum error_code read_points(struct json_at v, struct arena *arena, struct cost_table *t,
+static enum error_code read_points(struct json_at at, struct arena *arena, struct cost_table *table,
                                    struct error *e)
 {
     size_t count, two;
-    TRY(json_list(v, API_PROFILE_MAX_POINTS, &count, e));
+    TRY(json_list(at, API_PROFILE_MAX_POINTS, &count, e));
     if (count == 0)
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "points are needed: [[bytes, microseconds], ..]");
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "points are needed: [[bytes, microseconds], ..]");
     struct cost_point *points = arena_alloc(arena, count * sizeof *points);
     for (size_t i = 0; i < count; i++) {
-        struct json_at item = json_item(&v, i);
+        struct json_at item = json_item(&at, i);
         int64_t bytes = 0;
         double us = 0;
         TRY(json_list(item, 2, &two, e));
@@ -60,12 +60,12 @@ static enum error_code read_points(struct json_at v, struct arena *arena, struct
         if (i && points[i].time_ps < points[i - 1].time_ps)
             points[i].time_ps = points[i - 1].time_ps;
     }
-    t->points = points;
-    t->count = (uint32_t)count;
+    table->points = points;
+    table->count = (uint32_t)count;
     return ERROR_OK;
 }
 
-static enum error_code read_table(struct json_at v, struct arena *arena, struct cost_table *t,
+static enum error_code read_table(struct json_at at, struct arena *arena, struct cost_table *table,
                                   struct error *e)
 {
     static const char *const known[] = {"kind", "devices", "between_hosts", "points", NULL};
@@ -73,25 +73,25 @@ static enum error_code read_table(struct json_at v, struct arena *arena, struct 
                                     SPMD_PERMUTE};
     const char *kind = NULL;
     bool found = false, between = false;
-    TRY(json_only(&v, known, e));
-    TRY(json_text(json_member(&v, "kind"), 40, &kind, e));
+    TRY(json_only(&at, known, e));
+    TRY(json_text(json_member(&at, "kind"), 40, &kind, e));
     for (size_t k = 0; kind && k < sizeof kinds; k++)
         if (strcmp(kind, report_kind_name(kinds[k])) == 0) {
-            t->kind = kinds[k];
+            table->kind = kinds[k];
             found = true;
         }
     if (!found)
         return json_refuse_to(
-            e, json_member(&v, "kind"), ERROR_INVALID_REQUEST,
+            e, json_member(&at, "kind"), ERROR_INVALID_REQUEST,
             "kinds are all_gather, all_reduce, reduce_scatter, all_to_all, collective_permute");
-    t->devices = 0;
-    TRY(json_int(json_member(&v, "devices"), 2, MESH_MAX_DEVICES, &t->devices, e));
-    if (!t->devices)
-        return json_refuse_to(e, json_member(&v, "devices"), ERROR_INVALID_REQUEST,
+    table->devices = 0;
+    TRY(json_int(json_member(&at, "devices"), 2, MESH_MAX_DEVICES, &table->devices, e));
+    if (!table->devices)
+        return json_refuse_to(e, json_member(&at, "devices"), ERROR_INVALID_REQUEST,
                               "the number of devices in a group is needed");
-    TRY(json_bool(json_member(&v, "between_hosts"), &between, e));
-    t->spans_hosts = json_member(&v, "between_hosts").value ? (int8_t)between : -1;
-    return read_points(json_member(&v, "points"), arena, t, e);
+    TRY(json_bool(json_member(&at, "between_hosts"), &between, e));
+    table->spans_hosts = json_member(&at, "between_hosts").value ? (int8_t)between : -1;
+    return read_points(json_member(&at, "points"), arena, table, e);
 }
 
 /* ---- timings of segments: checked and kept with the profile; nothing in this build reads them ---- */
@@ -126,18 +126,18 @@ static enum error_code check_configuration(const struct json_at *list, size_t i,
     static const char *const known[] = {
         "configuration", "time_us", "computation_us", "communication_us", "peak_bytes", "runs", NULL};
     static const char *const times[] = {"time_us", "computation_us", "communication_us"};
-    struct json_at v = json_item(list, i);
+    struct json_at at = json_item(list, i);
     int64_t whole = 0;
     double us;
-    TRY(json_only(&v, known, e));
+    TRY(json_only(&at, known, e));
     TRY(read_own_name(list, i, "configuration", e));
-    if (!json_member(&v, "time_us").value)
-        return json_refuse_to(e, json_member(&v, "time_us"), ERROR_INVALID_REQUEST,
+    if (!json_member(&at, "time_us").value)
+        return json_refuse_to(e, json_member(&at, "time_us"), ERROR_INVALID_REQUEST,
                               "the time that was measured is needed");
     for (int k = 0; k < 3; k++)
-        TRY(json_number(json_member(&v, times[k]), 0, 1e12, &us, e));
-    TRY(json_int(json_member(&v, "peak_bytes"), 0, INT64_C(1) << 50, &whole, e));
-    return json_int(json_member(&v, "runs"), 1, 1000000, &whole, e);
+        TRY(json_number(json_member(&at, times[k]), 0, 1e12, &us, e));
+    TRY(json_int(json_member(&at, "peak_bytes"), 0, INT64_C(1) << 50, &whole, e));
+    return json_int(json_member(&at, "runs"), 1, 1000000, &whole, e);
 }
 
 static enum error_code check_segments(struct json_at list, struct error *e)
@@ -146,10 +146,10 @@ static enum error_code check_segments(struct json_at list, struct error *e)
     size_t segments, count;
     TRY(json_list(list, API_PROFILE_MAX_SEGMENTS, &segments, e));
     for (size_t i = 0; i < segments; i++) {
-        struct json_at v = json_item(&list, i);
-        TRY(json_only(&v, known, e));
+        struct json_at at = json_item(&list, i);
+        TRY(json_only(&at, known, e));
         TRY(read_own_name(&list, i, "segment", e));
-        struct json_at table = json_member(&v, "configurations");
+        struct json_at table = json_member(&at, "configurations");
         TRY(json_list(table, API_PROFILE_MAX_CONFIGURATIONS, &count, e));
         if (count == 0)
             return json_refuse_to(e, table, ERROR_INVALID_REQUEST,
@@ -160,57 +160,57 @@ static enum error_code check_segments(struct json_at list, struct error *e)
     return ERROR_OK;
 }
 
-enum error_code profile_read(struct json_at v, struct arena *arena, struct planner_profile **out,
+enum error_code profile_read(struct json_at at, struct arena *arena, struct planner_profile **out,
                              struct error *e)
 {
     static const char *const known[] = {
         "name", "version", "description", "flops", "memory_bytes_per_s", "collectives", "segments", NULL};
-    struct planner_profile *p = arena_alloc(arena, sizeof *p);
+    struct planner_profile *profile = arena_alloc(arena, sizeof *profile);
     const char *name = NULL, *description = NULL;
     int64_t version = 0;
     size_t count;
-    TRY(json_only(&v, known, e));
-    TRY(json_text(json_member(&v, "name"), API_PROFILE_NAME_SIZE - 1, &name, e));
+    TRY(json_only(&at, known, e));
+    TRY(json_text(json_member(&at, "name"), API_PROFILE_NAME_SIZE - 1, &name, e));
     if (name && !api_profile_name_valid(name))
-        return json_refuse_to(e, json_member(&v, "name"), ERROR_INVALID_REQUEST,
+        return json_refuse_to(e, json_member(&at, "name"), ERROR_INVALID_REQUEST,
                               "a profile's name is made of letters, digits, '.', '_' and '-'");
-    TRY(json_int(json_member(&v, "version"), 1, INT32_MAX, &version, e));
+    TRY(json_int(json_member(&at, "version"), 1, INT32_MAX, &version, e));
     if (name && version)
-        snprintf(p->ref, sizeof p->ref, "%.63s@%lld", name, (long long)version);
+        snprintf(profile->ref, sizeof profile->ref, "%.63s@%lld", name, (long long)version);
     else
-        snprintf(p->ref, sizeof p->ref, "%s", name ? name : "");
-    TRY(json_text(json_member(&v, "description"), 1000, &description, e));
-    TRY(json_number(json_member(&v, "memory_bytes_per_s"), 1, 1e18, &p->memory_bytes_per_s, e));
-    struct json_at flops = json_member(&v, "flops"), tables = json_member(&v, "collectives");
+        snprintf(profile->ref, sizeof profile->ref, "%s", name ? name : "");
+    TRY(json_text(json_member(&at, "description"), 1000, &description, e));
+    TRY(json_number(json_member(&at, "memory_bytes_per_s"), 1, 1e18, &profile->memory_bytes_per_s, e));
+    struct json_at flops = json_member(&at, "flops"), tables = json_member(&at, "collectives");
     if (flops.value) {
         TRY(json_only(&flops, api_rate_names, e));
         for (int i = 0; i < COST_RATES; i++)
-            TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21, &p->rate_flops[i], e));
+            TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21, &profile->rate_flops[i], e));
     }
     TRY(json_list(tables, API_PROFILE_MAX_TABLES, &count, e));
-    p->tables = arena_alloc(arena, (count + 1) * sizeof *p->tables);
-    for (; p->table_count < count; p->table_count++) {
-        struct cost_table *t = &p->tables[p->table_count];
-        struct json_at item = json_item(&tables, p->table_count);
-        TRY(read_table(item, arena, t, e));
-        for (uint32_t k = 0; k < p->table_count; k++)
-            if (p->tables[k].kind == t->kind && p->tables[k].devices == t->devices &&
-                p->tables[k].spans_hosts == t->spans_hosts)
+    profile->tables = arena_alloc(arena, (count + 1) * sizeof *profile->tables);
+    for (; profile->table_count < count; profile->table_count++) {
+        struct cost_table *table = &profile->tables[profile->table_count];
+        struct json_at item = json_item(&tables, profile->table_count);
+        TRY(read_table(item, arena, table, e));
+        for (uint32_t k = 0; k < profile->table_count; k++)
+            if (profile->tables[k].kind == table->kind && profile->tables[k].devices == table->devices &&
+                profile->tables[k].spans_hosts == table->spans_hosts)
                 return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
                                       "this kind and size of group is there twice");
     }
-    TRY(check_segments(json_member(&v, "segments"), e));
-    *out = p;
+    TRY(check_segments(json_member(&at, "segments"), e));
+    *out = profile;
     return ERROR_OK;
 }
 
 enum error_code api_profile_canonical(const char *json, size_t size, char **out, struct error *e)
 {
     json_t *value = NULL;
-    struct planner_profile *p;
+    struct planner_profile *profile;
     TRY(json_parse(json, size, API_MAX_JSON_KEYS, &value, e));
     struct arena *arena = arena_create();
-    enum error_code code = profile_read((struct json_at){value, ""}, arena, &p, e);
+    enum error_code code = profile_read((struct json_at){value, ""}, arena, &profile, e);
     arena_destroy(arena);
     if (code == ERROR_OK && size > API_PROFILE_MAX_BYTES) /* what is wrong in it is said first */
         code = error_set(e, ERROR_TOO_LARGE, "a profile may have at most %d bytes", API_PROFILE_MAX_BYTES);

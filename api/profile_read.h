@@ -8,7 +8,7 @@
 extern const char *const api_rate_names[COST_RATES + 1]; /* "f64", "f32" ..; NULL at the end */
 
 /* object -> profile in the arena. ERROR_INVALID_REQUEST with the value's pointer. */
-enum error_code profile_read(struct json_at v, struct arena *arena, struct planner_profile **out,
+enum error_code profile_read(struct json_at at, struct arena *arena, struct planner_profile **out,
                              struct error *e) BASE_CHECKED;
 
 #endif

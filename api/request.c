@@ -17,69 +17,70 @@ const char *api_build(void)
     return "toast " TOAST_VERSION;
 }
 
-static bool is_digest(const char *s)
+static bool is_digest(const char *string)
 {
     for (int i = 0; i < 64; i++)
-        if (!(s[i] >= '0' && s[i] <= '9') && !(s[i] >= 'a' && s[i] <= 'f'))
+        if (!(string[i] >= '0' && string[i] <= '9') && !(string[i] >= 'a' && string[i] <= 'f'))
             return false;
-    return s[64] == 0;
+    return string[64] == 0;
 }
 
-static enum error_code not_built(struct json_at v, const char *what, struct error *e)
+static enum error_code not_built(struct json_at at, const char *what, struct error *e)
 {
-    return json_refuse_to(e, v, ERROR_NOT_AVAILABLE, "%s is not available in this build", what);
+    return json_refuse_to(e, at, ERROR_NOT_AVAILABLE, "%s is not available in this build", what);
 }
 
-static enum error_code decode_module(struct api_request *r, struct json_at v, const char *given,
+static enum error_code decode_module(struct api_request *request, struct json_at at, const char *given,
                                      struct error *e)
 {
     if (given)
-        snprintf(r->module_digest, sizeof r->module_digest, "%s", given);
-    if (!v.value)
+        snprintf(request->module_digest, sizeof request->module_digest, "%s", given);
+    if (!at.value)
         return ERROR_OK;
-    if (json_is_object(v.value)) {
+    if (json_is_object(at.value)) {
         static const char *const known[] = {"inline", NULL};
-        TRY(json_only(&v, known, e));
-        struct json_at text = json_member(&v, "inline");
+        TRY(json_only(&at, known, e));
+        struct json_at text = json_member(&at, "inline");
         if (!json_is_string(text.value))
             return json_refuse_to(e, text, ERROR_INVALID_REQUEST, "the module's text is needed here");
         if (given)
-            return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+            return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
                                   "a module was sent beside the request too; send it once");
-        r->module_inline_size = json_string_length(text.value);
-        r->module_inline = arena_strndup(r->arena, json_string_value(text.value), r->module_inline_size);
+        request->module_inline_size = json_string_length(text.value);
+        request->module_inline =
+            arena_strndup(request->arena, json_string_value(text.value), request->module_inline_size);
         uint8_t digest[32];
-        sha256_bytes(r->module_inline, r->module_inline_size, digest);
-        sha256_format(digest, r->module_digest);
+        sha256_bytes(request->module_inline, request->module_inline_size, digest);
+        sha256_format(digest, request->module_digest);
         return ERROR_OK;
     }
     const char *text = NULL;
-    TRY(json_text(v, 80, &text, e));
+    TRY(json_text(at, 80, &text, e));
     if (strncmp(text, "sha256:", 7) != 0 || strlen(text) != 71 || !is_digest(text + 7))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
                               "a module is \"sha256:\" and 64 lower-case hex digits, or {\"inline\": text}");
     if (given && strcmp(given, text + 7) != 0)
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
                               "the module sent beside the request has another digest");
-    snprintf(r->module_digest, sizeof r->module_digest, "%s", text + 7);
+    snprintf(request->module_digest, sizeof request->module_digest, "%s", text + 7);
     return ERROR_OK;
 }
 
-static enum error_code decode_axis(struct mesh_axis *axis, struct json_at v, struct error *e)
+static enum error_code decode_axis(struct mesh_axis *axis, struct json_at member, struct error *e)
 {
     static const char *const known[] = {"name", "size", "link", NULL};
-    TRY(json_only(&v, known, e));
+    TRY(json_only(&member, known, e));
     const char *name = NULL;
-    struct json_at at = json_member(&v, "name");
+    struct json_at at = json_member(&member, "name");
     TRY(json_text(at, sizeof axis->name - 1, &name, e));
     if (!name)
         return json_refuse_to(e, at, ERROR_INVALID_MESH, "an axis needs a name");
     snprintf(axis->name, sizeof axis->name, "%s", name);
-    at = json_member(&v, "size");
+    at = json_member(&member, "size");
     if (!at.value)
         return json_refuse_to(e, at, ERROR_INVALID_MESH, "an axis needs a size");
     TRY(json_int(at, INT64_MIN, INT64_MAX, &axis->size, e));
-    struct json_at link = json_member(&v, "link");
+    struct json_at link = json_member(&member, "link");
     if (!link.value)
         return ERROR_OK;
     static const char *const link_known[] = {"gigabytes_per_s", "latency_us", NULL};
@@ -92,77 +93,77 @@ static enum error_code decode_axis(struct mesh_axis *axis, struct json_at v, str
     return ERROR_OK;
 }
 
-static enum error_code decode_mesh(struct mesh *m, struct json_at v, struct error *e)
+static enum error_code decode_mesh(struct mesh *mesh, struct json_at at, struct error *e)
 {
-    if (!v.value)
-        return json_refuse_to(e, v, ERROR_INVALID_MESH,
+    if (!at.value)
+        return json_refuse_to(e, at, ERROR_INVALID_MESH,
                               "a mesh is needed: {\"axes\": [{\"name\": \"data\", \"size\": 4}]}");
     static const char *const known[] = {"axes", "devices_per_host", "devices", NULL};
-    TRY(json_only(&v, known, e));
-    if (json_member(&v, "devices").value)
-        return not_built(json_member(&v, "devices"), "a sweep over mesh shapes", e);
-    struct json_at axes = json_member(&v, "axes");
+    TRY(json_only(&at, known, e));
+    if (json_member(&at, "devices").value)
+        return not_built(json_member(&at, "devices"), "a sweep over mesh shapes", e);
+    struct json_at axes = json_member(&at, "axes");
     size_t count;
     TRY(json_list(axes, MESH_MAX_AXES, &count, e));
     if (count == 0)
         return json_refuse_to(e, axes, ERROR_INVALID_MESH, "a mesh needs 1 to %d axes", MESH_MAX_AXES);
     for (size_t i = 0; i < count; i++)
-        TRY(decode_axis(&m->axes[i], json_item(&axes, i), e));
-    m->axis_count = (uint32_t)count;
-    TRY(json_int(json_member(&v, "devices_per_host"), 1, MESH_MAX_DEVICES, &m->devices_per_host, e));
+        TRY(decode_axis(&mesh->axes[i], json_item(&axes, i), e));
+    mesh->axis_count = (uint32_t)count;
+    TRY(json_int(json_member(&at, "devices_per_host"), 1, MESH_MAX_DEVICES, &mesh->devices_per_host, e));
     struct error inner;
-    if (mesh_check(m, &inner) != ERROR_OK)
+    if (mesh_check(mesh, &inner) != ERROR_OK)
         return json_refuse_to(e, axes, ERROR_INVALID_MESH, "%s", inner.message);
     return ERROR_OK;
 }
 
 /* a name, to be looked up by whoever has profiles, or the profile itself */
-static enum error_code decode_profile(struct api_request *r, struct json_at v, struct error *e)
+static enum error_code decode_profile(struct api_request *request, struct json_at at, struct error *e)
 {
     char name[API_PROFILE_NAME_SIZE];
     long long version;
-    if (json_is_object(v.value)) {
-        struct planner_profile *p;
-        TRY(profile_read(v, r->arena, &p, e));
-        r->planning.profile = p;
+    if (json_is_object(at.value)) {
+        struct planner_profile *profile;
+        TRY(profile_read(at, request->arena, &profile, e));
+        request->planning.profile = profile;
         return ERROR_OK;
     }
     const char *ref = NULL;
-    TRY(json_text(v, sizeof r->planning.profile_ref - 1, &ref, e));
+    TRY(json_text(at, sizeof request->planning.profile_ref - 1, &ref, e));
     if (!ref)
         return ERROR_OK;
     if (!api_profile_ref_parse(ref, name, &version))
-        return json_refuse_to(e, v, ERROR_INVALID_REQUEST,
+        return json_refuse_to(e, at, ERROR_INVALID_REQUEST,
                               "a profile's name, name@version, or a profile is needed");
-    snprintf(r->planning.profile_ref, sizeof r->planning.profile_ref, "%s", ref);
+    snprintf(request->planning.profile_ref, sizeof request->planning.profile_ref, "%s", ref);
     return ERROR_OK;
 }
 
-static enum error_code decode_device(struct api_request *r, struct json_at v, struct error *e)
+static enum error_code decode_device(struct api_request *request, struct json_at at, struct error *e)
 {
-    struct json_at name_at = v;
-    if (json_is_object(v.value)) {
+    struct json_at name_at = at;
+    if (json_is_object(at.value)) {
         static const char *const known[] = {"base",  "memory_bytes", "memory_bytes_per_s",
                                             "flops", "profile",      NULL};
-        TRY(json_only(&v, known, e));
-        TRY(decode_profile(r, json_member(&v, "profile"), e));
-        TRY(json_int(json_member(&v, "memory_bytes"), 1, INT64_MAX / 4, &r->planning.overrides.memory_bytes,
-                     e));
-        TRY(json_number(json_member(&v, "memory_bytes_per_s"), 1, 1e18,
-                        &r->planning.overrides.memory_bytes_per_s, e));
-        struct json_at flops = json_member(&v, "flops");
+        TRY(json_only(&at, known, e));
+        TRY(decode_profile(request, json_member(&at, "profile"), e));
+        TRY(json_int(json_member(&at, "memory_bytes"), 1, INT64_MAX / 4,
+                     &request->planning.overrides.memory_bytes, e));
+        TRY(json_number(json_member(&at, "memory_bytes_per_s"), 1, 1e18,
+                        &request->planning.overrides.memory_bytes_per_s, e));
+        struct json_at flops = json_member(&at, "flops");
         if (flops.value) {
             TRY(json_only(&flops, api_rate_names, e));
             for (int i = 0; i < COST_RATES; i++)
                 TRY(json_number(json_member(&flops, api_rate_names[i]), 1, 1e21,
-                                &r->planning.overrides.rate_flops[i], e));
+                                &request->planning.overrides.rate_flops[i], e));
         }
-        name_at = json_member(&v, "base");
+        name_at = json_member(&at, "base");
     }
     const char *name = NULL;
-    TRY(json_text(name_at, sizeof r->planning.device - 1, &name, e));
+    TRY(json_text(name_at, sizeof request->planning.device - 1, &name, e));
     if (name && cost_device_find(name)) {
-        snprintf(r->planning.device, sizeof r->planning.device, "%s", name);
+        snprintf(request->planning.device, sizeof request->planning.device, "%s", name);
         return ERROR_OK;
     }
     struct text list = {0};
@@ -177,22 +178,24 @@ static enum error_code decode_device(struct api_request *r, struct json_at v, st
     return code;
 }
 
-static enum error_code decode_constraint_dim(struct api_request *r, struct planner_constraint *c, uint32_t d,
-                                             struct json_at v, struct error *e)
+static enum error_code decode_constraint_dim(struct api_request *request,
+                                             struct planner_constraint *constraint, uint32_t dim,
+                                             struct json_at member, struct error *e)
 {
-    if (json_is_null(v.value)) {
-        c->dims[d].open = 1;
+    if (json_is_null(member.value)) {
+        constraint->dims[dim].open = 1;
         return ERROR_OK;
     }
     size_t axes;
-    TRY(json_list(v, MESH_MAX_AXES, &axes, e));
-    for (size_t a = 0; a < axes; a++) {
-        struct json_at at = json_item(&v, a);
+    TRY(json_list(member, MESH_MAX_AXES, &axes, e));
+    for (size_t axis = 0; axis < axes; axis++) {
+        struct json_at at = json_item(&member, axis);
         const char *name = "";
         TRY(json_text(at, 63, &name, e));
-        if (mesh_axis_find(&r->planning.mesh, name) < 0)
+        if (mesh_axis_find(&request->planning.mesh, name) < 0)
             return json_refuse_to(e, at, ERROR_INVALID_CONSTRAINT, "the mesh has no axis of this name");
-        c->dims[d].axes[c->dims[d].count++] = arena_strndup(r->arena, name, strlen(name));
+        constraint->dims[dim].axes[constraint->dims[dim].count++] =
+            arena_strndup(request->arena, name, strlen(name));
     }
     return ERROR_OK;
 }
@@ -209,15 +212,16 @@ static bool is_pattern(const char *text)
     return false;
 }
 
-static enum error_code decode_constraints(struct api_request *r, struct json_at v, struct error *e)
+static enum error_code decode_constraints(struct api_request *request, struct json_at at, struct error *e)
 {
     size_t count, patterns = 0;
-    TRY(json_list(v, API_MAX_CONSTRAINTS + PLAN_PINS_MAX, &count, e));
-    r->planning.constraints = arena_alloc(r->arena, (count + 1) * sizeof *r->planning.constraints);
+    TRY(json_list(at, API_MAX_CONSTRAINTS + PLAN_PINS_MAX, &count, e));
+    request->planning.constraints =
+        arena_alloc(request->arena, (count + 1) * sizeof *request->planning.constraints);
     for (size_t i = 0; i < count; i++) {
         static const char *const known[] = {"argument", "result", "dims", NULL};
-        struct planner_constraint *c = &r->planning.constraints[i];
-        struct json_at item = json_item(&v, i);
+        struct planner_constraint *constraint = &request->planning.constraints[i];
+        struct json_at item = json_item(&at, i);
         TRY(json_only(&item, known, e));
         struct json_at argument = json_member(&item, "argument"), result = json_member(&item, "result");
         if (!argument.value == !result.value)
@@ -228,42 +232,43 @@ static enum error_code decode_constraints(struct api_request *r, struct json_at 
         /* exact names are bounded by the module's tensors, patterns by this; a plan's constraints are
          * exact names */
         if (pattern && is_pattern(pattern) && ++patterns > API_MAX_CONSTRAINTS)
-            return json_refuse_to(e, v, ERROR_INVALID_REQUEST, "at most %d patterns", API_MAX_CONSTRAINTS);
-        c->pattern = arena_strndup(r->arena, pattern, strlen(pattern));
-        c->is_result = result.value != NULL;
+            return json_refuse_to(e, at, ERROR_INVALID_REQUEST, "at most %d patterns", API_MAX_CONSTRAINTS);
+        constraint->pattern = arena_strndup(request->arena, pattern, strlen(pattern));
+        constraint->is_result = result.value != NULL;
         struct json_at dims = json_member(&item, "dims");
         size_t rank;
         TRY(json_list(dims, IR_MAX_RANK, &rank, e));
         if (!dims.value)
             return json_refuse_to(e, dims, ERROR_INVALID_CONSTRAINT,
                                   "\"dims\" is needed: one list of axes (or null) a dimension");
-        c->rank = (uint32_t)rank;
-        for (uint32_t d = 0; d < rank; d++)
-            TRY(decode_constraint_dim(r, c, d, json_item(&dims, d), e));
+        constraint->rank = (uint32_t)rank;
+        for (uint32_t dim = 0; dim < rank; dim++)
+            TRY(decode_constraint_dim(request, constraint, dim, json_item(&dims, dim), e));
     }
-    r->planning.constraint_count = (uint32_t)count;
+    request->planning.constraint_count = (uint32_t)count;
     return ERROR_OK;
 }
 
-static enum error_code decode_names(struct api_request *r, struct json_at names, struct json_at trips,
+static enum error_code decode_names(struct api_request *request, struct json_at names, struct json_at trips,
                                     struct error *e)
 {
     size_t count;
     TRY(json_list(names, 100000, &count, e));
-    const char **kept = arena_alloc(r->arena, (count + 1) * sizeof *kept);
+    const char **kept = arena_alloc(request->arena, (count + 1) * sizeof *kept);
     for (size_t i = 0; i < count; i++) {
         const char *name = NULL;
         TRY(json_text(json_item(&names, i), 1000, &name, e));
-        kept[i] = arena_strndup(r->arena, name, strlen(name));
+        kept[i] = arena_strndup(request->arena, name, strlen(name));
     }
-    r->planning.analysis.argument_names = kept;
-    r->planning.analysis.argument_name_count = (uint32_t)count;
+    request->planning.analysis.argument_names = kept;
+    request->planning.analysis.argument_name_count = (uint32_t)count;
     if (!trips.value)
         return ERROR_OK;
     if (!json_is_object(trips.value))
         return json_refuse_to(e, trips, ERROR_INVALID_REQUEST,
                               "an object is needed: {\"while@file:line\": iterations}");
-    struct nda_trip_count *list = arena_alloc(r->arena, (json_object_size(trips.value) + 1) * sizeof *list);
+    struct nda_trip_count *list =
+        arena_alloc(request->arena, (json_object_size(trips.value) + 1) * sizeof *list);
     uint32_t list_count = 0;
     const char *key;
     json_t *value;
@@ -272,14 +277,14 @@ static enum error_code decode_names(struct api_request *r, struct json_at names,
         struct json_at at = json_member(&trips, key);
         int64_t n = 0;
         TRY(json_int(at, 1, INT32_MAX, &n, e));
-        list[list_count++] = (struct nda_trip_count){arena_strndup(r->arena, key, strlen(key)), n};
+        list[list_count++] = (struct nda_trip_count){arena_strndup(request->arena, key, strlen(key)), n};
     }
-    r->planning.analysis.trip_counts = list;
-    r->planning.analysis.trip_count_count = list_count;
+    request->planning.analysis.trip_counts = list;
+    request->planning.analysis.trip_count_count = list_count;
     return ERROR_OK;
 }
 
-static enum error_code decode_outputs(struct api_request *r, struct json_at v, struct error *e)
+static enum error_code decode_outputs(struct api_request *request, struct json_at at, struct error *e)
 {
     static const struct {
         const char *name;
@@ -288,12 +293,12 @@ static enum error_code decode_outputs(struct api_request *r, struct json_at v, s
                    {"local", PLANNER_OUTPUT_LOCAL},         {"report", PLANNER_OUTPUT_REPORT},
                    {"plan", PLANNER_OUTPUT_PLAN},           {"problem", PLANNER_OUTPUT_PROBLEM}};
     size_t count;
-    TRY(json_list(v, 16, &count, e));
-    if (!v.value)
+    TRY(json_list(at, 16, &count, e));
+    if (!at.value)
         return ERROR_OK;
-    r->planning.outputs = 0;
+    request->planning.outputs = 0;
     for (size_t i = 0; i < count; i++) {
-        struct json_at item = json_item(&v, i);
+        struct json_at item = json_item(&at, i);
         const char *name = "";
         TRY(json_text(item, 40, &name, e));
         uint32_t bit = 0;
@@ -303,16 +308,16 @@ static enum error_code decode_outputs(struct api_request *r, struct json_at v, s
         if (!bit)
             return json_refuse_to(e, item, ERROR_INVALID_REQUEST,
                                   "outputs are annotated, manual, local, report, plan, problem");
-        r->planning.outputs |= bit;
+        request->planning.outputs |= bit;
     }
     return ERROR_OK;
 }
 
-static enum error_code decode_choice(struct json_at v, const char *const *built, const char *const *later,
+static enum error_code decode_choice(struct json_at at, const char *const *built, const char *const *later,
                                      int *out, struct error *e)
 {
     const char *text = NULL;
-    TRY(json_text(v, 40, &text, e));
+    TRY(json_text(at, 40, &text, e));
     for (int i = 0; text && built[i]; i++)
         if (strcmp(text, built[i]) == 0) {
             *out = i;
@@ -320,18 +325,19 @@ static enum error_code decode_choice(struct json_at v, const char *const *built,
         }
     for (int i = 0; text && later[i]; i++)
         if (strcmp(text, later[i]) == 0)
-            return not_built(v, later[i], e);
+            return not_built(at, later[i], e);
     if (!text)
         return ERROR_OK;
     struct text list = {0};
     for (int i = 0; built[i]; i++)
         text_printf(&list, "%s%s", i ? ", " : "", built[i]);
-    enum error_code code = json_refuse_to(e, v, ERROR_INVALID_REQUEST, "one of these is needed: %s", list.at);
+    enum error_code code =
+        json_refuse_to(e, at, ERROR_INVALID_REQUEST, "one of these is needed: %s", list.at);
     text_release(&list);
     return code;
 }
 
-static enum error_code decode_rest(struct api_request *r, const struct json_at *root, struct error *e)
+static enum error_code decode_rest(struct api_request *request, const struct json_at *root, struct error *e)
 {
     static const char *const methods[] = {"auto", "mcts", "baselines", "propagate", "cfn", NULL};
     static const char *const methods_later[] = {"segments", NULL};
@@ -343,11 +349,11 @@ static enum error_code decode_rest(struct api_request *r, const struct json_at *
     TRY(decode_choice(json_member(root, "planner"), methods, methods_later, &method, e));
     TRY(decode_choice(json_member(root, "objective"), objectives, objectives_later, &objective, e));
     TRY(decode_choice(json_member(root, "on_deadline"), deadlines, none, &deadline, e));
-    r->planning.method = (enum planner_method)method;
-    r->deadline_fail = deadline == 1;
+    request->planning.method = (enum planner_method)method;
+    request->deadline_fail = deadline == 1;
     int64_t parallelism = 16, seed = 1, rollouts = 0, priority = 0;
-    TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4, &r->planning.memory_limit_bytes,
-                 e));
+    TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4,
+                 &request->planning.memory_limit_bytes, e));
     TRY(json_int(json_member(root, "parallelism"), 1, 256, &parallelism, e));
     TRY(json_int(json_member(root, "seed"), 0, INT64_MAX, &seed, e));
     TRY(json_int(json_member(root, "priority"), 0, 9, &priority, e));
@@ -356,16 +362,16 @@ static enum error_code decode_rest(struct api_request *r, const struct json_at *
         static const char *const known[] = {"rollouts", "seconds", NULL};
         TRY(json_only(&budget, known, e));
         TRY(json_int(json_member(&budget, "rollouts"), 1, 100000000, &rollouts, e));
-        TRY(json_number(json_member(&budget, "seconds"), 0.001, 1e7, &r->seconds, e));
+        TRY(json_number(json_member(&budget, "seconds"), 0.001, 1e7, &request->seconds, e));
     }
-    r->planning.parallelism = (uint32_t)parallelism;
-    r->priority = (int)priority;
-    r->planning.seed = (uint64_t)seed;
-    r->planning.rollouts = (uint32_t)rollouts;
-    TRY(json_number(json_member(root, "deadline_s"), 0.001, 1e7, &r->deadline_s, e));
-    TRY(json_bool(json_member(root, "proof"), &r->planning.proof, e));
-    TRY(json_bool(json_member(root, "dry_run"), &r->dry_run, e));
-    TRY(json_bool(json_member(root, "no_baselines"), &r->planning.no_baselines, e));
+    request->planning.parallelism = (uint32_t)parallelism;
+    request->priority = (int)priority;
+    request->planning.seed = (uint64_t)seed;
+    request->planning.rollouts = (uint32_t)rollouts;
+    TRY(json_number(json_member(root, "deadline_s"), 0.001, 1e7, &request->deadline_s, e));
+    TRY(json_bool(json_member(root, "proof"), &request->planning.proof, e));
+    TRY(json_bool(json_member(root, "dry_run"), &request->dry_run, e));
+    TRY(json_bool(json_member(root, "no_baselines"), &request->planning.no_baselines, e));
     struct json_at labels = json_member(root, "labels");
     if (labels.value) {
         const char *key;
@@ -379,29 +385,29 @@ static enum error_code decode_rest(struct api_request *r, const struct json_at *
             TRY(json_text(json_member(&labels, key), 1000, &text, e));
         }
         char *text = json_compact(labels.value);
-        r->labels = arena_strndup(r->arena, text, strlen(text));
+        request->labels = arena_strndup(request->arena, text, strlen(text));
         free(text);
     }
     return ERROR_OK;
 }
 
-static void canonicalise(struct api_request *r, json_t *root)
+static void canonicalise(struct api_request *request, json_t *root)
 {
     json_object_del(root, "labels");
     json_object_del(root, "priority");
     json_object_del(root, "module");
     json_object_del(root, "dry_run"); /* a dry run says the digest of the run */
-    if (r->module_digest[0]) {
+    if (request->module_digest[0]) {
         char text[80];
-        snprintf(text, sizeof text, "sha256:%s", r->module_digest);
+        snprintf(text, sizeof text, "sha256:%s", request->module_digest);
         json_object_set_new(root, "module", json_string(text));
     }
     char *text = json_compact(root);
-    r->canonical = arena_strndup(r->arena, text, strlen(text));
+    request->canonical = arena_strndup(request->arena, text, strlen(text));
     free(text);
 }
 
-static enum error_code decode(struct api_request *r, json_t *value, const char *module_digest,
+static enum error_code decode(struct api_request *request, json_t *value, const char *module_digest,
                               bool module_optional, struct error *e)
 {
     static const char *const known[] = {
@@ -414,18 +420,18 @@ static enum error_code decode(struct api_request *r, json_t *value, const char *
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));
-    TRY(decode_module(r, json_member(&root, "module"), module_digest, e));
-    if (!r->module_digest[0] && !module_optional)
+    TRY(decode_module(request, json_member(&root, "module"), module_digest, e));
+    if (!request->module_digest[0] && !module_optional)
         return json_refuse_to(e, json_member(&root, "module"), ERROR_INVALID_REQUEST,
                               "a module is needed: \"sha256:…\" of an uploaded one, {\"inline\": text}, or a "
                               "part named module");
-    TRY(decode_mesh(&r->planning.mesh, json_member(&root, "mesh"), e));
-    TRY(decode_device(r, json_member(&root, "device"), e));
-    TRY(decode_constraints(r, json_member(&root, "constraints"), e));
-    TRY(decode_names(r, json_member(&root, "argument_names"), json_member(&root, "trip_counts"), e));
-    TRY(decode_outputs(r, json_member(&root, "outputs"), e));
-    TRY(decode_rest(r, &root, e));
-    canonicalise(r, value);
+    TRY(decode_mesh(&request->planning.mesh, json_member(&root, "mesh"), e));
+    TRY(decode_device(request, json_member(&root, "device"), e));
+    TRY(decode_constraints(request, json_member(&root, "constraints"), e));
+    TRY(decode_names(request, json_member(&root, "argument_names"), json_member(&root, "trip_counts"), e));
+    TRY(decode_outputs(request, json_member(&root, "outputs"), e));
+    TRY(decode_rest(request, &root, e));
+    canonicalise(request, value);
     return ERROR_OK;
 }
 
@@ -438,35 +444,35 @@ enum error_code api_request_parse(const char *json, size_t size, const char *mod
         return error_set(e, ERROR_INVALID_REQUEST, "a module digest is 64 lower-case hex digits");
     TRY(json_parse(json, size, API_MAX_JSON_KEYS, &value, e));
     struct arena *arena = arena_create();
-    struct api_request *r = arena_alloc(arena, sizeof *r);
-    r->arena = arena;
-    r->planning.outputs = PLANNER_OUTPUT_ANNOTATED | PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL |
-                          PLANNER_OUTPUT_REPORT | PLANNER_OUTPUT_PLAN;
-    enum error_code code = decode(r, value, module_digest, module_optional, e);
+    struct api_request *request = arena_alloc(arena, sizeof *request);
+    request->arena = arena;
+    request->planning.outputs = PLANNER_OUTPUT_ANNOTATED | PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL |
+                                PLANNER_OUTPUT_REPORT | PLANNER_OUTPUT_PLAN;
+    enum error_code code = decode(request, value, module_digest, module_optional, e);
     json_decref(value);
     if (code != ERROR_OK) {
-        api_request_destroy(r);
+        api_request_destroy(request);
         return code;
     }
-    *out = r;
+    *out = request;
     return ERROR_OK;
 }
 
-void api_request_destroy(struct api_request *r)
+void api_request_destroy(struct api_request *request)
 {
-    if (r)
-        arena_destroy(r->arena);
+    if (request)
+        arena_destroy(request->arena);
 }
 
-void api_request_digest(const struct api_request *r, const char *module_digest, char out[65])
+void api_request_digest(const struct api_request *request, const char *module_digest, char out[65])
 {
-    struct sha256 *s = sha256_create();
-    sha256_add(s, module_digest, strlen(module_digest));
-    sha256_add(s, "\n", 1);
-    sha256_add(s, r->canonical, strlen(r->canonical));
-    sha256_add(s, "\n", 1);
-    sha256_add(s, api_build(), strlen(api_build()));
+    struct sha256 *sha = sha256_create();
+    sha256_add(sha, module_digest, strlen(module_digest));
+    sha256_add(sha, "\n", 1);
+    sha256_add(sha, request->canonical, strlen(request->canonical));
+    sha256_add(sha, "\n", 1);
+    sha256_add(sha, api_build(), strlen(api_build()));
     uint8_t digest[32];
-    sha256_finish(s, digest);
+    sha256_finish(sha, digest);
     sha256_format(digest, out);
 }

@@ -39,10 +39,10 @@ struct api_request {
 enum error_code api_request_parse(const char *json, size_t size, const char *module_digest,
                                   bool module_optional, struct api_request **out,
                                   struct error *e) BASE_CHECKED;
-void api_request_destroy(struct api_request *r); /* NULL is fine */
+void api_request_destroy(struct api_request *request); /* NULL is fine */
 
 /* H(module digest, canonical request, build): equal requests have equal digests. */
-void api_request_digest(const struct api_request *r, const char *module_digest, char out[65]);
+void api_request_digest(const struct api_request *request, const char *module_digest, char out[65]);
 /* what identifies the build in digests, plans and reports */
 const char *api_build(void);
 

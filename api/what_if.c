@@ -19,27 +19,27 @@ struct api_what_if {
     size_t plan_size;
 };
 
-void api_what_if_destroy(struct api_what_if *w)
+void api_what_if_destroy(struct api_what_if *what_if)
 {
-    if (!w)
+    if (!what_if)
         return;
-    api_request_destroy(w->request);
-    planner_plan_destroy(w->plan);
-    free(w->forward);
-    free(w->plan_text);
-    free(w);
+    api_request_destroy(what_if->request);
+    planner_plan_destroy(what_if->plan);
+    free(what_if->forward);
+    free(what_if->plan_text);
+    free(what_if);
 }
 
-const struct api_request *api_what_if_request(const struct api_what_if *w)
+const struct api_request *api_what_if_request(const struct api_what_if *what_if)
 {
-    return w->request;
+    return what_if->request;
 }
 
-const char *api_what_if_forward(const struct api_what_if *w, const char **plan, size_t *plan_size)
+const char *api_what_if_forward(const struct api_what_if *what_if, const char **plan, size_t *plan_size)
 {
-    *plan = w->plan_text;
-    *plan_size = w->plan_size;
-    return w->forward;
+    *plan = what_if->plan_text;
+    *plan_size = what_if->plan_size;
+    return what_if->forward;
 }
 
 static const char *const plan_brings[] = {"mesh", "constraints", "planner", NULL};
@@ -56,17 +56,17 @@ static char *text_to_forward(const json_t *request, bool plan)
 }
 
 /* the plan's device, with the profile that it was made with */
-static json_t *plan_device(const struct api_what_if *w, const json_t *plan)
+static json_t *plan_device(const struct api_what_if *what_if, const json_t *plan)
 {
     const char *profile = json_string_value(json_object_get(json_object_get(plan, "machine"), "profile"));
-    return profile ? json_pack("{s:s, s:s}", "base", w->plan->device, "profile", profile)
-                   : json_string(w->plan->device);
+    return profile ? json_pack("{s:s, s:s}", "base", what_if->plan->device, "profile", profile)
+                   : json_string(what_if->plan->device);
 }
 
 /* What the plan says and the request may not contradict (mesh, pins) or need not repeat (module, device,
  * limit). The plan has been read already: its parts are of the right types. */
-static enum error_code merge_plan(struct api_what_if *w, json_t *request, const json_t *plan, bool has_module,
-                                  struct error *e)
+static enum error_code merge_plan(struct api_what_if *what_if, json_t *request, const json_t *plan,
+                                  bool has_module, struct error *e)
 {
     struct json_at root = {request, ""};
     for (int i = 0; plan_brings[i]; i++)
@@ -78,15 +78,15 @@ static enum error_code merge_plan(struct api_what_if *w, json_t *request, const 
         json_object_set(request, "constraints", json_object_get(plan, "pins"));
     if (!json_object_get(request, "module") && !has_module && json_object_get(plan, "module"))
         json_object_set(request, "module", json_object_get(plan, "module"));
-    if (!json_object_get(request, "device") && w->plan->device[0])
-        json_object_set_new(request, "device", plan_device(w, plan));
-    if (!json_object_get(request, "memory_limit_bytes") && w->plan->memory_limit_bytes > 0)
-        json_object_set_new(request, "memory_limit_bytes", json_integer(w->plan->memory_limit_bytes));
+    if (!json_object_get(request, "device") && what_if->plan->device[0])
+        json_object_set_new(request, "device", plan_device(what_if, plan));
+    if (!json_object_get(request, "memory_limit_bytes") && what_if->plan->memory_limit_bytes > 0)
+        json_object_set_new(request, "memory_limit_bytes", json_integer(what_if->plan->memory_limit_bytes));
     return ERROR_OK;
 }
 
-static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t **plan, const char *text,
-                                 size_t size, struct error *e)
+static enum error_code take_plan(struct api_what_if *what_if, json_t *request, json_t **plan,
+                                 const char *text, size_t size, struct error *e)
 {
     struct json_at root = {request, ""}, at = json_member(&root, "plan");
     char *own = NULL;
@@ -102,7 +102,7 @@ static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t 
         text = own;
         size = strlen(own);
     }
-    enum error_code code = api_plan_parse(text, size, &w->plan, e);
+    enum error_code code = api_plan_parse(text, size, &what_if->plan, e);
     if (code == ERROR_OK)
         code = json_parse(text, size, API_PLAN_MAX_KEYS, plan, e);
     else if (code == ERROR_INVALID_REQUEST)
@@ -114,14 +114,14 @@ static enum error_code take_plan(struct api_what_if *w, json_t *request, json_t 
     }
     if (code != ERROR_OK && e)
         e->code = code;
-    w->plan_text = own ? own : mem_strndup(text, size);
-    w->plan_size = size;
+    what_if->plan_text = own ? own : mem_strndup(text, size);
+    what_if->plan_size = size;
     json_object_del(request, "plan");
     return code;
 }
 
-static enum error_code read(struct api_what_if *w, json_t *request, const char *plan_text, size_t plan_size,
-                            const char *module, bool module_optional, struct error *e)
+static enum error_code read(struct api_what_if *what_if, json_t *request, const char *plan_text,
+                            size_t plan_size, const char *module, bool module_optional, struct error *e)
 {
     struct json_at root = {request, ""};
     json_t *plan = NULL;
@@ -140,27 +140,28 @@ static enum error_code read(struct api_what_if *w, json_t *request, const char *
                                         "report",
                                         NULL};
     TRY(json_only(&root, known, e));
-    TRY(json_text(json_member(&root, "baseline"), sizeof w->baseline - 1, &baseline, e));
-    w->report = true;
-    TRY(json_bool(json_member(&root, "report"), &w->report, e));
+    TRY(json_text(json_member(&root, "baseline"), sizeof what_if->baseline - 1, &baseline, e));
+    what_if->report = true;
+    TRY(json_bool(json_member(&root, "report"), &what_if->report, e));
     if (baseline) {
         if (json_object_get(request, "plan") || plan_text)
             return json_refuse_to(e, json_member(&root, "baseline"), ERROR_INVALID_REQUEST,
                                   "one of plan and baseline, not both");
-        snprintf(w->baseline, sizeof w->baseline, "%s", baseline);
+        snprintf(what_if->baseline, sizeof what_if->baseline, "%s", baseline);
     }
-    TRY(take_plan(w, request, &plan, plan_text, plan_size, e));
-    enum error_code code = plan ? merge_plan(w, request, plan, module || module_optional, e) : ERROR_OK;
+    TRY(take_plan(what_if, request, &plan, plan_text, plan_size, e));
+    enum error_code code = plan ? merge_plan(what_if, request, plan, module || module_optional, e) : ERROR_OK;
     json_decref(plan);
     TRY(code);
-    w->forward = text_to_forward(request, w->plan != NULL);
+    what_if->forward = text_to_forward(request, what_if->plan != NULL);
     json_object_del(request, "baseline");
     json_object_del(request, "report");
     char *text = json_compact(request);
-    code = api_request_parse(text, strlen(text), module, module_optional, &w->request, e);
+    code = api_request_parse(text, strlen(text), module, module_optional, &what_if->request, e);
     free(text);
     TRY(code);
-    if (w->request->planning.method != PLANNER_AUTO && w->request->planning.method != PLANNER_PROPAGATE)
+    if (what_if->request->planning.method != PLANNER_AUTO &&
+        what_if->request->planning.method != PLANNER_PROPAGATE)
         return error_set_pointer(
             e, ERROR_INVALID_REQUEST, "/planner",
             "nothing is searched here; the planner may be propagate, which completes the constraints");
@@ -173,30 +174,31 @@ enum error_code api_what_if_parse(const char *json, size_t size, const char *pla
 {
     json_t *request = NULL;
     TRY(json_parse(json, size, API_MAX_JSON_KEYS, &request, e));
-    struct api_what_if *w = mem_zalloc(1, sizeof *w);
-    enum error_code code = read(w, request, plan, plan_size, module_digest, module_optional, e);
+    struct api_what_if *what_if = mem_zalloc(1, sizeof *what_if);
+    enum error_code code = read(what_if, request, plan, plan_size, module_digest, module_optional, e);
     json_decref(request);
     if (code != ERROR_OK) {
-        api_what_if_destroy(w);
+        api_what_if_destroy(what_if);
         return code;
     }
-    *out = w;
+    *out = what_if;
     return ERROR_OK;
 }
 
 /* ---- dry runs ---- */
 
-enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out, struct error *e)
+enum error_code api_what_if_dry_run(const struct api_request *api_request, struct api_what_if **out,
+                                    struct error *e)
 {
     json_t *request = NULL;
-    TRY(json_parse(r->canonical, strlen(r->canonical), API_MAX_JSON_KEYS, &request, e));
-    struct api_what_if *w = mem_zalloc(1, sizeof *w);
+    TRY(json_parse(api_request->canonical, strlen(api_request->canonical), API_MAX_JSON_KEYS, &request, e));
+    struct api_what_if *what_if = mem_zalloc(1, sizeof *what_if);
     json_object_del(request, "module"); /* the other process is told its digest */
     json_object_set_new(request, "dry_run", json_true());
-    w->dry = true;
-    w->forward = json_compact(request);
+    what_if->dry = true;
+    what_if->forward = json_compact(request);
     json_decref(request);
-    *out = w;
+    *out = what_if;
     return ERROR_OK;
 }
 
@@ -210,32 +212,33 @@ enum error_code api_what_if_parse_forwarded(const char *json, size_t size, const
     json_decref(request);
     if (!dry)
         return api_what_if_parse(json, size, plan, plan_size, module_digest, false, out, e);
-    struct api_what_if *w = mem_zalloc(1, sizeof *w);
-    w->dry = true;
-    enum error_code code = api_request_parse(json, size, module_digest, false, &w->request, e);
+    struct api_what_if *what_if = mem_zalloc(1, sizeof *what_if);
+    what_if->dry = true;
+    enum error_code code = api_request_parse(json, size, module_digest, false, &what_if->request, e);
     if (code != ERROR_OK) {
-        api_what_if_destroy(w);
+        api_what_if_destroy(what_if);
         return code;
     }
-    *out = w;
+    *out = what_if;
     return ERROR_OK;
 }
 
-static enum error_code run_dry(const struct api_what_if *w, const struct ir_program *image, char **json,
+static enum error_code run_dry(const struct api_what_if *what_if, const struct ir_program *image, char **json,
                                struct error *e)
 {
-    const struct api_request *r = w->request;
+    const struct api_request *request = what_if->request;
     struct planner_job *job;
     char digest[65], module[80];
-    TRY(planner_job_create(&r->planning, image, &job, e));
+    TRY(planner_job_create(&request->planning, image, &job, e));
     const struct nda *n = planner_job_nda(job);
-    api_request_digest(r, r->module_digest, digest);
-    snprintf(module, sizeof module, "sha256:%s", r->module_digest);
-    json_t *out = json_pack(
-        "{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "dry_run", 1, "module", module, "digest", digest,
-        "build", api_build(), "devices", (json_int_t)mesh_devices(&r->planning.mesh), "operations",
-        (json_int_t)image->op_count, "arguments", (json_int_t)n->argument_count, "rollouts",
-        (json_int_t)search_budget(planner_job_search(job)), "request", json_loads(r->canonical, 0, NULL));
+    api_request_digest(request, request->module_digest, digest);
+    snprintf(module, sizeof module, "sha256:%s", request->module_digest);
+    json_t *out =
+        json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "dry_run", 1, "module", module, "digest",
+                  digest, "build", api_build(), "devices", (json_int_t)mesh_devices(&request->planning.mesh),
+                  "operations", (json_int_t)image->op_count, "arguments", (json_int_t)n->argument_count,
+                  "rollouts", (json_int_t)search_budget(planner_job_search(job)), "request",
+                  json_loads(request->canonical, 0, NULL));
     *json = json_compact(out);
     json_decref(out);
     planner_job_destroy(job);
@@ -244,53 +247,55 @@ static enum error_code run_dry(const struct api_what_if *w, const struct ir_prog
 
 /* ---- pricing ---- */
 
-static json_t *encode_whole_price(const struct planner_answer *a)
+static json_t *encode_whole_price(const struct planner_answer *answer)
 {
-    const struct price *p = &a->price;
-    json_t *price = encode_price(p, a->cost, a->memory_limit_bytes);
+    const struct price *other_price = &answer->price;
+    json_t *price = encode_price(other_price, answer->cost, answer->memory_limit_bytes);
     const struct {
         const char *name;
         int64_t value;
-    } more[] = {{"compute_ps", p->compute_ps},
-                {"matmul_ps", p->matmul_ps},
-                {"communication_ps", p->communication_ps},
-                {"exposed_ps", p->exposed_ps},
-                {"critical_path_ps", p->critical_path_ps},
-                {"argument_bytes", p->argument_bytes},
-                {"output_bytes", p->output_bytes},
-                {"memory_limit_bytes", a->memory_limit_bytes},
-                {"unsharded_step_ps", a->unsharded.step_ps},
-                {"unsharded_peak_bytes", a->unsharded.peak_bytes}};
+    } more[] = {{"compute_ps", other_price->compute_ps},
+                {"matmul_ps", other_price->matmul_ps},
+                {"communication_ps", other_price->communication_ps},
+                {"exposed_ps", other_price->exposed_ps},
+                {"critical_path_ps", other_price->critical_path_ps},
+                {"argument_bytes", other_price->argument_bytes},
+                {"output_bytes", other_price->output_bytes},
+                {"memory_limit_bytes", answer->memory_limit_bytes},
+                {"unsharded_step_ps", answer->unsharded.step_ps},
+                {"unsharded_peak_bytes", answer->unsharded.peak_bytes}};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         json_object_set_new(price, more[i].name, json_integer(more[i].value));
     return price;
 }
 
-static json_t *encode_answer(const struct api_what_if *w, const struct planner_answer *a)
+static json_t *encode_answer(const struct api_what_if *what_if, const struct planner_answer *answer)
 {
     json_t *out = json_object();
     char hash[33];
-    hash128_format(a->hash, hash);
-    json_object_set_new(out, "price", encode_whole_price(a));
+    hash128_format(answer->hash, hash);
+    json_object_set_new(out, "price", encode_whole_price(answer));
     json_object_set_new(out, "plan_hash", json_string(hash));
-    if (a->report) {
-        json_t *canonical = json_loads(w->request->canonical, 0, NULL);
-        json_object_set_new(out, "plan", encode_plan(a->report, json_object_get(canonical, "constraints")));
-        json_object_set_new(out, "report", encode_report(a->report));
+    if (answer->report) {
+        json_t *canonical = json_loads(what_if->request->canonical, 0, NULL);
+        json_object_set_new(out, "plan",
+                            encode_plan(answer->report, json_object_get(canonical, "constraints")));
+        json_object_set_new(out, "report", encode_report(answer->report));
         json_decref(canonical);
     }
     return out;
 }
 
-enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json,
-                                struct error *e)
+enum error_code api_what_if_run(const struct api_what_if *what_if, const struct ir_program *image,
+                                char **json, struct error *e)
 {
-    if (w->dry)
-        return run_dry(w, image, json, e);
-    struct planner_what_if question = {&w->request->planning, w->plan, w->baseline, w->report};
+    if (what_if->dry)
+        return run_dry(what_if, image, json, e);
+    struct planner_what_if question = {&what_if->request->planning, what_if->plan, what_if->baseline,
+                                       what_if->report};
     struct planner_answer answer;
     TRY(planner_what_if_run(&question, image, &answer, e));
-    json_t *out = encode_answer(w, &answer);
+    json_t *out = encode_answer(what_if, &answer);
     planner_answer_release(&answer);
     *json = json_compact(out);
     json_decref(out);

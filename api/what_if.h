@@ -25,23 +25,23 @@ enum error_code api_what_if_parse(const char *json, size_t size, const char *pla
                                   struct error *e) BASE_CHECKED;
 /* A job request as a dry run: it is read, analysed and checked as the job would be; nothing is searched.
  * Run gives {"dry_run", "module", "digest", "build", ..} and the errors of planner_job_create. */
-enum error_code api_what_if_dry_run(const struct api_request *r, struct api_what_if **out,
+enum error_code api_what_if_dry_run(const struct api_request *request, struct api_what_if **out,
                                     struct error *e) BASE_CHECKED;
 /* what api_what_if_forward gave in another process */
 enum error_code api_what_if_parse_forwarded(const char *json, size_t size, const char *plan, size_t plan_size,
                                             const char *module_digest, struct api_what_if **out,
                                             struct error *e) BASE_CHECKED;
-void api_what_if_destroy(struct api_what_if *w); /* NULL is fine */
+void api_what_if_destroy(struct api_what_if *what_if); /* NULL is fine */
 /* the job request in it (borrowed): module, mesh, device .. */
-const struct api_request *api_what_if_request(const struct api_what_if *w);
+const struct api_request *api_what_if_request(const struct api_what_if *what_if);
 
 /* the same for another process, to be parsed with the module's digest: request without module and plan,
  * and the plan's text (NULL: none). Borrowed. */
-const char *api_what_if_forward(const struct api_what_if *w, const char **plan, size_t *plan_size);
+const char *api_what_if_forward(const struct api_what_if *what_if, const char **plan, size_t *plan_size);
 
 /* Prices; *json is the reply's text (owned): {"price", "plan", "report"}. Errors of the module and of pins as
  * planner_job_create, ERROR_INVALID_PLAN. Pure. */
-enum error_code api_what_if_run(const struct api_what_if *w, const struct ir_program *image, char **json,
-                                struct error *e) BASE_CHECKED;
+enum error_code api_what_if_run(const struct api_what_if *what_if, const struct ir_program *image,
+                                char **json, struct error *e) BASE_CHECKED;
 
 #endif

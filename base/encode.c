@@ -11,9 +11,11 @@ void encode_base64(const void *bytes, size_t size, char *out)
     EVP_EncodeBlock((unsigned char *)out, bytes, (int)size);
 }
 
-static int digit(char c)
+static int digit(char character)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return character >= '0' && character <= '9'   ? character - '0'
+           : character >= 'a' && character <= 'f' ? character - 'a' + 10
+                                                  : -1;
 }
 
 bool encode_from_hex(const char *hex, unsigned char *out, size_t size)
@@ -42,9 +44,9 @@ bool encode_equal_secret(const char *a, const char *b)
     return n == strlen(b) && CRYPTO_memcmp(a, b, n) == 0;
 }
 
-bool encode_equal_bytes(const void *a, const void *b, size_t size)
+bool encode_equal_bytes(const void *left, const void *right, size_t size)
 {
-    return CRYPTO_memcmp(a, b, size) == 0;
+    return CRYPTO_memcmp(left, right, size) == 0;
 }
 
 size_t encode_utf8_size(const void *text, size_t left)

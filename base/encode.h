@@ -20,6 +20,6 @@ size_t encode_utf8_size(const void *text, size_t left);
 /* equality in time that depends on the lengths only */
 bool encode_equal_secret(const char *a, const char *b);
 /* equality of size bytes in time that depends on size only */
-bool encode_equal_bytes(const void *a, const void *b, size_t size);
+bool encode_equal_bytes(const void *left, const void *right, size_t size);
 
 #endif

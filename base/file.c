@@ -118,17 +118,17 @@ enum error_code file_write(const char *path, const void *bytes, size_t size, str
 enum error_code file_make_directory(const char *path, struct error *e)
 {
     char *copy = mem_strdup(path);
-    for (char *p = copy + 1;; p++) {
-        if (*p && *p != '/')
+    for (char *at = copy + 1;; at++) {
+        if (*at && *at != '/')
             continue;
-        char end = *p;
-        *p = 0;
+        char end = *at;
+        *at = 0;
         if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
             error_set(e, ERROR_IO, "%s: %s", copy, strerror(errno));
             free(copy);
             return ERROR_IO;
         }
-        *p = end;
+        *at = end;
         if (!end)
             break;
     }

@@ -32,21 +32,21 @@ struct hash128 hash_word(uint64_t key)
                             hash_mix(key * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du)};
 }
 
-void hash128_format(struct hash128 h, char out[33])
+void hash128_format(struct hash128 hash, char out[33])
 {
-    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash.hi, (unsigned long long)hash.lo);
 }
 
 int hash128_parse(const char *text, struct hash128 *out)
 {
     uint64_t words[2] = {0, 0};
     for (int i = 0; i < 32; i++) {
-        char c = text[i];
+        char character = text[i];
         unsigned digit;
-        if (c >= '0' && c <= '9')
-            digit = (unsigned)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            digit = (unsigned)(c - 'a' + 10);
+        if (character >= '0' && character <= '9')
+            digit = (unsigned)(character - '0');
+        else if (character >= 'a' && character <= 'f')
+            digit = (unsigned)(character - 'a' + 10);
         else
             return -1;
         words[i / 16] = words[i / 16] << 4 | digit;
@@ -64,27 +64,27 @@ struct sha256 *sha256_create(void)
     return (struct sha256 *)c;
 }
 
-void sha256_add(struct sha256 *s, const void *bytes, size_t size)
+void sha256_add(struct sha256 *sha, const void *bytes, size_t size)
 {
-    BASE_CHECK(EVP_DigestUpdate((EVP_MD_CTX *)s, bytes, size) == 1);
+    BASE_CHECK(EVP_DigestUpdate((EVP_MD_CTX *)sha, bytes, size) == 1);
 }
 
-void sha256_finish(struct sha256 *s, uint8_t out[32])
+void sha256_finish(struct sha256 *sha, uint8_t out[32])
 {
-    BASE_CHECK(EVP_DigestFinal_ex((EVP_MD_CTX *)s, out, NULL) == 1);
-    sha256_destroy(s);
+    BASE_CHECK(EVP_DigestFinal_ex((EVP_MD_CTX *)sha, out, NULL) == 1);
+    sha256_destroy(sha);
 }
 
-void sha256_destroy(struct sha256 *s)
+void sha256_destroy(struct sha256 *sha)
 {
-    EVP_MD_CTX_free((EVP_MD_CTX *)s);
+    EVP_MD_CTX_free((EVP_MD_CTX *)sha);
 }
 
 void sha256_bytes(const void *bytes, size_t size, uint8_t out[32])
 {
-    struct sha256 *s = sha256_create();
-    sha256_add(s, bytes, size);
-    sha256_finish(s, out);
+    struct sha256 *sha = sha256_create();
+    sha256_add(sha, bytes, size);
+    sha256_finish(sha, out);
 }
 
 void sha256_format(const uint8_t digest[32], char out[65])

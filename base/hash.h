@@ -34,24 +34,24 @@ static inline uint64_t hash_combine(uint64_t h, uint64_t x)
 uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed);
 /* A 128-bit word for a key, as Zobrist hashing needs it: two mixes of the key with different constants. */
 struct hash128 hash_word(uint64_t key);
-static inline struct hash128 hash128_xor(struct hash128 a, struct hash128 b)
+static inline struct hash128 hash128_xor(struct hash128 hash, struct hash128 b)
 {
-    return (struct hash128){a.hi ^ b.hi, a.lo ^ b.lo};
+    return (struct hash128){hash.hi ^ b.hi, hash.lo ^ b.lo};
 }
-static inline int hash128_compare(struct hash128 a, struct hash128 b)
+static inline int hash128_compare(struct hash128 hash, struct hash128 b)
 {
-    return a.hi != b.hi ? (a.hi < b.hi ? -1 : 1) : a.lo != b.lo ? (a.lo < b.lo ? -1 : 1) : 0;
+    return hash.hi != b.hi ? (hash.hi < b.hi ? -1 : 1) : hash.lo != b.lo ? (hash.lo < b.lo ? -1 : 1) : 0;
 }
-void hash128_format(struct hash128 h, char out[33]); /* 32 lower-case hex digits and NUL */
+void hash128_format(struct hash128 hash, char out[33]); /* 32 lower-case hex digits and NUL */
 /* 0 on success, -1 when text is not 32 hex digits */
 int hash128_parse(const char *text, struct hash128 *out);
 
 /* SHA-256 (FIPS 180-4) by libcrypto, whole or streamed. */
 struct sha256;
 struct sha256 *sha256_create(void);
-void sha256_add(struct sha256 *s, const void *bytes, size_t size);
-void sha256_finish(struct sha256 *s, uint8_t out[32]); /* destroys s */
-void sha256_destroy(struct sha256 *s);                 /* without finishing; NULL is fine */
+void sha256_add(struct sha256 *sha, const void *bytes, size_t size);
+void sha256_finish(struct sha256 *sha, uint8_t out[32]); /* destroys sha */
+void sha256_destroy(struct sha256 *sha);                 /* without finishing; NULL is fine */
 void sha256_bytes(const void *bytes, size_t size, uint8_t out[32]);
 void sha256_format(const uint8_t digest[32], char out[65]);
 
@@ -59,19 +59,19 @@ void sha256_format(const uint8_t digest[32], char out[65]);
 struct rng {
     uint64_t state;
 };
-static inline uint64_t rng_next(struct rng *r)
+static inline uint64_t rng_next(struct rng *rng)
 {
-    return hash_mix(r->state += HASH_GOLDEN);
+    return hash_mix(rng->state += HASH_GOLDEN);
 }
 /* uniform in [0, n); n > 0; by multiplication, bias below n / 2^64 */
-static inline uint64_t rng_below(struct rng *r, uint64_t n)
+static inline uint64_t rng_below(struct rng *rng, uint64_t n)
 {
-    return (uint64_t)(((unsigned __int128)rng_next(r) * n) >> 64);
+    return (uint64_t)(((unsigned __int128)rng_next(rng) * n) >> 64);
 }
 /* uniform in [0, 1), 53 bits */
-static inline double rng_unit(struct rng *r)
+static inline double rng_unit(struct rng *rng)
 {
-    return (double)(rng_next(r) >> 11) * 0x1p-53;
+    return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
 #endif

@@ -10,25 +10,25 @@
 #include <time.h>
 #include <unistd.h>
 
-void log_json_string(struct text *t, const char *s, size_t size)
+void log_json_string(struct text *text, const char *string, size_t size)
 {
-    const unsigned char *p = (const unsigned char *)s;
-    text_add_char(t, '"');
+    const unsigned char *p = (const unsigned char *)string;
+    text_add_char(text, '"');
     for (size_t i = 0; i < size;) {
         if (p[i] == '"' || p[i] == '\\') {
-            text_add_char(t, '\\');
-            text_add_char(t, (char)p[i++]);
+            text_add_char(text, '\\');
+            text_add_char(text, (char)p[i++]);
         } else if (p[i] < 0x20 || p[i] == 0x7f) {
-            text_printf(t, "\\u%04x", p[i++]);
+            text_printf(text, "\\u%04x", p[i++]);
         } else if (p[i] < 0x80) {
-            text_add_char(t, (char)p[i++]);
+            text_add_char(text, (char)p[i++]);
         } else {
             size_t n = encode_utf8_size(p + i, size - i);
-            text_add_n(t, n ? s + i : "?", n ? n : 1);
+            text_add_n(text, n ? string + i : "?", n ? n : 1);
             i += n ? n : 1;
         }
     }
-    text_add_char(t, '"');
+    text_add_char(text, '"');
 }
 
 static void begin_line(struct text *line, const char *event)

@@ -13,6 +13,6 @@ void log_event(const char *event, ...) __attribute__((sentinel));
 void log_members(const char *event, const char *members);
 /* appends "..." with JSON escapes; bytes that are not UTF-8, control characters and DEL become \u00xx or '?'
  */
-void log_json_string(struct text *t, const char *s, size_t size);
+void log_json_string(struct text *text, const char *string, size_t size);
 
 #endif

@@ -44,10 +44,10 @@ void *mem_realloc(void *old, size_t count, size_t bytes)
 
 char *mem_strndup(const char *text, size_t size)
 {
-    char *p = mem_alloc(size + 1);
-    memcpy(p, text, size);
-    p[size] = 0;
-    return p;
+    char *at = mem_alloc(size + 1);
+    memcpy(at, text, size);
+    at[size] = 0;
+    return at;
 }
 
 char *mem_strdup(const char *text)
@@ -57,12 +57,12 @@ char *mem_strdup(const char *text)
 
 char *mem_printf(const char *format, ...)
 {
-    struct text t = {0};
+    struct text text = {0};
     va_list args;
     va_start(args, format);
-    text_vprintf(&t, format, args);
+    text_vprintf(&text, format, args);
     va_end(args);
-    return t.at ? t.at : mem_strdup("");
+    return text.at ? text.at : mem_strdup("");
 }
 
 /* Blocks double from 64 KiB to 4 MiB, so that a small job takes little and a large one asks seldom; a request
@@ -81,144 +81,144 @@ struct arena {
 
 struct arena *arena_create(void)
 {
-    struct arena *a = mem_zalloc(1, sizeof *a);
-    a->next_size = 64 << 10;
-    return a;
+    struct arena *arena = mem_zalloc(1, sizeof *arena);
+    arena->next_size = 64 << 10;
+    return arena;
 }
 
-void arena_destroy(struct arena *a)
+void arena_destroy(struct arena *arena)
 {
-    if (!a)
+    if (!arena)
         return;
-    for (struct arena_block *b = a->blocks, *next; b; b = next) {
-        next = b->next;
-        free(b);
+    for (struct arena_block *arena_block = arena->blocks, *next; arena_block; arena_block = next) {
+        next = arena_block->next;
+        free(arena_block);
     }
-    free(a);
+    free(arena);
 }
 
 static struct arena_block *block_new(size_t size)
 {
-    struct arena_block *b = mem_alloc(sizeof *b + size);
-    b->size = size;
-    b->used = 0;
-    b->next = NULL;
-    return b;
+    struct arena_block *arena_block = mem_alloc(sizeof *arena_block + size);
+    arena_block->size = size;
+    arena_block->used = 0;
+    arena_block->next = NULL;
+    return arena_block;
 }
 
-void *arena_alloc(struct arena *a, size_t bytes)
+void *arena_alloc(struct arena *arena, size_t bytes)
 {
 #ifdef __SANITIZE_ADDRESS__
     struct arena_block *own = block_new(bytes ? bytes : 1);
-    own->next = a->blocks;
-    a->blocks = own;
+    own->next = arena->blocks;
+    arena->blocks = own;
     memset(own->bytes, 0, bytes);
     return own->bytes;
 #else
     bytes = (bytes + 15) & ~(size_t)15;
-    struct arena_block *b = a->blocks;
-    if (!b || b->size - b->used < bytes) {
-        if (bytes > a->next_size / 4) { /* its own block, behind the one still being filled */
+    struct arena_block *arena_block = arena->blocks;
+    if (!arena_block || arena_block->size - arena_block->used < bytes) {
+        if (bytes > arena->next_size / 4) { /* its own block, behind the one still being filled */
             struct arena_block *own = block_new(bytes);
             own->used = bytes;
-            if (b) {
-                own->next = b->next;
-                b->next = own;
+            if (arena_block) {
+                own->next = arena_block->next;
+                arena_block->next = own;
             } else {
-                a->blocks = own;
+                arena->blocks = own;
             }
             memset(own->bytes, 0, bytes);
             return own->bytes;
         }
-        b = block_new(a->next_size);
-        if (a->next_size < (4 << 20))
-            a->next_size *= 2;
-        b->next = a->blocks;
-        a->blocks = b;
+        arena_block = block_new(arena->next_size);
+        if (arena->next_size < (4 << 20))
+            arena->next_size *= 2;
+        arena_block->next = arena->blocks;
+        arena->blocks = arena_block;
     }
-    void *p = b->bytes + b->used;
-    b->used += bytes;
+    void *p = arena_block->bytes + arena_block->used;
+    arena_block->used += bytes;
     memset(p, 0, bytes);
     return p;
 #endif
 }
 
-char *arena_strndup(struct arena *a, const char *text, size_t size)
+char *arena_strndup(struct arena *arena, const char *text, size_t size)
 {
-    char *p = arena_alloc(a, size + 1);
-    memcpy(p, text, size);
-    return p;
+    char *at = arena_alloc(arena, size + 1);
+    memcpy(at, text, size);
+    return at;
 }
 
-char *arena_printf(struct arena *a, const char *format, ...)
+char *arena_printf(struct arena *arena, const char *format, ...)
 {
-    struct text t = {0};
+    struct text text = {0};
     va_list args;
     va_start(args, format);
-    text_vprintf(&t, format, args);
+    text_vprintf(&text, format, args);
     va_end(args);
-    char *p = arena_strndup(a, t.at ? t.at : "", t.size);
-    text_release(&t);
-    return p;
+    char *at = arena_strndup(arena, text.at ? text.at : "", text.size);
+    text_release(&text);
+    return at;
 }
 
-static void text_room(struct text *t, size_t more)
+static void text_room(struct text *text, size_t more)
 {
-    if (t->size + more + 1 <= t->room)
+    if (text->size + more + 1 <= text->room)
         return;
-    size_t room = t->room ? t->room * 2 : 256;
-    while (room < t->size + more + 1)
+    size_t room = text->room ? text->room * 2 : 256;
+    while (room < text->size + more + 1)
         room *= 2;
-    t->at = mem_realloc(t->at, room, 1);
-    t->room = room;
+    text->at = mem_realloc(text->at, room, 1);
+    text->room = room;
 }
 
-void text_add_n(struct text *t, const char *s, size_t size)
+void text_add_n(struct text *text, const char *string, size_t size)
 {
-    text_room(t, size);
-    memcpy(t->at + t->size, s, size);
-    t->size += size;
-    t->at[t->size] = 0;
+    text_room(text, size);
+    memcpy(text->at + text->size, string, size);
+    text->size += size;
+    text->at[text->size] = 0;
 }
 
-void text_add(struct text *t, const char *s)
+void text_add(struct text *text, const char *string)
 {
-    text_add_n(t, s, strlen(s));
+    text_add_n(text, string, strlen(string));
 }
 
-void text_add_char(struct text *t, char c)
+void text_add_char(struct text *text, char character)
 {
-    text_add_n(t, &c, 1);
+    text_add_n(text, &character, 1);
 }
 
-void text_vprintf(struct text *t, const char *format, va_list args)
+void text_vprintf(struct text *text, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
     /* never NULL; the test keeps gcc from warning of it in builds with sanitizers */
     int n = format ? vsnprintf(NULL, 0, format, args) : 0;
     if (n > 0) {
-        text_room(t, (size_t)n);
-        vsnprintf(t->at + t->size, (size_t)n + 1, format, again);
-        t->size += (size_t)n;
+        text_room(text, (size_t)n);
+        vsnprintf(text->at + text->size, (size_t)n + 1, format, again);
+        text->size += (size_t)n;
     } else {
-        text_room(t, 0);
-        t->at[t->size] = 0;
+        text_room(text, 0);
+        text->at[text->size] = 0;
     }
     va_end(again);
 }
 
-void text_printf(struct text *t, const char *format, ...)
+void text_printf(struct text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    text_vprintf(t, format, args);
+    text_vprintf(text, format, args);
     va_end(args);
 }
 
-void text_release(struct text *t)
+void text_release(struct text *text)
 {
-    free(t->at);
-    t->at = NULL;
-    t->size = t->room = 0;
+    free(text->at);
+    text->at = NULL;
+    text->size = text->room = 0;
 }

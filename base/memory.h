@@ -22,10 +22,10 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Arena: everything freed at once. Not thread-safe. */
 struct arena;
 struct arena *arena_create(void);
-void arena_destroy(struct arena *a);              /* NULL is fine */
-void *arena_alloc(struct arena *a, size_t bytes); /* 16-byte aligned, zeroed */
-char *arena_strndup(struct arena *a, const char *text, size_t size);
-char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void arena_destroy(struct arena *arena);              /* NULL is fine */
+void *arena_alloc(struct arena *arena, size_t bytes); /* 16-byte aligned, zeroed */
+char *arena_strndup(struct arena *arena, const char *text, size_t size);
+char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Makes `array` hold at least `needed` elements; `room`, of any unsigned type, is how many it holds. Doubles,
  * so that filling an array one by one costs a constant time an element. May move the array. */
@@ -62,11 +62,11 @@ struct text {
     char *at;
     size_t size, room;
 };
-void text_add(struct text *t, const char *s);
-void text_add_n(struct text *t, const char *s, size_t size);
-void text_add_char(struct text *t, char c);
-void text_printf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void text_vprintf(struct text *t, const char *format, va_list args);
-void text_release(struct text *t);
+void text_add(struct text *text, const char *string);
+void text_add_n(struct text *text, const char *string, size_t size);
+void text_add_char(struct text *text, char character);
+void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vprintf(struct text *text, const char *format, va_list args);
+void text_release(struct text *text);
 
 #endif

@@ -17,39 +17,40 @@
 
 static double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
 }
 
 /* nanoseconds of a plan_apply of the group with most names, and of a copy */
 static void time_apply(const struct nda *n, double *apply_ns, double *copy_ns, uint32_t *changed)
 {
     struct mesh mesh;
-    struct plan_context *c;
-    struct plan p;
-    struct plan_decision d = {0};
+    struct plan_context *context;
+    struct plan plan;
+    struct plan_decision decision = {0};
     struct error e;
     int rounds = 500;
     if (mesh_parse("data=4,model=2", &mesh, &e) != ERROR_OK ||
-        plan_context_create(n, &mesh, NULL, 0, &c, &e) != ERROR_OK)
+        plan_context_create(n, &mesh, NULL, 0, &context, &e) != ERROR_OK)
         exit(1);
-    for (uint32_t g = 0; g < n->group_count; g++)
-        if (n->groups[g].touches_argument && n->groups[g].factor_count > n->groups[d.group].factor_count)
-            d.group = g;
-    plan_init(&p, n, &mesh);
+    for (uint32_t group = 0; group < n->group_count; group++)
+        if (n->groups[group].touches_argument &&
+            n->groups[group].factor_count > n->groups[decision.group].factor_count)
+            decision.group = group;
+    plan_init(&plan, n, &mesh);
     *apply_ns = *copy_ns = 1e18;
     for (int i = 0; i < rounds; i++) { /* the best of many: other programs run too */
         double start = now_s(), middle, end;
-        plan_copy(&p, plan_context_start(c));
+        plan_copy(&plan, plan_context_start(context));
         middle = now_s();
-        *changed = plan_apply(c, &p, d);
+        *changed = plan_apply(context, &plan, decision);
         end = now_s();
         *copy_ns = (middle - start) * 1e9 < *copy_ns ? (middle - start) * 1e9 : *copy_ns;
         *apply_ns = (end - middle) * 1e9 < *apply_ns ? (end - middle) * 1e9 : *apply_ns;
     }
-    plan_release(&p);
-    plan_context_destroy(c);
+    plan_release(&plan);
+    plan_context_destroy(context);
 }
 
 static int measure(const char *label, const char *text, size_t size)
@@ -100,7 +101,7 @@ static const char help[] =
 int main(int argc, char **argv)
 {
     static const int layers[] = {2, 4, 8, 18, 28, 48, 96};
-    struct text t = {0};
+    struct text other_text = {0};
     struct rusage usage;
     int status = 0;
     usage_help(argc, argv, help);
@@ -112,8 +113,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc == 1 && i < sizeof layers / sizeof *layers; i++) {
         char label[40];
         snprintf(label, sizeof label, "generated, %d layers", layers[i]);
-        layers_generate(&t, layers[i]);
-        status |= measure(label, t.at, t.size);
+        layers_generate(&other_text, layers[i]);
+        status |= measure(label, other_text.at, other_text.size);
     }
     for (int i = 1; i < argc; i++) {
         struct error e;
@@ -129,6 +130,6 @@ int main(int argc, char **argv)
     }
     getrusage(RUSAGE_SELF, &usage);
     printf("peak memory of this process %ld MB\n", usage.ru_maxrss / 1024);
-    text_release(&t);
+    text_release(&other_text);
     return status;
 }

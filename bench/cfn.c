@@ -27,9 +27,9 @@ struct run {
 
 static double seconds_of(clockid_t clock)
 {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    struct timespec when;
+    clock_gettime(clock, &when);
+    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
 }
 
 static double since_start(void *user)
@@ -39,19 +39,19 @@ static double since_start(void *user)
 
 static void progress(void *user, int64_t cost, int64_t bound)
 {
-    struct run *r = user;
+    struct run *run = user;
     (void)bound;
-    if (r->count == IMPROVEMENTS)
+    if (run->count == IMPROVEMENTS)
         return;
-    r->at[r->count].seconds = since_start(r);
-    r->at[r->count++].cost = cost;
+    run->at[run->count].seconds = since_start(run);
+    run->at[run->count++].cost = cost;
 }
 
-static double time_to(const struct run *r, double cost)
+static double time_to(const struct run *run, double cost)
 {
-    for (int i = 0; i < r->count; i++)
-        if ((double)r->at[i].cost <= cost)
-            return r->at[i].seconds;
+    for (int i = 0; i < run->count; i++)
+        if ((double)run->at[i].cost <= cost)
+            return run->at[i].seconds;
     return -1;
 }
 
@@ -59,26 +59,28 @@ static int measure(const char *path, const char *label, double published, struct
 {
     struct run run = {.start = seconds_of(CLOCK_MONOTONIC)};
     double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-    struct cfn_problem p = {0};
-    struct cfn_answer a = {0};
+    struct cfn_problem problem = {0};
+    struct cfn_answer answer = {0};
     struct error e;
     struct rusage usage;
     char cost[48], bound[48];
     budget.clock = since_start;
     budget.progress = progress;
     budget.user = &run;
-    if (cfn_problem_open(path, &p, &e) != ERROR_OK || cfn_solve(&p, &budget, &a, &e) != ERROR_OK) {
+    if (cfn_problem_open(path, &problem, &e) != ERROR_OK ||
+        cfn_solve(&problem, &budget, &answer, &e) != ERROR_OK) {
         fprintf(stderr, "%s: %s\n", path, e.message);
-        cfn_problem_release(&p);
+        cfn_problem_release(&problem);
         return 1;
     }
-    double final = (double)a.verdict.cost, size = final > 0 ? final : 1;
-    double gap = a.has_bound ? 100 * (final - (double)a.bound) / size : 100;
+    double final = (double)answer.verdict.cost, size = final > 0 ? final : 1;
+    double gap = answer.has_bound ? 100 * (final - (double)answer.bound) / size : 100;
     getrusage(RUSAGE_SELF, &usage);
     printf("%-14.14s %-12s %7.1f %20s %20s %9.4f ",
-           p.name[0] ? p.name + (strlen(p.name) > 14 ? strlen(p.name) - 14 : 0) : path, label, budget.seconds,
-           a.values ? cfn_format_wide(a.verdict.cost, cost) : "infeasible",
-           a.has_bound ? cfn_format_wide(a.bound, bound) : "-", gap);
+           problem.name[0] ? problem.name + (strlen(problem.name) > 14 ? strlen(problem.name) - 14 : 0)
+                           : path,
+           label, budget.seconds, answer.values ? cfn_format_wide(answer.verdict.cost, cost) : "infeasible",
+           answer.has_bound ? cfn_format_wide(answer.bound, bound) : "-", gap);
     if (published > 0)
         printf("%9.5f ", final / published);
     else
@@ -86,8 +88,8 @@ static int measure(const char *path, const char *label, double published, struct
     printf("%7.2f %7.2f %7.1f %7ld\n", time_to(&run, final * 1.01), time_to(&run, final * 1.001),
            seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor, usage.ru_maxrss / 1024);
     fflush(stdout);
-    cfn_answer_release(&a);
-    cfn_problem_release(&p);
+    cfn_answer_release(&answer);
+    cfn_problem_release(&problem);
     return 0;
 }
 

@@ -51,7 +51,7 @@ struct edge {
 
 struct made {
     const struct shape *shape;
-    struct rng r;
+    struct rng rng;
     int n, width;
     int *kind, *lower, *upper;
     struct kind kinds[MAX_KINDS];
@@ -64,94 +64,95 @@ struct made {
 
 /* ---- what it is made of ---- */
 
-static void make_kind(struct made *m, struct kind *k)
+static void make_kind(struct made *made, struct kind *k)
 {
-    const struct shape *s = m->shape;
-    k->values = 1 + (int)rng_below(&m->r, (uint64_t)s->values);
-    long long bytes = 1ll << (10 + rng_below(&m->r, 14));
+    const struct shape *shape = made->shape;
+    k->values = 1 + (int)rng_below(&made->rng, (uint64_t)shape->values);
+    long long bytes = 1ll << (10 + rng_below(&made->rng, 14));
     k->least = 0;
     for (int a = 0; a < k->values; a++) {
         /* split into 1 to 16: less usage, dearer to gather */
-        long long parts = 1ll << rng_below(&m->r, 5);
+        long long parts = 1ll << rng_below(&made->rng, 5);
         k->usage[a] = bytes / parts;
-        k->cost[a] = rng_below(&m->r, 3) ? 0 : bytes * (parts - 1) / 16;
+        k->cost[a] = rng_below(&made->rng, 3) ? 0 : bytes * (parts - 1) / 16;
         k->least = k->usage[a] < k->usage[k->least] ? a : k->least;
     }
     for (int a = 0; a < k->values; a++)
-        if (a != k->least && rng_unit(&m->r) < s->node_forbid)
+        if (a != k->least && rng_unit(&made->rng) < shape->node_forbid)
             k->cost[a] = forbidden;
 }
 
-static void make_nodes(struct made *m)
+static void make_nodes(struct made *made)
 {
-    const struct shape *s = m->shape;
-    m->width = s->nodes / s->layers > 2 ? s->nodes / s->layers : 2;
-    m->n = m->width * s->layers;
-    m->kind = mem_zalloc((size_t)m->n, sizeof *m->kind);
-    m->lower = mem_zalloc((size_t)m->n, sizeof *m->lower);
-    m->upper = mem_zalloc((size_t)m->n, sizeof *m->upper);
-    for (int k = 0; k < s->kinds; k++)
-        make_kind(m, &m->kinds[k]);
-    for (int i = 0; i < m->n; i++) {
-        int mirror = 2 * m->n - 1 - i, end = i + 1 + (int)rng_below(&m->r, 8);
-        m->kind[i] = i < m->width ? (int)rng_below(&m->r, (uint64_t)s->kinds) : m->kind[i - m->width];
-        m->lower[i] = i;
-        m->upper[i] = rng_below(&m->r, 4) == 0 ? mirror : end < 2 * m->n ? end : 2 * m->n;
+    const struct shape *shape = made->shape;
+    made->width = shape->nodes / shape->layers > 2 ? shape->nodes / shape->layers : 2;
+    made->n = made->width * shape->layers;
+    made->kind = mem_zalloc((size_t)made->n, sizeof *made->kind);
+    made->lower = mem_zalloc((size_t)made->n, sizeof *made->lower);
+    made->upper = mem_zalloc((size_t)made->n, sizeof *made->upper);
+    for (int k = 0; k < shape->kinds; k++)
+        make_kind(made, &made->kinds[k]);
+    for (int i = 0; i < made->n; i++) {
+        int mirror = 2 * made->n - 1 - i, end = i + 1 + (int)rng_below(&made->rng, 8);
+        made->kind[i] = i < made->width ? (int)rng_below(&made->rng, (uint64_t)shape->kinds)
+                                        : made->kind[i - made->width];
+        made->lower[i] = i;
+        made->upper[i] = rng_below(&made->rng, 4) == 0 ? mirror : end < 2 * made->n ? end : 2 * made->n;
     }
 }
 
-static void join(struct made *m, int first, int second, int equal)
+static void join(struct made *made, int first, int second, int equal)
 {
     if (first != second)
-        VEC_PUSH(&m->edges, ((struct edge){first, second, equal}));
+        VEC_PUSH(&made->edges, ((struct edge){first, second, equal}));
 }
 
-static void join_node(struct made *m, int i)
+static void join_node(struct made *made, int i)
 {
-    int in_layer = i % m->width;
-    switch (m->shape->form) {
-    case TREE: join(m, (int)rng_below(&m->r, (uint64_t)i), i, 0); return;
+    int in_layer = i % made->width;
+    switch (made->shape->form) {
+    case TREE: join(made, (int)rng_below(&made->rng, (uint64_t)i), i, 0); return;
     case RANDOM:
         for (int k = 0; k < 1 + (i & 1); k++)
-            join(m, (int)rng_below(&m->r, (uint64_t)i), i, 0);
+            join(made, (int)rng_below(&made->rng, (uint64_t)i), i, 0);
         return;
     case GRID:
         if (in_layer > 0)
-            join(m, i - 1, i, 0);
-        if (i >= m->width)
-            join(m, i - m->width, i, 0);
+            join(made, i - 1, i, 0);
+        if (i >= made->width)
+            join(made, i - made->width, i, 0);
         return;
     case HUB:
-        if (i >= HUBS && rng_below(&m->r, 4) == 0)
-            join(m, (int)rng_below(&m->r, HUBS), i, 0);
+        if (i >= HUBS && rng_below(&made->rng, 4) == 0)
+            join(made, (int)rng_below(&made->rng, HUBS), i, 0);
         break;
     case CHAIN:
     case FORMS: break;
     }
-    join(m, i - 1, i, 0);
-    if (in_layer > 4 && rng_below(&m->r, 3) == 0)
-        join(m, i - 2 - (int)rng_below(&m->r, 3), i, 0);
+    join(made, i - 1, i, 0);
+    if (in_layer > 4 && rng_below(&made->rng, 3) == 0)
+        join(made, i - 2 - (int)rng_below(&made->rng, 3), i, 0);
 }
 
-static void make_edges(struct made *m)
+static void make_edges(struct made *made)
 {
-    for (int i = 1; i < m->n; i++) {
-        join_node(m, i);
-        if (i >= m->width && m->shape->crosscuts && rng_below(&m->r, 4))
-            join(m, i - m->width, i, 1);
+    for (int i = 1; i < made->n; i++) {
+        join_node(made, i);
+        if (i >= made->width && made->shape->crosscuts && rng_below(&made->rng, 4))
+            join(made, i - made->width, i, 1);
     }
 }
 
 /* the peak of least usages */
-static long long least_peak(const struct made *m)
+static long long least_peak(const struct made *made)
 {
-    long long *change = mem_zalloc((size_t)m->n * 2 + 2, sizeof *change), peak = 0, usage = 0;
-    for (int i = 0; i < m->n; i++) {
-        const struct kind *k = &m->kinds[m->kind[i]];
-        change[m->lower[i]] += k->usage[k->least];
-        change[m->upper[i]] -= k->usage[k->least];
+    long long *change = mem_zalloc((size_t)made->n * 2 + 2, sizeof *change), peak = 0, usage = 0;
+    for (int i = 0; i < made->n; i++) {
+        const struct kind *k = &made->kinds[made->kind[i]];
+        change[made->lower[i]] += k->usage[k->least];
+        change[made->upper[i]] -= k->usage[k->least];
     }
-    for (int t = 0; t <= 2 * m->n; t++) {
+    for (int t = 0; t <= 2 * made->n; t++) {
         usage += change[t];
         peak = usage > peak ? usage : peak;
     }
@@ -162,53 +163,53 @@ static long long least_peak(const struct made *m)
 /* ---- as JSON ---- */
 
 /* changing the layout moves bytes; every third change is free */
-static long long table_entry(const struct made *m, const struct kind *a, const struct kind *b, int x, int y,
-                             uint64_t salt)
+static long long table_entry(const struct made *made, const struct kind *kind, const struct kind *other_kind,
+                             int x, int y, uint64_t salt)
 {
     uint64_t h = hash_combine(hash_combine(salt, (uint64_t)x), (uint64_t)y);
-    long long bytes = a->usage[x] > b->usage[y] ? a->usage[x] : b->usage[y];
-    bool allowed = (x == a->least && y == b->least) || x == y;
-    if (!allowed && (double)(h >> 40) < m->shape->forbid * (double)(1 << 24))
+    long long bytes = kind->usage[x] > other_kind->usage[y] ? kind->usage[x] : other_kind->usage[y];
+    bool allowed = (x == kind->least && y == other_kind->least) || x == y;
+    if (!allowed && (double)(h >> 40) < made->shape->forbid * (double)(1 << 24))
         return forbidden;
     return h % 3 == 0 ? 0 : bytes * (long long)(1 + h % 7);
 }
 
-static void print_table(struct made *m, const struct edge *e)
+static void print_table(struct made *made, const struct edge *e)
 {
-    int a = m->kind[e->first], b = m->kind[e->second];
-    if (!m->tables[e->equal][a][b].text) {
-        FILE *f = open_memstream(&m->tables[e->equal][a][b].text, &m->tables[e->equal][a][b].size);
-        for (int x = 0; x < m->kinds[a].values; x++)
-            for (int y = 0; y < m->kinds[b].values; y++)
-                fprintf(f, "%s%lld", x || y ? "," : "",
+    int a = made->kind[e->first], b = made->kind[e->second];
+    if (!made->tables[e->equal][a][b].text) {
+        FILE *file = open_memstream(&made->tables[e->equal][a][b].text, &made->tables[e->equal][a][b].size);
+        for (int x = 0; x < made->kinds[a].values; x++)
+            for (int y = 0; y < made->kinds[b].values; y++)
+                fprintf(file, "%s%lld", x || y ? "," : "",
                         e->equal ? (x == y ? 0 : forbidden)
-                                 : table_entry(m, &m->kinds[a], &m->kinds[b], x, y,
+                                 : table_entry(made, &made->kinds[a], &made->kinds[b], x, y,
                                                hash_combine((uint64_t)a, (uint64_t)b)));
-        fclose(f);
+        fclose(file);
     }
-    fwrite(m->tables[e->equal][a][b].text, 1, m->tables[e->equal][a][b].size, stdout);
+    fwrite(made->tables[e->equal][a][b].text, 1, made->tables[e->equal][a][b].size, stdout);
 }
 
-static void print_edges(struct made *m)
+static void print_edges(struct made *made)
 {
-    printf("{\"problem\":{\"name\":\"generated-%s-%llu\",\"edges\":{\"nodes\":[", form_names[m->shape->form],
-           (unsigned long long)m->shape->seed);
-    for (size_t e = 0; e < m->edges.count; e++)
-        printf("%s[%d,%d]", e ? "," : "", m->edges.at[e].first, m->edges.at[e].second);
+    printf("{\"problem\":{\"name\":\"generated-%s-%llu\",\"edges\":{\"nodes\":[",
+           form_names[made->shape->form], (unsigned long long)made->shape->seed);
+    for (size_t e = 0; e < made->edges.count; e++)
+        printf("%s[%d,%d]", e ? "," : "", made->edges.at[e].first, made->edges.at[e].second);
     printf("],\"costs\":[");
-    for (size_t e = 0; e < m->edges.count; e++) {
+    for (size_t e = 0; e < made->edges.count; e++) {
         printf(e ? ",[" : "[");
-        print_table(m, &m->edges.at[e]);
+        print_table(made, &made->edges.at[e]);
         printf("]");
     }
     printf("]},");
 }
 
-static void print_lists(const struct made *m, const char *name, bool usage)
+static void print_lists(const struct made *made, const char *name, bool usage)
 {
     printf("\"%s\":[", name);
-    for (int i = 0; i < m->n; i++) {
-        const struct kind *k = &m->kinds[m->kind[i]];
+    for (int i = 0; i < made->n; i++) {
+        const struct kind *k = &made->kinds[made->kind[i]];
         printf(i ? ",[" : "[");
         for (int a = 0; a < k->values; a++)
             printf(a ? ",%lld" : "%lld", usage ? k->usage[a] : k->cost[a]);
@@ -217,47 +218,47 @@ static void print_lists(const struct made *m, const char *name, bool usage)
     printf("]");
 }
 
-static void print_problem(const struct shape *s)
+static void print_problem(const struct shape *shape)
 {
-    struct made *m = mem_zalloc(1, sizeof *m);
-    m->shape = s;
-    m->r = (struct rng){s->seed};
-    make_nodes(m);
-    make_edges(m);
-    print_edges(m);
+    struct made *made = mem_zalloc(1, sizeof *made);
+    made->shape = shape;
+    made->rng = (struct rng){shape->seed};
+    make_nodes(made);
+    make_edges(made);
+    print_edges(made);
     printf("\"nodes\":{\"intervals\":[");
-    for (int i = 0; i < m->n; i++)
-        printf("%s[%d,%d]", i ? "," : "", m->lower[i], m->upper[i]);
+    for (int i = 0; i < made->n; i++)
+        printf("%s[%d,%d]", i ? "," : "", made->lower[i], made->upper[i]);
     printf("],");
-    print_lists(m, "costs", false);
+    print_lists(made, "costs", false);
     printf(",");
-    print_lists(m, "usages", true);
+    print_lists(made, "usages", true);
     printf("}");
-    if (s->tightness > 0)
-        printf(",\"usage_limit\":%lld", (long long)(s->tightness * (double)least_peak(m)));
+    if (shape->tightness > 0)
+        printf(",\"usage_limit\":%lld", (long long)(shape->tightness * (double)least_peak(made)));
     printf("}}\n");
     for (int k = 0; k < 2 * MAX_KINDS * MAX_KINDS; k++)
-        free((&m->tables[0][0][0])[k].text);
-    VEC_FREE(&m->edges);
-    free(m->kind);
-    free(m->lower);
-    free(m->upper);
-    free(m);
+        free((&made->tables[0][0][0])[k].text);
+    VEC_FREE(&made->edges);
+    free(made->kind);
+    free(made->lower);
+    free(made->upper);
+    free(made);
 }
 
 /* ---- the command line ---- */
 
-static int parse_shape(const char *name, struct shape *s)
+static int parse_shape(const char *name, struct shape *shape)
 {
     for (int f = 0; f < FORMS; f++)
         if (strcmp(name, form_names[f]) == 0) {
-            s->form = (enum form)f;
+            shape->form = (enum form)f;
             return 1;
         }
     return 0;
 }
 
-static int parse_option(const char *name, double x, struct shape *s)
+static int parse_option(const char *name, double x, struct shape *shape)
 {
     const struct {
         const char *name;
@@ -265,10 +266,10 @@ static int parse_option(const char *name, double x, struct shape *s)
         int *whole;
         double *real;
     } options[] = {
-        {"--nodes", 2, 1e6, &s->nodes, NULL},           {"--layers", 1, 1e5, &s->layers, NULL},
-        {"--values", 1, MAX_VALUES, &s->values, NULL},  {"--kinds", 1, MAX_KINDS, &s->kinds, NULL},
-        {"--tightness", 0, 100, NULL, &s->tightness},   {"--forbid", 0, 1, NULL, &s->forbid},
-        {"--node-forbid", 0, 1, NULL, &s->node_forbid},
+        {"--nodes", 2, 1e6, &shape->nodes, NULL},           {"--layers", 1, 1e5, &shape->layers, NULL},
+        {"--values", 1, MAX_VALUES, &shape->values, NULL},  {"--kinds", 1, MAX_KINDS, &shape->kinds, NULL},
+        {"--tightness", 0, 100, NULL, &shape->tightness},   {"--forbid", 0, 1, NULL, &shape->forbid},
+        {"--node-forbid", 0, 1, NULL, &shape->node_forbid},
     };
     for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
         if (strcmp(name, options[k].name) || !(x >= options[k].least && x <= options[k].most))
@@ -281,7 +282,7 @@ static int parse_option(const char *name, double x, struct shape *s)
     }
     if (strcmp(name, "--seed") || x < 0)
         return 0;
-    s->seed = (uint64_t)x;
+    shape->seed = (uint64_t)x;
     return 1;
 }
 
@@ -305,19 +306,20 @@ static const char help[] =
 
 int main(int argc, char **argv)
 {
-    struct shape s = {.nodes = 2000, .layers = 20, .values = 10, .kinds = 12, .tightness = 1.1, .seed = 1};
+    struct shape shape = {
+        .nodes = 2000, .layers = 20, .values = 10, .kinds = 12, .tightness = 1.1, .seed = 1};
     usage_help(argc, argv, help);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--crosscuts") == 0) {
-            s.crosscuts = 1;
+            shape.crosscuts = 1;
             continue;
         }
-        if (!(strcmp(argv[i], "--shape") == 0 ? parse_shape(value, &s)
-                                              : parse_option(argv[i], *value ? atof(value) : -1, &s)))
+        if (!(strcmp(argv[i], "--shape") == 0 ? parse_shape(value, &shape)
+                                              : parse_option(argv[i], *value ? atof(value) : -1, &shape)))
             usage_refuse(argv[i], "no such option, or not with this value");
         i++;
     }
-    print_problem(&s);
+    print_problem(&shape);
     return ferror(stdout) != 0;
 }

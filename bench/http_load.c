@@ -50,9 +50,9 @@ struct load {
 
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec + 1e-9 * (double)when.tv_nsec;
 }
 
 static void die(const char *what)
@@ -62,7 +62,7 @@ static void die(const char *what)
 }
 
 /* the file as it goes over the wire: version, Host, Content-Length, CRLF */
-static void build_template(struct load *l, const char *text, size_t size)
+static void build_template(struct load *load, const char *text, size_t size)
 {
     struct text out = {0};
     const char *empty = strstr(text, "\n\n"), *line = strchr(text, '\n'),
@@ -73,7 +73,7 @@ static void build_template(struct load *l, const char *text, size_t size)
     for (const char *at = body; (at = strstr(at, "{n}")) != NULL; at += 3)
         body_size += DIGITS - 3;
     text_add_n(&out, text, (size_t)(line - text));
-    text_printf(&out, " HTTP/1.1\r\nHost: localhost:%d\r\n", l->port);
+    text_printf(&out, " HTTP/1.1\r\nHost: localhost:%d\r\n", load->port);
     for (const char *at = line + 1; empty && at < empty + 1;) {
         const char *next = strchr(at, '\n');
         text_add_n(&out, at, (size_t)(next - at));
@@ -86,8 +86,8 @@ static void build_template(struct load *l, const char *text, size_t size)
     text_add(&out, body);
     struct text final = {0};
     for (const char *at = out.at; *at;) {
-        if (strncmp(at, "{n}", 3) == 0 && l->mark_count < 16) {
-            l->marks[l->mark_count++] = final.size;
+        if (strncmp(at, "{n}", 3) == 0 && load->mark_count < 16) {
+            load->marks[load->mark_count++] = final.size;
             text_add(&final, "000000000000");
             at += 3;
         } else {
@@ -95,139 +95,143 @@ static void build_template(struct load *l, const char *text, size_t size)
         }
     }
     text_release(&out);
-    l->template = final.at;
-    l->size = final.size;
+    load->template = final.at;
+    load->size = final.size;
 }
 
-static void connect_again(struct load *l, struct connection *c)
+static void connect_again(struct load *load, struct connection *connection)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)l->port)};
+    struct sockaddr_in sockaddr_in = {.sin_family = AF_INET, .sin_port = htons((uint16_t)load->port)};
     int one = 1;
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (c->fd >= 0) {
-        close(c->fd);
-        l->broken++;
+    sockaddr_in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connection->fd >= 0) {
+        close(connection->fd);
+        load->broken++;
     }
-    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    c->busy = false;
-    if (connect(c->fd, (struct sockaddr *)&a, sizeof a) != 0) {
-        close(c->fd);
-        c->fd = -1;
-        c->due = now() + RETRY_MS * 1e-3;
+    connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    connection->busy = false;
+    if (connect(connection->fd, (struct sockaddr *)&sockaddr_in, sizeof sockaddr_in) != 0) {
+        close(connection->fd);
+        connection->fd = -1;
+        connection->due = now() + RETRY_MS * 1e-3;
         return;
     }
-    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
-    epoll_ctl(l->epoll, EPOLL_CTL_ADD, c->fd, &e);
+    setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = connection};
+    epoll_ctl(load->epoll, EPOLL_CTL_ADD, connection->fd, &e);
 }
 
-static void send_request(struct load *l, struct connection *c)
+static void send_request(struct load *load, struct connection *connection)
 {
     char digits[DIGITS + 1];
-    memcpy(c->request, l->template, l->size);
-    snprintf(digits, sizeof digits, "%0*llu", DIGITS, l->next++);
-    for (size_t i = 0; i < l->mark_count; i++)
-        memcpy(c->request + l->marks[i], digits, DIGITS);
-    c->busy = true;
-    c->got = 0;
-    c->began = l->hz > 0 ? c->due : now();
-    for (size_t sent = 0; sent < l->size;) { /* requests are small: blocking until the kernel has them */
-        ssize_t n = send(c->fd, c->request + sent, l->size - sent, MSG_NOSIGNAL);
+    memcpy(connection->request, load->template, load->size);
+    snprintf(digits, sizeof digits, "%0*llu", DIGITS, load->next++);
+    for (size_t i = 0; i < load->mark_count; i++)
+        memcpy(connection->request + load->marks[i], digits, DIGITS);
+    connection->busy = true;
+    connection->got = 0;
+    connection->began = load->hz > 0 ? connection->due : now();
+    for (size_t sent = 0; sent < load->size;) { /* requests are small: blocking until the kernel has them */
+        ssize_t n = send(connection->fd, connection->request + sent, load->size - sent, MSG_NOSIGNAL);
         if (n <= 0) {
-            connect_again(l, c);
+            connect_again(load, connection);
             return;
         }
         sent += (size_t)n;
     }
 }
 
-static void take_id(struct load *l, const char *body)
+static void take_id(struct load *load, const char *body)
 {
-    const char *id = l->ids ? strstr(body, "\"id\":\"") : NULL;
+    const char *id = load->ids ? strstr(body, "\"id\":\"") : NULL;
     if (id)
-        fprintf(l->ids, "%.*s\n", (int)strcspn(id + 6, "\""), id + 6);
+        fprintf(load->ids, "%.*s\n", (int)strcspn(id + 6, "\""), id + 6);
 }
 
 /* true: the reply is whole */
-static bool take_reply(struct load *l, struct connection *c)
+static bool take_reply(struct load *load, struct connection *connection)
 {
-    c->reply[c->got] = 0;
-    char *end = strstr(c->reply, "\r\n\r\n"), *length = strcasestr(c->reply, "\r\ncontent-length:");
-    if (!end ||
-        (length && length < end && c->got < (size_t)(end + 4 - c->reply) + strtoul(length + 17, NULL, 10)))
+    connection->reply[connection->got] = 0;
+    char *end = strstr(connection->reply, "\r\n\r\n"),
+         *length = strcasestr(connection->reply, "\r\ncontent-length:");
+    if (!end || (length && length < end &&
+                 connection->got < (size_t)(end + 4 - connection->reply) + strtoul(length + 17, NULL, 10)))
         return false;
-    long status = c->got > 12 ? strtol(c->reply + 9, NULL, 10) : 0;
+    long status = connection->got > 12 ? strtol(connection->reply + 9, NULL, 10) : 0;
     if (status > 0 && status < 600)
-        l->status[status]++;
+        load->status[status]++;
     if (status == 202)
-        take_id(l, end + 4);
-    VEC_PUSH(&l->times, (float)((now() - c->began) * 1e3));
-    c->busy = false;
+        take_id(load, end + 4);
+    VEC_PUSH(&load->times, (float)((now() - connection->began) * 1e3));
+    connection->busy = false;
     return true;
 }
 
-static void on_readable(struct load *l, struct connection *c)
+static void on_readable(struct load *load, struct connection *connection)
 {
-    ssize_t n = c->fd < 0 ? -1 : recv(c->fd, c->reply + c->got, BUFFER - 1 - c->got, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR) && c->fd >= 0)
+    ssize_t n = connection->fd < 0 ? -1
+                                   : recv(connection->fd, connection->reply + connection->got,
+                                          BUFFER - 1 - connection->got, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR) && connection->fd >= 0)
         return;
     if (n <= 0) {
-        connect_again(l, c);
+        connect_again(load, connection);
         return;
     }
-    c->got += (size_t)n;
-    if (!take_reply(l, c))
+    connection->got += (size_t)n;
+    if (!take_reply(load, connection))
         return;
-    bool closes = strcasestr(c->reply, "\r\nconnection: close") != NULL;
+    bool closes = strcasestr(connection->reply, "\r\nconnection: close") != NULL;
     if (closes) {
-        connect_again(l, c);
-        l->broken--;
+        connect_again(load, connection);
+        load->broken--;
     }
-    if (l->hz > 0)
-        c->due += 1 / l->hz;
-    else if (now() < l->end && c->fd >= 0)
-        send_request(l, c);
+    if (load->hz > 0)
+        connection->due += 1 / load->hz;
+    else if (now() < load->end && connection->fd >= 0)
+        send_request(load, connection);
 }
 
-static void run(struct load *l, struct connection *all)
+static void run(struct load *load, struct connection *all)
 {
     struct epoll_event events[256];
     double start = now();
-    l->end = start + l->seconds;
-    for (long i = 0; i < l->connections; i++) {
-        connect_again(l, &all[i]);
-        all[i].due = start + (l->hz > 0 ? (double)i / (double)l->connections / l->hz : 0);
+    load->end = start + load->seconds;
+    for (long i = 0; i < load->connections; i++) {
+        connect_again(load, &all[i]);
+        all[i].due = start + (load->hz > 0 ? (double)i / (double)load->connections / load->hz : 0);
     }
-    for (double t = now(); t < l->end + 5; t = now()) {
+    for (double t = now(); t < load->end + 5; t = now()) {
         bool busy = false;
-        for (long i = 0; i < l->connections; i++) {
-            struct connection *c = &all[i];
-            if (t < l->end && !c->busy && c->due <= t) {
-                if (c->fd < 0)
-                    connect_again(l, c);
-                if (c->fd >= 0)
-                    send_request(l, c);
+        for (long i = 0; i < load->connections; i++) {
+            struct connection *connection = &all[i];
+            if (t < load->end && !connection->busy && connection->due <= t) {
+                if (connection->fd < 0)
+                    connect_again(load, connection);
+                if (connection->fd >= 0)
+                    send_request(load, connection);
             }
-            busy |= c->busy;
+            busy |= connection->busy;
         }
-        if (t >= l->end && !busy)
+        if (t >= load->end && !busy)
             break;
-        int n = epoll_wait(l->epoll, events, 256, 1);
+        int n = epoll_wait(load->epoll, events, 256, 1);
         for (int i = 0; i < n; i++)
-            on_readable(l, events[i].data.ptr);
+            on_readable(load, events[i].data.ptr);
     }
 }
 
-static int by_value(const void *a, const void *b)
+static int by_value(const void *left, const void *right)
 {
-    float x = *(const float *)a, y = *(const float *)b;
+    float x = *(const float *)left, y = *(const float *)right;
     return x < y ? -1 : x > y;
 }
 
-static double quantile(const struct load *l, double q)
+static double quantile(const struct load *load, double q)
 {
-    size_t at = (size_t)(q * (double)l->times.count);
-    return l->times.count ? (double)l->times.at[at < l->times.count ? at : l->times.count - 1] : 0;
+    size_t at = (size_t)(q * (double)load->times.count);
+    return load->times.count ? (double)load->times.at[at < load->times.count ? at : load->times.count - 1]
+                             : 0;
 }
 
 static const char help[] =
@@ -250,7 +254,7 @@ static const char help[] =
 
 int main(int argc, char **argv)
 {
-    struct load l = {.connections = 16, .seconds = 5};
+    struct load load = {.connections = 16, .seconds = 5};
     struct error e;
     char *text = NULL;
     size_t size = 0;
@@ -258,46 +262,46 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = usage_value(argc, argv, &i);
         if (strcmp(name, "--port") == 0)
-            l.port = atoi(value);
+            load.port = atoi(value);
         else if (strcmp(name, "--connections") == 0)
-            l.connections = atol(value);
+            load.connections = atol(value);
         else if (strcmp(name, "--seconds") == 0)
-            l.seconds = atof(value);
+            load.seconds = atof(value);
         else if (strcmp(name, "--hz") == 0)
-            l.hz = atof(value);
+            load.hz = atof(value);
         else if (strcmp(name, "--first") == 0)
-            l.next = strtoull(value, NULL, 10);
+            load.next = strtoull(value, NULL, 10);
         else if (strcmp(name, "--ids") == 0)
-            l.ids = fopen(value, "w");
+            load.ids = fopen(value, "w");
         else if (strcmp(name, "--request"))
             usage_refuse(name, "no such option");
         else if (file_read(value, 1 << 24, &text, &size, &e) != ERROR_OK)
             die(e.message);
     }
-    if (!l.port || !text || l.connections < 1 || l.connections > 10000)
+    if (!load.port || !text || load.connections < 1 || load.connections > 10000)
         die("--port and --request are needed, see the head of bench/http_load.c");
-    build_template(&l, text, size);
-    l.epoll = epoll_create1(EPOLL_CLOEXEC);
-    struct connection *all = mem_zalloc((size_t)l.connections, sizeof *all);
-    for (long i = 0; i < l.connections; i++) {
+    build_template(&load, text, size);
+    load.epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct connection *all = mem_zalloc((size_t)load.connections, sizeof *all);
+    for (long i = 0; i < load.connections; i++) {
         all[i].fd = -1;
-        all[i].request = mem_alloc(l.size + 1);
+        all[i].request = mem_alloc(load.size + 1);
         all[i].reply = mem_alloc(BUFFER);
     }
-    run(&l, all);
-    if (l.ids)
-        fclose(l.ids);
-    if (l.times.count)
-        qsort(l.times.at, l.times.count, sizeof *l.times.at, by_value);
+    run(&load, all);
+    if (load.ids)
+        fclose(load.ids);
+    if (load.times.count)
+        qsort(load.times.at, load.times.count, sizeof *load.times.at, by_value);
     printf("{\"requests\": %zu, \"per_s\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"p999_ms\": %.3f, "
            "\"max_ms\": %.3f, "
            "\"broken\": %lu, \"status\": {",
-           l.times.count, (double)l.times.count / l.seconds, quantile(&l, 0.5), quantile(&l, 0.99),
-           quantile(&l, 0.999), quantile(&l, 1), l.broken);
+           load.times.count, (double)load.times.count / load.seconds, quantile(&load, 0.5),
+           quantile(&load, 0.99), quantile(&load, 0.999), quantile(&load, 1), load.broken);
     bool first = true;
     for (int s = 0; s < 600; s++)
-        if (l.status[s]) {
-            printf("%s\"%d\": %lu", first ? "" : ", ", s, l.status[s]);
+        if (load.status[s]) {
+            printf("%s\"%d\": %lu", first ? "" : ", ", s, load.status[s]);
             first = false;
         }
     printf("}}\n");

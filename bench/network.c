@@ -21,9 +21,9 @@ static const char *const defaults[] = {
 
 static double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec + 1e-9 * (double)when.tv_nsec;
 }
 
 static void must(enum error_code code, const struct error *e)
@@ -34,25 +34,25 @@ static void must(enum error_code code, const struct error *e)
     exit(1);
 }
 
-static void subject_open(struct subject *s, const char *path, const char *mesh, const char *device)
+static void subject_open(struct subject *subject, const char *path, const char *mesh, const char *device)
 {
     struct error e;
-    must(subject_file(s, path, &e), &e);
-    must(subject_mesh(s, mesh, &e), &e);
-    must(subject_device(s, device, 0, &e), &e);
+    must(subject_file(subject, path, &e), &e);
+    must(subject_mesh(subject, mesh, &e), &e);
+    must(subject_device(subject, device, 0, &e), &e);
 }
 
 /* the cost of the search's best plan with its default budget, or of the best expert's */
-static struct search_plan search_best(const struct subject *s, bool search)
+static struct search_plan search_best(const struct subject *subject, bool search)
 {
-    struct search *h;
+    struct search *other_search;
     struct error e;
     struct search_state *state = mem_alloc(sizeof *state);
     struct search_options options = {.seed = 1, .method = search ? SEARCH_MCTS : SEARCH_BASELINES};
-    must(search_create(s->evaluator, &options, &h, &e), &e);
-    must(search_run(h, 2, 0, NULL, NULL, state, NULL, &e), &e);
+    must(search_create(subject->evaluator, &options, &other_search, &e), &e);
+    must(search_run(other_search, 2, 0, NULL, NULL, state, NULL, &e), &e);
     struct search_plan best = state->best;
-    search_destroy(h);
+    search_destroy(other_search);
     free(state);
     return best;
 }
@@ -62,37 +62,39 @@ static double ratio(int64_t a, int64_t b)
     return (double)a / (double)b;
 }
 
-static void measure(const char *name, const struct subject *s, uint64_t passes, bool quick, bool search)
+static void measure(const char *name, const struct subject *subject, uint64_t passes, bool quick, bool search)
 {
     struct error e;
     struct plan_cfn *n;
-    struct plan_cfn_answer a;
+    struct plan_cfn_answer cfn_answer;
     double start = now_s();
-    must(plan_cfn_create(s->evaluator, PLAN_CFN_SHARED, &n, &e), &e);
+    must(plan_cfn_create(subject->evaluator, PLAN_CFN_SHARED, &n, &e), &e);
     double built = now_s() - start;
-    const struct cfn_problem *p = plan_cfn_problem(n);
-    printf("%-20s %7u %7u %6u %9llu %7.2f ", name, p->node_count, p->edge_count, p->matrix_count,
-           (unsigned long long)p->entry_count, built);
+    const struct cfn_problem *problem = plan_cfn_problem(n);
+    printf("%-20s %7u %7u %6u %9llu %7.2f ", name, problem->node_count, problem->edge_count,
+           problem->matrix_count, (unsigned long long)problem->entry_count, built);
     fflush(stdout);
     plan_cfn_destroy(n);
     start = now_s();
     struct plan_cfn_budget budget = {.passes = passes, .seed = 1, .threads = 2, .quick = quick};
-    must(plan_cfn_solve(s->evaluator, &budget, &a, &e), &e);
+    must(plan_cfn_solve(subject->evaluator, &budget, &cfn_answer, &e), &e);
     double solved = now_s() - start;
-    struct search_plan expert = search_best(s, false), found = search ? search_best(s, true) : expert;
-    int64_t best =
-        found.price.step_ps < a.price.step_ps || a.cost.over_steps ? found.price.step_ps : a.price.step_ps;
-    printf("%7.2f %6u %10.3f %4s %8.4f ", solved, a.rounds, (double)a.price.step_ps * 1e-9,
-           a.cost.over_steps ? "no" : "yes", ratio(a.price.step_ps, expert.price.step_ps));
+    struct search_plan expert = search_best(subject, false),
+                       found = search ? search_best(subject, true) : expert;
+    int64_t best = found.price.step_ps < cfn_answer.price.step_ps || cfn_answer.cost.over_steps
+                       ? found.price.step_ps
+                       : cfn_answer.price.step_ps;
+    printf("%7.2f %6u %10.3f %4s %8.4f ", solved, cfn_answer.rounds, (double)cfn_answer.price.step_ps * 1e-9,
+           cfn_answer.cost.over_steps ? "no" : "yes", ratio(cfn_answer.price.step_ps, expert.price.step_ps));
     if (search)
-        printf("%8.4f ", ratio(a.price.step_ps, found.price.step_ps));
+        printf("%8.4f ", ratio(cfn_answer.price.step_ps, found.price.step_ps));
     else
         printf("%8s ", "-");
-    if (a.has_bound)
-        printf("%8.4f\n", ratio(a.bound_ps, best));
+    if (cfn_answer.has_bound)
+        printf("%8.4f\n", ratio(cfn_answer.bound_ps, best));
     else
         printf("%8s\n", "-");
-    plan_cfn_answer_release(&a);
+    plan_cfn_answer_release(&cfn_answer);
 }
 
 static const char help[] =
@@ -147,10 +149,10 @@ int main(int argc, char **argv)
         if (device)
             *device++ = 0;
         snprintf(path, sizeof path, "%s/%s", folder, name);
-        struct subject s;
-        subject_open(&s, path, mesh ? mesh : "data=4,model=2", device ? device : "a100-40");
-        measure(name, &s, passes, quick, search);
-        subject_close(&s);
+        struct subject subject;
+        subject_open(&subject, path, mesh ? mesh : "data=4,model=2", device ? device : "a100-40");
+        measure(name, &subject, passes, quick, search);
+        subject_close(&subject);
     }
     return 0;
 }

@@ -12,9 +12,9 @@
 
 static double seconds(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    struct timespec when;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &when);
+    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
 }
 
 struct totals {
@@ -22,34 +22,34 @@ struct totals {
     double steps;
 };
 
-static void random_plan(const struct plan_context *c, struct rng *r, struct plan *p)
+static void random_plan(const struct plan_context *context, struct rng *rng, struct plan *plan)
 {
-    uint32_t offered, length = 1 + (uint32_t)rng_below(r, 8);
-    const struct plan_decision *decisions = plan_context_decisions(c, &offered);
-    plan_copy(p, plan_context_start(c));
+    uint32_t offered, length = 1 + (uint32_t)rng_below(rng, 8);
+    const struct plan_decision *decisions = plan_context_decisions(context, &offered);
+    plan_copy(plan, plan_context_start(context));
     for (uint32_t i = 0; i < length && offered; i++)
-        plan_apply(c, p, decisions[rng_below(r, offered)]);
+        plan_apply(context, plan, decisions[rng_below(rng, offered)]);
 }
 
-static enum error_code measure(const struct plan_context *c, const struct cost_machine *machine,
+static enum error_code measure(const struct plan_context *context, const struct cost_machine *machine,
                                uint32_t plans, struct totals *out, struct error *e)
 {
-    const struct mesh *m = plan_context_mesh(c);
-    struct spmd_options walk = spmd_default_options(m);
+    const struct mesh *mesh = plan_context_mesh(context);
+    struct spmd_options walk = spmd_default_options(mesh);
     struct spmd_local local = {0};
     struct price_scratch *scratch = NULL;
-    struct plan p;
-    struct rng r = {.state = 1};
+    struct plan plan;
+    struct rng rng = {.state = 1};
     enum error_code code = ERROR_OK;
-    cost_axis_order(machine, m, walk.axis_order);
-    plan_init(&p, plan_context_nda(c), m);
+    cost_axis_order(machine, mesh, walk.axis_order);
+    plan_init(&plan, plan_context_nda(context), mesh);
     *out = (struct totals){0};
     for (uint32_t i = 0; i <= plans && !code; i++) { /* the first, in which arrays grow, is not counted */
         struct price price;
         double t0 = seconds();
-        random_plan(c, &r, &p);
+        random_plan(context, &rng, &plan);
         double t1 = seconds();
-        code = spmd_walk(c, &p, &walk, &local, e);
+        code = spmd_walk(context, &plan, &walk, &local, e);
         if (code)
             break;
         double t2 = seconds();
@@ -64,28 +64,29 @@ static enum error_code measure(const struct plan_context *c, const struct cost_m
     }
     price_scratch_destroy(scratch);
     spmd_local_release(&local);
-    plan_release(&p);
+    plan_release(&plan);
     return code;
 }
 
 static enum error_code bench(const char *path, uint32_t plans, struct error *e)
 {
-    struct subject s;
-    struct totals t;
-    enum error_code code = subject_file(&s, path, e);
+    struct subject subject;
+    struct totals totals;
+    enum error_code code = subject_file(&subject, path, e);
     if (!code)
-        code = subject_mesh(&s, "data=4,model=4", e);
+        code = subject_mesh(&subject, "data=4,model=4", e);
     if (!code)
-        code = subject_device(&s, "a100-40", 0, e);
+        code = subject_device(&subject, "a100-40", 0, e);
     if (!code)
-        code = measure(s.context, &s.machine, plans, &t, e);
+        code = measure(subject.context, &subject.machine, plans, &totals, e);
     if (!code) {
         const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-        double each = 1e3 / plans, whole = t.apply_s + t.walk_s + t.price_s;
-        printf("%-24s %8u %9.0f %9.3f %9.3f %9.3f %12.0f\n", name, s.program.op_count, t.steps / plans,
-               t.apply_s * each, t.walk_s * each, t.price_s * each, plans / whole);
+        double each = 1e3 / plans, whole = totals.apply_s + totals.walk_s + totals.price_s;
+        printf("%-24s %8u %9.0f %9.3f %9.3f %9.3f %12.0f\n", name, subject.program.op_count,
+               totals.steps / plans, totals.apply_s * each, totals.walk_s * each, totals.price_s * each,
+               plans / whole);
     }
-    subject_close(&s);
+    subject_close(&subject);
     return code;
 }
 

@@ -29,74 +29,75 @@ struct row {
 
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
 }
 
 static double children_cpu(void)
 {
-    struct rusage u;
-    getrusage(RUSAGE_CHILDREN, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+    struct rusage rusage;
+    getrusage(RUSAGE_CHILDREN, &rusage);
+    return (double)(rusage.ru_utime.tv_sec + rusage.ru_stime.tv_sec) +
+           (double)(rusage.ru_utime.tv_usec + rusage.ru_stime.tv_usec) * 1e-6;
 }
 
-static void generate_ops(struct text *t, size_t bytes)
+static void generate_ops(struct text *text, size_t bytes)
 {
     unsigned k = 0, previous = 0;
-    text_add(t, "module @big {\n  func.func public @main(%arg0: tensor<64x2048xf32>, %arg1: "
-                "tensor<2048x2048xbf16>) -> "
-                "tensor<64x2048xf32> {\n    %0 = stablehlo.abs %arg0 : tensor<64x2048xf32>\n");
-    for (k = 1; t->size < bytes; k += 8) {
-        text_printf(t, "    %%cst_%u = stablehlo.constant dense<%u.5> : tensor<f32>\n", k, k % 1000);
-        text_printf(t,
+    text_add(text, "module @big {\n  func.func public @main(%arg0: tensor<64x2048xf32>, %arg1: "
+                   "tensor<2048x2048xbf16>) -> "
+                   "tensor<64x2048xf32> {\n    %0 = stablehlo.abs %arg0 : tensor<64x2048xf32>\n");
+    for (k = 1; text->size < bytes; k += 8) {
+        text_printf(text, "    %%cst_%u = stablehlo.constant dense<%u.5> : tensor<f32>\n", k, k % 1000);
+        text_printf(text,
                     "    %%%u = stablehlo.broadcast_in_dim %%cst_%u, dims = [] : (tensor<f32>) -> "
                     "tensor<64x2048xf32>\n",
                     k, k);
-        text_printf(t, "    %%%u = stablehlo.multiply %%%u, %%%u : tensor<64x2048xf32>\n", k + 1, previous,
+        text_printf(text, "    %%%u = stablehlo.multiply %%%u, %%%u : tensor<64x2048xf32>\n", k + 1, previous,
                     k);
-        text_printf(t, "    %%%u = stablehlo.convert %%%u : (tensor<64x2048xf32>) -> tensor<64x2048xbf16>\n",
+        text_printf(text,
+                    "    %%%u = stablehlo.convert %%%u : (tensor<64x2048xf32>) -> tensor<64x2048xbf16>\n",
                     k + 2, k + 1);
-        text_printf(t,
+        text_printf(text,
                     "    %%%u = stablehlo.dot_general %%%u, %%arg1, contracting_dims = [1] x [0], precision "
                     "= [DEFAULT, "
                     "DEFAULT] : (tensor<64x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<64x2048xf32>\n",
                     k + 3, k + 2);
-        text_printf(t, "    %%%u = stablehlo.add %%%u, %%%u : tensor<64x2048xf32>\n", k + 4, k + 3, k + 1);
-        text_printf(t,
+        text_printf(text, "    %%%u = stablehlo.add %%%u, %%%u : tensor<64x2048xf32>\n", k + 4, k + 3, k + 1);
+        text_printf(text,
                     "    %%%u = stablehlo.reduce(%%%u init: %%cst_%u) applies stablehlo.add across "
                     "dimensions = [1] : "
                     "(tensor<64x2048xf32>, tensor<f32>) -> tensor<64xf32>\n",
                     k + 5, k + 4, k);
-        text_printf(t,
+        text_printf(text,
                     "    %%%u = stablehlo.broadcast_in_dim %%%u, dims = [0] : (tensor<64xf32>) -> "
                     "tensor<64x2048xf32>\n",
                     k + 6, k + 5);
-        text_printf(t, "    %%%u = stablehlo.subtract %%%u, %%%u : tensor<64x2048xf32>\n", k + 7, k + 4,
+        text_printf(text, "    %%%u = stablehlo.subtract %%%u, %%%u : tensor<64x2048xf32>\n", k + 7, k + 4,
                     k + 6);
         previous = k + 7;
     }
-    text_printf(t, "    return %%%u : tensor<64x2048xf32>\n  }\n}\n", previous);
+    text_printf(text, "    return %%%u : tensor<64x2048xf32>\n  }\n}\n", previous);
 }
 
-static void generate_constants(struct text *t, size_t bytes)
+static void generate_constants(struct text *text, size_t bytes)
 {
     unsigned k = 0;
-    text_add(t,
+    text_add(text,
              "module @big {\n  func.func public @main(%arg0: tensor<256x256xf32>) -> tensor<256x256xf32> {\n"
              "    %0 = stablehlo.abs %arg0 : tensor<256x256xf32>\n");
-    for (; t->size < bytes; k++) {
+    for (; text->size < bytes; k++) {
         char digits[9];
         snprintf(digits, sizeof digits, "%08X", k * 2654435761u);
-        text_printf(t, "    %%c%u = stablehlo.constant dense<\"0x", k);
+        text_printf(text, "    %%c%u = stablehlo.constant dense<\"0x", k);
         for (int i = 0; i < 256 * 256; i++)
-            text_add_n(t, digits, 8);
-        text_printf(t,
+            text_add_n(text, digits, 8);
+        text_printf(text,
                     "\"> : tensor<256x256xf32>\n    %%%u = stablehlo.add %%%u, %%c%u : tensor<256x256xf32>\n",
                     k + 1, k, k);
     }
-    text_printf(t, "    return %%%u : tensor<256x256xf32>\n  }\n}\n", k);
+    text_printf(text, "    return %%%u : tensor<256x256xf32>\n  }\n}\n", k);
 }
 
 /* Processor time of mlir-opt-19 on a text, 0 when it is not installed. */
@@ -118,59 +119,59 @@ static double mlir_opt(const char *text, size_t size)
 }
 
 /* In a process of its own, so that peaks are this row's. */
-static void measure(struct row *r, char *text, size_t size, bool compare)
+static void measure(struct row *row, char *text, size_t size, bool compare)
 {
-    struct ir_program p;
+    struct ir_program program;
     struct error e;
     double start = now();
-    r->text = size;
-    if (ir_read(text, size, NULL, &p, &e) != ERROR_OK) {
-        fprintf(stderr, "%s:%d:%d: %s\n", r->name, e.line, e.column, e.message);
+    row->text = size;
+    if (ir_read(text, size, NULL, &program, &e) != ERROR_OK) {
+        fprintf(stderr, "%s:%d:%d: %s\n", row->name, e.line, e.column, e.message);
         _exit(1);
     }
-    r->wall_s = now() - start;
-    r->cpu_s = children_cpu();
-    r->image = p.image_size;
-    r->ops = p.op_count;
+    row->wall_s = now() - start;
+    row->cpu_s = children_cpu();
+    row->image = program.image_size;
+    row->ops = program.op_count;
     struct rusage self, readers;
     getrusage(RUSAGE_SELF, &self);
     getrusage(RUSAGE_CHILDREN, &readers);
-    r->self_kib = self.ru_maxrss;
-    r->reader_kib = readers.ru_maxrss;
+    row->self_kib = self.ru_maxrss;
+    row->reader_kib = readers.ru_maxrss;
     if (compare)
-        r->mlir_opt_s = mlir_opt(text, size);
-    ir_program_release(&p);
+        row->mlir_opt_s = mlir_opt(text, size);
+    ir_program_release(&program);
 }
 
 static char *make_text(const char *what, size_t *size, bool generic)
 {
-    struct text t = {0};
+    struct text other_text = {0};
     struct error e;
     unsigned megabytes;
     char *text = NULL;
     if (sscanf(what, "ops %u", &megabytes) == 1) {
-        generate_ops(&t, (size_t)megabytes * 1000000);
+        generate_ops(&other_text, (size_t)megabytes * 1000000);
     } else if (sscanf(what, "constants %u", &megabytes) == 1) {
-        generate_constants(&t, (size_t)megabytes * 1000000);
+        generate_constants(&other_text, (size_t)megabytes * 1000000);
     } else if (file_read(what, (size_t)1 << 32, &text, size, &e) != ERROR_OK) {
         fprintf(stderr, "%s\n", e.message);
         _exit(1);
     }
     if (generic) {
-        struct ir_program p;
-        if (ir_read(text, *size, NULL, &p, &e) != ERROR_OK)
+        struct ir_program program;
+        if (ir_read(text, *size, NULL, &program, &e) != ERROR_OK)
             _exit(1);
-        ir_print(&p, &t);
-        ir_program_release(&p);
+        ir_print(&program, &other_text);
+        ir_program_release(&program);
         free(text);
     }
-    if (t.at)
-        *size = t.size;
-    return t.at ? t.at : text;
+    if (other_text.at)
+        *size = other_text.size;
+    return other_text.at ? other_text.at : text;
 }
 
 /* The text of a generic row is made by another process: its reader would count among this one's children. */
-static bool run(const char *what, bool generic, struct row *r)
+static bool run(const char *what, bool generic, struct row *row)
 {
     int ends[2];
     fflush(NULL);
@@ -195,25 +196,25 @@ static bool run(const char *what, bool generic, struct row *r)
             text = make_text(what, &size, false);
         }
         double before = children_cpu();
-        measure(r, text, size, generic);
-        r->cpu_s -= before;
-        _exit(write(ends[1], r, sizeof *r) == (ssize_t)sizeof *r ? 0 : 1);
+        measure(row, text, size, generic);
+        row->cpu_s -= before;
+        _exit(write(ends[1], row, sizeof *row) == (ssize_t)sizeof *row ? 0 : 1);
     }
     close(ends[1]);
-    bool ok = read(ends[0], r, sizeof *r) == (ssize_t)sizeof *r;
+    bool ok = read(ends[0], row, sizeof *row) == (ssize_t)sizeof *row;
     close(ends[0]);
     waitpid(pid, NULL, 0);
     return ok;
 }
 
-static void print_row(const struct row *r)
+static void print_row(const struct row *row)
 {
-    double mb = (double)r->text / 1e6, bound = 96 * 1024 + 12 * (double)r->text / 1024;
-    printf("| %-26s | %7.2f | %8zu | %6.3f | %6.3f | %6.1f | %7.1f | %6.1f | %5.2f |", r->name, mb, r->ops,
-           r->wall_s, r->cpu_s, mb / r->cpu_s, (double)r->reader_kib / 1024, (double)r->self_kib / 1024,
-           (double)(r->reader_kib + r->self_kib) / bound);
-    if (r->mlir_opt_s > 0)
-        printf(" %6.1f |\n", mb / r->mlir_opt_s);
+    double mb = (double)row->text / 1e6, bound = 96 * 1024 + 12 * (double)row->text / 1024;
+    printf("| %-26s | %7.2f | %8zu | %6.3f | %6.3f | %6.1f | %7.1f | %6.1f | %5.2f |", row->name, mb,
+           row->ops, row->wall_s, row->cpu_s, mb / row->cpu_s, (double)row->reader_kib / 1024,
+           (double)row->self_kib / 1024, (double)(row->reader_kib + row->self_kib) / bound);
+    if (row->mlir_opt_s > 0)
+        printf(" %6.1f |\n", mb / row->mlir_opt_s);
     else
         printf("      - |\n");
     fflush(stdout);
@@ -252,20 +253,21 @@ int main(int argc, char **argv)
     for (int i = 0; i < (count ? count : 4); i++)
         for (int generic = 0; generic < 2; generic++) {
             const char *path = count ? given[i] : standard[i], *slash = strrchr(path, '/');
-            struct row r = {.mlir_opt_s = 0};
-            snprintf(r.name, sizeof r.name, "%.30s%s", slash ? slash + 1 : path, generic ? ", generic" : "");
-            if (run(path, generic, &r))
-                print_row(&r);
+            struct row row = {.mlir_opt_s = 0};
+            snprintf(row.name, sizeof row.name, "%.30s%s", slash ? slash + 1 : path,
+                     generic ? ", generic" : "");
+            if (run(path, generic, &row))
+                print_row(&row);
             else
                 failed = 1;
         }
     for (int i = 0; !count && i < 6; i++) {
-        struct row r = {.mlir_opt_s = 0};
-        snprintf(r.name, sizeof r.name, "%s MB", generated[i]);
+        struct row row = {.mlir_opt_s = 0};
+        snprintf(row.name, sizeof row.name, "%s MB", generated[i]);
         if (small && strstr(generated[i], "100"))
             continue;
-        if (run(generated[i], false, &r))
-            print_row(&r);
+        if (run(generated[i], false, &row))
+            print_row(&row);
         else
             failed = 1;
     }

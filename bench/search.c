@@ -26,9 +26,9 @@ enum { MODULES = sizeof modules / sizeof *modules };
 
 static double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec + 1e-9 * (double)when.tv_nsec;
 }
 
 static void must(enum error_code code, const struct error *e)
@@ -39,14 +39,14 @@ static void must(enum error_code code, const struct error *e)
     exit(1);
 }
 
-static void subject_open(const struct bench_module *m, const char *folder, struct subject *p)
+static void subject_open(const struct bench_module *bench_module, const char *folder, struct subject *subject)
 {
     struct error e;
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, m->name);
-    must(subject_file(p, path, &e), &e);
-    must(subject_mesh(p, m->mesh, &e), &e);
-    must(subject_device(p, m->device, 0, &e), &e);
+    snprintf(path, sizeof path, "%s/%s", folder, bench_module->name);
+    must(subject_file(subject, path, &e), &e);
+    must(subject_mesh(subject, bench_module->mesh, &e), &e);
+    must(subject_device(subject, bench_module->device, 0, &e), &e);
 }
 
 struct outcome {
@@ -54,119 +54,126 @@ struct outcome {
     double seconds;
 };
 
-static struct outcome solve(const struct subject *p, struct search_options o,
+static struct outcome solve(const struct subject *subject, struct search_options options,
                             const struct core_tuning *tuning, uint32_t threads)
 {
-    struct search *s;
+    struct search *search;
     struct error e;
     struct outcome out;
-    must(search_create(p->evaluator, &o, &s, &e), &e);
+    must(search_create(subject->evaluator, &options, &search, &e), &e);
     if (tuning)
-        core_tune(s, *tuning);
+        core_tune(search, *tuning);
     double start = now_s();
-    must(search_run(s, threads, 0, NULL, NULL, &out.state, NULL, &e), &e);
+    must(search_run(search, threads, 0, NULL, NULL, &out.state, NULL, &e), &e);
     out.seconds = now_s() - start;
-    search_destroy(s);
+    search_destroy(search);
     return out;
 }
 
-static double cost_of(const struct search_plan *p)
+static double cost_of(const struct search_plan *plan)
 {
-    return (double)p->cost.c * 0x1p-32;
+    return (double)plan->cost.c * 0x1p-32;
 }
 
-/* how much dearer b is than a, in percent of C; bytes over the limit count first */
-static double worse(const struct search_plan *a, const struct search_plan *b)
+/* how much dearer search_plan is than a, in percent of C; bytes over the limit count first */
+static double worse(const struct search_plan *plan, const struct search_plan *search_plan)
 {
-    if (a->cost.over_steps != b->cost.over_steps)
-        return a->cost.over_steps < b->cost.over_steps ? 999 : -999;
-    return 100 * (cost_of(b) / cost_of(a) - 1);
+    if (plan->cost.over_steps != search_plan->cost.over_steps)
+        return plan->cost.over_steps < search_plan->cost.over_steps ? 999 : -999;
+    return 100 * (cost_of(search_plan) / cost_of(plan) - 1);
 }
 
-static struct search_plan best_baseline(const struct subject *p)
+static struct search_plan best_baseline(const struct subject *subject)
 {
-    struct search *s;
+    struct search *search;
     struct error e;
-    struct search_options o = {.method = SEARCH_BASELINES};
-    must(search_create(p->evaluator, &o, &s, &e), &e);
-    BASE_CHECK(search_baseline_count(s) > 0);
-    struct search_plan best = *search_baseline(s, 0);
-    for (uint32_t i = 1; i < search_baseline_count(s); i++) {
-        const struct search_plan *b = search_baseline(s, i);
-        if (cost_compare(b->cost, b->hash, best.cost, best.hash) < 0)
-            best = *b;
+    struct search_options options = {.method = SEARCH_BASELINES};
+    must(search_create(subject->evaluator, &options, &search, &e), &e);
+    BASE_CHECK(search_baseline_count(search) > 0);
+    struct search_plan best = *search_baseline(search, 0);
+    for (uint32_t i = 1; i < search_baseline_count(search); i++) {
+        const struct search_plan *plan = search_baseline(search, i);
+        if (cost_compare(plan->cost, plan->hash, best.cost, best.hash) < 0)
+            best = *plan;
     }
-    search_destroy(s);
+    search_destroy(search);
     return best;
 }
 
-static void print_decisions(const struct subject *p, const struct search_plan *plan)
+static void print_decisions(const struct subject *subject, const struct search_plan *plan)
 {
     for (uint32_t i = 0; i < plan->count; i++) {
-        struct text t = {0};
-        plan_decision_text(p->context, plan->decisions[i], &t);
-        printf("%s%s", i ? " " : "", t.at);
-        text_release(&t);
+        struct text text = {0};
+        plan_decision_text(subject->context, plan->decisions[i], &text);
+        printf("%s%s", i ? " " : "", text.at);
+        text_release(&text);
     }
     printf("\n");
 }
 
-static void table_quality(const struct subject *p, const struct bench_module *m, struct search_options o)
+static void table_quality(const struct subject *subject, const struct bench_module *bench_module,
+                          struct search_options options)
 {
-    struct search_plan expert = best_baseline(p);
-    struct outcome with = solve(p, o, NULL, 2);
-    struct search_options other = o;
+    struct search_plan expert = best_baseline(subject);
+    struct outcome with = solve(subject, options, NULL, 2);
+    struct search_options other = options;
     other.no_baselines = 1;
-    struct outcome without = solve(p, other, NULL, 2);
+    struct outcome without = solve(subject, other, NULL, 2);
     other.rollouts = (uint32_t)without.state.evaluations;
     other.method = SEARCH_RANDOM;
-    struct outcome random = solve(p, other, NULL, 1);
+    struct outcome random = solve(subject, other, NULL, 1);
     other.method = SEARCH_GREEDY;
-    struct outcome greedy = solve(p, other, NULL, 1);
+    struct outcome greedy = solve(subject, other, NULL, 1);
     const struct search_plan *best = &with.state.best;
     printf("| %s | %s %s | %.4f | %.1f ms | %.1f GiB%s | %+.2f %% | %+.2f %% | %+.2f %% | %+.2f %% | %lu / "
            "%lu | %.1f s |\n",
-           m->name, m->mesh, m->device, cost_of(best), (double)best->price.step_ps * 1e-9,
-           (double)best->price.peak_bytes / (1 << 30), best->cost.over_steps ? " (too much)" : "",
-           worse(best, &expert), worse(best, &without.state.best),
+           bench_module->name, bench_module->mesh, bench_module->device, cost_of(best),
+           (double)best->price.step_ps * 1e-9, (double)best->price.peak_bytes / (1 << 30),
+           best->cost.over_steps ? " (too much)" : "", worse(best, &expert), worse(best, &without.state.best),
            worse(&without.state.best, &random.state.best), worse(&without.state.best, &greedy.state.best),
            (unsigned long)with.state.rollouts, (unsigned long)with.state.evaluations, with.seconds);
     printf("|   | %s; %s; best expert %s | | | | | | | | | |\n|   | ", best->found_by, with.state.stop_reason,
            expert.found_by);
-    print_decisions(p, best);
+    print_decisions(subject, best);
     fflush(stdout);
 }
 
-static void table_curve(const struct subject *p, const struct bench_module *m, struct search_options o)
+static void table_curve(const struct subject *subject, const struct bench_module *bench_module,
+                        struct search_options options)
 {
-    struct outcome x = solve(p, o, NULL, 2);
-    printf("| %s |", m->name);
-    for (uint32_t i = 0; i < x.state.curve_count; i++)
-        printf(" %lu: %.4f", (unsigned long)x.state.curve[i].rollouts,
-               (double)x.state.curve[i].cost.c * 0x1p-32);
+    struct outcome outcome = solve(subject, options, NULL, 2);
+    printf("| %s |", bench_module->name);
+    for (uint32_t i = 0; i < outcome.state.curve_count; i++)
+        printf(" %lu: %.4f", (unsigned long)outcome.state.curve[i].rollouts,
+               (double)outcome.state.curve[i].cost.c * 0x1p-32);
     printf(" |\n");
     fflush(stdout);
 }
 
 /* member by member: between them lie bytes that nobody sets */
-static bool same_result(const struct search_state *a, const struct search_state *b)
+static bool same_result(const struct search_state *state, const struct search_state *search_state)
 {
-    bool same = a->epoch == b->epoch && a->phase == b->phase && a->tasks == b->tasks &&
-                a->rollouts == b->rollouts && a->evaluations == b->evaluations && a->dropped == b->dropped &&
-                cost_compare(a->best.cost, a->best.hash, b->best.cost, b->best.hash) == 0 &&
-                strcmp(a->best.found_by, b->best.found_by) == 0 &&
-                strcmp(a->stop_reason, b->stop_reason) == 0 && a->curve_count == b->curve_count;
-    for (uint32_t i = 0; same && i < a->curve_count; i++)
-        same = a->curve[i].rollouts == b->curve[i].rollouts && a->curve[i].cost.c == b->curve[i].cost.c &&
-               a->curve[i].step_ps == b->curve[i].step_ps;
+    bool same = state->epoch == search_state->epoch && state->phase == search_state->phase &&
+                state->tasks == search_state->tasks && state->rollouts == search_state->rollouts &&
+                state->evaluations == search_state->evaluations && state->dropped == search_state->dropped &&
+                cost_compare(state->best.cost, state->best.hash, search_state->best.cost,
+                             search_state->best.hash) == 0 &&
+                strcmp(state->best.found_by, search_state->best.found_by) == 0 &&
+                strcmp(state->stop_reason, search_state->stop_reason) == 0 &&
+                state->curve_count == search_state->curve_count;
+    for (uint32_t i = 0; same && i < state->curve_count; i++)
+        same = state->curve[i].rollouts == search_state->curve[i].rollouts &&
+               state->curve[i].cost.c == search_state->curve[i].cost.c &&
+               state->curve[i].step_ps == search_state->curve[i].step_ps;
     return same;
 }
 
-static void table_threads(const struct subject *p, const struct bench_module *m, struct search_options o)
+static void table_threads(const struct subject *subject, const struct bench_module *bench_module,
+                          struct search_options options)
 {
-    struct outcome one = solve(p, o, NULL, 1), two = solve(p, o, NULL, 2);
+    struct outcome one = solve(subject, options, NULL, 1), two = solve(subject, options, NULL, 2);
     bool same = same_result(&one.state, &two.state);
-    printf("| %s | %lu | %lu | %.2f s | %.0f/s | %.2f s | %.0f/s | %.2f | %s |\n", m->name,
+    printf("| %s | %lu | %lu | %.2f s | %.0f/s | %.2f s | %.0f/s | %.2f | %s |\n", bench_module->name,
            (unsigned long)one.state.rollouts, (unsigned long)one.state.evaluations, one.seconds,
            (double)one.state.rollouts / one.seconds, two.seconds, (double)two.state.rollouts / two.seconds,
            one.seconds / two.seconds, same ? "same" : "DIFFERENT");
@@ -174,34 +181,35 @@ static void table_threads(const struct subject *p, const struct bench_module *m,
 }
 
 /* Every plan that any list of decisions reaches, if there are at most `most` of them. */
-static uint32_t exhaust(const struct subject *p, uint32_t most, struct cost *best, struct hash128 *best_hash)
+static uint32_t exhaust(const struct subject *subject, uint32_t most, struct cost *best,
+                        struct hash128 *best_hash)
 {
-    struct search_domain *d;
+    struct search_domain *domain;
     struct error e;
-    must(search_domain_create(p->evaluator, &d, &e), &e);
-    struct evaluator_session *evaluator = evaluator_session_create(p->evaluator);
-    void *session = d->session_create(d, evaluator);
+    must(search_domain_create(subject->evaluator, &domain, &e), &e);
+    struct evaluator_session *evaluator = evaluator_session_create(subject->evaluator);
+    void *session = domain->session_create(domain, evaluator);
     struct tree seen = {0};
     VEC(struct search_list) lists = {NULL, 0, 0};
     struct search_list empty = {.count = 0};
     struct price price;
-    d->replay(session, &empty, best_hash);
-    must(d->price(session, &empty, &price, best, &e), &e);
+    domain->replay(session, &empty, best_hash);
+    must(domain->price(session, &empty, &price, best, &e), &e);
     tree_node(&seen, tree_state(*best_hash), NULL, 0);
     VEC_PUSH(&lists, empty);
     for (size_t i = 0; i < lists.count && lists.count <= most; i++) {
-        for (uint32_t a = 0; a < d->decision_count; a++) {
+        for (uint32_t decision = 0; decision < domain->decision_count; decision++) {
             struct search_list next = lists.at[i];
             struct hash128 hash;
             struct cost cost;
-            if (!core_list_insert(&next, next.count, (uint16_t)a))
+            if (!core_list_insert(&next, next.count, (uint16_t)decision))
                 continue;
-            d->replay(session, &next, &hash);
+            domain->replay(session, &next, &hash);
             if (tree_find(&seen, tree_state(hash)) != TREE_NONE)
                 continue;
             tree_node(&seen, tree_state(hash), next.at, next.count);
             VEC_PUSH(&lists, next);
-            must(d->price(session, &next, &price, &cost, &e), &e);
+            must(domain->price(session, &next, &price, &cost, &e), &e);
             if (cost_compare(cost, hash, *best, *best_hash) < 0) {
                 *best = cost;
                 *best_hash = hash;
@@ -211,27 +219,29 @@ static uint32_t exhaust(const struct subject *p, uint32_t most, struct cost *bes
     uint32_t count = (uint32_t)lists.count;
     VEC_FREE(&lists);
     tree_release(&seen);
-    d->session_destroy(session);
+    domain->session_destroy(session);
     evaluator_session_destroy(evaluator);
-    d->destroy(d);
+    domain->destroy(domain);
     return count;
 }
 
-static void table_tiny(const struct subject *p, const struct bench_module *m, struct search_options o)
+static void table_tiny(const struct subject *subject, const struct bench_module *bench_module,
+                       struct search_options options)
 {
     enum { MOST = 20000 };
     struct cost best;
     struct hash128 hash;
-    uint32_t plans = exhaust(p, MOST, &best, &hash);
+    uint32_t plans = exhaust(subject, MOST, &best, &hash);
     if (plans > MOST) {
-        printf("| %s | more than %d plans | | |\n", m->name, MOST);
+        printf("| %s | more than %d plans | | |\n", bench_module->name, MOST);
         return;
     }
-    o.no_baselines = 1;
-    struct outcome x = solve(p, o, NULL, 2);
-    bool equal = x.state.best.cost.c == best.c && x.state.best.cost.over_steps == best.over_steps;
-    printf("| %s | %u | %.6f | %.6f %s after %lu evaluations |\n", m->name, plans, (double)best.c * 0x1p-32,
-           cost_of(&x.state.best), equal ? "equal" : "WORSE", (unsigned long)x.state.evaluations);
+    options.no_baselines = 1;
+    struct outcome outcome = solve(subject, options, NULL, 2);
+    bool equal = outcome.state.best.cost.c == best.c && outcome.state.best.cost.over_steps == best.over_steps;
+    printf("| %s | %u | %.6f | %.6f %s after %lu evaluations |\n", bench_module->name, plans,
+           (double)best.c * 0x1p-32, cost_of(&outcome.state.best), equal ? "equal" : "WORSE",
+           (unsigned long)outcome.state.evaluations);
     fflush(stdout);
 }
 
@@ -239,36 +249,37 @@ enum { PARTS = 13, SEEDS = 3 };
 
 static struct core_tuning without_part(uint32_t i)
 {
-    struct core_tuning t = core_tuning_default();
-    t.walkers = i == 1 ? 0 : i == 2 ? 8 : t.walkers;
-    t.playout = i == 3 ? 0 : t.playout;
-    t.explore = i == 4 ? t.explore / 2 : i == 5 ? t.explore * 2 : t.explore;
-    t.mean_only = i == 6;
-    t.uniform_prior = i == 7;
-    t.last_only = i == 8;
-    t.no_polish = i == 9;
-    t.apart = i == 10;
-    t.strangers = i == 11 ? 0 : t.strangers;
-    t.slacks = i == 12 ? 1 : t.slacks;
-    return t;
+    struct core_tuning tuning = core_tuning_default();
+    tuning.walkers = i == 1 ? 0 : i == 2 ? 8 : tuning.walkers;
+    tuning.playout = i == 3 ? 0 : tuning.playout;
+    tuning.explore = i == 4 ? tuning.explore / 2 : i == 5 ? tuning.explore * 2 : tuning.explore;
+    tuning.mean_only = i == 6;
+    tuning.uniform_prior = i == 7;
+    tuning.last_only = i == 8;
+    tuning.no_polish = i == 9;
+    tuning.apart = i == 10;
+    tuning.strangers = i == 11 ? 0 : tuning.strangers;
+    tuning.slacks = i == 12 ? 1 : tuning.slacks;
+    return tuning;
 }
 
-static void table_parts(const struct subject *p, const struct bench_module *m, struct search_options o)
+static void table_parts(const struct subject *subject, const struct bench_module *bench_module,
+                        struct search_options options)
 {
     static const char *const names[PARTS] = {"as shipped",       "no walkers",    "walkers alone",
                                              "no playout",       "explore x 1/2", "explore x 2",
                                              "mean only",        "uniform prior", "append only",
                                              "no polish",        "tasks apart",   "walks from the best only",
                                              "walks uphill only"};
-    static struct outcome x[PARTS][SEEDS];
-    o.no_baselines = 1;
+    static struct outcome outcome[PARTS][SEEDS];
+    options.no_baselines = 1;
     const struct search_plan *best = NULL;
     for (uint32_t i = 0; i < PARTS; i++) {
-        struct core_tuning t = without_part(i);
+        struct core_tuning tuning = without_part(i);
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
-            o.seed = seed;
-            x[i][seed] = solve(p, o, &t, 2);
-            const struct search_plan *found = &x[i][seed].state.best;
+            options.seed = seed;
+            outcome[i][seed] = solve(subject, options, &tuning, 2);
+            const struct search_plan *found = &outcome[i][seed].state.best;
             if (!best || cost_compare(found->cost, found->hash, best->cost, best->hash) < 0)
                 best = found;
         }
@@ -276,28 +287,30 @@ static void table_parts(const struct subject *p, const struct bench_module *m, s
     for (uint32_t i = 0; i < PARTS; i++) {
         double sum = 0, most = 0, evaluations = 0;
         for (uint32_t seed = 0; seed < SEEDS; seed++) {
-            double dearer = worse(best, &x[i][seed].state.best);
+            double dearer = worse(best, &outcome[i][seed].state.best);
             sum += dearer / SEEDS;
             most = dearer > most ? dearer : most;
-            evaluations += (double)x[i][seed].state.evaluations / SEEDS;
+            evaluations += (double)outcome[i][seed].state.evaluations / SEEDS;
         }
-        printf("| %s | %s | %+.2f %% | %+.2f %% | %.0f |\n", m->name, names[i], sum, most, evaluations);
+        printf("| %s | %s | %+.2f %% | %+.2f %% | %.0f |\n", bench_module->name, names[i], sum, most,
+               evaluations);
     }
     fflush(stdout);
 }
 
-static void table_action(const struct subject *p, const struct bench_module *m, struct search_options o)
+static void table_action(const struct subject *subject, const struct bench_module *bench_module,
+                         struct search_options options)
 {
-    struct outcome ours = solve(p, o, NULL, 2);
-    o.method = SEARCH_PER_ACTION;
-    struct outcome theirs = solve(p, o, NULL, 2);
-    printf("| %s | %.4f | %lu | %.2f s | %.4f | %lu | %.2f s |\n", m->name, cost_of(&ours.state.best),
-           (unsigned long)ours.state.evaluations, ours.seconds, cost_of(&theirs.state.best),
-           (unsigned long)theirs.state.evaluations, theirs.seconds);
+    struct outcome ours = solve(subject, options, NULL, 2);
+    options.method = SEARCH_PER_ACTION;
+    struct outcome theirs = solve(subject, options, NULL, 2);
+    printf("| %s | %.4f | %lu | %.2f s | %.4f | %lu | %.2f s |\n", bench_module->name,
+           cost_of(&ours.state.best), (unsigned long)ours.state.evaluations, ours.seconds,
+           cost_of(&theirs.state.best), (unsigned long)theirs.state.evaluations, theirs.seconds);
     fflush(stdout);
 }
 
-static double merge_ms(const struct search *s, const struct search_blob *snapshot,
+static double merge_ms(const struct search *search, const struct search_blob *snapshot,
                        const struct search_blob *deltas, uint32_t count, struct search_blob *next)
 {
     double least = 1e9;
@@ -305,7 +318,7 @@ static double merge_ms(const struct search *s, const struct search_blob *snapsho
         struct error e;
         free(next->bytes);
         double start = now_s();
-        must(search_merge(s, snapshot->bytes, snapshot->size, deltas, count, next, &e), &e);
+        must(search_merge(search, snapshot->bytes, snapshot->size, deltas, count, next, &e), &e);
         double took = 1e3 * (now_s() - start);
         least = took < least ? took : least;
     }
@@ -313,29 +326,31 @@ static double merge_ms(const struct search *s, const struct search_blob *snapsho
 }
 
 /* the first epochs with so many tasks each: what the merge of each of them takes (best of five) */
-static void table_merge(const struct subject *p, const struct bench_module *m, struct search_options o)
+static void table_merge(const struct subject *subject, const struct bench_module *bench_module,
+                        struct search_options options)
 {
     enum { EPOCHS = 4 };
     static const uint32_t parallelism[] = {16, 64, 256};
-    struct evaluator_session *session = evaluator_session_create(p->evaluator);
+    struct evaluator_session *session = evaluator_session_create(subject->evaluator);
     for (size_t k = 0; k < sizeof parallelism / sizeof *parallelism; k++) {
-        struct search *s;
+        struct search *search;
         struct error e;
         uint32_t count = parallelism[k];
         struct search_blob snapshot, next, *deltas = mem_zalloc(count, sizeof *deltas);
-        o.parallelism = count;
-        must(search_create(p->evaluator, &o, &s, &e), &e);
-        search_begin(s, &snapshot);
+        options.parallelism = count;
+        must(search_create(subject->evaluator, &options, &search, &e), &e);
+        search_begin(search, &snapshot);
         for (int epoch = 0; epoch < EPOCHS; epoch++) {
             size_t bytes = 0;
             for (uint32_t i = 0; i < count; i++) {
-                must(search_task(s, snapshot.bytes, snapshot.size, i, session, NULL, &deltas[i], &e), &e);
+                must(search_task(search, snapshot.bytes, snapshot.size, i, session, NULL, &deltas[i], &e),
+                     &e);
                 bytes += deltas[i].size;
             }
             next = (struct search_blob){0};
-            double ms = merge_ms(s, &snapshot, deltas, count, &next);
-            printf("| %s | %u | %d | %.1f | %.0f | %.0f |\n", m->name, count, epoch, ms, 1e-3 * (double)bytes,
-                   1e-3 * (double)next.size);
+            double ms = merge_ms(search, &snapshot, deltas, count, &next);
+            printf("| %s | %u | %d | %.1f | %.0f | %.0f |\n", bench_module->name, count, epoch, ms,
+                   1e-3 * (double)bytes, 1e-3 * (double)next.size);
             fflush(stdout);
             for (uint32_t i = 0; i < count; i++)
                 free(deltas[i].bytes);
@@ -344,7 +359,7 @@ static void table_merge(const struct subject *p, const struct bench_module *m, s
         }
         free(snapshot.bytes);
         free(deltas);
-        search_destroy(s);
+        search_destroy(search);
     }
     evaluator_session_destroy(session);
 }
@@ -415,7 +430,7 @@ static const char help[] =
 int main(int argc, char **argv)
 {
     const char *only = NULL, *table = "quality", *folder = "tests/models", *mesh = NULL, *device = NULL;
-    struct search_options o = {0};
+    struct search_options options = {0};
     bool known = false;
     usage_help(argc, argv, help);
     for (int i = 1; i < argc; i++) {
@@ -430,9 +445,9 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--device") == 0)
             device = usage_value(argc, argv, &i);
         else if (strcmp(argv[i], "--seed") == 0)
-            o.seed = usage_number(argc, argv, &i, 0);
+            options.seed = usage_number(argc, argv, &i, 0);
         else if (strcmp(argv[i], "--rollouts") == 0)
-            o.rollouts = (uint32_t)usage_number(argc, argv, &i, 1);
+            options.rollouts = (uint32_t)usage_number(argc, argv, &i, 1);
         else
             usage_refuse(argv[i], "no such option");
     }
@@ -445,15 +460,15 @@ int main(int argc, char **argv)
             continue;
         printf("\n%s\n", tables[t].head);
         for (int i = 0; i < MODULES; i++) {
-            struct bench_module m = modules[i];
-            if (only && !listed(only, m.name))
+            struct bench_module bench_module = modules[i];
+            if (only && !listed(only, bench_module.name))
                 continue;
-            m.mesh = mesh ? mesh : m.mesh;
-            m.device = device ? device : m.device;
-            struct subject p;
-            subject_open(&m, folder, &p);
-            tables[t].run(&p, &m, o);
-            subject_close(&p);
+            bench_module.mesh = mesh ? mesh : bench_module.mesh;
+            bench_module.device = device ? device : bench_module.device;
+            struct subject subject;
+            subject_open(&bench_module, folder, &subject);
+            tables[t].run(&subject, &bench_module, options);
+            subject_close(&subject);
         }
     }
     return 0;

@@ -10,73 +10,73 @@
 
 static double now_us(void)
 {
-    struct timespec t;
+    struct timespec when;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec * 1e6 + (double)when.tv_nsec / 1e3;
 }
 
-static enum error_code run_plan(const struct plan_context *c, const char *name, const struct plan *p,
-                                struct spmd_local *l, struct error *e)
+static enum error_code run_plan(const struct plan_context *context, const char *name, const struct plan *plan,
+                                struct spmd_local *local, struct error *e)
 {
     double best = 1e18, begin = now_us();
     uint32_t collectives = 0;
 
     for (int i = 0; i < 200 && now_us() - begin < 3e5; i++) {
         double start = now_us();
-        enum error_code code = spmd_walk(c, p, NULL, l, e);
+        enum error_code code = spmd_walk(context, plan, NULL, local, e);
         if (code != ERROR_OK)
             return code;
         double us = now_us() - start;
         best = us < best ? us : best;
     }
-    for (uint32_t i = 0; i < l->step_count; i++)
-        collectives += spmd_step_is_collective(&l->steps[i]);
-    printf("    %-44s %9.0f us %8u steps %6u collectives\n", name, best, l->step_count, collectives);
+    for (uint32_t i = 0; i < local->step_count; i++)
+        collectives += spmd_step_is_collective(&local->steps[i]);
+    printf("    %-44s %9.0f us %8u steps %6u collectives\n", name, best, local->step_count, collectives);
     return ERROR_OK;
 }
 
 /* the first, a middle and the last baseline, and a random plan */
-static enum error_code run_plans(const struct plan_context *c, struct error *e)
+static enum error_code run_plans(const struct plan_context *context, struct error *e)
 {
-    const struct nda *n = plan_context_nda(c);
-    struct spmd_local l = {0};
-    struct plan p = {0};
-    struct rng r = {1};
+    const struct nda *n = plan_context_nda(context);
+    struct spmd_local local = {0};
+    struct plan plan = {0};
+    struct rng rng = {1};
     enum error_code code = ERROR_OK;
     uint32_t count = 0;
-    struct plan_baseline *b = plan_baselines(c, &count);
+    struct plan_baseline *baseline = plan_baselines(context, &count);
 
     for (uint32_t i = 0; i < count && code == ERROR_OK; i++) {
         if (i != 0 && i != count / 2 && i + 1 != count)
             continue;
-        plan_init(&p, n, plan_context_mesh(c));
-        plan_replay(c, b[i].decisions, &b[i].count, &p);
-        code = run_plan(c, b[i].name, &p, &l, e);
-        plan_release(&p);
+        plan_init(&plan, n, plan_context_mesh(context));
+        plan_replay(context, baseline[i].decisions, &baseline[i].count, &plan);
+        code = run_plan(context, baseline[i].name, &plan, &local, e);
+        plan_release(&plan);
     }
-    free(b);
-    plan_init(&p, n, plan_context_mesh(c));
-    plan_random(c, &r, &p);
+    free(baseline);
+    plan_init(&plan, n, plan_context_mesh(context));
+    plan_random(context, &rng, &plan);
     if (code == ERROR_OK)
-        code = run_plan(c, "random", &p, &l, e);
-    plan_release(&p);
-    spmd_local_release(&l);
+        code = run_plan(context, "random", &plan, &local, e);
+    plan_release(&plan);
+    spmd_local_release(&local);
     return code;
 }
 
 static enum error_code run_model(const char *path, struct error *e)
 {
-    struct subject s;
-    enum error_code code = subject_file(&s, path, e);
+    struct subject subject;
+    enum error_code code = subject_file(&subject, path, e);
 
     if (code == ERROR_OK)
-        code = subject_mesh(&s, "data=4,model=4", e);
+        code = subject_mesh(&subject, "data=4,model=4", e);
     if (code == ERROR_OK) {
-        printf("%s: %u spaces\n", path, s.nda->space_count);
-        code = run_plans(s.context, e);
+        printf("%s: %u spaces\n", path, subject.nda->space_count);
+        code = run_plans(subject.context, e);
     }
-    subject_close(&s);
+    subject_close(&subject);
     return code;
 }
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-void cfn_answer_release(struct cfn_answer *a)
+void cfn_answer_release(struct cfn_answer *answer)
 {
-    free(a->values);
-    *a = (struct cfn_answer){0};
+    free(answer->values);
+    *answer = (struct cfn_answer){0};
 }

@@ -26,6 +26,6 @@ struct cfn_answer {
     struct cfn_size reduced; /* the network that was left to the search */
 };
 
-void cfn_answer_release(struct cfn_answer *a); /* zeroed is fine */
+void cfn_answer_release(struct cfn_answer *answer); /* zeroed is fine */
 
 #endif

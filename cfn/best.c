@@ -15,53 +15,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* takes values where the referee finds them feasible and cheaper than what b has */
-static enum error_code add(struct cfn_best *b, const struct cfn_problem *p, int32_t *values, struct error *e)
+/* takes values where the referee finds them feasible and cheaper than what best has */
+static enum error_code add(struct cfn_best *best, const struct cfn_problem *problem, int32_t *values,
+                           struct error *e)
 {
-    struct cfn_verdict v;
-    enum error_code code = cfn_evaluate(p, values, &v, e);
-    if (code != ERROR_OK || !v.feasible || (b->values && v.cost >= b->cost)) {
+    struct cfn_verdict verdict;
+    enum error_code code = cfn_evaluate(problem, values, &verdict, e);
+    if (code != ERROR_OK || !verdict.feasible || (best->values && verdict.cost >= best->cost)) {
         free(values);
         return code;
     }
-    free(b->values);
-    b->values = values;
-    b->cost = v.cost;
+    free(best->values);
+    best->values = values;
+    best->cost = verdict.cost;
     return ERROR_OK;
 }
 
-static int32_t *copy(const struct cfn_problem *p, const int32_t *values)
+static int32_t *copy(const struct cfn_problem *problem, const int32_t *values)
 {
-    size_t size = (size_t)p->node_count * sizeof *values;
+    size_t size = (size_t)problem->node_count * sizeof *values;
     int32_t *out = mem_alloc(size + sizeof *out);
     memcpy(out, values, size);
     return out;
 }
 
-static bool raise(struct cfn_best *b, __int128 bound)
+static bool raise(struct cfn_best *best, __int128 bound)
 {
-    bool higher = !b->has_bound || bound > b->bound;
+    bool higher = !best->has_bound || bound > best->bound;
     if (higher)
-        b->bound = bound;
-    b->has_bound = true;
+        best->bound = bound;
+    best->has_bound = true;
     return higher;
 }
 
-enum error_code cfn_best_of(const struct cfn_session *s, struct cfn_best *out, struct error *e)
+enum error_code cfn_best_of(const struct cfn_session *session, struct cfn_best *out, struct error *e)
 {
     struct cfn_found found;
-    const struct cfn_answer *a = &s->answer;
-    *out = (struct cfn_best){.has_bound = a->has_bound, .bound = a->bound};
-    if (a->values && a->status != CFN_STATUS_INFEASIBLE) {
-        out->values = copy(s->problem, a->values);
-        out->cost = a->verdict.cost;
+    const struct cfn_answer *answer = &session->answer;
+    *out = (struct cfn_best){.has_bound = answer->has_bound, .bound = answer->bound};
+    if (answer->values && answer->status != CFN_STATUS_INFEASIBLE) {
+        out->values = copy(session->problem, answer->values);
+        out->cost = answer->verdict.cost;
     }
-    if (s->over || !s->search.m)
+    if (session->over || !session->search.model)
         return ERROR_OK;
-    cfn_search_result(&s->search, &found);
+    cfn_search_result(&session->search, &found);
     if (found.bound != INT64_MIN) /* the first reading knows nothing of what uses large costs */
-        raise(out, s->reading == 0 && found.bound > s->large ? s->large : found.bound);
-    enum error_code code = found.values ? add(out, s->problem, found.values, e) : ERROR_OK;
+        raise(out, session->reading == 0 && found.bound > session->large ? session->large : found.bound);
+    enum error_code code = found.values ? add(out, session->problem, found.values, e) : ERROR_OK;
     if (code != ERROR_OK)
         cfn_best_release(out);
     return code;
@@ -81,10 +82,10 @@ bool cfn_best_merge(struct cfn_best *into, struct cfn_best *from)
     return better || higher;
 }
 
-void cfn_best_release(struct cfn_best *b)
+void cfn_best_release(struct cfn_best *best)
 {
-    free(b->values);
-    *b = (struct cfn_best){0};
+    free(best->values);
+    *best = (struct cfn_best){0};
 }
 
 /* ---- bytes: the bound, then the values when there are some ---- */
@@ -95,17 +96,17 @@ struct kept {
     uint64_t nodes;
 };
 
-void cfn_best_write(const struct cfn_best *b, const struct cfn_problem *p, struct text *out)
+void cfn_best_write(const struct cfn_best *best, const struct cfn_problem *problem, struct text *out)
 {
-    struct kept k = {.bound = b->has_bound ? b->bound : 0,
-                     .has_bound = b->has_bound,
-                     .nodes = b->values ? p->node_count : 0};
+    struct kept k = {.bound = best->has_bound ? best->bound : 0,
+                     .has_bound = best->has_bound,
+                     .nodes = best->values ? problem->node_count : 0};
     text_add_n(out, (const char *)&k, sizeof k);
     if (k.nodes)
-        text_add_n(out, (const char *)b->values, (size_t)k.nodes * sizeof *b->values);
+        text_add_n(out, (const char *)best->values, (size_t)k.nodes * sizeof *best->values);
 }
 
-enum error_code cfn_best_read(const struct cfn_problem *p, const void *bytes, size_t size,
+enum error_code cfn_best_read(const struct cfn_problem *problem, const void *bytes, size_t size,
                               struct cfn_best *out, struct error *e)
 {
     struct kept k;
@@ -113,11 +114,12 @@ enum error_code cfn_best_read(const struct cfn_problem *p, const void *bytes, si
     if (size < sizeof k)
         return error_set(e, ERROR_INVALID_REQUEST, "these are not the bytes of an answer");
     memcpy(&k, bytes, sizeof k);
-    if (k.has_bound > 1 || (k.nodes && k.nodes != p->node_count) ||
+    if (k.has_bound > 1 || (k.nodes && k.nodes != problem->node_count) ||
         size != sizeof k + (size_t)k.nodes * sizeof *out->values)
         return error_set(e, ERROR_INVALID_REQUEST, "these are not the bytes of an answer to this problem");
     if (k.nodes) {
-        enum error_code code = add(out, p, copy(p, (const int32_t *)((const char *)bytes + sizeof k)), e);
+        enum error_code code =
+            add(out, problem, copy(problem, (const int32_t *)((const char *)bytes + sizeof k)), e);
         if (code == ERROR_OK && !out->values)
             code = error_set(e, ERROR_INVALID_REQUEST, "this answer is not feasible");
         if (code != ERROR_OK)
@@ -128,30 +130,30 @@ enum error_code cfn_best_read(const struct cfn_problem *p, const void *bytes, si
     return ERROR_OK;
 }
 
-enum error_code cfn_best_offer(const struct cfn_best *b, struct cfn_session *s, struct error *e)
+enum error_code cfn_best_offer(const struct cfn_best *best, struct cfn_session *session, struct error *e)
 {
-    struct cfn_answer *a = &s->answer;
+    struct cfn_answer *answer = &session->answer;
     struct cfn_best own;
-    enum error_code code = cfn_best_of(s, &own, e);
+    enum error_code code = cfn_best_of(session, &own, e);
     if (code != ERROR_OK)
         return code;
-    bool better = b->values && (!own.values || b->cost < own.cost),
-         higher = b->has_bound && raise(&own, b->bound);
+    bool better = best->values && (!own.values || best->cost < own.cost),
+         higher = best->has_bound && raise(&own, best->bound);
     cfn_best_release(&own);
     if (better) {
-        free(a->values);
-        a->values = copy(s->problem, b->values);
-        code = cfn_evaluate(s->problem, a->values, &a->verdict, e);
+        free(answer->values);
+        answer->values = copy(session->problem, best->values);
+        code = cfn_evaluate(session->problem, answer->values, &answer->verdict, e);
     }
     if (higher) {
-        a->has_bound = true;
-        a->bound = b->bound;
+        answer->has_bound = true;
+        answer->bound = best->bound;
     }
     if (!better && !higher)
         return code;
-    s->cut = true;
-    a->reproducible = false;
-    if (a->has_bound && a->values && a->verdict.cost <= a->bound)
-        a->status = CFN_STATUS_OPTIMAL;
+    session->cut = true;
+    answer->reproducible = false;
+    if (answer->has_bound && answer->values && answer->verdict.cost <= answer->bound)
+        answer->status = CFN_STATUS_OPTIMAL;
     return code;
 }

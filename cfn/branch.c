@@ -18,7 +18,7 @@
 enum { MOST_NODES = 64, MOST_VALUES = 4096, MOST_TIMES = 4096 };
 
 struct branching {
-    const struct cfn_model *m;
+    const struct cfn_model *model;
     struct cfn_point *best;
     int64_t upper;
     bool found, exhausted; /* exhausted: steps ran out */
@@ -31,11 +31,11 @@ struct branching {
     int32_t value[MOST_NODES];
 };
 
-static int64_t least_entry(const struct cfn_model *m, int32_t i, const struct cfn_arc *arc)
+static int64_t least_entry(const struct cfn_model *model, int32_t i, const struct cfn_arc *arc)
 {
     int64_t least = CFN_INFINITE;
-    for (int32_t a = 0; a < m->size[i]; a++)
-        for (int32_t b = 0; b < m->size[arc->other]; b++) {
+    for (int32_t a = 0; a < model->size[i]; a++)
+        for (int32_t b = 0; b < model->size[arc->other]; b++) {
             int64_t c = arc->exact[(size_t)a * arc->own + (size_t)b * arc->step];
             least = c < least ? c : least;
         }
@@ -43,43 +43,45 @@ static int64_t least_entry(const struct cfn_model *m, int32_t i, const struct cf
 }
 
 /* most links to nodes placed before first; ties by degree, then number */
-static void choose_order(struct branching *s)
+static void choose_order(struct branching *branching)
 {
-    const struct cfn_model *m = s->m;
+    const struct cfn_model *model = branching->model;
     int32_t joined[MOST_NODES] = {0};
-    for (int32_t i = 0; i < m->node_count; i++)
-        s->place[i] = -1;
-    for (int32_t d = 0; d < m->node_count; d++) {
+    for (int32_t i = 0; i < model->node_count; i++)
+        branching->place[i] = -1;
+    for (int32_t node = 0; node < model->node_count; node++) {
         int32_t next = -1;
-        for (int32_t i = 0; i < m->node_count; i++) {
-            uint32_t degree = m->first_arc[i + 1] - m->first_arc[i];
-            if (s->place[i] < 0 &&
+        for (int32_t i = 0; i < model->node_count; i++) {
+            uint32_t degree = model->first_arc[i + 1] - model->first_arc[i];
+            if (branching->place[i] < 0 &&
                 (next < 0 || joined[i] > joined[next] ||
-                 (joined[i] == joined[next] && degree > m->first_arc[next + 1] - m->first_arc[next])))
+                 (joined[i] == joined[next] && degree > model->first_arc[next + 1] - model->first_arc[next])))
                 next = i;
         }
-        s->order[d] = next;
-        s->place[next] = d;
-        for (uint32_t k = m->first_arc[next]; k < m->first_arc[next + 1]; k++)
-            joined[m->arcs[k].other]++;
+        branching->order[node] = next;
+        branching->place[next] = node;
+        for (uint32_t k = model->first_arc[next]; k < model->first_arc[next + 1]; k++)
+            joined[model->arcs[k].other]++;
     }
-    for (int32_t i = 0; i < m->node_count; i++)
-        for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++) {
-            int64_t least = s->place[i] < s->place[m->arcs[k].other] ? least_entry(m, i, &m->arcs[k]) : 0;
-            for (int32_t d = 0; d <= s->place[i]; d++)
-                s->open_links[d] = cfn_add(s->open_links[d], least);
+    for (int32_t i = 0; i < model->node_count; i++)
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++) {
+            int64_t least = branching->place[i] < branching->place[model->arcs[k].other]
+                                ? least_entry(model, i, &model->arcs[k])
+                                : 0;
+            for (int32_t d = 0; d <= branching->place[i]; d++)
+                branching->open_links[d] = cfn_add(branching->open_links[d], least);
         }
 }
 
-static int64_t lower_bound(const struct branching *s, int32_t depth, int64_t fixed)
+static int64_t lower_bound(const struct branching *branching, int32_t depth, int64_t fixed)
 {
-    const struct cfn_model *m = s->m;
-    const int64_t *cost = s->cost + (size_t)depth * m->value_count;
-    int64_t bound = cfn_add(fixed, s->open_links[depth]);
-    for (int32_t d = depth; d < m->node_count; d++) {
-        const int64_t *at = cost + m->offset[s->order[d]];
+    const struct cfn_model *model = branching->model;
+    const int64_t *cost = branching->cost + (size_t)depth * model->value_count;
+    int64_t bound = cfn_add(fixed, branching->open_links[depth]);
+    for (int32_t node = depth; node < model->node_count; node++) {
+        const int64_t *at = cost + model->offset[branching->order[node]];
         int64_t least = at[0];
-        for (int32_t a = 1; a < m->size[s->order[d]]; a++)
+        for (int32_t a = 1; a < model->size[branching->order[node]]; a++)
             least = at[a] < least ? at[a] : least;
         bound = cfn_add(bound, least);
     }
@@ -87,91 +89,93 @@ static int64_t lower_bound(const struct branching *s, int32_t depth, int64_t fix
 }
 
 /* adds (or, with sign -1, takes off) the node's usage; false when some time exceeds the limit */
-static bool move_usage(struct branching *s, int32_t i, int32_t a, int64_t sign)
+static bool move_usage(struct branching *branching, int32_t i, int32_t a, int64_t sign)
 {
-    const struct cfn_model *m = s->m;
+    const struct cfn_model *model = branching->model;
     bool fits = true;
-    for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
-        for (int32_t t = m->items[k].left; t < m->items[k].right; t++) {
-            s->usage[t] += sign * m->items[k].use[a];
-            fits = fits && s->usage[t] <= m->limit;
+    for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++)
+        for (int32_t t = model->items[k].left; t < model->items[k].right; t++) {
+            branching->usage[t] += sign * model->items[k].use[a];
+            fits = fits && branching->usage[t] <= model->limit;
         }
     return fits;
 }
 
 /* costs of the next depth once node i has value a */
-static void fix(struct branching *s, int32_t depth, int32_t i, int32_t a)
+static void fix(struct branching *branching, int32_t depth, int32_t i, int32_t a)
 {
-    const struct cfn_model *m = s->m;
-    int64_t *next = s->cost + (size_t)(depth + 1) * m->value_count;
-    memcpy(next, s->cost + (size_t)depth * m->value_count, m->value_count * sizeof *next);
-    for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++) {
-        const struct cfn_arc *arc = &m->arcs[k];
-        int64_t *at = next + m->offset[arc->other];
-        for (int32_t b = 0; b < m->size[arc->other] && s->place[arc->other] > depth; b++)
+    const struct cfn_model *model = branching->model;
+    int64_t *next = branching->cost + (size_t)(depth + 1) * model->value_count;
+    memcpy(next, branching->cost + (size_t)depth * model->value_count, model->value_count * sizeof *next);
+    for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++) {
+        const struct cfn_arc *arc = &model->arcs[k];
+        int64_t *at = next + model->offset[arc->other];
+        for (int32_t b = 0; b < model->size[arc->other] && branching->place[arc->other] > depth; b++)
             at[b] = cfn_add(at[b], arc->exact[(size_t)a * arc->own + (size_t)b * arc->step]);
     }
 }
 
-static void descend(struct branching *s, int32_t depth, int64_t fixed)
+static void descend(struct branching *branching, int32_t depth, int64_t fixed)
 {
-    const struct cfn_model *m = s->m;
-    int64_t bound = lower_bound(s, depth, fixed);
-    if (cfn_infinite(bound) || (s->found && bound >= s->upper))
+    const struct cfn_model *model = branching->model;
+    int64_t bound = lower_bound(branching, depth, fixed);
+    if (cfn_infinite(bound) || (branching->found && bound >= branching->upper))
         return;
-    if (depth == m->node_count) {
-        s->found = true;
-        s->upper = fixed;
-        memcpy(s->best->value, s->value, (size_t)m->node_count * sizeof *s->value);
+    if (depth == model->node_count) {
+        branching->found = true;
+        branching->upper = fixed;
+        memcpy(branching->best->value, branching->value,
+               (size_t)model->node_count * sizeof *branching->value);
         return;
     }
-    int32_t i = s->order[depth];
-    const int64_t *cost = s->cost + (size_t)depth * m->value_count + m->offset[i];
+    int32_t i = branching->order[depth];
+    const int64_t *cost = branching->cost + (size_t)depth * model->value_count + model->offset[i];
     int64_t last = INT64_MIN;
     int32_t a = -1;
-    for (int32_t tried = 0; tried < m->size[i] && !s->exhausted; tried++) {
+    for (int32_t tried = 0; tried < model->size[i] && !branching->exhausted; tried++) {
         int32_t next = -1; /* ascending (cost, value) after (last, a) */
-        for (int32_t b = 0; b < m->size[i]; b++)
+        for (int32_t b = 0; b < model->size[i]; b++)
             if ((cost[b] > last || (cost[b] == last && b > a)) && (next < 0 || cost[b] < cost[next]))
                 next = b;
         a = next;
         last = cost[a];
         if (cfn_infinite(last))
             return;
-        if (s->steps-- == 0) {
-            s->exhausted = true;
+        if (branching->steps-- == 0) {
+            branching->exhausted = true;
             return;
         }
-        s->value[i] = a;
-        if (move_usage(s, i, a, 1)) {
-            fix(s, depth, i, a);
-            descend(s, depth + 1, cfn_add(fixed, last));
+        branching->value[i] = a;
+        if (move_usage(branching, i, a, 1)) {
+            fix(branching, depth, i, a);
+            descend(branching, depth + 1, cfn_add(fixed, last));
         }
-        move_usage(s, i, a, -1);
+        move_usage(branching, i, a, -1);
     }
 }
 
-enum cfn_branch_result cfn_branch(const struct cfn_model *m, uint64_t max_steps, struct cfn_point *best)
+enum cfn_branch_result cfn_branch(const struct cfn_model *model, uint64_t max_steps, struct cfn_point *best)
 {
     best->forbidden = 1;
-    if (m->node_count > MOST_NODES || m->value_count > MOST_VALUES || m->time_count > MOST_TIMES)
+    if (model->node_count > MOST_NODES || model->value_count > MOST_VALUES || model->time_count > MOST_TIMES)
         return CFN_BRANCH_OPEN;
-    struct branching s = {.m = m, .best = best, .steps = max_steps};
-    s.cost = mem_alloc(((size_t)m->node_count + 1) * (m->value_count + 1) * sizeof *s.cost);
-    s.usage = mem_alloc(((size_t)m->time_count + 1) * sizeof *s.usage);
-    memcpy(s.cost, m->unary, m->value_count * sizeof *s.cost);
-    memcpy(s.usage, m->base, (size_t)m->time_count * sizeof *s.usage);
-    choose_order(&s);
+    struct branching branching = {.model = model, .best = best, .steps = max_steps};
+    branching.cost =
+        mem_alloc(((size_t)model->node_count + 1) * (model->value_count + 1) * sizeof *branching.cost);
+    branching.usage = mem_alloc(((size_t)model->time_count + 1) * sizeof *branching.usage);
+    memcpy(branching.cost, model->unary, model->value_count * sizeof *branching.cost);
+    memcpy(branching.usage, model->base, (size_t)model->time_count * sizeof *branching.usage);
+    choose_order(&branching);
     bool fits = true;
-    for (int32_t t = 0; t < m->time_count; t++)
-        fits = fits && m->base[t] <= m->limit;
+    for (int32_t time = 0; time < model->time_count; time++)
+        fits = fits && model->base[time] <= model->limit;
     if (fits)
-        descend(&s, 0, m->constant);
-    free(s.cost);
-    free(s.usage);
-    if (s.found) {
-        best->cost = s.upper;
+        descend(&branching, 0, model->constant);
+    free(branching.cost);
+    free(branching.usage);
+    if (branching.found) {
+        best->cost = branching.upper;
         best->forbidden = 0;
     }
-    return s.exhausted ? CFN_BRANCH_OPEN : s.found ? CFN_BRANCH_OPTIMAL : CFN_BRANCH_EMPTY;
+    return branching.exhausted ? CFN_BRANCH_OPEN : branching.found ? CFN_BRANCH_OPTIMAL : CFN_BRANCH_EMPTY;
 }

@@ -13,6 +13,6 @@ enum cfn_branch_result {
 };
 
 /* best: created by the caller; cost and value are set when one is found, else forbidden is set above 0 */
-enum cfn_branch_result cfn_branch(const struct cfn_model *m, uint64_t max_steps, struct cfn_point *best);
+enum cfn_branch_result cfn_branch(const struct cfn_model *model, uint64_t max_steps, struct cfn_point *best);
 
 #endif

@@ -17,72 +17,75 @@
 #include <stdlib.h>
 
 /* the part of the difference around `start` into w->ball */
-static int32_t part_of(struct cfn_worker *w, const struct cfn_point *y, int32_t start)
+static int32_t part_of(struct cfn_worker *worker, const struct cfn_point *point, int32_t start)
 {
-    const struct cfn_model *m = w->m;
-    const int32_t *x = w->state.at.value;
+    const struct cfn_model *model = worker->model;
+    const int32_t *x = worker->state.at.value;
     int32_t count = 0;
-    w->seen[start] = w->seen_now;
-    w->ball[count++] = start;
+    worker->seen[start] = worker->seen_now;
+    worker->ball[count++] = start;
     for (int32_t at = 0; at < count; at++)
-        for (uint32_t k = m->first_arc[w->ball[at]]; k < m->first_arc[w->ball[at] + 1]; k++) {
-            int32_t other = m->arcs[k].other;
-            if (w->seen[other] == w->seen_now || x[other] == y->value[other])
+        for (uint32_t k = model->first_arc[worker->ball[at]]; k < model->first_arc[worker->ball[at] + 1];
+             k++) {
+            int32_t other = model->arcs[k].other;
+            if (worker->seen[other] == worker->seen_now || x[other] == point->value[other])
                 continue;
-            w->seen[other] = w->seen_now;
-            w->ball[count++] = other;
+            worker->seen[other] = worker->seen_now;
+            worker->ball[count++] = other;
         }
     return count;
 }
 
-static void try_part(struct cfn_worker *w, const struct cfn_point *y, int32_t count)
+static void try_part(struct cfn_worker *worker, const struct cfn_point *point, int32_t count)
 {
-    struct cfn_state *s = &w->state;
-    double before = (double)s->at.cost + (s->at.worst > 0 ? w->rho * (double)s->at.worst : 0);
+    struct cfn_state *state = &worker->state;
+    double before =
+        (double)state->at.cost + (state->at.worst > 0 ? worker->rho * (double)state->at.worst : 0);
     for (int32_t k = 0; k < count; k++) {
-        w->old[k] = s->at.value[w->ball[k]];
-        s->at.value[w->ball[k]] = y->value[w->ball[k]];
+        worker->old[k] = state->at.value[worker->ball[k]];
+        state->at.value[worker->ball[k]] = point->value[worker->ball[k]];
     }
-    cfn_state_commit(s, w->ball, w->old, count);
-    double after = (double)s->at.cost + (s->at.worst > 0 ? w->rho * (double)s->at.worst : 0);
-    if (after >= before || s->at.forbidden > s->before.forbidden)
-        cfn_state_revert(s, w->ball, w->old, count);
+    cfn_state_commit(state, worker->ball, worker->old, count);
+    double after = (double)state->at.cost + (state->at.worst > 0 ? worker->rho * (double)state->at.worst : 0);
+    if (after >= before || state->at.forbidden > state->before.forbidden)
+        cfn_state_revert(state, worker->ball, worker->old, count);
 }
 
-void cfn_crossover(struct cfn_worker *w, const struct cfn_point *x, const struct cfn_point *y)
+void cfn_crossover(struct cfn_worker *worker, const struct cfn_point *point,
+                   const struct cfn_point *cfn_point)
 {
-    const struct cfn_model *m = w->m;
+    const struct cfn_model *model = worker->model;
     int32_t differ = 0;
-    cfn_state_load(&w->state, x);
-    w->work += m->forest_work;
-    for (int32_t i = 0; i < m->node_count; i++)
-        if (x->value[i] != y->value[i])
-            w->changed[differ++] = i;
-    w->seen_now++;
+    cfn_state_load(&worker->state, point);
+    worker->work += model->forest_work;
+    for (int32_t i = 0; i < model->node_count; i++)
+        if (point->value[i] != cfn_point->value[i])
+            worker->changed[differ++] = i;
+    worker->seen_now++;
     for (int32_t k = 0; k < differ; k++) {
-        int32_t j = k + (int32_t)rng_below(&w->rng, (uint64_t)(differ - k)), start = w->changed[j];
-        w->changed[j] = w->changed[k];
-        w->changed[k] = start;
-        if (w->seen[start] != w->seen_now)
-            try_part(w, y, part_of(w, y, start));
+        int32_t j = k + (int32_t)rng_below(&worker->rng, (uint64_t)(differ - k)), start = worker->changed[j];
+        worker->changed[j] = worker->changed[k];
+        worker->changed[k] = start;
+        if (worker->seen[start] != worker->seen_now)
+            try_part(worker, cfn_point, part_of(worker, cfn_point, start));
     }
-    if (w->state.at.forbidden || !cfn_repair(&w->state))
+    if (worker->state.at.forbidden || !cfn_repair(&worker->state))
         return;
-    cfn_polish(&w->state);
-    cfn_worker_record(w, &w->state.at);
+    cfn_polish(&worker->state);
+    cfn_worker_record(worker, &worker->state.at);
 }
 
-void cfn_crossover_pool(struct cfn_worker *w, int count)
+void cfn_crossover_pool(struct cfn_worker *worker, int count)
 {
-    struct cfn_point x;
-    if (!w->has_best || !w->pool.count)
+    struct cfn_point point;
+    if (!worker->has_best || !worker->pool.count)
         return;
-    cfn_point_create(w->m, &x);
-    for (int k = 0; k < count && !w->stopped; k++) {
-        int y = (int)rng_below(&w->rng, (uint64_t)w->pool.count);
-        cfn_point_copy(w->m, &x, &w->best);
-        cfn_crossover(w, &x, &w->pool.at[y]);
-        cfn_worker_spend(w);
+    cfn_point_create(worker->model, &point);
+    for (int k = 0; k < count && !worker->stopped; k++) {
+        int y = (int)rng_below(&worker->rng, (uint64_t)worker->pool.count);
+        cfn_point_copy(worker->model, &point, &worker->best);
+        cfn_crossover(worker, &point, &worker->pool.at[y]);
+        cfn_worker_spend(worker);
     }
-    cfn_point_release(&x);
+    cfn_point_release(&point);
 }

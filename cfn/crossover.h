@@ -5,9 +5,11 @@
 
 #include "cfn/worker.h"
 
-/* x with the parts of the pool's point y that pay, in random order; repaired, polished and recorded */
-void cfn_crossover(struct cfn_worker *w, const struct cfn_point *x, const struct cfn_point *y);
+/* point with the parts of the pool's point cfn_point that pay, in random order; repaired, polished and
+ * recorded */
+void cfn_crossover(struct cfn_worker *worker, const struct cfn_point *point,
+                   const struct cfn_point *cfn_point);
 /* `count` crossovers of the worker's best with random elites */
-void cfn_crossover_pool(struct cfn_worker *w, int count);
+void cfn_crossover_pool(struct cfn_worker *worker, int count);
 
 #endif

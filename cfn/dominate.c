@@ -25,60 +25,60 @@ struct rows {
     int64_t *sum;   /* by value */
 };
 
-static bool uses_no_more(const struct cfn_super *s, int32_t b, int32_t a)
+static bool uses_no_more(const struct cfn_super *super, int32_t b, int32_t a)
 {
-    for (size_t k = 0; k < s->items.count; k++)
-        if (s->items.at[k].use[b] > s->items.at[k].use[a])
+    for (size_t k = 0; k < super->items.count; k++)
+        if (super->items.at[k].use[b] > super->items.at[k].use[a])
             return false;
     return true;
 }
 
-static int64_t least_of_row(const struct cfn_view *v, int32_t a)
+static int64_t least_of_row(const struct cfn_view *view, int32_t a)
 {
     int64_t least = CFN_INFINITE;
-    for (int32_t y = 0; y < v->size; y++) {
-        int64_t c = v->at[(size_t)a * v->own + (size_t)y * v->step];
+    for (int32_t y = 0; y < view->size; y++) {
+        int64_t c = view->at[(size_t)a * view->own + (size_t)y * view->step];
         least = c < least ? c : least;
     }
     return least;
 }
 
 /* false when a value is infinite, or has a row without support: consistency first */
-static bool rows_init(const struct cfn_network *n, int32_t node, struct rows *r)
+static bool rows_init(const struct cfn_network *n, int32_t node, struct rows *rows)
 {
-    const struct cfn_super *s = &n->nodes[node];
+    const struct cfn_super *super = &n->nodes[node];
     bool supported = true;
-    r->least = mem_alloc((s->links.count + 1) * (size_t)s->size * sizeof *r->least);
-    r->sum = mem_alloc((size_t)s->size * sizeof *r->sum);
-    for (int32_t a = 0; a < s->size; a++)
-        r->sum[a] = s->unary[a];
-    for (size_t i = 0; i < s->links.count; i++) {
-        struct cfn_view v = cfn_network_view(n, node, s->links.at[i]);
-        for (int32_t a = 0; a < s->size; a++) {
-            int64_t least = least_of_row(&v, a);
-            r->least[i * (size_t)s->size + (size_t)a] = least;
-            r->sum[a] = cfn_add(r->sum[a], least);
+    rows->least = mem_alloc((super->links.count + 1) * (size_t)super->size * sizeof *rows->least);
+    rows->sum = mem_alloc((size_t)super->size * sizeof *rows->sum);
+    for (int32_t a = 0; a < super->size; a++)
+        rows->sum[a] = super->unary[a];
+    for (size_t i = 0; i < super->links.count; i++) {
+        struct cfn_view view = cfn_network_view(n, node, super->links.at[i]);
+        for (int32_t a = 0; a < super->size; a++) {
+            int64_t least = least_of_row(&view, a);
+            rows->least[i * (size_t)super->size + (size_t)a] = least;
+            rows->sum[a] = cfn_add(rows->sum[a], least);
         }
     }
-    for (int32_t a = 0; a < s->size; a++)
-        supported = supported && !cfn_infinite(r->sum[a]);
+    for (int32_t a = 0; a < super->size; a++)
+        supported = supported && !cfn_infinite(rows->sum[a]);
     return supported;
 }
 
-static void rows_release(struct rows *r)
+static void rows_release(struct rows *rows)
 {
-    free(r->least);
-    free(r->sum);
+    free(rows->least);
+    free(rows->sum);
 }
 
 /* the most that b can cost more than a over one link; more than `most` when b forbids what a allows, or as
  * soon as that is certain */
-static int64_t worst_loss(const struct cfn_view *v, int32_t b, int32_t a, int64_t most)
+static int64_t worst_loss(const struct cfn_view *view, int32_t b, int32_t a, int64_t most)
 {
     int64_t worst = -CFN_INFINITE;
-    const int64_t *row_a = v->at + (size_t)a * v->own, *row_b = v->at + (size_t)b * v->own;
-    for (int32_t y = 0; y < v->size && worst <= most; y++) {
-        int64_t cost_a = row_a[(size_t)y * v->step], cost_b = row_b[(size_t)y * v->step];
+    const int64_t *row_a = view->at + (size_t)a * view->own, *row_b = view->at + (size_t)b * view->own;
+    for (int32_t y = 0; y < view->size && worst <= most; y++) {
+        int64_t cost_a = row_a[(size_t)y * view->step], cost_b = row_b[(size_t)y * view->step];
         if (cfn_infinite(cost_a))
             continue;
         if (cfn_infinite(cost_b))
@@ -88,40 +88,41 @@ static int64_t worst_loss(const struct cfn_view *v, int32_t b, int32_t a, int64_
     return worst;
 }
 
-static bool never_worse(const struct cfn_network *n, int32_t node, const struct rows *r, int32_t b, int32_t a)
+static bool never_worse(const struct cfn_network *n, int32_t node, const struct rows *rows, int32_t b,
+                        int32_t a)
 {
-    const struct cfn_super *s = &n->nodes[node];
-    int64_t loss = r->sum[b] - r->sum[a]; /* links not yet looked at: by their least entries */
-    if (loss > 0 || !uses_no_more(s, b, a))
+    const struct cfn_super *super = &n->nodes[node];
+    int64_t loss = rows->sum[b] - rows->sum[a]; /* links not yet looked at: by their least entries */
+    if (loss > 0 || !uses_no_more(super, b, a))
         return false;
-    for (size_t i = 0; i < s->links.count && loss <= 0; i++) {
-        struct cfn_view v = cfn_network_view(n, node, s->links.at[i]);
-        const int64_t *least = r->least + i * (size_t)s->size;
+    for (size_t i = 0; i < super->links.count && loss <= 0; i++) {
+        struct cfn_view view = cfn_network_view(n, node, super->links.at[i]);
+        const int64_t *least = rows->least + i * (size_t)super->size;
         loss -= least[b] - least[a];
-        loss = cfn_add(loss, worst_loss(&v, b, a, -loss));
+        loss = cfn_add(loss, worst_loss(&view, b, a, -loss));
     }
     return loss <= 0;
 }
 
 bool cfn_dominate_node(struct cfn_network *n, int32_t node)
 {
-    struct cfn_super *s = &n->nodes[node];
+    struct cfn_super *super = &n->nodes[node];
     size_t work = 0;
-    for (size_t i = 0; i < s->links.count; i++)
-        work += (size_t)cfn_network_view(n, node, s->links.at[i]).size;
-    if (s->size < 2 || work * (size_t)s->size * (size_t)s->size > max_work)
+    for (size_t i = 0; i < super->links.count; i++)
+        work += (size_t)cfn_network_view(n, node, super->links.at[i]).size;
+    if (super->size < 2 || work * (size_t)super->size * (size_t)super->size > max_work)
         return false;
     struct rows rows;
-    int32_t *kept = mem_alloc((size_t)s->size * sizeof *kept), count = 0;
-    bool *gone = mem_zalloc((size_t)s->size, sizeof *gone);
+    int32_t *kept = mem_alloc((size_t)super->size * sizeof *kept), count = 0;
+    bool *gone = mem_zalloc((size_t)super->size, sizeof *gone);
     if (rows_init(n, node, &rows))
-        for (int32_t a = s->size; a-- > 0;)
-            for (int32_t b = 0; b < s->size && !gone[a]; b++)
+        for (int32_t a = super->size; a-- > 0;)
+            for (int32_t b = 0; b < super->size && !gone[a]; b++)
                 gone[a] = b != a && !gone[b] && never_worse(n, node, &rows, b, a);
-    for (int32_t a = 0; a < s->size; a++)
+    for (int32_t a = 0; a < super->size; a++)
         if (!gone[a])
             kept[count++] = a;
-    bool dropped = count < s->size;
+    bool dropped = count < super->size;
     if (dropped)
         cfn_network_keep(n, node, kept, count);
     rows_release(&rows);

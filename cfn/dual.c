@@ -51,68 +51,69 @@ static const double likely_above = 1.25;
 /* worth a repair: this far beyond the limit without and with an answer, and this much dearer than it */
 static const double excess_without = 0.25, excess_with = 0.1, dearer = 0.02;
 
-static double pass(struct cfn_worker *w, int passes)
+static double pass(struct cfn_worker *worker, int passes)
 {
     double bound = 0;
     for (int k = 0; k < passes; k++)
-        bound = cfn_trws_iterate(&w->trws);
-    w->work += (uint64_t)passes * (2 * w->m->table_work + w->m->forest_work);
+        bound = cfn_trws_iterate(&worker->trws);
+    worker->work += (uint64_t)passes * (2 * worker->model->table_work + worker->model->forest_work);
     return bound;
 }
 
 /* certifies the bound at the priced multipliers */
-static void certify(struct cfn_worker *w)
+static void certify(struct cfn_worker *worker)
 {
-    int64_t bound = cfn_trws_certify(&w->trws);
-    w->bound = bound > w->bound ? bound : w->bound;
-    w->work += CFN_CERTIFY_PASSES * w->m->table_work;
+    int64_t bound = cfn_trws_certify(&worker->trws);
+    worker->bound = bound > worker->bound ? bound : worker->bound;
+    worker->work += CFN_CERTIFY_PASSES * worker->model->table_work;
 }
 
 /* worth a repair: nothing forbidden, nearly within the limit, and not much dearer than the best */
-static bool promising(const struct cfn_worker *w, int step)
+static bool promising(const struct cfn_worker *worker, int step)
 {
-    if (w->x.forbidden)
+    if (worker->point.forbidden)
         return false;
-    if (!w->has_best)
-        return step % TRY_EVERY == 0 && (double)w->x.worst < excess_without * (double)w->m->limit;
-    return (double)w->x.worst < excess_with * (double)w->m->limit &&
-           (double)w->x.cost < (double)w->best.cost + dearer * fabs((double)w->best.cost);
+    if (!worker->has_best)
+        return step % TRY_EVERY == 0 &&
+               (double)worker->point.worst < excess_without * (double)worker->model->limit;
+    return (double)worker->point.worst < excess_with * (double)worker->model->limit &&
+           (double)worker->point.cost < (double)worker->best.cost + dearer * fabs((double)worker->best.cost);
 }
 
-void cfn_dual_start(struct cfn_worker *w)
+void cfn_dual_start(struct cfn_worker *worker)
 {
-    for (int k = 0; k < START_PASSES && (k == 0 || !cfn_worker_done(w)); k++)
-        w->best_estimate = pass(w, 1);
-    certify(w);
-    cfn_trws_round(&w->trws, w->x.value);
-    cfn_price_unary(w->m, w->trws.prices, 1, w->unary);
-    cfn_worker_improve(w, START_MOVES);
-    if (promising(w, 0))
-        cfn_worker_finish(w, &w->x);
+    for (int k = 0; k < START_PASSES && (k == 0 || !cfn_worker_done(worker)); k++)
+        worker->best_estimate = pass(worker, 1);
+    certify(worker);
+    cfn_trws_round(&worker->trws, worker->point.value);
+    cfn_price_unary(worker->model, worker->trws.prices, 1, worker->unary);
+    cfn_worker_improve(worker, START_MOVES);
+    if (promising(worker, 0))
+        cfn_worker_finish(worker, &worker->point);
 }
 
 /* The subgradient from the averaged usage, relative to the limit: the peak of every violated stretch, and
  * every slack time that has a price. Returns its squared length. */
-static double subgradient(struct cfn_worker *w, double *g)
+static double subgradient(struct cfn_worker *worker, double *g)
 {
-    const struct cfn_model *m = w->m;
-    double limit = m->limit > 0 ? (double)m->limit : 1, length = 0;
-    for (int32_t t = 0; t < m->time_count;) {
-        double over = (w->average[t] - (double)m->limit) / limit;
-        g[t] = 0;
+    const struct cfn_model *model = worker->model;
+    double limit = model->limit > 0 ? (double)model->limit : 1, length = 0;
+    for (int32_t time = 0; time < model->time_count;) {
+        double over = (worker->average[time] - (double)model->limit) / limit;
+        g[time] = 0;
         if (over <= 0) {
-            if (w->lambda[t] > 0)
-                g[t] = over < CFN_STEP_SLACK ? CFN_STEP_SLACK : over;
-            length += g[t] * g[t];
-            t++;
+            if (worker->lambda[time] > 0)
+                g[time] = over < CFN_STEP_SLACK ? CFN_STEP_SLACK : over;
+            length += g[time] * g[time];
+            time++;
             continue;
         }
-        int32_t peak = t;
-        for (; t < m->time_count && w->average[t] > (double)m->limit; t++) {
-            g[t] = 0;
-            peak = w->average[t] > w->average[peak] ? t : peak;
+        int32_t peak = time;
+        for (; time < model->time_count && worker->average[time] > (double)model->limit; time++) {
+            g[time] = 0;
+            peak = worker->average[time] > worker->average[peak] ? time : peak;
         }
-        over = (w->average[peak] - (double)m->limit) / limit;
+        over = (worker->average[peak] - (double)model->limit) / limit;
         g[peak] = over > CFN_STEP_EXCESS ? CFN_STEP_EXCESS : over;
         length += g[peak] * g[peak];
     }
@@ -120,126 +121,131 @@ static double subgradient(struct cfn_worker *w, double *g)
 }
 
 /* by sign, each time with a rate of its own: grows while the direction holds, shrinks when it turns */
-static void step_by_sign(struct cfn_worker *w, const double *g, double rate)
+static void step_by_sign(struct cfn_worker *worker, const double *g, double rate)
 {
-    double limit = w->m->limit > 0 ? (double)w->m->limit : 1;
-    for (int32_t t = 0; t < w->m->time_count; t++) {
-        int32_t way = g[t] > 0 ? 1 : g[t] < 0 ? -1 : 0, run = w->sign[t];
+    double limit = worker->model->limit > 0 ? (double)worker->model->limit : 1;
+    for (int32_t time = 0; time < worker->model->time_count; time++) {
+        int32_t way = g[time] > 0 ? 1 : g[time] < 0 ? -1 : 0, run = worker->sign[time];
         if (way == 0)
             continue;
-        if (w->rate[t] <= 0)
-            w->rate[t] = rate;
+        if (worker->rate[time] <= 0)
+            worker->rate[time] = rate;
         bool same = (run > 0) == (way > 0) && run != 0;
         if (run != 0 && !same)
-            w->rate[t] *= rate_turned;
-        else if (run >= 2 && g[t] >= CFN_STEP_EXCESS)
+            worker->rate[time] *= rate_turned;
+        else if (run >= 2 && g[time] >= CFN_STEP_EXCESS)
             /* far beyond the limit: the price has its order of magnitude still to find */
-            w->rate[t] *= rate_far;
+            worker->rate[time] *= rate_far;
         else if (run >= 3 || run <= -3)
-            w->rate[t] *= rate_along;
-        w->sign[t] = same ? run + way : way;
-        w->lambda[t] += way * w->rate[t] / limit;
-        w->lambda[t] = w->lambda[t] > 0 ? w->lambda[t] : 0;
+            worker->rate[time] *= rate_along;
+        worker->sign[time] = same ? run + way : way;
+        worker->lambda[time] += way * worker->rate[time] / limit;
+        worker->lambda[time] = worker->lambda[time] > 0 ? worker->lambda[time] : 0;
     }
 }
 
 /* From the best multipliers a step too far costs one step (Barahona and Anbil's volume algorithm); from the
  * last ones (Polyak) steps wander further, and find bounds that the others do not. Workers take one each. */
-static void step(struct cfn_worker *w, const double *from, const double *g, double length, double level)
+static void step(struct cfn_worker *worker, const double *from, const double *g, double length, double level)
 {
-    double limit = w->m->limit > 0 ? (double)w->m->limit : 1, size = level / (length + CFN_STEP_LENGTH);
-    for (int32_t t = 0; t < w->m->time_count; t++) {
-        w->lambda[t] = from[t] + size * g[t] / limit;
-        w->lambda[t] = w->lambda[t] > 0 ? w->lambda[t] : 0;
+    double limit = worker->model->limit > 0 ? (double)worker->model->limit : 1,
+           size = level / (length + CFN_STEP_LENGTH);
+    for (int32_t time = 0; time < worker->model->time_count; time++) {
+        worker->lambda[time] = from[time] + size * g[time] / limit;
+        worker->lambda[time] = worker->lambda[time] > 0 ? worker->lambda[time] : 0;
     }
 }
 
-double cfn_dual_step_work(const struct cfn_model *m)
+double cfn_dual_step_work(const struct cfn_model *model)
 {
-    return 3.0 * (double)m->table_work + FEW_MOVES * (double)m->forest_work;
+    return 3.0 * (double)model->table_work + FEW_MOVES * (double)model->forest_work;
 }
 
-static void one_step(struct cfn_worker *w, int passes, int moves, int step)
+static void one_step(struct cfn_worker *worker, int passes, int moves, int step)
 {
-    const struct cfn_model *m = w->m;
-    cfn_trws_price(&w->trws, w->lambda);
-    double bound = pass(w, passes), keep = step == 0 ? 0 : usage_kept;
-    if (bound > w->best_estimate) {
-        w->best_estimate = bound;
-        memcpy(w->best_lambda, w->lambda, (size_t)m->time_count * sizeof *w->lambda);
+    const struct cfn_model *model = worker->model;
+    cfn_trws_price(&worker->trws, worker->lambda);
+    double bound = pass(worker, passes), keep = step == 0 ? 0 : usage_kept;
+    if (bound > worker->best_estimate) {
+        worker->best_estimate = bound;
+        memcpy(worker->best_lambda, worker->lambda, (size_t)model->time_count * sizeof *worker->lambda);
     }
-    cfn_trws_round(&w->trws, w->x.value);
-    cfn_price_unary(m, w->trws.prices, 1, w->unary);
-    w->work += cfn_price_work(m);
-    cfn_worker_improve(w, moves);
-    for (int32_t t = 0; t < m->time_count; t++)
-        w->average[t] = keep * w->average[t] + (1 - keep) * (double)w->profile[t];
-    if (promising(w, step))
-        cfn_worker_finish(w, &w->x);
+    cfn_trws_round(&worker->trws, worker->point.value);
+    cfn_price_unary(model, worker->trws.prices, 1, worker->unary);
+    worker->work += cfn_price_work(model);
+    cfn_worker_improve(worker, moves);
+    for (int32_t time = 0; time < model->time_count; time++)
+        worker->average[time] = keep * worker->average[time] + (1 - keep) * (double)worker->profile[time];
+    if (promising(worker, step))
+        cfn_worker_finish(worker, &worker->point);
 }
 
 /* the scale of steps: what an answer will probably cost. The best so far may still be many times that. */
-static double likely_cost(const struct cfn_worker *w)
+static double likely_cost(const struct cfn_worker *worker)
 {
-    double best = w->has_best ? (double)w->best.cost : (double)w->x.cost,
-           most = likely_above * w->best_estimate;
-    return w->best_estimate > 0 && best > most ? most : best;
+    double best = worker->has_best ? (double)worker->best.cost : (double)worker->point.cost,
+           most = likely_above * worker->best_estimate;
+    return worker->best_estimate > 0 && best > most ? most : best;
 }
 
-static double gap_to(const struct cfn_worker *w, double best)
+static double gap_to(const struct cfn_worker *worker, double best)
 {
-    double gap = best - w->best_estimate, most = most_gap * fabs(best);
+    double gap = best - worker->best_estimate, most = most_gap * fabs(best);
     return gap > most ? most : gap < 1 ? 1 : gap;
 }
 
 /* How far above the best bound steps aim: further while the bound rises, nearer when it has not for a while,
  * never beyond the best answer nor a fifth of it. */
-static double level(struct cfn_worker *w, double best)
+static double level(struct cfn_worker *worker, double best)
 {
-    double gap = gap_to(w, best);
-    if (!(w->level > 0))
-        w->level = first_level * fabs(best);
-    if (w->best_estimate > w->level_estimate) {
-        w->level *= level_up;
-        w->level_steps = 0;
-    } else if (++w->level_steps % LEVEL_STEPS == 0) {
-        w->level *= level_down;
+    double gap = gap_to(worker, best);
+    if (!(worker->level > 0))
+        worker->level = first_level * fabs(best);
+    if (worker->best_estimate > worker->level_estimate) {
+        worker->level *= level_up;
+        worker->level_steps = 0;
+    } else if (++worker->level_steps % LEVEL_STEPS == 0) {
+        worker->level *= level_down;
     }
-    w->level_estimate = w->best_estimate;
-    w->level = w->level > gap ? gap : w->level < least_level * gap ? least_level * gap : w->level;
-    return w->level;
+    worker->level_estimate = worker->best_estimate;
+    worker->level = worker->level > gap                 ? gap
+                    : worker->level < least_level * gap ? least_level * gap
+                                                        : worker->level;
+    return worker->level;
 }
 
-void cfn_dual_phase(struct cfn_worker *w, int round)
+void cfn_dual_phase(struct cfn_worker *worker, int round)
 {
-    const struct cfn_model *m = w->m;
-    double *g = mem_zalloc((size_t)m->time_count + 1, sizeof *g);
-    uint64_t begin = w->work, length = w->phase_end > begin ? w->phase_end - begin : 1;
+    const struct cfn_model *model = worker->model;
+    double *g = mem_zalloc((size_t)model->time_count + 1, sizeof *g);
+    uint64_t begin = worker->work, length = worker->phase_end > begin ? worker->phase_end - begin : 1;
     double theta0 = first_theta;
     for (int k = 0; k < round && theta0 > least_theta; k++)
         theta0 *= theta_a_round;
-    bool cheap = (double)length < ENOUGH_STEPS * cfn_dual_step_work(m);
-    memcpy(w->lambda, w->best_lambda, (size_t)m->time_count * sizeof *w->lambda);
-    for (int k = 0; !cfn_worker_done(w); k++) {
-        one_step(w, cheap || (round + w->number) % 2 == 0 ? 1 : MANY_PASSES, cheap ? FEW_MOVES : MAX_MOVES,
-                 k);
-        double size = subgradient(w, g), best = likely_cost(w);
+    bool cheap = (double)length < ENOUGH_STEPS * cfn_dual_step_work(model);
+    memcpy(worker->lambda, worker->best_lambda, (size_t)model->time_count * sizeof *worker->lambda);
+    for (int k = 0; !cfn_worker_done(worker); k++) {
+        one_step(worker, cheap || (round + worker->number) % 2 == 0 ? 1 : MANY_PASSES,
+                 cheap ? FEW_MOVES : MAX_MOVES, k);
+        double size = subgradient(worker, g), best = likely_cost(worker);
         if (size <= 0 && k > 0)
             break; /* nothing to move: without usage limits in force */
-        if (w->sign_steps < SIGN_STEPS) {
-            w->sign_steps++;
-            step_by_sign(w, g, first_rate * fabs(best));
-        } else if (w->number == 0) {
-            step(w, w->best_lambda, g, size, level_used * level(w, best));
+        if (worker->sign_steps < SIGN_STEPS) {
+            worker->sign_steps++;
+            step_by_sign(worker, g, first_rate * fabs(best));
+        } else if (worker->number == 0) {
+            step(worker, worker->best_lambda, g, size, level_used * level(worker, best));
         } else {
-            double share = (double)(w->work - begin) / (double)length;
-            step(w, w->lambda, g, size, theta0 / (1 + theta_fall * share * share) * gap_to(w, best));
+            double share = (double)(worker->work - begin) / (double)length;
+            step(worker, worker->lambda, g, size,
+                 theta0 / (1 + theta_fall * share * share) * gap_to(worker, best));
         }
     }
-    if (!w->stopped || w->bound == INT64_MIN) { /* otherwise there is no time for a little more bound */
-        cfn_trws_price(&w->trws, w->best_lambda);
-        pass(w, END_PASSES);
-        certify(w);
+    if (!worker->stopped ||
+        worker->bound == INT64_MIN) { /* otherwise there is no time for a little more bound */
+        cfn_trws_price(&worker->trws, worker->best_lambda);
+        pass(worker, END_PASSES);
+        certify(worker);
     }
     free(g);
 }

@@ -17,11 +17,11 @@
 #define CFN_STEP_LENGTH 1e-5
 
 /* passes at lambda = 0, then forest moves: first bound, first point */
-void cfn_dual_start(struct cfn_worker *w);
+void cfn_dual_start(struct cfn_worker *worker);
 /* until the phase ends; a worker's first steps are by sign, later ones go from the best multipliers. Starts
  * from and leaves w->best_lambda; certifies its bound. */
-void cfn_dual_phase(struct cfn_worker *w, int round);
+void cfn_dual_phase(struct cfn_worker *worker, int round);
 /* table entries that a step of the cheap kind touches, with its share of the phase's end */
-double cfn_dual_step_work(const struct cfn_model *m);
+double cfn_dual_step_work(const struct cfn_model *model);
 
 #endif

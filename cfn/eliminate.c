@@ -12,18 +12,18 @@ static const size_t max_work = (size_t)1 << 24;
 
 bool cfn_eliminate_node(struct cfn_network *n, int32_t node)
 {
-    struct cfn_super *s = &n->nodes[node];
-    size_t degree = s->links.count;
-    if (s->items.count || degree > 2)
+    struct cfn_super *super = &n->nodes[node];
+    size_t degree = super->links.count;
+    if (super->items.count || degree > 2)
         return false;
     static const int64_t nothing = 0;
     struct cfn_view one = {.other = -1, .size = 1, .at = &nothing}, other = one;
     if (degree > 0)
-        one = cfn_network_view(n, node, s->links.at[0]);
+        one = cfn_network_view(n, node, super->links.at[0]);
     if (degree > 1)
-        other = cfn_network_view(n, node, s->links.at[1]);
+        other = cfn_network_view(n, node, super->links.at[1]);
     size_t cells = (size_t)one.size * (size_t)other.size;
-    if (cells * (size_t)s->size > max_work)
+    if (cells * (size_t)super->size > max_work)
         return false;
     int32_t *map = cfn_undo_push(&n->undo,
                                  (struct cfn_undo_step){.kind = CFN_UNDO_ELIMINATE,
@@ -37,18 +37,18 @@ bool cfn_eliminate_node(struct cfn_network *n, int32_t node)
         for (int32_t y = 0; y < other.size; y++) {
             size_t cell = (size_t)x * (size_t)other.size + (size_t)y;
             entry[cell] = CFN_INFINITE;
-            for (int32_t a = 0; a < s->size; a++) {
-                int64_t c =
-                    cfn_add(s->unary[a], cfn_add(one.at[(size_t)a * one.own + (size_t)x * one.step],
-                                                 other.at[(size_t)a * other.own + (size_t)y * other.step]));
+            for (int32_t a = 0; a < super->size; a++) {
+                int64_t c = cfn_add(super->unary[a],
+                                    cfn_add(one.at[(size_t)a * one.own + (size_t)x * one.step],
+                                            other.at[(size_t)a * other.own + (size_t)y * other.step]));
                 if (c < entry[cell]) {
                     entry[cell] = c;
                     map[cell] = a;
                 }
             }
         }
-    while (s->links.count)
-        cfn_network_cut(n, s->links.at[s->links.count - 1]);
+    while (super->links.count)
+        cfn_network_cut(n, super->links.at[super->links.count - 1]);
     cfn_network_remove(n, node);
     if (degree == 0) {
         n->wiped = n->wiped || cfn_infinite(entry[0]);

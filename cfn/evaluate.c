@@ -19,28 +19,29 @@ struct event {
     int64_t time, delta;
 };
 
-static int event_order(const void *a, const void *b)
+static int event_order(const void *left, const void *right)
 {
-    const struct event *x = a, *y = b;
-    return x->time != y->time ? (x->time < y->time ? -1 : 1) : 0;
+    const struct event *event = left, *other_event = right;
+    return event->time != other_event->time ? (event->time < other_event->time ? -1 : 1) : 0;
 }
 
-static __int128 total_cost(const struct cfn_problem *p, const int32_t *values)
+static __int128 total_cost(const struct cfn_problem *problem, const int32_t *values)
 {
     __int128 cost = 0;
-    for (uint32_t i = 0; i < p->node_count; i++)
-        cost += p->costs[p->nodes[i].first_value + (uint64_t)values[i]];
-    for (uint32_t i = 0; i < p->edge_count; i++) {
-        const struct cfn_edge *edge = &p->edges[i];
+    for (uint32_t i = 0; i < problem->node_count; i++)
+        cost += problem->costs[problem->nodes[i].first_value + (uint64_t)values[i]];
+    for (uint32_t i = 0; i < problem->edge_count; i++) {
+        const struct cfn_edge *edge = &problem->edges[i];
         uint64_t index = (uint64_t)values[edge->first];
         if (edge->second != CFN_NO_NODE)
-            index = index * (uint64_t)p->nodes[edge->second].domain + (uint64_t)values[edge->second];
-        cost += p->entries[p->matrices[edge->matrix].start + index];
+            index = index * (uint64_t)problem->nodes[edge->second].domain + (uint64_t)values[edge->second];
+        cost += problem->entries[problem->matrices[edge->matrix].start + index];
     }
     return cost;
 }
 
-static void sweep(const struct cfn_problem *p, struct event *events, size_t count, struct cfn_verdict *out)
+static void sweep(const struct cfn_problem *problem, struct event *events, size_t count,
+                  struct cfn_verdict *out)
 {
     __int128 usage = 0;
     qsort(events, count, sizeof *events, event_order);
@@ -52,7 +53,7 @@ static void sweep(const struct cfn_problem *p, struct event *events, size_t coun
             out->peak = usage;
             out->peak_time = time;
         }
-        if (p->has_limit && usage > p->limit && out->feasible) {
+        if (problem->has_limit && usage > problem->limit && out->feasible) {
             out->feasible = false;
             out->violated_time = time;
             out->violated_usage = usage;
@@ -60,31 +61,31 @@ static void sweep(const struct cfn_problem *p, struct event *events, size_t coun
     }
 }
 
-enum error_code cfn_evaluate(const struct cfn_problem *p, const int32_t *values, struct cfn_verdict *out,
-                             struct error *e)
+enum error_code cfn_evaluate(const struct cfn_problem *problem, const int32_t *values,
+                             struct cfn_verdict *out, struct error *e)
 {
     *out = (struct cfn_verdict){.feasible = true};
-    for (uint32_t i = 0; i < p->node_count; i++)
-        if (values[i] < 0 || values[i] >= p->nodes[i].domain)
+    for (uint32_t i = 0; i < problem->node_count; i++)
+        if (values[i] < 0 || values[i] >= problem->nodes[i].domain)
             return error_set(e, ERROR_INVALID_REQUEST, "node %u has no value %d: it has %d", i, values[i],
-                             p->nodes[i].domain);
-    struct event *events = mem_zalloc((size_t)p->node_count * 2 + 1, sizeof *events);
+                             problem->nodes[i].domain);
+    struct event *events = mem_zalloc((size_t)problem->node_count * 2 + 1, sizeof *events);
     size_t count = 0;
-    for (uint32_t i = 0; i < p->node_count; i++) {
-        const struct cfn_node *n = &p->nodes[i];
-        int64_t usage = p->usages[n->first_value + (uint64_t)values[i]];
+    for (uint32_t i = 0; i < problem->node_count; i++) {
+        const struct cfn_node *n = &problem->nodes[i];
+        int64_t usage = problem->usages[n->first_value + (uint64_t)values[i]];
         if (n->lower >= n->upper)
             continue;
         events[count++] = (struct event){n->lower, usage};
         events[count++] = (struct event){n->upper, -usage};
     }
-    sweep(p, events, count, out);
+    sweep(problem, events, count, out);
     free(events);
-    out->cost = total_cost(p, values);
+    out->cost = total_cost(problem, values);
     return ERROR_OK;
 }
 
-enum error_code cfn_solution_read(const struct cfn_problem *p, const char *text, size_t size,
+enum error_code cfn_solution_read(const struct cfn_problem *problem, const char *text, size_t size,
                                   int32_t **values, struct error *e)
 {
     const char *at = text + size;
@@ -92,22 +93,22 @@ enum error_code cfn_solution_read(const struct cfn_problem *p, const char *text,
     while (at > text && !(at[-1] == '[' && (at - 1 == text || at[-2] == '\n')))
         at--;
     struct cfn_json j = {.start = text, .at = at > text ? at - 1 : text, .end = text + size, .e = e};
-    int32_t *read = mem_zalloc((size_t)p->node_count + 1, sizeof *read);
+    int32_t *read = mem_zalloc((size_t)problem->node_count + 1, sizeof *read);
     uint32_t count = 0;
     for (bool more = cfn_json_array_begin(&j); more; more = cfn_json_array_next(&j)) {
         int64_t v = cfn_json_integer(&j);
-        if (count < p->node_count && (v < 0 || v >= p->nodes[count].domain))
+        if (count < problem->node_count && (v < 0 || v >= problem->nodes[count].domain))
             cfn_json_reject(&j, ERROR_INVALID_REQUEST, NULL, "node %u has no such value: it has %d", count,
-                            p->nodes[count].domain);
-        else if (count < p->node_count)
+                            problem->nodes[count].domain);
+        else if (count < problem->node_count)
             read[count] = (int32_t)v;
         count++;
     }
     if (!cfn_json_failed(&j) && cfn_json_peek(&j))
         cfn_json_reject(&j, ERROR_INVALID_JSON, NULL, "text after the list");
-    if (count != p->node_count)
+    if (count != problem->node_count)
         cfn_json_reject(&j, ERROR_INVALID_REQUEST, NULL, "%u values where the problem has %u nodes", count,
-                        p->node_count);
+                        problem->node_count);
     if (cfn_json_failed(&j))
         free(read);
     else

@@ -17,12 +17,12 @@ struct cfn_verdict {
 };
 
 /* values: one index per node. ERROR_INVALID_REQUEST when one is out of its node's range. */
-enum error_code cfn_evaluate(const struct cfn_problem *p, const int32_t *values, struct cfn_verdict *out,
-                             struct error *e) BASE_CHECKED;
+enum error_code cfn_evaluate(const struct cfn_problem *problem, const int32_t *values,
+                             struct cfn_verdict *out, struct error *e) BASE_CHECKED;
 
 /* "[0, 2, 1]", the last line of text that begins with '['; exactly p->node_count numbers, owned.
  * ERROR_INVALID_JSON, ERROR_INVALID_REQUEST. */
-enum error_code cfn_solution_read(const struct cfn_problem *p, const char *text, size_t size,
+enum error_code cfn_solution_read(const struct cfn_problem *problem, const char *text, size_t size,
                                   int32_t **values, struct error *e) BASE_CHECKED;
 
 /* decimal digits; out has room for 48 bytes; returns out */

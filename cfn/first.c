@@ -16,89 +16,89 @@ static const double near_limit = 0.25;                    /* excess, of the limi
 static const double cut_first = 0.4, cut_second = 0.6;    /* workers bisect at different places */
 
 /* usage of a value summed over the time it is held */
-static double volume(const struct cfn_model *m, int32_t i, int32_t a)
+static double volume(const struct cfn_model *model, int32_t i, int32_t a)
 {
     double sum = 0;
-    for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
-        sum += (double)m->items[k].use[a] * (m->items[k].right - m->items[k].left);
+    for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++)
+        sum += (double)model->items[k].use[a] * (model->items[k].right - model->items[k].left);
     return sum;
 }
 
-static void take_least(struct cfn_worker *w)
+static void take_least(struct cfn_worker *worker)
 {
-    const struct cfn_model *m = w->m;
-    for (int32_t i = 0; i < m->node_count; i++) {
-        const int64_t *cost = m->unary + m->offset[i];
+    const struct cfn_model *model = worker->model;
+    for (int32_t i = 0; i < model->node_count; i++) {
+        const int64_t *cost = model->unary + model->offset[i];
         double least = HUGE_VAL;
-        for (int32_t a = 0; a < m->size[i]; a++) {
-            double v = volume(m, i, a);
-            if (v > least || (v == least && cost[a] >= cost[w->x.value[i]]))
+        for (int32_t a = 0; a < model->size[i]; a++) {
+            double v = volume(model, i, a);
+            if (v > least || (v == least && cost[a] >= cost[worker->point.value[i]]))
                 continue;
             least = v;
-            w->x.value[i] = a;
+            worker->point.value[i] = a;
         }
     }
-    w->work += cfn_price_work(m);
-    cfn_point_evaluate(m, &w->x, w->profile);
-    cfn_worker_finish(w, &w->x);
+    worker->work += cfn_price_work(model);
+    cfn_point_evaluate(model, &worker->point, worker->profile);
+    cfn_worker_finish(worker, &worker->point);
 }
 
 /* what usage could add up to if every node took its greatest */
-static double greatest_usage(const struct cfn_model *m)
+static double greatest_usage(const struct cfn_model *model)
 {
     double sum = 1;
-    for (int32_t i = 0; i < m->node_count; i++) {
+    for (int32_t i = 0; i < model->node_count; i++) {
         double most = 0;
-        for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
-            for (int32_t a = 0; a < m->size[i]; a++)
-                most = (double)m->items[k].use[a] > most ? (double)m->items[k].use[a] : most;
+        for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++)
+            for (int32_t a = 0; a < model->size[i]; a++)
+                most = (double)model->items[k].use[a] > most ? (double)model->items[k].use[a] : most;
         sum += most;
     }
     return sum;
 }
 
-static void price_evenly(struct cfn_worker *w, double price)
+static void price_evenly(struct cfn_worker *worker, double price)
 {
-    const struct cfn_model *m = w->m;
-    for (int32_t i = 0; i < m->node_count; i++) {
-        float *c = w->unary + m->offset[i];
-        for (int32_t a = 0; a < m->width[i]; a++) {
-            int64_t exact = m->unary[m->offset[i] + (size_t)a];
+    const struct cfn_model *model = worker->model;
+    for (int32_t i = 0; i < model->node_count; i++) {
+        float *c = worker->unary + model->offset[i];
+        for (int32_t a = 0; a < model->width[i]; a++) {
+            int64_t exact = model->unary[model->offset[i] + (size_t)a];
             c[a] = cfn_infinite(exact) ? CFN_HUGE : (float)exact;
         }
-        for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
-            for (int32_t a = 0; a < m->size[i]; a++)
-                c[a] += (float)(price * (double)m->items[k].use[a]);
+        for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++)
+            for (int32_t a = 0; a < model->size[i]; a++)
+                c[a] += (float)(price * (double)model->items[k].use[a]);
     }
-    w->work += cfn_price_work(m);
+    worker->work += cfn_price_work(model);
 }
 
 /* by bisection of the price's logarithm: the least at which what comes out is within the limit */
-static void scan_prices(struct cfn_worker *w)
+static void scan_prices(struct cfn_worker *worker)
 {
-    const struct cfn_model *m = w->m;
-    cfn_point_evaluate(m, &w->x, w->profile);
-    double cost = fabs((double)w->x.cost) + 1, unit = cost / greatest_usage(m);
+    const struct cfn_model *model = worker->model;
+    cfn_point_evaluate(model, &worker->point, worker->profile);
+    double cost = fabs((double)worker->point.cost) + 1, unit = cost / greatest_usage(model);
     double low = cfn_log(least_scale), high = cfn_log(most_scale);
-    double part = w->number ? cut_second : cut_first;
-    for (int k = 0; k < STEPS && !cfn_worker_done(w); k++) {
+    double part = worker->number ? cut_second : cut_first;
+    for (int k = 0; k < STEPS && !cfn_worker_done(worker); k++) {
         double at = low + part * (high - low);
-        price_evenly(w, unit * cfn_exp(at));
-        cfn_worker_improve(w, MOVES);
-        if (w->x.worst > 0)
+        price_evenly(worker, unit * cfn_exp(at));
+        cfn_worker_improve(worker, MOVES);
+        if (worker->point.worst > 0)
             low = at;
         else
             high = at;
-        if (!w->x.forbidden && (double)w->x.worst < near_limit * (double)m->limit)
-            cfn_worker_finish(w, &w->x);
+        if (!worker->point.forbidden && (double)worker->point.worst < near_limit * (double)model->limit)
+            cfn_worker_finish(worker, &worker->point);
     }
 }
 
-void cfn_first_points(struct cfn_worker *w)
+void cfn_first_points(struct cfn_worker *worker)
 {
-    if (!w->m->time_count) /* no usage counts: any assignment is within the limit */
+    if (!worker->model->time_count) /* no usage counts: any assignment is within the limit */
         return;
-    scan_prices(w);
-    if (!w->has_best)
-        take_least(w);
+    scan_prices(worker);
+    if (!worker->has_best)
+        take_least(worker);
 }

@@ -7,6 +7,6 @@
 #include "cfn/worker.h"
 
 /* Records what is feasible. Ends early with the phase. */
-void cfn_first_points(struct cfn_worker *w);
+void cfn_first_points(struct cfn_worker *worker);
 
 #endif

@@ -24,86 +24,86 @@ enum {
 };
 static const double least_postponed = 0.5, postponed_range = 0.2;
 
-void cfn_forest_create(const struct cfn_model *m, struct cfn_forest *f)
+void cfn_forest_create(const struct cfn_model *model, struct cfn_forest *forest)
 {
-    size_t n = (size_t)m->node_count + 1;
-    struct rng r = {SEED};
-    *f = (struct cfn_forest){.m = m};
-    f->root = mem_alloc(n * sizeof *f->root);
-    memset(f->root, 0xff, n * sizeof *f->root);
-    f->parent = mem_zalloc(n, sizeof *f->parent);
-    f->stamp = mem_zalloc(n, sizeof *f->stamp);
-    f->up = mem_zalloc(n, sizeof *f->up);
-    f->chosen = mem_zalloc(n, sizeof *f->chosen);
-    f->order = mem_zalloc(n, sizeof *f->order);
-    f->late = mem_zalloc(n, sizeof *f->late);
-    f->belief = mem_zalloc(m->value_count + 16, sizeof *f->belief);
-    f->scratch = mem_zalloc((size_t)m->largest + 16, sizeof *f->scratch);
-    f->gumbel = mem_zalloc((size_t)GUMBEL + (size_t)m->largest, sizeof *f->gumbel);
-    for (int32_t i = 0; i < GUMBEL + m->largest; i++)
-        f->gumbel[i] = (float)-cfn_log(-cfn_log(0.5 / GUMBEL + rng_unit(&r) * (1 - 1.0 / GUMBEL)));
+    size_t n = (size_t)model->node_count + 1;
+    struct rng rng = {SEED};
+    *forest = (struct cfn_forest){.model = model};
+    forest->root = mem_alloc(n * sizeof *forest->root);
+    memset(forest->root, 0xff, n * sizeof *forest->root);
+    forest->parent = mem_zalloc(n, sizeof *forest->parent);
+    forest->stamp = mem_zalloc(n, sizeof *forest->stamp);
+    forest->up = mem_zalloc(n, sizeof *forest->up);
+    forest->chosen = mem_zalloc(n, sizeof *forest->chosen);
+    forest->order = mem_zalloc(n, sizeof *forest->order);
+    forest->late = mem_zalloc(n, sizeof *forest->late);
+    forest->belief = mem_zalloc(model->value_count + 16, sizeof *forest->belief);
+    forest->scratch = mem_zalloc((size_t)model->largest + 16, sizeof *forest->scratch);
+    forest->gumbel = mem_zalloc((size_t)GUMBEL + (size_t)model->largest, sizeof *forest->gumbel);
+    for (int32_t i = 0; i < GUMBEL + model->largest; i++)
+        forest->gumbel[i] = (float)-cfn_log(-cfn_log(0.5 / GUMBEL + rng_unit(&rng) * (1 - 1.0 / GUMBEL)));
 }
 
-void cfn_forest_release(struct cfn_forest *f)
+void cfn_forest_release(struct cfn_forest *forest)
 {
-    free(f->root);
-    free(f->parent);
-    free(f->stamp);
-    free(f->up);
-    free(f->chosen);
-    free(f->order);
-    free(f->late);
-    free(f->belief);
-    free(f->scratch);
-    free(f->gumbel);
-    *f = (struct cfn_forest){0};
+    free(forest->root);
+    free(forest->parent);
+    free(forest->stamp);
+    free(forest->up);
+    free(forest->chosen);
+    free(forest->order);
+    free(forest->late);
+    free(forest->belief);
+    free(forest->scratch);
+    free(forest->gumbel);
+    *forest = (struct cfn_forest){0};
 }
 
-static int32_t find(struct cfn_forest *f, int32_t i)
+static int32_t find(struct cfn_forest *forest, int32_t i)
 {
-    while (f->root[i] != i)
-        i = f->root[i] = f->root[f->root[i]];
+    while (forest->root[i] != i)
+        i = forest->root[i] = forest->root[forest->root[i]];
     return i;
 }
 
 /* adds node when its chosen neighbours lie in distinct trees */
-static bool try_add(struct cfn_forest *f, int32_t node)
+static bool try_add(struct cfn_forest *forest, int32_t node)
 {
-    const struct cfn_model *m = f->m;
-    f->now++;
-    for (uint32_t k = m->first_arc[node]; k < m->first_arc[node + 1]; k++) {
-        int32_t other = m->arcs[k].other;
-        if (f->root[other] < 0)
+    const struct cfn_model *model = forest->model;
+    forest->now++;
+    for (uint32_t k = model->first_arc[node]; k < model->first_arc[node + 1]; k++) {
+        int32_t other = model->arcs[k].other;
+        if (forest->root[other] < 0)
             continue;
-        int32_t tree = find(f, other);
-        if (f->stamp[tree] == f->now)
+        int32_t tree = find(forest, other);
+        if (forest->stamp[tree] == forest->now)
             return false;
-        f->stamp[tree] = f->now;
+        forest->stamp[tree] = forest->now;
     }
-    f->root[node] = node;
-    for (uint32_t k = m->first_arc[node]; k < m->first_arc[node + 1]; k++)
-        if (m->arcs[k].other != node && f->root[m->arcs[k].other] >= 0)
-            f->root[find(f, m->arcs[k].other)] = node;
+    forest->root[node] = node;
+    for (uint32_t k = model->first_arc[node]; k < model->first_arc[node + 1]; k++)
+        if (model->arcs[k].other != node && forest->root[model->arcs[k].other] >= 0)
+            forest->root[find(forest, model->arcs[k].other)] = node;
     return true;
 }
 
-static int32_t choose_forest(struct cfn_forest *f, struct rng *r, int32_t *nodes, int32_t count)
+static int32_t choose_forest(struct cfn_forest *forest, struct rng *rng, int32_t *nodes, int32_t count)
 {
-    const struct cfn_model *m = f->m;
+    const struct cfn_model *model = forest->model;
     int32_t chosen = 0, late = 0;
-    double postpone = least_postponed + postponed_range * rng_unit(r);
+    double postpone = least_postponed + postponed_range * rng_unit(rng);
     for (int32_t i = 0; i < count; i++) {
-        int32_t j = i + (int32_t)rng_below(r, (uint64_t)(count - i)), node = nodes[j];
+        int32_t j = i + (int32_t)rng_below(rng, (uint64_t)(count - i)), node = nodes[j];
         nodes[j] = nodes[i];
         nodes[i] = node;
-        if (m->first_arc[node + 1] - m->first_arc[node] >= BUSY && rng_unit(r) < postpone)
-            f->late[late++] = node;
-        else if (try_add(f, node))
-            f->chosen[chosen++] = node;
+        if (model->first_arc[node + 1] - model->first_arc[node] >= BUSY && rng_unit(rng) < postpone)
+            forest->late[late++] = node;
+        else if (try_add(forest, node))
+            forest->chosen[chosen++] = node;
     }
     for (int32_t i = 0; i < late; i++)
-        if (try_add(f, f->late[i]))
-            f->chosen[chosen++] = f->late[i];
+        if (try_add(forest, forest->late[i]))
+            forest->chosen[chosen++] = forest->late[i];
     return chosen;
 }
 
@@ -129,76 +129,79 @@ CFN_KERNEL static void min_plus(float *restrict out, const float *restrict share
 }
 
 /* parents before children; the belief of each starts as its costs beside fixed neighbours */
-static void order_tree(struct cfn_forest *f, int32_t start, int32_t *count, const int32_t *value)
+static void order_tree(struct cfn_forest *forest, int32_t start, int32_t *count, const int32_t *value)
 {
-    const struct cfn_model *m = f->m;
+    const struct cfn_model *model = forest->model;
     int32_t done = *count;
-    f->stamp[start] = f->now;
-    f->up[start] = NULL;
-    f->order[(*count)++] = start;
+    forest->stamp[start] = forest->now;
+    forest->up[start] = NULL;
+    forest->order[(*count)++] = start;
     for (; done < *count; done++) {
-        int32_t node = f->order[done];
-        float *belief = f->belief + m->offset[node];
-        for (uint32_t k = m->first_arc[node]; k < m->first_arc[node + 1]; k++) {
-            const struct cfn_arc *arc = &m->arcs[k];
-            if (f->root[arc->other] < 0) {
+        int32_t node = forest->order[done];
+        float *belief = forest->belief + model->offset[node];
+        for (uint32_t k = model->first_arc[node]; k < model->first_arc[node + 1]; k++) {
+            const struct cfn_arc *arc = &model->arcs[k];
+            if (forest->root[arc->other] < 0) {
                 add_row(belief, arc->columns + (size_t)value[arc->other] * (size_t)arc->column_width,
-                        m->width[node]);
-            } else if (f->stamp[arc->other] != f->now) {
-                f->stamp[arc->other] = f->now;
-                f->order[(*count)++] = arc->other;
-                f->parent[arc->other] = node;
-                f->up[arc->other] = arc;
+                        model->width[node]);
+            } else if (forest->stamp[arc->other] != forest->now) {
+                forest->stamp[arc->other] = forest->now;
+                forest->order[(*count)++] = arc->other;
+                forest->parent[arc->other] = node;
+                forest->up[arc->other] = arc;
             }
         }
-        f->work += (uint64_t)m->width[node] * (m->first_arc[node + 1] - m->first_arc[node] + 1);
+        forest->work +=
+            (uint64_t)model->width[node] * (model->first_arc[node + 1] - model->first_arc[node] + 1);
     }
 }
 
-static void start_beliefs(struct cfn_forest *f, struct rng *r, int32_t count, const float *unary,
+static void start_beliefs(struct cfn_forest *forest, struct rng *rng, int32_t count, const float *unary,
                           double noise)
 {
-    const struct cfn_model *m = f->m;
+    const struct cfn_model *model = forest->model;
     for (int32_t i = 0; i < count; i++) {
-        int32_t node = f->chosen[i];
-        float *belief = f->belief + m->offset[node];
-        memcpy(belief, unary + m->offset[node], (size_t)m->width[node] * sizeof *belief);
+        int32_t node = forest->chosen[i];
+        float *belief = forest->belief + model->offset[node];
+        memcpy(belief, unary + model->offset[node], (size_t)model->width[node] * sizeof *belief);
         if (noise <= 0)
             continue;
-        const float *sample = f->gumbel + rng_below(r, GUMBEL);
-        for (int32_t a = 0; a < m->size[node]; a++)
+        const float *sample = forest->gumbel + rng_below(rng, GUMBEL);
+        for (int32_t a = 0; a < model->size[node]; a++)
             belief[a] -= (float)noise * sample[a];
     }
 }
 
 /* up[node] is the parent's arc to node: its columns are by node's value, over the parent's values */
-static void collect(struct cfn_forest *f, int32_t count)
+static void collect(struct cfn_forest *forest, int32_t count)
 {
-    const struct cfn_model *m = f->m;
+    const struct cfn_model *model = forest->model;
     for (int32_t i = count; i-- > 0;) {
-        int32_t node = f->order[i];
-        const struct cfn_arc *arc = f->up[node];
+        int32_t node = forest->order[i];
+        const struct cfn_arc *arc = forest->up[node];
         if (!arc)
             continue;
-        int32_t parent = f->parent[node];
-        min_plus(f->scratch, f->belief + m->offset[node], m->size[node], arc->columns, arc->column_width);
-        add_row(f->belief + m->offset[parent], f->scratch, m->width[parent]);
-        f->work += (uint64_t)m->size[node] * (uint64_t)m->width[parent];
+        int32_t parent = forest->parent[node];
+        min_plus(forest->scratch, forest->belief + model->offset[node], model->size[node], arc->columns,
+                 arc->column_width);
+        add_row(forest->belief + model->offset[parent], forest->scratch, model->width[parent]);
+        forest->work += (uint64_t)model->size[node] * (uint64_t)model->width[parent];
     }
 }
 
-static int32_t distribute(struct cfn_forest *f, int32_t count, int32_t *value, int32_t *changed, int32_t *old)
+static int32_t distribute(struct cfn_forest *forest, int32_t count, int32_t *value, int32_t *changed,
+                          int32_t *old)
 {
-    const struct cfn_model *m = f->m;
+    const struct cfn_model *model = forest->model;
     int32_t changes = 0;
     for (int32_t i = 0; i < count; i++) {
-        int32_t node = f->order[i], best = value[node];
-        const struct cfn_arc *arc = f->up[node];
-        float *belief = f->belief + m->offset[node];
+        int32_t node = forest->order[i], best = value[node];
+        const struct cfn_arc *arc = forest->up[node];
+        float *belief = forest->belief + model->offset[node];
         if (arc)
-            add_row(belief, arc->rows + (size_t)value[f->parent[node]] * (size_t)arc->row_width,
-                    m->width[node]);
-        for (int32_t a = 0; a < m->size[node]; a++)
+            add_row(belief, arc->rows + (size_t)value[forest->parent[node]] * (size_t)arc->row_width,
+                    model->width[node]);
+        for (int32_t a = 0; a < model->size[node]; a++)
             best = belief[a] < belief[best] ? a : best;
         if (best == value[node])
             continue;
@@ -210,19 +213,19 @@ static int32_t distribute(struct cfn_forest *f, int32_t count, int32_t *value, i
     return changes;
 }
 
-int32_t cfn_forest_move(struct cfn_forest *f, struct rng *r, int32_t *nodes, int32_t count,
+int32_t cfn_forest_move(struct cfn_forest *forest, struct rng *rng, int32_t *nodes, int32_t count,
                         const float *unary, double noise, int32_t *value, int32_t *changed, int32_t *old)
 {
-    int32_t chosen = choose_forest(f, r, nodes, count), ordered = 0;
-    start_beliefs(f, r, chosen, unary, noise);
-    f->now++;
+    int32_t chosen = choose_forest(forest, rng, nodes, count), ordered = 0;
+    start_beliefs(forest, rng, chosen, unary, noise);
+    forest->now++;
     for (int32_t i = 0; i < chosen; i++)
-        if (f->stamp[f->chosen[i]] != f->now)
-            order_tree(f, f->chosen[i], &ordered, value);
-    collect(f, ordered);
-    int32_t changes = distribute(f, ordered, value, changed, old);
+        if (forest->stamp[forest->chosen[i]] != forest->now)
+            order_tree(forest, forest->chosen[i], &ordered, value);
+    collect(forest, ordered);
+    int32_t changes = distribute(forest, ordered, value, changed, old);
     for (int32_t i = 0; i < chosen; i++)
-        f->root[f->chosen[i]] = -1;
-    f->work += (uint64_t)count * NODE_WORK;
+        forest->root[forest->chosen[i]] = -1;
+    forest->work += (uint64_t)count * NODE_WORK;
     return changes;
 }

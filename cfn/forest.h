@@ -14,8 +14,8 @@
 #include "cfn/model.h"
 
 struct cfn_forest {
-    const struct cfn_model *m; /* borrowed */
-    int32_t *root;             /* union-find over the nodes; -1: not in the forest */
+    const struct cfn_model *model; /* borrowed */
+    int32_t *root;                 /* union-find over the nodes; -1: not in the forest */
     int32_t *parent, *stamp;
     const struct cfn_arc **up; /* arc to the parent in its tree */
     int32_t *chosen, *order, *late;
@@ -26,12 +26,12 @@ struct cfn_forest {
     uint64_t work; /* table entries touched so far */
 };
 
-void cfn_forest_create(const struct cfn_model *m, struct cfn_forest *f);
-void cfn_forest_release(struct cfn_forest *f);
+void cfn_forest_create(const struct cfn_model *model, struct cfn_forest *forest);
+void cfn_forest_release(struct cfn_forest *forest);
 /* One move over nodes[0..count), which is shuffled. unary: costs with penalties (cfn_price_unary). noise: 0,
  * or the scale of Gumbel noise subtracted from each choice. changed (room for count) receives the nodes whose
  * value changed and old (may be NULL) their former values; returns how many. */
-int32_t cfn_forest_move(struct cfn_forest *f, struct rng *r, int32_t *nodes, int32_t count,
+int32_t cfn_forest_move(struct cfn_forest *forest, struct rng *rng, int32_t *nodes, int32_t count,
                         const float *unary, double noise, int32_t *value, int32_t *changed, int32_t *old);
 
 #endif

@@ -20,14 +20,14 @@ static void path_format(const struct cfn_json *j, char *out, size_t room)
     size_t used = 0;
     out[0] = 0;
     for (int i = 0; i < j->depth && used + STEP_ROOM < room; i++) {
-        const struct cfn_json_step *s = &j->path[i];
-        if (!s->key) {
-            used += (size_t)snprintf(out + used, room - used, "/%llu", (unsigned long long)s->index);
+        const struct cfn_json_step *json_step = &j->path[i];
+        if (!json_step->key) {
+            used += (size_t)snprintf(out + used, room - used, "/%llu", (unsigned long long)json_step->index);
             continue;
         }
         out[used++] = '/';
-        for (size_t c = 0; c < s->size && used + STEP_ROOM < room; c++)
-            out[used++] = s->key[c] >= ' ' && s->key[c] < 127 ? s->key[c] : '?';
+        for (size_t c = 0; c < json_step->size && used + STEP_ROOM < room; c++)
+            out[used++] = json_step->key[c] >= ' ' && json_step->key[c] < 127 ? json_step->key[c] : '?';
         out[used] = 0;
     }
 }
@@ -53,18 +53,18 @@ char cfn_json_peek(struct cfn_json *j)
     return j->at < j->end && !cfn_json_failed(j) ? *j->at : 0;
 }
 
-bool cfn_json_take(struct cfn_json *j, char c)
+bool cfn_json_take(struct cfn_json *j, char character)
 {
-    if (cfn_json_peek(j) != c || cfn_json_failed(j))
+    if (cfn_json_peek(j) != character || cfn_json_failed(j))
         return false;
     j->at++;
     return true;
 }
 
-void cfn_json_expect(struct cfn_json *j, char c)
+void cfn_json_expect(struct cfn_json *j, char character)
 {
-    if (!cfn_json_take(j, c))
-        cfn_json_reject(j, ERROR_INVALID_JSON, NULL, "'%c' is expected here", c);
+    if (!cfn_json_take(j, character))
+        cfn_json_reject(j, ERROR_INVALID_JSON, NULL, "'%c' is expected here", character);
 }
 
 static bool enter(struct cfn_json *j, char open, char close)
@@ -133,8 +133,8 @@ bool cfn_json_object_next(struct cfn_json *j)
 
 bool cfn_json_key_is(const struct cfn_json *j, const char *key)
 {
-    const struct cfn_json_step *s = &j->path[j->depth - 1];
-    return s->size == strlen(key) && memcmp(s->key, key, s->size) == 0;
+    const struct cfn_json_step *json_step = &j->path[j->depth - 1];
+    return json_step->size == strlen(key) && memcmp(json_step->key, key, json_step->size) == 0;
 }
 
 /* digits [.digits] [e digits] with an integral value; at the first byte that is no plain digit */
@@ -142,10 +142,10 @@ static int64_t scientific(struct cfn_json *j, const char *from, bool negative)
 {
     __int128 value = 0;
     int exponent = 0, written = 0;
-    const char *p = from;
+    const char *at = from;
     bool fraction = false;
-    for (; p < j->end && ((*p >= '0' && *p <= '9') || (*p == '.' && !fraction)); p++) {
-        if (*p == '.') {
+    for (; at < j->end && ((*at >= '0' && *at <= '9') || (*at == '.' && !fraction)); at++) {
+        if (*at == '.') {
             fraction = true;
             continue;
         }
@@ -153,16 +153,16 @@ static int64_t scientific(struct cfn_json *j, const char *from, bool negative)
             cfn_json_reject(j, ERROR_INVALID_REQUEST, from, "the number does not fit 64 bits");
             return 0;
         }
-        value = value * 10 + (*p - '0');
+        value = value * 10 + (*at - '0');
         exponent -= fraction;
     }
-    if (p < j->end && (*p == 'e' || *p == 'E')) {
-        bool down = ++p < j->end && *p == '-';
-        p += p < j->end && (*p == '-' || *p == '+');
-        for (const char *digits = p; p < j->end && *p >= '0' && *p <= '9' && p < digits + 4; p++)
-            written = written * 10 + (*p - '0');
-        if (p == j->end || p[-1] < '0' || p[-1] > '9')
-            cfn_json_reject(j, ERROR_INVALID_JSON, p, "a number is expected here");
+    if (at < j->end && (*at == 'e' || *at == 'E')) {
+        bool down = ++at < j->end && *at == '-';
+        at += at < j->end && (*at == '-' || *at == '+');
+        for (const char *digits = at; at < j->end && *at >= '0' && *at <= '9' && at < digits + 4; at++)
+            written = written * 10 + (*at - '0');
+        if (at == j->end || at[-1] < '0' || at[-1] > '9')
+            cfn_json_reject(j, ERROR_INVALID_JSON, at, "a number is expected here");
         exponent += down ? -written : written;
     }
     for (; exponent < 0 && value % 10 == 0 && value; exponent++)
@@ -173,36 +173,36 @@ static int64_t scientific(struct cfn_json *j, const char *from, bool negative)
         cfn_json_reject(j, ERROR_INVALID_REQUEST, from, "an integer is expected here");
     if (value > INT64_MAX)
         cfn_json_reject(j, ERROR_INVALID_REQUEST, from, "the number does not fit 64 bits");
-    j->at = p;
+    j->at = at;
     return cfn_json_failed(j) ? 0 : negative ? -(int64_t)value : (int64_t)value;
 }
 
 int64_t cfn_json_integer(struct cfn_json *j)
 {
-    char c = cfn_json_peek(j);
-    const char *from = j->at, *p = j->at;
-    bool negative = c == '-';
+    char character = cfn_json_peek(j);
+    const char *from = j->at, *at = j->at;
+    bool negative = character == '-';
     uint64_t value = 0;
     if (cfn_json_failed(j))
         return 0;
-    p += negative;
-    const char *digits = p;
-    while (p < j->end && *p >= '0' && *p <= '9' && p - digits < PLAIN_DIGITS)
-        value = value * 10 + (uint64_t)(*p++ - '0');
-    if (p == digits) {
+    at += negative;
+    const char *digits = at;
+    while (at < j->end && *at >= '0' && *at <= '9' && at - digits < PLAIN_DIGITS)
+        value = value * 10 + (uint64_t)(*at++ - '0');
+    if (at == digits) {
         cfn_json_reject(j, ERROR_INVALID_REQUEST, from,
                         "an integer is expected here (NaN and infinity are refused)");
         return 0;
     }
-    if (p < j->end && ((*p >= '0' && *p <= '9') || *p == '.' || *p == 'e' || *p == 'E'))
+    if (at < j->end && ((*at >= '0' && *at <= '9') || *at == '.' || *at == 'e' || *at == 'E'))
         return scientific(j, digits, negative);
     if (value > INT64_MAX) {
         cfn_json_reject(j, ERROR_INVALID_REQUEST, from, "the number does not fit 64 bits");
         return 0;
     }
-    if (*digits == '0' && p - digits > 1)
+    if (*digits == '0' && at - digits > 1)
         cfn_json_reject(j, ERROR_INVALID_JSON, from, "a number does not begin with 0");
-    j->at = p;
+    j->at = at;
     return negative ? -(int64_t)value : (int64_t)value;
 }
 
@@ -257,24 +257,24 @@ static void skip_number(struct cfn_json *j)
 static void skip_at(struct cfn_json *j, int depth)
 {
     size_t size;
-    char c = cfn_json_peek(j), close = c == '[' ? ']' : '}';
+    char character = cfn_json_peek(j), close = character == '[' ? ']' : '}';
     if (depth == SKIP_DEPTH)
         cfn_json_reject(j, ERROR_INVALID_JSON, NULL, "too deeply nested");
     if (cfn_json_failed(j))
         return;
-    if (c == '[' || c == '{') {
+    if (character == '[' || character == '{') {
         j->at++;
         if (cfn_json_take(j, close))
             return;
         do {
-            if (c == '{') {
+            if (character == '{') {
                 cfn_json_string(j, &size);
                 cfn_json_expect(j, ':');
             }
             skip_at(j, depth + 1);
         } while (!cfn_json_failed(j) && cfn_json_take(j, ','));
         cfn_json_expect(j, close);
-    } else if (c == '"') {
+    } else if (character == '"') {
         cfn_json_string(j, &size);
     } else if (!word(j, "null") && !word(j, "true") && !word(j, "false")) {
         skip_number(j);

@@ -38,8 +38,8 @@ void cfn_json_reject(struct cfn_json *j, enum error_code code, const char *at, c
 
 /* next significant byte, 0 at the end; does not consume it */
 char cfn_json_peek(struct cfn_json *j);
-bool cfn_json_take(struct cfn_json *j, char c);   /* consumes c when it is next */
-void cfn_json_expect(struct cfn_json *j, char c); /* consumes c or rejects */
+bool cfn_json_take(struct cfn_json *j, char character);   /* consumes character when it is next */
+void cfn_json_expect(struct cfn_json *j, char character); /* consumes c or rejects */
 
 /* `for (more = begin; more; more = next)`: enters '[' or '{', steps the path, leaves at the closing bracket.
  * Object steps have consumed the key and the colon; path[depth - 1] names it. */

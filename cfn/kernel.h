@@ -47,9 +47,9 @@ static inline double cfn_exp(double x)
 }
 
 /* log-uniform between low and high (0 < low <= high) */
-static inline double cfn_log_uniform(struct rng *r, double low, double high)
+static inline double cfn_log_uniform(struct rng *rng, double low, double high)
 {
-    return low * cfn_exp(rng_unit(r) * cfn_log(high / low));
+    return low * cfn_exp(rng_unit(rng) * cfn_log(high / low));
 }
 
 #endif

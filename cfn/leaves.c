@@ -14,13 +14,13 @@ void cfn_leaves_release(struct cfn_leaves *leaves)
     *leaves = (struct cfn_leaves){0};
 }
 
-void cfn_leaves_reserve(const struct cfn_model *m, struct cfn_leaves *leaves, int32_t count)
+void cfn_leaves_reserve(const struct cfn_model *model, struct cfn_leaves *leaves, int32_t count)
 {
     if (!leaves->gain)
-        leaves->gain = mem_zalloc((size_t)m->node_count + 1, sizeof *leaves->gain);
+        leaves->gain = mem_zalloc((size_t)model->node_count + 1, sizeof *leaves->gain);
     if (count <= leaves->room)
         return;
     leaves->room = count > 2 * leaves->room ? count : 2 * leaves->room;
     leaves->bound = mem_realloc(leaves->bound, (size_t)leaves->room, sizeof *leaves->bound);
-    leaves->mask = mem_realloc(leaves->mask, (size_t)leaves->room, m->value_count);
+    leaves->mask = mem_realloc(leaves->mask, (size_t)leaves->room, model->value_count);
 }

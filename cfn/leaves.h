@@ -22,6 +22,6 @@ struct cfn_leaves {
 
 void cfn_leaves_release(struct cfn_leaves *leaves); /* zeroed is fine */
 /* room for `count` leaves of this model; what is there stays */
-void cfn_leaves_reserve(const struct cfn_model *m, struct cfn_leaves *leaves, int32_t count);
+void cfn_leaves_reserve(const struct cfn_model *model, struct cfn_leaves *leaves, int32_t count);
 
 #endif

@@ -35,103 +35,110 @@ static const double rho_least = 0.01, rho_most = 1000; /* of where it starts */
 static const double rho_of_cost = 0.01;
 
 /* breadth first from a random node; returns the size */
-static int32_t grow_ball(struct cfn_worker *w, int32_t size)
+static int32_t grow_ball(struct cfn_worker *worker, int32_t size)
 {
-    const struct cfn_model *m = w->m;
-    int32_t count = 0, start = (int32_t)rng_below(&w->rng, (uint64_t)m->node_count);
-    w->seen[start] = ++w->seen_now;
-    w->ball[count++] = start;
+    const struct cfn_model *model = worker->model;
+    int32_t count = 0, start = (int32_t)rng_below(&worker->rng, (uint64_t)model->node_count);
+    worker->seen[start] = ++worker->seen_now;
+    worker->ball[count++] = start;
     for (int32_t at = 0; at < count && count < size; at++) {
-        uint32_t from = m->first_arc[w->ball[at]], degree = m->first_arc[w->ball[at] + 1] - from;
-        uint32_t turn = degree ? (uint32_t)rng_below(&w->rng, degree) : 0;
+        uint32_t from = model->first_arc[worker->ball[at]],
+                 degree = model->first_arc[worker->ball[at] + 1] - from;
+        uint32_t turn = degree ? (uint32_t)rng_below(&worker->rng, degree) : 0;
         for (uint32_t k = 0; k < degree && count < size; k++) {
-            int32_t other = m->arcs[from + (k + turn) % degree].other;
-            if (w->seen[other] == w->seen_now)
+            int32_t other = model->arcs[from + (k + turn) % degree].other;
+            if (worker->seen[other] == worker->seen_now)
                 continue;
-            w->seen[other] = w->seen_now;
-            w->ball[count++] = other;
+            worker->seen[other] = worker->seen_now;
+            worker->ball[count++] = other;
         }
     }
     return count;
 }
 
-static double price_of(const struct cfn_worker *w, int64_t cost, int64_t worst)
+static double price_of(const struct cfn_worker *worker, int64_t cost, int64_t worst)
 {
-    return (double)cost + (worst > 0 ? w->rho * (double)worst : 0);
+    return (double)cost + (worst > 0 ? worker->rho * (double)worst : 0);
 }
 
-static void new_scale(struct cfn_worker *w)
+static void new_scale(struct cfn_worker *worker)
 {
-    double scale = rng_unit(&w->rng) < unpriced ? 0 : cfn_exp((2 * rng_unit(&w->rng) - 1) * scale_range);
-    cfn_price_unary(w->m, w->trws.prices, scale, w->unary);
-    w->work += cfn_price_work(w->m);
+    double scale =
+        rng_unit(&worker->rng) < unpriced ? 0 : cfn_exp((2 * rng_unit(&worker->rng) - 1) * scale_range);
+    cfn_price_unary(worker->model, worker->trws.prices, scale, worker->unary);
+    worker->work += cfn_price_work(worker->model);
 }
 
-static void one_trial(struct cfn_worker *w, double unit, double threshold, int *infeasible)
+static void one_trial(struct cfn_worker *worker, double unit, double threshold, int *infeasible)
 {
-    const struct cfn_model *m = w->m;
-    struct cfn_state *s = &w->state;
-    double most = most_ball_share * m->node_count < MOST_BALL ? most_ball_share * m->node_count : MOST_BALL;
-    int32_t size = most <= LEAST_BALL ? m->node_count : (int32_t)cfn_log_uniform(&w->rng, LEAST_BALL, most);
-    double noise = rng_below(&w->rng, 2) ? unit * cfn_log_uniform(&w->rng, least_noise, most_noise) : 0;
-    double before = price_of(w, s->at.cost, s->at.worst);
-    int32_t count = grow_ball(w, size);
-    int32_t changes = cfn_forest_move(&w->forest, &w->rng, w->ball, count, w->unary, noise, s->at.value,
-                                      w->changed, w->old);
+    const struct cfn_model *model = worker->model;
+    struct cfn_state *state = &worker->state;
+    double most =
+        most_ball_share * model->node_count < MOST_BALL ? most_ball_share * model->node_count : MOST_BALL;
+    int32_t size =
+        most <= LEAST_BALL ? model->node_count : (int32_t)cfn_log_uniform(&worker->rng, LEAST_BALL, most);
+    double noise =
+        rng_below(&worker->rng, 2) ? unit * cfn_log_uniform(&worker->rng, least_noise, most_noise) : 0;
+    double before = price_of(worker, state->at.cost, state->at.worst);
+    int32_t count = grow_ball(worker, size);
+    int32_t changes = cfn_forest_move(&worker->forest, &worker->rng, worker->ball, count, worker->unary,
+                                      noise, state->at.value, worker->changed, worker->old);
     if (changes) {
-        cfn_state_commit(s, w->changed, w->old, changes);
-        bool worse = s->at.forbidden > s->before.forbidden ||
-                     (s->at.forbidden == s->before.forbidden &&
-                      price_of(w, s->at.cost, s->at.worst) > before + threshold);
+        cfn_state_commit(state, worker->changed, worker->old, changes);
+        bool worse = state->at.forbidden > state->before.forbidden ||
+                     (state->at.forbidden == state->before.forbidden &&
+                      price_of(worker, state->at.cost, state->at.worst) > before + threshold);
         if (worse)
-            cfn_state_revert(s, w->changed, w->old, changes);
-        else if (cfn_point_feasible(&s->at) && (!w->has_best || s->at.cost < w->best.cost))
-            cfn_worker_record(w, &s->at);
+            cfn_state_revert(state, worker->changed, worker->old, changes);
+        else if (cfn_point_feasible(&state->at) && (!worker->has_best || state->at.cost < worker->best.cost))
+            cfn_worker_record(worker, &state->at);
     }
-    if (s->at.worst > 0) {
+    if (state->at.worst > 0) {
         if (++*infeasible % PATIENCE == 0)
-            w->rho *= rho_up;
+            worker->rho *= rho_up;
     } else {
         *infeasible = 0;
-        w->rho *= rho_down;
+        worker->rho *= rho_down;
     }
 }
 
 /* rho starts at the total price of usage, or a share of the cost, and stays within a wide band of it */
-static double rho_start(const struct cfn_worker *w)
+static double rho_start(const struct cfn_worker *worker)
 {
-    double total = w->trws.prices[w->m->time_count];
-    double share = rho_of_cost * (double)(w->state.at.cost > 0 ? w->state.at.cost : 1) /
-                   (double)(w->m->limit > 0 ? w->m->limit : 1);
+    double total = worker->trws.prices[worker->model->time_count];
+    double share = rho_of_cost * (double)(worker->state.at.cost > 0 ? worker->state.at.cost : 1) /
+                   (double)(worker->model->limit > 0 ? worker->model->limit : 1);
     return total > share ? total : share;
 }
 
-void cfn_lns_phase(struct cfn_worker *w, const struct cfn_point *start)
+void cfn_lns_phase(struct cfn_worker *worker, const struct cfn_point *start)
 {
-    const struct cfn_model *m = w->m;
+    const struct cfn_model *model = worker->model;
     int infeasible = 0;
-    if (!m->node_count)
+    if (!model->node_count)
         return;
-    cfn_trws_price(&w->trws, w->best_lambda);
-    cfn_state_load(&w->state, start);
-    w->work += m->forest_work;
-    double rho0 = rho_start(w);
-    double cost = (double)(w->state.at.cost > 0 ? w->state.at.cost : 1), unit = cost / m->node_count;
-    if (!(w->rho > 0))
-        w->rho = rho0;
-    for (uint64_t trial = 0; !cfn_worker_done(w); trial++) {
+    cfn_trws_price(&worker->trws, worker->best_lambda);
+    cfn_state_load(&worker->state, start);
+    worker->work += model->forest_work;
+    double rho0 = rho_start(worker);
+    double cost = (double)(worker->state.at.cost > 0 ? worker->state.at.cost : 1),
+           unit = cost / model->node_count;
+    if (!(worker->rho > 0))
+        worker->rho = rho0;
+    for (uint64_t trial = 0; !cfn_worker_done(worker); trial++) {
         if (trial % SCALE_TRIALS == 0)
-            new_scale(w);
-        w->rho = w->rho < rho0 * rho_least  ? rho0 * rho_least
-                 : w->rho > rho0 * rho_most ? rho0 * rho_most
-                                            : w->rho;
-        one_trial(w, unit, rng_unit(&w->rng) * worsening * cost, &infeasible);
-        w->work += TRIAL_WORK;
+            new_scale(worker);
+        worker->rho = worker->rho < rho0 * rho_least  ? rho0 * rho_least
+                      : worker->rho > rho0 * rho_most ? rho0 * rho_most
+                                                      : worker->rho;
+        one_trial(worker, unit, rng_unit(&worker->rng) * worsening * cost, &infeasible);
+        worker->work += TRIAL_WORK;
     }
     struct cfn_point end;
-    cfn_point_create(m, &end);
-    cfn_point_copy(m, &end, &w->state.at);
-    if (!end.forbidden && (!w->has_best || price_of(w, end.cost, end.worst) < (double)w->best.cost))
-        cfn_worker_finish(w, &end);
+    cfn_point_create(model, &end);
+    cfn_point_copy(model, &end, &worker->state.at);
+    if (!end.forbidden &&
+        (!worker->has_best || price_of(worker, end.cost, end.worst) < (double)worker->best.cost))
+        cfn_worker_finish(worker, &end);
     cfn_point_release(&end);
 }

@@ -6,6 +6,6 @@
 #include "cfn/worker.h"
 
 /* until the phase ends, from `start` (no forbidden entries needed, but then little is found) */
-void cfn_lns_phase(struct cfn_worker *w, const struct cfn_point *start);
+void cfn_lns_phase(struct cfn_worker *worker, const struct cfn_point *start);
 
 #endif

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 
 /* the one finite b of each value of keep's */
-static int32_t *function_of(const struct cfn_view *v, int32_t size)
+static int32_t *function_of(const struct cfn_view *view, int32_t size)
 {
     int32_t *f = mem_alloc((size_t)size * sizeof *f);
     for (int32_t a = 0; a < size; a++)
-        for (int32_t b = 0; b < v->size; b++)
-            if (!cfn_infinite(v->at[(size_t)a * v->own + (size_t)b * v->step]))
+        for (int32_t b = 0; b < view->size; b++)
+            if (!cfn_infinite(view->at[(size_t)a * view->own + (size_t)b * view->step]))
                 f[a] = b;
     return f;
 }
@@ -27,15 +27,15 @@ static void move_links(struct cfn_network *n, int32_t keep, int32_t gone, const 
     int32_t size = n->nodes[keep].size;
     while (n->nodes[gone].links.count) {
         int32_t link = n->nodes[gone].links.at[n->nodes[gone].links.count - 1];
-        struct cfn_view v = cfn_network_view(n, gone, link);
-        int64_t *entry = mem_alloc((size_t)size * (size_t)v.size * sizeof *entry);
+        struct cfn_view view = cfn_network_view(n, gone, link);
+        int64_t *entry = mem_alloc((size_t)size * (size_t)view.size * sizeof *entry);
         for (int32_t a = 0; a < size; a++)
-            for (int32_t c = 0; c < v.size; c++)
-                entry[a * v.size + c] = v.at[(size_t)f[a] * v.own + (size_t)c * v.step];
-        struct cfn_table *t = cfn_table_intern(&n->tables, size, v.size, entry);
+            for (int32_t c = 0; c < view.size; c++)
+                entry[a * view.size + c] = view.at[(size_t)f[a] * view.own + (size_t)c * view.step];
+        struct cfn_table *table = cfn_table_intern(&n->tables, size, view.size, entry);
         free(entry);
         cfn_network_cut(n, link);
-        cfn_network_connect(n, keep, v.other, t);
+        cfn_network_connect(n, keep, view.other, table);
     }
 }
 
@@ -54,15 +54,17 @@ static void move_items(struct cfn_network *n, int32_t keep, int32_t gone, const 
 
 static void merge(struct cfn_network *n, int32_t keep, int32_t gone, int32_t link)
 {
-    struct cfn_super *s = &n->nodes[keep];
-    struct cfn_view v = cfn_network_view(n, keep, link);
-    int32_t *f = function_of(&v, s->size);
-    int32_t *map = cfn_undo_push(
-        &n->undo, (struct cfn_undo_step){.kind = CFN_UNDO_MERGE, .node = gone, .one = keep}, (size_t)s->size);
-    for (int32_t a = 0; a < s->size; a++) {
+    struct cfn_super *super = &n->nodes[keep];
+    struct cfn_view view = cfn_network_view(n, keep, link);
+    int32_t *f = function_of(&view, super->size);
+    int32_t *map =
+        cfn_undo_push(&n->undo, (struct cfn_undo_step){.kind = CFN_UNDO_MERGE, .node = gone, .one = keep},
+                      (size_t)super->size);
+    for (int32_t a = 0; a < super->size; a++) {
         map[a] = f[a];
-        s->unary[a] = cfn_add(s->unary[a], cfn_add(n->nodes[gone].unary[f[a]],
-                                                   v.at[(size_t)a * v.own + (size_t)f[a] * v.step]));
+        super->unary[a] =
+            cfn_add(super->unary[a], cfn_add(n->nodes[gone].unary[f[a]],
+                                             view.at[(size_t)a * view.own + (size_t)f[a] * view.step]));
     }
     cfn_network_cut(n, link);
     move_items(n, keep, gone, f);
@@ -74,17 +76,17 @@ static void merge(struct cfn_network *n, int32_t keep, int32_t gone, int32_t lin
 
 bool cfn_merge_link(struct cfn_network *n, int32_t node, int32_t link)
 {
-    struct cfn_view v = cfn_network_view(n, node, link);
-    bool forth = v.turned ? v.table->cols_functional : v.table->rows_functional;
-    bool back = v.turned ? v.table->rows_functional : v.table->cols_functional;
-    const struct cfn_super *a = &n->nodes[node], *b = &n->nodes[v.other];
+    struct cfn_view view = cfn_network_view(n, node, link);
+    bool forth = view.turned ? view.table->cols_functional : view.table->rows_functional;
+    bool back = view.turned ? view.table->rows_functional : view.table->cols_functional;
+    const struct cfn_super *super = &n->nodes[node], *b = &n->nodes[view.other];
     if (!forth && !back)
         return false;
     if (forth && back)
-        forth = a->links.count + a->items.count >= b->links.count + b->items.count;
+        forth = super->links.count + super->items.count >= b->links.count + b->items.count;
     if (forth)
-        merge(n, node, v.other, link);
+        merge(n, node, view.other, link);
     else
-        merge(n, v.other, node, link);
+        merge(n, view.other, node, link);
     return true;
 }

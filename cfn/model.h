@@ -56,7 +56,7 @@ struct cfn_model {
 };
 
 void cfn_model_create(const struct cfn_network *n, struct cfn_model *out);
-void cfn_model_release(struct cfn_model *m);
+void cfn_model_release(struct cfn_model *model);
 
 struct cfn_point {
     int32_t *value;    /* by model node; owned */
@@ -65,26 +65,26 @@ struct cfn_point {
     int64_t worst;     /* greatest usage minus limit over retained times; INT64_MIN without any */
 };
 
-void cfn_point_create(const struct cfn_model *m, struct cfn_point *p); /* all values 0; evaluate it */
-void cfn_point_release(struct cfn_point *p);
-void cfn_point_copy(const struct cfn_model *m, struct cfn_point *to, const struct cfn_point *from);
+void cfn_point_create(const struct cfn_model *model, struct cfn_point *point); /* all values 0; evaluate it */
+void cfn_point_release(struct cfn_point *point);
+void cfn_point_copy(const struct cfn_model *model, struct cfn_point *to, const struct cfn_point *from);
 /* cost, forbidden and worst from the values; profile (time_count + 1, may not be NULL) becomes the usage at
  * each time */
-void cfn_point_evaluate(const struct cfn_model *m, struct cfn_point *p, int64_t *profile);
-static inline bool cfn_point_feasible(const struct cfn_point *p)
+void cfn_point_evaluate(const struct cfn_model *model, struct cfn_point *point, int64_t *profile);
+static inline bool cfn_point_feasible(const struct cfn_point *point)
 {
-    return p->forbidden == 0 && p->worst <= 0;
+    return point->forbidden == 0 && point->worst <= 0;
 }
 
 /* cost change of giving node the value a; *forbidden changes with it */
-int64_t cfn_point_flip_cost(const struct cfn_model *m, const struct cfn_point *p, int32_t node, int32_t a,
-                            int32_t *forbidden);
+int64_t cfn_point_flip_cost(const struct cfn_model *model, const struct cfn_point *point, int32_t node,
+                            int32_t a, int32_t *forbidden);
 /* table entries that evaluating a point counts as */
-static inline uint64_t cfn_point_work(const struct cfn_model *m)
+static inline uint64_t cfn_point_work(const struct cfn_model *model)
 {
-    return m->forest_work + (uint64_t)m->time_count * 2;
+    return model->forest_work + (uint64_t)model->time_count * 2;
 }
 /* values of all of the problem's nodes */
-void cfn_point_expand(const struct cfn_model *m, const struct cfn_point *p, int32_t *values);
+void cfn_point_expand(const struct cfn_model *model, const struct cfn_point *point, int32_t *values);
 
 #endif

@@ -53,7 +53,7 @@ void cfn_network_destroy(struct cfn_network *n);
 
 void cfn_network_push(struct cfn_network *n, int32_t node); /* onto the worklist, once */
 /* joins one and other with a table (rows of one); reference taken over; added to the link that is there */
-void cfn_network_connect(struct cfn_network *n, int32_t one, int32_t other, struct cfn_table *t);
+void cfn_network_connect(struct cfn_network *n, int32_t one, int32_t other, struct cfn_table *table);
 void cfn_network_cut(struct cfn_network *n, int32_t link);
 /* keeps the values listed (ascending old numbers) */
 void cfn_network_keep(struct cfn_network *n, int32_t node, const int32_t *kept, int32_t count);

@@ -57,6 +57,6 @@ enum error_code cfn_problem_read(const char *text, size_t size, struct cfn_probl
  * ERROR_TOO_LARGE. */
 enum error_code cfn_problem_open(const char *path, struct cfn_problem *out, struct error *e) BASE_CHECKED;
 
-void cfn_problem_release(struct cfn_problem *p); /* zeroed is fine */
+void cfn_problem_release(struct cfn_problem *problem); /* zeroed is fine */
 
 #endif

@@ -13,9 +13,9 @@
 #include "cfn/worker.h"
 
 /* table entries that probing every value touches; HUGE_VAL: the model is too large for it anyway */
-double cfn_prove_probe_work(const struct cfn_model *m);
+double cfn_prove_probe_work(const struct cfn_model *model);
 /* Until the phase ends or no leaf is left. Needs a best answer and multipliers; raises w->bound, may find
  * better answers. */
-void cfn_prove_phase(struct cfn_worker *w);
+void cfn_prove_phase(struct cfn_worker *worker);
 
 #endif

@@ -37,7 +37,7 @@ struct seen {
 
 struct reader {
     struct cfn_json j;
-    struct cfn_problem *p;
+    struct cfn_problem *problem;
     VEC(int64_t) costs, usages, entries;
     VEC(uint32_t) cost_counts, usage_counts;
     VEC(uint64_t) matrix_offsets; /* of each edge's matrix in the text */
@@ -51,17 +51,17 @@ struct reader {
     bool intervals_read, costs_read, usages_read, ends_read, matrices_read;
 };
 
-static void once(struct reader *r, bool *flag, const char *what)
+static void once(struct reader *reader, bool *flag, const char *what)
 {
     if (*flag)
-        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%s appears twice", what);
+        cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, NULL, "%s appears twice", what);
     *flag = true;
 }
 
-static void read_intervals(struct reader *r)
+static void read_intervals(struct reader *reader)
 {
-    struct cfn_json *j = &r->j;
-    once(r, &r->intervals_read, "intervals");
+    struct cfn_json *j = &reader->j;
+    once(reader, &reader->intervals_read, "intervals");
     for (bool more = cfn_json_array_begin(j); more; more = cfn_json_array_next(j)) {
         struct cfn_node n = {0};
         cfn_json_expect(j, '[');
@@ -71,7 +71,7 @@ static void read_intervals(struct reader *r)
         cfn_json_expect(j, ']');
         if (n.lower > n.upper)
             cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "the interval ends before it begins");
-        VEC_PUSH(&r->nodes, n);
+        VEC_PUSH(&reader->nodes, n);
     }
 }
 
@@ -90,25 +90,25 @@ static void read_intervals(struct reader *r)
         VEC_PUSH(counts, count);                                                                             \
     }
 
-static void read_costs(struct reader *r)
+static void read_costs(struct reader *reader)
 {
-    once(r, &r->costs_read, "costs");
-    READ_LISTS(r, &r->costs, &r->cost_counts, (void)v)
+    once(reader, &reader->costs_read, "costs");
+    READ_LISTS(reader, &reader->costs, &reader->cost_counts, (void)v)
 }
 
-static void read_usages(struct reader *r)
+static void read_usages(struct reader *reader)
 {
-    once(r, &r->usages_read, "usages");
-    READ_LISTS(r, &r->usages, &r->usage_counts, {
+    once(reader, &reader->usages_read, "usages");
+    READ_LISTS(reader, &reader->usages, &reader->usage_counts, {
         if (v < 0)
-            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "a usage is below 0");
+            cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, NULL, "a usage is below 0");
     })
 }
 
-static void read_edge_nodes(struct reader *r)
+static void read_edge_nodes(struct reader *reader)
 {
-    struct cfn_json *j = &r->j;
-    once(r, &r->ends_read, "nodes of edges");
+    struct cfn_json *j = &reader->j;
+    once(reader, &reader->ends_read, "nodes of edges");
     for (bool more = cfn_json_array_begin(j); more; more = cfn_json_array_next(j)) {
         int64_t ends[2] = {CFN_NO_NODE, CFN_NO_NODE};
         int count = 0;
@@ -124,244 +124,248 @@ static void read_edge_nodes(struct reader *r)
         }
         if (count == 0)
             cfn_json_reject(j, ERROR_INVALID_REQUEST, NULL, "an edge needs a node");
-        VEC_PUSH(&r->edges, ((struct cfn_edge){(int32_t)ends[0], (int32_t)ends[1], 0}));
+        VEC_PUSH(&reader->edges, ((struct cfn_edge){(int32_t)ends[0], (int32_t)ends[1], 0}));
     }
 }
 
-static void grow_buckets(struct reader *r)
+static void grow_buckets(struct reader *reader)
 {
-    uint32_t old_count = r->bucket_count, count = old_count ? old_count * GROWTH : FIRST_BUCKETS;
-    struct seen **old = r->buckets, **made = mem_zalloc(count, sizeof *made);
+    uint32_t old_count = reader->bucket_count, count = old_count ? old_count * GROWTH : FIRST_BUCKETS;
+    struct seen **old = reader->buckets, **made = mem_zalloc(count, sizeof *made);
     for (uint32_t b = 0; b < old_count; b++)
-        for (struct seen *s = old[b], *next; s; s = next) {
-            next = s->next;
-            s->next = made[s->hash % count];
-            made[s->hash % count] = s;
+        for (struct seen *seen = old[b], *next; seen; seen = next) {
+            next = seen->next;
+            seen->next = made[seen->hash % count];
+            made[seen->hash % count] = seen;
         }
     free(old);
-    r->buckets = made;
-    r->bucket_count = count;
+    reader->buckets = made;
+    reader->bucket_count = count;
 }
 
-static uint32_t read_new_matrix(struct reader *r, const char *text, size_t size, uint64_t hash)
+static uint32_t read_new_matrix(struct reader *reader, const char *text, size_t size, uint64_t hash)
 {
-    struct cfn_matrix m = {.start = r->entries.count};
-    for (bool more = cfn_json_array_begin(&r->j); more; more = cfn_json_array_next(&r->j)) {
-        int64_t v = cfn_json_integer(&r->j);
-        VEC_PUSH(&r->entries, v);
+    struct cfn_matrix matrix = {.start = reader->entries.count};
+    for (bool more = cfn_json_array_begin(&reader->j); more; more = cfn_json_array_next(&reader->j)) {
+        int64_t v = cfn_json_integer(&reader->j);
+        VEC_PUSH(&reader->entries, v);
     }
-    if (cfn_json_failed(&r->j))
+    if (cfn_json_failed(&reader->j))
         return 0;
-    m.count = r->entries.count - m.start;
-    struct seen *s = arena_alloc(r->arena, sizeof *s);
-    if (r->matrices.count >= r->bucket_count)
-        grow_buckets(r);
-    *s = (struct seen){text, size, hash, (uint32_t)r->matrices.count, r->buckets[hash % r->bucket_count]};
-    r->buckets[hash % r->bucket_count] = s;
-    VEC_PUSH(&r->matrices, m);
-    return s->matrix;
+    matrix.count = reader->entries.count - matrix.start;
+    struct seen *seen = arena_alloc(reader->arena, sizeof *seen);
+    if (reader->matrices.count >= reader->bucket_count)
+        grow_buckets(reader);
+    *seen = (struct seen){text, size, hash, (uint32_t)reader->matrices.count,
+                          reader->buckets[hash % reader->bucket_count]};
+    reader->buckets[hash % reader->bucket_count] = seen;
+    VEC_PUSH(&reader->matrices, matrix);
+    return seen->matrix;
 }
 
-static void read_edge_costs(struct reader *r)
+static void read_edge_costs(struct reader *reader)
 {
-    struct cfn_json *j = &r->j;
-    once(r, &r->matrices_read, "costs of edges");
+    struct cfn_json *j = &reader->j;
+    once(reader, &reader->matrices_read, "costs of edges");
     for (bool more = cfn_json_array_begin(j); more; more = cfn_json_array_next(j)) {
         cfn_json_peek(j);
         const char *close = memchr(j->at, ']', (size_t)(j->end - j->at));
         size_t size = close ? (size_t)(close + 1 - j->at) : (size_t)(j->end - j->at);
         uint64_t hash = hash_bytes(j->at, size, 0);
         uint32_t matrix = UINT32_MAX;
-        VEC_PUSH(&r->matrix_offsets, (uint64_t)(j->at - j->start));
-        for (struct seen *s = r->bucket_count ? r->buckets[hash % r->bucket_count] : NULL; s; s = s->next)
-            if (s->hash == hash && s->size == size && memcmp(s->text, j->at, size) == 0)
-                matrix = s->matrix;
+        VEC_PUSH(&reader->matrix_offsets, (uint64_t)(j->at - j->start));
+        for (struct seen *seen = reader->bucket_count ? reader->buckets[hash % reader->bucket_count] : NULL;
+             seen; seen = seen->next)
+            if (seen->hash == hash && seen->size == size && memcmp(seen->text, j->at, size) == 0)
+                matrix = seen->matrix;
         if (matrix == UINT32_MAX)
-            matrix = read_new_matrix(r, j->at, size, hash);
+            matrix = read_new_matrix(reader, j->at, size, hash);
         else
             j->at += size;
-        VEC_PUSH(&r->edge_matrices, matrix);
+        VEC_PUSH(&reader->edge_matrices, matrix);
     }
 }
 
-static void read_edges(struct reader *r)
+static void read_edges(struct reader *reader)
 {
-    for (bool more = cfn_json_object_begin(&r->j); more; more = cfn_json_object_next(&r->j)) {
-        if (cfn_json_key_is(&r->j, "nodes"))
-            read_edge_nodes(r);
-        else if (cfn_json_key_is(&r->j, "costs"))
-            read_edge_costs(r);
+    for (bool more = cfn_json_object_begin(&reader->j); more; more = cfn_json_object_next(&reader->j)) {
+        if (cfn_json_key_is(&reader->j, "nodes"))
+            read_edge_nodes(reader);
+        else if (cfn_json_key_is(&reader->j, "costs"))
+            read_edge_costs(reader);
         else
-            cfn_json_skip(&r->j);
+            cfn_json_skip(&reader->j);
     }
 }
 
-static bool read_node_lists(struct reader *r)
+static bool read_node_lists(struct reader *reader)
 {
-    if (cfn_json_key_is(&r->j, "intervals"))
-        read_intervals(r);
-    else if (cfn_json_key_is(&r->j, "costs"))
-        read_costs(r);
-    else if (cfn_json_key_is(&r->j, "usages"))
-        read_usages(r);
+    if (cfn_json_key_is(&reader->j, "intervals"))
+        read_intervals(reader);
+    else if (cfn_json_key_is(&reader->j, "costs"))
+        read_costs(reader);
+    else if (cfn_json_key_is(&reader->j, "usages"))
+        read_usages(reader);
     else
         return false;
     return true;
 }
 
-static void read_nodes(struct reader *r)
+static void read_nodes(struct reader *reader)
 {
-    for (bool more = cfn_json_object_begin(&r->j); more; more = cfn_json_object_next(&r->j))
-        if (!read_node_lists(r))
-            cfn_json_skip(&r->j);
+    for (bool more = cfn_json_object_begin(&reader->j); more; more = cfn_json_object_next(&reader->j))
+        if (!read_node_lists(reader))
+            cfn_json_skip(&reader->j);
 }
 
-static void read_limit(struct reader *r)
+static void read_limit(struct reader *reader)
 {
-    if (cfn_json_null(&r->j))
+    if (cfn_json_null(&reader->j))
         return;
-    r->p->limit = cfn_json_integer(&r->j);
-    r->p->has_limit = 1;
-    if (r->p->limit < 0)
-        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "the usage limit is below 0");
+    reader->problem->limit = cfn_json_integer(&reader->j);
+    reader->problem->has_limit = 1;
+    if (reader->problem->limit < 0)
+        cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, NULL, "the usage limit is below 0");
 }
 
-static void read_problem(struct reader *r, bool outermost)
+static void read_problem(struct reader *reader, bool outermost)
 {
-    struct cfn_json *j = &r->j;
+    struct cfn_json *j = &reader->j;
     for (bool more = cfn_json_object_begin(j); more; more = cfn_json_object_next(j)) {
         size_t size;
         if (cfn_json_key_is(j, "problem") && outermost) {
-            read_problem(r, false);
+            read_problem(reader, false);
         } else if (cfn_json_key_is(j, "nodes")) {
-            read_nodes(r);
+            read_nodes(reader);
         } else if (cfn_json_key_is(j, "edges")) {
-            read_edges(r);
+            read_edges(reader);
         } else if (cfn_json_key_is(j, "usage_limit")) {
-            read_limit(r);
+            read_limit(reader);
         } else if (cfn_json_key_is(j, "name") && cfn_json_peek(j) == '"') {
             const char *name = cfn_json_string(j, &size);
-            size = size < sizeof r->p->name ? size : sizeof r->p->name - 1;
-            memcpy(r->p->name, name, size);
-            r->p->name[size] = 0;
-        } else if (!read_node_lists(r)) {
+            size = size < sizeof reader->problem->name ? size : sizeof reader->problem->name - 1;
+            memcpy(reader->problem->name, name, size);
+            reader->problem->name[size] = 0;
+        } else if (!read_node_lists(reader)) {
             cfn_json_skip(j);
         }
     }
 }
 
 /* the place to name in a refusal: /<list> */
-static void point_at(struct reader *r, const char *list)
+static void point_at(struct reader *reader, const char *list)
 {
-    r->j.path[0] = (struct cfn_json_step){.key = list, .size = strlen(list)};
-    r->j.depth = 1;
+    reader->j.path[0] = (struct cfn_json_step){.key = list, .size = strlen(list)};
+    reader->j.depth = 1;
 }
 
-static void check_nodes(struct reader *r)
+static void check_nodes(struct reader *reader)
 {
     uint64_t values = 0;
-    size_t n = r->nodes.count;
-    if (!r->intervals_read || !r->costs_read || !r->usages_read)
-        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "the problem has no list of %s",
-                        !r->intervals_read ? "intervals"
-                        : !r->costs_read   ? "costs"
-                                           : "usages");
-    if (r->cost_counts.count != n || r->usage_counts.count != n) {
-        point_at(r, r->cost_counts.count != n ? "costs" : "usages");
-        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL,
-                        "%zu intervals, %zu lists of costs, %zu of usages", n, r->cost_counts.count,
-                        r->usage_counts.count);
+    size_t n = reader->nodes.count;
+    if (!reader->intervals_read || !reader->costs_read || !reader->usages_read)
+        cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, NULL, "the problem has no list of %s",
+                        !reader->intervals_read ? "intervals"
+                        : !reader->costs_read   ? "costs"
+                                                : "usages");
+    if (reader->cost_counts.count != n || reader->usage_counts.count != n) {
+        point_at(reader, reader->cost_counts.count != n ? "costs" : "usages");
+        cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, NULL,
+                        "%zu intervals, %zu lists of costs, %zu of usages", n, reader->cost_counts.count,
+                        reader->usage_counts.count);
     }
     if (n >= INT32_MAX)
-        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "too many nodes");
-    for (size_t i = 0; i < n && !cfn_json_failed(&r->j); i++) {
-        if (r->cost_counts.at[i] != r->usage_counts.at[i] || r->cost_counts.at[i] > MOST_VALUES) {
-            point_at(r, r->cost_counts.at[i] > MOST_VALUES ? "costs" : "usages");
-            r->j.path[r->j.depth++] = (struct cfn_json_step){.index = i};
-            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL,
+        cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, NULL, "too many nodes");
+    for (size_t i = 0; i < n && !cfn_json_failed(&reader->j); i++) {
+        if (reader->cost_counts.at[i] != reader->usage_counts.at[i] ||
+            reader->cost_counts.at[i] > MOST_VALUES) {
+            point_at(reader, reader->cost_counts.at[i] > MOST_VALUES ? "costs" : "usages");
+            reader->j.path[reader->j.depth++] = (struct cfn_json_step){.index = i};
+            cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, NULL,
                             "node %zu has %u costs and %u usages (both lists need "
                             "the same length, at most %u)",
-                            i, r->cost_counts.at[i], r->usage_counts.at[i], MOST_VALUES);
+                            i, reader->cost_counts.at[i], reader->usage_counts.at[i], MOST_VALUES);
         }
-        r->nodes.at[i].domain = (int32_t)r->cost_counts.at[i];
-        r->nodes.at[i].first_value = values;
-        values += r->cost_counts.at[i];
+        reader->nodes.at[i].domain = (int32_t)reader->cost_counts.at[i];
+        reader->nodes.at[i].first_value = values;
+        values += reader->cost_counts.at[i];
     }
 }
 
-static void check_edges(struct reader *r)
+static void check_edges(struct reader *reader)
 {
-    if (r->edges.count != r->edge_matrices.count || r->edges.count >= UINT32_MAX) {
-        point_at(r, "edges");
-        r->j.path[r->j.depth++] = (struct cfn_json_step){.key = "costs", .size = 5};
-        cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, NULL, "%zu edges with %zu lists of costs",
-                        r->edges.count, r->edge_matrices.count);
+    if (reader->edges.count != reader->edge_matrices.count || reader->edges.count >= UINT32_MAX) {
+        point_at(reader, "edges");
+        reader->j.path[reader->j.depth++] = (struct cfn_json_step){.key = "costs", .size = 5};
+        cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, NULL, "%zu edges with %zu lists of costs",
+                        reader->edges.count, reader->edge_matrices.count);
     }
-    for (size_t i = 0; i < r->edges.count && !cfn_json_failed(&r->j); i++) {
-        struct cfn_edge *edge = &r->edges.at[i];
-        r->j.depth = 3; /* the place to name: /edges/costs/i */
-        r->j.path[0] = (struct cfn_json_step){.key = "edges", .size = 5};
-        r->j.path[1] = (struct cfn_json_step){.key = "nodes", .size = 5};
-        r->j.path[2] = (struct cfn_json_step){.index = i};
-        const char *at = r->j.start + r->matrix_offsets.at[i];
-        if ((size_t)edge->first >= r->nodes.count ||
-            (edge->second >= 0 && (size_t)edge->second >= r->nodes.count)) {
-            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, at, "edge %zu joins a node that does not exist", i);
+    for (size_t i = 0; i < reader->edges.count && !cfn_json_failed(&reader->j); i++) {
+        struct cfn_edge *edge = &reader->edges.at[i];
+        reader->j.depth = 3; /* the place to name: /edges/costs/i */
+        reader->j.path[0] = (struct cfn_json_step){.key = "edges", .size = 5};
+        reader->j.path[1] = (struct cfn_json_step){.key = "nodes", .size = 5};
+        reader->j.path[2] = (struct cfn_json_step){.index = i};
+        const char *at = reader->j.start + reader->matrix_offsets.at[i];
+        if ((size_t)edge->first >= reader->nodes.count ||
+            (edge->second >= 0 && (size_t)edge->second >= reader->nodes.count)) {
+            cfn_json_reject(&reader->j, ERROR_INVALID_REQUEST, at,
+                            "edge %zu joins a node that does not exist", i);
             return;
         }
-        uint64_t want = (uint64_t)r->nodes.at[edge->first].domain;
-        edge->matrix = r->edge_matrices.at[i];
+        uint64_t want = (uint64_t)reader->nodes.at[edge->first].domain;
+        edge->matrix = reader->edge_matrices.at[i];
         if (edge->second != CFN_NO_NODE)
-            want *= (uint64_t)r->nodes.at[edge->second].domain;
-        r->j.path[1].key = "costs";
-        if (r->matrices.at[edge->matrix].count != want)
-            cfn_json_reject(&r->j, ERROR_INVALID_REQUEST, at,
-                            "edge %zu has %llu costs where its nodes need %llu", i,
-                            (unsigned long long)r->matrices.at[edge->matrix].count, (unsigned long long)want);
+            want *= (uint64_t)reader->nodes.at[edge->second].domain;
+        reader->j.path[1].key = "costs";
+        if (reader->matrices.at[edge->matrix].count != want)
+            cfn_json_reject(
+                &reader->j, ERROR_INVALID_REQUEST, at, "edge %zu has %llu costs where its nodes need %llu", i,
+                (unsigned long long)reader->matrices.at[edge->matrix].count, (unsigned long long)want);
     }
 }
 
 enum error_code cfn_problem_read(const char *text, size_t size, struct cfn_problem *out, struct error *e)
 {
     *out = (struct cfn_problem){.limit = INT64_MAX};
-    struct reader r = {.j = {.start = text, .at = text, .end = text + size, .e = e}, .p = out};
-    r.arena = arena_create();
-    read_problem(&r, true);
-    if (!cfn_json_failed(&r.j) && cfn_json_peek(&r.j))
-        cfn_json_reject(&r.j, ERROR_INVALID_JSON, NULL, "text after the problem");
-    check_nodes(&r);
-    check_edges(&r);
-    out->node_count = (uint32_t)r.nodes.count;
-    out->edge_count = (uint32_t)r.edges.count;
-    out->matrix_count = (uint32_t)r.matrices.count;
-    out->value_count = r.costs.count;
-    out->entry_count = r.entries.count;
-    out->nodes = r.nodes.at;
-    out->costs = r.costs.at;
-    out->usages = r.usages.at;
-    out->edges = r.edges.at;
-    out->matrices = r.matrices.at;
-    out->entries = r.entries.at;
+    struct reader reader = {.j = {.start = text, .at = text, .end = text + size, .e = e}, .problem = out};
+    reader.arena = arena_create();
+    read_problem(&reader, true);
+    if (!cfn_json_failed(&reader.j) && cfn_json_peek(&reader.j))
+        cfn_json_reject(&reader.j, ERROR_INVALID_JSON, NULL, "text after the problem");
+    check_nodes(&reader);
+    check_edges(&reader);
+    out->node_count = (uint32_t)reader.nodes.count;
+    out->edge_count = (uint32_t)reader.edges.count;
+    out->matrix_count = (uint32_t)reader.matrices.count;
+    out->value_count = reader.costs.count;
+    out->entry_count = reader.entries.count;
+    out->nodes = reader.nodes.at;
+    out->costs = reader.costs.at;
+    out->usages = reader.usages.at;
+    out->edges = reader.edges.at;
+    out->matrices = reader.matrices.at;
+    out->entries = reader.entries.at;
     if (!out->has_limit)
         out->limit = INT64_MAX;
-    VEC_FREE(&r.cost_counts);
-    VEC_FREE(&r.usage_counts);
-    VEC_FREE(&r.matrix_offsets);
-    VEC_FREE(&r.edge_matrices);
-    free(r.buckets);
-    arena_destroy(r.arena);
-    return r.j.code;
+    VEC_FREE(&reader.cost_counts);
+    VEC_FREE(&reader.usage_counts);
+    VEC_FREE(&reader.matrix_offsets);
+    VEC_FREE(&reader.edge_matrices);
+    free(reader.buckets);
+    arena_destroy(reader.arena);
+    return reader.j.code;
 }
 
-void cfn_problem_release(struct cfn_problem *p)
+void cfn_problem_release(struct cfn_problem *problem)
 {
-    free(p->nodes);
-    free(p->costs);
-    free(p->usages);
-    free(p->edges);
-    free(p->matrices);
-    free(p->entries);
-    *p = (struct cfn_problem){0};
+    free(problem->nodes);
+    free(problem->costs);
+    free(problem->usages);
+    free(problem->edges);
+    free(problem->matrices);
+    free(problem->entries);
+    *problem = (struct cfn_problem){0};
 }
 
 /* a plain regular file of at least two bytes; NULL when it must be read otherwise */

@@ -22,30 +22,30 @@
 /* visits, and nodes looked at for dominance, between two questions whether to stop */
 enum { ASK_VISITS = 1024, ASK_NODES = 256 };
 
-static bool row_supported(const struct cfn_view *v, int32_t a)
+static bool row_supported(const struct cfn_view *view, int32_t a)
 {
-    for (int32_t b = 0; b < v->size; b++)
-        if (!cfn_infinite(v->at[(size_t)a * v->own + (size_t)b * v->step]))
+    for (int32_t b = 0; b < view->size; b++)
+        if (!cfn_infinite(view->at[(size_t)a * view->own + (size_t)b * view->step]))
             return true;
     return false;
 }
 
 static bool make_consistent(struct cfn_network *n, int32_t node)
 {
-    struct cfn_super *s = &n->nodes[node];
-    int32_t *kept = mem_alloc((size_t)s->size * sizeof *kept), count = 0;
-    bool *gone = mem_zalloc((size_t)s->size, sizeof *gone), dropped;
-    for (size_t i = 0; i < s->links.count; i++) {
-        struct cfn_view v = cfn_network_view(n, node, s->links.at[i]);
-        if (v.turned ? v.table->cols_supported : v.table->rows_supported)
+    struct cfn_super *super = &n->nodes[node];
+    int32_t *kept = mem_alloc((size_t)super->size * sizeof *kept), count = 0;
+    bool *gone = mem_zalloc((size_t)super->size, sizeof *gone), dropped;
+    for (size_t i = 0; i < super->links.count; i++) {
+        struct cfn_view view = cfn_network_view(n, node, super->links.at[i]);
+        if (view.turned ? view.table->cols_supported : view.table->rows_supported)
             continue;
-        for (int32_t a = 0; a < s->size; a++)
-            gone[a] = gone[a] || !row_supported(&v, a);
+        for (int32_t a = 0; a < super->size; a++)
+            gone[a] = gone[a] || !row_supported(&view, a);
     }
-    for (int32_t a = 0; a < s->size; a++)
-        if (!gone[a] && !cfn_infinite(s->unary[a]))
+    for (int32_t a = 0; a < super->size; a++)
+        if (!gone[a] && !cfn_infinite(super->unary[a]))
             kept[count++] = a;
-    dropped = count < s->size;
+    dropped = count < super->size;
     if (dropped)
         cfn_network_keep(n, node, kept, count);
     free(kept);
@@ -56,16 +56,17 @@ static bool make_consistent(struct cfn_network *n, int32_t node)
 /* a node with one value: its rows become unary costs */
 static void assign(struct cfn_network *n, int32_t node)
 {
-    struct cfn_super *s = &n->nodes[node];
-    while (s->links.count) {
-        int32_t link = s->links.at[s->links.count - 1];
-        struct cfn_view v = cfn_network_view(n, node, link);
-        for (int32_t b = 0; b < v.size; b++)
-            n->nodes[v.other].unary[b] = cfn_add(n->nodes[v.other].unary[b], v.at[(size_t)b * v.step]);
+    struct cfn_super *super = &n->nodes[node];
+    while (super->links.count) {
+        int32_t link = super->links.at[super->links.count - 1];
+        struct cfn_view view = cfn_network_view(n, node, link);
+        for (int32_t b = 0; b < view.size; b++)
+            n->nodes[view.other].unary[b] =
+                cfn_add(n->nodes[view.other].unary[b], view.at[(size_t)b * view.step]);
         cfn_network_cut(n, link);
     }
-    n->wiped = n->wiped || cfn_infinite(s->unary[0]);
-    n->constant += cfn_infinite(s->unary[0]) ? 0 : s->unary[0];
+    n->wiped = n->wiped || cfn_infinite(super->unary[0]);
+    n->constant += cfn_infinite(super->unary[0]) ? 0 : super->unary[0];
     cfn_undo_push(
         &n->undo,
         (struct cfn_undo_step){.kind = CFN_UNDO_ELIMINATE, .node = node, .one = -1, .other = -1, .width = 1},
@@ -75,13 +76,14 @@ static void assign(struct cfn_network *n, int32_t node)
 
 static bool separate(struct cfn_network *n, int32_t node, int32_t link)
 {
-    struct cfn_view v = cfn_network_view(n, node, link);
-    if (!v.table->separable)
+    struct cfn_view view = cfn_network_view(n, node, link);
+    if (!view.table->separable)
         return false;
     for (int32_t a = 0; a < n->nodes[node].size; a++)
-        n->nodes[node].unary[a] = cfn_add(n->nodes[node].unary[a], v.at[(size_t)a * v.own]);
-    for (int32_t b = 0; b < v.size; b++)
-        n->nodes[v.other].unary[b] = cfn_add(n->nodes[v.other].unary[b], v.at[(size_t)b * v.step] - v.at[0]);
+        n->nodes[node].unary[a] = cfn_add(n->nodes[node].unary[a], view.at[(size_t)a * view.own]);
+    for (int32_t b = 0; b < view.size; b++)
+        n->nodes[view.other].unary[b] =
+            cfn_add(n->nodes[view.other].unary[b], view.at[(size_t)b * view.step] - view.at[0]);
     cfn_network_cut(n, link);
     return true;
 }
@@ -89,15 +91,15 @@ static bool separate(struct cfn_network *n, int32_t node, int32_t link)
 /* one visit; true when the node changed and is in the worklist again, or is gone */
 static bool visit(struct cfn_network *n, int32_t node, unsigned rules)
 {
-    struct cfn_super *s = &n->nodes[node];
+    struct cfn_super *super = &n->nodes[node];
     if ((rules & CFN_RULE_CONSISTENCY) && make_consistent(n, node))
         return true;
-    if ((rules & CFN_RULE_ASSIGN) && s->size == 1) {
+    if ((rules & CFN_RULE_ASSIGN) && super->size == 1) {
         assign(n, node);
         return true;
     }
-    for (size_t i = 0; i < s->links.count; i++) {
-        int32_t link = s->links.at[i];
+    for (size_t i = 0; i < super->links.count; i++) {
+        int32_t link = super->links.at[i];
         if ((rules & CFN_RULE_SEPARATE) && separate(n, node, link))
             return true;
         if ((rules & CFN_RULE_MERGE) && cfn_merge_link(n, node, link))
@@ -155,11 +157,11 @@ struct cfn_size cfn_reduce_size(const struct cfn_network *n)
 {
     struct cfn_size size = {.times = (uint32_t)n->time_count};
     for (uint32_t i = 0; i < n->problem->node_count; i++) {
-        const struct cfn_super *s = &n->nodes[i];
-        size.nodes += s->size > 0;
-        size.values += (uint64_t)s->size;
-        size.items += s->items.count;
-        size.links += (uint32_t)s->links.count;
+        const struct cfn_super *super = &n->nodes[i];
+        size.nodes += super->size > 0;
+        size.values += (uint64_t)super->size;
+        size.items += super->items.count;
+        size.links += (uint32_t)super->links.count;
     }
     size.links /= 2;
     return size;

@@ -26,19 +26,19 @@ struct flip {
 };
 
 /* usage at time t that going from one value to another takes off */
-static int64_t relief(const struct cfn_model *m, int32_t i, int32_t from, int32_t to, int32_t t)
+static int64_t relief(const struct cfn_model *model, int32_t i, int32_t from, int32_t to, int32_t t)
 {
     int64_t less = 0;
-    for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
-        if (m->items[k].left <= t && t < m->items[k].right)
-            less += m->items[k].use[from] - m->items[k].use[to];
+    for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++)
+        if (model->items[k].left <= t && t < model->items[k].right)
+            less += model->items[k].use[from] - model->items[k].use[to];
     return less;
 }
 
-static bool covers(const struct cfn_model *m, int32_t i, int32_t t)
+static bool covers(const struct cfn_model *model, int32_t i, int32_t t)
 {
-    for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++)
-        if (m->items[k].left <= t && t < m->items[k].right)
+    for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++)
+        if (model->items[k].left <= t && t < model->items[k].right)
             return true;
     return false;
 }
@@ -46,32 +46,32 @@ static bool covers(const struct cfn_model *m, int32_t i, int32_t t)
 /* ---- repair ---- */
 
 /* false when the flip takes nothing off, or uses what is forbidden */
-static bool score_flip(struct cfn_state *s, int32_t t, int64_t excess, struct flip *f)
+static bool score_flip(struct cfn_state *state, int32_t t, int64_t excess, struct flip *flip)
 {
-    const struct cfn_model *m = s->m;
-    int64_t less = relief(m, f->node, s->at.value[f->node], f->value, t);
+    const struct cfn_model *model = state->model;
+    int64_t less = relief(model, flip->node, state->at.value[flip->node], flip->value, t);
     int32_t forbidden;
     if (less <= 0)
         return false;
-    s->work += ARC_WORK * (m->first_arc[f->node + 1] - m->first_arc[f->node]);
-    f->score = (double)cfn_point_flip_cost(m, &s->at, f->node, f->value, &forbidden) /
-               (double)(less < excess ? less : excess);
+    state->work += ARC_WORK * (model->first_arc[flip->node + 1] - model->first_arc[flip->node]);
+    flip->score = (double)cfn_point_flip_cost(model, &state->at, flip->node, flip->value, &forbidden) /
+                  (double)(less < excess ? less : excess);
     return forbidden <= 0;
 }
 
 /* the best flips at time t, one a node, ascending score */
-static int best_flips(struct cfn_state *s, int32_t t, int64_t excess, struct flip *out)
+static int best_flips(struct cfn_state *state, int32_t t, int64_t excess, struct flip *out)
 {
-    const struct cfn_model *m = s->m;
+    const struct cfn_model *model = state->model;
     int count = 0;
-    for (int32_t i = 0; i < m->node_count; i++) {
+    for (int32_t i = 0; i < model->node_count; i++) {
         struct flip best = {.node = -1};
-        if (!covers(m, i, t))
+        if (!covers(model, i, t))
             continue;
-        for (int32_t a = 0; a < m->size[i]; a++) {
-            struct flip f = {i, a, 0};
-            if (score_flip(s, t, excess, &f) && (best.node < 0 || f.score < best.score))
-                best = f;
+        for (int32_t a = 0; a < model->size[i]; a++) {
+            struct flip flip = {i, a, 0};
+            if (score_flip(state, t, excess, &flip) && (best.node < 0 || flip.score < best.score))
+                best = flip;
         }
         if (best.node < 0 || (count == BATCH && out[count - 1].score <= best.score))
             continue;
@@ -80,72 +80,72 @@ static int best_flips(struct cfn_state *s, int32_t t, int64_t excess, struct fli
             out[at] = out[at - 1];
         out[at] = best;
     }
-    s->work += (uint64_t)m->node_count + (uint64_t)ITEM_WORK * m->first_item[m->node_count];
+    state->work += (uint64_t)model->node_count + (uint64_t)ITEM_WORK * model->first_item[model->node_count];
     return count;
 }
 
 /* flips at time t until it is within the limit or the batch is used up; returns how many */
-static int relieve(struct cfn_state *s, int32_t t)
+static int relieve(struct cfn_state *state, int32_t t)
 {
     struct flip batch[BATCH];
-    int64_t limit = s->m->limit, usage = cfn_usage_at(&s->usage, t);
-    int count = best_flips(s, t, usage - limit, batch), flips = 0;
+    int64_t limit = state->model->limit, usage = cfn_usage_at(&state->usage, t);
+    int count = best_flips(state, t, usage - limit, batch), flips = 0;
     for (int k = 0; k < count && usage > limit; k++) {
         struct flip now = batch[k]; /* earlier flips may have changed its worth */
-        if (!score_flip(s, t, usage - limit, &now) ||
+        if (!score_flip(state, t, usage - limit, &now) ||
             (k > 0 && now.score > batch[count - 1].score && now.score > 0))
             continue;
-        cfn_state_move(s, now.node, now.value);
-        usage = cfn_usage_at(&s->usage, t);
+        cfn_state_move(state, now.node, now.value);
+        usage = cfn_usage_at(&state->usage, t);
         flips++;
     }
     return flips;
 }
 
-bool cfn_repair(struct cfn_state *s)
+bool cfn_repair(struct cfn_state *state)
 {
-    int left = LEAST_FLIPS + s->m->node_count / FLIP_SHARE, flips = 1;
-    if (s->at.worst > 0)
-        cfn_state_sync(s);
-    while (s->at.worst > 0 && left > 0 && flips > 0 && !(s->stop && s->stop(s->user))) {
-        flips = relieve(s, cfn_usage_worst_time(&s->usage));
+    int left = LEAST_FLIPS + state->model->node_count / FLIP_SHARE, flips = 1;
+    if (state->at.worst > 0)
+        cfn_state_sync(state);
+    while (state->at.worst > 0 && left > 0 && flips > 0 && !(state->stop && state->stop(state->user))) {
+        flips = relieve(state, cfn_usage_worst_time(&state->usage));
         left -= flips;
     }
-    return s->at.worst <= 0;
+    return state->at.worst <= 0;
 }
 
 /* ---- polish ---- */
 
-static bool improve_node(struct cfn_state *s, int32_t i)
+static bool improve_node(struct cfn_state *state, int32_t i)
 {
-    const struct cfn_model *m = s->m;
+    const struct cfn_model *model = state->model;
     int64_t best = 0;
     int32_t value = -1;
-    for (int32_t a = 0; a < m->size[i]; a++) {
+    for (int32_t a = 0; a < model->size[i]; a++) {
         int32_t forbidden;
-        if (a == s->at.value[i])
+        if (a == state->at.value[i])
             continue;
-        int64_t change = cfn_point_flip_cost(m, &s->at, i, a, &forbidden);
-        if (change >= best || forbidden > 0 || !cfn_state_fits(s, i, a))
+        int64_t change = cfn_point_flip_cost(model, &state->at, i, a, &forbidden);
+        if (change >= best || forbidden > 0 || !cfn_state_fits(state, i, a))
             continue;
         best = change;
         value = a;
     }
-    s->work += (uint64_t)m->size[i] * (m->first_arc[i + 1] - m->first_arc[i]);
+    state->work += (uint64_t)model->size[i] * (model->first_arc[i + 1] - model->first_arc[i]);
     if (value >= 0)
-        cfn_state_move(s, i, value);
+        cfn_state_move(state, i, value);
     return value >= 0;
 }
 
-void cfn_polish(struct cfn_state *s)
+void cfn_polish(struct cfn_state *state)
 {
     bool any = true;
     for (int pass = 0; pass < MAX_PASSES && any; pass++) {
         any = false;
-        for (int32_t i = 0; i < s->m->node_count; i++) {
-            if (i % ASK == 0 && s->stop && s->stop(s->user))
+        for (int32_t i = 0; i < state->model->node_count; i++) {
+            if (i % ASK == 0 && state->stop && state->stop(state->user))
                 break;
-            any = improve_node(s, i) || any;
+            any = improve_node(state, i) || any;
         }
     }
 }

@@ -6,8 +6,8 @@
 
 /* While the limit is exceeded: at the worst time, the flips of least cost per usage taken off. false when it
  * gives up, or s->stop says so. */
-bool cfn_repair(struct cfn_state *s);
+bool cfn_repair(struct cfn_state *state);
 /* Best improving flips that keep a feasible point feasible, node by node, at most 4 passes. */
-void cfn_polish(struct cfn_state *s);
+void cfn_polish(struct cfn_state *state);
 
 #endif

@@ -21,169 +21,170 @@ struct pass {
     bool damaged;
 };
 
-static void bytes(struct pass *p, void *data, size_t size)
+static void bytes(struct pass *pass, void *data, size_t size)
 {
     if (!size)
         return;
-    if (p->out) {
-        text_add_n(p->out, data, size);
-    } else if (!p->damaged && (size_t)(p->end - p->at) >= size) {
-        memcpy(data, p->at, size);
-        p->at += size;
+    if (pass->out) {
+        text_add_n(pass->out, data, size);
+    } else if (!pass->damaged && (size_t)(pass->end - pass->at) >= size) {
+        memcpy(data, pass->at, size);
+        pass->at += size;
     } else {
-        p->damaged = true;
+        pass->damaged = true;
     }
 }
 
 #define FIELD(p, x) bytes(p, &(x), sizeof(x))
 
-static void flag(struct pass *p, bool *x)
+static void flag(struct pass *pass, bool *x)
 {
     uint8_t byte = *x;
-    FIELD(p, byte);
-    p->damaged = p->damaged || byte > 1;
+    FIELD(pass, byte);
+    pass->damaged = pass->damaged || byte > 1;
     *x = byte == 1;
 }
 
 /* a number that both sides must have the same */
-static void agree(struct pass *p, uint64_t expected)
+static void agree(struct pass *pass, uint64_t expected)
 {
     uint64_t x = expected;
-    FIELD(p, x);
-    p->damaged = p->damaged || x != expected;
+    FIELD(pass, x);
+    pass->damaged = pass->damaged || x != expected;
 }
 
-static void values(struct pass *p, const struct cfn_model *m, int32_t *value)
+static void values(struct pass *pass, const struct cfn_model *model, int32_t *value)
 {
-    bytes(p, value, (size_t)m->node_count * sizeof *value);
-    for (int32_t i = 0; i < m->node_count && !p->out; i++)
-        if (value[i] < 0 || value[i] >= m->size[i]) {
-            p->damaged = true;
+    bytes(pass, value, (size_t)model->node_count * sizeof *value);
+    for (int32_t i = 0; i < model->node_count && !pass->out; i++)
+        if (value[i] < 0 || value[i] >= model->size[i]) {
+            pass->damaged = true;
             value[i] = 0;
         }
 }
 
-static void point(struct pass *p, const struct cfn_model *m, struct cfn_point *x)
+static void point(struct pass *pass, const struct cfn_model *model, struct cfn_point *cfn_point)
 {
-    values(p, m, x->value);
-    FIELD(p, x->cost);
-    FIELD(p, x->forbidden);
-    FIELD(p, x->worst);
+    values(pass, model, cfn_point->value);
+    FIELD(pass, cfn_point->cost);
+    FIELD(pass, cfn_point->forbidden);
+    FIELD(pass, cfn_point->worst);
 }
 
-static void tree(struct pass *p, const struct cfn_model *m, struct cfn_leaves *v)
+static void tree(struct pass *pass, const struct cfn_model *model, struct cfn_leaves *leaves)
 {
-    int32_t count = v->count;
-    flag(p, &v->begun);
-    if (!v->begun)
+    int32_t count = leaves->count;
+    flag(pass, &leaves->begun);
+    if (!leaves->begun)
         return;
-    FIELD(p, count);
-    size_t each = m->value_count + sizeof *v->bound;
-    if (!p->out && (p->damaged || count < 0 || (size_t)count > (size_t)(p->end - p->at) / each)) {
-        p->damaged = true;
+    FIELD(pass, count);
+    size_t each = model->value_count + sizeof *leaves->bound;
+    if (!pass->out && (pass->damaged || count < 0 || (size_t)count > (size_t)(pass->end - pass->at) / each)) {
+        pass->damaged = true;
         return;
     }
-    cfn_leaves_reserve(m, v, count);
-    v->count = count;
-    bytes(p, v->bound, (size_t)count * sizeof *v->bound);
-    bytes(p, v->mask, (size_t)count * m->value_count);
-    bytes(p, v->gain, (size_t)m->node_count * sizeof *v->gain);
+    cfn_leaves_reserve(model, leaves, count);
+    leaves->count = count;
+    bytes(pass, leaves->bound, (size_t)count * sizeof *leaves->bound);
+    bytes(pass, leaves->mask, (size_t)count * model->value_count);
+    bytes(pass, leaves->gain, (size_t)model->node_count * sizeof *leaves->gain);
 }
 
-static void pool(struct pass *p, const struct cfn_model *m, struct cfn_pool *x)
+static void pool(struct pass *pass, const struct cfn_model *model, struct cfn_pool *cfn_pool)
 {
-    FIELD(p, x->count);
-    p->damaged = p->damaged || x->count < 0 || x->count > CFN_POOL;
-    x->count = p->damaged ? 0 : x->count;
-    for (int i = 0; i < x->count && !p->damaged; i++)
-        point(p, m, &x->at[i]);
+    FIELD(pass, cfn_pool->count);
+    pass->damaged = pass->damaged || cfn_pool->count < 0 || cfn_pool->count > CFN_POOL;
+    cfn_pool->count = pass->damaged ? 0 : cfn_pool->count;
+    for (int i = 0; i < cfn_pool->count && !pass->damaged; i++)
+        point(pass, model, &cfn_pool->at[i]);
 }
 
-static void worker(struct pass *p, struct cfn_worker *w)
+static void worker(struct pass *pass, struct cfn_worker *cfn_worker)
 {
-    const struct cfn_model *m = w->m;
-    size_t times = (size_t)m->time_count;
-    agree(p, magic_worker);
-    agree(p, (uint64_t)m->node_count);
-    agree(p, m->value_count);
-    agree(p, m->message_count);
-    agree(p, times);
-    FIELD(p, w->rng);
-    FIELD(p, w->work);
-    point(p, m, &w->x);
-    flag(p, &w->has_best);
-    if (w->has_best)
-        point(p, m, &w->best);
-    pool(p, m, &w->pool);
-    bytes(p, w->lambda, times * sizeof *w->lambda);
-    bytes(p, w->best_lambda, times * sizeof *w->best_lambda);
-    bytes(p, w->rate, times * sizeof *w->rate);
-    bytes(p, w->average, times * sizeof *w->average);
-    bytes(p, w->sign, times * sizeof *w->sign);
-    FIELD(p, w->sign_steps);
-    FIELD(p, w->best_estimate);
-    FIELD(p, w->level);
-    FIELD(p, w->level_estimate);
-    FIELD(p, w->level_steps);
-    FIELD(p, w->bound);
-    FIELD(p, w->rho);
-    tree(p, m, &w->leaves);
-    bytes(p, w->trws.message, m->message_count * sizeof *w->trws.message);
+    const struct cfn_model *model = cfn_worker->model;
+    size_t times = (size_t)model->time_count;
+    agree(pass, magic_worker);
+    agree(pass, (uint64_t)model->node_count);
+    agree(pass, model->value_count);
+    agree(pass, model->message_count);
+    agree(pass, times);
+    FIELD(pass, cfn_worker->rng);
+    FIELD(pass, cfn_worker->work);
+    point(pass, model, &cfn_worker->point);
+    flag(pass, &cfn_worker->has_best);
+    if (cfn_worker->has_best)
+        point(pass, model, &cfn_worker->best);
+    pool(pass, model, &cfn_worker->pool);
+    bytes(pass, cfn_worker->lambda, times * sizeof *cfn_worker->lambda);
+    bytes(pass, cfn_worker->best_lambda, times * sizeof *cfn_worker->best_lambda);
+    bytes(pass, cfn_worker->rate, times * sizeof *cfn_worker->rate);
+    bytes(pass, cfn_worker->average, times * sizeof *cfn_worker->average);
+    bytes(pass, cfn_worker->sign, times * sizeof *cfn_worker->sign);
+    FIELD(pass, cfn_worker->sign_steps);
+    FIELD(pass, cfn_worker->best_estimate);
+    FIELD(pass, cfn_worker->level);
+    FIELD(pass, cfn_worker->level_estimate);
+    FIELD(pass, cfn_worker->level_steps);
+    FIELD(pass, cfn_worker->bound);
+    FIELD(pass, cfn_worker->rho);
+    tree(pass, model, &cfn_worker->leaves);
+    bytes(pass, cfn_worker->trws.message, model->message_count * sizeof *cfn_worker->trws.message);
 }
 
-static void search(struct pass *p, struct cfn_search *s)
+static void search(struct pass *pass, struct cfn_search *cfn_search)
 {
-    uint32_t part = (uint32_t)s->part;
-    agree(p, magic_search);
-    agree(p, s->budget->seed);
-    agree(p, s->budget->units);
-    FIELD(p, part);
-    p->damaged = p->damaged || part > CFN_PART_OVER;
-    s->part = p->damaged ? CFN_PART_OVER : (enum cfn_part)part;
-    FIELD(p, s->round);
-    FIELD(p, s->idle);
-    FIELD(p, s->units);
-    FIELD(p, s->position);
-    FIELD(p, s->bound);
-    FIELD(p, s->before);
-    flag(p, &s->begun);
-    pool(p, s->m, &s->hall);
-    FIELD(p, s->run_best);
-    FIELD(p, s->stale);
-    flag(p, &s->joint);
+    uint32_t part = (uint32_t)cfn_search->part;
+    agree(pass, magic_search);
+    agree(pass, cfn_search->budget->seed);
+    agree(pass, cfn_search->budget->units);
+    FIELD(pass, part);
+    pass->damaged = pass->damaged || part > CFN_PART_OVER;
+    cfn_search->part = pass->damaged ? CFN_PART_OVER : (enum cfn_part)part;
+    FIELD(pass, cfn_search->round);
+    FIELD(pass, cfn_search->idle);
+    FIELD(pass, cfn_search->units);
+    FIELD(pass, cfn_search->position);
+    FIELD(pass, cfn_search->bound);
+    FIELD(pass, cfn_search->before);
+    flag(pass, &cfn_search->begun);
+    pool(pass, cfn_search->model, &cfn_search->hall);
+    FIELD(pass, cfn_search->run_best);
+    FIELD(pass, cfn_search->stale);
+    flag(pass, &cfn_search->joint);
     for (int k = 0; k < CFN_WORKERS; k++)
-        worker(p, &s->worker[k]);
+        worker(pass, &cfn_search->worker[k]);
 }
 
-static enum error_code verdict(const struct pass *p, struct error *e)
+static enum error_code verdict(const struct pass *pass, struct error *e)
 {
-    if (!p->damaged && p->at == p->end)
+    if (!pass->damaged && pass->at == pass->end)
         return ERROR_OK;
     return error_set(e, ERROR_INVALID_REQUEST, "these are not the bytes of this search");
 }
 
-void cfn_saved_write(const struct cfn_search *s, struct text *out)
+void cfn_saved_write(const struct cfn_search *cfn_search, struct text *out)
 {
-    struct pass p = {.out = out};
-    search(&p, (struct cfn_search *)(uintptr_t)s); /* only read while writing */
+    struct pass pass = {.out = out};
+    search(&pass, (struct cfn_search *)(uintptr_t)cfn_search); /* only read while writing */
 }
 
-void cfn_saved_write_worker(const struct cfn_worker *w, struct text *out)
+void cfn_saved_write_worker(const struct cfn_worker *cfn_worker, struct text *out)
 {
-    struct pass p = {.out = out};
-    worker(&p, (struct cfn_worker *)(uintptr_t)w);
+    struct pass pass = {.out = out};
+    worker(&pass, (struct cfn_worker *)(uintptr_t)cfn_worker);
 }
 
-enum error_code cfn_saved_read(const void *data, size_t size, struct cfn_search *s, struct error *e)
+enum error_code cfn_saved_read(const void *data, size_t size, struct cfn_search *cfn_search, struct error *e)
 {
-    struct pass p = {.at = data, .end = (const char *)data + size};
-    search(&p, s);
-    return verdict(&p, e);
+    struct pass pass = {.at = data, .end = (const char *)data + size};
+    search(&pass, cfn_search);
+    return verdict(&pass, e);
 }
 
-enum error_code cfn_saved_read_worker(const void *data, size_t size, struct cfn_worker *w, struct error *e)
+enum error_code cfn_saved_read_worker(const void *data, size_t size, struct cfn_worker *cfn_worker,
+                                      struct error *e)
 {
-    struct pass p = {.at = data, .end = (const char *)data + size};
-    worker(&p, w);
-    return verdict(&p, e);
+    struct pass pass = {.at = data, .end = (const char *)data + size};
+    worker(&pass, cfn_worker);
+    return verdict(&pass, e);
 }

@@ -7,13 +7,13 @@
 #include "cfn/search.h"
 
 /* appended to out */
-void cfn_saved_write(const struct cfn_search *s, struct text *out); /* schedule and both workers */
+void cfn_saved_write(const struct cfn_search *search, struct text *out); /* schedule and both workers */
 /* one worker, after its phase */
-void cfn_saved_write_worker(const struct cfn_worker *w, struct text *out);
+void cfn_saved_write_worker(const struct cfn_worker *worker, struct text *out);
 /* into a created search, or worker of one. ERROR_INVALID_REQUEST: not the bytes of such a search. */
-enum error_code cfn_saved_read(const void *bytes, size_t size, struct cfn_search *s,
+enum error_code cfn_saved_read(const void *bytes, size_t size, struct cfn_search *search,
                                struct error *e) BASE_CHECKED;
-enum error_code cfn_saved_read_worker(const void *bytes, size_t size, struct cfn_worker *w,
+enum error_code cfn_saved_read_worker(const void *bytes, size_t size, struct cfn_worker *worker,
                                       struct error *e) BASE_CHECKED;
 
 #endif

@@ -56,254 +56,260 @@ static const double worth_waiting = 5e-6; /* of the cost: a run that gains less 
 
 static bool stop(void *user)
 {
-    const struct cfn_search *s = user;
-    const struct cfn_budget *b = s->budget;
-    return (b->cancelled && b->cancelled(b->user)) ||
-           (b->seconds > 0 && b->clock(b->user) >= b->seconds - s->reserve_s);
+    const struct cfn_search *search = user;
+    const struct cfn_budget *budget = search->budget;
+    return (budget->cancelled && budget->cancelled(budget->user)) ||
+           (budget->seconds > 0 && budget->clock(budget->user) >= budget->seconds - search->reserve_s);
 }
 
-static void found(void *user, int number, int64_t cost, const struct cfn_point *p)
+static void found(void *user, int number, int64_t cost, const struct cfn_point *point)
 {
-    struct cfn_search *s = user;
+    struct cfn_search *search = user;
     (void)number;
-    (void)p;
-    pthread_mutex_lock(&s->lock);
-    if (!s->any_shown || cost < s->shown) {
-        s->shown = cost;
-        s->any_shown = true;
-        if (s->budget->progress)
-            s->budget->progress(s->budget->user, cost, s->bound);
+    (void)point;
+    pthread_mutex_lock(&search->lock);
+    if (!search->any_shown || cost < search->shown) {
+        search->shown = cost;
+        search->any_shown = true;
+        if (search->budget->progress)
+            search->budget->progress(search->budget->user, cost, search->bound);
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&search->lock);
 }
 
 /* ---- phases ---- */
 
-static double elapsed(const struct cfn_search *s)
+static double elapsed(const struct cfn_search *search)
 {
-    return s->budget->seconds > 0 ? s->budget->clock(s->budget->user) : 0;
+    return search->budget->seconds > 0 ? search->budget->clock(search->budget->user) : 0;
 }
 
 /* gives both workers the best answer, the joint pool, and the best multipliers with their messages */
-static void exchange(struct cfn_search *s)
+static void exchange(struct cfn_search *search)
 {
-    const struct cfn_model *m = s->m;
-    struct cfn_worker *a = &s->worker[0], *b = &s->worker[1];
+    const struct cfn_model *model = search->model;
+    struct cfn_worker *worker = &search->worker[0], *cfn_worker = &search->worker[1];
     for (int k = 0; k < 2; k++) {
-        struct cfn_worker *from = k ? b : a, *to = k ? a : b;
+        struct cfn_worker *from = k ? cfn_worker : worker, *to = k ? worker : cfn_worker;
         if (from->has_best && (!to->has_best || from->best.cost < to->best.cost)) {
-            cfn_point_copy(m, &to->best, &from->best);
+            cfn_point_copy(model, &to->best, &from->best);
             to->has_best = true;
         }
         for (int i = 0; i < from->pool.count; i++)
-            cfn_pool_add(m, &to->pool, &from->pool.at[i]);
+            cfn_pool_add(model, &to->pool, &from->pool.at[i]);
         if (from->best_estimate > to->best_estimate) {
-            memcpy(to->best_lambda, from->best_lambda, (size_t)m->time_count * sizeof(double));
-            memcpy(to->trws.message, from->trws.message, m->message_count * sizeof(double));
+            memcpy(to->best_lambda, from->best_lambda, (size_t)model->time_count * sizeof(double));
+            memcpy(to->trws.message, from->trws.message, model->message_count * sizeof(double));
             to->best_estimate = from->best_estimate;
         }
-        s->bound = from->bound > s->bound ? from->bound : s->bound;
+        search->bound = from->bound > search->bound ? from->bound : search->bound;
     }
-    if (s->budget->units == 0 && s->budget->seconds > 0 && elapsed(s) > 0)
-        s->rate = s->position / elapsed(s);
+    if (search->budget->units == 0 && search->budget->seconds > 0 && elapsed(search) > 0)
+        search->rate = search->position / elapsed(search);
 }
 
-static void lns_from_phase(struct cfn_worker *w)
+static void lns_from_phase(struct cfn_worker *worker)
 {
-    cfn_lns_phase(w, w->has_best ? &w->best : &w->x);
+    cfn_lns_phase(worker, worker->has_best ? &worker->best : &worker->point);
 }
 
 /* of the best, or of an elite */
-static void lns_from_pool(struct cfn_worker *w)
+static void lns_from_pool(struct cfn_worker *worker)
 {
-    bool best = !w->pool.count || rng_unit(&w->rng) < best_odds;
-    int elite = best ? 0 : (int)rng_below(&w->rng, (uint64_t)w->pool.count);
-    if (!w->has_best) {
-        cfn_lns_phase(w, &w->x);
+    bool best = !worker->pool.count || rng_unit(&worker->rng) < best_odds;
+    int elite = best ? 0 : (int)rng_below(&worker->rng, (uint64_t)worker->pool.count);
+    if (!worker->has_best) {
+        cfn_lns_phase(worker, &worker->point);
         return;
     }
     struct cfn_point from;
-    cfn_point_create(w->m, &from);
-    cfn_point_copy(w->m, &from, best ? &w->best : &w->pool.at[elite]);
-    cfn_lns_phase(w, &from);
+    cfn_point_create(worker->model, &from);
+    cfn_point_copy(worker->model, &from, best ? &worker->best : &worker->pool.at[elite]);
+    cfn_lns_phase(worker, &from);
     cfn_point_release(&from);
 }
 
 /* the best answer of all runs; NULL: none */
-static const struct cfn_point *best_of_all(const struct cfn_search *s)
+static const struct cfn_point *best_of_all(const struct cfn_search *search)
 {
-    const struct cfn_worker *w = &s->worker[0];
-    if (s->hall.count && (!w->has_best || s->hall.at[0].cost < w->best.cost))
-        return &s->hall.at[0];
-    return w->has_best ? &w->best : NULL;
+    const struct cfn_worker *worker = &search->worker[0];
+    if (search->hall.count && (!worker->has_best || search->hall.at[0].cost < worker->best.cost))
+        return &search->hall.at[0];
+    return worker->has_best ? &worker->best : NULL;
 }
 
 /* Worker 0 may try to raise the bound by branching, while the other goes on with moves. */
-static bool may_prove(const struct cfn_search *s)
+static bool may_prove(const struct cfn_search *search)
 {
-    if (s->idle >= PROVE_IDLE && s->round % PROVE_IDLE_ROUNDS != 0)
+    if (search->idle >= PROVE_IDLE && search->round % PROVE_IDLE_ROUNDS != 0)
         return false; /* it did not help of late: now and then, when answers and multipliers are better */
-    const struct cfn_budget *b = s->budget;
-    double units = b->units ? (double)b->units : b->seconds > 0 ? b->seconds * s->rate : most_units;
-    return !(b->without & CFN_WITHOUT_PROVE) && best_of_all(s) &&
-           cfn_prove_probe_work(s->m) < probe_share * units * unit_work;
+    const struct cfn_budget *budget = search->budget;
+    double units = budget->units         ? (double)budget->units
+                   : budget->seconds > 0 ? budget->seconds * search->rate
+                                         : most_units;
+    return !(budget->without & CFN_WITHOUT_PROVE) && best_of_all(search) &&
+           cfn_prove_probe_work(search->model) < probe_share * units * unit_work;
 }
 
 /* What branching leaves out is what cannot beat the best answer of all runs: it is measured by that one,
  * always, or its bound would be none. */
-static void prove(struct cfn_search *s, struct cfn_worker *w)
+static void prove(struct cfn_search *search, struct cfn_worker *worker)
 {
-    const struct cfn_point *best = best_of_all(s);
-    bool has_own = w->has_best, other = best != &w->best;
+    const struct cfn_point *best = best_of_all(search);
+    bool has_own = worker->has_best, other = best != &worker->best;
     struct cfn_point own;
-    cfn_point_create(s->m, &own);
+    cfn_point_create(search->model, &own);
     if (other) {
-        cfn_point_copy(s->m, &own, &w->best);
-        cfn_point_copy(s->m, &w->best, best);
-        w->has_best = true;
+        cfn_point_copy(search->model, &own, &worker->best);
+        cfn_point_copy(search->model, &worker->best, best);
+        worker->has_best = true;
     }
-    cfn_prove_phase(w);
-    if (other && w->best.cost >= best->cost) {
-        cfn_point_copy(s->m, &w->best, &own);
-        w->has_best = has_own;
+    cfn_prove_phase(worker);
+    if (other && worker->best.cost >= best->cost) {
+        cfn_point_copy(search->model, &worker->best, &own);
+        worker->has_best = has_own;
     }
     cfn_point_release(&own);
 }
 
-void cfn_search_work(struct cfn_search *s, int number)
+void cfn_search_work(struct cfn_search *search, int number)
 {
-    struct cfn_worker *w = &s->worker[number];
-    uint64_t begin = (uint64_t)(s->position * unit_work);
-    w->work = w->work < begin ? begin : w->work;
-    w->phase_end = (uint64_t)((s->position + s->units) * unit_work);
-    cfn_worker_begin(w);
-    switch (s->part) {
-    case CFN_PART_START: cfn_dual_start(w); break;
-    case CFN_PART_FIRST: cfn_first_points(w); break;
-    case CFN_PART_DUAL: cfn_dual_phase(w, s->round); break;
+    struct cfn_worker *worker = &search->worker[number];
+    uint64_t begin = (uint64_t)(search->position * unit_work);
+    worker->work = worker->work < begin ? begin : worker->work;
+    worker->phase_end = (uint64_t)((search->position + search->units) * unit_work);
+    cfn_worker_begin(worker);
+    switch (search->part) {
+    case CFN_PART_START: cfn_dual_start(worker); break;
+    case CFN_PART_FIRST: cfn_first_points(worker); break;
+    case CFN_PART_DUAL: cfn_dual_phase(worker, search->round); break;
     case CFN_PART_LNS:
-    case CFN_PART_LNS_SHORT: lns_from_phase(w); break;
+    case CFN_PART_LNS_SHORT: lns_from_phase(worker); break;
     case CFN_PART_CROSS:
-    case CFN_PART_LAST_CROSS: cfn_crossover_pool(w, CROSSOVERS); break;
+    case CFN_PART_LAST_CROSS: cfn_crossover_pool(worker, CROSSOVERS); break;
     case CFN_PART_PROVE:
     case CFN_PART_LAST_LNS:
-        if (number == 0 && may_prove(s))
-            prove(s, w);
+        if (number == 0 && may_prove(search))
+            prove(search, worker);
         else
-            lns_from_pool(w);
+            lns_from_pool(worker);
         break;
     case CFN_PART_OVER: break;
     }
-    cfn_worker_spend(w);
+    cfn_worker_spend(worker);
 }
 
-void cfn_search_join(struct cfn_search *s)
+void cfn_search_join(struct cfn_search *search)
 {
-    bool proving = (s->part == CFN_PART_PROVE || s->part == CFN_PART_LAST_LNS) && may_prove(s);
-    int64_t before = s->bound;
+    bool proving = (search->part == CFN_PART_PROVE || search->part == CFN_PART_LAST_LNS) && may_prove(search);
+    int64_t before = search->bound;
     for (int k = 0; k < CFN_WORKERS; k++) /* phases may end early, or pass their ends by a step */
-        if ((double)s->worker[k].work > s->position * unit_work)
-            s->position = (double)s->worker[k].work / unit_work;
-    exchange(s);
+        if ((double)search->worker[k].work > search->position * unit_work)
+            search->position = (double)search->worker[k].work / unit_work;
+    exchange(search);
     if (proving)
-        s->idle = s->bound > before ? 0 : s->idle + 1;
+        search->idle = search->bound > before ? 0 : search->idle + 1;
 }
 
 /* ---- runs: answers found one from another end in one valley; another run may end in a deeper one ---- */
 
 /* the workers go on from the answers of all runs */
-static void join_runs(struct cfn_search *s)
+static void join_runs(struct cfn_search *search)
 {
-    for (int k = 0; k < CFN_WORKERS && s->hall.count; k++) {
-        struct cfn_worker *w = &s->worker[k];
-        for (int i = 0; i < s->hall.count; i++)
-            cfn_pool_add(s->m, &w->pool, &s->hall.at[i]);
-        if (!w->has_best || s->hall.at[0].cost < w->best.cost)
-            cfn_point_copy(s->m, &w->best, &s->hall.at[0]);
-        w->has_best = true;
+    for (int k = 0; k < CFN_WORKERS && search->hall.count; k++) {
+        struct cfn_worker *worker = &search->worker[k];
+        for (int i = 0; i < search->hall.count; i++)
+            cfn_pool_add(search->model, &worker->pool, &search->hall.at[i]);
+        if (!worker->has_best || search->hall.at[0].cost < worker->best.cost)
+            cfn_point_copy(search->model, &worker->best, &search->hall.at[0]);
+        worker->has_best = true;
     }
-    s->joint = true;
+    search->joint = true;
 }
 
-static void begin_run(struct cfn_search *s)
+static void begin_run(struct cfn_search *search)
 {
     for (int k = 0; k < CFN_WORKERS; k++) {
-        s->worker[k].has_best = false;
-        s->worker[k].pool.count = 0;
-        s->worker[k].rho = 0;
+        search->worker[k].has_best = false;
+        search->worker[k].pool.count = 0;
+        search->worker[k].rho = 0;
     }
-    s->joint = false;
-    s->run_best = INT64_MAX;
-    s->stale = 0;
+    search->joint = false;
+    search->run_best = INT64_MAX;
+    search->stale = 0;
 }
 
 /* At a round's end: a run that has not got better of late meets the others, once; when that leads nowhere
  * either, a new one begins with the multipliers that there are. */
-static void end_round(struct cfn_search *s)
+static void end_round(struct cfn_search *search)
 {
-    const struct cfn_worker *w = &s->worker[0];
-    if (!w->has_best)
+    const struct cfn_worker *worker = &search->worker[0];
+    if (!worker->has_best)
         return;
-    bool better = s->run_best == INT64_MAX ||
-                  (double)(s->run_best - w->best.cost) > worth_waiting * fabs((double)s->run_best);
-    s->run_best = w->best.cost < s->run_best ? w->best.cost : s->run_best;
-    s->stale = better ? 0 : s->stale + 1;
-    if (s->stale < STALE_ROUNDS)
+    bool better = search->run_best == INT64_MAX || (double)(search->run_best - worker->best.cost) >
+                                                       worth_waiting * fabs((double)search->run_best);
+    search->run_best = worker->best.cost < search->run_best ? worker->best.cost : search->run_best;
+    search->stale = better ? 0 : search->stale + 1;
+    if (search->stale < STALE_ROUNDS)
         return;
-    cfn_pool_add(s->m, &s->hall, &w->best);
-    if (s->joint || s->hall.count == 1) {
-        begin_run(s);
+    cfn_pool_add(search->model, &search->hall, &worker->best);
+    if (search->joint || search->hall.count == 1) {
+        begin_run(search);
         return;
     }
-    join_runs(s);
-    s->run_best = w->best.cost;
-    s->stale = STALE_ROUNDS - 1;
+    join_runs(search);
+    search->run_best = worker->best.cost;
+    search->stale = STALE_ROUNDS - 1;
 }
 
 /* ---- the schedule ---- */
 
-static bool proved(const struct cfn_search *s)
+static bool proved(const struct cfn_search *search)
 {
-    const struct cfn_point *best = best_of_all(s);
-    return best && best->cost <= s->bound;
+    const struct cfn_point *best = best_of_all(search);
+    return best && best->cost <= search->bound;
 }
 
-double cfn_search_spent(const struct cfn_search *s)
+double cfn_search_spent(const struct cfn_search *search)
 {
-    const struct cfn_budget *b = s->budget;
-    double by_time = b->seconds > 0 ? elapsed(s) / (b->seconds - s->reserve_s) : 0;
-    double by_work = b->units ? s->position / (double)b->units : 0;
-    if (s->worker[0].stopped || s->worker[1].stopped || proved(s))
+    const struct cfn_budget *budget = search->budget;
+    double by_time = budget->seconds > 0 ? elapsed(search) / (budget->seconds - search->reserve_s) : 0;
+    double by_work = budget->units ? search->position / (double)budget->units : 0;
+    if (search->worker[0].stopped || search->worker[1].stopped || proved(search))
         return 1;
-    return b->units ? (by_work > 1 ? 1 : by_work) : by_time;
+    return budget->units ? (by_work > 1 ? 1 : by_work) : by_time;
 }
 
 /* The schedule's D, in units; on large models enough for a dual phase of STEPS_A_PHASE steps. */
-static double phase_units(const struct cfn_search *s)
+static double phase_units(const struct cfn_search *search)
 {
-    const struct cfn_budget *b = s->budget;
-    double seconds = b->units ? (double)b->units / s->rate : b->seconds, d = phase_share * seconds;
+    const struct cfn_budget *budget = search->budget;
+    double seconds = budget->units ? (double)budget->units / search->rate : budget->seconds,
+           d = phase_share * seconds;
     if (seconds <= 0)
-        return 4 * s->rate;
+        return 4 * search->rate;
     d = d < least_phase_s ? least_phase_s : d > most_phase_s ? most_phase_s : d;
     d = d < most_phase_share * seconds ? d : most_phase_share * seconds;
-    double steps = STEPS_A_PHASE * cfn_dual_step_work(s->m) / unit_work,
-           most = most_large_phase_share * seconds * s->rate;
+    double steps = STEPS_A_PHASE * cfn_dual_step_work(search->model) / unit_work,
+           most = most_large_phase_share * seconds * search->rate;
     steps = steps < most ? steps : most;
-    return d * s->rate > steps ? d * s->rate : steps;
+    return d * search->rate > steps ? d * search->rate : steps;
 }
 
 /* a start and first points end by themselves when this is plenty */
-static double start_units(const struct cfn_search *s)
+static double start_units(const struct cfn_search *search)
 {
-    const struct cfn_budget *b = s->budget;
-    return start_share * (b->units ? (double)b->units : b->seconds > 0 ? b->seconds * s->rate : most_units);
+    const struct cfn_budget *budget = search->budget;
+    return start_share * (budget->units         ? (double)budget->units
+                          : budget->seconds > 0 ? budget->seconds * search->rate
+                                                : most_units);
 }
 
 /* While dual phases lift the bound, multipliers are worth more than moves under the present ones. */
-static bool still_rising(const struct cfn_search *s)
+static bool still_rising(const struct cfn_search *search)
 {
-    return s->before != INT64_MIN && (double)s->bound - (double)s->before > rising * fabs((double)s->bound);
+    return search->before != INT64_MIN &&
+           (double)search->bound - (double)search->before > rising * fabs((double)search->bound);
 }
 
 /* In order; the five of a round repeat until .85 of the budget, the last two until its end. */
@@ -324,46 +330,46 @@ static const struct {
     {CFN_PART_OVER, 0, 0},
 };
 
-static enum cfn_part follower(struct cfn_search *s)
+static enum cfn_part follower(struct cfn_search *search)
 {
     const unsigned both = CFN_WITHOUT_DUAL | CFN_WITHOUT_LNS;
-    bool lns = !(s->budget->without & CFN_WITHOUT_LNS), may_end = lns && best_of_all(s);
-    if (!s->begun)
+    bool lns = !(search->budget->without & CFN_WITHOUT_LNS), may_end = lns && best_of_all(search);
+    if (!search->begun)
         return CFN_PART_FIRST;
-    if (s->part == CFN_PART_START && (s->budget->without & both) == both)
+    if (search->part == CFN_PART_START && (search->budget->without & both) == both)
         return CFN_PART_OVER;
-    if (s->part == CFN_PART_LAST_LNS)
+    if (search->part == CFN_PART_LAST_LNS)
         return CFN_PART_LAST_CROSS;
-    if (s->part != CFN_PART_PROVE)
-        return s->part + 1;
-    double spent = cfn_search_spent(s);
-    if (!best_of_all(s) && spent > s->give_up_without)
+    if (search->part != CFN_PART_PROVE)
+        return search->part + 1;
+    double spent = cfn_search_spent(search);
+    if (!best_of_all(search) && spent > search->give_up_without)
         return CFN_PART_OVER;
     if (spent >= last_stage) {
-        join_runs(s);
+        join_runs(search);
         return may_end ? CFN_PART_LAST_CROSS : CFN_PART_OVER;
     }
-    end_round(s);
-    s->round++;
+    end_round(search);
+    search->round++;
     return CFN_PART_DUAL;
 }
 
-bool cfn_search_next(struct cfn_search *s)
+bool cfn_search_next(struct cfn_search *search)
 {
-    while (s->part != CFN_PART_OVER) {
-        s->part = follower(s);
-        if (s->begun && cfn_search_spent(s) >= 1)
-            s->part = CFN_PART_OVER;
-        s->begun = true;
-        if (s->part == CFN_PART_OVER || (schedule[s->part].needs & s->budget->without) ||
-            (s->part == CFN_PART_LNS && still_rising(s)) ||
-            (s->part == CFN_PART_PROVE && (!may_prove(s) || still_rising(s))))
+    while (search->part != CFN_PART_OVER) {
+        search->part = follower(search);
+        if (search->begun && cfn_search_spent(search) >= 1)
+            search->part = CFN_PART_OVER;
+        search->begun = true;
+        if (search->part == CFN_PART_OVER || (schedule[search->part].needs & search->budget->without) ||
+            (search->part == CFN_PART_LNS && still_rising(search)) ||
+            (search->part == CFN_PART_PROVE && (!may_prove(search) || still_rising(search))))
             continue;
-        if (s->part == CFN_PART_DUAL)
-            s->before = s->bound;
-        double length = schedule[s->part].length, left = s->total - s->position;
-        s->units = length > 0 ? length * phase_units(s) : start_units(s);
-        s->units = s->units < left ? s->units : left;
+        if (search->part == CFN_PART_DUAL)
+            search->before = search->bound;
+        double length = schedule[search->part].length, left = search->total - search->position;
+        search->units = length > 0 ? length * phase_units(search) : start_units(search);
+        search->units = search->units < left ? search->units : left;
         return true;
     }
     return false;
@@ -371,51 +377,53 @@ bool cfn_search_next(struct cfn_search *s)
 
 /* ---- life ---- */
 
-void cfn_search_create(const struct cfn_model *m, const struct cfn_budget *b, double give_up_without,
-                       struct cfn_search *s)
+void cfn_search_create(const struct cfn_model *model, const struct cfn_budget *budget, double give_up_without,
+                       struct cfn_search *search)
 {
-    *s = (struct cfn_search){.m = m,
-                             .budget = b,
-                             .bound = INT64_MIN,
-                             .before = INT64_MIN,
-                             .run_best = INT64_MAX,
-                             .rate = nominal_units_per_s,
-                             .give_up_without = give_up_without};
-    s->total = b->units ? (double)b->units : most_units;
-    double pass_s = (double)m->table_work * slow_entry_s;
-    s->reserve_s = write_s + write_share * b->seconds +
-                   (pass_s < most_pass_share * b->seconds ? pass_s : most_pass_share * b->seconds);
-    pthread_mutex_init(&s->lock, NULL);
+    *search = (struct cfn_search){.model = model,
+                                  .budget = budget,
+                                  .bound = INT64_MIN,
+                                  .before = INT64_MIN,
+                                  .run_best = INT64_MAX,
+                                  .rate = nominal_units_per_s,
+                                  .give_up_without = give_up_without};
+    search->total = budget->units ? (double)budget->units : most_units;
+    double pass_s = (double)model->table_work * slow_entry_s;
+    search->reserve_s =
+        write_s + write_share * budget->seconds +
+        (pass_s < most_pass_share * budget->seconds ? pass_s : most_pass_share * budget->seconds);
+    pthread_mutex_init(&search->lock, NULL);
     for (int i = 0; i < CFN_POOL; i++)
-        cfn_point_create(m, &s->hall.at[i]);
+        cfn_point_create(model, &search->hall.at[i]);
     for (int k = 0; k < CFN_WORKERS; k++) {
-        struct cfn_worker *w = &s->worker[k];
-        cfn_worker_create(m, k, b->seed, w);
-        w->stop = w->state.stop = stop;
-        w->found = found;
-        w->user = w->state.user = s;
+        struct cfn_worker *worker = &search->worker[k];
+        cfn_worker_create(model, k, budget->seed, worker);
+        worker->stop = worker->state.stop = stop;
+        worker->found = found;
+        worker->user = worker->state.user = search;
     }
 }
 
-void cfn_search_release(struct cfn_search *s)
+void cfn_search_release(struct cfn_search *search)
 {
     for (int k = 0; k < CFN_WORKERS; k++)
-        cfn_worker_release(&s->worker[k]);
+        cfn_worker_release(&search->worker[k]);
     for (int i = 0; i < CFN_POOL; i++)
-        cfn_point_release(&s->hall.at[i]);
-    pthread_mutex_destroy(&s->lock);
+        cfn_point_release(&search->hall.at[i]);
+    pthread_mutex_destroy(&search->lock);
 }
 
-void cfn_search_result(const struct cfn_search *s, struct cfn_found *out)
+void cfn_search_result(const struct cfn_search *search, struct cfn_found *out)
 {
-    const struct cfn_point *best = best_of_all(s);
-    *out = (struct cfn_found){.bound = s->bound, .units = (uint64_t)s->position};
+    const struct cfn_point *best = best_of_all(search);
+    *out = (struct cfn_found){.bound = search->bound, .units = (uint64_t)search->position};
     if (best) {
-        out->values = mem_zalloc((size_t)s->m->network->problem->node_count + 1, sizeof *out->values);
-        cfn_point_expand(s->m, best, out->values);
+        out->values =
+            mem_zalloc((size_t)search->model->network->problem->node_count + 1, sizeof *out->values);
+        cfn_point_expand(search->model, best, out->values);
         out->cost = best->cost;
     }
-    out->cut = s->worker[0].stopped || s->worker[1].stopped || s->budget->units == 0;
+    out->cut = search->worker[0].stopped || search->worker[1].stopped || search->budget->units == 0;
 }
 
 /* ---- all of it in this process ---- */
@@ -426,16 +434,17 @@ static void *second_worker(void *user)
     return NULL;
 }
 
-void cfn_search_run(struct cfn_search *s)
+void cfn_search_run(struct cfn_search *search)
 {
-    while (cfn_search_next(s)) {
+    while (cfn_search_next(search)) {
         pthread_t thread;
-        bool second = s->budget->threads > 1 && pthread_create(&thread, NULL, second_worker, s) == 0;
-        cfn_search_work(s, 0);
+        bool second =
+            search->budget->threads > 1 && pthread_create(&thread, NULL, second_worker, search) == 0;
+        cfn_search_work(search, 0);
         if (second)
             pthread_join(thread, NULL);
         else
-            cfn_search_work(s, 1);
-        cfn_search_join(s);
+            cfn_search_work(search, 1);
+        cfn_search_join(search);
     }
 }

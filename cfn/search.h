@@ -62,7 +62,7 @@ enum { CFN_WORKERS = 2 };
  * order, then cfn_search_join; between phases all of it fits into bytes (saved.h), so that whoever has them,
  * the model and the budget can go on. */
 struct cfn_search {
-    const struct cfn_model *m;
+    const struct cfn_model *model;
     const struct cfn_budget *budget;
     struct cfn_worker worker[CFN_WORKERS];
     enum cfn_part part; /* of the phase at hand */
@@ -84,16 +84,16 @@ struct cfn_search {
 };
 
 /* give_up_without: ends early with nothing when no answer is known after this share (0..1) of the budget */
-void cfn_search_create(const struct cfn_model *m, const struct cfn_budget *budget, double give_up_without,
-                       struct cfn_search *s);
-void cfn_search_release(struct cfn_search *s);
-bool cfn_search_next(struct cfn_search *s); /* the next phase; false: the search is over */
-void cfn_search_work(struct cfn_search *s, int worker);
-void cfn_search_join(struct cfn_search *s);
-double cfn_search_spent(const struct cfn_search *s); /* share of the budget; 1 when it is over */
-void cfn_search_result(const struct cfn_search *s, struct cfn_found *out);
+void cfn_search_create(const struct cfn_model *model, const struct cfn_budget *budget, double give_up_without,
+                       struct cfn_search *search);
+void cfn_search_release(struct cfn_search *search);
+bool cfn_search_next(struct cfn_search *search); /* the next phase; false: the search is over */
+void cfn_search_work(struct cfn_search *search, int worker);
+void cfn_search_join(struct cfn_search *search);
+double cfn_search_spent(const struct cfn_search *search); /* share of the budget; 1 when it is over */
+void cfn_search_result(const struct cfn_search *search, struct cfn_found *out);
 
 /* all phases that are left, in up to two threads */
-void cfn_search_run(struct cfn_search *s);
+void cfn_search_run(struct cfn_search *search);
 
 #endif

@@ -29,20 +29,20 @@ struct cfn_session {
 
 /* Decides feasibility, then reduces the first reading's network. Errors as cfn_solve; cfn_session_release in
  * any case. */
-enum error_code cfn_session_begin(struct cfn_session *s, const struct cfn_problem *p,
+enum error_code cfn_session_begin(struct cfn_session *session, const struct cfn_problem *problem,
                                   const struct cfn_budget *budget, struct error *e) BASE_CHECKED;
 /* The search has ended (cfn_search_next said so): its result into the answer, then over or the next reading.
  * Also what a search that was put aside knows: early is true. */
-enum error_code cfn_session_settle(struct cfn_session *s, bool early, struct error *e) BASE_CHECKED;
+enum error_code cfn_session_settle(struct cfn_session *session, bool early, struct error *e) BASE_CHECKED;
 /* A phase of the search is at hand, or all is over: cfn_search_next, and cfn_session_settle where that says
  * no. */
-enum error_code cfn_session_next(struct cfn_session *s, struct error *e) BASE_CHECKED;
-void cfn_session_release(struct cfn_session *s); /* zeroed is fine */
+enum error_code cfn_session_next(struct cfn_session *session, struct error *e) BASE_CHECKED;
+void cfn_session_release(struct cfn_session *session); /* zeroed is fine */
 
 /* The session between two phases as bytes (appended), and back: into one that was begun, of the same problem
  * and budget. ERROR_INVALID_REQUEST: not its bytes. */
-void cfn_session_write(const struct cfn_session *s, struct text *out);
-enum error_code cfn_session_read(struct cfn_session *s, const void *bytes, size_t size,
+void cfn_session_write(const struct cfn_session *session, struct text *out);
+enum error_code cfn_session_read(struct cfn_session *session, const void *bytes, size_t size,
                                  struct error *e) BASE_CHECKED;
 
 #endif

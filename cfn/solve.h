@@ -9,7 +9,7 @@
  * value, so taking every node's least usage decides feasibility. ERROR_RESOURCE: numbers beyond 64-bit sums.
  * ERROR_NOT_AVAILABLE, ERROR_IO: of the method ucr.
  * cfn_answer_release in any case. */
-enum error_code cfn_solve(const struct cfn_problem *p, const struct cfn_budget *budget,
+enum error_code cfn_solve(const struct cfn_problem *problem, const struct cfn_budget *budget,
                           struct cfn_answer *out, struct error *e) BASE_CHECKED;
 
 #endif

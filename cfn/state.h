@@ -7,8 +7,8 @@
 #include "cfn/usage.h"
 
 struct cfn_state {
-    const struct cfn_model *m; /* borrowed */
-    struct cfn_point at;       /* read it; values change through the functions below */
+    const struct cfn_model *model; /* borrowed */
+    struct cfn_point at;           /* read it; values change through the functions below */
     int64_t *step; /* usage changes at each time, time_count + 1: usage is base plus their running sum */
     struct cfn_usage usage; /* the same as a tree; behind by the last commit while `swept` */
     bool swept;
@@ -23,19 +23,19 @@ struct cfn_state {
     void *user;
 };
 
-void cfn_state_create(const struct cfn_model *m, struct cfn_state *s);
-void cfn_state_release(struct cfn_state *s);
-void cfn_state_load(struct cfn_state *s, const struct cfn_point *p);
+void cfn_state_create(const struct cfn_model *model, struct cfn_state *state);
+void cfn_state_release(struct cfn_state *state);
+void cfn_state_load(struct cfn_state *state, const struct cfn_point *point);
 /* s->at.value already has the new values of nodes[0..count), old[] their former ones: brings cost and usage
  * up to date */
-void cfn_state_commit(struct cfn_state *s, const int32_t *nodes, const int32_t *old, int32_t count);
+void cfn_state_commit(struct cfn_state *state, const int32_t *nodes, const int32_t *old, int32_t count);
 /* undoes the last commit of the same arguments, values too */
-void cfn_state_revert(struct cfn_state *s, const int32_t *nodes, const int32_t *old, int32_t count);
+void cfn_state_revert(struct cfn_state *state, const int32_t *nodes, const int32_t *old, int32_t count);
 /* Gives one node another value. Not undone by revert. */
-void cfn_state_move(struct cfn_state *s, int32_t node, int32_t value);
+void cfn_state_move(struct cfn_state *state, int32_t node, int32_t value);
 /* whether one node could take another value within the limit, now that the point is */
-bool cfn_state_fits(struct cfn_state *s, int32_t node, int32_t value);
+bool cfn_state_fits(struct cfn_state *state, int32_t node, int32_t value);
 /* brings s->usage up to date */
-void cfn_state_sync(struct cfn_state *s);
+void cfn_state_sync(struct cfn_state *state);
 
 #endif

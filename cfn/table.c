@@ -11,97 +11,100 @@
 
 enum { FIRST_BUCKETS = 1024, GROWTH = 4 }; /* a bucket holds one table on average, at most */
 
-void cfn_tables_release(struct cfn_tables *s)
+void cfn_tables_release(struct cfn_tables *tables)
 {
-    for (size_t b = 0; b < s->bucket_count; b++)
-        for (struct cfn_table *t = s->buckets[b], *next; t; t = next) {
-            next = t->next;
-            free(t);
+    for (size_t bucket = 0; bucket < tables->bucket_count; bucket++)
+        for (struct cfn_table *table = tables->buckets[bucket], *next; table; table = next) {
+            next = table->next;
+            free(table);
         }
-    free(s->buckets);
-    *s = (struct cfn_tables){0};
+    free(tables->buckets);
+    *tables = (struct cfn_tables){0};
 }
 
-static void grow(struct cfn_tables *s)
+static void grow(struct cfn_tables *tables)
 {
-    size_t count = s->bucket_count ? s->bucket_count * GROWTH : FIRST_BUCKETS;
+    size_t count = tables->bucket_count ? tables->bucket_count * GROWTH : FIRST_BUCKETS;
     struct cfn_table **made = mem_zalloc(count, sizeof(struct cfn_table *));
-    for (size_t b = 0; b < s->bucket_count; b++)
-        for (struct cfn_table *t = s->buckets[b], *next; t; t = next) {
-            next = t->next;
-            t->next = made[t->hash % count];
-            made[t->hash % count] = t;
+    for (size_t bucket = 0; bucket < tables->bucket_count; bucket++)
+        for (struct cfn_table *table = tables->buckets[bucket], *next; table; table = next) {
+            next = table->next;
+            table->next = made[table->hash % count];
+            made[table->hash % count] = table;
         }
-    free(s->buckets);
-    s->buckets = made;
-    s->bucket_count = count;
+    free(tables->buckets);
+    tables->buckets = made;
+    tables->bucket_count = count;
 }
 
-static bool is_separable(const struct cfn_table *t)
+static bool is_separable(const struct cfn_table *table)
 {
-    if (!t->finite)
+    if (!table->finite)
         return false;
-    for (int32_t a = 1; a < t->rows; a++) {
-        const int64_t *row = t->entry + (size_t)a * (size_t)t->cols;
-        for (int32_t b = 1; b < t->cols; b++)
-            if (row[b] - row[0] != t->entry[b] - t->entry[0])
+    for (int32_t a = 1; a < table->rows; a++) {
+        const int64_t *row = table->entry + (size_t)a * (size_t)table->cols;
+        for (int32_t b = 1; b < table->cols; b++)
+            if (row[b] - row[0] != table->entry[b] - table->entry[0])
                 return false;
     }
     return true;
 }
 
-static void classify(struct cfn_table *t)
+static void classify(struct cfn_table *table)
 {
-    t->finite = t->rows_functional = t->cols_functional = t->rows_supported = t->cols_supported = true;
-    for (int32_t a = 0; a < t->rows; a++) {
+    table->finite = table->rows_functional = table->cols_functional = table->rows_supported =
+        table->cols_supported = true;
+    for (int32_t a = 0; a < table->rows; a++) {
         int32_t finite = 0;
-        for (int32_t b = 0; b < t->cols; b++)
-            finite += !cfn_infinite(t->entry[(size_t)a * (size_t)t->cols + (size_t)b]);
-        t->finite = t->finite && finite == t->cols;
-        t->rows_functional = t->rows_functional && finite == 1;
-        t->rows_supported = t->rows_supported && finite > 0;
+        for (int32_t b = 0; b < table->cols; b++)
+            finite += !cfn_infinite(table->entry[(size_t)a * (size_t)table->cols + (size_t)b]);
+        table->finite = table->finite && finite == table->cols;
+        table->rows_functional = table->rows_functional && finite == 1;
+        table->rows_supported = table->rows_supported && finite > 0;
     }
-    for (int32_t b = 0; b < t->cols && !t->finite; b++) {
+    for (int32_t b = 0; b < table->cols && !table->finite; b++) {
         int32_t finite = 0;
-        for (int32_t a = 0; a < t->rows; a++)
-            finite += !cfn_infinite(t->entry[(size_t)a * (size_t)t->cols + (size_t)b]);
-        t->cols_functional = t->cols_functional && finite == 1;
-        t->cols_supported = t->cols_supported && finite > 0;
+        for (int32_t a = 0; a < table->rows; a++)
+            finite += !cfn_infinite(table->entry[(size_t)a * (size_t)table->cols + (size_t)b]);
+        table->cols_functional = table->cols_functional && finite == 1;
+        table->cols_supported = table->cols_supported && finite > 0;
     }
-    if (t->finite)
-        t->cols_functional = t->rows == 1;
-    t->separable = is_separable(t);
+    if (table->finite)
+        table->cols_functional = table->rows == 1;
+    table->separable = is_separable(table);
 }
 
-struct cfn_table *cfn_table_intern(struct cfn_tables *s, int32_t rows, int32_t cols, const int64_t *entry)
+struct cfn_table *cfn_table_intern(struct cfn_tables *tables, int32_t rows, int32_t cols,
+                                   const int64_t *entry)
 {
     size_t bytes = (size_t)rows * (size_t)cols * sizeof *entry;
     uint64_t hash = hash_bytes(entry, bytes, ((uint64_t)rows << 32) | (uint64_t)cols);
-    if (s->count >= s->bucket_count)
-        grow(s);
-    struct cfn_table **bucket = &s->buckets[hash % s->bucket_count];
-    for (struct cfn_table *t = *bucket; t; t = t->next)
-        if (t->hash == hash && t->rows == rows && t->cols == cols && memcmp(t->entry, entry, bytes) == 0) {
-            t->refs++;
-            return t;
+    if (tables->count >= tables->bucket_count)
+        grow(tables);
+    struct cfn_table **bucket = &tables->buckets[hash % tables->bucket_count];
+    for (struct cfn_table *cfn_table = *bucket; cfn_table; cfn_table = cfn_table->next)
+        if (cfn_table->hash == hash && cfn_table->rows == rows && cfn_table->cols == cols &&
+            memcmp(cfn_table->entry, entry, bytes) == 0) {
+            cfn_table->refs++;
+            return cfn_table;
         }
-    struct cfn_table *t = mem_alloc(sizeof *t + bytes);
-    *t = (struct cfn_table){.rows = rows, .cols = cols, .refs = 1, .hash = hash, .next = *bucket};
-    memcpy(t->entry, entry, bytes);
-    classify(t);
-    *bucket = t;
-    s->count++;
-    return t;
+    struct cfn_table *table = mem_alloc(sizeof *table + bytes);
+    *table = (struct cfn_table){.rows = rows, .cols = cols, .refs = 1, .hash = hash, .next = *bucket};
+    memcpy(table->entry, entry, bytes);
+    classify(table);
+    *bucket = table;
+    tables->count++;
+    return table;
 }
 
-void cfn_table_drop(struct cfn_tables *s, struct cfn_table *t)
+void cfn_table_drop(struct cfn_tables *tables, struct cfn_table *table)
 {
-    if (--t->refs)
+    if (--table->refs)
         return;
-    struct cfn_table **at = &s->buckets[t->hash % s->bucket_count];
-    while (*at != t)
+    struct cfn_table **at = &tables->buckets[table->hash % tables->bucket_count];
+    while (*at != table)
         at = &(*at)->next;
-    *at = t->next;
-    s->count--;
-    free(t);
+    *at = table->next;
+    tables->count--;
+    free(table);
 }

@@ -45,9 +45,10 @@ struct cfn_tables {
     size_t bucket_count, count;
 };
 
-void cfn_tables_release(struct cfn_tables *s); /* tables too */
+void cfn_tables_release(struct cfn_tables *tables); /* tables too */
 /* a table of these entries (copied), one reference for the caller */
-struct cfn_table *cfn_table_intern(struct cfn_tables *s, int32_t rows, int32_t cols, const int64_t *entry);
-void cfn_table_drop(struct cfn_tables *s, struct cfn_table *t); /* gives a reference back */
+struct cfn_table *cfn_table_intern(struct cfn_tables *tables, int32_t rows, int32_t cols,
+                                   const int64_t *entry);
+void cfn_table_drop(struct cfn_tables *tables, struct cfn_table *table); /* gives a reference back */
 
 #endif

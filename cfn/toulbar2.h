@@ -11,8 +11,8 @@ struct cfn_toulbar2 {
 
 /* Finds the program in PATH and makes the directory under TMPDIR (/tmp). ERROR_NOT_AVAILABLE: toulbar2 is not
  * installed. ERROR_IO. cfn_toulbar2_close in any case. */
-enum error_code cfn_toulbar2_open(struct cfn_toulbar2 *t, struct error *e) BASE_CHECKED;
-void cfn_toulbar2_close(struct cfn_toulbar2 *t); /* zeroed is fine */
+enum error_code cfn_toulbar2_open(struct cfn_toulbar2 *toulbar2, struct error *e) BASE_CHECKED;
+void cfn_toulbar2_close(struct cfn_toulbar2 *toulbar2); /* zeroed is fine */
 
 struct cfn_toulbar2_run {
     double seconds;      /* of processor time; 0: not limited */
@@ -30,7 +30,7 @@ enum cfn_toulbar2_result {
 
 /* unary: costs by padded value (m->offset), CFN_INFINITE or more = forbidden. value (m->node_count) is set
  * when something was found. ERROR_IO. */
-enum error_code cfn_toulbar2_solve(const struct cfn_toulbar2 *t, const struct cfn_model *m,
+enum error_code cfn_toulbar2_solve(const struct cfn_toulbar2 *toulbar2, const struct cfn_model *model,
                                    const int64_t *unary, const struct cfn_toulbar2_run *run, int32_t *value,
                                    enum cfn_toulbar2_result *result, struct error *e) BASE_CHECKED;
 

@@ -26,48 +26,48 @@
 
 static const double huge = 1e29; /* at or above it a value stands for infinite cost */
 
-void cfn_trws_create(const struct cfn_model *m, struct cfn_trws *t)
+void cfn_trws_create(const struct cfn_model *model, struct cfn_trws *trws)
 {
-    *t = (struct cfn_trws){.m = m};
-    t->message = mem_zalloc(m->message_count + 16, sizeof *t->message);
-    t->unary = mem_zalloc(m->value_count + 16, sizeof *t->unary);
-    t->belief = mem_zalloc((size_t)m->largest + 16, sizeof *t->belief);
-    t->share = mem_zalloc((size_t)m->largest + 16, sizeof *t->share);
-    t->prices = mem_zalloc((size_t)m->time_count + 1, sizeof *t->prices);
-    cfn_trws_price(t, NULL);
+    *trws = (struct cfn_trws){.model = model};
+    trws->message = mem_zalloc(model->message_count + 16, sizeof *trws->message);
+    trws->unary = mem_zalloc(model->value_count + 16, sizeof *trws->unary);
+    trws->belief = mem_zalloc((size_t)model->largest + 16, sizeof *trws->belief);
+    trws->share = mem_zalloc((size_t)model->largest + 16, sizeof *trws->share);
+    trws->prices = mem_zalloc((size_t)model->time_count + 1, sizeof *trws->prices);
+    cfn_trws_price(trws, NULL);
 }
 
-void cfn_trws_release(struct cfn_trws *t)
+void cfn_trws_release(struct cfn_trws *trws)
 {
-    free(t->message);
-    free(t->unary);
-    free(t->belief);
-    free(t->share);
-    free(t->prices);
-    *t = (struct cfn_trws){0};
+    free(trws->message);
+    free(trws->unary);
+    free(trws->belief);
+    free(trws->share);
+    free(trws->prices);
+    *trws = (struct cfn_trws){0};
 }
 
-static bool is_dropped(const struct cfn_trws *t, int32_t i, int32_t a)
+static bool is_dropped(const struct cfn_trws *trws, int32_t i, int32_t a)
 {
-    return t->dropped && t->dropped[t->m->offset[i] + (size_t)a];
+    return trws->dropped && trws->dropped[trws->model->offset[i] + (size_t)a];
 }
 
-void cfn_trws_price(struct cfn_trws *t, const double *lambda)
+void cfn_trws_price(struct cfn_trws *trws, const double *lambda)
 {
-    const struct cfn_model *m = t->m;
-    t->prices[0] = 0;
-    for (int32_t k = 0; k < m->time_count; k++)
-        t->prices[k + 1] = t->prices[k] + (lambda ? lambda[k] : 0);
-    for (int32_t i = 0; i < m->node_count; i++) {
-        double *c = t->unary + m->offset[i];
-        for (int32_t a = 0; a < m->width[i]; a++) {
-            int64_t exact = m->unary[m->offset[i] + (size_t)a];
-            c[a] = cfn_infinite(exact) || is_dropped(t, i, a) ? (double)CFN_HUGE : (double)exact;
+    const struct cfn_model *model = trws->model;
+    trws->prices[0] = 0;
+    for (int32_t k = 0; k < model->time_count; k++)
+        trws->prices[k + 1] = trws->prices[k] + (lambda ? lambda[k] : 0);
+    for (int32_t i = 0; i < model->node_count; i++) {
+        double *c = trws->unary + model->offset[i];
+        for (int32_t a = 0; a < model->width[i]; a++) {
+            int64_t exact = model->unary[model->offset[i] + (size_t)a];
+            c[a] = cfn_infinite(exact) || is_dropped(trws, i, a) ? (double)CFN_HUGE : (double)exact;
         }
-        for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++) {
-            double price = t->prices[m->items[k].right] - t->prices[m->items[k].left];
-            for (int32_t a = 0; a < m->size[i] && price > 0; a++)
-                c[a] += price * (double)m->items[k].use[a];
+        for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
+            double price = trws->prices[model->items[k].right] - trws->prices[model->items[k].left];
+            for (int32_t a = 0; a < model->size[i] && price > 0; a++)
+                c[a] += price * (double)model->items[k].use[a];
         }
     }
 }
@@ -103,72 +103,72 @@ static double least(const double *at, int32_t size)
 }
 
 /* unary plus all messages into t->belief, less its minimum, which is returned; *gamma as in the paper */
-static double gather(struct cfn_trws *t, int32_t i, double *gamma)
+static double gather(struct cfn_trws *trws, int32_t i, double *gamma)
 {
-    const struct cfn_model *m = t->m;
-    int32_t width = m->width[i], earlier = 0;
-    memcpy(t->belief, t->unary + m->offset[i], (size_t)width * sizeof *t->belief);
-    for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++) {
-        earlier += m->arcs[k].other < i;
-        add_message(t->belief, t->message + m->message_offset[m->arcs[k].link], width);
+    const struct cfn_model *model = trws->model;
+    int32_t width = model->width[i], earlier = 0;
+    memcpy(trws->belief, trws->unary + model->offset[i], (size_t)width * sizeof *trws->belief);
+    for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++) {
+        earlier += model->arcs[k].other < i;
+        add_message(trws->belief, trws->message + model->message_offset[model->arcs[k].link], width);
     }
-    int32_t later = (int32_t)(m->first_arc[i + 1] - m->first_arc[i]) - earlier;
+    int32_t later = (int32_t)(model->first_arc[i + 1] - model->first_arc[i]) - earlier;
     *gamma = 1.0 / (later > earlier ? later : earlier > 0 ? earlier : 1);
-    double low = least(t->belief, m->size[i]);
-    for (int32_t a = 0; a < m->size[i]; a++)
-        t->belief[a] -= low;
+    double low = least(trws->belief, model->size[i]);
+    for (int32_t a = 0; a < model->size[i]; a++)
+        trws->belief[a] -= low;
     return low;
 }
 
 /* sends node i's share over one arc; returns what was subtracted */
-static double send(struct cfn_trws *t, int32_t i, const struct cfn_arc *arc, double gamma)
+static double send(struct cfn_trws *trws, int32_t i, const struct cfn_arc *arc, double gamma)
 {
-    const struct cfn_model *m = t->m;
-    double *message = t->message + m->message_offset[arc->link];
-    for (int32_t a = 0; a < m->size[i]; a++)
-        t->share[a] = gamma * t->belief[a] - message[a];
-    min_plus(message, t->share, m->size[i], arc->rows, arc->row_width);
-    double low = least(message, m->size[arc->other]);
-    for (int32_t b = 0; b < m->size[arc->other]; b++)
+    const struct cfn_model *model = trws->model;
+    double *message = trws->message + model->message_offset[arc->link];
+    for (int32_t a = 0; a < model->size[i]; a++)
+        trws->share[a] = gamma * trws->belief[a] - message[a];
+    min_plus(message, trws->share, model->size[i], arc->rows, arc->row_width);
+    double low = least(message, model->size[arc->other]);
+    for (int32_t b = 0; b < model->size[arc->other]; b++)
         message[b] -= low;
     return low;
 }
 
-static void pass_forward(struct cfn_trws *t)
+static void pass_forward(struct cfn_trws *trws)
 {
-    const struct cfn_model *m = t->m;
-    for (int32_t i = 0; i < m->node_count; i++) {
+    const struct cfn_model *model = trws->model;
+    for (int32_t i = 0; i < model->node_count; i++) {
         double gamma;
-        gather(t, i, &gamma);
-        for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++)
-            if (m->arcs[k].other > i)
-                send(t, i, &m->arcs[k], gamma);
+        gather(trws, i, &gamma);
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++)
+            if (model->arcs[k].other > i)
+                send(trws, i, &model->arcs[k], gamma);
     }
 }
 
 /* SUM lambda_t (limit - base_t) */
-static long double usage_constant(const struct cfn_trws *t, long double *size)
+static long double usage_constant(const struct cfn_trws *trws, long double *size)
 {
     long double sum = 0;
-    for (int32_t k = 0; k < t->m->time_count; k++) {
-        long double lambda = (long double)t->prices[k + 1] - (long double)t->prices[k];
-        long double term = lambda * (long double)(t->m->limit - t->m->base[k]);
+    for (int32_t k = 0; k < trws->model->time_count; k++) {
+        long double lambda = (long double)trws->prices[k + 1] - (long double)trws->prices[k];
+        long double term = lambda * (long double)(trws->model->limit - trws->model->base[k]);
         sum += term;
         *size += term < 0 ? -term : term;
     }
     return sum;
 }
 
-double cfn_trws_iterate(struct cfn_trws *t)
+double cfn_trws_iterate(struct cfn_trws *trws)
 {
-    const struct cfn_model *m = t->m;
+    const struct cfn_model *model = trws->model;
     long double size = 0;
-    double bound = (double)m->constant - (double)usage_constant(t, &size), gamma;
-    pass_forward(t);
-    for (int32_t i = m->node_count; i-- > 0;) {
-        bound += gather(t, i, &gamma);
-        for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1] && m->arcs[k].other < i; k++)
-            bound += send(t, i, &m->arcs[k], gamma);
+    double bound = (double)model->constant - (double)usage_constant(trws, &size), gamma;
+    pass_forward(trws);
+    for (int32_t i = model->node_count; i-- > 0;) {
+        bound += gather(trws, i, &gamma);
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++)
+            bound += send(trws, i, &model->arcs[k], gamma);
     }
     return bound;
 }
@@ -191,145 +191,148 @@ static long double magnitude(const long double *at, int32_t size)
     return most;
 }
 
-static long double careful_gather(struct cfn_trws *t, struct careful *c, int32_t i)
+static long double careful_gather(struct cfn_trws *trws, struct careful *careful, int32_t i)
 {
-    const struct cfn_model *m = t->m;
-    int32_t size = m->size[i];
-    uint32_t degree = m->first_arc[i + 1] - m->first_arc[i];
+    const struct cfn_model *model = trws->model;
+    int32_t size = model->size[i];
+    uint32_t degree = model->first_arc[i + 1] - model->first_arc[i];
     long double most = 0, low = LDBL_MAX, x;
     for (int32_t a = 0; a < size; a++) {
-        int64_t exact = m->unary[m->offset[i] + (size_t)a];
-        bool never = cfn_infinite(exact) || is_dropped(t, i, a);
-        c->belief[a] = never ? (long double)CFN_HUGE : (long double)exact;
+        int64_t exact = model->unary[model->offset[i] + (size_t)a];
+        bool never = cfn_infinite(exact) || is_dropped(trws, i, a);
+        careful->belief[a] = never ? (long double)CFN_HUGE : (long double)exact;
     }
-    most += magnitude(c->belief, size);
-    for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++) {
-        long double price =
-            (long double)t->prices[m->items[k].right] - (long double)t->prices[m->items[k].left];
+    most += magnitude(careful->belief, size);
+    for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
+        long double price = (long double)trws->prices[model->items[k].right] -
+                            (long double)trws->prices[model->items[k].left];
         for (int32_t a = 0; a < size; a++)
-            c->belief[a] += price * (long double)m->items[k].use[a];
-        x = magnitude(c->belief, size);
+            careful->belief[a] += price * (long double)model->items[k].use[a];
+        x = magnitude(careful->belief, size);
         most = x > most ? x : most;
     }
-    for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++) {
-        const long double *message = c->message + m->message_offset[m->arcs[k].link];
+    for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++) {
+        const long double *message = careful->message + model->message_offset[model->arcs[k].link];
         for (int32_t a = 0; a < size; a++)
-            c->belief[a] += message[a];
-        x = magnitude(c->belief, size) + magnitude(message, size);
+            careful->belief[a] += message[a];
+        x = magnitude(careful->belief, size) + magnitude(message, size);
         most = x > most ? x : most;
     }
     for (int32_t a = 0; a < size; a++)
-        low = c->belief[a] < low ? c->belief[a] : low;
+        low = careful->belief[a] < low ? careful->belief[a] : low;
     for (int32_t a = 0; a < size; a++)
-        c->belief[a] -= low;
-    c->rounded += most * (long double)(degree + m->first_item[i + 1] - m->first_item[i] + 4);
+        careful->belief[a] -= low;
+    careful->rounded += most * (long double)(degree + model->first_item[i + 1] - model->first_item[i] + 4);
     return low;
 }
 
-static long double careful_send(struct cfn_trws *t, struct careful *c, int32_t i, const struct cfn_arc *arc,
-                                long double gamma)
+static long double careful_send(struct cfn_trws *trws, struct careful *careful, int32_t i,
+                                const struct cfn_arc *arc, long double gamma)
 {
-    const struct cfn_model *m = t->m;
-    long double *message = c->message + m->message_offset[arc->link], most, low = LDBL_MAX;
-    int32_t size = m->size[i], other = m->size[arc->other];
-    most = magnitude(c->belief, size) + magnitude(message, size);
+    const struct cfn_model *model = trws->model;
+    long double *message = careful->message + model->message_offset[arc->link], most, low = LDBL_MAX;
+    int32_t size = model->size[i], other = model->size[arc->other];
+    most = magnitude(careful->belief, size) + magnitude(message, size);
     for (int32_t a = 0; a < size; a++)
-        c->share[a] = gamma * c->belief[a] - message[a];
+        careful->share[a] = gamma * careful->belief[a] - message[a];
     for (int32_t b = 0; b < other; b++) {
         long double best = LDBL_MAX;
         for (int32_t a = 0; a < size; a++) {
             int64_t exact = arc->exact[(size_t)a * arc->own + (size_t)b * arc->step];
-            long double x = c->share[a] + (cfn_infinite(exact) ? (long double)CFN_HUGE : (long double)exact);
+            long double x =
+                careful->share[a] + (cfn_infinite(exact) ? (long double)CFN_HUGE : (long double)exact);
             best = x < best ? x : best;
         }
         message[b] = best;
         low = best < low ? best : low;
     }
     /* the winning sums' tables entries are at most |best| + |share| large */
-    most += magnitude(message, other) + magnitude(c->share, size);
+    most += magnitude(message, other) + magnitude(careful->share, size);
     for (int32_t b = 0; b < other; b++)
         message[b] -= low;
-    c->rounded += most * 8;
+    careful->rounded += most * 8;
     return low;
 }
 
-int64_t cfn_trws_certify(struct cfn_trws *t)
+int64_t cfn_trws_certify(struct cfn_trws *trws)
 {
-    const struct cfn_model *m = t->m;
-    struct careful c = {0};
-    c.belief = mem_zalloc((size_t)m->largest, sizeof *c.belief);
-    c.share = mem_zalloc((size_t)m->largest, sizeof *c.share);
-    c.message = mem_zalloc(m->message_count + 1, sizeof *c.message);
-    double *kept = mem_alloc((m->message_count + 1) * sizeof *kept);
-    memcpy(kept, t->message, m->message_count * sizeof *kept);
-    pass_forward(t);
-    for (size_t i = 0; i < m->message_count; i++)
-        c.message[i] = (long double)t->message[i];
-    memcpy(t->message, kept, m->message_count * sizeof *kept); /* as a backward pass leaves them */
+    const struct cfn_model *model = trws->model;
+    struct careful careful = {0};
+    careful.belief = mem_zalloc((size_t)model->largest, sizeof *careful.belief);
+    careful.share = mem_zalloc((size_t)model->largest, sizeof *careful.share);
+    careful.message = mem_zalloc(model->message_count + 1, sizeof *careful.message);
+    double *kept = mem_alloc((model->message_count + 1) * sizeof *kept);
+    memcpy(kept, trws->message, model->message_count * sizeof *kept);
+    pass_forward(trws);
+    for (size_t i = 0; i < model->message_count; i++)
+        careful.message[i] = (long double)trws->message[i];
+    memcpy(trws->message, kept, model->message_count * sizeof *kept); /* as a backward pass leaves them */
     free(kept);
-    c.bound = (long double)m->constant - usage_constant(t, &c.rounded);
-    for (int32_t i = m->node_count; i-- > 0;) {
-        uint32_t degree = m->first_arc[i + 1] - m->first_arc[i], earlier = 0;
-        for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++)
-            earlier += m->arcs[k].other < i;
+    careful.bound = (long double)model->constant - usage_constant(trws, &careful.rounded);
+    for (int32_t i = model->node_count; i-- > 0;) {
+        uint32_t degree = model->first_arc[i + 1] - model->first_arc[i], earlier = 0;
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++)
+            earlier += model->arcs[k].other < i;
         uint32_t parts = earlier > degree - earlier ? earlier : degree - earlier;
         /* rounded down so that the shares never sum to more than the belief */
         long double gamma = parts ? (1 - 4 * LDBL_EPSILON) / (long double)parts : 0, part;
-        c.bound += part = careful_gather(t, &c, i);
-        c.rounded += part < 0 ? -part : part;
-        for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1] && m->arcs[k].other < i; k++) {
-            c.bound += part = careful_send(t, &c, i, &m->arcs[k], gamma);
-            c.rounded += part < 0 ? -part : part;
+        careful.bound += part = careful_gather(trws, &careful, i);
+        careful.rounded += part < 0 ? -part : part;
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1] && model->arcs[k].other < i; k++) {
+            careful.bound += part = careful_send(trws, &careful, i, &model->arcs[k], gamma);
+            careful.rounded += part < 0 ? -part : part;
         }
     }
     /* each sum of p parts errs by at most p epsilon times their magnitudes; running totals have node + link
      * parts */
-    long double parts = (long double)(m->node_count + m->link_count + m->time_count + 16);
-    long double size = c.bound < 0 ? -c.bound : c.bound;
-    long double bound = c.bound - 2 * LDBL_EPSILON * (c.rounded * 4 + parts * (size + c.rounded / parts + 1));
-    free(c.belief);
-    free(c.share);
-    free(c.message);
+    long double parts = (long double)(model->node_count + model->link_count + model->time_count + 16);
+    long double size = careful.bound < 0 ? -careful.bound : careful.bound;
+    long double bound =
+        careful.bound -
+        2 * LDBL_EPSILON * (careful.rounded * 4 + parts * (size + careful.rounded / parts + 1));
+    free(careful.belief);
+    free(careful.share);
+    free(careful.message);
     if (!(bound > -9e18L && bound < 9e18L))
         return INT64_MIN;
     int64_t whole = (int64_t)bound; /* towards zero; costs are integers, so a bound may be rounded up */
     return whole + ((long double)whole < bound);
 }
 
-void cfn_trws_round(struct cfn_trws *t, int32_t *value)
+void cfn_trws_round(struct cfn_trws *trws, int32_t *value)
 {
-    const struct cfn_model *m = t->m;
-    for (int32_t i = 0; i < m->node_count; i++) {
-        memcpy(t->belief, t->unary + m->offset[i], (size_t)m->width[i] * sizeof *t->belief);
-        for (uint32_t k = m->first_arc[i]; k < m->first_arc[i + 1]; k++) {
-            const struct cfn_arc *arc = &m->arcs[k];
+    const struct cfn_model *model = trws->model;
+    for (int32_t i = 0; i < model->node_count; i++) {
+        memcpy(trws->belief, trws->unary + model->offset[i], (size_t)model->width[i] * sizeof *trws->belief);
+        for (uint32_t k = model->first_arc[i]; k < model->first_arc[i + 1]; k++) {
+            const struct cfn_arc *arc = &model->arcs[k];
             if (arc->other > i) {
-                add_message(t->belief, t->message + m->message_offset[arc->link], m->width[i]);
+                add_message(trws->belief, trws->message + model->message_offset[arc->link], model->width[i]);
                 continue;
             }
             const float *row = arc->columns + (size_t)value[arc->other] * (size_t)arc->column_width;
-            for (int32_t a = 0; a < m->size[i]; a++)
-                t->belief[a] += (double)row[a];
+            for (int32_t a = 0; a < model->size[i]; a++)
+                trws->belief[a] += (double)row[a];
         }
         value[i] = 0;
-        for (int32_t a = 1; a < m->size[i]; a++)
-            if (t->belief[a] < t->belief[value[i]])
+        for (int32_t a = 1; a < model->size[i]; a++)
+            if (trws->belief[a] < trws->belief[value[i]])
                 value[i] = a;
     }
 }
 
-void cfn_price_unary(const struct cfn_model *m, const double *prices, double scale, float *out)
+void cfn_price_unary(const struct cfn_model *model, const double *prices, double scale, float *out)
 {
-    for (int32_t i = 0; i < m->node_count; i++) {
-        float *c = out + m->offset[i];
-        for (int32_t a = 0; a < m->width[i]; a++) {
-            int64_t exact = m->unary[m->offset[i] + (size_t)a];
+    for (int32_t i = 0; i < model->node_count; i++) {
+        float *c = out + model->offset[i];
+        for (int32_t a = 0; a < model->width[i]; a++) {
+            int64_t exact = model->unary[model->offset[i] + (size_t)a];
             c[a] = cfn_infinite(exact) ? CFN_HUGE : (float)exact;
         }
-        for (uint32_t k = m->first_item[i]; k < m->first_item[i + 1]; k++) {
-            double price = scale * (prices[m->items[k].right] - prices[m->items[k].left]);
-            for (int32_t a = 0; a < m->size[i] && price > 0; a++)
-                c[a] += (float)(price * (double)m->items[k].use[a]);
+        for (uint32_t k = model->first_item[i]; k < model->first_item[i + 1]; k++) {
+            double price = scale * (prices[model->items[k].right] - prices[model->items[k].left]);
+            for (int32_t a = 0; a < model->size[i] && price > 0; a++)
+                c[a] += (float)(price * (double)model->items[k].use[a]);
         }
     }
 }

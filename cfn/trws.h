@@ -6,31 +6,31 @@
 #include "cfn/model.h"
 
 struct cfn_trws {
-    const struct cfn_model *m; /* borrowed */
-    double *message;           /* one per link, towards the node visited later in the running pass */
-    double *unary;             /* costs with penalties; m->value_count */
-    double *belief, *share;    /* scratch of one node */
-    const uint8_t *dropped;    /* by padded value, not 0: taken as infinite; NULL: none; borrowed */
-    double *prices;            /* running sums of lambda, time_count + 1: prices[t + 1] >= prices[t] */
+    const struct cfn_model *model; /* borrowed */
+    double *message;               /* one per link, towards the node visited later in the running pass */
+    double *unary;                 /* costs with penalties; m->value_count */
+    double *belief, *share;        /* scratch of one node */
+    const uint8_t *dropped;        /* by padded value, not 0: taken as infinite; NULL: none; borrowed */
+    double *prices;                /* running sums of lambda, time_count + 1: prices[t + 1] >= prices[t] */
 };
 
-void cfn_trws_create(const struct cfn_model *m, struct cfn_trws *t);
-void cfn_trws_release(struct cfn_trws *t);
+void cfn_trws_create(const struct cfn_model *model, struct cfn_trws *trws);
+void cfn_trws_release(struct cfn_trws *trws);
 /* lambda (time_count, >= 0, cost per unit of usage; NULL: none) becomes prices and unary */
-void cfn_trws_price(struct cfn_trws *t, const double *lambda);
+void cfn_trws_price(struct cfn_trws *trws, const double *lambda);
 /* a forward and a backward pass; the bound as computed, without certificate, of the whole problem */
-double cfn_trws_iterate(struct cfn_trws *t);
+double cfn_trws_iterate(struct cfn_trws *trws);
 /* A pass whose bound is never above the optimum: long double, exact tables, minus a bound on all rounding
  * errors. The result is a cost: rounded up to an integer where that is safe. */
-int64_t cfn_trws_certify(struct cfn_trws *t);
+int64_t cfn_trws_certify(struct cfn_trws *trws);
 /* values node by node: unary, rows of earlier neighbours as they were fixed, messages of later ones */
-void cfn_trws_round(struct cfn_trws *t, int32_t *value);
+void cfn_trws_round(struct cfn_trws *trws, int32_t *value);
 /* costs with `scale` times the penalties of prices, in float, for moves; out: m->value_count */
-void cfn_price_unary(const struct cfn_model *m, const double *prices, double scale, float *out);
+void cfn_price_unary(const struct cfn_model *model, const double *prices, double scale, float *out);
 /* table entries that pricing every value counts as: an item adds a penalty to some 16 values */
-static inline uint64_t cfn_price_work(const struct cfn_model *m)
+static inline uint64_t cfn_price_work(const struct cfn_model *model)
 {
-    return m->value_count + m->first_item[m->node_count] * 16ull;
+    return model->value_count + model->first_item[model->node_count] * 16ull;
 }
 /* a certificate counts as so many single passes: long double, exact tables, no vector instructions */
 enum { CFN_CERTIFY_PASSES = 12 };

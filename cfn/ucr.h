@@ -12,7 +12,7 @@ enum { CFN_UCR_UNITS = 250 }; /* of the budget, that an iteration counts as */
 /* Takes the place of the search. Two logical workers with seeds and starting weights of their own. With units
  * alone reproducible: the exact solver is then limited in backtracks. ERROR_NOT_AVAILABLE: toulbar2 is not
  * installed. ERROR_IO. */
-enum error_code cfn_ucr_search(const struct cfn_model *m, const struct cfn_budget *budget,
+enum error_code cfn_ucr_search(const struct cfn_model *model, const struct cfn_budget *budget,
                                struct cfn_found *out, struct error *e) BASE_CHECKED;
 
 #endif

@@ -31,11 +31,11 @@ struct cfn_undo {
     struct arena *arena; /* of the maps */
 };
 
-void cfn_undo_init(struct cfn_undo *u);
-void cfn_undo_release(struct cfn_undo *u);
+void cfn_undo_init(struct cfn_undo *undo);
+void cfn_undo_release(struct cfn_undo *undo);
 /* a new step with a map of `count` entries for the caller to fill */
-int32_t *cfn_undo_push(struct cfn_undo *u, struct cfn_undo_step step, size_t count);
+int32_t *cfn_undo_push(struct cfn_undo *undo, struct cfn_undo_step step, size_t count);
 /* values: of all nodes; those alive in the reduced network are set, the others are filled */
-void cfn_undo_apply(const struct cfn_undo *u, int32_t *values);
+void cfn_undo_apply(const struct cfn_undo *undo, int32_t *values);
 
 #endif

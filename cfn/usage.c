@@ -15,79 +15,79 @@ static int64_t greater(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-void cfn_usage_create(struct cfn_usage *u, int32_t count)
+void cfn_usage_create(struct cfn_usage *usage, int32_t count)
 {
-    *u = (struct cfn_usage){.count = count, .leaves = 1};
-    while (u->leaves < count)
-        u->leaves *= 2;
-    u->most = mem_zalloc((size_t)u->leaves * 2, sizeof *u->most);
-    u->add = mem_zalloc((size_t)u->leaves * 2, sizeof *u->add);
+    *usage = (struct cfn_usage){.count = count, .leaves = 1};
+    while (usage->leaves < count)
+        usage->leaves *= 2;
+    usage->most = mem_zalloc((size_t)usage->leaves * 2, sizeof *usage->most);
+    usage->add = mem_zalloc((size_t)usage->leaves * 2, sizeof *usage->add);
 }
 
-void cfn_usage_release(struct cfn_usage *u)
+void cfn_usage_release(struct cfn_usage *usage)
 {
-    free(u->most);
-    free(u->add);
-    *u = (struct cfn_usage){0};
+    free(usage->most);
+    free(usage->add);
+    *usage = (struct cfn_usage){0};
 }
 
-void cfn_usage_load(struct cfn_usage *u, const int64_t *base, const int64_t *step)
+void cfn_usage_load(struct cfn_usage *usage, const int64_t *base, const int64_t *step)
 {
     int64_t sum = 0;
-    for (int32_t t = 0; t < u->leaves; t++) {
-        sum += t < u->count ? step[t] : 0;
-        u->most[u->leaves + t] = t < u->count ? base[t] + sum : nothing;
+    for (int32_t t = 0; t < usage->leaves; t++) {
+        sum += t < usage->count ? step[t] : 0;
+        usage->most[usage->leaves + t] = t < usage->count ? base[t] + sum : nothing;
     }
-    memset(u->add, 0, (size_t)u->leaves * 2 * sizeof *u->add);
-    for (int32_t p = u->leaves; p-- > 1;)
-        u->most[p] = greater(u->most[2 * p], u->most[2 * p + 1]);
+    memset(usage->add, 0, (size_t)usage->leaves * 2 * sizeof *usage->add);
+    for (int32_t p = usage->leaves; p-- > 1;)
+        usage->most[p] = greater(usage->most[2 * p], usage->most[2 * p + 1]);
 }
 
-static void apply(struct cfn_usage *u, int32_t p, int64_t change)
+static void apply(struct cfn_usage *usage, int32_t p, int64_t change)
 {
-    u->most[p] += change;
-    u->add[p] += change;
+    usage->most[p] += change;
+    usage->add[p] += change;
 }
 
-static void lift(struct cfn_usage *u, int32_t p)
+static void lift(struct cfn_usage *usage, int32_t p)
 {
     for (p /= 2; p; p /= 2)
-        u->most[p] = greater(u->most[2 * p], u->most[2 * p + 1]) + u->add[p];
+        usage->most[p] = greater(usage->most[2 * p], usage->most[2 * p + 1]) + usage->add[p];
 }
 
-void cfn_usage_add(struct cfn_usage *u, int32_t left, int32_t right, int64_t change)
+void cfn_usage_add(struct cfn_usage *usage, int32_t left, int32_t right, int64_t change)
 {
-    int32_t l = left + u->leaves, r = right + u->leaves;
+    int32_t l = left + usage->leaves, r = right + usage->leaves;
     if (left >= right || !change)
         return;
     for (; l < r; l /= 2, r /= 2) {
         if (l & 1)
-            apply(u, l++, change);
+            apply(usage, l++, change);
         if (r & 1)
-            apply(u, --r, change);
+            apply(usage, --r, change);
     }
-    lift(u, left + u->leaves);
-    lift(u, right - 1 + u->leaves);
+    lift(usage, left + usage->leaves);
+    lift(usage, right - 1 + usage->leaves);
 }
 
-int64_t cfn_usage_most(const struct cfn_usage *u)
+int64_t cfn_usage_most(const struct cfn_usage *usage)
 {
-    return u->count ? u->most[1] : INT64_MIN;
+    return usage->count ? usage->most[1] : INT64_MIN;
 }
 
-int32_t cfn_usage_worst_time(const struct cfn_usage *u)
+int32_t cfn_usage_worst_time(const struct cfn_usage *usage)
 {
     int32_t p = 1;
-    while (p < u->leaves)
-        p = u->most[2 * p] >= u->most[2 * p + 1] ? 2 * p : 2 * p + 1;
-    return p - u->leaves;
+    while (p < usage->leaves)
+        p = usage->most[2 * p] >= usage->most[2 * p + 1] ? 2 * p : 2 * p + 1;
+    return p - usage->leaves;
 }
 
-int64_t cfn_usage_at(const struct cfn_usage *u, int32_t t)
+int64_t cfn_usage_at(const struct cfn_usage *cfn_usage, int32_t t)
 {
-    int32_t p = u->leaves + t;
-    int64_t usage = u->most[p];
+    int32_t p = cfn_usage->leaves + t;
+    int64_t usage = cfn_usage->most[p];
     for (p /= 2; p; p /= 2)
-        usage += u->add[p];
+        usage += cfn_usage->add[p];
     return usage;
 }

@@ -16,13 +16,13 @@ struct cfn_usage {
     int64_t *most, *add;
 };
 
-void cfn_usage_create(struct cfn_usage *u, int32_t count);
-void cfn_usage_release(struct cfn_usage *u);
+void cfn_usage_create(struct cfn_usage *usage, int32_t count);
+void cfn_usage_release(struct cfn_usage *usage);
 /* sets every time: base[t] plus the running sum of step[0..t] */
-void cfn_usage_load(struct cfn_usage *u, const int64_t *base, const int64_t *step);
-void cfn_usage_add(struct cfn_usage *u, int32_t left, int32_t right, int64_t change); /* [left, right) */
-int64_t cfn_usage_most(const struct cfn_usage *u);       /* INT64_MIN without times */
-int32_t cfn_usage_worst_time(const struct cfn_usage *u); /* the first of the greatest usage */
-int64_t cfn_usage_at(const struct cfn_usage *u, int32_t t);
+void cfn_usage_load(struct cfn_usage *usage, const int64_t *base, const int64_t *step);
+void cfn_usage_add(struct cfn_usage *usage, int32_t left, int32_t right, int64_t change); /* [left, right) */
+int64_t cfn_usage_most(const struct cfn_usage *usage);       /* INT64_MIN without times */
+int32_t cfn_usage_worst_time(const struct cfn_usage *usage); /* the first of the greatest usage */
+int64_t cfn_usage_at(const struct cfn_usage *usage, int32_t t);
 
 #endif

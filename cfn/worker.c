@@ -13,88 +13,89 @@ enum {
     FEW = 200,     /* an improvement ends when less than one node in so many changed */
 };
 
-void cfn_worker_create(const struct cfn_model *m, int number, uint64_t seed, struct cfn_worker *w)
+void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed, struct cfn_worker *worker)
 {
-    size_t n = (size_t)m->node_count + 1, t = (size_t)m->time_count + 1;
-    *w = (struct cfn_worker){.m = m, .number = number, .rng = {hash_combine(seed, (uint64_t)number)}};
-    cfn_trws_create(m, &w->trws);
-    cfn_forest_create(m, &w->forest);
-    cfn_state_create(m, &w->state);
-    cfn_point_create(m, &w->x);
-    cfn_point_create(m, &w->best);
+    size_t n = (size_t)model->node_count + 1, t = (size_t)model->time_count + 1;
+    *worker =
+        (struct cfn_worker){.model = model, .number = number, .rng = {hash_combine(seed, (uint64_t)number)}};
+    cfn_trws_create(model, &worker->trws);
+    cfn_forest_create(model, &worker->forest);
+    cfn_state_create(model, &worker->state);
+    cfn_point_create(model, &worker->point);
+    cfn_point_create(model, &worker->best);
     for (int i = 0; i < CFN_POOL; i++)
-        cfn_point_create(m, &w->pool.at[i]);
-    w->lambda = mem_zalloc(t, sizeof(double));
-    w->best_lambda = mem_zalloc(t, sizeof(double));
-    w->rate = mem_zalloc(t, sizeof(double));
-    w->average = mem_zalloc(t, sizeof(double));
-    w->sign = mem_zalloc(t, sizeof *w->sign);
-    w->profile = mem_zalloc(t, sizeof *w->profile);
-    w->unary = mem_zalloc(m->value_count + 16, sizeof *w->unary);
-    w->all = mem_zalloc(n, sizeof *w->all);
-    w->ball = mem_zalloc(n, sizeof *w->ball);
-    w->changed = mem_zalloc(n, sizeof *w->changed);
-    w->old = mem_zalloc(n, sizeof *w->old);
-    w->seen = mem_zalloc(n, sizeof *w->seen);
-    w->best_estimate = -HUGE_VAL;
-    w->bound = INT64_MIN;
+        cfn_point_create(model, &worker->pool.at[i]);
+    worker->lambda = mem_zalloc(t, sizeof(double));
+    worker->best_lambda = mem_zalloc(t, sizeof(double));
+    worker->rate = mem_zalloc(t, sizeof(double));
+    worker->average = mem_zalloc(t, sizeof(double));
+    worker->sign = mem_zalloc(t, sizeof *worker->sign);
+    worker->profile = mem_zalloc(t, sizeof *worker->profile);
+    worker->unary = mem_zalloc(model->value_count + 16, sizeof *worker->unary);
+    worker->all = mem_zalloc(n, sizeof *worker->all);
+    worker->ball = mem_zalloc(n, sizeof *worker->ball);
+    worker->changed = mem_zalloc(n, sizeof *worker->changed);
+    worker->old = mem_zalloc(n, sizeof *worker->old);
+    worker->seen = mem_zalloc(n, sizeof *worker->seen);
+    worker->best_estimate = -HUGE_VAL;
+    worker->bound = INT64_MIN;
 }
 
-void cfn_worker_release(struct cfn_worker *w)
+void cfn_worker_release(struct cfn_worker *worker)
 {
-    cfn_trws_release(&w->trws);
-    cfn_forest_release(&w->forest);
-    cfn_state_release(&w->state);
-    cfn_point_release(&w->x);
-    cfn_point_release(&w->best);
+    cfn_trws_release(&worker->trws);
+    cfn_forest_release(&worker->forest);
+    cfn_state_release(&worker->state);
+    cfn_point_release(&worker->point);
+    cfn_point_release(&worker->best);
     for (int i = 0; i < CFN_POOL; i++)
-        cfn_point_release(&w->pool.at[i]);
-    cfn_leaves_release(&w->leaves);
-    free(w->lambda);
-    free(w->best_lambda);
-    free(w->rate);
-    free(w->average);
-    free(w->sign);
-    free(w->profile);
-    free(w->unary);
-    free(w->all);
-    free(w->ball);
-    free(w->changed);
-    free(w->old);
-    free(w->seen);
+        cfn_point_release(&worker->pool.at[i]);
+    cfn_leaves_release(&worker->leaves);
+    free(worker->lambda);
+    free(worker->best_lambda);
+    free(worker->rate);
+    free(worker->average);
+    free(worker->sign);
+    free(worker->profile);
+    free(worker->unary);
+    free(worker->all);
+    free(worker->ball);
+    free(worker->changed);
+    free(worker->old);
+    free(worker->seen);
 }
 
-void cfn_worker_begin(struct cfn_worker *w)
+void cfn_worker_begin(struct cfn_worker *worker)
 {
-    for (int32_t i = 0; i < w->m->node_count; i++)
-        w->all[i] = i; /* moves shuffle it */
-    cfn_worker_spend(w);
+    for (int32_t i = 0; i < worker->model->node_count; i++)
+        worker->all[i] = i; /* moves shuffle it */
+    cfn_worker_spend(worker);
 }
 
-void cfn_worker_spend(struct cfn_worker *w)
+void cfn_worker_spend(struct cfn_worker *worker)
 {
-    w->work += w->forest.work + w->state.work;
-    w->forest.work = w->state.work = 0;
+    worker->work += worker->forest.work + worker->state.work;
+    worker->forest.work = worker->state.work = 0;
 }
 
-bool cfn_worker_done(struct cfn_worker *w)
+bool cfn_worker_done(struct cfn_worker *worker)
 {
-    cfn_worker_spend(w);
-    if (!w->stopped && w->stop && w->asked++ % ASK_EVERY == 0)
-        w->stopped = w->stop(w->user);
-    return w->stopped || w->work >= w->phase_end;
+    cfn_worker_spend(worker);
+    if (!worker->stopped && worker->stop && worker->asked++ % ASK_EVERY == 0)
+        worker->stopped = worker->stop(worker->user);
+    return worker->stopped || worker->work >= worker->phase_end;
 }
 
-void cfn_pool_add(const struct cfn_model *m, struct cfn_pool *pool, const struct cfn_point *p)
+void cfn_pool_add(const struct cfn_model *model, struct cfn_pool *pool, const struct cfn_point *point)
 {
     int at = pool->count;
     for (int i = 0; i < pool->count; i++)
-        if (pool->at[i].cost == p->cost)
+        if (pool->at[i].cost == point->cost)
             return;
-    if (at == CFN_POOL && pool->at[at - 1].cost <= p->cost)
+    if (at == CFN_POOL && pool->at[at - 1].cost <= point->cost)
         return;
     at = at == CFN_POOL ? at - 1 : at;
-    cfn_point_copy(m, &pool->at[at], p);
+    cfn_point_copy(model, &pool->at[at], point);
     pool->count = at + 1;
     for (; at > 0 && pool->at[at].cost < pool->at[at - 1].cost; at--) {
         struct cfn_point swap = pool->at[at];
@@ -103,40 +104,40 @@ void cfn_pool_add(const struct cfn_model *m, struct cfn_pool *pool, const struct
     }
 }
 
-void cfn_worker_record(struct cfn_worker *w, const struct cfn_point *p)
+void cfn_worker_record(struct cfn_worker *worker, const struct cfn_point *point)
 {
-    if (!cfn_point_feasible(p))
+    if (!cfn_point_feasible(point))
         return;
-    cfn_pool_add(w->m, &w->pool, p);
-    if (w->has_best && w->best.cost <= p->cost)
+    cfn_pool_add(worker->model, &worker->pool, point);
+    if (worker->has_best && worker->best.cost <= point->cost)
         return;
-    cfn_point_copy(w->m, &w->best, p);
-    w->has_best = true;
-    if (w->found)
-        w->found(w->user, w->number, p->cost, p);
+    cfn_point_copy(worker->model, &worker->best, point);
+    worker->has_best = true;
+    if (worker->found)
+        worker->found(worker->user, worker->number, point->cost, point);
 }
 
-bool cfn_worker_finish(struct cfn_worker *w, const struct cfn_point *p)
+bool cfn_worker_finish(struct cfn_worker *worker, const struct cfn_point *point)
 {
-    cfn_state_load(&w->state, p);
-    w->work += w->m->forest_work;
-    if (p->forbidden || !cfn_repair(&w->state))
+    cfn_state_load(&worker->state, point);
+    worker->work += worker->model->forest_work;
+    if (point->forbidden || !cfn_repair(&worker->state))
         return false;
-    cfn_polish(&w->state);
-    cfn_worker_record(w, &w->state.at);
+    cfn_polish(&worker->state);
+    cfn_worker_record(worker, &worker->state.at);
     return true;
 }
 
-void cfn_worker_improve(struct cfn_worker *w, int most)
+void cfn_worker_improve(struct cfn_worker *worker, int most)
 {
-    const struct cfn_model *m = w->m;
+    const struct cfn_model *model = worker->model;
     for (int k = 0; k < most; k++) {
-        int32_t changes = cfn_forest_move(&w->forest, &w->rng, w->all, m->node_count, w->unary, 0, w->x.value,
-                                          w->changed, NULL);
-        if ((changes <= m->node_count / FEW && k) || cfn_worker_done(w))
+        int32_t changes = cfn_forest_move(&worker->forest, &worker->rng, worker->all, model->node_count,
+                                          worker->unary, 0, worker->point.value, worker->changed, NULL);
+        if ((changes <= model->node_count / FEW && k) || cfn_worker_done(worker))
             break;
     }
-    cfn_point_evaluate(m, &w->x, w->profile);
-    w->work += cfn_point_work(m);
-    cfn_worker_spend(w);
+    cfn_point_evaluate(model, &worker->point, worker->profile);
+    worker->work += cfn_point_work(model);
+    cfn_worker_spend(worker);
 }

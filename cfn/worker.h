@@ -17,7 +17,7 @@ struct cfn_pool {
 };
 
 struct cfn_worker {
-    const struct cfn_model *m; /* borrowed */
+    const struct cfn_model *model; /* borrowed */
     int number;
     struct rng rng;
     uint64_t work, phase_end; /* table entries */
@@ -31,7 +31,7 @@ struct cfn_worker {
     struct cfn_trws trws;
     struct cfn_forest forest;
     struct cfn_state state;
-    struct cfn_point x, best; /* best: feasible when has_best */
+    struct cfn_point point, best; /* best: feasible when has_best */
     bool has_best;
     struct cfn_pool pool; /* elites as of the last exchange, and this phase's own */
     double *lambda, *best_lambda, *rate, *average;
@@ -49,18 +49,18 @@ struct cfn_worker {
     int64_t *profile;
 };
 
-void cfn_worker_create(const struct cfn_model *m, int number, uint64_t seed, struct cfn_worker *w);
-void cfn_worker_release(struct cfn_worker *w);
+void cfn_worker_create(const struct cfn_model *model, int number, uint64_t seed, struct cfn_worker *worker);
+void cfn_worker_release(struct cfn_worker *worker);
 /* A phase starts from what the searches share and what saved.c keeps, nothing else: scratch is reset. */
-void cfn_worker_begin(struct cfn_worker *w);
-void cfn_worker_spend(struct cfn_worker *w); /* collects the parts' work counters */
-bool cfn_worker_done(struct cfn_worker *w);  /* phase over, or stopped */
+void cfn_worker_begin(struct cfn_worker *worker);
+void cfn_worker_spend(struct cfn_worker *worker); /* collects the parts' work counters */
+bool cfn_worker_done(struct cfn_worker *worker);  /* phase over, or stopped */
 /* keeps a feasible point as elite and, when better, as best */
-void cfn_worker_record(struct cfn_worker *w, const struct cfn_point *p);
-void cfn_pool_add(const struct cfn_model *m, struct cfn_pool *pool, const struct cfn_point *p);
-/* repairs and polishes a copy of p (in w->state), records it; true when it became feasible */
-bool cfn_worker_finish(struct cfn_worker *w, const struct cfn_point *p);
+void cfn_worker_record(struct cfn_worker *worker, const struct cfn_point *point);
+void cfn_pool_add(const struct cfn_model *model, struct cfn_pool *pool, const struct cfn_point *point);
+/* repairs and polishes a copy of point (in w->state), records it; true when it became feasible */
+bool cfn_worker_finish(struct cfn_worker *worker, const struct cfn_point *point);
 /* w->x by at most `most` forest moves over all nodes under w->unary, until few values change; then priced */
-void cfn_worker_improve(struct cfn_worker *w, int most);
+void cfn_worker_improve(struct cfn_worker *worker, int most);
 
 #endif

@@ -10,26 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char **cli_choice_option(struct cli_choice *c, const char *name)
+const char **cli_choice_option(struct cli_choice *choice, const char *name)
 {
     const struct {
         const char *name;
         const char **at;
-    } table[] = {{"--plan", &c->plan},
-                 {"--mesh", &c->mesh},
-                 {"--decisions", &c->decisions},
-                 {"--baseline", &c->baseline},
-                 {"--random-plan", &c->seed},
-                 {"--device", &c->device},
-                 {"--memory-limit", &c->memory_limit},
-                 {"--devices-per-host", &c->devices_per_host}};
+    } table[] = {{"--plan", &choice->plan},
+                 {"--mesh", &choice->mesh},
+                 {"--decisions", &choice->decisions},
+                 {"--baseline", &choice->baseline},
+                 {"--random-plan", &choice->seed},
+                 {"--device", &choice->device},
+                 {"--memory-limit", &choice->memory_limit},
+                 {"--devices-per-host", &choice->devices_per_host}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(name, table[i].name) == 0)
             return table[i].at;
     return NULL;
 }
 
-enum error_code cli_decision_parse(const struct plan_context *c, char *text, struct plan_decision *out,
+enum error_code cli_decision_parse(const struct plan_context *context, char *text, struct plan_decision *out,
                                    struct error *e)
 {
     char *at = strrchr(text, '@');
@@ -50,21 +50,21 @@ enum error_code cli_decision_parse(const struct plan_context *c, char *text, str
         at[-1] = 0;
         bits = bracket + 1;
     }
-    return plan_decision_find(c, group, at + 1, bits, scope, out, e);
+    return plan_decision_find(context, group, at + 1, bits, scope, out, e);
 }
 
-static enum error_code apply_decisions(const struct plan_context *c, const char *list, struct plan *p,
-                                       struct error *e)
+static enum error_code apply_decisions(const struct plan_context *context, const char *list,
+                                       struct plan *plan, struct error *e)
 {
     char *copy = mem_strdup(list), *rest = copy, *item;
     enum error_code code = ERROR_OK;
     while (!code && (item = strsep(&rest, ", ")) != NULL) {
-        struct plan_decision d;
+        struct plan_decision decision;
         if (!*item)
             continue;
         char *name = mem_strdup(item);
-        code = cli_decision_parse(c, item, &d, e);
-        if (!code && plan_apply(c, p, d) == 0)
+        code = cli_decision_parse(context, item, &decision, e);
+        if (!code && plan_apply(context, plan, decision) == 0)
             fprintf(stderr, "warning: decision %s has no effect here\n", name);
         free(name);
     }
@@ -83,96 +83,98 @@ static enum error_code whole_number(const char *option, const char *text, int64_
     return ERROR_OK;
 }
 
-static enum error_code from_file(struct cli_choice *c, struct error *e)
+static enum error_code from_file(struct cli_choice *choice, struct error *e)
 {
     struct planner_plan *file = NULL;
     char *json = NULL;
     size_t size = 0;
-    enum error_code code = file_read(c->plan, CLI_PLAN_MAX_BYTES, &json, &size, e);
+    enum error_code code = file_read(choice->plan, CLI_PLAN_MAX_BYTES, &json, &size, e);
     if (!code)
         code = api_plan_parse(json, size, &file, e);
     if (!code)
-        code = planner_plan_apply(file, c->nda, &c->context, &c->chosen, e);
+        code = planner_plan_apply(file, choice->nda, &choice->context, &choice->chosen, e);
     if (!code) {
-        c->walk = file->walk;
-        c->axes = *plan_context_mesh(c->context);
-        if (!c->device_name[0])
-            snprintf(c->device_name, sizeof c->device_name, "%s", file->device);
-        if (!c->memory_limit)
-            c->memory_limit_bytes = file->memory_limit_bytes;
+        choice->walk = file->walk;
+        choice->axes = *plan_context_mesh(choice->context);
+        if (!choice->device_name[0])
+            snprintf(choice->device_name, sizeof choice->device_name, "%s", file->device);
+        if (!choice->memory_limit)
+            choice->memory_limit_bytes = file->memory_limit_bytes;
     }
     planner_plan_destroy(file);
     free(json);
     return code;
 }
 
-static enum error_code order_axes(struct cli_choice *c, struct error *e)
+static enum error_code order_axes(struct cli_choice *choice, struct error *e)
 {
     struct cost_machine machine;
-    if (!c->device_name[0])
+    if (!choice->device_name[0])
         return ERROR_OK;
-    enum error_code code = cost_machine_create(&c->axes, c->device_name, c->memory_limit_bytes, &machine, e);
+    enum error_code code =
+        cost_machine_create(&choice->axes, choice->device_name, choice->memory_limit_bytes, &machine, e);
     if (!code)
-        cost_axis_order(&machine, &c->axes, c->walk.axis_order);
+        cost_axis_order(&machine, &choice->axes, choice->walk.axis_order);
     return code;
 }
 
-static enum error_code from_options(struct cli_choice *c, struct error *e)
+static enum error_code from_options(struct cli_choice *choice, struct error *e)
 {
-    enum error_code code = mesh_parse(c->mesh, &c->axes, e);
-    if (!code && c->devices_per_host)
-        code = whole_number("--devices-per-host", c->devices_per_host, &c->axes.devices_per_host, e);
+    enum error_code code = mesh_parse(choice->mesh, &choice->axes, e);
+    if (!code && choice->devices_per_host)
+        code =
+            whole_number("--devices-per-host", choice->devices_per_host, &choice->axes.devices_per_host, e);
     if (!code)
-        code = plan_context_create(c->nda, &c->axes, NULL, 0, &c->context, e);
+        code = plan_context_create(choice->nda, &choice->axes, NULL, 0, &choice->context, e);
     if (code)
         return code;
-    const struct mesh *m = plan_context_mesh(c->context);
-    c->walk = spmd_default_options(m);
-    plan_init(&c->chosen, c->nda, m);
-    plan_copy(&c->chosen, plan_context_start(c->context));
-    code = order_axes(c, e);
-    if (!code && c->decisions)
-        code = apply_decisions(c->context, c->decisions, &c->chosen, e);
-    if (!code && c->baseline) {
-        struct plan_baseline b;
-        code = plan_baseline_find(c->context, c->baseline, &b, e);
+    const struct mesh *mesh = plan_context_mesh(choice->context);
+    choice->walk = spmd_default_options(mesh);
+    plan_init(&choice->chosen, choice->nda, mesh);
+    plan_copy(&choice->chosen, plan_context_start(choice->context));
+    code = order_axes(choice, e);
+    if (!code && choice->decisions)
+        code = apply_decisions(choice->context, choice->decisions, &choice->chosen, e);
+    if (!code && choice->baseline) {
+        struct plan_baseline baseline;
+        code = plan_baseline_find(choice->context, choice->baseline, &baseline, e);
         if (!code)
-            plan_replay(c->context, b.decisions, &b.count, &c->chosen);
+            plan_replay(choice->context, baseline.decisions, &baseline.count, &choice->chosen);
     }
-    if (!code && c->seed) {
+    if (!code && choice->seed) {
         int64_t seed = 0;
-        code = whole_number("--random-plan", c->seed, &seed, e);
-        struct rng r = {.state = (uint64_t)seed};
+        code = whole_number("--random-plan", choice->seed, &seed, e);
+        struct rng rng = {.state = (uint64_t)seed};
         if (!code)
-            plan_random(c->context, &r, &c->chosen);
+            plan_random(choice->context, &rng, &choice->chosen);
     }
     return code;
 }
 
-enum error_code cli_choose(struct cli_choice *c, const struct ir_program *prepared, struct error *e)
+enum error_code cli_choose(struct cli_choice *choice, const struct ir_program *prepared, struct error *e)
 {
-    int sources = !!c->decisions + !!c->baseline + !!c->seed + !!c->plan;
-    if (!c->plan == !c->mesh)
+    int sources = !!choice->decisions + !!choice->baseline + !!choice->seed + !!choice->plan;
+    if (!choice->plan == !choice->mesh)
         return error_set(e, ERROR_USAGE, "give --mesh, or --plan, which brings its own mesh");
     if (sources > 1)
         return error_set(e, ERROR_USAGE, "give one of --plan, --decisions, --baseline and --random-plan");
     enum error_code code = ERROR_OK;
-    if (c->device)
-        snprintf(c->device_name, sizeof c->device_name, "%s", c->device);
-    if (c->memory_limit)
-        code = whole_number("--memory-limit", c->memory_limit, &c->memory_limit_bytes, e);
+    if (choice->device)
+        snprintf(choice->device_name, sizeof choice->device_name, "%s", choice->device);
+    if (choice->memory_limit)
+        code = whole_number("--memory-limit", choice->memory_limit, &choice->memory_limit_bytes, e);
     if (!code)
-        code = nda_create(prepared, NULL, &c->nda, e);
+        code = nda_create(prepared, NULL, &choice->nda, e);
     if (!code)
-        code = c->plan ? from_file(c, e) : from_options(c, e);
+        code = choice->plan ? from_file(choice, e) : from_options(choice, e);
     return code;
 }
 
-void cli_choice_release(struct cli_choice *c)
+void cli_choice_release(struct cli_choice *choice)
 {
-    plan_release(&c->chosen);
-    plan_context_destroy(c->context);
-    nda_destroy(c->nda);
-    c->context = NULL;
-    c->nda = NULL;
+    plan_release(&choice->chosen);
+    plan_context_destroy(choice->context);
+    nda_destroy(choice->nda);
+    choice->context = NULL;
+    choice->nda = NULL;
 }

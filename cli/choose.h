@@ -20,14 +20,14 @@ struct cli_choice {
 };
 
 /* the place of an option's value ("--mesh" ..), or NULL when it is none of these */
-const char **cli_choice_option(struct cli_choice *c, const char *name);
+const char **cli_choice_option(struct cli_choice *choice, const char *name);
 /* a decision as `toast` prints it: "update:sequence[10]@model". ERROR_INVALID_PLAN. text is overwritten. */
-enum error_code cli_decision_parse(const struct plan_context *c, char *text, struct plan_decision *out,
+enum error_code cli_decision_parse(const struct plan_context *context, char *text, struct plan_decision *out,
                                    struct error *e) BASE_CHECKED;
-/* Analyses a prepared program (borrowed; must outlive *c) and makes the plan. ERROR_USAGE when the options
- * contradict each other; else what the parts give. cli_choice_release in any case. */
-enum error_code cli_choose(struct cli_choice *c, const struct ir_program *prepared,
+/* Analyses a prepared program (borrowed; must outlive *choice) and makes the plan. ERROR_USAGE when the
+ * options contradict each other; else what the parts give. cli_choice_release in any case. */
+enum error_code cli_choose(struct cli_choice *choice, const struct ir_program *prepared,
                            struct error *e) BASE_CHECKED;
-void cli_choice_release(struct cli_choice *c);
+void cli_choice_release(struct cli_choice *choice);
 
 #endif

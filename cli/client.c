@@ -20,16 +20,16 @@ static enum error_code exchange(const char *method, const char *path, const char
     base = base && *base ? base : "http://127.0.0.1:8080";
     size_t n = strlen(base);
     char *url = mem_printf("%.*s%s", (int)(n && base[n - 1] == '/' ? n - 1 : n), base, path);
-    struct http_request r = {.method = method,
-                             .url = url,
-                             .token = getenv("TOAST_KEY"),
-                             .content_type = content_type,
-                             .prefer = prefer,
-                             .body = body,
-                             .body_size = size,
-                             .max_reply_bytes = (size_t)1 << 31,
-                             .timeout_s = 600};
-    enum error_code code = http_exchange(&r, reply, e);
+    struct http_request request = {.method = method,
+                                   .url = url,
+                                   .token = getenv("TOAST_KEY"),
+                                   .content_type = content_type,
+                                   .prefer = prefer,
+                                   .body = body,
+                                   .body_size = size,
+                                   .max_reply_bytes = (size_t)1 << 31,
+                                   .timeout_s = 600};
+    enum error_code code = http_exchange(&request, reply, e);
     free(url);
     return code;
 }
@@ -42,19 +42,19 @@ const char *client_text(const json_t *object, const char *name)
 
 static enum error_code problem(const struct http_reply *reply, const char *path, struct error *e)
 {
-    json_t *p = json_loadb(reply->body, reply->size, 0, NULL);
-    const char *detail = client_text(p, "detail");
-    enum error_code code = error_code_from_text(client_text(p, "code"));
-    if (!p || !detail[0])
+    json_t *json = json_loadb(reply->body, reply->size, 0, NULL);
+    const char *detail = client_text(json, "detail");
+    enum error_code code = error_code_from_text(client_text(json, "code"));
+    if (!json || !detail[0])
         code = error_set(e, reply->status >= 500 ? ERROR_UNAVAILABLE : ERROR_INTERNAL,
                          "the service answered %d to %.200s", reply->status, path);
     else
-        error_set_at(e, code, (int)json_integer_value(json_object_get(p, "line")),
-                     (int)json_integer_value(json_object_get(p, "column")), "%s", detail);
-    if (e && p)
+        error_set_at(e, code, (int)json_integer_value(json_object_get(json, "line")),
+                     (int)json_integer_value(json_object_get(json, "column")), "%s", detail);
+    if (e && json)
         snprintf(e->pointer, sizeof e->pointer, "%s",
-                 client_text(json_array_get(json_object_get(p, "errors"), 0), "pointer"));
-    json_decref(p);
+                 client_text(json_array_get(json_object_get(json, "errors"), 0), "pointer"));
+    json_decref(json);
     return code;
 }
 
@@ -187,8 +187,8 @@ enum error_code client_wait(const char *id, double timeout_s, bool quiet, json_t
         /* The service holds its answer back until the job has ended or the time is over. One that answers
          * at once all the same, or is away, is asked again after a pause. */
         if (prefer && cli_seconds() - asked < SOON_S) {
-            struct timespec t = {0, 300000000};
-            nanosleep(&t, NULL);
+            struct timespec when = {0, 300000000};
+            nanosleep(&when, NULL);
         }
         prefer = quiet && !(timeout_s > 0) ? "wait=20" : "wait=1";
     }

@@ -13,13 +13,14 @@ static const char usage[] =
 
 int cmd_cancel(int argc, char **argv)
 {
-    struct client_arguments a = {0};
+    struct client_arguments client_arguments = {0};
     struct error e = {0};
     json_t *job = NULL;
-    int status = client_arguments_take("cancel", usage, argc, argv, &a);
+    int status = client_arguments_take("cancel", usage, argc, argv, &client_arguments);
     if (status >= 0)
         return status;
-    char *path = mem_printf("/v1/jobs/%s:cancel%s", a.id, a.discard ? "?discard=true" : "");
+    char *path = mem_printf("/v1/jobs/%s:cancel%s", client_arguments.id,
+                            client_arguments.discard ? "?discard=true" : "");
     enum error_code code = client_json("POST", path, NULL, NULL, 0, &job, &e);
     free(path);
     if (code != ERROR_OK)

@@ -29,7 +29,7 @@ static bool is_job(const char *name)
     return strncmp(name, "j_", 2) == 0 && stat(name, &st) != 0;
 }
 
-static enum error_code from_service(const char *id, struct texts *t, struct api_compare_item *item,
+static enum error_code from_service(const char *id, struct texts *texts, struct api_compare_item *item,
                                     struct error *e)
 {
     json_t *job = NULL;
@@ -38,22 +38,22 @@ static enum error_code from_service(const char *id, struct texts *t, struct api_
     free(path);
     if (code != ERROR_OK)
         return code;
-    t->state = mem_strdup(client_text(job, "state"));
-    item->state = t->state;
+    texts->state = mem_strdup(client_text(job, "state"));
+    item->state = texts->state;
     json_decref(job);
     path = mem_printf("/v1/jobs/%s/plan", id);
-    code = client_bytes(path, &t->plan, &item->plan_size, e);
+    code = client_bytes(path, &texts->plan, &item->plan_size, e);
     free(path);
     if (code != ERROR_OK)
         return code;
     path = mem_printf("/v1/jobs/%s/artifacts/report.json", id);
-    code = client_bytes(path, &t->report, &item->report_size, e);
+    code = client_bytes(path, &texts->report, &item->report_size, e);
     free(path);
     bool running = code == ERROR_NOT_FOUND || code == ERROR_NOT_READY; /* there is only a plan so far */
     return running ? ERROR_OK : code;
 }
 
-static enum error_code from_files(const char *name, struct texts *t, struct api_compare_item *item,
+static enum error_code from_files(const char *name, struct texts *texts, struct api_compare_item *item,
                                   struct error *e)
 {
     struct stat st;
@@ -65,9 +65,9 @@ static enum error_code from_files(const char *name, struct texts *t, struct api_
     char *report = folder  ? mem_printf("%s/report.json", name)
                    : slash ? mem_printf("%.*s/report.json", (int)(slash - name), name)
                            : mem_strdup("report.json");
-    enum error_code code = file_read(plan, CLI_PLAN_MAX_BYTES, &t->plan, &item->plan_size, e);
+    enum error_code code = file_read(plan, CLI_PLAN_MAX_BYTES, &texts->plan, &item->plan_size, e);
     if (code == ERROR_OK && stat(report, &st) == 0)
-        code = file_read(report, CLI_PLAN_MAX_BYTES, &t->report, &item->report_size, e);
+        code = file_read(report, CLI_PLAN_MAX_BYTES, &texts->report, &item->report_size, e);
     free(plan);
     free(report);
     return code;

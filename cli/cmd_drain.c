@@ -25,7 +25,7 @@ int cmd_drain(int argc, char **argv)
                                             {"help", 0, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     struct service_address where = {0};
-    struct queue *q;
+    struct queue *queue;
     struct error e = {0};
     bool undo = false, known = false;
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;)
@@ -47,11 +47,11 @@ int cmd_drain(int argc, char **argv)
     if (status >= 0)
         return status;
     char *redis = service_address_redis(&where);
-    enum error_code code = queue_create(redis, &q, &e);
+    enum error_code code = queue_create(redis, &queue, &e);
     free(redis);
     if (code == ERROR_OK) {
-        code = queue_drain(q, argv[optind], !undo, &known, &e);
-        queue_destroy(q);
+        code = queue_drain(queue, argv[optind], !undo, &known, &e);
+        queue_destroy(queue);
     }
     if (code == ERROR_OK && !known)
         code = error_set(&e, ERROR_NOT_FOUND, "no worker of this name beats");

@@ -19,18 +19,18 @@ static const char usage[] =
     "  toast evaluate example.json --solution answer.txt\n"
     "  toast solve big.json.gz --seconds 60 | toast evaluate big.json.gz --solution -\n";
 
-static void print_verdict(const struct cfn_problem *p, const struct cfn_verdict *v)
+static void print_verdict(const struct cfn_problem *problem, const struct cfn_verdict *verdict)
 {
     char a[48], b[48];
-    printf("cost %s\npeak usage %s at time %lld\n", cfn_format_wide(v->cost, a), cfn_format_wide(v->peak, b),
-           (long long)v->peak_time);
-    if (p->has_limit)
-        printf("limit %lld\n", (long long)p->limit);
-    if (v->feasible)
+    printf("cost %s\npeak usage %s at time %lld\n", cfn_format_wide(verdict->cost, a),
+           cfn_format_wide(verdict->peak, b), (long long)verdict->peak_time);
+    if (problem->has_limit)
+        printf("limit %lld\n", (long long)problem->limit);
+    if (verdict->feasible)
         printf("feasible\n");
     else
         printf("not feasible: usage %s at time %lld, the first above the limit\n",
-               cfn_format_wide(v->violated_usage, a), (long long)v->violated_time);
+               cfn_format_wide(verdict->violated_usage, a), (long long)verdict->violated_time);
 }
 
 int cmd_evaluate(int argc, char **argv)
@@ -54,27 +54,27 @@ int cmd_evaluate(int argc, char **argv)
     }
     if (!path || !solution)
         return cli_usage("evaluate", "a problem and --solution are needed");
-    struct cfn_problem p = {0};
+    struct cfn_problem problem = {0};
     struct cfn_verdict verdict = {0};
     struct error e = {.code = ERROR_OK};
     char *text = NULL;
     int32_t *values = NULL;
     size_t size = 0;
     const char *blame = path;
-    enum error_code code = cfn_problem_open(path, &p, &e);
+    enum error_code code = cfn_problem_open(path, &problem, &e);
     if (code == ERROR_OK) {
         blame = solution;
         code = file_read(solution, (size_t)1 << 30, &text, &size, &e);
     }
     if (code == ERROR_OK)
-        code = cfn_solution_read(&p, text, size, &values, &e);
+        code = cfn_solution_read(&problem, text, size, &values, &e);
     if (code == ERROR_OK)
-        code = cfn_evaluate(&p, values, &verdict, &e);
+        code = cfn_evaluate(&problem, values, &verdict, &e);
     if (code == ERROR_OK)
-        print_verdict(&p, &verdict);
+        print_verdict(&problem, &verdict);
     int status = code != ERROR_OK ? cli_fail("evaluate", blame, &e) : verdict.feasible ? 0 : 3;
     free(values);
     free(text);
-    cfn_problem_release(&p);
+    cfn_problem_release(&problem);
     return status;
 }

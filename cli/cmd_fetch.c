@@ -43,25 +43,26 @@ static enum error_code fetch(const char *id, const char *directory, const json_t
 
 int cmd_fetch(int argc, char **argv)
 {
-    struct client_arguments a = {0};
+    struct client_arguments client_arguments = {0};
     struct error e = {0};
     json_t *list = NULL, *artifact;
     size_t i;
-    int status = client_arguments_take("fetch", usage, argc, argv, &a);
+    int status = client_arguments_take("fetch", usage, argc, argv, &client_arguments);
     if (status >= 0)
         return status;
-    const char *directory = a.directory ? a.directory : a.id;
-    char *path = mem_printf("/v1/jobs/%s/artifacts", a.id);
+    const char *directory = client_arguments.directory ? client_arguments.directory : client_arguments.id;
+    char *path = mem_printf("/v1/jobs/%s/artifacts", client_arguments.id);
     enum error_code code = client_json("GET", path, NULL, NULL, 0, &list, &e);
     free(path);
     if (code == ERROR_OK && json_array_size(json_object_get(list, "artifacts")) == 0)
-        code = error_set(&e, ERROR_NOT_READY, "the job has no artifacts yet; toast wait %s", a.id);
+        code = error_set(&e, ERROR_NOT_READY, "the job has no artifacts yet; toast wait %s",
+                         client_arguments.id);
     if (code == ERROR_OK)
         code = file_make_directory(directory, &e);
     json_array_foreach(json_object_get(list, "artifacts"), i, artifact)
     {
         if (code == ERROR_OK)
-            code = fetch(a.id, directory, artifact, &e);
+            code = fetch(client_arguments.id, directory, artifact, &e);
     }
     json_decref(list);
     return code == ERROR_OK ? 0 : cli_fail("fetch", NULL, &e);

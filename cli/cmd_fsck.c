@@ -54,7 +54,7 @@ static char *known_as(char *line)
     return mem_printf("%s", named);
 }
 
-static enum error_code take_expected(struct fsck *f, const char *path, struct error *e)
+static enum error_code take_expected(struct fsck *fsck, const char *path, struct error *e)
 {
     char *text;
     size_t size;
@@ -62,32 +62,33 @@ static enum error_code take_expected(struct fsck *f, const char *path, struct er
     if (code != ERROR_OK)
         return code;
     for (char *save = NULL, *line = strtok_r(text, "\r\n", &save); line; line = strtok_r(NULL, "\r\n", &save))
-        VEC_PUSH(&f->expected, known_as(line));
+        VEC_PUSH(&fsck->expected, known_as(line));
     free(text);
     return ERROR_OK;
 }
 
-static int by_digest(const void *a, const void *b)
+static int by_digest(const void *left, const void *right)
 {
-    const struct queue_audit_blob *x = a, *y = b;
-    int order = strcmp(x->digest, y->digest);
-    return order ? order : (x->size > y->size) - (x->size < y->size);
+    const struct queue_audit_blob *audit_blob = left, *queue_audit_blob = right;
+    int order = strcmp(audit_blob->digest, queue_audit_blob->digest);
+    return order ? order
+                 : (audit_blob->size > queue_audit_blob->size) - (audit_blob->size < queue_audit_blob->size);
 }
 
 /* each blob is read once, however many jobs name it */
-static enum error_code check_blobs(struct store *store, struct queue_audit *a, struct error *e)
+static enum error_code check_blobs(struct store *store, struct queue_audit *audit, struct error *e)
 {
     enum error_code code = ERROR_OK;
-    if (a->blobs.count)
-        qsort(a->blobs.at, a->blobs.count, sizeof *a->blobs.at, by_digest);
+    if (audit->blobs.count)
+        qsort(audit->blobs.at, audit->blobs.count, sizeof *audit->blobs.at, by_digest);
     struct error why = {0};
     enum error_code last = ERROR_OK;
     long long size = -1;
-    for (size_t i = 0; i < a->blobs.count; i++) {
-        const struct queue_audit_blob *b = &a->blobs.at[i];
-        if (i == 0 || strcmp(a->blobs.at[i - 1].digest, b->digest) != 0) {
+    for (size_t i = 0; i < audit->blobs.count; i++) {
+        const struct queue_audit_blob *audit_blob = &audit->blobs.at[i];
+        if (i == 0 || strcmp(audit->blobs.at[i - 1].digest, audit_blob->digest) != 0) {
             struct store_view view = {0};
-            last = store_get(store, b->digest, &view, &why);
+            last = store_get(store, audit_blob->digest, &view, &why);
             size = (long long)view.size;
             store_view_release(&view);
         }
@@ -96,81 +97,83 @@ static enum error_code check_blobs(struct store *store, struct queue_audit *a, s
             code = last;
             break;
         }
-        char *text = last != ERROR_OK ? mem_printf("%s: %s", b->name, why.message)
-                     : b->size >= 0 && b->size != size
-                         ? mem_printf("%s: %lld bytes are stated, the blob has %lld", b->name, b->size, size)
+        char *text = last != ERROR_OK ? mem_printf("%s: %s", audit_blob->name, why.message)
+                     : audit_blob->size >= 0 && audit_blob->size != size
+                         ? mem_printf("%s: %lld bytes are stated, the blob has %lld", audit_blob->name,
+                                      audit_blob->size, size)
                          : NULL;
         if (text)
-            queue_audit_add(a, 4, b->job, text);
+            queue_audit_add(audit, 4, audit_blob->job, text);
         free(text);
     }
     return code;
 }
 
-static enum error_code check_store(struct fsck *f, struct queue_audit *a, struct error *e)
+static enum error_code check_store(struct fsck *fsck, struct queue_audit *audit, struct error *e)
 {
     struct store *store;
     struct store_options options = {.token = getenv("TOAST_WORKER_TOKEN")};
-    char *where = service_address_store(&f->where);
+    char *where = service_address_store(&fsck->where);
     enum error_code code = store_create(where, &options, &store, e);
     free(where);
     if (code != ERROR_OK)
         return code;
-    code = fsck_archived(store, a, e);
+    code = fsck_archived(store, audit, e);
     if (code == ERROR_OK)
-        code = check_blobs(store, a, e);
+        code = check_blobs(store, audit, e);
     store_destroy(store);
     return code;
 }
 
-static size_t violated(const struct queue_audit *a, int invariant)
+static size_t violated(const struct queue_audit *audit, int invariant)
 {
     size_t n = 0;
-    for (size_t i = 0; i < a->violations.count; i++)
-        n += a->violations.at[i].invariant == invariant;
+    for (size_t i = 0; i < audit->violations.count; i++)
+        n += audit->violations.at[i].invariant == invariant;
     return n;
 }
 
-static void print_table(const struct fsck *f, const struct queue_audit *a)
+static void print_table(const struct fsck *fsck, const struct queue_audit *audit)
 {
     printf("%zu jobs in Redis, %zu archived or forgotten, %zu keys of theirs, %zu blobs named, %zu jobs "
            "expected\n\n",
-           a->jobs, a->archived.count, a->keys, a->blobs.count, f->expected.count);
+           audit->jobs, audit->archived.count, audit->keys, audit->blobs.count, fsck->expected.count);
     printf("invariant                                                                   violations\n");
     for (int i = 1; i <= QUEUE_INVARIANTS; i++)
-        printf("%d %-73s %10zu\n", i, queue_invariant_text(i), violated(a, i));
-    if (a->violations.count)
+        printf("%d %-73s %10zu\n", i, queue_invariant_text(i), violated(audit, i));
+    if (audit->violations.count)
         putchar('\n');
-    for (size_t i = 0; i < a->violations.count && i < SHOWN; i++)
-        printf("%d %s %s\n", a->violations.at[i].invariant, a->violations.at[i].subject,
-               a->violations.at[i].text);
-    if (a->violations.count > SHOWN)
-        printf("and %zu more (--json shows all)\n", a->violations.count - SHOWN);
+    for (size_t i = 0; i < audit->violations.count && i < SHOWN; i++)
+        printf("%d %s %s\n", audit->violations.at[i].invariant, audit->violations.at[i].subject,
+               audit->violations.at[i].text);
+    if (audit->violations.count > SHOWN)
+        printf("and %zu more (--json shows all)\n", audit->violations.count - SHOWN);
 }
 
-static void print_json(const struct fsck *f, const struct queue_audit *a)
+static void print_json(const struct fsck *fsck, const struct queue_audit *audit)
 {
     json_t *invariants = json_array(), *list = json_array();
     for (int i = 1; i <= QUEUE_INVARIANTS; i++)
         json_array_append_new(invariants,
                               json_pack("{s:i, s:s, s:I}", "invariant", i, "text", queue_invariant_text(i),
-                                        "violations", (json_int_t)violated(a, i)));
-    for (size_t i = 0; i < a->violations.count; i++) {
-        const struct queue_violation *v = &a->violations.at[i];
-        json_array_append_new(list, json_pack("{s:i, s:s, s:s}", "invariant", v->invariant, "subject",
-                                              v->subject, "text", v->text));
+                                        "violations", (json_int_t)violated(audit, i)));
+    for (size_t i = 0; i < audit->violations.count; i++) {
+        const struct queue_violation *violation = &audit->violations.at[i];
+        json_array_append_new(list, json_pack("{s:i, s:s, s:s}", "invariant", violation->invariant, "subject",
+                                              violation->subject, "text", violation->text));
     }
-    json_t *all = json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "holds", a->violations.count == 0,
-                            "jobs", (json_int_t)a->jobs, "archived", (json_int_t)a->archived.count, "keys",
-                            (json_int_t)a->keys, "blobs", (json_int_t)a->blobs.count, "expected",
-                            (json_int_t)f->expected.count, "invariants", invariants, "violations", list);
+    json_t *all =
+        json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "holds", audit->violations.count == 0, "jobs",
+                  (json_int_t)audit->jobs, "archived", (json_int_t)audit->archived.count, "keys",
+                  (json_int_t)audit->keys, "blobs", (json_int_t)audit->blobs.count, "expected",
+                  (json_int_t)fsck->expected.count, "invariants", invariants, "violations", list);
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);
 }
 
 /* -1: go on, else the exit status */
-static int take_options(struct fsck *f, int argc, char **argv)
+static int take_options(struct fsck *fsck, int argc, char **argv)
 {
     static const struct option options[] = {
         {"redis", 1, NULL, 'r'}, {"store", 1, NULL, 's'}, {"data", 1, NULL, 'd'}, {"expect", 1, NULL, 'e'},
@@ -181,48 +184,48 @@ static int take_options(struct fsck *f, int argc, char **argv)
             fputs(usage, stdout);
             return 0;
         } else if (c == 'r') {
-            f->where.redis = optarg;
+            fsck->where.redis = optarg;
         } else if (c == 's') {
-            f->where.store = optarg;
+            fsck->where.store = optarg;
         } else if (c == 'd') {
-            f->where.data = optarg;
+            fsck->where.data = optarg;
         } else if (c == 'j') {
-            f->json = true;
+            fsck->json = true;
         } else if (c != 'e') {
             return cli_usage("fsck", "unknown option");
-        } else if (take_expected(f, optarg, &e) != ERROR_OK) {
+        } else if (take_expected(fsck, optarg, &e) != ERROR_OK) {
             return cli_fail("fsck", optarg, &e);
         }
     return optind < argc ? cli_usage("fsck", "it takes no arguments")
-                         : service_address_check(&f->where, "fsck");
+                         : service_address_check(&fsck->where, "fsck");
 }
 
 int cmd_fsck(int argc, char **argv)
 {
-    struct fsck f = {0};
+    struct fsck fsck = {0};
     struct queue_audit audit = {0};
-    struct queue *q = NULL;
+    struct queue *queue = NULL;
     struct error e = {0};
-    int status = take_options(&f, argc, argv);
+    int status = take_options(&fsck, argc, argv);
     if (status < 0) {
-        char *where = service_address_redis(&f.where);
-        enum error_code code = queue_create(where, &q, &e);
+        char *where = service_address_redis(&fsck.where);
+        enum error_code code = queue_create(where, &queue, &e);
         free(where);
         if (code == ERROR_OK)
-            code = queue_audit_run(q, f.expected.at, f.expected.count, &audit, &e);
+            code = queue_audit_run(queue, fsck.expected.at, fsck.expected.count, &audit, &e);
         if (code == ERROR_OK)
-            code = check_store(&f, &audit, &e);
+            code = check_store(&fsck, &audit, &e);
         if (code != ERROR_OK)
             status = cli_fail("fsck", NULL, &e);
         else
-            (f.json ? print_json : print_table)(&f, &audit);
+            (fsck.json ? print_json : print_table)(&fsck, &audit);
         if (code == ERROR_OK)
             status = audit.violations.count ? 1 : 0;
     }
     queue_audit_release(&audit);
-    queue_destroy(q);
-    for (size_t i = 0; i < f.expected.count; i++)
-        free((char *)f.expected.at[i]);
-    VEC_FREE(&f.expected);
+    queue_destroy(queue);
+    for (size_t i = 0; i < fsck.expected.count; i++)
+        free((char *)fsck.expected.at[i]);
+    VEC_FREE(&fsck.expected);
     return status;
 }

@@ -41,144 +41,146 @@ static const char usage[] =
     "example:\n  toast lower model.mlir --mesh data=4,model=2 --baseline fsdp:data --form manual -o "
     "manual.mlir\n";
 
-static const char **option(struct options *o, const char *name)
+static const char **option(struct options *options, const char *name)
 {
     const struct {
         const char *name;
         const char **at;
-    } table[] = {
-        {"--form", &o->form}, {"-o", &o->output}, {"--collectives", &o->collectives}, {"--steps", &o->steps}};
+    } table[] = {{"--form", &options->form},
+                 {"-o", &options->output},
+                 {"--collectives", &options->collectives},
+                 {"--steps", &options->steps}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(name, table[i].name) == 0)
             return table[i].at;
-    return cli_choice_option(&o->choice, name);
+    return cli_choice_option(&options->choice, name);
 }
 
-static enum error_code parse(int argc, char **argv, struct options *o, struct error *e)
+static enum error_code parse(int argc, char **argv, struct options *options, struct error *e)
 {
     for (int i = 1; i < argc; i++) {
-        const char **value = option(o, argv[i]);
+        const char **value = option(options, argv[i]);
         if (value) {
             if (i + 1 == argc)
                 return error_set(e, ERROR_USAGE, "%s needs a value", argv[i]);
             *value = argv[++i];
         } else if (strcmp(argv[i], "--gather-everything") == 0) {
-            o->gather_everything = true;
+            options->gather_everything = true;
         } else if (argv[i][0] == '-' && argv[i][1]) {
             return error_set(e, ERROR_USAGE, "there is no option %s; toast lower --help lists them", argv[i]);
-        } else if (o->module) {
-            return error_set(e, ERROR_USAGE, "one module, not two: '%s' and '%s'", o->module, argv[i]);
+        } else if (options->module) {
+            return error_set(e, ERROR_USAGE, "one module, not two: '%s' and '%s'", options->module, argv[i]);
         } else {
-            o->module = argv[i];
+            options->module = argv[i];
         }
     }
-    if (!o->module || !o->form)
+    if (!options->module || !options->form)
         return error_set(e, ERROR_USAGE, "a module and --form are needed; see toast lower --help");
     return ERROR_OK;
 }
 
-static enum error_code write_text(const char *path, const struct text *t, struct error *e)
+static enum error_code write_text(const char *path, const struct text *text, struct error *e)
 {
     if (path && strcmp(path, "-") != 0)
-        return file_write(path, t->at, t->size, e);
-    if (fwrite(t->at, 1, t->size, stdout) != t->size || fflush(stdout) != 0)
+        return file_write(path, text->at, text->size, e);
+    if (fwrite(text->at, 1, text->size, stdout) != text->size || fflush(stdout) != 0)
         return error_set(e, ERROR_IO, "cannot write to standard output: %s", strerror(errno));
     return ERROR_OK;
 }
 
-static enum error_code write_collectives(const char *path, const struct spmd_local *l, struct error *e)
+static enum error_code write_collectives(const char *path, const struct spmd_local *local, struct error *e)
 {
     enum { ROOM = 4096 };
     struct spmd_collective_sum *sums = mem_alloc(ROOM * sizeof *sums);
-    uint32_t count = spmd_collective_sums(l, sums, ROOM);
-    struct text t = {0};
-    text_add(&t, "[");
+    uint32_t count = spmd_collective_sums(local, sums, ROOM);
+    struct text text = {0};
+    text_add(&text, "[");
     for (uint32_t i = 0; i < count && i < ROOM; i++) {
-        text_printf(&t, "%s{\"kind\": \"%s\", \"axes\": [", i ? ",\n " : "",
+        text_printf(&text, "%s{\"kind\": \"%s\", \"axes\": [", i ? ",\n " : "",
                     spmd_step_kind_name((enum spmd_step_kind)sums[i].kind));
-        for (uint8_t a = 0; a < sums[i].axis_count; a++)
-            text_printf(&t, "%s\"%s\"", a ? ", " : "", l->mesh->axes[sums[i].axes[a]].name);
-        text_printf(&t, "], \"count\": %lld, \"bytes\": %lld}", (long long)sums[i].count,
+        for (uint8_t axis = 0; axis < sums[i].axis_count; axis++)
+            text_printf(&text, "%s\"%s\"", axis ? ", " : "", local->mesh->axes[sums[i].axes[axis]].name);
+        text_printf(&text, "], \"count\": %lld, \"bytes\": %lld}", (long long)sums[i].count,
                     (long long)sums[i].bytes);
     }
-    text_add(&t, "]\n");
-    enum error_code code = write_text(path, &t, e);
-    text_release(&t);
+    text_add(&text, "]\n");
+    enum error_code code = write_text(path, &text, e);
+    text_release(&text);
     free(sums);
     return code;
 }
 
-static enum error_code write_outputs(const struct options *o, const struct plan_context *c,
-                                     const struct plan *p, const struct spmd_local *l, enum emit_output form,
-                                     struct error *e)
+static enum error_code write_outputs(const struct options *options, const struct plan_context *context,
+                                     const struct plan *plan, const struct spmd_local *local,
+                                     enum emit_output form, struct error *e)
 {
     struct ir_program module = {0};
-    struct text t = {0};
+    struct text text = {0};
     enum error_code code = ERROR_OK;
-    if (o->steps) {
-        spmd_local_text(l, &t);
-        code = write_text(o->steps, &t, e);
-        text_release(&t);
-        t = (struct text){0};
+    if (options->steps) {
+        spmd_local_text(local, &text);
+        code = write_text(options->steps, &text, e);
+        text_release(&text);
+        text = (struct text){0};
     }
-    if (!code && o->collectives)
-        code = write_collectives(o->collectives, l, e);
+    if (!code && options->collectives)
+        code = write_collectives(options->collectives, local, e);
     if (!code)
-        code = spmd_emit(c, p, l, form, &module, e);
+        code = spmd_emit(context, plan, local, form, &module, e);
     if (!code) {
-        ir_print(&module, &t);
-        code = write_text(o->output, &t, e);
+        ir_print(&module, &text);
+        code = write_text(options->output, &text, e);
     }
-    for (uint32_t i = 0; i < l->replicated_op_count && !code; i++) {
+    for (uint32_t i = 0; i < local->replicated_op_count && !code; i++) {
         struct text warning = {0};
-        spmd_warning_text(l, i, &warning);
+        spmd_warning_text(local, i, &warning);
         fprintf(stderr, "toast lower: warning: %s\n", warning.at ? warning.at : "");
         text_release(&warning);
     }
-    text_release(&t);
+    text_release(&text);
     ir_program_release(&module);
     return code;
 }
 
-static enum error_code lower(struct options *o, struct error *e)
+static enum error_code lower(struct options *options, struct error *e)
 {
     enum emit_output form = EMIT_ANNOTATED;
     struct ir_program prepared = {0};
-    struct spmd_local l = {0};
-    struct cli_choice *c = &o->choice;
-    if (strcmp(o->form, "manual") == 0)
+    struct spmd_local local = {0};
+    struct cli_choice *choice = &options->choice;
+    if (strcmp(options->form, "manual") == 0)
         form = EMIT_MANUAL;
-    else if (strcmp(o->form, "local") == 0)
+    else if (strcmp(options->form, "local") == 0)
         form = EMIT_LOCAL;
-    else if (strcmp(o->form, "annotated") != 0)
-        return error_set(e, ERROR_USAGE, "--form is annotated, manual or local, not '%s'", o->form);
-    enum error_code code = cli_prepare_module(o->module, &prepared, e);
+    else if (strcmp(options->form, "annotated") != 0)
+        return error_set(e, ERROR_USAGE, "--form is annotated, manual or local, not '%s'", options->form);
+    enum error_code code = cli_prepare_module(options->module, &prepared, e);
     if (!code)
-        code = cli_choose(c, &prepared, e);
-    c->walk.gather_everything = o->gather_everything;
+        code = cli_choose(choice, &prepared, e);
+    choice->walk.gather_everything = options->gather_everything;
     if (!code)
-        code = spmd_walk(c->context, &c->chosen, &c->walk, &l, e);
+        code = spmd_walk(choice->context, &choice->chosen, &choice->walk, &local, e);
     if (!code)
-        code = write_outputs(o, c->context, &c->chosen, &l, form, e);
-    spmd_local_release(&l);
-    cli_choice_release(c);
+        code = write_outputs(options, choice->context, &choice->chosen, &local, form, e);
+    spmd_local_release(&local);
+    cli_choice_release(choice);
     ir_program_release(&prepared);
     return code;
 }
 
 int cmd_lower(int argc, char **argv)
 {
-    struct options o = {0};
+    struct options options = {0};
     struct error e = {0};
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);
             return 0;
         }
-    enum error_code code = parse(argc, argv, &o, &e);
+    enum error_code code = parse(argc, argv, &options, &e);
     if (!code)
-        code = lower(&o, &e);
+        code = lower(&options, &e);
     if (!code)
         return 0;
-    return cli_fail("lower", code == ERROR_USAGE ? NULL : o.module, &e);
+    return cli_fail("lower", code == ERROR_USAGE ? NULL : options.module, &e);
 }

@@ -24,15 +24,15 @@ struct plan_command {
 
 static int help(void)
 {
-    struct text t = {0};
+    struct text text = {0};
     text_add(
-        &t,
+        &text,
         "usage: toast plan MODULE --mesh AXES --device NAME [options] [-o DIR]\n\n"
         "Plans a StableHLO module (text or gzip; - reads standard input) and writes plan.json, report.json,\n"
         "report.html, report.txt, timing.json, annotated.mlir, manual.mlir, local.mlir into DIR (default: "
         "toast-plan).\n\n");
-    api_flags_help(&t);
-    text_add(&t,
+    api_flags_help(&text);
+    text_add(&text,
              "  --request          FILE   a job request (JSON, as posted to the service); flags override it\n"
              "  --threads          N      threads of the search; default: one a core\n"
              "  --json                    print report.json instead of the summary\n"
@@ -44,8 +44,8 @@ static int help(void)
              "  toast plan small.mlir --mesh data=8 --device h100 --proof --outputs plan,report\n\n"
              "exit status: 0 done and fits, 1 internal error, 2 usage, 3 nothing fits, 4 cut by time, 6 "
              "module refused\n");
-    fputs(t.at, stdout);
-    text_release(&t);
+    fputs(text.at, stdout);
+    text_release(&text);
     return 0;
 }
 
@@ -58,11 +58,11 @@ static long whole_number(const char *text)
 }
 
 /* -1: go on; else the exit status */
-static int take_options(struct plan_command *p, int argc, char **argv)
+static int take_options(struct plan_command *command, int argc, char **argv)
 {
     struct error e;
     for (int i = 1; i < argc; i++) {
-        int taken = api_flags_take(&p->flags, argc, argv, &i, &e);
+        int taken = api_flags_take(&command->flags, argc, argv, &i, &e);
         if (taken < 0)
             return cli_usage("plan", "%s", e.message);
         if (taken > 0)
@@ -71,54 +71,54 @@ static int take_options(struct plan_command *p, int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return help();
         if (strcmp(argv[i], "--json") == 0)
-            p->json = true;
+            command->json = true;
         else if (strcmp(argv[i], "--quiet") == 0)
-            p->quiet = true;
+            command->quiet = true;
         else if (strcmp(argv[i], "-o") == 0 && more)
-            p->directory = argv[++i];
+            command->directory = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0 && more)
-            p->threads = whole_number(argv[++i]);
+            command->threads = whole_number(argv[++i]);
         else if (strcmp(argv[i], "--request") == 0 && more) {
-            free(p->request_text);
-            if (file_read(argv[++i], API_MAX_JSON_BYTES, &p->request_text, &p->flags.request_size, &e) !=
-                ERROR_OK)
+            free(command->request_text);
+            if (file_read(argv[++i], API_MAX_JSON_BYTES, &command->request_text, &command->flags.request_size,
+                          &e) != ERROR_OK)
                 return cli_fail("plan", NULL, &e);
-            p->flags.request = p->request_text;
+            command->flags.request = command->request_text;
         } else if (argv[i][0] == '-' && argv[i][1]) {
             return cli_usage("plan", "unknown option or missing value: '%s'", argv[i]);
-        } else if (p->module) {
+        } else if (command->module) {
             return cli_usage("plan", "one module at a time; '%s' is a second one", argv[i]);
         } else {
-            p->module = argv[i];
+            command->module = argv[i];
         }
     }
-    if (!p->module)
+    if (!command->module)
         return cli_usage("plan", "a module is needed");
-    if (p->threads < 1 || p->threads > 1024)
+    if (command->threads < 1 || command->threads > 1024)
         return cli_usage("plan", "--threads needs 1 to 1024");
     return -1;
 }
 
-static void show_progress(const struct search_state *s, void *user)
+static void show_progress(const struct search_state *state, void *user)
 {
-    const struct plan_command *p = user;
-    if (p->quiet)
+    const struct plan_command *command = user;
+    if (command->quiet)
         return;
     char step[32], peak[32];
-    report_time(s->best.price.step_ps, step);
-    report_bytes(s->best.price.peak_bytes, peak);
-    fprintf(stderr, "%6.1f s  %s %u: %llu rollouts, best %s, %s (%s)\n", cli_seconds() - p->start,
-            s->phase == SEARCH_EPOCHS ? "epoch" : "polish", s->epoch, (unsigned long long)s->rollouts, step,
-            peak, s->best.found_by);
+    report_time(state->best.price.step_ps, step);
+    report_bytes(state->best.price.peak_bytes, peak);
+    fprintf(stderr, "%6.1f s  %s %u: %llu rollouts, best %s, %s (%s)\n", cli_seconds() - command->start,
+            state->phase == SEARCH_EPOCHS ? "epoch" : "polish", state->epoch,
+            (unsigned long long)state->rollouts, step, peak, state->best.found_by);
 }
 
-static enum error_code write_files(const struct plan_command *p, const struct api_artifacts *a,
+static enum error_code write_files(const struct plan_command *command, const struct api_artifacts *artifacts,
                                    struct error *e)
 {
-    enum error_code code = file_make_directory(p->directory, e);
-    for (uint32_t i = 0; code == ERROR_OK && i < a->count; i++) {
-        char *path = mem_printf("%s/%s", p->directory, a->at[i].name);
-        code = file_write(path, a->at[i].bytes, a->at[i].size, e);
+    enum error_code code = file_make_directory(command->directory, e);
+    for (uint32_t i = 0; code == ERROR_OK && i < artifacts->count; i++) {
+        char *path = mem_printf("%s/%s", command->directory, artifacts->at[i].name);
+        code = file_write(path, artifacts->at[i].bytes, artifacts->at[i].size, e);
         free(path);
     }
     if (code != ERROR_OK)
@@ -126,46 +126,48 @@ static enum error_code write_files(const struct plan_command *p, const struct ap
     char *timing =
         mem_printf("{\"read_s\": %.3f, \"analyse_s\": %.3f, \"search_s\": %.3f, \"finish_s\": %.3f, "
                    "\"total_s\": %.3f, \"threads\": %ld}\n",
-                   p->read_s, p->analyse_s, p->search_s, p->finish_s, cli_seconds() - p->start, p->threads);
-    char *path = mem_printf("%s/timing.json", p->directory);
+                   command->read_s, command->analyse_s, command->search_s, command->finish_s,
+                   cli_seconds() - command->start, command->threads);
+    char *path = mem_printf("%s/timing.json", command->directory);
     code = file_write(path, timing, strlen(timing), e);
     free(path);
     free(timing);
     return code;
 }
 
-static void print_result(const struct plan_command *p, const struct api_artifacts *a)
+static void print_result(const struct plan_command *command, const struct api_artifacts *artifacts)
 {
-    const char *wanted = p->json ? "report.json" : "report.txt";
+    const char *wanted = command->json ? "report.json" : "report.txt";
     bool found = false;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (strcmp(a->at[i].name, wanted) == 0) {
-            fwrite(a->at[i].bytes, 1, a->at[i].size, stdout);
+    for (uint32_t i = 0; i < artifacts->count; i++)
+        if (strcmp(artifacts->at[i].name, wanted) == 0) {
+            fwrite(artifacts->at[i].bytes, 1, artifacts->at[i].size, stdout);
             found = true;
         }
-    if (p->json && !found)
+    if (command->json && !found)
         fprintf(stderr, "toast plan: %s is not printed: 'report' is not among the outputs\n", wanted);
-    if (!p->json)
-        printf("\nfiles in %s:", p->directory);
-    for (uint32_t i = 0; !p->json && i < a->count; i++)
-        printf(" %s", a->at[i].name);
-    printf(p->json ? "" : " timing.json\n");
+    if (!command->json)
+        printf("\nfiles in %s:", command->directory);
+    for (uint32_t i = 0; !command->json && i < artifacts->count; i++)
+        printf(" %s", artifacts->at[i].name);
+    printf(command->json ? "" : " timing.json\n");
 }
 
-static enum error_code solve_network(const struct plan_command *p, const struct search_state *state,
+static enum error_code solve_network(const struct plan_command *command, const struct search_state *state,
                                      struct planner_job *job, struct error *e)
 {
     struct search_blob answer = {0};
-    if (!p->quiet)
-        fprintf(stderr, "%6.1f s  cost-function network\n", cli_seconds() - p->start);
-    enum error_code code = planner_job_network(job, state, p->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
+    if (!command->quiet)
+        fprintf(stderr, "%6.1f s  cost-function network\n", cli_seconds() - command->start);
+    enum error_code code =
+        planner_job_network(job, state, command->threads > 1 ? 2 : 1, NULL, NULL, &answer, e);
     if (code == ERROR_OK)
         code = planner_job_take_network(job, answer.bytes, answer.size, e);
     free(answer.bytes);
     return code;
 }
 
-static enum error_code finish(const struct api_request *r, const struct planner_job *job,
+static enum error_code finish(const struct api_request *request, const struct planner_job *job,
                               const struct search_state *state, bool reproducible, struct api_artifacts *out,
                               int *status, struct error *e)
 {
@@ -173,14 +175,14 @@ static enum error_code finish(const struct api_request *r, const struct planner_
     enum error_code code = planner_job_finish(job, state, reproducible, &outcome, e);
     if (code != ERROR_OK)
         return code;
-    api_artifacts_create(r, &outcome, out);
+    api_artifacts_create(request, &outcome, out);
     bool failed = outcome.proved && outcome.proof.status == VERIFY_PROOF_FAILED;
     *status = !outcome.fits ? 3 : failed ? 1 : reproducible ? 0 : 4;
     planner_outcome_release(&outcome);
     return ERROR_OK;
 }
 
-static enum error_code run_job(struct plan_command *p, const struct api_request *r,
+static enum error_code run_job(struct plan_command *command, const struct api_request *request,
                                const struct ir_program *image, int *status, struct error *e)
 {
     struct planner_job *job = NULL;
@@ -188,31 +190,31 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
     struct api_artifacts artifacts = {0};
     bool reproducible = true;
     double t = cli_seconds();
-    enum error_code code = planner_job_create(&r->planning, image, &job, e);
+    enum error_code code = planner_job_create(&request->planning, image, &job, e);
     if (code != ERROR_OK)
         return code;
-    p->analyse_s = cli_seconds() - t;
+    command->analyse_s = cli_seconds() - t;
     t = cli_seconds();
     /* counts from the start, as a job's does */
-    double left = r->deadline_s > 0 ? fmax(r->deadline_s - (t - p->start), 0.001) : 0;
-    bool deadline = left > 0 && (r->seconds <= 0 || left < r->seconds);
-    code = search_run(planner_job_search(job), (uint32_t)p->threads, deadline ? left : r->seconds,
-                      show_progress, p, &state, &reproducible, e);
-    p->search_s = cli_seconds() - t;
+    double left = request->deadline_s > 0 ? fmax(request->deadline_s - (t - command->start), 0.001) : 0;
+    bool deadline = left > 0 && (request->seconds <= 0 || left < request->seconds);
+    code = search_run(planner_job_search(job), (uint32_t)command->threads, deadline ? left : request->seconds,
+                      show_progress, command, &state, &reproducible, e);
+    command->search_s = cli_seconds() - t;
     t = cli_seconds();
-    if (code == ERROR_OK && deadline && !reproducible && r->deadline_fail)
+    if (code == ERROR_OK && deadline && !reproducible && request->deadline_fail)
         code = error_set(e, ERROR_DEADLINE,
                          "the deadline of %g s passed during the search, and on_deadline is fail",
-                         r->deadline_s);
+                         request->deadline_s);
     if (code == ERROR_OK && planner_job_wants_network(job, reproducible))
-        code = solve_network(p, &state, job, e);
+        code = solve_network(command, &state, job, e);
     if (code == ERROR_OK)
-        code = finish(r, job, &state, reproducible, &artifacts, status, e);
-    p->finish_s = cli_seconds() - t;
+        code = finish(request, job, &state, reproducible, &artifacts, status, e);
+    command->finish_s = cli_seconds() - t;
     if (code == ERROR_OK)
-        code = write_files(p, &artifacts, e);
+        code = write_files(command, &artifacts, e);
     if (code == ERROR_OK) {
-        print_result(p, &artifacts);
+        print_result(command, &artifacts);
     }
     api_artifacts_release(&artifacts);
     planner_job_destroy(job);
@@ -221,29 +223,29 @@ static enum error_code run_job(struct plan_command *p, const struct api_request 
 
 int cmd_plan(int argc, char **argv)
 {
-    struct plan_command p = {
+    struct plan_command command = {
         .directory = "toast-plan", .threads = sysconf(_SC_NPROCESSORS_ONLN), .start = cli_seconds()};
     struct error e = {0};
     struct api_request *request = NULL;
     struct ir_program image = {0};
     char *json = NULL;
-    int status = take_options(&p, argc, argv);
+    int status = take_options(&command, argc, argv);
     if (status >= 0)
         goto out;
-    enum error_code code = api_flags_request(&p.flags, &json, &e);
+    enum error_code code = api_flags_request(&command.flags, &json, &e);
     if (code == ERROR_OK)
         code = api_request_parse(json, strlen(json), NULL, true, &request, &e);
     if (code == ERROR_OK)
-        code = cli_read_module(p.module, &image, &e);
-    p.read_s = cli_seconds() - p.start;
+        code = cli_read_module(command.module, &image, &e);
+    command.read_s = cli_seconds() - command.start;
     if (code == ERROR_OK)
-        code = run_job(&p, request, &image, &status, &e);
+        code = run_job(&command, request, &image, &status, &e);
     if (code != ERROR_OK)
-        status = cli_fail("plan", p.module, &e);
+        status = cli_fail("plan", command.module, &e);
 out:
     ir_program_release(&image);
     api_request_destroy(request);
     free(json);
-    free(p.request_text);
+    free(command.request_text);
     return status;
 }

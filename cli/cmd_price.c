@@ -49,19 +49,19 @@ struct command {
     struct cost cost;
 };
 
-static enum error_code parse(struct command *c, int argc, char **argv, struct error *e)
+static enum error_code parse(struct command *command, int argc, char **argv, struct error *e)
 {
     const struct {
         const char *name;
         bool *at;
-    } switches[] = {{"--json", &c->json},
-                    {"--baselines", &c->baselines},
-                    {"--matmuls-only", &c->matmuls_only},
-                    {"--timeline", &c->timeline},
-                    {"--live", &c->live}};
+    } switches[] = {{"--json", &command->json},
+                    {"--baselines", &command->baselines},
+                    {"--matmuls-only", &command->matmuls_only},
+                    {"--timeline", &command->timeline},
+                    {"--live", &command->live}};
     for (int i = 1; i < argc; i++) {
         const char **value =
-            strcmp(argv[i], "--order") == 0 ? &c->order : cli_choice_option(&c->choice, argv[i]);
+            strcmp(argv[i], "--order") == 0 ? &command->order : cli_choice_option(&command->choice, argv[i]);
         size_t s = 0;
         while (s < sizeof switches / sizeof *switches && strcmp(argv[i], switches[s].name) != 0)
             s++;
@@ -74,16 +74,16 @@ static enum error_code parse(struct command *c, int argc, char **argv, struct er
         } else if (argv[i][0] == '-' && argv[i][1]) {
             return error_set(e, ERROR_USAGE, "there is no option %.60s; toast price --help lists them",
                              argv[i]);
-        } else if (c->module) {
-            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", c->module,
+        } else if (command->module) {
+            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", command->module,
                              argv[i]);
         } else {
-            c->module = argv[i];
+            command->module = argv[i];
         }
     }
-    if (!c->module)
+    if (!command->module)
         return error_set(e, ERROR_USAGE, "a module is needed; see toast price --help");
-    if (!c->choice.plan && !c->choice.device)
+    if (!command->choice.plan && !command->choice.device)
         return error_set(e, ERROR_USAGE, "--device is needed; see toast price --help");
     return ERROR_OK;
 }
@@ -133,33 +133,35 @@ struct sum {
 };
 
 /* collectives by kind and axes; a tuple counts once. Owned. */
-static struct sum *sum_collectives(const struct command *c, uint32_t *count)
+static struct sum *sum_collectives(const struct command *command, uint32_t *count)
 {
-    const struct spmd_local *l = &c->local;
-    int64_t *times = price_step_times(l, &c->machine);
+    const struct spmd_local *local = &command->local;
+    int64_t *times = price_step_times(local, &command->machine);
     VEC(struct sum) sums = {0};
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        const struct spmd_step *s = &l->steps[i];
-        if (!spmd_step_is_collective(s))
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        const struct spmd_step *step = &local->steps[i];
+        if (!spmd_step_is_collective(step))
             continue;
         size_t at = 0;
-        while (at < sums.count && (sums.at[at].kind != s->kind || sums.at[at].axis_count != s->axis_count ||
-                                   memcmp(sums.at[at].axes, s->axes, s->axis_count) != 0))
+        while (at < sums.count &&
+               (sums.at[at].kind != step->kind || sums.at[at].axis_count != step->axis_count ||
+                memcmp(sums.at[at].axes, step->axes, step->axis_count) != 0))
             at++;
         if (at == sums.count) {
-            struct sum fresh = {.kind = s->kind, .axis_count = s->axis_count};
-            memcpy(fresh.axes, s->axes, sizeof fresh.axes);
+            struct sum fresh = {.kind = step->kind, .axis_count = step->axis_count};
+            memcpy(fresh.axes, step->axes, sizeof fresh.axes);
             VEC_PUSH(&sums, fresh);
         }
         struct sum *sum = &sums.at[at];
-        sum->count += s->combined && i && l->steps[i - 1].combined == s->combined ? 0 : s->trips;
-        sum->bytes += l->values[s->results].bytes * s->trips;
-        sum->ps += times[i] * s->trips;
+        sum->count += step->combined && i && local->steps[i - 1].combined == step->combined ? 0 : step->trips;
+        sum->bytes += local->values[step->results].bytes * step->trips;
+        sum->ps += times[i] * step->trips;
         if (times[i] >= sum->largest) {
             sum->largest = times[i];
-            sum->algorithm = cost_collective_price(&c->machine, l->mesh, s->kind, s->axes, s->axis_count,
-                                                   l->values[l->operands[s->operands]].bytes)
-                                 .algorithm;
+            sum->algorithm =
+                cost_collective_price(&command->machine, local->mesh, step->kind, step->axes,
+                                      step->axis_count, local->values[local->operands[step->operands]].bytes)
+                    .algorithm;
         }
     }
     free(times);
@@ -167,22 +169,22 @@ static struct sum *sum_collectives(const struct command *c, uint32_t *count)
     return sums.at;
 }
 
-static void axes_text(const struct mesh *m, const uint8_t *axes, uint32_t count, struct text *out)
+static void axes_text(const struct mesh *mesh, const uint8_t *axes, uint32_t count, struct text *out)
 {
-    for (uint32_t a = 0; a < count; a++)
-        text_printf(out, "%s%s", a ? "," : "", m->axes[axes[a]].name);
+    for (uint32_t axis = 0; axis < count; axis++)
+        text_printf(out, "%s%s", axis ? "," : "", mesh->axes[axes[axis]].name);
 }
 
-static void print_collectives(const struct command *c)
+static void print_collectives(const struct command *command)
 {
     uint32_t count;
-    struct sum *sums = sum_collectives(c, &count);
+    struct sum *sums = sum_collectives(command, &count);
     if (count)
         printf("\n%-16s %-16s %7s %14s %14s  %s\n", "collective", "axes", "count", "bytes", "time",
                "largest by");
     for (uint32_t i = 0; i < count; i++) {
         struct text axes = {0};
-        axes_text(c->local.mesh, sums[i].axes, sums[i].axis_count, &axes);
+        axes_text(command->local.mesh, sums[i].axes, sums[i].axis_count, &axes);
         char bytes[32], time[32];
         printf("%-16s %-16s %7" PRId64 " %14s %14s  %s\n",
                spmd_step_kind_name((enum spmd_step_kind)sums[i].kind), axes.at ? axes.at : "", sums[i].count,
@@ -192,151 +194,157 @@ static void print_collectives(const struct command *c)
     free(sums);
 }
 
-static void print_table(const struct command *c)
+static void print_table(const struct command *command)
 {
-    const struct price *p = &c->price, *u = evaluator_unsharded(c->evaluator);
-    int64_t limit = c->machine.memory_limit_bytes;
-    printf("step on %s\n", c->machine.device.name);
-    print_seconds("step", p->step_ps);
-    print_seconds("dots, convolutions", p->matmul_ps);
-    print_seconds("other computation", p->compute_ps - p->matmul_ps);
-    print_seconds("collectives", p->communication_ps);
-    print_seconds("of them exposed", p->exposed_ps);
-    print_seconds("longest chain", p->critical_path_ps);
-    print_seconds("unsharded", u->step_ps);
+    const struct price *price = &command->price, *other_price = evaluator_unsharded(command->evaluator);
+    int64_t limit = command->machine.memory_limit_bytes;
+    printf("step on %s\n", command->machine.device.name);
+    print_seconds("step", price->step_ps);
+    print_seconds("dots, convolutions", price->matmul_ps);
+    print_seconds("other computation", price->compute_ps - price->matmul_ps);
+    print_seconds("collectives", price->communication_ps);
+    print_seconds("of them exposed", price->exposed_ps);
+    print_seconds("longest chain", price->critical_path_ps);
+    print_seconds("unsharded", other_price->step_ps);
     printf("\nmemory of one device\n");
-    print_bytes("peak", p->peak_bytes);
-    if (c->machine.order == COST_ORDER_EITHER) {
-        print_bytes("in program order", p->program_peak_bytes);
-        print_bytes("depth first", p->depth_first_peak_bytes);
+    print_bytes("peak", price->peak_bytes);
+    if (command->machine.order == COST_ORDER_EITHER) {
+        print_bytes("in program order", price->program_peak_bytes);
+        print_bytes("depth first", price->depth_first_peak_bytes);
     }
-    print_bytes("arguments", p->argument_bytes);
-    print_bytes("results", p->output_bytes);
-    print_bytes("of them in arguments", p->alias_bytes);
+    print_bytes("arguments", price->argument_bytes);
+    print_bytes("results", price->output_bytes);
+    print_bytes("of them in arguments", price->alias_bytes);
     print_bytes("temporary at the peak",
-                p->peak_bytes - p->argument_bytes - p->output_bytes + p->alias_bytes);
+                price->peak_bytes - price->argument_bytes - price->output_bytes + price->alias_bytes);
     print_bytes("limit", limit);
-    print_bytes("unsharded", u->peak_bytes);
-    printf("  %s\n", p->peak_bytes <= limit ? "fits" : "does not fit");
-    printf("\ncost C                   %12.6f\n", cost_value(c->cost));
-    print_collectives(c);
+    print_bytes("unsharded", other_price->peak_bytes);
+    printf("  %s\n", price->peak_bytes <= limit ? "fits" : "does not fit");
+    printf("\ncost C                   %12.6f\n", cost_value(command->cost));
+    print_collectives(command);
 }
 
 /* ---------------------------------------------------------------- for programs */
-static void price_json(const struct price *p, struct cost cost, int64_t limit, struct text *out)
+static void price_json(const struct price *price, struct cost cost, int64_t limit, struct text *out)
 {
-    text_printf(
-        out,
-        "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
-        ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64 ", \"critical_path_ps\": %" PRId64
-        ", \"peak_bytes\": %" PRId64 ", \"program_peak_bytes\": %" PRId64
-        ", \"depth_first_peak_bytes\": %" PRId64 ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64
-        ", \"output_bytes\": %" PRId64 ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64
-        ", \"fits\": %s, \"cost\": %.9f",
-        p->step_ps, p->compute_ps, p->matmul_ps, p->communication_ps, p->exposed_ps, p->critical_path_ps,
-        p->peak_bytes, p->program_peak_bytes, p->depth_first_peak_bytes, p->peak_step, p->argument_bytes,
-        p->output_bytes, p->alias_bytes, limit, p->peak_bytes <= limit ? "true" : "false", cost_value(cost));
+    text_printf(out,
+                "\"step_ps\": %" PRId64 ", \"compute_ps\": %" PRId64 ", \"matmul_ps\": %" PRId64
+                ", \"communication_ps\": %" PRId64 ", \"exposed_ps\": %" PRId64
+                ", \"critical_path_ps\": %" PRId64 ", \"peak_bytes\": %" PRId64
+                ", \"program_peak_bytes\": %" PRId64 ", \"depth_first_peak_bytes\": %" PRId64
+                ", \"peak_step\": %" PRIu32 ", \"argument_bytes\": %" PRId64 ", \"output_bytes\": %" PRId64
+                ", \"alias_bytes\": %" PRId64 ", \"memory_limit_bytes\": %" PRId64
+                ", \"fits\": %s, \"cost\": %.9f",
+                price->step_ps, price->compute_ps, price->matmul_ps, price->communication_ps,
+                price->exposed_ps, price->critical_path_ps, price->peak_bytes, price->program_peak_bytes,
+                price->depth_first_peak_bytes, price->peak_step, price->argument_bytes, price->output_bytes,
+                price->alias_bytes, limit, price->peak_bytes <= limit ? "true" : "false", cost_value(cost));
 }
 
-static void print_json(const struct command *c)
+static void print_json(const struct command *command)
 {
-    struct text t = {0};
+    struct text text = {0};
     uint32_t count;
-    struct sum *sums = sum_collectives(c, &count);
-    text_add(&t, "{");
-    price_json(&c->price, c->cost, c->machine.memory_limit_bytes, &t);
-    text_add(&t, ",\n \"collectives\": [");
+    struct sum *sums = sum_collectives(command, &count);
+    text_add(&text, "{");
+    price_json(&command->price, command->cost, command->machine.memory_limit_bytes, &text);
+    text_add(&text, ",\n \"collectives\": [");
     for (uint32_t i = 0; i < count; i++) {
-        text_printf(&t, "%s{\"kind\": \"%s\", \"axes\": [", i ? ",\n  " : "",
+        text_printf(&text, "%s{\"kind\": \"%s\", \"axes\": [", i ? ",\n  " : "",
                     spmd_step_kind_name((enum spmd_step_kind)sums[i].kind));
-        for (uint32_t a = 0; a < sums[i].axis_count; a++)
-            text_printf(&t, "%s\"%s\"", a ? ", " : "", c->local.mesh->axes[sums[i].axes[a]].name);
-        text_printf(&t,
+        for (uint32_t axis = 0; axis < sums[i].axis_count; axis++)
+            text_printf(&text, "%s\"%s\"", axis ? ", " : "",
+                        command->local.mesh->axes[sums[i].axes[axis]].name);
+        text_printf(&text,
                     "], \"count\": %" PRId64 ", \"bytes\": %" PRId64 ", \"time_ps\": %" PRId64
                     ", \"algorithm\": \"%s\"}",
                     sums[i].count, sums[i].bytes, sums[i].ps, sums[i].algorithm);
     }
-    text_add(&t, "]}\n");
-    fputs(t.at, stdout);
-    text_release(&t);
+    text_add(&text, "]}\n");
+    fputs(text.at, stdout);
+    text_release(&text);
     free(sums);
 }
 
 /* ---------------------------------------------------------------- baselines, timeline, peak */
-static enum error_code print_baselines(struct command *c, struct error *e)
+static enum error_code print_baselines(struct command *command, struct error *e)
 {
     uint32_t count;
-    const struct plan_context *context = c->choice.context;
+    const struct plan_context *context = command->choice.context;
     struct plan_baseline *all = plan_baselines(context, &count);
-    struct evaluator_session *s = evaluator_session_create(c->evaluator);
-    struct plan p;
+    struct evaluator_session *evaluator_session = evaluator_session_create(command->evaluator);
+    struct plan plan;
     struct text json = {0};
     enum error_code code = ERROR_OK;
-    plan_init(&p, c->choice.nda, plan_context_mesh(context));
-    if (!c->json)
+    plan_init(&plan, command->choice.nda, plan_context_mesh(context));
+    if (!command->json)
         printf("%-44s %11s %11s %11s %11s %11s %10s\n", "plan", "step", "matmul", "other", "collectives",
                "peak", "C");
     for (uint32_t i = 0; i < count && !code; i++) {
-        struct price r;
+        struct price price;
         struct cost cost;
-        plan_copy(&p, plan_context_start(context));
-        plan_replay(context, all[i].decisions, &all[i].count, &p);
-        code = evaluator_price(s, &p, &r, &cost, e);
+        plan_copy(&plan, plan_context_start(context));
+        plan_replay(context, all[i].decisions, &all[i].count, &plan);
+        code = evaluator_price(evaluator_session, &plan, &price, &cost, e);
         if (code)
             break;
-        if (c->json) {
+        if (command->json) {
             text_printf(&json, "%s{\"name\": \"%s\", ", i ? ",\n " : "[", all[i].name);
-            price_json(&r, cost, c->machine.memory_limit_bytes, &json);
+            price_json(&price, cost, command->machine.memory_limit_bytes, &json);
             text_add(&json, "}");
         } else {
             char t[5][32];
-            printf("%-44s %11s %11s %11s %11s %11s %10.4f\n", all[i].name, seconds_text(t[0], r.step_ps),
-                   seconds_text(t[1], r.matmul_ps), seconds_text(t[2], r.compute_ps - r.matmul_ps),
-                   seconds_text(t[3], r.communication_ps), bytes_text(t[4], r.peak_bytes), cost_value(cost));
+            printf("%-44s %11s %11s %11s %11s %11s %10.4f\n", all[i].name, seconds_text(t[0], price.step_ps),
+                   seconds_text(t[1], price.matmul_ps),
+                   seconds_text(t[2], price.compute_ps - price.matmul_ps),
+                   seconds_text(t[3], price.communication_ps), bytes_text(t[4], price.peak_bytes),
+                   cost_value(cost));
         }
     }
-    if (c->json && !code)
+    if (command->json && !code)
         printf("%s]\n", json.at ? json.at : "[");
     text_release(&json);
-    plan_release(&p);
-    evaluator_session_destroy(s);
+    plan_release(&plan);
+    evaluator_session_destroy(evaluator_session);
     free(all);
     return code;
 }
 
-static void print_timeline(const struct command *c)
+static void print_timeline(const struct command *command)
 {
-    int64_t *alive = price_timeline(&c->local, &c->machine);
+    int64_t *alive = price_timeline(&command->local, &command->machine);
     printf("\nstep  bytes alive\n");
-    for (uint32_t i = 0; i < c->local.step_count; i++)
+    for (uint32_t i = 0; i < command->local.step_count; i++)
         printf("%" PRIu32 " %" PRId64 "\n", i, alive[i]);
     free(alive);
 }
 
-static int larger(const void *a, const void *b)
+static int larger(const void *left, const void *right)
 {
-    const struct price_live *x = a, *y = b;
-    return x->bytes != y->bytes  ? (x->bytes < y->bytes ? 1 : -1)
-           : x->value < y->value ? -1
-                                 : x->value > y->value;
+    const struct price_live *live = left, *price_live = right;
+    return live->bytes != price_live->bytes  ? (live->bytes < price_live->bytes ? 1 : -1)
+           : live->value < price_live->value ? -1
+                                             : live->value > price_live->value;
 }
 
-static void print_live(const struct command *c)
+static void print_live(const struct command *command)
 {
     uint32_t count;
-    const struct ir_program *p = c->choice.nda->program;
-    struct price_live *live = price_live_at(&c->local, &c->machine, c->price.peak_step, &count);
+    const struct ir_program *program = command->choice.nda->program;
+    struct price_live *live =
+        price_live_at(&command->local, &command->machine, command->price.peak_step, &count);
     qsort(live, count, sizeof *live, larger);
-    printf("\nalive at step %" PRIu32 ", largest first\n", c->price.peak_step);
+    printf("\nalive at step %" PRIu32 ", largest first\n", command->price.peak_step);
     for (uint32_t i = 0; i < count; i++) {
-        const struct spmd_value *v = &c->local.values[live[i].value];
-        const struct ir_value *origin = &p->values[v->origin];
-        const char *by = v->step == SPMD_NONE ? "argument"
-                         : c->local.steps[v->step].kind == SPMD_OP && origin->op != IR_NONE
-                             ? ir_op_name(p, origin->op)
-                             : spmd_step_kind_name((enum spmd_step_kind)c->local.steps[v->step].kind);
-        printf("%14" PRId64 "  %-10s %-34s %s\n", live[i].bytes, v->step == SPMD_NONE ? "" : "temporary", by,
-               ir_string(p, p->types[origin->type].text));
+        const struct spmd_value *value = &command->local.values[live[i].value];
+        const struct ir_value *origin = &program->values[value->origin];
+        const char *by =
+            value->step == SPMD_NONE ? "argument"
+            : command->local.steps[value->step].kind == SPMD_OP && origin->op != IR_NONE
+                ? ir_op_name(program, origin->op)
+                : spmd_step_kind_name((enum spmd_step_kind)command->local.steps[value->step].kind);
+        printf("%14" PRId64 "  %-10s %-34s %s\n", live[i].bytes, value->step == SPMD_NONE ? "" : "temporary",
+               by, ir_string(program, program->types[origin->type].text));
     }
     free(live);
 }
@@ -352,65 +360,67 @@ static bool order_of(const char *name, uint8_t *order)
     return !name;
 }
 
-static enum error_code run(struct command *c, const struct ir_program *prepared, struct error *e)
+static enum error_code run(struct command *command, const struct ir_program *prepared, struct error *e)
 {
-    struct cli_choice *choice = &c->choice;
+    struct cli_choice *choice = &command->choice;
     enum error_code code = cli_choose(choice, prepared, e);
     if (!code && !choice->device_name[0])
         code = error_set(e, ERROR_USAGE, "the plan names no device; give --device");
     if (!code)
         code = cost_machine_create(&choice->axes, choice->device_name, choice->memory_limit_bytes,
-                                   &c->machine, e);
+                                   &command->machine, e);
     if (code)
         return code;
-    if (c->matmuls_only)
-        c->machine.fusion_weight = 0;
-    if (!order_of(c->order, &c->machine.order))
+    if (command->matmuls_only)
+        command->machine.fusion_weight = 0;
+    if (!order_of(command->order, &command->machine.order))
         return error_set(e, ERROR_USAGE, "--order is either, program, depth-first or memory, not '%.60s'",
-                         c->order);
-    code = evaluator_create(choice->context, &c->machine, &choice->walk, &c->evaluator, e);
-    if (!code && c->baselines)
-        return print_baselines(c, e);
+                         command->order);
+    code = evaluator_create(choice->context, &command->machine, &choice->walk, &command->evaluator, e);
+    if (!code && command->baselines)
+        return print_baselines(command, e);
     if (!code)
-        code = spmd_walk(choice->context, &choice->chosen, &choice->walk, &c->local, e);
+        code = spmd_walk(choice->context, &choice->chosen, &choice->walk, &command->local, e);
     if (code)
         return code;
     struct price_scratch *scratch = NULL;
-    price_reorder(&c->local, &scratch, (enum cost_order)c->machine.order);
-    price_local(&c->local, &c->machine, &scratch, &c->price);
+    price_reorder(&command->local, &scratch, (enum cost_order)command->machine.order);
+    price_local(&command->local, &command->machine, &scratch, &command->price);
     price_scratch_destroy(scratch);
-    c->cost = price_cost(&c->price, evaluator_unsharded(c->evaluator), c->machine.memory_limit_bytes);
-    if (c->json)
-        print_json(c);
+    command->cost = price_cost(&command->price, evaluator_unsharded(command->evaluator),
+                               command->machine.memory_limit_bytes);
+    if (command->json)
+        print_json(command);
     else
-        print_table(c);
-    if ((c->timeline || c->live) && price_reorder_to_peak(&c->local, &c->machine, &c->price))
+        print_table(command);
+    if ((command->timeline || command->live) &&
+        price_reorder_to_peak(&command->local, &command->machine, &command->price))
         printf("\nsteps below: depth first\n");
-    if (c->timeline)
-        print_timeline(c);
-    if (c->live)
-        print_live(c);
+    if (command->timeline)
+        print_timeline(command);
+    if (command->live)
+        print_live(command);
     return ERROR_OK;
 }
 
 int cmd_price(int argc, char **argv)
 {
-    struct command c = {0};
+    struct command command = {0};
     struct error e = {0};
     struct ir_program prepared = {0};
     if (cli_help(argc, argv, usage))
         return 0;
-    enum error_code code = parse(&c, argc, argv, &e);
+    enum error_code code = parse(&command, argc, argv, &e);
     if (!code)
-        code = cli_prepare_module(c.module, &prepared, &e);
+        code = cli_prepare_module(command.module, &prepared, &e);
     if (!code)
-        code = run(&c, &prepared, &e);
-    int status = code ? cli_fail("price", code == ERROR_USAGE ? NULL : c.module, &e)
-                 : c.price.peak_bytes > c.machine.memory_limit_bytes ? 3
-                                                                     : 0;
-    spmd_local_release(&c.local);
-    evaluator_destroy(c.evaluator);
-    cli_choice_release(&c.choice);
+        code = run(&command, &prepared, &e);
+    int status = code ? cli_fail("price", code == ERROR_USAGE ? NULL : command.module, &e)
+                 : command.price.peak_bytes > command.machine.memory_limit_bytes ? 3
+                                                                                 : 0;
+    spmd_local_release(&command.local);
+    evaluator_destroy(command.evaluator);
+    cli_choice_release(&command.choice);
     ir_program_release(&prepared);
     return status;
 }

@@ -36,35 +36,36 @@ struct command {
     bool json;
 };
 
-static const char **option(struct command *c, const char *name)
+static const char **option(struct command *command, const char *name)
 {
     if (strcmp(name, "--inputs") == 0)
-        return &c->inputs;
+        return &command->inputs;
     if (strcmp(name, "--random-plans") == 0)
-        return &c->plans;
-    return strcmp(name, "--first") == 0 ? &c->first : cli_choice_option(&c->choice, name);
+        return &command->plans;
+    return strcmp(name, "--first") == 0 ? &command->first : cli_choice_option(&command->choice, name);
 }
 
-static enum error_code parse(struct command *c, int argc, char **argv, struct error *e)
+static enum error_code parse(struct command *command, int argc, char **argv, struct error *e)
 {
     for (int i = 1; i < argc; i++) {
-        const char **value = option(c, argv[i]);
+        const char **value = option(command, argv[i]);
         if (value && i + 1 == argc)
             return error_set(e, ERROR_USAGE, "%s needs a value", argv[i]);
         if (value)
             *value = argv[++i];
         else if (strcmp(argv[i], "--json") == 0)
-            c->json = true;
+            command->json = true;
         else if (argv[i][0] == '-' && argv[i][1])
             return error_set(e, ERROR_USAGE, "there is no option %.60s; toast prove --help lists them",
                              argv[i]);
-        else if (c->module)
-            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", c->module,
+        else if (command->module)
+            return error_set(e, ERROR_USAGE, "one module, not two: '%.200s' and '%.200s'", command->module,
                              argv[i]);
         else
-            c->module = argv[i];
+            command->module = argv[i];
     }
-    return c->module ? ERROR_OK : error_set(e, ERROR_USAGE, "a module is needed; see toast prove --help");
+    return command->module ? ERROR_OK
+                           : error_set(e, ERROR_USAGE, "a module is needed; see toast prove --help");
 }
 
 static uint64_t number(const char *text, uint64_t absent)
@@ -77,20 +78,21 @@ static int status_of(enum verify_status s)
     return s == VERIFY_PROOF_EQUAL ? 0 : s == VERIFY_PROOF_FAILED ? 1 : 2;
 }
 
-static enum error_code prove_one(struct command *c, const struct ir_program *prepared, int *status,
+static enum error_code prove_one(struct command *command, const struct ir_program *prepared, int *status,
                                  struct error *e)
 {
     struct spmd_local local = {0};
     struct planner_proof proof;
-    enum error_code code = spmd_walk(c->choice.context, &c->choice.chosen, &c->choice.walk, &local, e);
+    enum error_code code =
+        spmd_walk(command->choice.context, &command->choice.chosen, &command->choice.walk, &local, e);
     if (!code)
-        code = planner_proof_run(prepared, c->choice.context, &c->choice.chosen, &local, number(c->inputs, 1),
-                                 NULL, &proof, e);
+        code = planner_proof_run(prepared, command->choice.context, &command->choice.chosen, &local,
+                                 number(command->inputs, 1), NULL, &proof, e);
     spmd_local_release(&local);
     if (code)
         return code;
     *status = status_of(proof.status);
-    if (c->json) {
+    if (command->json) {
         char *json = api_proof_json(&proof);
         puts(json);
         free(json);
@@ -107,20 +109,20 @@ static enum error_code prove_one(struct command *c, const struct ir_program *pre
 }
 
 /* one random plan against the kept results; prints what is not equal */
-static enum error_code prove_seed(struct command *c, const struct verify_reference *reference, uint64_t seed,
-                                  struct spmd_local *local, uint32_t counts[3], double *worst,
+static enum error_code prove_seed(struct command *command, const struct verify_reference *reference,
+                                  uint64_t seed, struct spmd_local *local, uint32_t counts[3], double *worst,
                                   struct error *e)
 {
-    struct rng r = {.state = seed};
-    struct plan p = {0};
+    struct rng rng = {.state = seed};
+    struct plan plan = {0};
     struct planner_proof proof = {0};
-    plan_init(&p, c->choice.nda, plan_context_mesh(c->choice.context));
-    plan_copy(&p, plan_context_start(c->choice.context));
-    plan_random(c->choice.context, &r, &p);
-    enum error_code code = spmd_walk(c->choice.context, &p, &c->choice.walk, local, e);
+    plan_init(&plan, command->choice.nda, plan_context_mesh(command->choice.context));
+    plan_copy(&plan, plan_context_start(command->choice.context));
+    plan_random(command->choice.context, &rng, &plan);
+    enum error_code code = spmd_walk(command->choice.context, &plan, &command->choice.walk, local, e);
     if (!code)
-        code = planner_proof_against(reference, c->choice.context, &p, local, NULL, &proof, e);
-    plan_release(&p);
+        code = planner_proof_against(reference, command->choice.context, &plan, local, NULL, &proof, e);
+    plan_release(&plan);
     if (code)
         return code;
     counts[proof.status]++;
@@ -132,18 +134,18 @@ static enum error_code prove_seed(struct command *c, const struct verify_referen
     return ERROR_OK;
 }
 
-static enum error_code prove_many(struct command *c, const struct ir_program *prepared, int *status,
+static enum error_code prove_many(struct command *command, const struct ir_program *prepared, int *status,
                                   struct error *e)
 {
     struct verify_reference *reference = NULL;
     struct spmd_local local = {0};
     uint32_t counts[3] = {0};
-    uint64_t first = number(c->first, 1), plans = number(c->plans, 0);
+    uint64_t first = number(command->first, 1), plans = number(command->plans, 0);
     double worst = 0, start = cli_seconds();
-    enum error_code code = verify_reference_create(prepared, number(c->inputs, 1), NULL, &reference, e);
+    enum error_code code = verify_reference_create(prepared, number(command->inputs, 1), NULL, &reference, e);
     for (uint64_t seed = first; seed < first + plans && !code; seed++) {
         struct error own = {0};
-        enum error_code one = prove_seed(c, reference, seed, &local, counts, &worst, &own);
+        enum error_code one = prove_seed(command, reference, seed, &local, counts, &worst, &own);
         if (one) {
             counts[VERIFY_PROOF_FAILED]++;
             printf("random plan %llu: %s: line %d: %s\n", (unsigned long long)seed, error_code_text(one),
@@ -154,7 +156,7 @@ static enum error_code prove_many(struct command *c, const struct ir_program *pr
     verify_reference_destroy(reference);
     if (code)
         return code;
-    printf("%s: %u equal, %u failed, %u not run; largest error %.3g; %.1f s\n", c->module,
+    printf("%s: %u equal, %u failed, %u not run; largest error %.3g; %.1f s\n", command->module,
            counts[VERIFY_PROOF_EQUAL], counts[VERIFY_PROOF_FAILED], counts[VERIFY_PROOF_NOT_RUN], worst,
            cli_seconds() - start);
     *status = counts[VERIFY_PROOF_FAILED] ? 1 : counts[VERIFY_PROOF_NOT_RUN] ? 2 : 0;
@@ -163,22 +165,23 @@ static enum error_code prove_many(struct command *c, const struct ir_program *pr
 
 int cmd_prove(int argc, char **argv)
 {
-    struct command c = {0};
+    struct command command = {0};
     struct error e = {0};
     struct ir_program prepared = {0};
     int status = 0;
     if (cli_help(argc, argv, usage))
         return 0;
-    enum error_code code = parse(&c, argc, argv, &e);
+    enum error_code code = parse(&command, argc, argv, &e);
     if (!code)
-        code = cli_prepare_module(c.module, &prepared, &e);
+        code = cli_prepare_module(command.module, &prepared, &e);
     if (!code)
-        code = cli_choose(&c.choice, &prepared, &e);
+        code = cli_choose(&command.choice, &prepared, &e);
     if (!code)
-        code = c.plans ? prove_many(&c, &prepared, &status, &e) : prove_one(&c, &prepared, &status, &e);
+        code = command.plans ? prove_many(&command, &prepared, &status, &e)
+                             : prove_one(&command, &prepared, &status, &e);
     if (code)
-        status = cli_fail("prove", code == ERROR_USAGE ? NULL : c.module, &e);
-    cli_choice_release(&c.choice);
+        status = cli_fail("prove", code == ERROR_USAGE ? NULL : command.module, &e);
+    cli_choice_release(&command.choice);
     ir_program_release(&prepared);
     return status;
 }

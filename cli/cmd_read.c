@@ -35,12 +35,12 @@ static char *output_path(const char *directory, const char *file)
 
 static int read_one(const char *file, const char *directory)
 {
-    struct ir_program p = {0};
+    struct ir_program program = {0};
     struct text out = {0};
     struct error e = {.code = ERROR_OK};
-    enum error_code code = cli_read_module(file, &p, &e);
+    enum error_code code = cli_read_module(file, &program, &e);
     if (code == ERROR_OK) {
-        ir_print(&p, &out);
+        ir_print(&program, &out);
         if (directory) {
             char *path = output_path(directory, file);
             code = file_write(path, out.at, out.size, &e);
@@ -50,7 +50,7 @@ static int read_one(const char *file, const char *directory)
         }
     }
     text_release(&out);
-    ir_program_release(&p);
+    ir_program_release(&program);
     return code == ERROR_OK ? 0 : cli_fail("read", file, &e);
 }
 

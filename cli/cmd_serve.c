@@ -69,24 +69,24 @@ static const char usage[] =
 
 static void sleep_s(double s)
 {
-    struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
-    nanosleep(&t, NULL);
+    struct timespec when = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
+    nanosleep(&when, NULL);
 }
 
 /* ---- processes ---- */
 
-static struct process *add_process(struct serve *s, const char *name, const char *const *arguments)
+static struct process *add_process(struct serve *serve, const char *name, const char *const *arguments)
 {
-    struct process *p = &s->processes[s->count++];
-    p->name = name;
+    struct process *process = &serve->processes[serve->count++];
+    process->name = name;
     for (int i = 0; arguments[i]; i++) {
         BASE_CHECK(i + 1 < ARGUMENTS_MAX);
-        p->argv[i] = mem_strdup(arguments[i]);
+        process->argv[i] = mem_strdup(arguments[i]);
     }
-    return p;
+    return process;
 }
 
-static void start_process(struct process *p)
+static void start_process(struct process *process)
 {
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -99,68 +99,68 @@ static void start_process(struct process *p)
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    int result = posix_spawnp(&p->pid, p->argv[0], NULL, &attributes, p->argv, environ);
+    int result = posix_spawnp(&process->pid, process->argv[0], NULL, &attributes, process->argv, environ);
     posix_spawnattr_destroy(&attributes);
-    p->started = cli_seconds();
+    process->started = cli_seconds();
     if (result != 0) {
-        log_event("not_started", "process", p->name, "reason", strerror(result), NULL);
-        p->pid = 0;
+        log_event("not_started", "process", process->name, "reason", strerror(result), NULL);
+        process->pid = 0;
     }
 }
 
-static void note_death(struct serve *s, pid_t pid, int status)
+static void note_death(struct serve *serve, pid_t pid, int status)
 {
-    for (int i = 0; i < s->count; i++) {
-        struct process *p = &s->processes[i];
-        if (p->pid != pid)
+    for (int i = 0; i < serve->count; i++) {
+        struct process *process = &serve->processes[i];
+        if (process->pid != pid)
             continue;
         char how[48];
         snprintf(how, sizeof how, WIFSIGNALED(status) ? "signal %d" : "exit status %d",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-        log_event(s->stopping ? "stopped" : "died", "process", p->name, "how", how, NULL);
-        p->pid = 0;
-        p->pause = cli_seconds() - p->started > 5 ? 0
-                   : p->pause > 0                 ? (p->pause < 8 ? p->pause * 2 : 8)
-                                                  : 0.1;
-        p->started = cli_seconds(); /* of the pause */
+        log_event(serve->stopping ? "stopped" : "died", "process", process->name, "how", how, NULL);
+        process->pid = 0;
+        process->pause = cli_seconds() - process->started > 5 ? 0
+                         : process->pause > 0                 ? (process->pause < 8 ? process->pause * 2 : 8)
+                                                              : 0.1;
+        process->started = cli_seconds(); /* of the pause */
     }
 }
 
-static void reap(struct serve *s)
+static void reap(struct serve *serve)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
-        note_death(s, pid, status);
+        note_death(serve, pid, status);
 }
 
-static void stop_processes(struct serve *s, int from, int to)
+static void stop_processes(struct serve *serve, int from, int to)
 {
     for (int i = from; i < to; i++)
-        if (s->processes[i].pid)
-            kill(s->processes[i].pid, SIGTERM);
+        if (serve->processes[i].pid)
+            kill(serve->processes[i].pid, SIGTERM);
     for (double start = cli_seconds(); cli_seconds() - start < STOP_S; sleep_s(0.02)) {
         bool running = false;
-        reap(s);
+        reap(serve);
         for (int i = from; i < to; i++)
-            running |= s->processes[i].pid != 0;
+            running |= serve->processes[i].pid != 0;
         if (!running)
             return;
     }
     for (int i = from; i < to; i++)
-        if (s->processes[i].pid)
-            kill(s->processes[i].pid, SIGKILL);
+        if (serve->processes[i].pid)
+            kill(serve->processes[i].pid, SIGKILL);
 }
 
 /* ---- what runs ---- */
 
-static void add_redis(struct serve *s)
+static void add_redis(struct serve *serve)
 {
-    char *directory = mem_printf("%s/redis", s->data), *log = mem_printf("%s/redis.log", s->data);
+    char *directory = mem_printf("%s/redis", serve->data), *log = mem_printf("%s/redis.log", serve->data);
     const char *const arguments[] = {"redis-server",
                                      "--port",
                                      "0",
                                      "--unixsocket",
-                                     s->socket,
+                                     serve->socket,
                                      "--unixsocketperm",
                                      "700",
                                      "--dir",
@@ -178,32 +178,32 @@ static void add_redis(struct serve *s)
                                      "--save",
                                      "",
                                      NULL};
-    add_process(s, "redis", arguments);
+    add_process(serve, "redis", arguments);
     free(directory);
     free(log);
 }
 
-static void add_ours(struct serve *s)
+static void add_ours(struct serve *serve)
 {
-    char *redis = mem_printf("unix:%s", s->socket), *store = mem_printf("dir:%s", s->data);
-    char *server = mem_printf("%s/toast-server", s->programs),
-         *worker = mem_printf("%s/toast-worker", s->programs);
-    char *ready = mem_printf("%s/port", s->data), threads[16];
-    snprintf(threads, sizeof threads, "%ld", s->threads);
-    const char *server_arguments[12 + NAMES_MAX] = {server,     "--redis", redis,          "--store", store,
-                                                    "--listen", s->listen, "--ready-file", ready};
+    char *redis = mem_printf("unix:%s", serve->socket), *store = mem_printf("dir:%s", serve->data);
+    char *server = mem_printf("%s/toast-server", serve->programs),
+         *worker = mem_printf("%s/toast-worker", serve->programs);
+    char *ready = mem_printf("%s/port", serve->data), threads[16];
+    snprintf(threads, sizeof threads, "%ld", serve->threads);
+    const char *server_arguments[12 + NAMES_MAX] = {
+        server, "--redis", redis, "--store", store, "--listen", serve->listen, "--ready-file", ready};
     const char **more = server_arguments + 9;
-    if (s->require_keys)
+    if (serve->require_keys)
         *more++ = "--require-keys";
-    if (s->insecure)
+    if (serve->insecure)
         *more++ = "--insecure-listen";
-    for (int i = 0; i < s->name_count; i++)
-        *more++ = s->names[i];
+    for (int i = 0; i < serve->name_count; i++)
+        *more++ = serve->names[i];
     const char *const worker_arguments[] = {worker, "--redis",   redis,   "--store",
                                             store,  "--threads", threads, NULL};
-    add_process(s, "server", server_arguments);
-    for (long i = 0; i < s->workers; i++)
-        add_process(s, "worker", worker_arguments);
+    add_process(serve, "server", server_arguments);
+    for (long i = 0; i < serve->workers; i++)
+        add_process(serve, "worker", worker_arguments);
     free(redis);
     free(store);
     free(server);
@@ -211,11 +211,11 @@ static void add_ours(struct serve *s)
     free(ready);
 }
 
-static bool redis_answers(const struct serve *s)
+static bool redis_answers(const struct serve *serve)
 {
     struct sockaddr_un where = {.sun_family = AF_UNIX};
     char answer[8] = "";
-    snprintf(where.sun_path, sizeof where.sun_path, "%s", s->socket);
+    snprintf(where.sun_path, sizeof where.sun_path, "%s", serve->socket);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool good = fd >= 0 && connect(fd, (struct sockaddr *)&where, sizeof where) == 0 &&
                 send(fd, "PING\r\n", 6, 0) == 6 && recv(fd, answer, sizeof answer - 1, 0) > 0 &&
@@ -227,11 +227,11 @@ static bool redis_answers(const struct serve *s)
 
 /* ---- life ---- */
 
-static int take_options(struct serve *s, int argc, char **argv)
+static int take_options(struct serve *serve, int argc, char **argv)
 {
     const char *where = getenv("TOAST_LISTEN");
-    s->workers = 1;
-    s->listen = where && *where ? where : "127.0.0.1:8080";
+    serve->workers = 1;
+    serve->listen = where && *where ? where : "127.0.0.1:8080";
     const char *data = "toast-data";
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
@@ -240,87 +240,87 @@ static int take_options(struct serve *s, int argc, char **argv)
             return 0;
         }
         if (strcmp(argv[i], "--insecure-listen") == 0)
-            s->insecure = true;
+            serve->insecure = true;
         else if (strcmp(argv[i], "--require-keys") == 0)
-            s->require_keys = true;
+            serve->require_keys = true;
         else if ((strcmp(argv[i], "--host-name") == 0 || strcmp(argv[i], "--cors-origin") == 0) && more &&
-                 s->name_count < NAMES_MAX) {
-            s->names[s->name_count++] = argv[i];
-            s->names[s->name_count++] = argv[++i];
+                 serve->name_count < NAMES_MAX) {
+            serve->names[serve->name_count++] = argv[i];
+            serve->names[serve->name_count++] = argv[++i];
         } else if (strcmp(argv[i], "--workers") == 0 && more)
-            s->workers = strtol(argv[++i], NULL, 10);
+            serve->workers = strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--threads") == 0 && more)
-            s->threads = strtol(argv[++i], NULL, 10);
+            serve->threads = strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--data") == 0 && more)
             data = argv[++i];
         else if (strcmp(argv[i], "--listen") == 0 && more)
-            s->listen = argv[++i];
+            serve->listen = argv[++i];
         else
             return cli_usage("serve", "unknown option or missing value: '%s'", argv[i]);
     }
-    if (s->workers < 0 || s->workers > PROCESSES_MAX - 2)
+    if (serve->workers < 0 || serve->workers > PROCESSES_MAX - 2)
         return cli_usage("serve", "--workers needs 0 to %d", PROCESSES_MAX - 2);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (s->threads == 0)
-        s->threads = s->workers && processors > s->workers ? processors / s->workers : 1;
-    if (s->threads < 1 || s->threads > 256)
+    if (serve->threads == 0)
+        serve->threads = serve->workers && processors > serve->workers ? processors / serve->workers : 1;
+    if (serve->threads < 1 || serve->threads > 256)
         return cli_usage("serve", "--threads needs 1 to 256");
-    s->data = mem_strdup(data);
+    serve->data = mem_strdup(data);
     return -1;
 }
 
 /* the folder is ours alone while we run; the socket's path must fit into sockaddr_un */
-static enum error_code prepare(struct serve *s, struct error *e)
+static enum error_code prepare(struct serve *serve, struct error *e)
 {
-    char *redis = mem_printf("%s/redis", s->data);
+    char *redis = mem_printf("%s/redis", serve->data);
     enum error_code code = file_make_directory(redis, e);
     free(redis);
     if (code != ERROR_OK)
         return code;
-    char *absolute = realpath(s->data, NULL);
+    char *absolute = realpath(serve->data, NULL);
     if (!absolute)
-        return error_set(e, ERROR_IO, "%s: %s", s->data, strerror(errno));
-    free(s->data);
-    s->data = absolute;
-    char *lock = mem_printf("%s/serve.lock", s->data); /* blobs.lock is the store's */
+        return error_set(e, ERROR_IO, "%s: %s", serve->data, strerror(errno));
+    free(serve->data);
+    serve->data = absolute;
+    char *lock = mem_printf("%s/serve.lock", serve->data); /* blobs.lock is the store's */
     int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     free(lock);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return error_set(e, ERROR_CONFLICT, "another toast serve runs on %s", s->data);
-    s->socket = mem_printf("%s/redis/redis.sock", s->data);
-    if (strlen(s->socket) >= sizeof((struct sockaddr_un *)0)->sun_path)
+        return error_set(e, ERROR_CONFLICT, "another toast serve runs on %s", serve->data);
+    serve->socket = mem_printf("%s/redis/redis.sock", serve->data);
+    if (strlen(serve->socket) >= sizeof((struct sockaddr_un *)0)->sun_path)
         return error_set(e, ERROR_USAGE, "%s: this path is too long for a socket; choose a shorter --data",
-                         s->data);
-    unlink(s->socket);
-    char *port = mem_printf("%s/port", s->data);
+                         serve->data);
+    unlink(serve->socket);
+    char *port = mem_printf("%s/port", serve->data);
     unlink(port);
     free(port);
-    s->programs = file_program_directory();
+    serve->programs = file_program_directory();
     return ERROR_OK;
 }
 
-static enum error_code start_all(struct serve *s, struct error *e)
+static enum error_code start_all(struct serve *serve, struct error *e)
 {
-    add_redis(s);
-    add_ours(s);
-    start_process(&s->processes[0]);
-    for (double start = cli_seconds(); !redis_answers(s); sleep_s(0.02)) {
-        reap(s);
-        if (!s->processes[0].pid || cli_seconds() - start > REDIS_READY_S)
+    add_redis(serve);
+    add_ours(serve);
+    start_process(&serve->processes[0]);
+    for (double start = cli_seconds(); !redis_answers(serve); sleep_s(0.02)) {
+        reap(serve);
+        if (!serve->processes[0].pid || cli_seconds() - start > REDIS_READY_S)
             return error_set(e, ERROR_UNAVAILABLE,
-                             "redis-server does not run; see %s/redis.log (is it installed?)", s->data);
+                             "redis-server does not run; see %s/redis.log (is it installed?)", serve->data);
     }
-    for (int i = 1; i < s->count; i++)
-        start_process(&s->processes[i]);
+    for (int i = 1; i < serve->count; i++)
+        start_process(&serve->processes[i]);
     return ERROR_OK;
 }
 
 /* "ADDRESS:0" takes any port: a server that is started again must take the same one */
-static void keep_port(struct serve *s, const char *file)
+static void keep_port(struct serve *serve, const char *file)
 {
     char *port = NULL;
     size_t size = 0;
-    struct process *server = &s->processes[1];
+    struct process *server = &serve->processes[1];
     if (file_read(file, 16, &port, &size, NULL) != ERROR_OK)
         return;
     for (int i = 0; server->argv[i]; i++)
@@ -333,11 +333,11 @@ static void keep_port(struct serve *s, const char *file)
 }
 
 /* until SIGTERM or SIGINT; the server's first death at once (a port in use) is final */
-static enum error_code watch(struct serve *s, struct error *e)
+static enum error_code watch(struct serve *serve, struct error *e)
 {
     sigset_t wanted;
     struct timespec tick = {0, 200000000};
-    char *port = mem_printf("%s/port", s->data);
+    char *port = mem_printf("%s/port", serve->data);
     bool ready = false;
     enum error_code code = ERROR_OK;
     sigemptyset(&wanted);
@@ -348,16 +348,17 @@ static enum error_code watch(struct serve *s, struct error *e)
         int got = sigtimedwait(&wanted, NULL, &tick);
         if (got == SIGTERM || got == SIGINT)
             break;
-        reap(s);
+        reap(serve);
         if (!ready && access(port, F_OK) == 0) {
             ready = true;
-            keep_port(s, port);
+            keep_port(serve, port);
         }
-        if (!ready && !s->processes[1].pid)
+        if (!ready && !serve->processes[1].pid)
             code = error_set(e, ERROR_UNAVAILABLE, "the server does not start; its reason stands above");
-        for (int i = 0; code == ERROR_OK && i < s->count; i++)
-            if (!s->processes[i].pid && cli_seconds() - s->processes[i].started >= s->processes[i].pause)
-                start_process(&s->processes[i]);
+        for (int i = 0; code == ERROR_OK && i < serve->count; i++)
+            if (!serve->processes[i].pid &&
+                cli_seconds() - serve->processes[i].started >= serve->processes[i].pause)
+                start_process(&serve->processes[i]);
     }
     free(port);
     return code;
@@ -365,10 +366,10 @@ static enum error_code watch(struct serve *s, struct error *e)
 
 int cmd_serve(int argc, char **argv)
 {
-    struct serve s = {0};
+    struct serve serve = {0};
     struct error e = {0};
     sigset_t blocked;
-    int status = take_options(&s, argc, argv);
+    int status = take_options(&serve, argc, argv);
     if (status >= 0)
         return status;
     sigemptyset(&blocked);
@@ -376,22 +377,22 @@ int cmd_serve(int argc, char **argv)
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
-    enum error_code code = prepare(&s, &e);
+    enum error_code code = prepare(&serve, &e);
     if (code == ERROR_OK)
-        code = start_all(&s, &e);
+        code = start_all(&serve, &e);
     if (code == ERROR_OK)
-        code = watch(&s, &e);
-    s.stopping = true;
-    if (s.count) {
-        stop_processes(&s, 1, 2);
-        stop_processes(&s, 2, s.count);
-        stop_processes(&s, 0, 1);
+        code = watch(&serve, &e);
+    serve.stopping = true;
+    if (serve.count) {
+        stop_processes(&serve, 1, 2);
+        stop_processes(&serve, 2, serve.count);
+        stop_processes(&serve, 0, 1);
     }
-    for (int i = 0; i < s.count; i++)
-        for (int k = 0; s.processes[i].argv[k]; k++)
-            free(s.processes[i].argv[k]);
-    free(s.data);
-    free(s.programs);
-    free(s.socket);
+    for (int i = 0; i < serve.count; i++)
+        for (int k = 0; serve.processes[i].argv[k]; k++)
+            free(serve.processes[i].argv[k]);
+    free(serve.data);
+    free(serve.programs);
+    free(serve.socket);
     return code == ERROR_OK ? 0 : cli_fail("serve", NULL, &e);
 }

@@ -66,40 +66,42 @@ static double gap_percent(double cost, double bound)
 
 static void progress(void *user, int64_t cost, int64_t bound)
 {
-    struct run *r = user;
+    struct run *run = user;
     double seconds = since_start(user);
     if (bound == INT64_MIN)
         fprintf(stderr, "%8.2f s  best %lld\n", seconds, (long long)cost);
     else
         fprintf(stderr, "%8.2f s  best %lld  bound %lld  gap %.4f %%\n", seconds, (long long)cost,
                 (long long)bound, gap_percent((double)cost, (double)bound));
-    if (r->trace && bound == INT64_MIN)
-        fprintf(r->trace, "%.3f,%lld,\n", seconds, (long long)cost);
-    else if (r->trace)
-        fprintf(r->trace, "%.3f,%lld,%lld\n", seconds, (long long)cost, (long long)bound);
+    if (run->trace && bound == INT64_MIN)
+        fprintf(run->trace, "%.3f,%lld,\n", seconds, (long long)cost);
+    else if (run->trace)
+        fprintf(run->trace, "%.3f,%lld,%lld\n", seconds, (long long)cost, (long long)bound);
 }
 
-static void print_answer(const struct cfn_problem *p, const struct cfn_answer *a)
+static void print_answer(const struct cfn_problem *problem, const struct cfn_answer *answer)
 {
     char cost[48], bound[48], used[48];
-    if (a->status == CFN_STATUS_INFEASIBLE) {
+    if (answer->status == CFN_STATUS_INFEASIBLE) {
         printf("status infeasible: at time %lld usage is at least %s (exact), the limit %lld\n",
-               (long long)a->verdict.violated_time, cfn_format_wide(a->verdict.violated_usage, used),
-               (long long)p->limit);
+               (long long)answer->verdict.violated_time,
+               cfn_format_wide(answer->verdict.violated_usage, used), (long long)problem->limit);
         return;
     }
-    printf("status %s\ncost %s\n", a->status == CFN_STATUS_OPTIMAL ? "optimal" : "feasible",
-           cfn_format_wide(a->verdict.cost, cost));
-    if (a->has_bound)
-        printf("bound %s\ngap %.6f %%\n", cfn_format_wide(a->bound, bound),
-               a->status == CFN_STATUS_OPTIMAL ? 0 : gap_percent((double)a->verdict.cost, (double)a->bound));
-    printf("peak usage %s at time %lld\n", cfn_format_wide(a->verdict.peak, used),
-           (long long)a->verdict.peak_time);
-    printf("reproducible: %s (%llu units)\n", a->reproducible ? "true" : "false",
-           (unsigned long long)a->units);
+    printf("status %s\ncost %s\n", answer->status == CFN_STATUS_OPTIMAL ? "optimal" : "feasible",
+           cfn_format_wide(answer->verdict.cost, cost));
+    if (answer->has_bound)
+        printf("bound %s\ngap %.6f %%\n", cfn_format_wide(answer->bound, bound),
+               answer->status == CFN_STATUS_OPTIMAL
+                   ? 0
+                   : gap_percent((double)answer->verdict.cost, (double)answer->bound));
+    printf("peak usage %s at time %lld\n", cfn_format_wide(answer->verdict.peak, used),
+           (long long)answer->verdict.peak_time);
+    printf("reproducible: %s (%llu units)\n", answer->reproducible ? "true" : "false",
+           (unsigned long long)answer->units);
     putchar('[');
-    for (uint32_t i = 0; i < p->node_count; i++)
-        printf(i ? ", %d" : "%d", a->values[i]);
+    for (uint32_t i = 0; i < problem->node_count; i++)
+        printf(i ? ", %d" : "%d", answer->values[i]);
     printf("]\n");
 }
 
@@ -131,7 +133,7 @@ struct options {
 };
 
 /* 0, or the exit status + 1 when there is nothing left to do */
-static int parse(int argc, char **argv, struct options *o)
+static int parse(int argc, char **argv, struct options *options)
 {
     bool seconds_given = false;
     for (int i = 1; i < argc; i++) {
@@ -142,79 +144,80 @@ static int parse(int argc, char **argv, struct options *o)
             return 1;
         }
         if (name[0] != '-' || !name[1]) {
-            if (o->path)
+            if (options->path)
                 return 1 + cli_usage("solve", "one problem at a time");
-            o->path = name;
+            options->path = name;
             continue;
         }
         if (++i == argc)
             return 1 + cli_usage("solve", "%s needs a value", name);
         if (strcmp(name, "--trace") == 0) {
-            o->trace = argv[i];
+            options->trace = argv[i];
         } else if (strcmp(name, "--without") == 0) {
-            if (!parse_without(argv[i], &o->budget.without))
+            if (!parse_without(argv[i], &options->budget.without))
                 return 1 +
                        cli_usage("solve", "--without takes dual, lns, crossover, reduction, branch, prove");
         } else if (strcmp(name, "--seconds") == 0) {
-            if (!parse_number(argv[i], 1e6, &o->budget.seconds))
+            if (!parse_number(argv[i], 1e6, &options->budget.seconds))
                 return 1 + cli_usage("solve", "--seconds takes a number up to 1e6");
             seconds_given = true;
         } else if (strcmp(name, "--units") == 0 || strcmp(name, "--seed") == 0) {
             if (!parse_number(argv[i], 1e12, &number) || number != floor(number))
                 return 1 + cli_usage("solve", "%s takes a whole number up to 1e12", name);
-            *(strcmp(name, "--seed") == 0 ? &o->budget.seed : &o->budget.units) = (uint64_t)number;
+            *(strcmp(name, "--seed") == 0 ? &options->budget.seed : &options->budget.units) =
+                (uint64_t)number;
         } else if (strcmp(name, "--method") == 0) {
             if (strcmp(argv[i], "search") && strcmp(argv[i], "ucr"))
                 return 1 + cli_usage("solve", "--method takes search or ucr");
-            o->budget.method = argv[i][0] == 'u' ? CFN_METHOD_UCR : CFN_METHOD_SEARCH;
+            options->budget.method = argv[i][0] == 'u' ? CFN_METHOD_UCR : CFN_METHOD_SEARCH;
         } else if (strcmp(name, "--threads") == 0) {
             if (!parse_number(argv[i], 2, &number) || (number != 1 && number != 2))
                 return 1 + cli_usage("solve", "--threads takes 1 or 2");
-            o->budget.threads = (int)number;
+            options->budget.threads = (int)number;
         } else {
             return 1 + cli_usage("solve", "there is no option %s", name);
         }
     }
-    if (!o->path)
+    if (!options->path)
         return 1 + cli_usage("solve", "which problem?");
-    if (!seconds_given && !o->budget.units)
-        o->budget.seconds = 60;
+    if (!seconds_given && !options->budget.units)
+        options->budget.seconds = 60;
     return 0;
 }
 
 int cmd_solve(int argc, char **argv)
 {
     struct run run = {.start = cli_seconds()};
-    struct options o = {.budget = {.threads = 2,
-                                   .seed = 1,
-                                   .clock = since_start,
-                                   .cancelled = cancelled,
-                                   .progress = progress,
-                                   .user = &run}};
-    int status = parse(argc, argv, &o);
+    struct options options = {.budget = {.threads = 2,
+                                         .seed = 1,
+                                         .clock = since_start,
+                                         .cancelled = cancelled,
+                                         .progress = progress,
+                                         .user = &run}};
+    int status = parse(argc, argv, &options);
     if (status)
         return status - 1;
     struct sigaction act = {.sa_handler = on_signal};
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
-    struct cfn_problem p = {0};
+    struct cfn_problem problem = {0};
     struct cfn_answer answer = {0};
     struct error e = {.code = ERROR_OK};
-    enum error_code code = cfn_problem_open(o.path, &p, &e);
-    if (code == ERROR_OK && o.trace && !(run.trace = fopen(o.trace, "w")))
-        code = error_set(&e, ERROR_IO, "%s: it could not be written", o.trace);
+    enum error_code code = cfn_problem_open(options.path, &problem, &e);
+    if (code == ERROR_OK && options.trace && !(run.trace = fopen(options.trace, "w")))
+        code = error_set(&e, ERROR_IO, "%s: it could not be written", options.trace);
     if (run.trace)
         fprintf(run.trace, "seconds,cost,bound\n");
     if (code == ERROR_OK)
-        code = cfn_solve(&p, &o.budget, &answer, &e);
+        code = cfn_solve(&problem, &options.budget, &answer, &e);
     if (code == ERROR_OK)
-        print_answer(&p, &answer);
+        print_answer(&problem, &answer);
     if (run.trace && fclose(run.trace) != 0 && code == ERROR_OK)
-        code = error_set(&e, ERROR_IO, "%s: it could not be written", o.trace);
-    status = code != ERROR_OK                         ? cli_fail("solve", o.path, &e)
+        code = error_set(&e, ERROR_IO, "%s: it could not be written", options.trace);
+    status = code != ERROR_OK                         ? cli_fail("solve", options.path, &e)
              : answer.status == CFN_STATUS_INFEASIBLE ? 3
                                                       : 0;
     cfn_answer_release(&answer);
-    cfn_problem_release(&p);
+    cfn_problem_release(&problem);
     return status;
 }

@@ -15,20 +15,20 @@ static const char usage[] =
 
 int cmd_status(int argc, char **argv)
 {
-    struct client_arguments a = {0};
+    struct client_arguments client_arguments = {0};
     struct error e = {0};
     json_t *reply = NULL;
     bool all = argc == 1 || (argc == 2 && strcmp(argv[1], "--json") == 0);
-    int status = all ? -1 : client_arguments_take("status", usage, argc, argv, &a);
+    int status = all ? -1 : client_arguments_take("status", usage, argc, argv, &client_arguments);
     if (status >= 0)
         return status;
-    char *path = all ? mem_strdup("/v1/jobs") : mem_printf("/v1/jobs/%s", a.id);
-    enum error_code code = a.follow ? client_wait(a.id, 0, false, &reply, &e)
-                                    : client_json("GET", path, NULL, NULL, 0, &reply, &e);
+    char *path = all ? mem_strdup("/v1/jobs") : mem_printf("/v1/jobs/%s", client_arguments.id);
+    enum error_code code = client_arguments.follow ? client_wait(client_arguments.id, 0, false, &reply, &e)
+                                                   : client_json("GET", path, NULL, NULL, 0, &reply, &e);
     free(path);
     if (code != ERROR_OK)
         return cli_fail("status", NULL, &e);
-    if (a.json || (all && argc == 2)) {
+    if (client_arguments.json || (all && argc == 2)) {
         json_dumpf(reply, stdout, JSON_INDENT(2));
         putchar('\n');
     } else if (all) {

@@ -11,15 +11,16 @@ static const char usage[] = "usage: toast wait JOB [--timeout SECONDS] [--json] 
 
 int cmd_wait(int argc, char **argv)
 {
-    struct client_arguments a = {0};
+    struct client_arguments client_arguments = {0};
     struct error e = {0};
     json_t *job = NULL;
-    int status = client_arguments_take("wait", usage, argc, argv, &a);
+    int status = client_arguments_take("wait", usage, argc, argv, &client_arguments);
     if (status >= 0)
         return status;
-    if (client_wait(a.id, a.timeout_s, a.quiet, &job, &e) != ERROR_OK)
+    if (client_wait(client_arguments.id, client_arguments.timeout_s, client_arguments.quiet, &job, &e) !=
+        ERROR_OK)
         return cli_fail("wait", NULL, &e);
-    if (a.json) {
+    if (client_arguments.json) {
         json_dumpf(job, stdout, JSON_INDENT(2));
         putchar('\n');
     } else {

@@ -8,6 +8,6 @@
 
 /* Adds to a->violations (invariants 2, 4 and 5 of queue/audit.h) and a->blobs. ERROR_UNAVAILABLE: the
  * store does not answer. */
-enum error_code fsck_archived(struct store *store, struct queue_audit *a, struct error *e) BASE_CHECKED;
+enum error_code fsck_archived(struct store *store, struct queue_audit *audit, struct error *e) BASE_CHECKED;
 
 #endif

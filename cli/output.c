@@ -86,7 +86,7 @@ enum error_code cli_prepare_module(const char *path, struct ir_program *out, str
 
 double cli_seconds(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
 }

@@ -7,30 +7,30 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int service_address_check(const struct service_address *a, const char *command)
+int service_address_check(const struct service_address *service_address, const char *command)
 {
-    return a->data && (a->redis || a->store)
+    return service_address->data && (service_address->redis || service_address->store)
                ? cli_usage(command,
                            "--data says where Redis and the store are; leave --redis and --store out")
                : -1;
 }
 
-char *service_address_redis(const struct service_address *a)
+char *service_address_redis(const struct service_address *service_address)
 {
     static const char embedded[] = "toast-data/redis/redis.sock";
-    const char *given = a->redis ? a->redis : getenv("TOAST_REDIS");
-    if (a->data)
-        return mem_printf("unix:%s/redis/redis.sock", a->data);
+    const char *given = service_address->redis ? service_address->redis : getenv("TOAST_REDIS");
+    if (service_address->data)
+        return mem_printf("unix:%s/redis/redis.sock", service_address->data);
     if (given && *given)
         return mem_strdup(given);
     return access(embedded, F_OK) == 0 ? mem_printf("unix:%s", embedded)
                                        : mem_strdup("redis://127.0.0.1:6379");
 }
 
-char *service_address_store(const struct service_address *a)
+char *service_address_store(const struct service_address *service_address)
 {
-    const char *given = a->store ? a->store : getenv("TOAST_STORE");
-    if (a->data)
-        return mem_printf("dir:%s", a->data);
+    const char *given = service_address->store ? service_address->store : getenv("TOAST_STORE");
+    if (service_address->data)
+        return mem_printf("dir:%s", service_address->data);
     return mem_strdup(given && *given ? given : "dir:toast-data");
 }

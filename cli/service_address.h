@@ -18,9 +18,9 @@ struct service_address {
     "                     toast-data when toast serve runs there, else redis://127.0.0.1:6379)\n"
 
 /* -1, or the exit status when --data stands beside one of the others, after saying so */
-int service_address_check(const struct service_address *a, const char *command);
+int service_address_check(const struct service_address *service_address, const char *command);
 /* owned */
-char *service_address_redis(const struct service_address *a);
-char *service_address_store(const struct service_address *a);
+char *service_address_redis(const struct service_address *service_address);
+char *service_address_store(const struct service_address *service_address);
 
 #endif

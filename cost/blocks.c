@@ -7,20 +7,20 @@
 #include "cost/internal.h"
 
 /* is there more than one block of the value outside this atom (or whole dim)? */
-static bool has_outer(const struct spmd_local *l, uint32_t value, uint8_t atom)
+static bool has_outer(const struct spmd_local *local, uint32_t value, uint8_t atom)
 {
-    const struct spmd_value *v = &l->values[value];
+    const struct spmd_value *spmd_value = &local->values[value];
     int64_t outer = 1;
     if (atom == 0 || atom == 255)
         return false;
-    const struct nda_atom *atoms = nda_atoms(l->nda, v->origin);
-    for (uint32_t i = 0; i < nda_atom_count(l->nda, v->origin); i++) {
+    const struct nda_atom *atoms = nda_atoms(local->nda, spmd_value->origin);
+    for (uint32_t i = 0; i < nda_atom_count(local->nda, spmd_value->origin); i++) {
         if (spmd_is_whole(atom) ? atoms[i].dim >= atom - SPMD_WHOLE : i >= atom)
             break;
         int64_t size = atoms[i].size;
-        for (uint32_t a = 0; a < l->mesh->axis_count; a++)
-            if (v->form.at[a] == i)
-                size /= l->mesh->axes[a].size;
+        for (uint32_t axis = 0; axis < local->mesh->axis_count; axis++)
+            if (spmd_value->form.at[axis] == i)
+                size /= local->mesh->axes[axis].size;
         outer *= size;
     }
     return outer > 1;
@@ -28,15 +28,16 @@ static bool has_outer(const struct spmd_local *l, uint32_t value, uint8_t atom)
 
 /* Blocks travel whole. Where the dimension is not the outermost one they are brought into order by a copy: of
  * what was gathered, if a kernel wants it in memory; of what is to be scattered. */
-int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
-                           const struct spmd_step *t)
+int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step)
 {
-    if (t->kind != SPMD_ALL_GATHER && t->kind != SPMD_REDUCE_SCATTER)
+    if (step->kind != SPMD_ALL_GATHER && step->kind != SPMD_REDUCE_SCATTER)
         return 0;
-    uint32_t operand = l->operands[t->operands];
-    if (t->kind == SPMD_ALL_GATHER && s->uses[t->results].hard && has_outer(l, t->results, t->atom))
-        return l->values[t->results].bytes;
-    if (t->kind == SPMD_REDUCE_SCATTER && has_outer(l, operand, t->to_atom))
-        return l->values[operand].bytes;
+    uint32_t operand = local->operands[step->operands];
+    if (step->kind == SPMD_ALL_GATHER && scratch->uses[step->results].hard &&
+        has_outer(local, step->results, step->atom))
+        return local->values[step->results].bytes;
+    if (step->kind == SPMD_REDUCE_SCATTER && has_outer(local, operand, step->to_atom))
+        return local->values[operand].bytes;
     return 0;
 }

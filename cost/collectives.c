@@ -27,10 +27,10 @@ struct group {
     uint8_t topology, spans_hosts;
 };
 
-static struct group axis_group(const struct cost_machine *machine, const struct mesh *m, uint32_t axis)
+static struct group axis_group(const struct cost_machine *machine, const struct mesh *mesh, uint32_t axis)
 {
     const struct cost_link *link = &machine->links[axis];
-    return (struct group){m->axes[axis].size, 1e12 / link->bytes_per_s, (double)link->latency_ps,
+    return (struct group){mesh->axes[axis].size, 1e12 / link->bytes_per_s, (double)link->latency_ps,
                           link->topology, link->spans_hosts};
 }
 
@@ -54,59 +54,60 @@ static void consider(struct offer *best, double ps, const char *name)
 }
 
 /* all_gather or reduce_scatter of n bytes (the whole, not the shard); passes = 2 gives all_reduce */
-static struct offer price_gather(const struct group *g, double n, int passes, bool reduce)
+static struct offer price_gather(const struct group *group, double n, int passes, bool reduce)
 {
     struct offer best = {0};
-    double p = (double)g->devices, wire = n * (p - 1) / p * g->ps_per_byte, rounds = log2_ceil(g->devices);
-    consider(&best, passes * ((p - 1) * g->latency_ps + wire), "ring");
-    if (g->topology != COST_SWITCH) {
-        int64_t hops = g->devices / 2;
-        consider(&best, passes * ((double)hops * g->latency_ps + wire / 2), "bidirectional_ring");
-    } else if (!g->spans_hosts) {
-        consider(&best, passes * (rounds * g->latency_ps + wire),
+    double p = (double)group->devices, wire = n * (p - 1) / p * group->ps_per_byte,
+           rounds = log2_ceil(group->devices);
+    consider(&best, passes * ((p - 1) * group->latency_ps + wire), "ring");
+    if (group->topology != COST_SWITCH) {
+        int64_t hops = group->devices / 2;
+        consider(&best, passes * ((double)hops * group->latency_ps + wire / 2), "bidirectional_ring");
+    } else if (!group->spans_hosts) {
+        consider(&best, passes * (rounds * group->latency_ps + wire),
                  passes == 2 ? "halving_doubling"
                  : reduce    ? "recursive_halving"
                              : "recursive_doubling");
     } else {
-        double tree_wire = passes == 2 ? n * g->ps_per_byte : wire;
-        consider(&best, passes * (rounds * g->latency_ps + tree_wire), "tree");
+        double tree_wire = passes == 2 ? n * group->ps_per_byte : wire;
+        consider(&best, passes * (rounds * group->latency_ps + tree_wire), "tree");
     }
     return best;
 }
 
-static struct offer price_exchange(const struct group *g, double n)
+static struct offer price_exchange(const struct group *group, double n)
 {
     struct offer best = {0};
-    double p = (double)g->devices, byte = n * g->ps_per_byte, rounds = log2_ceil(g->devices);
-    if (g->topology != COST_SWITCH) {
+    double p = (double)group->devices, byte = n * group->ps_per_byte, rounds = log2_ceil(group->devices);
+    if (group->topology != COST_SWITCH) {
         /* every block travels its distance: sum of 1 .. p-1, or of the shorter way on both rings, over p
          * blocks */
-        consider(&best, (p - 1) * g->latency_ps + byte * (p - 1) / 2, "ring");
-        int64_t distances = g->devices * g->devices / 4, hops = g->devices / 2;
+        consider(&best, (p - 1) * group->latency_ps + byte * (p - 1) / 2, "ring");
+        int64_t distances = group->devices * group->devices / 4, hops = group->devices / 2;
         double both = (double)distances / p / 2;
-        consider(&best, (double)hops * g->latency_ps + byte * both, "bidirectional_ring");
+        consider(&best, (double)hops * group->latency_ps + byte * both, "bidirectional_ring");
         return best;
     }
-    consider(&best, (p - 1) * g->latency_ps + byte * (p - 1) / p, "pairwise");
-    consider(&best, rounds * g->latency_ps + byte * rounds / 2, "bruck");
+    consider(&best, (p - 1) * group->latency_ps + byte * (p - 1) / p, "pairwise");
+    consider(&best, rounds * group->latency_ps + byte * rounds / 2, "bruck");
     return best;
 }
 
-static struct offer price_group(const struct cost_machine *machine, const struct group *g, uint8_t kind,
+static struct offer price_group(const struct cost_machine *machine, const struct group *group, uint8_t kind,
                                 double n)
 {
     double measured_ps;
-    if (g->devices < 2)
+    if (group->devices < 2)
         return (struct offer){0, "none"};
     if (machine->table_count &&
-        cost_measured_price(machine, kind, g->devices, g->spans_hosts, n, &measured_ps))
+        cost_measured_price(machine, kind, group->devices, group->spans_hosts, n, &measured_ps))
         return (struct offer){measured_ps, "measured"};
     switch ((enum spmd_step_kind)kind) {
-    case SPMD_ALL_GATHER: return price_gather(g, n, 1, false);
-    case SPMD_REDUCE_SCATTER: return price_gather(g, n, 1, true);
-    case SPMD_ALL_REDUCE: return price_gather(g, n, 2, true);
-    case SPMD_ALL_TO_ALL: return price_exchange(g, n);
-    case SPMD_PERMUTE: return (struct offer){g->latency_ps + n * g->ps_per_byte, "direct"};
+    case SPMD_ALL_GATHER: return price_gather(group, n, 1, false);
+    case SPMD_REDUCE_SCATTER: return price_gather(group, n, 1, true);
+    case SPMD_ALL_REDUCE: return price_gather(group, n, 2, true);
+    case SPMD_ALL_TO_ALL: return price_exchange(group, n);
+    case SPMD_PERMUTE: return (struct offer){group->latency_ps + n * group->ps_per_byte, "direct"};
     case SPMD_OP:
     case SPMD_SLICE:
     case SPMD_MASK:
@@ -160,20 +161,20 @@ static double price_hierarchy(const struct cost_machine *machine, const struct g
     return ps;
 }
 
-struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m,
+struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *mesh,
                                              uint8_t kind, const uint8_t *axes, uint32_t axis_count,
                                              int64_t bytes)
 {
     struct group groups[MESH_MAX_AXES];
     uint32_t count = 0;
     for (uint32_t i = 0; i < axis_count; i++) {
-        struct group g = axis_group(machine, m, axes[i]);
-        if (g.devices < 2)
+        struct group group = axis_group(machine, mesh, axes[i]);
+        if (group.devices < 2)
             continue;
         uint32_t at = count++;
-        for (; at > 0 && groups[at - 1].ps_per_byte > g.ps_per_byte; at--)
+        for (; at > 0 && groups[at - 1].ps_per_byte > group.ps_per_byte; at--)
             groups[at] = groups[at - 1];
-        groups[at] = g;
+        groups[at] = group;
     }
     if (count == 0 || bytes <= 0)
         return (struct cost_collective){0, "none"};

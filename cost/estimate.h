@@ -9,27 +9,27 @@
 
 struct cost_estimate;
 /* ERROR_UNSUPPORTED_MODULE as of spmd_walk */
-enum error_code cost_estimate_create(const struct plan_context *c, const struct cost_machine *machine,
+enum error_code cost_estimate_create(const struct plan_context *context, const struct cost_machine *machine,
                                      const struct spmd_options *options, struct cost_estimate **out,
                                      struct error *e) BASE_CHECKED;
-void cost_estimate_destroy(struct cost_estimate *s);
+void cost_estimate_destroy(struct cost_estimate *estimate);
 
 /* One run of the op on one device whose axes divide its iteration space by `shards`, in picoseconds: of a
  * matmul the greater of FLOPs and bytes given, of another kernel its share of the bytes it moves
  * unsharded; 0 of what is no kernel. */
-int64_t cost_estimate_op(const struct cost_estimate *s, uint32_t op, int64_t shards, int64_t operand_bytes,
-                         int64_t result_bytes);
+int64_t cost_estimate_op(const struct cost_estimate *estimate, uint32_t op, int64_t shards,
+                         int64_t operand_bytes, int64_t result_bytes);
 /* What no local program can do the op in less than: FLOPs alone; 0 of everything but matmuls. */
-int64_t cost_estimate_floor(const struct cost_estimate *s, uint32_t op, int64_t shards);
+int64_t cost_estimate_floor(const struct cost_estimate *estimate, uint32_t op, int64_t shards);
 
 /* a kernel that copies so many bytes out of a larger value */
-int64_t cost_estimate_slice(const struct cost_estimate *s, int64_t bytes);
+int64_t cost_estimate_slice(const struct cost_estimate *estimate, int64_t bytes);
 
 /* Steps of the unsharded program in which a value takes memory of its own; from == until: none (arguments
  * and results take theirs throughout). */
 struct cost_life {
     uint32_t from, until;
 };
-struct cost_life cost_estimate_life(const struct cost_estimate *s, uint32_t value);
-uint32_t cost_estimate_steps(const struct cost_estimate *s);
+struct cost_life cost_estimate_life(const struct cost_estimate *estimate, uint32_t value);
+uint32_t cost_estimate_steps(const struct cost_estimate *estimate);
 #endif

@@ -33,101 +33,106 @@ struct evaluator_session {
     struct memo *memo;
 };
 
-static enum error_code price_unsharded(struct evaluator *v, struct error *e)
+static enum error_code price_unsharded(struct evaluator *evaluator, struct error *e)
 {
     struct plan nothing;
-    plan_init(&nothing, plan_context_nda(v->context), plan_context_mesh(v->context));
-    struct evaluator_session *s = evaluator_session_create(v);
-    enum error_code code = spmd_walk(v->context, &nothing, &v->options, &s->local, e);
+    plan_init(&nothing, plan_context_nda(evaluator->context), plan_context_mesh(evaluator->context));
+    struct evaluator_session *evaluator_session = evaluator_session_create(evaluator);
+    enum error_code code =
+        spmd_walk(evaluator->context, &nothing, &evaluator->options, &evaluator_session->local, e);
     if (code == ERROR_OK) {
-        price_reorder(&s->local, &s->scratch, (enum cost_order)v->machine.order);
-        price_local(&s->local, &v->machine, &s->scratch, &v->unsharded);
+        price_reorder(&evaluator_session->local, &evaluator_session->scratch,
+                      (enum cost_order)evaluator->machine.order);
+        price_local(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch,
+                    &evaluator->unsharded);
     }
-    evaluator_session_destroy(s);
+    evaluator_session_destroy(evaluator_session);
     plan_release(&nothing);
     return code;
 }
 
-enum error_code evaluator_create(const struct plan_context *c, const struct cost_machine *machine,
+enum error_code evaluator_create(const struct plan_context *context, const struct cost_machine *machine,
                                  const struct spmd_options *options, struct evaluator **out, struct error *e)
 {
-    struct evaluator *v = mem_zalloc(1, sizeof *v);
-    v->context = c;
-    v->machine = *machine;
-    v->options = *options;
-    v->program = price_program_create(plan_context_nda(c));
-    enum error_code code = price_unsharded(v, e);
+    struct evaluator *evaluator = mem_zalloc(1, sizeof *evaluator);
+    evaluator->context = context;
+    evaluator->machine = *machine;
+    evaluator->options = *options;
+    evaluator->program = price_program_create(plan_context_nda(context));
+    enum error_code code = price_unsharded(evaluator, e);
     if (code != ERROR_OK) {
-        evaluator_destroy(v);
+        evaluator_destroy(evaluator);
         return code;
     }
-    *out = v;
+    *out = evaluator;
     return ERROR_OK;
 }
 
-void evaluator_destroy(struct evaluator *v)
+void evaluator_destroy(struct evaluator *evaluator)
 {
-    if (!v)
+    if (!evaluator)
         return;
-    price_program_destroy(v->program);
-    free(v);
+    price_program_destroy(evaluator->program);
+    free(evaluator);
 }
 
-const struct plan_context *evaluator_context(const struct evaluator *v)
+const struct plan_context *evaluator_context(const struct evaluator *evaluator)
 {
-    return v->context;
+    return evaluator->context;
 }
 
-const struct cost_machine *evaluator_machine(const struct evaluator *v)
+const struct cost_machine *evaluator_machine(const struct evaluator *evaluator)
 {
-    return &v->machine;
+    return &evaluator->machine;
 }
 
-const struct spmd_options *evaluator_options(const struct evaluator *v)
+const struct spmd_options *evaluator_options(const struct evaluator *evaluator)
 {
-    return &v->options;
+    return &evaluator->options;
 }
 
-const struct price *evaluator_unsharded(const struct evaluator *v)
+const struct price *evaluator_unsharded(const struct evaluator *evaluator)
 {
-    return &v->unsharded;
+    return &evaluator->unsharded;
 }
 
-struct evaluator_session *evaluator_session_create(const struct evaluator *v)
+struct evaluator_session *evaluator_session_create(const struct evaluator *evaluator)
 {
-    struct evaluator_session *s = mem_zalloc(1, sizeof *s);
-    s->evaluator = v;
-    s->scratch = price_scratch_create(v->program);
-    s->memo = mem_zalloc((size_t)1 << MEMO_BITS, sizeof *s->memo);
-    return s;
+    struct evaluator_session *evaluator_session = mem_zalloc(1, sizeof *evaluator_session);
+    evaluator_session->evaluator = evaluator;
+    evaluator_session->scratch = price_scratch_create(evaluator->program);
+    evaluator_session->memo = mem_zalloc((size_t)1 << MEMO_BITS, sizeof *evaluator_session->memo);
+    return evaluator_session;
 }
 
-void evaluator_session_destroy(struct evaluator_session *s)
+void evaluator_session_destroy(struct evaluator_session *evaluator_session)
 {
-    if (!s)
+    if (!evaluator_session)
         return;
-    spmd_local_release(&s->local);
-    price_scratch_destroy(s->scratch);
-    free(s->memo);
-    free(s);
+    spmd_local_release(&evaluator_session->local);
+    price_scratch_destroy(evaluator_session->scratch);
+    free(evaluator_session->memo);
+    free(evaluator_session);
 }
 
-enum error_code evaluator_price(struct evaluator_session *s, const struct plan *p, struct price *out,
-                                struct cost *cost, struct error *e)
+enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
+                                struct price *out, struct cost *cost, struct error *e)
 {
-    const struct evaluator *v = s->evaluator;
-    struct memo *m = &s->memo[p->hash.lo & (((uint64_t)1 << MEMO_BITS) - 1)];
-    if (!m->used || hash128_compare(m->hash, p->hash) != 0) {
+    const struct evaluator *evaluator = evaluator_session->evaluator;
+    struct memo *memo = &evaluator_session->memo[plan->hash.lo & (((uint64_t)1 << MEMO_BITS) - 1)];
+    if (!memo->used || hash128_compare(memo->hash, plan->hash) != 0) {
         struct price fresh;
-        enum error_code code = spmd_walk(v->context, p, &v->options, &s->local, e);
+        enum error_code code =
+            spmd_walk(evaluator->context, plan, &evaluator->options, &evaluator_session->local, e);
         if (code != ERROR_OK)
             return code;
-        price_reorder(&s->local, &s->scratch, (enum cost_order)v->machine.order);
-        price_local(&s->local, &v->machine, &s->scratch, &fresh);
-        *m = (struct memo){p->hash, fresh, true};
+        price_reorder(&evaluator_session->local, &evaluator_session->scratch,
+                      (enum cost_order)evaluator->machine.order);
+        price_local(&evaluator_session->local, &evaluator->machine, &evaluator_session->scratch, &fresh);
+        *memo = (struct memo){plan->hash, fresh, true};
     }
-    *out = m->price;
+    *out = memo->price;
     if (cost)
-        *cost = price_cost(out, &v->unsharded, v->machine.memory_limit_bytes);
+        *cost = price_cost(out, &evaluator->unsharded, evaluator->machine.memory_limit_bytes);
     return ERROR_OK;
 }

@@ -20,11 +20,11 @@ static inline uint8_t wants_buffer(const struct op_info *info, uint32_t o)
     return info->class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
 }
 
-static inline void add_use(struct value_use *v, uint32_t kernel, uint8_t hard)
+static inline void add_use(struct value_use *value_use, uint32_t kernel, uint8_t hard)
 {
-    v->uses++;
-    v->hard |= hard;
-    v->kernel = v->kernel == 0 || v->kernel == kernel ? kernel : KERNEL_SEVERAL;
+    value_use->uses++;
+    value_use->hard |= hard;
+    value_use->kernel = value_use->kernel == 0 || value_use->kernel == kernel ? kernel : KERNEL_SEVERAL;
 }
 
 /* what becomes of an op, by how its (first) result is used */
@@ -54,241 +54,247 @@ static inline enum step_fate op_fate(const struct value_use *result, const struc
 static const struct op_info slice_info = {.class = OP_CUT}, masked_info = {.class = OP_CHEAP},
                             partial_info = {.class = OP_ALIAS}, mark_info = {.class = OP_OTHER};
 
-static inline const struct op_info *info_of(const struct price_scratch *s, const struct spmd_step *t)
+static inline const struct op_info *info_of(const struct price_scratch *scratch, const struct spmd_step *step)
 {
-    if (t->kind == SPMD_OP)
-        return step_info(s, t);
-    if (t->kind == SPMD_MASK)
-        return t->mask_initial ? &masked_info : &partial_info;
-    return t->kind == SPMD_SLICE ? &slice_info : &mark_info;
+    if (step->kind == SPMD_OP)
+        return step_info(scratch, step);
+    if (step->kind == SPMD_MASK)
+        return step->mask_initial ? &masked_info : &partial_info;
+    return step->kind == SPMD_SLICE ? &slice_info : &mark_info;
 }
 
 /* loop_end of a region's first step is its last, and the other way round; *open is the innermost region open
  * below step, and the chain of those around it stands in loop_end itself */
-static void match_region(struct price_scratch *s, uint8_t kind, uint32_t step, uint32_t *open)
+static void match_region(struct price_scratch *scratch, uint8_t kind, uint32_t step, uint32_t *open)
 {
     if (kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END) {
-        s->loop_end[step] = *open;
+        scratch->loop_end[step] = *open;
         *open = step;
     } else if (kind == SPMD_LOOP || kind == SPMD_BRANCH) {
         uint32_t end = *open;
         BASE_CHECK(end != NDA_NONE);
-        *open = s->loop_end[end];
-        s->loop_end[end] = step;
-        s->loop_end[step] = end;
+        *open = scratch->loop_end[end];
+        scratch->loop_end[end] = step;
+        scratch->loop_end[step] = end;
     }
 }
 
-static void find_uses(struct price_scratch *s, const struct spmd_local *l)
+static void find_uses(struct price_scratch *scratch, const struct spmd_local *local)
 {
     uint32_t open = NDA_NONE;
-    for (uint32_t i = l->step_count; i-- > 0;) {
-        const struct spmd_step *t = &l->steps[i];
-        const struct op_info *info = info_of(s, t);
-        const uint32_t *operands = l->operands + t->operands;
-        const struct value_use *result = &s->uses[t->results];
+    for (uint32_t i = local->step_count; i-- > 0;) {
+        const struct spmd_step *step = &local->steps[i];
+        const struct op_info *info = info_of(scratch, step);
+        const uint32_t *operands = local->operands + step->operands;
+        const struct value_use *result = &scratch->uses[step->results];
         enum step_fate fate =
-            t->result_count == 1 || info->class == OP_ALIAS ? op_fate(result, info) : FATE_KERNEL;
-        s->fates[i] = (uint8_t)fate;
+            step->result_count == 1 || info->class == OP_ALIAS ? op_fate(result, info) : FATE_KERNEL;
+        scratch->fates[i] = (uint8_t)fate;
         if (fate == FATE_FREE)
             continue;
         if (fate == FATE_ALIAS) {
-            for (uint32_t o = 0; o < t->operand_count; o++)
-                add_use(&s->uses[operands[o]], result[o].kernel, result[o].hard);
+            for (uint32_t operand = 0; operand < step->operand_count; operand++)
+                add_use(&scratch->uses[operands[operand]], result[operand].kernel, result[operand].hard);
             continue;
         }
         uint32_t kernel = fate == FATE_FUSED ? result->kernel : i + 1;
         uint8_t repeated = info->class == OP_ELEMENTWISE && kernel == KERNEL_SEVERAL;
-        for (uint32_t o = 0; o < t->operand_count; o++) {
-            add_use(&s->uses[operands[o]], kernel, wants_buffer(info, o));
-            s->uses[operands[o]].kept |= repeated;
+        for (uint32_t operand = 0; operand < step->operand_count; operand++) {
+            add_use(&scratch->uses[operands[operand]], kernel, wants_buffer(info, operand));
+            scratch->uses[operands[operand]].kept |= repeated;
         }
-        if (!step_is_local(t->kind) && !spmd_step_is_collective(t)) {
-            s->fates[i] = FATE_MARK;
-            match_region(s, t->kind, i, &open);
+        if (!step_is_local(step->kind) && !spmd_step_is_collective(step)) {
+            scratch->fates[i] = FATE_MARK;
+            match_region(scratch, step->kind, i, &open);
         }
     }
 }
 
 /* ---------------------------------------------------------------- forward: roots */
-static inline void push_root(struct price_scratch *s, uint32_t value, int64_t bytes, int64_t cut)
+static inline void push_root(struct price_scratch *scratch, uint32_t value, int64_t bytes, int64_t cut)
 {
     if (bytes > cut)
         bytes = cut;
-    struct value_work *v = &s->values[value];
-    if (v->mark == s->mark) {
-        struct root *known = &s->pool[v->slot];
+    struct value_work *work = &scratch->values[value];
+    if (work->mark == scratch->mark) {
+        struct root *known = &scratch->pool[work->slot];
         if (bytes > known->bytes)
             known->bytes = bytes;
         return;
     }
-    v->mark = s->mark;
-    v->slot = (uint32_t)s->pool_count;
-    if (s->pool_count == s->pool_room) {
-        s->pool_room = s->pool_room ? s->pool_room * 2 : 4096;
-        s->pool = mem_realloc(s->pool, s->pool_room, sizeof *s->pool);
+    work->mark = scratch->mark;
+    work->slot = (uint32_t)scratch->pool_count;
+    if (scratch->pool_count == scratch->pool_room) {
+        scratch->pool_room = scratch->pool_room ? scratch->pool_room * 2 : 4096;
+        scratch->pool = mem_realloc(scratch->pool, scratch->pool_room, sizeof *scratch->pool);
     }
-    s->pool[s->pool_count++] = (struct root){value, bytes};
+    scratch->pool[scratch->pool_count++] = (struct root){value, bytes};
 }
 
-static inline void push_value(struct price_scratch *s, const struct spmd_local *l, uint32_t value,
+static inline void push_value(struct price_scratch *scratch, const struct spmd_local *local, uint32_t value,
                               int64_t cut)
 {
-    const struct value_work *v = &s->values[value];
-    if (v->state == VALUE_BUFFER) {
-        push_root(s, value, l->values[value].bytes, cut);
+    const struct value_work *work = &scratch->values[value];
+    if (work->state == VALUE_BUFFER) {
+        push_root(scratch, value, local->values[value].bytes, cut);
         return;
     }
-    uint32_t first = v->roots, count = v->root_count;
+    uint32_t first = work->roots, count = work->root_count;
     for (uint32_t i = 0; i < count; i++)
-        push_root(s, s->pool[first + i].value, s->pool[first + i].bytes, cut);
+        push_root(scratch, scratch->pool[first + i].value, scratch->pool[first + i].bytes, cut);
 }
 
 /* the union of the operands' roots, at the end of the pool */
-static uint32_t collect_roots(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t)
+static uint32_t collect_roots(struct price_scratch *scratch, const struct spmd_local *local,
+                              const struct spmd_step *step)
 {
-    uint8_t class = info_of(s, t)->class;
-    uint32_t first = (uint32_t)s->pool_count;
-    s->mark++;
-    int64_t result_bytes = t->result_count ? l->values[t->results].bytes : 0;
-    for (uint32_t o = 0; o < t->operand_count; o++) {
-        bool cut = class == OP_CUT || (class == OP_GATHER && o == 0);
-        push_value(s, l, l->operands[t->operands + o], cut ? result_bytes : INT64_MAX);
+    uint8_t class = info_of(scratch, step)->class;
+    uint32_t first = (uint32_t)scratch->pool_count;
+    scratch->mark++;
+    int64_t result_bytes = step->result_count ? local->values[step->results].bytes : 0;
+    for (uint32_t operand = 0; operand < step->operand_count; operand++) {
+        bool cut = class == OP_CUT || (class == OP_GATHER && operand == 0);
+        push_value(scratch, local, local->operands[step->operands + operand], cut ? result_bytes : INT64_MAX);
     }
     return first;
 }
 
 /* a step that reads its roots now: a kernel, a collective or a mark */
-static void add_kernel(struct price_scratch *s, uint32_t step, uint32_t first)
+static void add_kernel(struct price_scratch *scratch, uint32_t step, uint32_t first)
 {
-    s->kernels[s->kernel_count++] =
-        (struct kernel){.step = step, .roots = first, .root_count = (uint32_t)s->pool_count - first};
+    scratch->kernels[scratch->kernel_count++] =
+        (struct kernel){.step = step, .roots = first, .root_count = (uint32_t)scratch->pool_count - first};
 }
 
-static void use_operands(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+static void use_operands(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
-    add_kernel(s, step, collect_roots(s, l, &l->steps[step]));
+    add_kernel(scratch, step, collect_roots(scratch, local, &local->steps[step]));
 }
 
-static void set_roots(struct price_scratch *s, uint32_t value, uint8_t state, uint32_t first)
+static void set_roots(struct price_scratch *scratch, uint32_t value, uint8_t state, uint32_t first)
 {
-    s->values[value].state = state;
-    s->values[value].roots = first;
-    s->values[value].root_count = (uint8_t)(s->pool_count - first);
+    scratch->values[value].state = state;
+    scratch->values[value].roots = first;
+    scratch->values[value].root_count = (uint8_t)(scratch->pool_count - first);
 }
 
-static void make_kernel(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t first)
+static void make_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                        uint32_t first)
 {
-    const struct spmd_step *t = &l->steps[step];
-    add_kernel(s, step, first);
-    for (uint32_t r = 0; r < t->result_count; r++)
-        s->values[t->results + r].state = VALUE_BUFFER;
+    const struct spmd_step *entry = &local->steps[step];
+    add_kernel(scratch, step, first);
+    for (uint32_t result = 0; result < entry->result_count; result++)
+        scratch->values[entry->results + result].state = VALUE_BUFFER;
 }
 
 /* value becomes another name of `of` if that is one buffer */
-static bool make_alias(struct price_scratch *s, const struct spmd_local *l, uint32_t value, uint32_t of)
+static bool make_alias(struct price_scratch *scratch, const struct spmd_local *local, uint32_t value,
+                       uint32_t of)
 {
-    const struct value_work *v = &s->values[of];
-    if (v->state != VALUE_BUFFER && v->state != VALUE_ALIAS)
+    const struct value_work *work = &scratch->values[of];
+    if (work->state != VALUE_BUFFER && work->state != VALUE_ALIAS)
         return false;
-    uint32_t root = v->state == VALUE_BUFFER ? of : s->pool[v->roots].value, first = (uint32_t)s->pool_count;
-    s->mark++;
-    push_root(s, root, l->values[value].bytes, INT64_MAX);
-    set_roots(s, value, VALUE_ALIAS, first);
+    uint32_t root = work->state == VALUE_BUFFER ? of : scratch->pool[work->roots].value,
+             first = (uint32_t)scratch->pool_count;
+    scratch->mark++;
+    push_root(scratch, root, local->values[value].bytes, INT64_MAX);
+    set_roots(scratch, value, VALUE_ALIAS, first);
     return true;
 }
 
-static void fuse_alias(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+static void fuse_alias(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
-    const struct spmd_step *t = &l->steps[step];
-    for (uint32_t o = 0; o < t->operand_count; o++) {
-        uint32_t operand = l->operands[t->operands + o], result = t->results + o;
-        if (make_alias(s, l, result, operand))
+    const struct spmd_step *entry = &local->steps[step];
+    for (uint32_t o = 0; o < entry->operand_count; o++) {
+        uint32_t operand = local->operands[entry->operands + o], result = entry->results + o;
+        if (make_alias(scratch, local, result, operand))
             continue;
-        uint32_t first = (uint32_t)s->pool_count;
-        s->mark++;
-        push_value(s, l, operand, INT64_MAX);
-        if (s->uses[result].hard && t->result_count == 1 && t->kind == SPMD_OP)
-            make_kernel(s, l, step, first);
+        uint32_t first = (uint32_t)scratch->pool_count;
+        scratch->mark++;
+        push_value(scratch, local, operand, INT64_MAX);
+        if (scratch->uses[result].hard && entry->result_count == 1 && entry->kind == SPMD_OP)
+            make_kernel(scratch, local, step, first);
         else
-            set_roots(s, result, VALUE_FUSED, first);
+            set_roots(scratch, result, VALUE_FUSED, first);
     }
 }
 
 /* Block arguments: the cond's are the body's; a carried value that the body returns as it came is its init.
  */
-static void open_loop(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+static void open_loop(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
-    const struct spmd_step *t = &l->steps[step], *end = &l->steps[s->loop_end[step]];
-    use_operands(s, l, step);
-    uint32_t n = t->operand_count;
-    for (uint32_t c = 0; c < n; c++) {
-        uint32_t body = t->results + n + c, init = l->operands[t->operands + c];
-        bool same = c < end->operand_count && l->operands[end->operands + c] == body;
-        if (!same || !make_alias(s, l, body, init))
-            s->values[body].state = VALUE_BUFFER;
-        make_alias(s, l, t->results + c, body);
+    const struct spmd_step *entry = &local->steps[step], *end = &local->steps[scratch->loop_end[step]];
+    use_operands(scratch, local, step);
+    uint32_t n = entry->operand_count;
+    for (uint32_t operand = 0; operand < n; operand++) {
+        uint32_t body = entry->results + n + operand, init = local->operands[entry->operands + operand];
+        bool same = operand < end->operand_count && local->operands[end->operands + operand] == body;
+        if (!same || !make_alias(scratch, local, body, init))
+            scratch->values[body].state = VALUE_BUFFER;
+        make_alias(scratch, local, entry->results + operand, body);
     }
 }
 
-static void close_region(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+static void close_region(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
-    const struct spmd_step *t = &l->steps[step];
-    uint32_t open = s->loop_end[step];
-    use_operands(s, l, step);
-    for (uint32_t r = 0; r < t->result_count; r++) {
-        uint32_t operand = l->operands[t->operands + r], carry = l->steps[open].results + t->result_count + r;
-        bool same = t->kind == SPMD_LOOP_END && operand == carry && s->values[carry].state == VALUE_ALIAS;
-        if (!same || !make_alias(s, l, t->results + r, carry))
-            s->values[t->results + r].state = VALUE_BUFFER;
+    const struct spmd_step *entry = &local->steps[step];
+    uint32_t open = scratch->loop_end[step];
+    use_operands(scratch, local, step);
+    for (uint32_t result = 0; result < entry->result_count; result++) {
+        uint32_t operand = local->operands[entry->operands + result],
+                 carry = local->steps[open].results + entry->result_count + result;
+        bool same =
+            entry->kind == SPMD_LOOP_END && operand == carry && scratch->values[carry].state == VALUE_ALIAS;
+        if (!same || !make_alias(scratch, local, entry->results + result, carry))
+            scratch->values[entry->results + result].state = VALUE_BUFFER;
     }
 }
 
 /* a value's record, as far as nothing is known of it */
-static inline void begin_value(struct value_work *v)
+static inline void begin_value(struct value_work *work)
 {
-    v->state = VALUE_BUFFER;
-    v->mark = 0;
+    work->state = VALUE_BUFFER;
+    work->mark = 0;
 }
 
-static void fuse_mark(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+static void fuse_mark(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
-    uint8_t kind = l->steps[step].kind;
+    uint8_t kind = local->steps[step].kind;
     if (kind == SPMD_LOOP)
-        open_loop(s, l, step);
+        open_loop(scratch, local, step);
     else if (kind == SPMD_LOOP_END || kind == SPMD_BRANCH_END)
-        close_region(s, l, step);
+        close_region(scratch, local, step);
     else
-        use_operands(s, l, step);
+        use_operands(scratch, local, step);
 }
 
-void price_fuse(struct price_scratch *s, const struct spmd_local *l)
+void price_fuse(struct price_scratch *scratch, const struct spmd_local *local)
 {
-    find_uses(s, l);
-    for (uint32_t v = 0; v < l->argument_count; v++) {
-        begin_value(&s->values[v]);
-        s->times[v] = (struct value_times){0, 0};
+    find_uses(scratch, local);
+    for (uint32_t argument = 0; argument < local->argument_count; argument++) {
+        begin_value(&scratch->values[argument]);
+        scratch->times[argument] = (struct value_times){0, 0};
     }
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        const struct spmd_step *t = &l->steps[i];
-        for (uint32_t r = 0; r < t->result_count; r++)
-            begin_value(&s->values[t->results + r]);
-        switch ((enum step_fate)s->fates[i]) {
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        const struct spmd_step *step = &local->steps[i];
+        for (uint32_t result = 0; result < step->result_count; result++)
+            begin_value(&scratch->values[step->results + result]);
+        switch ((enum step_fate)scratch->fates[i]) {
         case FATE_FREE:
-            for (uint32_t r = 0; r < t->result_count; r++)
-                set_roots(s, t->results + r, VALUE_FUSED, (uint32_t)s->pool_count);
+            for (uint32_t result = 0; result < step->result_count; result++)
+                set_roots(scratch, step->results + result, VALUE_FUSED, (uint32_t)scratch->pool_count);
             break;
-        case FATE_ALIAS: fuse_alias(s, l, i); break;
+        case FATE_ALIAS: fuse_alias(scratch, local, i); break;
         case FATE_FUSED: {
-            uint32_t first = collect_roots(s, l, t);
-            if (s->pool_count - first <= ROOTS_MAX)
-                set_roots(s, t->results, VALUE_FUSED, first);
+            uint32_t first = collect_roots(scratch, local, step);
+            if (scratch->pool_count - first <= ROOTS_MAX)
+                set_roots(scratch, step->results, VALUE_FUSED, first);
             else
-                make_kernel(s, l, i, first);
+                make_kernel(scratch, local, i, first);
             break;
         }
-        case FATE_KERNEL: make_kernel(s, l, i, collect_roots(s, l, t)); break;
-        case FATE_MARK: fuse_mark(s, l, i); break;
+        case FATE_KERNEL: make_kernel(scratch, local, i, collect_roots(scratch, local, step)); break;
+        case FATE_MARK: fuse_mark(scratch, local, i); break;
         }
     }
 }

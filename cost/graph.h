@@ -31,8 +31,8 @@ struct read {
 
 /* Kept from one pricing to the next, so that none of it is allocated again. */
 struct price_graph {
-    const struct spmd_local *l;
-    const struct price_scratch *s;
+    const struct spmd_local *local;
+    const struct price_scratch *scratch;
     struct unit *units; /* arguments first, then in program order; the last one returns the results */
     size_t unit_room;
     uint32_t count;

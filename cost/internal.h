@@ -66,7 +66,7 @@ struct price_program {
     uint8_t *donated;         /* per argument: aliased, or a donor without a fixed result */
 };
 struct price_program *price_program_create(const struct nda *n);
-void price_program_destroy(struct price_program *p);
+void price_program_destroy(struct price_program *program);
 
 enum value_state {
     VALUE_BUFFER, /* has memory of its own; its only root is itself */
@@ -170,30 +170,32 @@ struct price_rates {
 };
 struct price_rates price_rates_of(const struct cost_machine *machine);
 
-/* grows the arrays for l and clears what a pricing accumulates */
-void price_prepare(struct price_scratch *s, const struct spmd_local *l);
+/* grows the arrays for local and clears what a pricing accumulates */
+void price_prepare(struct price_scratch *scratch, const struct spmd_local *local);
 /* fusion: states, roots, kernels */
-void price_fuse(struct price_scratch *s, const struct spmd_local *l);
+void price_fuse(struct price_scratch *scratch, const struct spmd_local *local);
 /* ps of every kernel */
-void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine);
+void price_times(struct price_scratch *scratch, const struct spmd_local *local,
+                 const struct cost_machine *machine);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that
  * price_depth_first made, or s->kernels); fills peak_bytes, peak_step, argument_bytes, output_bytes,
  * alias_bytes. line stays borrowed. */
-void price_memory(struct price_scratch *s, const struct spmd_local *l, const struct kernel *line,
+void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
                   struct price *out);
 /* lend.c, after the ranges are known: what fits into results' memory before they are written takes none of
  * its own. boundary_bytes: of arguments and results, what a result's size is compared with. */
-void price_lend(struct price_scratch *s, const struct spmd_local *l, int64_t boundary_bytes);
+void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes);
 /* blocks.c: bytes of the blocks that a gather or scatter along an inner dimension orders by a copy; or 0 */
-int64_t price_ordered_copy(const struct price_scratch *s, const struct spmd_local *l,
-                           const struct spmd_step *t);
+int64_t price_ordered_copy(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct spmd_step *step);
 /* after price_fuse: the kernels depth first from the results; borrowed from the scratch until its next
  * call */
-const struct kernel *price_depth_first(struct price_scratch *s, const struct spmd_local *l);
+const struct kernel *price_depth_first(struct price_scratch *scratch, const struct spmd_local *local);
 
-static inline const struct op_info *step_info(const struct price_scratch *s, const struct spmd_step *step)
+static inline const struct op_info *step_info(const struct price_scratch *scratch,
+                                              const struct spmd_step *step)
 {
-    return &s->program->ops[step->op];
+    return &scratch->program->ops[step->op];
 }
 static inline bool step_is_local(uint8_t kind)
 {
@@ -202,27 +204,29 @@ static inline bool step_is_local(uint8_t kind)
 
 /* ---- what memory.c and lend.c both look at ---- */
 /* the step whose kernel runs at this time of the line */
-static inline const struct spmd_step *step_at(const struct price_scratch *s, const struct spmd_local *l,
-                                              uint32_t time)
+static inline const struct spmd_step *step_at(const struct price_scratch *scratch,
+                                              const struct spmd_local *local, uint32_t time)
 {
-    return &l->steps[s->line[time].step];
+    return &local->steps[scratch->line[time].step];
 }
-static inline bool is_buffer(const struct price_scratch *s, uint32_t value)
+static inline bool is_buffer(const struct price_scratch *scratch, uint32_t value)
 {
-    return s->values[value].state == VALUE_BUFFER;
+    return scratch->values[value].state == VALUE_BUFFER;
 }
 /* the one buffer that a value is or names; NDA_NONE when it has none */
-static inline uint32_t buffer_of(const struct price_scratch *s, uint32_t value)
+static inline uint32_t buffer_of(const struct price_scratch *scratch, uint32_t value)
 {
-    const struct value_work *v = &s->values[value];
-    return v->state == VALUE_BUFFER ? value : v->state == VALUE_ALIAS ? s->pool[v->roots].value : NDA_NONE;
+    const struct value_work *work = &scratch->values[value];
+    return work->state == VALUE_BUFFER  ? value
+           : work->state == VALUE_ALIAS ? scratch->pool[work->roots].value
+                                        : NDA_NONE;
 }
 /* so many bytes more during the range */
-static inline void add_range(struct price_scratch *s, int64_t bytes, struct live_range r)
+static inline void add_range(struct price_scratch *scratch, int64_t bytes, struct live_range live_range)
 {
-    if (r.from < r.until) {
-        s->deltas[r.from] += bytes;
-        s->deltas[r.until] -= bytes;
+    if (live_range.from < live_range.until) {
+        scratch->deltas[live_range.from] += bytes;
+        scratch->deltas[live_range.until] -= bytes;
     }
 }
 

@@ -25,15 +25,17 @@ struct lender {
     int64_t bytes;
 };
 
-static int larger_lender(const void *a, const void *b)
+static int larger_lender(const void *left, const void *right)
 {
-    const struct lender *x = a, *y = b;
-    return x->bytes != y->bytes             ? (x->bytes < y->bytes ? 1 : -1)
-           : x->free.from != y->free.from   ? (x->free.from < y->free.from ? -1 : 1)
-           : x->free.until != y->free.until ? (x->free.until < y->free.until ? -1 : 1)
-           : x->blocks != y->blocks         ? (x->blocks ? -1 : 1)
-           : x->value < y->value            ? -1
-                                            : x->value > y->value;
+    const struct lender *lender = left, *other_lender = right;
+    return lender->bytes != other_lender->bytes ? (lender->bytes < other_lender->bytes ? 1 : -1)
+           : lender->free.from != other_lender->free.from
+               ? (lender->free.from < other_lender->free.from ? -1 : 1)
+           : lender->free.until != other_lender->free.until
+               ? (lender->free.until < other_lender->free.until ? -1 : 1)
+           : lender->blocks != other_lender->blocks ? (lender->blocks ? -1 : 1)
+           : lender->value < other_lender->value    ? -1
+                                                    : lender->value > other_lender->value;
 }
 
 struct tenants {
@@ -47,27 +49,28 @@ static bool may_lie_in(const struct lender *tenant, const struct lender *result)
            tenant->free.until <= result->free.until && tenant->bytes <= result->bytes;
 }
 
-static bool overlaps(struct live_range a, struct live_range b)
+static bool overlaps(struct live_range live_range, struct live_range other_live_range)
 {
-    return a.from < b.until && b.from < a.until;
+    return live_range.from < other_live_range.until && other_live_range.from < live_range.until;
 }
 
 /* everything that the kernels of a range begin and that is gone when it ends, by size */
-static void find_tenants(const struct price_scratch *s, const struct spmd_local *l,
+static void find_tenants(const struct price_scratch *scratch, const struct spmd_local *local,
                          const struct lender *result, struct tenants *out)
 {
     int64_t least = result->bytes / SMALLEST_PART;
     out->fit.count = out->placed.count = 0;
     for (uint32_t i = result->free.from; i < result->free.until; i++) {
-        const struct spmd_step *t = step_at(s, l, i);
-        for (uint32_t v = t->results; v < t->results + t->result_count; v++) {
-            struct lender tenant = {s->ranges[v], v, false, l->values[v].bytes};
-            if (is_buffer(s, v) && may_lie_in(&tenant, result) && tenant.bytes >= least)
+        const struct spmd_step *step = step_at(scratch, local, i);
+        for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
+            struct lender tenant = {scratch->ranges[value], value, false, local->values[value].bytes};
+            if (is_buffer(scratch, value) && may_lie_in(&tenant, result) && tenant.bytes >= least)
                 VEC_PUSH(&out->fit, tenant);
         }
-        int64_t copied = t->combined ? 0 : price_ordered_copy(s, l, t); /* a tuple's are not counted */
-        struct lender blocks = {{i, i + 1}, t->results, true, copied};
-        if (blocks.bytes && blocks.bytes >= least && !s->values[t->results].lent &&
+        int64_t copied =
+            step->combined ? 0 : price_ordered_copy(scratch, local, step); /* a tuple's are not counted */
+        struct lender blocks = {{i, i + 1}, step->results, true, copied};
+        if (blocks.bytes && blocks.bytes >= least && !scratch->values[step->results].lent &&
             may_lie_in(&blocks, result))
             VEC_PUSH(&out->fit, blocks);
     }
@@ -76,71 +79,76 @@ static void find_tenants(const struct price_scratch *s, const struct spmd_local 
 }
 
 /* first fit, largest first */
-static void lend(struct price_scratch *s, const struct spmd_local *l, const struct lender *result,
+static void lend(struct price_scratch *scratch, const struct spmd_local *local, const struct lender *result,
                  struct tenants *tenants)
 {
-    find_tenants(s, l, result, tenants);
+    find_tenants(scratch, local, result, tenants);
     for (size_t i = 0; i < tenants->fit.count; i++) {
-        const struct lender *t = &tenants->fit.at[i];
+        const struct lender *lender = &tenants->fit.at[i];
         bool taken = false;
         for (size_t k = 0; k < tenants->placed.count && !taken; k++)
-            taken = overlaps(tenants->placed.at[k], t->free);
+            taken = overlaps(tenants->placed.at[k], lender->free);
         if (taken)
             continue;
-        VEC_PUSH(&tenants->placed, t->free);
-        add_range(s, -t->bytes, t->free);
-        if (t->blocks)
-            s->values[t->value].lent = 1;
+        VEC_PUSH(&tenants->placed, lender->free);
+        add_range(scratch, -lender->bytes, lender->free);
+        if (lender->blocks)
+            scratch->values[lender->value].lent = 1;
         else
-            s->ranges[t->value] = (struct live_range){0, 0};
+            scratch->ranges[lender->value] = (struct live_range){0, 0};
     }
 }
 
 /* what was in a buffer's memory right before it, on the way to the same result; NDA_NONE: nothing */
-static uint32_t predecessor(const struct price_scratch *s, const struct spmd_local *l, uint32_t buffer)
+static uint32_t predecessor(const struct price_scratch *scratch, const struct spmd_local *local,
+                            uint32_t buffer)
 {
-    uint32_t step = l->values[buffer].step, before = NDA_NONE;
-    const struct spmd_step *t = &l->steps[step];
-    if (t->kind == SPMD_LOOP_END)
-        before = l->steps[s->loop_end[step]].results + t->result_count + (buffer - t->results);
-    else if (t->kind == SPMD_LOOP)
-        before = buffer_of(s, l->operands[t->operands + (buffer - t->results) % t->operand_count]);
-    else if (t->kind == SPMD_OP && step_info(s, t)->class == OP_UPDATE)
-        before = buffer_of(s, l->operands[t->operands]);
-    bool homed =
-        before != NDA_NONE && before >= l->argument_count && is_buffer(s, before) && s->values[before].homed;
+    uint32_t step = local->values[buffer].step, before = NDA_NONE;
+    const struct spmd_step *entry = &local->steps[step];
+    if (entry->kind == SPMD_LOOP_END)
+        before =
+            local->steps[scratch->loop_end[step]].results + entry->result_count + (buffer - entry->results);
+    else if (entry->kind == SPMD_LOOP)
+        before = buffer_of(
+            scratch, local->operands[entry->operands + (buffer - entry->results) % entry->operand_count]);
+    else if (entry->kind == SPMD_OP && step_info(scratch, entry)->class == OP_UPDATE)
+        before = buffer_of(scratch, local->operands[entry->operands]);
+    bool homed = before != NDA_NONE && before >= local->argument_count && is_buffer(scratch, before) &&
+                 scratch->values[before].homed;
     return homed ? before : NDA_NONE;
 }
 
 /* when a result's memory begins to hold what becomes the result */
-static uint32_t written_at(const struct price_scratch *s, const struct spmd_local *l, uint32_t buffer)
+static uint32_t written_at(const struct price_scratch *scratch, const struct spmd_local *local,
+                           uint32_t buffer)
 {
-    for (uint32_t before; (before = predecessor(s, l, buffer)) != NDA_NONE;)
+    for (uint32_t before; (before = predecessor(scratch, local, buffer)) != NDA_NONE;)
         buffer = before;
-    uint32_t step = l->values[buffer].step;
-    return s->at[l->steps[step].kind == SPMD_BRANCH_END ? s->loop_end[step] : step];
+    uint32_t step = local->values[buffer].step;
+    return scratch->at[local->steps[step].kind == SPMD_BRANCH_END ? scratch->loop_end[step] : step];
 }
 
-void price_lend(struct price_scratch *s, const struct spmd_local *l, int64_t boundary_bytes)
+void price_lend(struct price_scratch *scratch, const struct spmd_local *local, int64_t boundary_bytes)
 {
     struct lender largest[LENDERS + 1];
     struct tenants tenants = {0};
     uint32_t count = 0;
-    const struct spmd_step *t = l->step_count ? &l->steps[l->step_count - 1] : NULL;
-    for (uint32_t r = 0; t && t->kind == SPMD_RESULT && r < t->operand_count; r++) {
-        uint32_t value = l->operands[t->operands + r], buffer = buffer_of(s, value);
-        if (buffer == NDA_NONE || buffer < l->argument_count || !s->values[buffer].homed ||
-            l->values[value].bytes < boundary_bytes / SMALLEST_PART)
+    const struct spmd_step *step = local->step_count ? &local->steps[local->step_count - 1] : NULL;
+    for (uint32_t operand = 0; step && step->kind == SPMD_RESULT && operand < step->operand_count;
+         operand++) {
+        uint32_t value = local->operands[step->operands + operand], buffer = buffer_of(scratch, value);
+        if (buffer == NDA_NONE || buffer < local->argument_count || !scratch->values[buffer].homed ||
+            local->values[value].bytes < boundary_bytes / SMALLEST_PART)
             continue;
-        struct live_range free = {s->values[buffer].home_free, written_at(s, l, buffer)};
+        struct live_range free = {scratch->values[buffer].home_free, written_at(scratch, local, buffer)};
         if (free.from >= free.until)
             continue;
-        largest[count++] = (struct lender){free, value, false, l->values[value].bytes};
+        largest[count++] = (struct lender){free, value, false, local->values[value].bytes};
         qsort(largest, count, sizeof *largest, larger_lender);
         count = count > LENDERS ? LENDERS : count;
     }
     for (uint32_t i = 0; i < count; i++)
-        lend(s, l, &largest[i], &tenants);
+        lend(scratch, local, &largest[i], &tenants);
     VEC_FREE(&tenants.fit);
     VEC_FREE(&tenants.placed);
 }

@@ -21,29 +21,30 @@ static bool share(double x)
     return x > 0 && x <= 1;
 }
 
-static enum error_code check_device(const struct cost_device *d, struct error *e)
+static enum error_code check_device(const struct cost_device *device, struct error *e)
 {
-    bool good = d->memory_bytes > 0 && positive(d->memory_bytes_per_s) && share(d->flops_fraction) &&
-                share(d->memory_fraction) && share(d->link_fraction) && d->devices_per_host > 0 &&
-                positive(d->host_link_bytes_per_s) && positive(d->network_bytes_per_s) &&
-                d->host_latency_ps >= 0 && d->network_latency_ps >= 0 && d->launch_ps >= 0;
+    bool good = device->memory_bytes > 0 && positive(device->memory_bytes_per_s) &&
+                share(device->flops_fraction) && share(device->memory_fraction) &&
+                share(device->link_fraction) && device->devices_per_host > 0 &&
+                positive(device->host_link_bytes_per_s) && positive(device->network_bytes_per_s) &&
+                device->host_latency_ps >= 0 && device->network_latency_ps >= 0 && device->launch_ps >= 0;
     for (int r = 0; r < COST_RATES; r++)
-        good = good && positive(d->rate_flops[r]);
+        good = good && positive(device->rate_flops[r]);
     if (!good)
         return error_set(
             e, ERROR_INVALID_REQUEST,
             "device '%.64s': every rate, size and bandwidth must be above 0, latencies at least 0, and "
             "achievable shares in (0, 1]",
-            d->name ? d->name : "");
+            device->name ? device->name : "");
     return ERROR_OK;
 }
 
 /* How many rings of `axis` run through one link of a torus (see above). */
-static int64_t rings_per_link(const struct mesh *m, uint32_t axis, uint32_t dimensions)
+static int64_t rings_per_link(const struct mesh *mesh, uint32_t axis, uint32_t dimensions)
 {
     uint32_t wide = 0, before = 0;
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        if (m->axes[a].size > 1) {
+    for (uint32_t a = 0; a < mesh->axis_count; a++)
+        if (mesh->axes[a].size > 1) {
             wide++;
             before += a < axis;
         }
@@ -54,46 +55,47 @@ static int64_t rings_per_link(const struct mesh *m, uint32_t axis, uint32_t dime
         return 1;
     int64_t rings = 1;
     uint32_t seen = before + 1;
-    for (uint32_t a = axis + 1; a < m->axis_count && seen < shared; a++)
-        if (m->axes[a].size > 1) {
-            rings *= m->axes[a].size;
+    for (uint32_t a = axis + 1; a < mesh->axis_count && seen < shared; a++)
+        if (mesh->axes[a].size > 1) {
+            rings *= mesh->axes[a].size;
             seen++;
         }
     return rings;
 }
 
-static struct cost_link derive_link(const struct mesh *m, const struct cost_device *d, uint32_t axis)
+static struct cost_link derive_link(const struct mesh *mesh, const struct cost_device *device, uint32_t axis)
 {
-    int64_t host = m->devices_per_host ? m->devices_per_host : d->devices_per_host;
+    int64_t host = mesh->devices_per_host ? mesh->devices_per_host : device->devices_per_host;
     int64_t stride = 1;
-    for (uint32_t a = axis + 1; a < m->axis_count; a++)
-        stride *= m->axes[a].size;
+    for (uint32_t a = axis + 1; a < mesh->axis_count; a++)
+        stride *= mesh->axes[a].size;
     /* the groups' devices lie in aligned runs of stride x size numbers; all in one host only if a host holds
      * whole runs */
-    int64_t run = stride * m->axes[axis].size;
-    struct cost_link link = {.spans_hosts = m->axes[axis].size > 1 && (run > host || host % run != 0)};
-    if (mesh_devices(m) <= host)
+    int64_t run = stride * mesh->axes[axis].size;
+    struct cost_link link = {.spans_hosts = mesh->axes[axis].size > 1 && (run > host || host % run != 0)};
+    if (mesh_devices(mesh) <= host)
         link.spans_hosts = 0;
-    link.bytes_per_s = link.spans_hosts ? d->network_bytes_per_s : d->host_link_bytes_per_s;
-    link.latency_ps = link.spans_hosts ? d->network_latency_ps : d->host_latency_ps;
-    link.topology = link.spans_hosts ? d->network_topology : d->host_topology;
+    link.bytes_per_s = link.spans_hosts ? device->network_bytes_per_s : device->host_link_bytes_per_s;
+    link.latency_ps = link.spans_hosts ? device->network_latency_ps : device->host_latency_ps;
+    link.topology = link.spans_hosts ? device->network_topology : device->host_topology;
     if (link.topology == COST_TORUS)
-        link.bytes_per_s /= (double)rings_per_link(m, axis, d->torus_dimensions ? d->torus_dimensions : 1);
-    if (m->axes[axis].link_bytes_per_s > 0)
-        link.bytes_per_s = (double)m->axes[axis].link_bytes_per_s;
-    if (m->axes[axis].link_latency_ps > 0)
-        link.latency_ps = m->axes[axis].link_latency_ps;
-    link.bytes_per_s *= d->link_fraction;
+        link.bytes_per_s /=
+            (double)rings_per_link(mesh, axis, device->torus_dimensions ? device->torus_dimensions : 1);
+    if (mesh->axes[axis].link_bytes_per_s > 0)
+        link.bytes_per_s = (double)mesh->axes[axis].link_bytes_per_s;
+    if (mesh->axes[axis].link_latency_ps > 0)
+        link.latency_ps = mesh->axes[axis].link_latency_ps;
+    link.bytes_per_s *= device->link_fraction;
     return link;
 }
 
-enum error_code cost_machine_create_device(const struct mesh *m, const struct cost_device *device,
+enum error_code cost_machine_create_device(const struct mesh *mesh, const struct cost_device *device,
                                            int64_t memory_limit_bytes, struct cost_machine *out,
                                            struct error *e)
 {
     enum error_code code = check_device(device, e);
     if (code == ERROR_OK)
-        code = mesh_check(m, e);
+        code = mesh_check(mesh, e);
     if (code != ERROR_OK)
         return code;
     if (memory_limit_bytes < 0)
@@ -101,8 +103,8 @@ enum error_code cost_machine_create_device(const struct mesh *m, const struct co
                          "the memory limit is %" PRId64 " bytes; it must be above 0", memory_limit_bytes);
     memset(out, 0, sizeof *out);
     out->device = *device;
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        out->links[a] = derive_link(m, device, a);
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        out->links[axis] = derive_link(mesh, device, axis);
     out->memory_limit_bytes =
         memory_limit_bytes ? memory_limit_bytes : device->memory_bytes - device->memory_bytes / 10;
     out->overlap = 0;
@@ -110,7 +112,7 @@ enum error_code cost_machine_create_device(const struct mesh *m, const struct co
     return ERROR_OK;
 }
 
-enum error_code cost_machine_create(const struct mesh *m, const char *device, int64_t memory_limit_bytes,
+enum error_code cost_machine_create(const struct mesh *mesh, const char *device, int64_t memory_limit_bytes,
                                     struct cost_machine *out, struct error *e)
 {
     const struct cost_device *found = cost_device_find(device);
@@ -124,24 +126,25 @@ enum error_code cost_machine_create(const struct mesh *m, const char *device, in
         text_release(&names);
         return ERROR_UNKNOWN_DEVICE;
     }
-    return cost_machine_create_device(m, found, memory_limit_bytes, out, e);
+    return cost_machine_create_device(mesh, found, memory_limit_bytes, out, e);
 }
 
 /* true when axis a is to be listed before b */
 static bool slower(const struct cost_machine *machine, uint8_t a, uint8_t b)
 {
-    const struct cost_link *x = &machine->links[a], *y = &machine->links[b];
-    if (x->bytes_per_s != y->bytes_per_s)
-        return x->bytes_per_s < y->bytes_per_s;
-    if (x->latency_ps != y->latency_ps)
-        return x->latency_ps > y->latency_ps;
+    const struct cost_link *link = &machine->links[a], *cost_link = &machine->links[b];
+    if (link->bytes_per_s != cost_link->bytes_per_s)
+        return link->bytes_per_s < cost_link->bytes_per_s;
+    if (link->latency_ps != cost_link->latency_ps)
+        return link->latency_ps > cost_link->latency_ps;
     return a < b;
 }
 
-void cost_axis_order(const struct cost_machine *machine, const struct mesh *m, uint8_t order[MESH_MAX_AXES])
+void cost_axis_order(const struct cost_machine *machine, const struct mesh *mesh,
+                     uint8_t order[MESH_MAX_AXES])
 {
     memset(order, 0, MESH_MAX_AXES);
-    for (uint32_t i = 0; i < m->axis_count; i++) {
+    for (uint32_t i = 0; i < mesh->axis_count; i++) {
         uint32_t at = i;
         for (; at > 0 && slower(machine, (uint8_t)i, order[at - 1]); at--)
             order[at] = order[at - 1];

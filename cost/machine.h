@@ -77,16 +77,17 @@ struct cost_machine {
 };
 /* Derives links from axis order (last axis innermost), devices per host and the device; explicit links of
  * the mesh win. ERROR_UNKNOWN_DEVICE (message lists the names). memory_limit_bytes 0 = default. */
-enum error_code cost_machine_create(const struct mesh *m, const char *device, int64_t memory_limit_bytes,
+enum error_code cost_machine_create(const struct mesh *mesh, const char *device, int64_t memory_limit_bytes,
                                     struct cost_machine *out, struct error *e) BASE_CHECKED;
 /* the same for a device described by the caller (a catalogue entry with overrides). ERROR_INVALID_REQUEST
  * when a rate, size or fraction is not positive or the fractions are above 1. *device is copied; its
  * strings stay borrowed. */
-enum error_code cost_machine_create_device(const struct mesh *m, const struct cost_device *device,
+enum error_code cost_machine_create_device(const struct mesh *mesh, const struct cost_device *device,
                                            int64_t memory_limit_bytes, struct cost_machine *out,
                                            struct error *e) BASE_CHECKED;
 /* axis numbers, slowest link first: what the walk wants in spmd_options.axis_order */
-void cost_axis_order(const struct cost_machine *machine, const struct mesh *m, uint8_t order[MESH_MAX_AXES]);
+void cost_axis_order(const struct cost_machine *machine, const struct mesh *mesh,
+                     uint8_t order[MESH_MAX_AXES]);
 
 /* From tables: between two points linearly, below the first one its time, above the last one in proportion
  * to the bytes. false: this kind and size of group was not measured. */
@@ -108,7 +109,7 @@ struct cost_collective {
     int64_t time_ps;
     const char *algorithm;
 };
-struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *m,
+struct cost_collective cost_collective_price(const struct cost_machine *machine, const struct mesh *mesh,
                                              uint8_t kind /* enum spmd_step_kind */, const uint8_t *axes,
                                              uint32_t axis_count, int64_t bytes);
 

@@ -31,142 +31,146 @@ struct open_loops {
 };
 
 /* A buffer from outside a loop that the loop reads lives until the loop ends. */
-static inline void use_root(struct price_scratch *s, const struct spmd_local *l,
+static inline void use_root(struct price_scratch *scratch, const struct spmd_local *local,
                             const struct open_loops *loops, uint32_t root, uint32_t time)
 {
     uint32_t until = time;
     for (uint32_t i = 0; i < loops->count; i++) {
-        uint32_t defined = l->values[root].step;
+        uint32_t defined = local->values[root].step;
         if (defined == SPMD_NONE || defined < loops->at[i]) {
-            until = s->at[s->loop_end[loops->at[i]]];
+            until = scratch->at[scratch->loop_end[loops->at[i]]];
             break;
         }
     }
-    if (s->values[root].last < until)
-        s->values[root].last = until;
+    if (scratch->values[root].last < until)
+        scratch->values[root].last = until;
 }
 
-static void begin_values(struct price_scratch *s, const struct spmd_local *l)
+static void begin_values(struct price_scratch *scratch, const struct spmd_local *local)
 {
-    for (uint32_t v = 0; v < l->argument_count; v++) {
-        s->values[v].last = 0;
-        s->values[v].homed = s->values[v].lent = 0;
+    for (uint32_t argument = 0; argument < local->argument_count; argument++) {
+        scratch->values[argument].last = 0;
+        scratch->values[argument].homed = scratch->values[argument].lent = 0;
     }
-    for (uint32_t t = 0; t < s->kernel_count; t++) {
-        const struct spmd_step *step = step_at(s, l, t);
-        s->at[s->line[t].step] = t;
-        for (uint32_t v = step->results; v < step->results + step->result_count; v++) {
-            s->values[v].last = t;
-            s->values[v].homed = s->values[v].lent = 0;
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        const struct spmd_step *step = step_at(scratch, local, kernel);
+        scratch->at[scratch->line[kernel].step] = kernel;
+        for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
+            scratch->values[value].last = kernel;
+            scratch->values[value].homed = scratch->values[value].lent = 0;
         }
     }
 }
 
 /* at, last: every kernel's place and the last one that needs each buffer */
-static void find_times(struct price_scratch *s, const struct spmd_local *l)
+static void find_times(struct price_scratch *scratch, const struct spmd_local *local)
 {
     struct open_loops loops = {0};
-    begin_values(s, l);
-    for (uint32_t t = 0, packed = 0; t < s->kernel_count; t++) {
-        const struct kernel *k = &s->line[t];
-        const struct spmd_step *step = &l->steps[k->step];
-        if (!step->combined || t == 0 || step_at(s, l, t - 1)->combined != step->combined)
-            packed = t; /* the first member's step packs the operands of all */
+    begin_values(scratch, local);
+    for (uint32_t kernel = 0, packed = 0; kernel < scratch->kernel_count; kernel++) {
+        const struct kernel *k = &scratch->line[kernel];
+        const struct spmd_step *step = &local->steps[k->step];
+        if (!step->combined || kernel == 0 || step_at(scratch, local, kernel - 1)->combined != step->combined)
+            packed = kernel; /* the first member's step packs the operands of all */
         for (uint32_t r = k->roots; r < k->roots + k->root_count; r++)
-            use_root(s, l, &loops, s->pool[r].value, packed);
+            use_root(scratch, local, &loops, scratch->pool[r].value, packed);
         if (step->kind == SPMD_LOOP && loops.count < MOST_LOOPS)
             loops.at[loops.count++] = k->step;
         else if (step->kind == SPMD_LOOP_END && loops.count &&
-                 loops.at[loops.count - 1] == s->loop_end[k->step])
+                 loops.at[loops.count - 1] == scratch->loop_end[k->step])
             loops.count--;
     }
 }
 
 /* ---------------------------------------------------------------- homes */
-static void give_home(struct price_scratch *s, uint32_t value, uint32_t home_free)
+static void give_home(struct price_scratch *scratch, uint32_t value, uint32_t home_free)
 {
-    s->values[value].homed = 1;
-    s->values[value].home_free = home_free;
+    scratch->values[value].homed = 1;
+    scratch->values[value].home_free = home_free;
 }
 
-static void home_results(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t)
+static void home_results(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step)
 {
-    for (uint32_t r = 0; r < t->operand_count; r++) {
-        uint32_t buffer = buffer_of(s, l->operands[t->operands + r]);
-        if (buffer == NDA_NONE || buffer < l->argument_count || s->values[buffer].homed)
+    for (uint32_t operand = 0; operand < step->operand_count; operand++) {
+        uint32_t buffer = buffer_of(scratch, local->operands[step->operands + operand]);
+        if (buffer == NDA_NONE || buffer < local->argument_count || scratch->values[buffer].homed)
             continue;
-        uint32_t argument = s->program->alias_argument[r];
+        uint32_t argument = scratch->program->alias_argument[operand];
         if (argument != NDA_NONE &&
-            l->values[argument].bytes != l->values[l->operands[t->operands + r]].bytes)
+            local->values[argument].bytes != local->values[local->operands[step->operands + operand]].bytes)
             argument = NDA_NONE;
-        bool taken = argument != NDA_NONE && s->uses[argument].uses > 0;
-        give_home(s, buffer, taken ? s->values[argument].last + 1 : 0);
+        bool taken = argument != NDA_NONE && scratch->uses[argument].uses > 0;
+        give_home(scratch, buffer, taken ? scratch->values[argument].last + 1 : 0);
     }
 }
 
 /* The body's new values go where the carried ones are; a carried value goes where the loop's result goes. */
-static void home_loop(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+static void home_loop(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
-    const struct spmd_step *end = &l->steps[step], *loop = &l->steps[s->loop_end[step]];
+    const struct spmd_step *end = &local->steps[step], *loop = &local->steps[scratch->loop_end[step]];
     uint32_t n = end->result_count;
     for (uint32_t c = 0; c < n; c++) {
         uint32_t result = end->results + c, carry = loop->results + n + c;
-        if (!is_buffer(s, carry))
+        if (!is_buffer(scratch, carry))
             continue;
-        uint32_t value = buffer_of(s, l->operands[end->operands + c]);
-        if (value != NDA_NONE && value >= l->argument_count && value != carry && !s->values[value].homed &&
-            l->values[value].step > s->loop_end[step])
-            give_home(s, value, s->uses[carry].uses ? s->values[carry].last + 1 : 0);
-        if (is_buffer(s, result) && s->values[result].homed)
-            give_home(s, carry, s->values[result].home_free);
-        s->values[carry].last = s->at[step]; /* the buffer stays until the loop ends, whatever it holds */
+        uint32_t value = buffer_of(scratch, local->operands[end->operands + c]);
+        if (value != NDA_NONE && value >= local->argument_count && value != carry &&
+            !scratch->values[value].homed && local->values[value].step > scratch->loop_end[step])
+            give_home(scratch, value, scratch->uses[carry].uses ? scratch->values[carry].last + 1 : 0);
+        if (is_buffer(scratch, result) && scratch->values[result].homed)
+            give_home(scratch, carry, scratch->values[result].home_free);
+        scratch->values[carry].last =
+            scratch->at[step]; /* the buffer stays until the loop ends, whatever it holds */
     }
 }
 
-static void home_branch(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t open)
+static void home_branch(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                        uint32_t open)
 {
-    const struct spmd_step *t = &l->steps[step];
-    for (uint32_t r = 0; r < t->operand_count; r++) {
-        uint32_t value = buffer_of(s, l->operands[t->operands + r]);
-        if (value != NDA_NONE && value >= l->argument_count && !s->values[value].homed &&
-            l->values[value].step > open)
-            give_home(s, value, 0);
+    const struct spmd_step *entry = &local->steps[step];
+    for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
+        uint32_t value = buffer_of(scratch, local->operands[entry->operands + operand]);
+        if (value != NDA_NONE && value >= local->argument_count && !scratch->values[value].homed &&
+            local->values[value].step > open)
+            give_home(scratch, value, 0);
     }
 }
 
 /* An operand that is used for the last time where its successor is written passes that one's home on. */
-static void home_operand(struct price_scratch *s, const struct spmd_local *l, uint32_t step, uint32_t operand,
-                         uint32_t successor)
+static void home_operand(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                         uint32_t operand, uint32_t successor)
 {
-    uint32_t value = buffer_of(s, operand);
-    if (!s->values[successor].homed || value == NDA_NONE || value < l->argument_count ||
-        s->values[value].homed || s->values[value].last != s->at[step])
+    uint32_t value = buffer_of(scratch, operand);
+    if (!scratch->values[successor].homed || value == NDA_NONE || value < local->argument_count ||
+        scratch->values[value].homed || scratch->values[value].last != scratch->at[step])
         return;
-    give_home(s, value, s->values[successor].home_free);
+    give_home(scratch, value, scratch->values[successor].home_free);
 }
 
-static void find_homes(struct price_scratch *s, const struct spmd_local *l)
+static void find_homes(struct price_scratch *scratch, const struct spmd_local *local)
 {
     uint32_t branch_at = NDA_NONE; /* BRANCH whose END was met last (reverse order) */
-    for (size_t k = s->kernel_count; k-- > 0;) {
-        uint32_t i = s->line[k].step;
-        const struct spmd_step *t = &l->steps[i];
-        switch ((enum spmd_step_kind)t->kind) {
-        case SPMD_RESULT: home_results(s, l, t); break;
-        case SPMD_LOOP_END: home_loop(s, l, i); break;
+    for (size_t k = scratch->kernel_count; k-- > 0;) {
+        uint32_t i = scratch->line[k].step;
+        const struct spmd_step *step = &local->steps[i];
+        switch ((enum spmd_step_kind)step->kind) {
+        case SPMD_RESULT: home_results(scratch, local, step); break;
+        case SPMD_LOOP_END: home_loop(scratch, local, i); break;
         case SPMD_LOOP:
-            for (uint32_t c = 0; c < t->operand_count; c++)
-                if (is_buffer(s, t->results + t->operand_count + c))
-                    home_operand(s, l, i, l->operands[t->operands + c], t->results + t->operand_count + c);
+            for (uint32_t operand = 0; operand < step->operand_count; operand++)
+                if (is_buffer(scratch, step->results + step->operand_count + operand))
+                    home_operand(scratch, local, i, local->operands[step->operands + operand],
+                                 step->results + step->operand_count + operand);
             break;
         case SPMD_BRANCH_END:
-            branch_at = s->loop_end[i];
-            home_branch(s, l, i, branch_at);
+            branch_at = scratch->loop_end[i];
+            home_branch(scratch, local, i, branch_at);
             break;
-        case SPMD_BRANCH_NEXT: home_branch(s, l, i, branch_at == NDA_NONE ? i : branch_at); break;
+        case SPMD_BRANCH_NEXT: home_branch(scratch, local, i, branch_at == NDA_NONE ? i : branch_at); break;
         case SPMD_OP:
-            if (step_info(s, t)->class == OP_UPDATE && is_buffer(s, t->results))
-                home_operand(s, l, i, l->operands[t->operands], t->results);
+            if (step_info(scratch, step)->class == OP_UPDATE && is_buffer(scratch, step->results))
+                home_operand(scratch, local, i, local->operands[step->operands], step->results);
             break;
         case SPMD_ALL_REDUCE:
         case SPMD_ALL_GATHER:
@@ -182,167 +186,174 @@ static void find_homes(struct price_scratch *s, const struct spmd_local *l)
 }
 
 /* may the step's result lie where an operand lies that it reads? */
-static inline bool writes_in_place(const struct price_scratch *s, const struct spmd_step *t)
+static inline bool writes_in_place(const struct price_scratch *scratch, const struct spmd_step *step)
 {
-    return t->kind == SPMD_OP ? step_info(s, t)->in_place : t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END;
+    return step->kind == SPMD_OP ? step_info(scratch, step)->in_place
+                                 : step->kind == SPMD_LOOP || step->kind == SPMD_LOOP_END;
 }
 
 /* ---------------------------------------------------------------- ranges */
 /* memory of a value's own during [from, until) */
-static struct live_range range_of(const struct price_scratch *s, const struct spmd_local *l, uint32_t value)
+static struct live_range range_of(const struct price_scratch *scratch, const struct spmd_local *local,
+                                  uint32_t value)
 {
-    const struct value_work *v = &s->values[value];
-    uint32_t step = l->values[value].step;
-    if (v->state != VALUE_BUFFER || step == SPMD_NONE)
+    const struct value_work *work = &scratch->values[value];
+    uint32_t step = local->values[value].step;
+    if (work->state != VALUE_BUFFER || step == SPMD_NONE)
         return (struct live_range){0, 0};
-    if (l->steps[step].kind == SPMD_BRANCH_END)
-        step = s->loop_end[step];
-    uint32_t from = s->at[step];
-    if (v->homed) {
-        bool waits = v->home_free > from + writes_in_place(s, &l->steps[step]);
-        return (struct live_range){from, waits ? v->home_free : from};
+    if (local->steps[step].kind == SPMD_BRANCH_END)
+        step = scratch->loop_end[step];
+    uint32_t from = scratch->at[step];
+    if (work->homed) {
+        bool waits = work->home_free > from + writes_in_place(scratch, &local->steps[step]);
+        return (struct live_range){from, waits ? work->home_free : from};
     }
-    return (struct live_range){from, v->last + 1};
+    return (struct live_range){from, work->last + 1};
 }
 
 /* A buffer that dies now and can be written over: the new one begins where it ends. */
-static bool take_over(struct price_scratch *s, const struct spmd_local *l, uint32_t now, uint32_t donor,
-                      uint32_t value)
+static bool take_over(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now,
+                      uint32_t donor, uint32_t value)
 {
-    struct live_range *r = &s->ranges[donor];
-    if (s->ranges[value].from >= s->ranges[value].until || s->ranges[value].from != now)
+    struct live_range *live_range = &scratch->ranges[donor];
+    if (scratch->ranges[value].from >= scratch->ranges[value].until || scratch->ranges[value].from != now)
         return false;
-    if (r->from >= r->until || r->until != now + 1 || r->from == now ||
-        l->values[donor].bytes < l->values[value].bytes)
+    if (live_range->from >= live_range->until || live_range->until != now + 1 || live_range->from == now ||
+        local->values[donor].bytes < local->values[value].bytes)
         return false;
-    r->until = now;
-    s->deltas[now + 1] += l->values[donor].bytes;
-    s->deltas[now] -= l->values[donor].bytes;
+    live_range->until = now;
+    scratch->deltas[now + 1] += local->values[donor].bytes;
+    scratch->deltas[now] -= local->values[donor].bytes;
     return true;
 }
 
-static void share_carried(struct price_scratch *s, const struct spmd_local *l, uint32_t step)
+static void share_carried(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step)
 {
-    const struct spmd_step *t = &l->steps[step];
-    uint32_t n = t->operand_count, first = t->kind == SPMD_LOOP ? t->results + n : t->results;
-    for (uint32_t c = 0; c < n && first + c < t->results + t->result_count; c++) {
-        uint32_t donor = t->kind == SPMD_LOOP ? buffer_of(s, l->operands[t->operands + c])
-                                              : l->steps[s->loop_end[step]].results + n + c;
-        if (donor != NDA_NONE && is_buffer(s, donor))
-            (void)take_over(s, l, s->at[step], donor, first + c);
+    const struct spmd_step *entry = &local->steps[step];
+    uint32_t n = entry->operand_count, first = entry->kind == SPMD_LOOP ? entry->results + n : entry->results;
+    for (uint32_t c = 0; c < n && first + c < entry->results + entry->result_count; c++) {
+        uint32_t donor = entry->kind == SPMD_LOOP ? buffer_of(scratch, local->operands[entry->operands + c])
+                                                  : local->steps[scratch->loop_end[step]].results + n + c;
+        if (donor != NDA_NONE && is_buffer(scratch, donor))
+            (void)take_over(scratch, local, scratch->at[step], donor, first + c);
     }
 }
 
-static void share_in_kernel(struct price_scratch *s, const struct spmd_local *l, uint32_t now)
+static void share_in_kernel(struct price_scratch *scratch, const struct spmd_local *local, uint32_t now)
 {
-    const struct kernel *k = &s->line[now];
-    const struct spmd_step *t = &l->steps[k->step];
-    if (t->kind == SPMD_LOOP || t->kind == SPMD_LOOP_END) {
-        share_carried(s, l, k->step);
+    const struct kernel *k = &scratch->line[now];
+    const struct spmd_step *step = &local->steps[k->step];
+    if (step->kind == SPMD_LOOP || step->kind == SPMD_LOOP_END) {
+        share_carried(scratch, local, k->step);
         return;
     }
-    if (t->kind != SPMD_OP || t->result_count != 1 || !step_info(s, t)->in_place)
+    if (step->kind != SPMD_OP || step->result_count != 1 || !step_info(scratch, step)->in_place)
         return;
-    const struct root *roots = s->pool + k->roots;
+    const struct root *roots = scratch->pool + k->roots;
     for (uint32_t i = 0; i < k->root_count; i++) {
         /* if only part of it is read, elements would be written before they are read */
-        bool whole = roots[i].bytes >= l->values[roots[i].value].bytes;
-        if (whole && take_over(s, l, now, roots[i].value, t->results))
+        bool whole = roots[i].bytes >= local->values[roots[i].value].bytes;
+        if (whole && take_over(scratch, local, now, roots[i].value, step->results))
             return;
     }
 }
 
-static void place_results(struct price_scratch *s, const struct spmd_local *l, const struct spmd_step *t)
+static void place_results(struct price_scratch *scratch, const struct spmd_local *local,
+                          const struct spmd_step *step)
 {
-    for (uint32_t v = t->results; v < t->results + t->result_count; v++) {
-        s->ranges[v] = range_of(s, l, v);
-        add_range(s, l->values[v].bytes, s->ranges[v]);
+    for (uint32_t value = step->results; value < step->results + step->result_count; value++) {
+        scratch->ranges[value] = range_of(scratch, local, value);
+        add_range(scratch, local->values[value].bytes, scratch->ranges[value]);
     }
 }
 
 /* kernels [first, first + count) of the line: the members of one combined collective */
-static void place_combined(struct price_scratch *s, const struct spmd_local *l, uint32_t first,
+static void place_combined(struct price_scratch *scratch, const struct spmd_local *local, uint32_t first,
                            uint32_t count)
 {
     struct live_range packed = {first, first + count};
     uint32_t last = packed.until - 1;
     for (uint32_t k = first; k < first + count; k++) {
-        const struct spmd_step *t = step_at(s, l, k);
-        add_range(s, l->values[l->operands[t->operands]].bytes, packed);
-        if (s->values[t->results].last > last)
-            last = s->values[t->results].last;
+        const struct spmd_step *step = step_at(scratch, local, k);
+        add_range(scratch, local->values[local->operands[step->operands]].bytes, packed);
+        if (scratch->values[step->results].last > last)
+            last = scratch->values[step->results].last;
     }
     for (uint32_t k = first; k < first + count; k++) {
-        uint32_t result = step_at(s, l, k)->results;
-        struct live_range r = range_of(s, l, result);
-        r = (struct live_range){packed.until - 1, s->values[result].homed ? r.until : last + 1};
-        s->ranges[result] = r;
-        add_range(s, l->values[result].bytes, r);
+        uint32_t result = step_at(scratch, local, k)->results;
+        struct live_range live_range = range_of(scratch, local, result);
+        live_range = (struct live_range){packed.until - 1,
+                                         scratch->values[result].homed ? live_range.until : last + 1};
+        scratch->ranges[result] = live_range;
+        add_range(scratch, local->values[result].bytes, live_range);
     }
 }
 
-static uint32_t combined_members(const struct price_scratch *s, const struct spmd_local *l, uint32_t kernel)
+static uint32_t combined_members(const struct price_scratch *scratch, const struct spmd_local *local,
+                                 uint32_t kernel)
 {
-    uint32_t id = step_at(s, l, kernel)->combined, count = 1;
-    while (id && kernel + count < s->kernel_count && step_at(s, l, kernel + count)->combined == id)
+    uint32_t id = step_at(scratch, local, kernel)->combined, count = 1;
+    while (id && kernel + count < scratch->kernel_count &&
+           step_at(scratch, local, kernel + count)->combined == id)
         count++;
     return count;
 }
 
-static void count_boundary(const struct price_scratch *s, const struct spmd_local *l, struct price *out)
+static void count_boundary(const struct price_scratch *scratch, const struct spmd_local *local,
+                           struct price *out)
 {
     out->argument_bytes = out->output_bytes = out->alias_bytes = 0;
-    for (uint32_t a = 0; a < l->argument_count; a++)
-        out->argument_bytes += l->values[a].bytes;
-    if (!l->step_count || l->steps[l->step_count - 1].kind != SPMD_RESULT)
+    for (uint32_t argument = 0; argument < local->argument_count; argument++)
+        out->argument_bytes += local->values[argument].bytes;
+    if (!local->step_count || local->steps[local->step_count - 1].kind != SPMD_RESULT)
         return;
-    const struct spmd_step *t = &l->steps[l->step_count - 1];
-    for (uint32_t r = 0; r < t->operand_count; r++) {
-        int64_t bytes = l->values[l->operands[t->operands + r]].bytes;
-        uint32_t argument = s->program->alias_argument[r];
+    const struct spmd_step *step = &local->steps[local->step_count - 1];
+    for (uint32_t operand = 0; operand < step->operand_count; operand++) {
+        int64_t bytes = local->values[local->operands[step->operands + operand]].bytes;
+        uint32_t argument = scratch->program->alias_argument[operand];
         out->output_bytes += bytes;
-        if (argument != NDA_NONE && l->values[argument].bytes == bytes)
+        if (argument != NDA_NONE && local->values[argument].bytes == bytes)
             out->alias_bytes += bytes;
     }
 }
 
 /* the line's peak and its step; bytes alive at each time from now on in deltas */
-static void find_peak(struct price_scratch *s, struct price *out)
+static void find_peak(struct price_scratch *scratch, struct price *out)
 {
     int64_t alive = out->argument_bytes + out->output_bytes - out->alias_bytes;
     out->peak_bytes = alive;
     out->peak_step = 0;
-    for (uint32_t t = 0; t < s->kernel_count; t++) {
-        alive += s->deltas[t];
-        s->deltas[t] = alive;
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        alive += scratch->deltas[kernel];
+        scratch->deltas[kernel] = alive;
         if (alive > out->peak_bytes) {
             out->peak_bytes = alive;
-            out->peak_step = s->line[t].step;
+            out->peak_step = scratch->line[kernel].step;
         }
     }
 }
 
-void price_memory(struct price_scratch *s, const struct spmd_local *l, const struct kernel *line,
+void price_memory(struct price_scratch *scratch, const struct spmd_local *local, const struct kernel *line,
                   struct price *out)
 {
-    s->line = line;
-    memset(s->deltas, 0, (s->kernel_count + 2) * sizeof *s->deltas);
-    find_times(s, l);
-    find_homes(s, l);
-    for (uint32_t a = 0; a < l->argument_count; a++)
-        s->ranges[a] = (struct live_range){0, 0};
-    for (uint32_t i = 0, count; i < s->kernel_count; i += count) {
-        count = combined_members(s, l, i);
+    scratch->line = line;
+    memset(scratch->deltas, 0, (scratch->kernel_count + 2) * sizeof *scratch->deltas);
+    find_times(scratch, local);
+    find_homes(scratch, local);
+    for (uint32_t argument = 0; argument < local->argument_count; argument++)
+        scratch->ranges[argument] = (struct live_range){0, 0};
+    for (uint32_t i = 0, count; i < scratch->kernel_count; i += count) {
+        count = combined_members(scratch, local, i);
         if (count > 1) {
-            place_combined(s, l, i, count);
+            place_combined(scratch, local, i, count);
             continue;
         }
-        const struct spmd_step *t = step_at(s, l, i);
-        place_results(s, l, t);
-        add_range(s, price_ordered_copy(s, l, t), (struct live_range){i, i + 1});
-        share_in_kernel(s, l, i);
+        const struct spmd_step *step = step_at(scratch, local, i);
+        place_results(scratch, local, step);
+        add_range(scratch, price_ordered_copy(scratch, local, step), (struct live_range){i, i + 1});
+        share_in_kernel(scratch, local, i);
     }
-    count_boundary(s, l, out);
-    price_lend(s, l, out->argument_bytes + out->output_bytes);
-    find_peak(s, out);
+    count_boundary(scratch, local, out);
+    price_lend(scratch, local, out->argument_bytes + out->output_bytes);
+    find_peak(scratch, out);
 }

@@ -27,38 +27,38 @@ struct price {
 
 /* Scratch that a search reuses from one evaluation to the next (one a thread; zeroed at first). */
 struct price_scratch;
-void price_scratch_destroy(struct price_scratch *s);
+void price_scratch_destroy(struct price_scratch *scratch);
 
 /* Full pricing of a local program: the time of its steps as they stand; the memory in that order, and of
  * COST_ORDER_EITHER also depth first (schedule.c), for a compiler may choose: an order in the text binds
  * none. *scratch may point to NULL: it is created. Integers throughout: bit for bit the same for equal
  * inputs on every CPU. */
-void price_local(const struct spmd_local *l, const struct cost_machine *machine,
+void price_local(const struct spmd_local *local, const struct cost_machine *machine,
                  struct price_scratch **scratch, struct price *out);
 
-/* Puts the steps of l in another order that means the same (schedule.c); COST_ORDER_EITHER and _PROGRAM
+/* Puts the steps of local in another order that means the same (schedule.c); COST_ORDER_EITHER and _PROGRAM
  * leave them. */
-void price_reorder(struct spmd_local *l, struct price_scratch **scratch, enum cost_order order);
-/* Puts the steps in the order in which *p has its peak, and peak_step where it stands then: for
+void price_reorder(struct spmd_local *local, struct price_scratch **scratch, enum cost_order order);
+/* Puts the steps in the order in which *price has its peak, and peak_step where it stands then: for
  * price_timeline and price_live_at, which take steps as they stand. true: that was depth first. */
-bool price_reorder_to_peak(struct spmd_local *l, const struct cost_machine *machine, struct price *p);
+bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price);
 
 /* Time of one step (compute or collective), once (not x trips); algorithm (may be NULL) names the
  * collective's. */
-int64_t price_step(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step,
+int64_t price_step(const struct spmd_local *local, const struct cost_machine *machine, uint32_t step,
                    const char **algorithm);
 /* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the
  * tuple's time. */
-int64_t *price_step_times(const struct spmd_local *l, const struct cost_machine *machine);
+int64_t *price_step_times(const struct spmd_local *local, const struct cost_machine *machine);
 /* bytes alive in each step (owned, step_count entries), steps as they stand; in a step that is no kernel
  * what the last kernel before it left. For the report's timeline; price_live_at: the tensors alive in one
  * step. */
-int64_t *price_timeline(const struct spmd_local *l, const struct cost_machine *machine);
+int64_t *price_timeline(const struct spmd_local *local, const struct cost_machine *machine);
 struct price_live {
     uint32_t value;
     int64_t bytes;
 };
-struct price_live *price_live_at(const struct spmd_local *l, const struct cost_machine *machine,
+struct price_live *price_live_at(const struct spmd_local *local, const struct cost_machine *machine,
                                  uint32_t step, uint32_t *count);
 
 /* C(s) = RT + MP relative to the unsharded module, in 2^-32 fixed point (int64). MP = 10 (peak - limit) /
@@ -72,26 +72,26 @@ static inline double cost_value(struct cost cost)
 {
     return (double)cost.c / 4294967296.0; /* 2^32 */
 }
-struct cost price_cost(const struct price *p, const struct price *unsharded, int64_t memory_limit_bytes);
+struct cost price_cost(const struct price *price, const struct price *unsharded, int64_t memory_limit_bytes);
 /* the order of plans: (over_steps, c, hash); < 0 when a is better */
-int cost_compare(struct cost a, struct hash128 ha, struct cost b, struct hash128 hb);
+int cost_compare(struct cost cost, struct hash128 ha, struct cost other_cost, struct hash128 hb);
 
 /* Everything a planner needs to price plans: immutable, shared by threads. */
 struct evaluator;
-enum error_code evaluator_create(const struct plan_context *c, const struct cost_machine *machine,
+enum error_code evaluator_create(const struct plan_context *context, const struct cost_machine *machine,
                                  const struct spmd_options *options, struct evaluator **out,
                                  struct error *e) BASE_CHECKED;
-void evaluator_destroy(struct evaluator *v);
-const struct plan_context *evaluator_context(const struct evaluator *v);
-const struct cost_machine *evaluator_machine(const struct evaluator *v);
-const struct spmd_options *evaluator_options(const struct evaluator *v);
-const struct price *evaluator_unsharded(const struct evaluator *v);
+void evaluator_destroy(struct evaluator *evaluator);
+const struct plan_context *evaluator_context(const struct evaluator *evaluator);
+const struct cost_machine *evaluator_machine(const struct evaluator *evaluator);
+const struct spmd_options *evaluator_options(const struct evaluator *evaluator);
+const struct price *evaluator_unsharded(const struct evaluator *evaluator);
 /* One evaluation: walk + price. A session belongs to one thread and remembers prices by plan hash and
  * parts of walks. */
 struct evaluator_session;
-struct evaluator_session *evaluator_session_create(const struct evaluator *v);
-void evaluator_session_destroy(struct evaluator_session *s);
-enum error_code evaluator_price(struct evaluator_session *s, const struct plan *p, struct price *out,
-                                struct cost *cost, struct error *e) BASE_CHECKED;
+struct evaluator_session *evaluator_session_create(const struct evaluator *evaluator);
+void evaluator_session_destroy(struct evaluator_session *evaluator_session);
+enum error_code evaluator_price(struct evaluator_session *evaluator_session, const struct plan *plan,
+                                struct price *out, struct cost *cost, struct error *e) BASE_CHECKED;
 
 #endif

@@ -10,29 +10,29 @@
 #include <string.h>
 
 /* ---------------------------------------------------------------- facts of ops */
-static double dot_flops(const struct ir_program *p, uint32_t op)
+static double dot_flops(const struct ir_program *program, uint32_t op)
 {
     struct ir_dot dot;
-    if (ir_dot(p, op, &dot) != 0)
+    if (ir_dot(program, op, &dot) != 0)
         return 0;
-    const struct ir_type *lhs = ir_value_type(p, ir_operand(p, op, 0));
-    double flops = 2.0 * (double)ir_type_elements(p, ir_value_type(p, ir_result(p, op, 0)));
+    const struct ir_type *lhs = ir_value_type(program, ir_operand(program, op, 0));
+    double flops = 2.0 * (double)ir_type_elements(program, ir_value_type(program, ir_result(program, op, 0)));
     for (uint32_t i = 0; i < dot.lhs_contract.count; i++)
-        flops *= (double)ir_type_dims(p, lhs)[dot.lhs_contract.at[i]];
+        flops *= (double)ir_type_dims(program, lhs)[dot.lhs_contract.at[i]];
     return flops;
 }
 
 /* two FLOPs for every output element and kernel element of its output feature; zeros of a dilated input are
  * skipped */
-static double convolution_flops(const struct ir_program *p, uint32_t op)
+static double convolution_flops(const struct ir_program *program, uint32_t op)
 {
     struct ir_conv conv;
-    if (ir_conv(p, op, &conv) != 0)
+    if (ir_conv(program, op, &conv) != 0)
         return 0;
-    const struct ir_type *kernel = ir_value_type(p, ir_operand(p, op, 1));
-    int64_t features = ir_type_dims(p, kernel)[conv.kernel_output];
-    double flops = 2.0 * (double)ir_type_elements(p, ir_value_type(p, ir_result(p, op, 0)));
-    flops *= (double)ir_type_elements(p, kernel) / (double)(features > 0 ? features : 1);
+    const struct ir_type *kernel = ir_value_type(program, ir_operand(program, op, 1));
+    int64_t features = ir_type_dims(program, kernel)[conv.kernel_output];
+    double flops = 2.0 * (double)ir_type_elements(program, ir_value_type(program, ir_result(program, op, 0)));
+    flops *= (double)ir_type_elements(program, kernel) / (double)(features > 0 ? features : 1);
     for (uint32_t i = 0; i < conv.window.base_dilation.count; i++)
         if (conv.window.base_dilation.at[i] > 1)
             flops /= (double)conv.window.base_dilation.at[i];
@@ -40,31 +40,31 @@ static double convolution_flops(const struct ir_program *p, uint32_t op)
 }
 
 /* the words HIGH, HIGHEST of precision_config, the same for both operands in practice: the higher counts */
-static int precision(const struct ir_program *p, uint32_t op)
+static int precision(const struct ir_program *program, uint32_t op)
 {
     int level = 0;
-    const struct ir_attr *a = ir_attr_find(p, op, "precision_config");
-    if (!a || a->kind != IR_ATTR_ARRAY)
+    const struct ir_attr *attr = ir_attr_find(program, op, "precision_config");
+    if (!attr || attr->kind != IR_ATTR_ARRAY)
         return 0;
-    for (uint32_t i = 0; i < a->count; i++) {
-        const struct ir_attr *item = &p->attrs[a->first + i];
+    for (uint32_t i = 0; i < attr->count; i++) {
+        const struct ir_attr *item = &program->attrs[attr->first + i];
         if (item->kind != IR_ATTR_TEXT && item->kind != IR_ATTR_STRING)
             continue;
-        const char *word = ir_string(p, item->first);
+        const char *word = ir_string(program, item->first);
         int found = strstr(word, "HIGHEST") ? 2 : strstr(word, "HIGH") ? 1 : 0;
         level = found > level ? found : level;
     }
     return level;
 }
 
-static enum cost_rate matmul_rate(const struct ir_program *p, uint32_t op)
+static enum cost_rate matmul_rate(const struct ir_program *program, uint32_t op)
 {
-    enum ir_element e = (enum ir_element)ir_value_type(p, ir_operand(p, op, 0))->element;
+    enum ir_element e = (enum ir_element)ir_value_type(program, ir_operand(program, op, 0))->element;
     unsigned bits = ir_element_bits(e);
     if (e == IR_F64 || e == IR_C128)
         return COST_RATE_F64;
     if (e == IR_F32 || e == IR_C64 || e == IR_TF32)
-        return precision(p, op) == 0 ? COST_RATE_TF32 : COST_RATE_F32;
+        return precision(program, op) == 0 ? COST_RATE_TF32 : COST_RATE_F32;
     if (e == IR_BF16)
         return COST_RATE_BF16;
     if (e == IR_F16)
@@ -104,13 +104,13 @@ static bool costly_elementwise(uint16_t code)
 
 /* Does it read at most one array of its own size, broadcasts and constants apart? Then computing it again in
  * every kernel that uses it reads no more than reading the result would. */
-static bool reads_one_array(const struct ir_program *p, uint32_t op)
+static bool reads_one_array(const struct ir_program *program, uint32_t op)
 {
     uint32_t seen = IR_NONE;
-    for (uint32_t i = 0; i < p->ops[op].operand_count; i++) {
-        uint32_t value = ir_operand(p, op, i), by = p->values[value].op;
+    for (uint32_t i = 0; i < program->ops[op].operand_count; i++) {
+        uint32_t value = ir_operand(program, op, i), by = program->values[value].op;
         enum ir_family family =
-            by == IR_NONE ? IR_FAMILY_UNKNOWN : ir_opcode_family((enum ir_opcode)p->ops[by].code);
+            by == IR_NONE ? IR_FAMILY_UNKNOWN : ir_opcode_family((enum ir_opcode)program->ops[by].code);
         if (family == IR_FAMILY_BROADCAST || family == IR_FAMILY_CONSTANT || family == IR_FAMILY_IOTA ||
             value == seen)
             continue;
@@ -165,23 +165,23 @@ static enum op_class family_class(enum ir_family family, uint16_t code)
     return OP_OTHER;
 }
 
-static struct op_info describe_op(const struct ir_program *p, uint32_t op)
+static struct op_info describe_op(const struct ir_program *program, uint32_t op)
 {
-    const struct ir_op *o = &p->ops[op];
-    enum ir_family family = ir_opcode_family((enum ir_opcode)o->code);
-    struct op_info info = {.class = (uint8_t)family_class(family, o->code)};
-    if (info.class == OP_ALIAS && o->operand_count != o->result_count)
+    const struct ir_op *ir_op = &program->ops[op];
+    enum ir_family family = ir_opcode_family((enum ir_opcode)ir_op->code);
+    struct op_info info = {.class = (uint8_t)family_class(family, ir_op->code)};
+    if (info.class == OP_ALIAS && ir_op->operand_count != ir_op->result_count)
         info.class = OP_OTHER;
     info.in_place = family == IR_FAMILY_ELEMENTWISE || info.class == OP_UPDATE || info.class == OP_ALIAS;
     if (info.class == OP_ELEMENTWISE)
-        info.repeatable = !costly_elementwise(o->code) && reads_one_array(p, op);
+        info.repeatable = !costly_elementwise(ir_op->code) && reads_one_array(program, op);
     if (info.class == OP_MATMUL) {
-        info.flops = family == IR_FAMILY_DOT ? dot_flops(p, op) : convolution_flops(p, op);
-        info.rate = (uint8_t)matmul_rate(p, op);
+        info.flops = family == IR_FAMILY_DOT ? dot_flops(program, op) : convolution_flops(program, op);
+        info.rate = (uint8_t)matmul_rate(program, op);
     }
     if (info.class == OP_UPDATE) {
         info.update = family == IR_FAMILY_DYNAMIC_UPDATE ? 1 : 2;
-        if (o->operand_count <= info.update || o->result_count != 1)
+        if (ir_op->operand_count <= info.update || ir_op->result_count != 1)
             info.class = OP_OTHER;
     }
     return info;
@@ -192,35 +192,35 @@ static struct op_info describe_op(const struct ir_program *p, uint32_t op)
 static void find_donations(struct price_program *out)
 {
     const struct nda *n = out->nda;
-    const struct ir_program *p = n->program;
-    const struct ir_block *body = &p->blocks[n->block];
-    uint32_t back = ir_block_terminator(p, n->block),
-             results = back == IR_NONE ? 0 : p->ops[back].operand_count;
+    const struct ir_program *program = n->program;
+    const struct ir_block *body = &program->blocks[n->block];
+    uint32_t back = ir_block_terminator(program, n->block),
+             results = back == IR_NONE ? 0 : program->ops[back].operand_count;
     out->alias_result = mem_alloc(((size_t)body->arg_count + 1) * sizeof *out->alias_result);
     out->alias_argument = mem_alloc(((size_t)results + 1) * sizeof *out->alias_argument);
     out->donated = mem_zalloc((size_t)body->arg_count + 1, 1);
     memset(out->alias_argument, 0xff, ((size_t)results + 1) * sizeof *out->alias_argument);
-    for (uint32_t a = 0; a < body->arg_count; a++) {
-        out->alias_result[a] = NDA_NONE;
-        const struct ir_attr *attrs = ir_function_arg_attrs(p, n->function, a);
-        const struct ir_attr *to = attrs ? ir_attr_entry(p, attrs, "tf.aliasing_output") : NULL;
+    for (uint32_t arg = 0; arg < body->arg_count; arg++) {
+        out->alias_result[arg] = NDA_NONE;
+        const struct ir_attr *attrs = ir_function_arg_attrs(program, n->function, arg);
+        const struct ir_attr *to = attrs ? ir_attr_entry(program, attrs, "tf.aliasing_output") : NULL;
         if (to && to->kind == IR_ATTR_INT && to->value >= 0 && to->value < results &&
             out->alias_argument[to->value] == NDA_NONE) {
-            out->alias_result[a] = (uint32_t)to->value;
-            out->alias_argument[to->value] = a;
-            out->donated[a] = 1;
+            out->alias_result[arg] = (uint32_t)to->value;
+            out->alias_argument[to->value] = arg;
+            out->donated[arg] = 1;
         }
     }
-    for (uint32_t a = 0; a < body->arg_count; a++) {
-        const struct ir_attr *attrs = ir_function_arg_attrs(p, n->function, a);
-        if (out->donated[a] || !attrs || !ir_attr_entry(p, attrs, "jax.buffer_donor"))
+    for (uint32_t arg = 0; arg < body->arg_count; arg++) {
+        const struct ir_attr *attrs = ir_function_arg_attrs(program, n->function, arg);
+        if (out->donated[arg] || !attrs || !ir_attr_entry(program, attrs, "jax.buffer_donor"))
             continue;
-        out->donated[a] = 1;
+        out->donated[arg] = 1;
         for (uint32_t r = 0; r < results; r++)
-            if (out->alias_argument[r] == NDA_NONE &&
-                p->values[ir_operand(p, back, r)].type == p->values[body->args + a].type) {
-                out->alias_result[a] = r;
-                out->alias_argument[r] = a;
+            if (out->alias_argument[r] == NDA_NONE && program->values[ir_operand(program, back, r)].type ==
+                                                          program->values[body->args + arg].type) {
+                out->alias_result[arg] = r;
+                out->alias_argument[r] = arg;
                 break;
             }
     }
@@ -228,76 +228,81 @@ static void find_donations(struct price_program *out)
 
 struct price_program *price_program_create(const struct nda *n)
 {
-    struct price_program *p = mem_zalloc(1, sizeof *p);
-    p->nda = n;
-    p->ops = mem_zalloc((size_t)n->program->op_count + 1, sizeof *p->ops);
+    struct price_program *program = mem_zalloc(1, sizeof *program);
+    program->nda = n;
+    program->ops = mem_zalloc((size_t)n->program->op_count + 1, sizeof *program->ops);
     for (uint32_t op = 0; op < n->program->op_count; op++)
-        p->ops[op] = describe_op(n->program, op);
-    find_donations(p);
-    return p;
+        program->ops[op] = describe_op(n->program, op);
+    find_donations(program);
+    return program;
 }
 
-void price_program_destroy(struct price_program *p)
+void price_program_destroy(struct price_program *program)
 {
-    if (!p)
+    if (!program)
         return;
-    free(p->ops);
-    free(p->alias_result);
-    free(p->alias_argument);
-    free(p->donated);
-    free(p);
+    free(program->ops);
+    free(program->alias_result);
+    free(program->alias_argument);
+    free(program->donated);
+    free(program);
 }
 
 /* ---------------------------------------------------------------- times of steps */
 struct price_rates price_rates_of(const struct cost_machine *machine)
 {
-    struct price_rates r = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
+    struct price_rates rates = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
     for (int i = 0; i < COST_RATES; i++)
-        r.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * machine->device.flops_fraction);
-    r.ps_per_byte = 1e12 / (machine->device.memory_bytes_per_s * machine->device.memory_fraction);
-    return r;
+        rates.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * machine->device.flops_fraction);
+    rates.ps_per_byte = 1e12 / (machine->device.memory_bytes_per_s * machine->device.memory_fraction);
+    return rates;
 }
 
 /* bytes that a kernel moves: the buffers it reads and the results it writes */
-static double kernel_bytes(const struct price_scratch *s, const struct spmd_local *l, const struct kernel *k)
+static double kernel_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct kernel *k)
 {
-    const struct spmd_step *t = &l->steps[k->step];
-    const struct op_info *info = t->kind == SPMD_OP ? step_info(s, t) : NULL;
+    const struct spmd_step *step = &local->steps[k->step];
+    const struct op_info *info = step->kind == SPMD_OP ? step_info(scratch, step) : NULL;
     int64_t read = 0, write = 0;
-    const struct root *roots = s->pool + k->roots;
+    const struct root *roots = scratch->pool + k->roots;
     for (uint32_t i = 0; i < k->root_count; i++)
         read += roots[i].bytes;
-    for (uint32_t i = 0; i < t->result_count; i++)
-        write += l->values[t->results + i].bytes;
+    for (uint32_t i = 0; i < step->result_count; i++)
+        write += local->values[step->results + i].bytes;
     if (info && info->class == OP_UPDATE) {
         /* the block is read and written; the rest only when the operand is still needed and has to be copied
          */
-        int64_t block = l->values[l->operands[t->operands + info->update]].bytes;
-        bool in_place = s->uses[l->operands[t->operands]].uses <= 1;
+        int64_t block = local->values[local->operands[step->operands + info->update]].bytes;
+        bool in_place = scratch->uses[local->operands[step->operands]].uses <= 1;
         return 2.0 * (double)block + (in_place ? 0 : 2.0 * (double)write);
     }
     return (double)read + (double)write;
 }
 
-static int64_t matmul_time(const struct price_scratch *s, const struct spmd_local *l, const struct kernel *k,
-                           const struct price_rates *r)
+static int64_t matmul_time(const struct price_scratch *scratch, const struct spmd_local *local,
+                           const struct kernel *k, const struct price_rates *rates)
 {
-    const struct spmd_step *t = &l->steps[k->step];
-    const struct op_info *info = step_info(s, t);
+    const struct spmd_step *step = &local->steps[k->step];
+    const struct op_info *info = step_info(scratch, step);
     double flops = info->flops;
-    if (t->cells != SPMD_NONE)
-        for (uint32_t a = 0; a < l->mesh->axis_count; a++)
-            if (l->cells[t->cells + a].factor != NDA_NO_FACTOR)
-                flops /= (double)l->mesh->axes[a].size;
-    double compute = flops * r->ps_per_flop[info->rate], memory = kernel_bytes(s, l, k) * r->ps_per_byte;
-    return cost_round_ps(compute > memory ? compute : memory) + r->launch_ps;
+    if (step->cells != SPMD_NONE)
+        for (uint32_t axis = 0; axis < local->mesh->axis_count; axis++)
+            if (local->cells[step->cells + axis].factor != NDA_NO_FACTOR)
+                flops /= (double)local->mesh->axes[axis].size;
+    double compute = flops * rates->ps_per_flop[info->rate],
+           memory = kernel_bytes(scratch, local, k) * rates->ps_per_byte;
+    return cost_round_ps(compute > memory ? compute : memory) + rates->launch_ps;
 }
 
-static int64_t collective_bytes(const struct spmd_local *l, const struct spmd_step *t)
+static int64_t collective_bytes(const struct spmd_local *local, const struct spmd_step *step)
 {
     int64_t bytes = 0;
-    for (uint32_t i = 0; i < t->operand_count; i++)
-        bytes += l->values[t->kind == SPMD_ALL_GATHER ? t->results + i : l->operands[t->operands + i]].bytes;
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        bytes += local
+                     ->values[step->kind == SPMD_ALL_GATHER ? step->results + i
+                                                            : local->operands[step->operands + i]]
+                     .bytes;
     return bytes;
 }
 
@@ -306,32 +311,35 @@ struct tuple { /* what the members of the tuple op so far move and take */
 };
 
 /* Collectives of one tuple op pay latency once: a member is charged what it adds to those before it. */
-static int64_t collective_time(const struct spmd_local *l, const struct cost_machine *machine, uint32_t step,
-                               struct tuple *so_far)
+static int64_t collective_time(const struct spmd_local *local, const struct cost_machine *machine,
+                               uint32_t step, struct tuple *so_far)
 {
-    const struct spmd_step *t = &l->steps[step];
-    if (!t->combined || step == 0 || l->steps[step - 1].combined != t->combined)
+    const struct spmd_step *entry = &local->steps[step];
+    if (!entry->combined || step == 0 || local->steps[step - 1].combined != entry->combined)
         *so_far = (struct tuple){0, 0};
-    so_far->bytes += collective_bytes(l, t);
-    int64_t ps =
-        cost_collective_price(machine, l->mesh, t->kind, t->axes, t->axis_count, so_far->bytes).time_ps;
+    so_far->bytes += collective_bytes(local, entry);
+    int64_t ps = cost_collective_price(machine, local->mesh, entry->kind, entry->axes, entry->axis_count,
+                                       so_far->bytes)
+                     .time_ps;
     int64_t added = ps - so_far->ps;
     so_far->ps = ps;
     return added;
 }
 
-void price_times(struct price_scratch *s, const struct spmd_local *l, const struct cost_machine *machine)
+void price_times(struct price_scratch *scratch, const struct spmd_local *local,
+                 const struct cost_machine *machine)
 {
-    struct price_rates r = price_rates_of(machine);
+    struct price_rates rates = price_rates_of(machine);
     struct tuple tuple = {0, 0};
-    for (size_t i = 0; i < s->kernel_count; i++) {
-        struct kernel *k = &s->kernels[i];
-        const struct spmd_step *t = &l->steps[k->step];
-        if (spmd_step_is_collective(t))
-            k->ps = collective_time(l, machine, k->step, &tuple);
-        else if (t->kind == SPMD_OP && step_info(s, t)->class == OP_MATMUL)
-            k->ps = matmul_time(s, l, k, &r);
-        else if (step_is_local(t->kind))
-            k->ps = cost_round_ps(r.weight * (kernel_bytes(s, l, k) * r.ps_per_byte + (double)r.launch_ps));
+    for (size_t i = 0; i < scratch->kernel_count; i++) {
+        struct kernel *k = &scratch->kernels[i];
+        const struct spmd_step *step = &local->steps[k->step];
+        if (spmd_step_is_collective(step))
+            k->ps = collective_time(local, machine, k->step, &tuple);
+        else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL)
+            k->ps = matmul_time(scratch, local, k, &rates);
+        else if (step_is_local(step->kind))
+            k->ps = cost_round_ps(rates.weight * (kernel_bytes(scratch, local, k) * rates.ps_per_byte +
+                                                  (double)rates.launch_ps));
     }
 }

@@ -8,65 +8,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void graph_destroy(struct price_graph *g)
+static void graph_destroy(struct price_graph *graph)
 {
-    if (!g)
+    if (!graph)
         return;
-    free(g->units);
-    free(g->unit_of);
-    free(g->order);
-    free(g->line);
-    VEC_FREE(&g->edges);
-    VEC_FREE(&g->stack);
-    VEC_FREE(&g->reads);
-    free(g);
+    free(graph->units);
+    free(graph->unit_of);
+    free(graph->order);
+    free(graph->line);
+    VEC_FREE(&graph->edges);
+    VEC_FREE(&graph->stack);
+    VEC_FREE(&graph->reads);
+    free(graph);
 }
 
 struct price_scratch *price_scratch_create(struct price_program *shared)
 {
-    struct price_scratch *s = mem_zalloc(1, sizeof *s);
-    s->program = shared;
-    s->program_shared = shared != NULL;
-    return s;
+    struct price_scratch *scratch = mem_zalloc(1, sizeof *scratch);
+    scratch->program = shared;
+    scratch->program_shared = shared != NULL;
+    return scratch;
 }
 
-void price_scratch_destroy(struct price_scratch *s)
+void price_scratch_destroy(struct price_scratch *scratch)
 {
-    if (!s)
+    if (!scratch)
         return;
-    if (!s->program_shared)
-        price_program_destroy(s->program);
-    free(s->uses);
-    free(s->values);
-    free(s->times);
-    free(s->fates);
-    free(s->ranges);
-    free(s->deltas);
-    free(s->kernels);
-    free(s->pool);
-    free(s->loop_end);
-    free(s->at);
-    graph_destroy(s->graph);
-    free(s);
+    if (!scratch->program_shared)
+        price_program_destroy(scratch->program);
+    free(scratch->uses);
+    free(scratch->values);
+    free(scratch->times);
+    free(scratch->fates);
+    free(scratch->ranges);
+    free(scratch->deltas);
+    free(scratch->kernels);
+    free(scratch->pool);
+    free(scratch->loop_end);
+    free(scratch->at);
+    graph_destroy(scratch->graph);
+    free(scratch);
 }
 
-void price_prepare(struct price_scratch *s, const struct spmd_local *l)
+void price_prepare(struct price_scratch *scratch, const struct spmd_local *local)
 {
-    if (!s->program || s->program->nda != l->nda) {
-        BASE_CHECK(!s->program_shared);
-        price_program_destroy(s->program);
-        s->program = price_program_create(l->nda);
+    if (!scratch->program || scratch->program->nda != local->nda) {
+        BASE_CHECK(!scratch->program_shared);
+        price_program_destroy(scratch->program);
+        scratch->program = price_program_create(local->nda);
     }
-    GROW(s->uses, s->use_room, l->value_count + 1);
-    GROW(s->values, s->value_room, l->value_count + 1);
-    GROW(s->times, s->time_room, l->value_count + 1);
-    GROW(s->fates, s->fate_room, l->step_count + 1);
-    GROW(s->ranges, s->range_room, l->value_count + 1);
-    GROW(s->deltas, s->delta_room, l->step_count + 2);
-    GROW(s->at, s->at_room, l->step_count + 1);
-    GROW(s->kernels, s->kernel_room, l->step_count + 1);
-    GROW(s->loop_end, s->loop_room, l->step_count + 1);
-    memset(s->uses, 0, (size_t)l->value_count * sizeof *s->uses);
-    s->pool_count = s->kernel_count = 0;
-    s->mark = 0;
+    GROW(scratch->uses, scratch->use_room, local->value_count + 1);
+    GROW(scratch->values, scratch->value_room, local->value_count + 1);
+    GROW(scratch->times, scratch->time_room, local->value_count + 1);
+    GROW(scratch->fates, scratch->fate_room, local->step_count + 1);
+    GROW(scratch->ranges, scratch->range_room, local->value_count + 1);
+    GROW(scratch->deltas, scratch->delta_room, local->step_count + 2);
+    GROW(scratch->at, scratch->at_room, local->step_count + 1);
+    GROW(scratch->kernels, scratch->kernel_room, local->step_count + 1);
+    GROW(scratch->loop_end, scratch->loop_room, local->step_count + 1);
+    memset(scratch->uses, 0, (size_t)local->value_count * sizeof *scratch->uses);
+    scratch->pool_count = scratch->kernel_count = 0;
+    scratch->mark = 0;
 }

@@ -34,28 +34,28 @@ static uint32_t *nothing_yet(uint32_t count)
 
 struct annotate *annotate_create(const struct emit *e)
 {
-    struct annotate *a = mem_zalloc(1, sizeof *a);
+    struct annotate *annotate = mem_zalloc(1, sizeof *annotate);
     uint32_t count = e->local->value_count;
-    a->root = mem_alloc((count + 1) * sizeof *a->root);
+    annotate->root = mem_alloc((count + 1) * sizeof *annotate->root);
     for (uint32_t i = 0; i < count; i++)
-        a->root[i] = i;
-    a->plain[WHOLE] = e->value_of;
-    a->plain[ATOMS] = nothing_yet(count);
-    a->constrained[WHOLE] = nothing_yet(count);
-    a->constrained[ATOMS] = nothing_yet(count);
-    return a;
+        annotate->root[i] = i;
+    annotate->plain[WHOLE] = e->value_of;
+    annotate->plain[ATOMS] = nothing_yet(count);
+    annotate->constrained[WHOLE] = nothing_yet(count);
+    annotate->constrained[ATOMS] = nothing_yet(count);
+    return annotate;
 }
 
-void annotate_destroy(struct annotate *a)
+void annotate_destroy(struct annotate *annotate)
 {
-    if (!a)
+    if (!annotate)
         return;
-    free(a->root);
-    free(a->plain[ATOMS]);
-    free(a->constrained[WHOLE]);
-    free(a->constrained[ATOMS]);
-    VEC_FREE(&a->made);
-    free(a);
+    free(annotate->root);
+    free(annotate->plain[ATOMS]);
+    free(annotate->constrained[WHOLE]);
+    free(annotate->constrained[ATOMS]);
+    VEC_FREE(&annotate->made);
+    free(annotate);
 }
 
 size_t annotate_region_open(struct emit *e)
@@ -65,58 +65,60 @@ size_t annotate_region_open(struct emit *e)
 
 void annotate_region_close(struct emit *e, size_t mark)
 {
-    struct annotate *a = e->annotate;
-    while (a->made.count > mark)
-        *a->made.at[--a->made.count] = IR_NONE;
+    struct annotate *annotate = e->annotate;
+    while (annotate->made.count > mark)
+        *annotate->made.at[--annotate->made.count] = IR_NONE;
 }
 
-static uint32_t keep(struct annotate *a, uint32_t *entry, uint32_t value)
+static uint32_t keep(struct annotate *annotate, uint32_t *entry, uint32_t value)
 {
     *entry = value;
-    VEC_PUSH(&a->made, entry);
+    VEC_PUSH(&annotate->made, entry);
     return value;
 }
 
-static uint32_t partial_axes(const struct emit *e, const struct spmd_form *f)
+static uint32_t partial_axes(const struct emit *e, const struct spmd_form *form)
 {
     uint32_t n = 0;
-    for (uint32_t a = 0; a < e->mesh->axis_count; a++)
-        n += f->at[a] >= SPMD_PARTIAL && f->at[a] != SPMD_REPLICATED;
+    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++)
+        n += form->at[axis] >= SPMD_PARTIAL && form->at[axis] != SPMD_REPLICATED;
     return n;
 }
 
-static bool same_sharding(const struct emit *e, const struct spmd_form *f, const struct spmd_form *g)
+static bool same_sharding(const struct emit *e, const struct spmd_form *form,
+                          const struct spmd_form *spmd_form)
 {
-    for (uint32_t a = 0; a < e->mesh->axis_count; a++) {
-        bool in_f = f->at[a] < SPMD_PARTIAL, in_g = g->at[a] < SPMD_PARTIAL;
-        if (in_f != in_g || (in_f && (f->at[a] != g->at[a] || f->position[a] != g->position[a])))
+    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
+        bool in_f = form->at[axis] < SPMD_PARTIAL, in_g = spmd_form->at[axis] < SPMD_PARTIAL;
+        if (in_f != in_g || (in_f && (form->at[axis] != spmd_form->at[axis] ||
+                                      form->position[axis] != spmd_form->position[axis])))
             return false;
     }
     return true;
 }
 
 /* Are the blocks of every dim ranges of it? */
-static bool in_ranges(const struct emit *e, uint32_t v)
+static bool in_ranges(const struct emit *e, uint32_t value)
 {
-    const struct spmd_value *s = &e->local->values[v];
-    uint32_t rank = ir_value_type(e->program, s->origin)->rank;
-    for (uint32_t d = 0; d < rank; d++)
-        if (!emit_layout(e, s->origin, &s->form, d).contiguous)
+    const struct spmd_value *spmd_value = &e->local->values[value];
+    uint32_t rank = ir_value_type(e->program, spmd_value->origin)->rank;
+    for (uint32_t dim = 0; dim < rank; dim++)
+        if (!emit_layout(e, spmd_value->origin, &spmd_value->form, dim).contiguous)
             return false;
     return true;
 }
 
 static struct emit_tensor shaped(const struct emit *e, uint32_t v, int shape, uint32_t value)
 {
-    struct emit_tensor x = emit_local_tensor(e, v);
+    struct emit_tensor tensor = emit_local_tensor(e, v);
     uint32_t origin = e->local->values[v].origin;
-    x.value = value;
+    tensor.value = value;
     if (shape == ATOMS) {
-        x.rank = nda_atom_count(e->nda, origin);
-        for (uint32_t i = 0; i < x.rank; i++)
-            x.dims[i] = nda_atoms(e->nda, origin)[i].size;
+        tensor.rank = nda_atom_count(e->nda, origin);
+        for (uint32_t i = 0; i < tensor.rank; i++)
+            tensor.dims[i] = nda_atoms(e->nda, origin)[i].size;
     }
-    return x;
+    return tensor;
 }
 
 static uint32_t reshaped(struct emit *e, uint32_t v, int shape, uint32_t value)
@@ -127,78 +129,82 @@ static uint32_t reshaped(struct emit *e, uint32_t v, int shape, uint32_t value)
 
 static uint32_t plain(struct emit *e, uint32_t root, int shape)
 {
-    struct annotate *a = e->annotate;
-    if (a->plain[shape][root] != IR_NONE)
-        return a->plain[shape][root];
-    return keep(a, &a->plain[shape][root], reshaped(e, root, shape, a->plain[1 - shape][root]));
+    struct annotate *annotate = e->annotate;
+    if (annotate->plain[shape][root] != IR_NONE)
+        return annotate->plain[shape][root];
+    return keep(annotate, &annotate->plain[shape][root],
+                reshaped(e, root, shape, annotate->plain[1 - shape][root]));
 }
 
 /* x, in the given shape, constrained to v's form */
-static uint32_t constrain_to(struct emit *e, uint32_t v, const struct spmd_form *form, int shape, uint32_t x)
+static uint32_t constrain_to(struct emit *e, uint32_t value, const struct spmd_form *form, int shape,
+                             uint32_t x)
 {
     struct text sharding = {0};
-    const struct spmd_value *s = &e->local->values[v];
+    const struct spmd_value *spmd_value = &e->local->values[value];
     text_add(&sharding, "#sdy.sharding");
     if (shape == ATOMS)
-        emit_atom_sharding_text(e, s->origin, form, &sharding);
+        emit_atom_sharding_text(e, spmd_value->origin, form, &sharding);
     else
-        (void)emit_sharding_text(e, s->origin, form, &sharding);
-    struct ir_attr attr = ir_build_named(e->b, "sharding", ir_build_text(e->b, sharding.at));
-    struct emit_tensor y = shaped(e, v, shape, x);
-    y = emit_one(e, "sdy.sharding_constraint", &y, 1, y.element, y.rank, y.dims, &attr, 1);
+        (void)emit_sharding_text(e, spmd_value->origin, form, &sharding);
+    struct ir_attr attr = ir_build_named(e->builder, "sharding", ir_build_text(e->builder, sharding.at));
+    struct emit_tensor other = shaped(e, value, shape, x);
+    other =
+        emit_one(e, "sdy.sharding_constraint", &other, 1, other.element, other.rank, other.dims, &attr, 1);
     text_release(&sharding);
-    return y.value;
+    return other.value;
 }
 
-static uint32_t constrain(struct emit *e, uint32_t v, int shape, uint32_t x)
+static uint32_t constrain(struct emit *e, uint32_t value, int shape, uint32_t x)
 {
-    return constrain_to(e, v, &e->local->values[v].form, shape, x);
+    return constrain_to(e, value, &e->local->values[value].form, shape, x);
 }
 
 /* the shape in which v's form can be said, WHOLE where possible; SHAPES when in none */
-static int shape_for(const struct emit *e, uint32_t v, int wanted)
+static int shape_for(const struct emit *e, uint32_t value, int wanted)
 {
     for (uint32_t i = 0; i < e->mesh->axis_count; i++)
-        if (spmd_is_whole(e->local->values[v].form.at[i]))
+        if (spmd_is_whole(e->local->values[value].form.at[i]))
             return WHOLE; /* cut across atoms */
-    if (nda_atom_count(e->nda, e->local->values[v].origin) > EMIT_MAX_RANK)
-        return in_ranges(e, v) ? WHOLE : SHAPES;
-    return in_ranges(e, v) ? wanted : ATOMS;
+    if (nda_atom_count(e->nda, e->local->values[value].origin) > EMIT_MAX_RANK)
+        return in_ranges(e, value) ? WHOLE : SHAPES;
+    return in_ranges(e, value) ? wanted : ATOMS;
 }
 
 /* constants and broadcasts cost nothing in any form */
 static bool is_free(const struct emit *e, uint32_t origin)
 {
-    const struct ir_value *v = &e->program->values[origin];
-    const struct ir_type *t = ir_value_type(e->program, origin);
-    if (t->kind != IR_TYPE_TENSOR || t->rank == 0)
+    const struct ir_value *value = &e->program->values[origin];
+    const struct ir_type *type = ir_value_type(e->program, origin);
+    if (type->kind != IR_TYPE_TENSOR || type->rank == 0)
         return true;
-    if (v->op == IR_NONE)
+    if (value->op == IR_NONE)
         return false;
-    enum ir_family family = ir_opcode_family((enum ir_opcode)e->program->ops[v->op].code);
+    enum ir_family family = ir_opcode_family((enum ir_opcode)e->program->ops[value->op].code);
     return family == IR_FAMILY_CONSTANT || family == IR_FAMILY_IOTA || family == IR_FAMILY_BROADCAST;
 }
 
-static uint32_t read_as(struct emit *e, uint32_t v, int shape)
+static uint32_t read_as(struct emit *e, uint32_t value, int shape)
 {
-    struct annotate *a = e->annotate;
-    uint32_t root = a->root[v];
+    struct annotate *annotate = e->annotate;
+    uint32_t root = annotate->root[value];
     const struct spmd_value *values = e->local->values;
-    if (a->constrained[shape][v] != IR_NONE)
-        return a->constrained[shape][v];
-    if (a->constrained[1 - shape][v] != IR_NONE)
-        return keep(a, &a->constrained[shape][v], reshaped(e, v, shape, a->constrained[1 - shape][v]));
-    bool reduced = partial_axes(e, &values[root].form) > partial_axes(e, &values[v].form);
-    bool same = same_sharding(e, &values[root].form, &values[v].form);
-    bool own = a->constrained[WHOLE][root] != IR_NONE || a->constrained[ATOMS][root] != IR_NONE;
-    int said = shape_for(e, v, shape);
-    if (is_free(e, values[v].origin) || (!reduced && same) || said == SHAPES)
+    if (annotate->constrained[shape][value] != IR_NONE)
+        return annotate->constrained[shape][value];
+    if (annotate->constrained[1 - shape][value] != IR_NONE)
+        return keep(annotate, &annotate->constrained[shape][value],
+                    reshaped(e, value, shape, annotate->constrained[1 - shape][value]));
+    bool reduced = partial_axes(e, &values[root].form) > partial_axes(e, &values[value].form);
+    bool same = same_sharding(e, &values[root].form, &values[value].form);
+    bool own = annotate->constrained[WHOLE][root] != IR_NONE || annotate->constrained[ATOMS][root] != IR_NONE;
+    int said = shape_for(e, value, shape);
+    if (is_free(e, values[value].origin) || (!reduced && same) || said == SHAPES)
         return plain(e, root, shape);
     if (own && same)
         return read_as(e, root, shape);
     uint32_t x = own ? read_as(e, root, said) : plain(e, root, said);
-    keep(a, &a->constrained[said][v], constrain(e, v, said, x));
-    return read_as(e, v, shape);
+    keep(annotate, &annotate->constrained[said][value], constrain(e, value, said, x));
+    return read_as(e, value, shape);
 }
 
 uint32_t annotate_use(struct emit *e, uint32_t v)
@@ -207,36 +213,36 @@ uint32_t annotate_use(struct emit *e, uint32_t v)
 }
 
 /* Is the op's result constrained where it is defined? */
-static bool constrains_definition(const struct emit *e, const struct spmd_step *s, uint32_t v)
+static bool constrains_definition(const struct emit *e, const struct spmd_step *step, uint32_t value)
 {
-    uint32_t partial = partial_axes(e, &e->local->values[v].form);
-    enum ir_family family = ir_opcode_family((enum ir_opcode)e->program->ops[s->op].code);
+    uint32_t partial = partial_axes(e, &e->local->values[value].form);
+    enum ir_family family = ir_opcode_family((enum ir_opcode)e->program->ops[step->op].code);
     if (family == IR_FAMILY_DOT || family == IR_FAMILY_CONVOLUTION || family == IR_FAMILY_REDUCE)
         return partial <= 1;
     return family == IR_FAMILY_GATHER || (family == IR_FAMILY_SCATTER && partial == 0);
 }
 
 /* One operand, its dims sharded, an initial value that counts: starts from the neutral value instead. */
-static bool starts_neutral(struct emit *e, struct lower_op *o, enum nda_reducer *reducer,
+static bool starts_neutral(struct emit *e, struct lower_op *lower, enum nda_reducer *reducer,
                            struct emit_tensor *initial)
 {
-    *reducer = lower_contracting_reducer(e, o);
-    if (e->program->ops[o->op].code != IR_REDUCE || o->in_count != 2 || *reducer == NDA_REDUCE_NONE ||
-        lower_is_identity(e, o, 1, *reducer))
+    *reducer = lower_contracting_reducer(e, lower);
+    if (e->program->ops[lower->op].code != IR_REDUCE || lower->in_count != 2 || *reducer == NDA_REDUCE_NONE ||
+        lower_is_identity(e, lower, 1, *reducer))
         return false;
-    *initial = emit_local_tensor(e, spmd_operand(e->local, o->step, 1));
-    initial->value = o->in[1].value;
-    return emit_identity(e, *reducer, initial->element, 0, NULL, &o->in[1]);
+    *initial = emit_local_tensor(e, spmd_operand(e->local, lower->step, 1));
+    initial->value = lower->in[1].value;
+    return emit_identity(e, *reducer, initial->element, 0, NULL, &lower->in[1]);
 }
 
 /* Some operand or result lies in pieces of a dim: the op is written on atoms where its family allows it. */
-static bool in_pieces(const struct emit *e, const struct lower_op *o)
+static bool in_pieces(const struct emit *e, const struct lower_op *lower)
 {
-    for (uint32_t i = 0; i < o->in_count; i++)
-        if (!in_ranges(e, spmd_operand(e->local, o->step, i)))
+    for (uint32_t i = 0; i < lower->in_count; i++)
+        if (!in_ranges(e, spmd_operand(e->local, lower->step, i)))
             return true;
-    for (uint32_t i = 0; i < o->out_count; i++)
-        if (!in_ranges(e, o->step->results + i))
+    for (uint32_t i = 0; i < lower->out_count; i++)
+        if (!in_ranges(e, lower->step->results + i))
             return true;
     return false;
 }
@@ -250,40 +256,40 @@ static bool slides(const struct emit *e, uint32_t op)
     return family == IR_FAMILY_CONVOLUTION || family == IR_FAMILY_REDUCE_WINDOW;
 }
 
-static void constrain_own(struct emit *e, uint32_t v)
+static void constrain_own(struct emit *e, uint32_t value)
 {
-    struct annotate *a = e->annotate;
-    int said = shape_for(e, v, WHOLE);
-    if (a->constrained[WHOLE][v] != IR_NONE || a->constrained[ATOMS][v] != IR_NONE || said == SHAPES ||
-        is_free(e, e->local->values[v].origin))
+    struct annotate *annotate = e->annotate;
+    int said = shape_for(e, value, WHOLE);
+    if (annotate->constrained[WHOLE][value] != IR_NONE || annotate->constrained[ATOMS][value] != IR_NONE ||
+        said == SHAPES || is_free(e, e->local->values[value].origin))
         return;
-    uint32_t x = read_as(e, v, said);
-    if (a->constrained[said][v] == IR_NONE)
-        keep(a, &a->constrained[said][v], constrain(e, v, said, x));
+    uint32_t x = read_as(e, value, said);
+    if (annotate->constrained[said][value] == IR_NONE)
+        keep(annotate, &annotate->constrained[said][value], constrain(e, value, said, x));
 }
 
 /* A value carried partial: XLA has no such sharding, so it is held to be replicated there, as it would be
  * if every iteration reduced what it adds; XLA's own pass moves these all_reduces out of the loop. */
-uint32_t annotate_carry(struct emit *e, uint32_t v)
+uint32_t annotate_carry(struct emit *e, uint32_t value)
 {
-    if (partial_axes(e, &e->local->values[v].form))
-        constrain_own(e, v);
-    return annotate_use(e, v);
+    if (partial_axes(e, &e->local->values[value].form))
+        constrain_own(e, value);
+    return annotate_use(e, value);
 }
 
 /* axes that shard inner pieces of a dim */
-static void add_axes_of_pieces(const struct emit *e, uint32_t v, struct emit_axes *axes)
+static void add_axes_of_pieces(const struct emit *e, uint32_t value, struct emit_axes *axes)
 {
-    const struct spmd_value *s = &e->local->values[v];
-    for (uint32_t a = 0; a < e->mesh->axis_count; a++) {
+    const struct spmd_value *spmd_value = &e->local->values[value];
+    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++) {
         bool there = false;
         for (uint8_t i = 0; i < axes->count; i++)
-            there |= axes->at[i] == a;
-        if (there || s->form.at[a] >= SPMD_WHOLE)
+            there |= axes->at[i] == axis;
+        if (there || spmd_value->form.at[axis] >= SPMD_WHOLE)
             continue;
-        uint32_t dim = nda_atoms(e->nda, s->origin)[s->form.at[a]].dim;
-        if (!emit_layout(e, s->origin, &s->form, dim).contiguous)
-            axes->at[axes->count++] = (uint8_t)a;
+        uint32_t dim = nda_atoms(e->nda, spmd_value->origin)[spmd_value->form.at[axis]].dim;
+        if (!emit_layout(e, spmd_value->origin, &spmd_value->form, dim).contiguous)
+            axes->at[axes->count++] = (uint8_t)axis;
     }
 }
 
@@ -291,100 +297,102 @@ static void add_axes_of_pieces(const struct emit *e, uint32_t v, struct emit_axe
  * 0.10.2, found by the truth tests) adds up too much where a sum over the batch in groups (the weights'
  * gradient) is split over some axes and not over others, and ends itself where features within a group are
  * split. */
-static struct emit_axes unsplit_axes(const struct emit *e, const struct lower_op *o)
+static struct emit_axes unsplit_axes(const struct emit *e, const struct lower_op *lower)
 {
     struct emit_axes axes = {.count = 0};
-    if (e->program->ops[o->op].code != IR_CONVOLUTION)
+    if (e->program->ops[lower->op].code != IR_CONVOLUTION)
         return axes;
-    if (ir_int(e->program, o->op, "batch_group_count", 1) > 1)
-        axes = lower_contracting_axes(e, o);
-    else if (ir_int(e->program, o->op, "feature_group_count", 1) == 1)
+    if (ir_int(e->program, lower->op, "batch_group_count", 1) > 1)
+        axes = lower_contracting_axes(e, lower);
+    else if (ir_int(e->program, lower->op, "feature_group_count", 1) == 1)
         return axes;
-    for (uint32_t i = 0; i < o->in_count; i++)
-        add_axes_of_pieces(e, spmd_operand(e->local, o->step, i), &axes);
-    for (uint32_t i = 0; i < o->out_count; i++)
-        add_axes_of_pieces(e, o->step->results + i, &axes);
+    for (uint32_t i = 0; i < lower->in_count; i++)
+        add_axes_of_pieces(e, spmd_operand(e->local, lower->step, i), &axes);
+    for (uint32_t i = 0; i < lower->out_count; i++)
+        add_axes_of_pieces(e, lower->step->results + i, &axes);
     return axes;
 }
 
-static uint32_t whole_along(struct emit *e, uint32_t v, const struct emit_axes *axes, int shape, uint32_t x)
+static uint32_t whole_along(struct emit *e, uint32_t value, const struct emit_axes *axes, int shape,
+                            uint32_t x)
 {
-    struct spmd_form form = e->local->values[v].form;
+    struct spmd_form form = e->local->values[value].form;
     for (uint8_t i = 0; i < axes->count; i++)
         form.at[axes->at[i]] = SPMD_REPLICATED;
-    return constrain_to(e, v, &form, shape, x);
+    return constrain_to(e, value, &form, shape, x);
 }
 
-static void read_operands(struct emit *e, struct lower_op *o, int shape)
+static void read_operands(struct emit *e, struct lower_op *lower, int shape)
 {
-    struct emit_axes unsplit = unsplit_axes(e, o);
-    for (uint32_t i = 0; i < o->in_count; i++) {
-        uint32_t v = spmd_operand(e->local, o->step, i);
-        if (slides(e, o->op))
+    struct emit_axes unsplit = unsplit_axes(e, lower);
+    for (uint32_t i = 0; i < lower->in_count; i++) {
+        uint32_t v = spmd_operand(e->local, lower->step, i);
+        if (slides(e, lower->op))
             constrain_own(e, v);
-        o->in[i] = shaped(e, v, shape, IR_NONE);
-        o->in[i].value = read_as(e, v, shape);
+        lower->in[i] = shaped(e, v, shape, IR_NONE);
+        lower->in[i].value = read_as(e, v, shape);
         if (unsplit.count)
-            o->in[i].value = whole_along(e, v, &unsplit, shape, o->in[i].value);
+            lower->in[i].value = whole_along(e, v, &unsplit, shape, lower->in[i].value);
     }
 }
 
 /* results as read later, constrained now where definitions are */
-static void define(struct emit *e, struct lower_op *o, uint32_t i, int shape)
+static void define(struct emit *e, struct lower_op *lower, uint32_t i, int shape)
 {
-    uint32_t v = o->step->results + i;
+    uint32_t v = lower->step->results + i;
     struct emit_tensor as = shaped(e, v, shape, IR_NONE);
     /* differs after a slice of one piece */
-    uint32_t x = emit_reshape(e, o->out[i], as.rank, as.dims).value;
-    struct emit_axes unsplit = unsplit_axes(e, o);
+    uint32_t x = emit_reshape(e, lower->out[i], as.rank, as.dims).value;
+    struct emit_axes unsplit = unsplit_axes(e, lower);
     if (unsplit.count)
         x = whole_along(e, v, &unsplit, shape, x);
     e->annotate->plain[shape][v] = x;
-    if (!constrains_definition(e, o->step, v) || !o->out[i].rank)
+    if (!constrains_definition(e, lower->step, v) || !lower->out[i].rank)
         return;
     int said = shape_for(e, v, shape);
     if (said != SHAPES)
         keep(e->annotate, &e->annotate->constrained[said][v], constrain(e, v, said, plain(e, v, said)));
 }
 
-static enum error_code annotate_op(struct emit *e, const struct spmd_step *s, struct error *error)
+static enum error_code annotate_op(struct emit *e, const struct spmd_step *step, struct error *error)
 {
-    struct lower_op o = {.step = s, .op = s->op, .in_count = s->operand_count, .out_count = s->result_count};
-    bool passes = lower_passes_value(e, s->op);
+    struct lower_op lower = {
+        .step = step, .op = step->op, .in_count = step->operand_count, .out_count = step->result_count};
+    bool passes = lower_passes_value(e, step->op);
     struct emit_tensor initial;
     enum nda_reducer reducer;
-    e->op = s->op;
-    o.in = mem_zalloc(o.in_count + o.out_count + 1, sizeof *o.in);
-    o.out = o.in + o.in_count;
-    for (uint32_t i = 0; i < o.out_count; i++)
-        o.out[i] = emit_local_tensor(e, s->results + i);
-    enum error_code code = emit_attrs(e, s->op, o.attrs, &o.attr_count, error);
-    if (!code && passes && o.in_count < o.out_count)
+    e->op = step->op;
+    lower.in = mem_zalloc(lower.in_count + lower.out_count + 1, sizeof *lower.in);
+    lower.out = lower.in + lower.in_count;
+    for (uint32_t i = 0; i < lower.out_count; i++)
+        lower.out[i] = emit_local_tensor(e, step->results + i);
+    enum error_code code = emit_attrs(e, step->op, lower.attrs, &lower.attr_count, error);
+    if (!code && passes && lower.in_count < lower.out_count)
         code = emit_reject(e, error, "cannot stand inside a module that is partitioned again");
-    int shape = !code && !passes && in_pieces(e, &o) && annotate_in_atoms(e, &o) ? ATOMS : WHOLE;
-    bool same = shape == ATOMS && e->program->ops[s->op].code == IR_RESHAPE; /* the same array of atoms */
+    int shape = !code && !passes && in_pieces(e, &lower) && annotate_in_atoms(e, &lower) ? ATOMS : WHOLE;
+    bool same = shape == ATOMS && e->program->ops[step->op].code == IR_RESHAPE; /* the same array of atoms */
     if (!code)
-        read_operands(e, &o, shape);
-    bool neutral = !code && starts_neutral(e, &o, &reducer, &initial);
+        read_operands(e, &lower, shape);
+    bool neutral = !code && starts_neutral(e, &lower, &reducer, &initial);
     if (!code && !passes && !same)
-        code = lower_as_is(e, &o, error);
+        code = lower_as_is(e, &lower, error);
     if (!code && neutral)
-        o.out[0] =
-            emit_reduce_op(e, reducer, o.out[0], emit_spread(e, initial, o.out[0].rank, o.out[0].dims));
-    for (uint32_t i = 0; i < o.out_count && !code; i++) {
+        lower.out[0] = emit_reduce_op(e, reducer, lower.out[0],
+                                      emit_spread(e, initial, lower.out[0].rank, lower.out[0].dims));
+    for (uint32_t i = 0; i < lower.out_count && !code; i++) {
         if (passes || same)
-            o.out[i].value = o.in[i].value;
-        define(e, &o, i, shape);
+            lower.out[i].value = lower.in[i].value;
+        define(e, &lower, i, shape);
     }
-    free(o.in);
+    free(lower.in);
     return code;
 }
 
-enum error_code annotate_step(struct emit *e, const struct spmd_step *s, struct error *error)
+enum error_code annotate_step(struct emit *e, const struct spmd_step *step, struct error *error)
 {
-    if (s->kind == SPMD_OP)
-        return annotate_op(e, s, error);
-    for (uint32_t i = 0; i < s->result_count; i++)
-        e->annotate->root[s->results + i] = e->annotate->root[spmd_operand(e->local, s, i)];
+    if (step->kind == SPMD_OP)
+        return annotate_op(e, step, error);
+    for (uint32_t i = 0; i < step->result_count; i++)
+        e->annotate->root[step->results + i] = e->annotate->root[spmd_operand(e->local, step, i)];
     return ERROR_OK;
 }

@@ -44,7 +44,7 @@ struct emit {
     const struct ir_program *program; /* prepared */
     const struct spmd_local *local;
     enum emit_output output;
-    struct ir_builder *b;
+    struct ir_builder *builder;
     uint32_t *value_of; /* spmd value -> builder value, IR_NONE until written */
     uint32_t *copied;   /* program value -> builder value inside regions copied as they are */
     struct emit_scope scope;
@@ -70,29 +70,31 @@ uint32_t emit_op(struct emit *e, const char *name, const uint32_t *operands, uin
 struct emit_tensor emit_one(struct emit *e, const char *name, const struct emit_tensor *operands,
                             uint32_t count, enum ir_element element, uint32_t rank, const int64_t *dims,
                             const struct ir_attr *attrs, uint32_t attr_count);
-struct emit_tensor emit_unary(struct emit *e, const char *name, struct emit_tensor x);
-struct emit_tensor emit_binary(struct emit *e, const char *name, struct emit_tensor x, struct emit_tensor y);
-struct emit_tensor emit_compare(struct emit *e, const char *direction, struct emit_tensor x,
-                                struct emit_tensor y);
-struct emit_tensor emit_select(struct emit *e, struct emit_tensor p, struct emit_tensor x,
-                               struct emit_tensor y);
-struct emit_tensor emit_convert(struct emit *e, struct emit_tensor x, enum ir_element element);
-struct emit_tensor emit_reshape(struct emit *e, struct emit_tensor x, uint32_t rank, const int64_t *dims);
-struct emit_tensor emit_transpose(struct emit *e, struct emit_tensor x, const int64_t *permutation);
-struct emit_tensor emit_broadcast(struct emit *e, struct emit_tensor x, uint32_t rank, const int64_t *dims,
-                                  const int64_t *map);
+struct emit_tensor emit_unary(struct emit *e, const char *name, struct emit_tensor tensor);
+struct emit_tensor emit_binary(struct emit *e, const char *name, struct emit_tensor tensor,
+                               struct emit_tensor other);
+struct emit_tensor emit_compare(struct emit *e, const char *direction, struct emit_tensor tensor,
+                                struct emit_tensor other);
+struct emit_tensor emit_select(struct emit *e, struct emit_tensor tensor, struct emit_tensor x,
+                               struct emit_tensor other);
+struct emit_tensor emit_convert(struct emit *e, struct emit_tensor tensor, enum ir_element element);
+struct emit_tensor emit_reshape(struct emit *e, struct emit_tensor tensor, uint32_t rank,
+                                const int64_t *dims);
+struct emit_tensor emit_transpose(struct emit *e, struct emit_tensor tensor, const int64_t *permutation);
+struct emit_tensor emit_broadcast(struct emit *e, struct emit_tensor tensor, uint32_t rank,
+                                  const int64_t *dims, const int64_t *map);
 struct emit_tensor emit_spread(struct emit *e, struct emit_tensor scalar, uint32_t rank, const int64_t *dims);
-struct emit_tensor emit_slice(struct emit *e, struct emit_tensor x, uint32_t dim, int64_t start,
+struct emit_tensor emit_slice(struct emit *e, struct emit_tensor tensor, uint32_t dim, int64_t start,
                               int64_t limit);
 struct emit_tensor emit_concatenate(struct emit *e, const struct emit_tensor *parts, uint32_t count,
                                     uint32_t dim);
 /* starts: one scalar a dim */
-struct emit_tensor emit_dynamic_slice(struct emit *e, struct emit_tensor x, const struct emit_tensor *starts,
-                                      const int64_t *sizes);
-struct emit_tensor emit_dynamic_update(struct emit *e, struct emit_tensor x, struct emit_tensor update,
+struct emit_tensor emit_dynamic_slice(struct emit *e, struct emit_tensor tensor,
+                                      const struct emit_tensor *starts, const int64_t *sizes);
+struct emit_tensor emit_dynamic_update(struct emit *e, struct emit_tensor tensor, struct emit_tensor update,
                                        const struct emit_tensor *starts);
 /* adds (value) zeros of x's element type on both sides of a dim */
-struct emit_tensor emit_pad_zeros(struct emit *e, struct emit_tensor x, uint32_t dim, int64_t low,
+struct emit_tensor emit_pad_zeros(struct emit *e, struct emit_tensor tensor, uint32_t dim, int64_t low,
                                   int64_t high);
 /* a splat of an integer or bool element */
 struct emit_tensor emit_integer(struct emit *e, enum ir_element element, int64_t value, uint32_t rank,
@@ -102,8 +104,8 @@ struct emit_tensor emit_integer(struct emit *e, enum ir_element element, int64_t
 bool emit_identity(struct emit *e, enum nda_reducer reducer, enum ir_element element, uint32_t rank,
                    const int64_t *dims, struct emit_tensor *out);
 bool emit_identity_bytes(enum nda_reducer reducer, enum ir_element element, unsigned char bytes[16]);
-struct emit_tensor emit_reduce_op(struct emit *e, enum nda_reducer reducer, struct emit_tensor x,
-                                  struct emit_tensor y);
+struct emit_tensor emit_reduce_op(struct emit *e, enum nda_reducer reducer, struct emit_tensor tensor,
+                                  struct emit_tensor other);
 struct emit_tensor emit_zeros(struct emit *e, enum ir_element element, uint32_t rank, const int64_t *dims);
 /* region of two scalar arguments and the reducer's op, appended to the op that is open */
 void emit_reducer_region(struct emit *e, enum nda_reducer reducer, enum ir_element element);
@@ -118,7 +120,7 @@ struct emit_tensor emit_block_index(struct emit *e, const struct emit_axes *axes
 /* true on the device with coordinate 0 on every axis (i1 scalar) */
 struct emit_tensor emit_is_first(struct emit *e, const struct emit_axes *axes);
 /* axes on an atom under a form, major first */
-struct emit_axes emit_atom_axes(const struct emit *e, const struct spmd_form *f, uint8_t atom);
+struct emit_axes emit_atom_axes(const struct emit *e, const struct spmd_form *form, uint8_t atom);
 int64_t emit_shards(const struct emit *e, const struct emit_axes *axes);
 struct ir_attr emit_replica_groups(struct emit *e, const struct emit_axes *axes);
 
@@ -133,14 +135,14 @@ struct emit_layout {
     } at[EMIT_MAX_RANK];    /* stride: in global indices */
     struct emit_axes whole; /* that cut the dim's one block across its atoms: arguments and results only */
 };
-struct emit_layout emit_layout(const struct emit *e, uint32_t origin, const struct spmd_form *f,
+struct emit_layout emit_layout(const struct emit *e, uint32_t origin, const struct spmd_form *form,
                                uint32_t dim);
 /* first global index of the block of a contiguous layout */
-struct emit_tensor emit_layout_offset(struct emit *e, const struct emit_layout *l);
+struct emit_tensor emit_layout_offset(struct emit *e, const struct emit_layout *layout);
 /* Global positions (of x's integer type, at least 32 bits wide) to local ones and whether they lie on this
  * device. Positions outside [0, size) are outside every device. Local positions of outside ones mean nothing.
  */
-void emit_localize(struct emit *e, const struct emit_layout *l, struct emit_tensor x,
+void emit_localize(struct emit *e, const struct emit_layout *layout, struct emit_tensor tensor,
                    struct emit_tensor *local, struct emit_tensor *inside);
 
 /* ---------------------------------------------------------------- emit_reshard.c, emit_collective.c */
@@ -149,17 +151,17 @@ struct emit_tensor emit_local_tensor(const struct emit *e, uint32_t spmd_value);
 /* its type for the builder, also of tokens and tuples */
 uint32_t emit_value_type(struct emit *e, uint32_t spmd_value);
 /* the value as an array of its atoms at local sizes, under a form; and back */
-struct emit_tensor emit_to_atoms(struct emit *e, struct emit_tensor x, uint32_t origin,
-                                 const struct spmd_form *f);
-struct emit_tensor emit_from_atoms(struct emit *e, struct emit_tensor x, uint32_t origin,
-                                   const struct spmd_form *f);
-/* keeps this device's block of x, which lies in form `from`, as form `to` wants it; `to` only adds axes as
- * minor ones */
-enum error_code emit_keep_block(struct emit *e, struct emit_tensor x, uint32_t origin,
+struct emit_tensor emit_to_atoms(struct emit *e, struct emit_tensor tensor, uint32_t origin,
+                                 const struct spmd_form *form);
+struct emit_tensor emit_from_atoms(struct emit *e, struct emit_tensor tensor, uint32_t origin,
+                                   const struct spmd_form *form);
+/* keeps this device's block of tensor, which lies in form `from`, as form `to` wants it; `to` only adds axes
+ * as minor ones */
+enum error_code emit_keep_block(struct emit *e, struct emit_tensor tensor, uint32_t origin,
                                 const struct spmd_form *from, const struct spmd_form *to,
                                 struct emit_tensor *out, struct error *error) BASE_CHECKED;
 /* the same where `to` adds all axes on one whole dim */
-struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor x, const struct spmd_form *to,
+struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor tensor, const struct spmd_form *to,
                                    uint8_t whole);
 /* a reshard step, or all steps first .. first + count of one combined collective */
 enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count,
@@ -169,9 +171,10 @@ enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count,
  * them */
 /* `<@mesh, [{"data"}, {}]>`; partial axes count as replicated. False when some dim's blocks are not ranges of
  * it. */
-bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *f, struct text *out);
+bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *form,
+                        struct text *out);
 /* the same for the value seen as an array of its atoms */
-void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *f,
+void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *form,
                              struct text *out);
 struct ir_attr emit_mesh_attr(struct emit *e);
 
@@ -183,12 +186,12 @@ enum error_code emit_steps(struct emit *e, uint32_t **results, uint32_t *count,
 
 /* ---------------------------------------------------------------- annotate.c: the annotated steps */
 struct annotate *annotate_create(const struct emit *e);
-void annotate_destroy(struct annotate *a); /* NULL is fine */
+void annotate_destroy(struct annotate *annotate); /* NULL is fine */
 /* the builder value that a use of this spmd value reads: constrained when its form is not the definition's */
 uint32_t annotate_use(struct emit *e, uint32_t spmd_value);
 /* the same for what a loop's body returns: constrained when it is partial */
 uint32_t annotate_carry(struct emit *e, uint32_t spmd_value);
-enum error_code annotate_step(struct emit *e, const struct spmd_step *s, struct error *error) BASE_CHECKED;
+enum error_code annotate_step(struct emit *e, const struct spmd_step *step, struct error *error) BASE_CHECKED;
 size_t annotate_region_open(struct emit *e); /* constraints made in a region do not outlive it */
 void annotate_region_close(struct emit *e, size_t mark);
 

@@ -14,8 +14,8 @@ void emit_scope_open(struct emit *e, struct emit_scope *saved)
         *saved = e->scope;
     e->scope.device = IR_NONE;
     e->scope.block_count = 0;
-    for (int a = 0; a < MESH_MAX_AXES; a++)
-        e->scope.coordinate[a] = IR_NONE;
+    for (int axis = 0; axis < MESH_MAX_AXES; axis++)
+        e->scope.coordinate[axis] = IR_NONE;
 }
 
 void emit_scope_close(struct emit *e, const struct emit_scope *saved)
@@ -44,31 +44,31 @@ static struct emit_tensor device(struct emit *e)
 }
 
 /* devices between neighbours along the axis */
-static int64_t axis_stride(const struct mesh *m, uint8_t axis)
+static int64_t axis_stride(const struct mesh *mesh, uint8_t axis)
 {
     int64_t stride = 1;
-    for (uint32_t a = axis + 1u; a < m->axis_count; a++)
-        stride *= m->axes[a].size;
+    for (uint32_t a = axis + 1u; a < mesh->axis_count; a++)
+        stride *= mesh->axes[a].size;
     return stride;
 }
 
 struct emit_tensor emit_coordinate(struct emit *e, uint8_t axis)
 {
     if (e->scope.coordinate[axis] == IR_NONE) {
-        struct emit_tensor x = device(e);
+        struct emit_tensor tensor = device(e);
         int64_t stride = axis_stride(e->mesh, axis);
         if (stride > 1)
-            x = emit_binary(e, "stablehlo.divide", x, number(e, stride));
+            tensor = emit_binary(e, "stablehlo.divide", tensor, number(e, stride));
         if (stride * e->mesh->axes[axis].size < mesh_devices(e->mesh))
-            x = emit_binary(e, "stablehlo.remainder", x, number(e, e->mesh->axes[axis].size));
-        e->scope.coordinate[axis] = x.value;
+            tensor = emit_binary(e, "stablehlo.remainder", tensor, number(e, e->mesh->axes[axis].size));
+        e->scope.coordinate[axis] = tensor.value;
     }
     return scalar(e->scope.coordinate[axis]);
 }
 
-static bool same_axes(const struct emit_axes *a, const struct emit_axes *b)
+static bool same_axes(const struct emit_axes *axes, const struct emit_axes *emit_axes)
 {
-    return a->count == b->count && memcmp(a->at, b->at, a->count) == 0;
+    return axes->count == emit_axes->count && memcmp(axes->at, emit_axes->at, axes->count) == 0;
 }
 
 struct emit_tensor emit_block_index(struct emit *e, const struct emit_axes *axes)
@@ -76,17 +76,17 @@ struct emit_tensor emit_block_index(struct emit *e, const struct emit_axes *axes
     for (uint32_t i = 0; i < e->scope.block_count; i++)
         if (same_axes(&e->scope.blocks[i].axes, axes))
             return scalar(e->scope.blocks[i].value);
-    struct emit_tensor x = axes->count ? emit_coordinate(e, axes->at[0]) : number(e, 0);
+    struct emit_tensor tensor = axes->count ? emit_coordinate(e, axes->at[0]) : number(e, 0);
     for (uint8_t i = 1; i < axes->count; i++) {
         struct emit_tensor next = emit_coordinate(e, axes->at[i]);
-        x = emit_binary(e, "stablehlo.multiply", x, number(e, e->mesh->axes[axes->at[i]].size));
-        x = emit_binary(e, "stablehlo.add", x, next);
+        tensor = emit_binary(e, "stablehlo.multiply", tensor, number(e, e->mesh->axes[axes->at[i]].size));
+        tensor = emit_binary(e, "stablehlo.add", tensor, next);
     }
     if (e->scope.block_count < EMIT_SCOPE_BLOCKS) {
         e->scope.blocks[e->scope.block_count].axes = *axes;
-        e->scope.blocks[e->scope.block_count++].value = x.value;
+        e->scope.blocks[e->scope.block_count++].value = tensor.value;
     }
-    return x;
+    return tensor;
 }
 
 struct emit_tensor emit_is_first(struct emit *e, const struct emit_axes *axes)
@@ -94,13 +94,13 @@ struct emit_tensor emit_is_first(struct emit *e, const struct emit_axes *axes)
     return emit_compare(e, "EQ", emit_block_index(e, axes), number(e, 0));
 }
 
-struct emit_axes emit_atom_axes(const struct emit *e, const struct spmd_form *f, uint8_t atom)
+struct emit_axes emit_atom_axes(const struct emit *e, const struct spmd_form *form, uint8_t atom)
 {
     struct emit_axes axes = {0};
     for (uint8_t position = 0; position < e->mesh->axis_count; position++)
-        for (uint8_t a = 0; a < e->mesh->axis_count; a++)
-            if (f->at[a] == atom && f->position[a] == position)
-                axes.at[axes.count++] = a;
+        for (uint8_t axis = 0; axis < e->mesh->axis_count; axis++)
+            if (form->at[axis] == atom && form->position[axis] == position)
+                axes.at[axes.count++] = axis;
     return axes;
 }
 
@@ -134,8 +134,9 @@ struct ir_attr emit_replica_groups(struct emit *e, const struct emit_axes *axes)
     }
     int64_t dims[2] = {groups, members};
     uint32_t type = emit_type(e, IR_I64, 2, dims);
-    struct ir_attr attr = ir_build_named(
-        e->b, "replica_groups", ir_build_dense(e->b, type, table, (size_t)devices * sizeof *table, false));
+    struct ir_attr attr =
+        ir_build_named(e->builder, "replica_groups",
+                       ir_build_dense(e->builder, type, table, (size_t)devices * sizeof *table, false));
     free(table);
     if (e->group_count < sizeof e->groups / sizeof *e->groups) {
         e->groups[e->group_count].axes = *axes;
@@ -145,56 +146,57 @@ struct ir_attr emit_replica_groups(struct emit *e, const struct emit_axes *axes)
 }
 
 /* ---------------------------------------------------------------- layouts */
-struct emit_layout emit_layout(const struct emit *e, uint32_t origin, const struct spmd_form *f, uint32_t dim)
+struct emit_layout emit_layout(const struct emit *e, uint32_t origin, const struct spmd_form *form,
+                               uint32_t dim)
 {
-    struct emit_layout l = {.size = 1, .local = 1, .contiguous = true};
+    struct emit_layout layout = {.size = 1, .local = 1, .contiguous = true};
     const struct nda_atom *atoms = nda_atoms(e->nda, origin);
     uint32_t count = nda_atom_count(e->nda, origin);
     for (uint32_t i = 0; i < count; i++) {
-        if (atoms[i].dim != dim || l.count == EMIT_MAX_RANK)
+        if (atoms[i].dim != dim || layout.count == EMIT_MAX_RANK)
             continue;
-        struct emit_axes axes = emit_atom_axes(e, f, (uint8_t)i);
+        struct emit_axes axes = emit_atom_axes(e, form, (uint8_t)i);
         int64_t local = atoms[i].size / emit_shards(e, &axes);
-        l.contiguous &= axes.count == 0 || l.local == 1;
-        l.sharded |= axes.count != 0;
-        l.at[l.count].size = atoms[i].size;
-        l.at[l.count].local = local;
-        l.at[l.count++].axes = axes;
-        l.size *= atoms[i].size;
-        l.local *= local;
+        layout.contiguous &= axes.count == 0 || layout.local == 1;
+        layout.sharded |= axes.count != 0;
+        layout.at[layout.count].size = atoms[i].size;
+        layout.at[layout.count].local = local;
+        layout.at[layout.count++].axes = axes;
+        layout.size *= atoms[i].size;
+        layout.local *= local;
     }
-    l.whole = emit_atom_axes(e, f, (uint8_t)(SPMD_WHOLE + dim));
-    l.sharded |= l.whole.count != 0;
-    l.local /= emit_shards(e, &l.whole);
+    layout.whole = emit_atom_axes(e, form, (uint8_t)(SPMD_WHOLE + dim));
+    layout.sharded |= layout.whole.count != 0;
+    layout.local /= emit_shards(e, &layout.whole);
     if (ir_type_dims(e->program, ir_value_type(e->program, origin))[dim] == 0)
-        l.size = l.local = 0; /* an empty dim has no atoms, as one of 1 */
+        layout.size = layout.local = 0; /* an empty dim has no atoms, as one of 1 */
     int64_t stride = 1;
-    for (uint32_t i = l.count; i-- > 0; stride *= l.at[i].size)
-        l.at[i].stride = stride;
-    return l;
+    for (uint32_t i = layout.count; i-- > 0; stride *= layout.at[i].size)
+        layout.at[i].stride = stride;
+    return layout;
 }
 
-static struct emit_tensor scaled(struct emit *e, struct emit_tensor x, int64_t by)
+static struct emit_tensor scaled(struct emit *e, struct emit_tensor tensor, int64_t by)
 {
-    return by == 1 ? x : emit_binary(e, "stablehlo.multiply", x, number(e, by));
+    return by == 1 ? tensor : emit_binary(e, "stablehlo.multiply", tensor, number(e, by));
 }
 
-struct emit_tensor emit_layout_offset(struct emit *e, const struct emit_layout *l)
+struct emit_tensor emit_layout_offset(struct emit *e, const struct emit_layout *layout)
 {
     struct emit_tensor sum = {.value = IR_NONE};
-    for (uint32_t i = 0; i < l->count; i++) {
-        if (!l->at[i].axes.count)
+    for (uint32_t i = 0; i < layout->count; i++) {
+        if (!layout->at[i].axes.count)
             continue;
-        struct emit_tensor x =
-            scaled(e, emit_block_index(e, &l->at[i].axes), l->at[i].local * l->at[i].stride);
-        sum = sum.value == IR_NONE ? x : emit_binary(e, "stablehlo.add", sum, x);
+        struct emit_tensor tensor =
+            scaled(e, emit_block_index(e, &layout->at[i].axes), layout->at[i].local * layout->at[i].stride);
+        sum = sum.value == IR_NONE ? tensor : emit_binary(e, "stablehlo.add", sum, tensor);
     }
     return sum.value == IR_NONE ? number(e, 0) : sum;
 }
 
-static struct emit_tensor spread_as(struct emit *e, struct emit_tensor s, const struct emit_tensor *like)
+static struct emit_tensor spread_as(struct emit *e, struct emit_tensor tensor, const struct emit_tensor *like)
 {
-    return emit_spread(e, emit_convert(e, s, like->element), like->rank, like->dims);
+    return emit_spread(e, emit_convert(e, tensor, like->element), like->rank, like->dims);
 }
 
 static struct emit_tensor splat_as(struct emit *e, int64_t value, const struct emit_tensor *like)
@@ -203,39 +205,41 @@ static struct emit_tensor splat_as(struct emit *e, int64_t value, const struct e
 }
 
 /* lo <= x < lo + size, where lo is an int32 scalar; *shifted = x - lo */
-static struct emit_tensor within(struct emit *e, struct emit_tensor x, struct emit_tensor lo, int64_t size,
-                                 struct emit_tensor *shifted)
+static struct emit_tensor within(struct emit *e, struct emit_tensor tensor, struct emit_tensor lo,
+                                 int64_t size, struct emit_tensor *shifted)
 {
-    struct emit_tensor low = spread_as(e, lo, &x);
-    struct emit_tensor high = spread_as(e, emit_binary(e, "stablehlo.add", lo, number(e, size)), &x);
-    *shifted = emit_binary(e, "stablehlo.subtract", x, low);
-    return emit_binary(e, "stablehlo.and", emit_compare(e, "GE", x, low), emit_compare(e, "LT", x, high));
+    struct emit_tensor low = spread_as(e, lo, &tensor);
+    struct emit_tensor high = spread_as(e, emit_binary(e, "stablehlo.add", lo, number(e, size)), &tensor);
+    *shifted = emit_binary(e, "stablehlo.subtract", tensor, low);
+    return emit_binary(e, "stablehlo.and", emit_compare(e, "GE", tensor, low),
+                       emit_compare(e, "LT", tensor, high));
 }
 
-void emit_localize(struct emit *e, const struct emit_layout *l, struct emit_tensor x,
+void emit_localize(struct emit *e, const struct emit_layout *layout, struct emit_tensor tensor,
                    struct emit_tensor *local, struct emit_tensor *inside)
 {
-    if (l->contiguous) {
-        *inside = within(e, x, emit_layout_offset(e, l), l->local, local);
+    if (layout->contiguous) {
+        *inside = within(e, tensor, emit_layout_offset(e, layout), layout->local, local);
         return;
     }
-    struct emit_tensor zero = splat_as(e, 0, &x), rest;
-    *inside = within(e, x, number(e, 0), l->size, &rest);
-    rest = emit_select(e, *inside, x, zero);
+    struct emit_tensor zero = splat_as(e, 0, &tensor), rest;
+    *inside = within(e, tensor, number(e, 0), layout->size, &rest);
+    rest = emit_select(e, *inside, tensor, zero);
     *local = zero;
     int64_t stride = 1;
-    for (uint32_t i = l->count; i-- > 0; stride *= l->at[i].local) {
-        struct emit_tensor size = splat_as(e, l->at[i].size, &x), digit = rest;
+    for (uint32_t i = layout->count; i-- > 0; stride *= layout->at[i].local) {
+        struct emit_tensor size = splat_as(e, layout->at[i].size, &tensor), digit = rest;
         if (i > 0) {
             digit = emit_binary(e, "stablehlo.remainder", rest, size);
             rest = emit_binary(e, "stablehlo.divide", rest, size);
         }
-        if (l->at[i].axes.count) {
-            struct emit_tensor lo = scaled(e, emit_block_index(e, &l->at[i].axes), l->at[i].local);
-            *inside = emit_binary(e, "stablehlo.and", *inside, within(e, digit, lo, l->at[i].local, &digit));
+        if (layout->at[i].axes.count) {
+            struct emit_tensor lo = scaled(e, emit_block_index(e, &layout->at[i].axes), layout->at[i].local);
+            *inside =
+                emit_binary(e, "stablehlo.and", *inside, within(e, digit, lo, layout->at[i].local, &digit));
         }
         if (stride > 1)
-            digit = emit_binary(e, "stablehlo.multiply", digit, splat_as(e, stride, &x));
+            digit = emit_binary(e, "stablehlo.multiply", digit, splat_as(e, stride, &tensor));
         *local = emit_binary(e, "stablehlo.add", *local, digit);
     }
 }

@@ -25,7 +25,8 @@
 
 enum emit_output { EMIT_ANNOTATED, EMIT_MANUAL, EMIT_LOCAL };
 
-enum error_code spmd_emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l,
-                          enum emit_output output, struct ir_program *out, struct error *e) BASE_CHECKED;
+enum error_code spmd_emit(const struct plan_context *context, const struct plan *plan,
+                          const struct spmd_local *local, enum emit_output output, struct ir_program *out,
+                          struct error *e) BASE_CHECKED;
 
 #endif

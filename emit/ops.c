@@ -13,20 +13,20 @@ enum error_code emit_reject(const struct emit *e, struct error *error, const cha
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    const struct ir_op *o = &e->program->ops[e->op];
-    return error_set_at(error, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column, "%s: %s",
+    const struct ir_op *op = &e->program->ops[e->op];
+    return error_set_at(error, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column, "%s: %s",
                         ir_op_name(e->program, e->op), what);
 }
 
 uint32_t emit_type(struct emit *e, enum ir_element element, uint32_t rank, const int64_t *dims)
 {
-    return ir_build_tensor_type(e->b, element, rank, dims);
+    return ir_build_tensor_type(e->builder, element, rank, dims);
 }
 
 uint32_t emit_op(struct emit *e, const char *name, const uint32_t *operands, uint32_t operand_count,
                  const uint32_t *types, uint32_t type_count, const struct ir_attr *attrs, uint32_t attr_count)
 {
-    const struct ir_op *o = &e->program->ops[e->op];
+    const struct ir_op *op = &e->program->ops[e->op];
     struct ir_op_spec spec = {.name = name,
                               .operands = operands,
                               .operand_count = operand_count,
@@ -34,19 +34,20 @@ uint32_t emit_op(struct emit *e, const char *name, const uint32_t *operands, uin
                               .result_count = type_count,
                               .attrs = attrs,
                               .attr_count = attr_count,
-                              .line = o->line,
-                              .column = o->column,
-                              .location = o->location == IR_NONE ? NULL : ir_string(e->program, o->location)};
-    return ir_build_op(e->b, &spec);
+                              .line = op->line,
+                              .column = op->column,
+                              .location =
+                                  op->location == IR_NONE ? NULL : ir_string(e->program, op->location)};
+    return ir_build_op(e->builder, &spec);
 }
 
 static struct emit_tensor tensor(enum ir_element element, uint32_t rank, const int64_t *dims)
 {
-    struct emit_tensor t = {.element = element, .rank = rank};
+    struct emit_tensor tensor = {.element = element, .rank = rank};
     BASE_CHECK(rank <= EMIT_MAX_RANK);
     if (rank)
-        memcpy(t.dims, dims, rank * sizeof *dims);
-    return t;
+        memcpy(tensor.dims, dims, rank * sizeof *dims);
+    return tensor;
 }
 
 struct emit_tensor emit_one(struct emit *e, const char *name, const struct emit_tensor *operands,
@@ -60,78 +61,81 @@ struct emit_tensor emit_one(struct emit *e, const char *name, const struct emit_
     uint32_t type = emit_type(e, element, rank, dims);
     uint32_t op = emit_op(e, name, values, count, &type, 1, attrs, attr_count);
     free(values);
-    out.value = ir_builder_result(e->b, op, 0);
+    out.value = ir_builder_result(e->builder, op, 0);
     return out;
 }
 
-struct emit_tensor emit_unary(struct emit *e, const char *name, struct emit_tensor x)
+struct emit_tensor emit_unary(struct emit *e, const char *name, struct emit_tensor tensor)
 {
-    return emit_one(e, name, &x, 1, x.element, x.rank, x.dims, NULL, 0);
+    return emit_one(e, name, &tensor, 1, tensor.element, tensor.rank, tensor.dims, NULL, 0);
 }
 
-struct emit_tensor emit_binary(struct emit *e, const char *name, struct emit_tensor x, struct emit_tensor y)
+struct emit_tensor emit_binary(struct emit *e, const char *name, struct emit_tensor tensor,
+                               struct emit_tensor other)
 {
-    struct emit_tensor operands[2] = {x, y};
-    return emit_one(e, name, operands, 2, x.element, x.rank, x.dims, NULL, 0);
+    struct emit_tensor operands[2] = {tensor, other};
+    return emit_one(e, name, operands, 2, tensor.element, tensor.rank, tensor.dims, NULL, 0);
 }
 
-struct emit_tensor emit_compare(struct emit *e, const char *direction, struct emit_tensor x,
-                                struct emit_tensor y)
+struct emit_tensor emit_compare(struct emit *e, const char *direction, struct emit_tensor tensor,
+                                struct emit_tensor other)
 {
-    struct emit_tensor operands[2] = {x, y};
+    struct emit_tensor operands[2] = {tensor, other};
     char text[64];
     snprintf(text, sizeof text, "#stablehlo<comparison_direction %s>", direction);
-    struct ir_attr attr = ir_build_named(e->b, "comparison_direction", ir_build_text(e->b, text));
-    return emit_one(e, "stablehlo.compare", operands, 2, IR_I1, x.rank, x.dims, &attr, 1);
+    struct ir_attr attr = ir_build_named(e->builder, "comparison_direction", ir_build_text(e->builder, text));
+    return emit_one(e, "stablehlo.compare", operands, 2, IR_I1, tensor.rank, tensor.dims, &attr, 1);
 }
 
-struct emit_tensor emit_select(struct emit *e, struct emit_tensor p, struct emit_tensor x,
-                               struct emit_tensor y)
+struct emit_tensor emit_select(struct emit *e, struct emit_tensor tensor, struct emit_tensor x,
+                               struct emit_tensor other)
 {
-    struct emit_tensor operands[3] = {p, x, y};
+    struct emit_tensor operands[3] = {tensor, x, other};
     return emit_one(e, "stablehlo.select", operands, 3, x.element, x.rank, x.dims, NULL, 0);
 }
 
-struct emit_tensor emit_convert(struct emit *e, struct emit_tensor x, enum ir_element element)
+struct emit_tensor emit_convert(struct emit *e, struct emit_tensor tensor, enum ir_element element)
 {
-    if (x.element == element)
-        return x;
-    return emit_one(e, "stablehlo.convert", &x, 1, element, x.rank, x.dims, NULL, 0);
+    if (tensor.element == element)
+        return tensor;
+    return emit_one(e, "stablehlo.convert", &tensor, 1, element, tensor.rank, tensor.dims, NULL, 0);
 }
 
-static bool same_dims(const struct emit_tensor *x, uint32_t rank, const int64_t *dims)
+static bool same_dims(const struct emit_tensor *tensor, uint32_t rank, const int64_t *dims)
 {
-    return x->rank == rank && (!rank || memcmp(x->dims, dims, rank * sizeof *dims) == 0);
+    return tensor->rank == rank && (!rank || memcmp(tensor->dims, dims, rank * sizeof *dims) == 0);
 }
 
-struct emit_tensor emit_reshape(struct emit *e, struct emit_tensor x, uint32_t rank, const int64_t *dims)
+struct emit_tensor emit_reshape(struct emit *e, struct emit_tensor tensor, uint32_t rank, const int64_t *dims)
 {
-    if (same_dims(&x, rank, dims))
-        return x;
-    return emit_one(e, "stablehlo.reshape", &x, 1, x.element, rank, dims, NULL, 0);
+    if (same_dims(&tensor, rank, dims))
+        return tensor;
+    return emit_one(e, "stablehlo.reshape", &tensor, 1, tensor.element, rank, dims, NULL, 0);
 }
 
-struct emit_tensor emit_transpose(struct emit *e, struct emit_tensor x, const int64_t *permutation)
+struct emit_tensor emit_transpose(struct emit *e, struct emit_tensor tensor, const int64_t *permutation)
 {
     int64_t dims[EMIT_MAX_RANK];
     bool moved = false;
-    for (uint32_t d = 0; d < x.rank; d++) {
-        dims[d] = x.dims[permutation[d]];
-        moved |= permutation[d] != d;
+    for (uint32_t dim = 0; dim < tensor.rank; dim++) {
+        dims[dim] = tensor.dims[permutation[dim]];
+        moved |= permutation[dim] != dim;
     }
     if (!moved)
-        return x;
-    struct ir_attr attr = ir_build_named(e->b, "permutation", ir_build_ints(e->b, permutation, x.rank));
-    return emit_one(e, "stablehlo.transpose", &x, 1, x.element, x.rank, dims, &attr, 1);
+        return tensor;
+    struct ir_attr attr =
+        ir_build_named(e->builder, "permutation", ir_build_ints(e->builder, permutation, tensor.rank));
+    return emit_one(e, "stablehlo.transpose", &tensor, 1, tensor.element, tensor.rank, dims, &attr, 1);
 }
 
-struct emit_tensor emit_broadcast(struct emit *e, struct emit_tensor x, uint32_t rank, const int64_t *dims,
-                                  const int64_t *map)
+struct emit_tensor emit_broadcast(struct emit *e, struct emit_tensor tensor, uint32_t rank,
+                                  const int64_t *dims, const int64_t *map)
 {
-    if (same_dims(&x, rank, dims))
-        return x;
-    struct ir_attr attr = ir_build_named(e->b, "broadcast_dimensions", ir_build_ints(e->b, map, x.rank));
-    return emit_one(e, "stablehlo.broadcast_in_dim", &x, 1, x.element, rank, dims, &attr, 1);
+    if (same_dims(&tensor, rank, dims))
+        return tensor;
+    struct ir_attr attr =
+        ir_build_named(e->builder, "broadcast_dimensions", ir_build_ints(e->builder, map, tensor.rank));
+    return emit_one(e, "stablehlo.broadcast_in_dim", &tensor, 1, tensor.element, rank, dims, &attr, 1);
 }
 
 struct emit_tensor emit_spread(struct emit *e, struct emit_tensor scalar, uint32_t rank, const int64_t *dims)
@@ -139,25 +143,25 @@ struct emit_tensor emit_spread(struct emit *e, struct emit_tensor scalar, uint32
     return emit_broadcast(e, scalar, rank, dims, NULL);
 }
 
-struct emit_tensor emit_slice(struct emit *e, struct emit_tensor x, uint32_t dim, int64_t start,
+struct emit_tensor emit_slice(struct emit *e, struct emit_tensor tensor, uint32_t dim, int64_t start,
                               int64_t limit)
 {
     int64_t starts[EMIT_MAX_RANK] = {0}, limits[EMIT_MAX_RANK], strides[EMIT_MAX_RANK], dims[EMIT_MAX_RANK];
-    for (uint32_t d = 0; d < x.rank; d++) {
-        dims[d] = limits[d] = x.dims[d];
-        strides[d] = 1;
+    for (uint32_t dim = 0; dim < tensor.rank; dim++) {
+        dims[dim] = limits[dim] = tensor.dims[dim];
+        strides[dim] = 1;
     }
-    if (start == 0 && limit == x.dims[dim])
-        return x;
+    if (start == 0 && limit == tensor.dims[dim])
+        return tensor;
     starts[dim] = start;
     limits[dim] = limit;
     dims[dim] = limit - start;
     struct ir_attr attrs[3] = {
-        ir_build_named(e->b, "start_indices", ir_build_ints(e->b, starts, x.rank)),
-        ir_build_named(e->b, "limit_indices", ir_build_ints(e->b, limits, x.rank)),
-        ir_build_named(e->b, "strides", ir_build_ints(e->b, strides, x.rank)),
+        ir_build_named(e->builder, "start_indices", ir_build_ints(e->builder, starts, tensor.rank)),
+        ir_build_named(e->builder, "limit_indices", ir_build_ints(e->builder, limits, tensor.rank)),
+        ir_build_named(e->builder, "strides", ir_build_ints(e->builder, strides, tensor.rank)),
     };
-    return emit_one(e, "stablehlo.slice", &x, 1, x.element, x.rank, dims, attrs, 3);
+    return emit_one(e, "stablehlo.slice", &tensor, 1, tensor.element, tensor.rank, dims, attrs, 3);
 }
 
 struct emit_tensor emit_concatenate(struct emit *e, const struct emit_tensor *parts, uint32_t count,
@@ -168,46 +172,48 @@ struct emit_tensor emit_concatenate(struct emit *e, const struct emit_tensor *pa
         return out;
     for (uint32_t i = 1; i < count; i++)
         out.dims[dim] += parts[i].dims[dim];
-    struct ir_attr attr = ir_build_named(e->b, "dimension", ir_build_int(e->b, dim, "i64"));
+    struct ir_attr attr = ir_build_named(e->builder, "dimension", ir_build_int(e->builder, dim, "i64"));
     return emit_one(e, "stablehlo.concatenate", parts, count, out.element, out.rank, out.dims, &attr, 1);
 }
 
-struct emit_tensor emit_dynamic_slice(struct emit *e, struct emit_tensor x, const struct emit_tensor *starts,
-                                      const int64_t *sizes)
+struct emit_tensor emit_dynamic_slice(struct emit *e, struct emit_tensor tensor,
+                                      const struct emit_tensor *starts, const int64_t *sizes)
 {
-    struct emit_tensor operands[EMIT_MAX_RANK + 1] = {x};
-    for (uint32_t d = 0; d < x.rank; d++)
-        operands[d + 1] = starts[d];
-    struct ir_attr attr = ir_build_named(e->b, "slice_sizes", ir_build_ints(e->b, sizes, x.rank));
-    return emit_one(e, "stablehlo.dynamic_slice", operands, x.rank + 1, x.element, x.rank, sizes, &attr, 1);
+    struct emit_tensor operands[EMIT_MAX_RANK + 1] = {tensor};
+    for (uint32_t dim = 0; dim < tensor.rank; dim++)
+        operands[dim + 1] = starts[dim];
+    struct ir_attr attr =
+        ir_build_named(e->builder, "slice_sizes", ir_build_ints(e->builder, sizes, tensor.rank));
+    return emit_one(e, "stablehlo.dynamic_slice", operands, tensor.rank + 1, tensor.element, tensor.rank,
+                    sizes, &attr, 1);
 }
 
-struct emit_tensor emit_dynamic_update(struct emit *e, struct emit_tensor x, struct emit_tensor update,
+struct emit_tensor emit_dynamic_update(struct emit *e, struct emit_tensor tensor, struct emit_tensor update,
                                        const struct emit_tensor *starts)
 {
-    struct emit_tensor operands[EMIT_MAX_RANK + 2] = {x, update};
-    for (uint32_t d = 0; d < x.rank; d++)
-        operands[d + 2] = starts[d];
-    return emit_one(e, "stablehlo.dynamic_update_slice", operands, x.rank + 2, x.element, x.rank, x.dims,
-                    NULL, 0);
+    struct emit_tensor operands[EMIT_MAX_RANK + 2] = {tensor, update};
+    for (uint32_t dim = 0; dim < tensor.rank; dim++)
+        operands[dim + 2] = starts[dim];
+    return emit_one(e, "stablehlo.dynamic_update_slice", operands, tensor.rank + 2, tensor.element,
+                    tensor.rank, tensor.dims, NULL, 0);
 }
 
-struct emit_tensor emit_pad_zeros(struct emit *e, struct emit_tensor x, uint32_t dim, int64_t low,
+struct emit_tensor emit_pad_zeros(struct emit *e, struct emit_tensor tensor, uint32_t dim, int64_t low,
                                   int64_t high)
 {
     int64_t lows[EMIT_MAX_RANK] = {0}, highs[EMIT_MAX_RANK] = {0}, none[EMIT_MAX_RANK] = {0},
             dims[EMIT_MAX_RANK];
-    memcpy(dims, x.dims, sizeof dims);
+    memcpy(dims, tensor.dims, sizeof dims);
     lows[dim] = low;
     highs[dim] = high;
     dims[dim] += low + high;
-    struct emit_tensor operands[2] = {x, emit_zeros(e, x.element, 0, NULL)};
+    struct emit_tensor operands[2] = {tensor, emit_zeros(e, tensor.element, 0, NULL)};
     struct ir_attr attrs[3] = {
-        ir_build_named(e->b, "edge_padding_low", ir_build_ints(e->b, lows, x.rank)),
-        ir_build_named(e->b, "edge_padding_high", ir_build_ints(e->b, highs, x.rank)),
-        ir_build_named(e->b, "interior_padding", ir_build_ints(e->b, none, x.rank)),
+        ir_build_named(e->builder, "edge_padding_low", ir_build_ints(e->builder, lows, tensor.rank)),
+        ir_build_named(e->builder, "edge_padding_high", ir_build_ints(e->builder, highs, tensor.rank)),
+        ir_build_named(e->builder, "interior_padding", ir_build_ints(e->builder, none, tensor.rank)),
     };
-    return emit_one(e, "stablehlo.pad", operands, 2, x.element, x.rank, dims, attrs, 3);
+    return emit_one(e, "stablehlo.pad", operands, 2, tensor.element, tensor.rank, dims, attrs, 3);
 }
 
 static const char *const reducer_op[] = {
@@ -226,8 +232,8 @@ static struct emit_tensor splat(struct emit *e, enum ir_element element, const v
                                 const int64_t *dims)
 {
     uint32_t type = emit_type(e, element, rank, dims);
-    struct ir_attr attr =
-        ir_build_named(e->b, "value", ir_build_dense(e->b, type, bytes, element_bytes(element), true));
+    struct ir_attr attr = ir_build_named(
+        e->builder, "value", ir_build_dense(e->builder, type, bytes, element_bytes(element), true));
     return emit_one(e, "stablehlo.constant", NULL, 0, element, rank, dims, &attr, 1);
 }
 
@@ -309,20 +315,20 @@ bool emit_identity(struct emit *e, enum nda_reducer reducer, enum ir_element ele
     return true;
 }
 
-struct emit_tensor emit_reduce_op(struct emit *e, enum nda_reducer reducer, struct emit_tensor x,
-                                  struct emit_tensor y)
+struct emit_tensor emit_reduce_op(struct emit *e, enum nda_reducer reducer, struct emit_tensor tensor,
+                                  struct emit_tensor other)
 {
-    return emit_binary(e, reducer_op[reducer], x, y);
+    return emit_binary(e, reducer_op[reducer], tensor, other);
 }
 
 void emit_reducer_region(struct emit *e, enum nda_reducer reducer, enum ir_element element)
 {
     uint32_t scalar = emit_type(e, element, 0, NULL), types[2] = {scalar, scalar};
-    ir_build_region(e->b);
-    uint32_t first = ir_build_block(e->b, types, 2), operands[2] = {first, first + 1};
+    ir_build_region(e->builder);
+    uint32_t first = ir_build_block(e->builder, types, 2), operands[2] = {first, first + 1};
     uint32_t op = emit_op(e, reducer_op[reducer], operands, 2, &scalar, 1, NULL, 0);
-    uint32_t result = ir_builder_result(e->b, op, 0);
+    uint32_t result = ir_builder_result(e->builder, op, 0);
     emit_op(e, "stablehlo.return", &result, 1, NULL, 0, NULL, 0);
-    ir_build_end_block(e->b);
-    ir_build_end_region(e->b);
+    ir_build_end_block(e->builder);
+    ir_build_end_region(e->builder);
 }

@@ -12,32 +12,32 @@ static void add_axes(const struct emit *e, const struct emit_axes *axes, bool *f
     }
 }
 
-bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *f, struct text *out)
+bool emit_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *form, struct text *out)
 {
     uint32_t rank = ir_value_type(e->program, origin)->rank;
     bool exact = true;
     text_add(out, "<@mesh, [");
-    for (uint32_t d = 0; d < rank; d++) {
-        struct emit_layout l = emit_layout(e, origin, f, d);
+    for (uint32_t dim = 0; dim < rank; dim++) {
+        struct emit_layout layout = emit_layout(e, origin, form, dim);
         bool first = true;
-        text_add(out, d ? ", {" : "{");
-        for (uint32_t i = 0; i < l.count; i++)
-            add_axes(e, &l.at[i].axes, &first, out);
-        add_axes(e, &l.whole, &first, out);
+        text_add(out, dim ? ", {" : "{");
+        for (uint32_t i = 0; i < layout.count; i++)
+            add_axes(e, &layout.at[i].axes, &first, out);
+        add_axes(e, &layout.whole, &first, out);
         text_add(out, "}");
-        exact &= l.contiguous;
+        exact &= layout.contiguous;
     }
     text_add(out, "]>");
     return exact;
 }
 
-void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *f,
+void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct spmd_form *form,
                              struct text *out)
 {
     uint32_t count = nda_atom_count(e->nda, origin);
     text_add(out, "<@mesh, [");
     for (uint32_t i = 0; i < count; i++) {
-        struct emit_axes axes = emit_atom_axes(e, f, (uint8_t)i);
+        struct emit_axes axes = emit_atom_axes(e, form, (uint8_t)i);
         bool first = true;
         text_add(out, i ? ", {" : "{");
         add_axes(e, &axes, &first, out);
@@ -48,13 +48,13 @@ void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct
 
 struct ir_attr emit_mesh_attr(struct emit *e)
 {
-    struct text t = {0};
-    text_add(&t, "#sdy.mesh<[");
-    for (uint32_t a = 0; a < e->mesh->axis_count; a++)
-        text_printf(&t, "%s\"%s\"=%lld", a ? ", " : "", e->mesh->axes[a].name,
-                    (long long)e->mesh->axes[a].size);
-    text_add(&t, "]>");
-    struct ir_attr attr = ir_build_named(e->b, "mesh", ir_build_text(e->b, t.at));
-    text_release(&t);
+    struct text text = {0};
+    text_add(&text, "#sdy.mesh<[");
+    for (uint32_t axis = 0; axis < e->mesh->axis_count; axis++)
+        text_printf(&text, "%s\"%s\"=%lld", axis ? ", " : "", e->mesh->axes[axis].name,
+                    (long long)e->mesh->axes[axis].size);
+    text_add(&text, "]>");
+    struct ir_attr attr = ir_build_named(e->builder, "mesh", ir_build_text(e->builder, text.at));
+    text_release(&text);
     return attr;
 }

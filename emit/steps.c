@@ -19,139 +19,139 @@ struct walk {
     VEC(struct open_op) stack;
 };
 
-static uint32_t use(struct emit *e, const struct spmd_step *s, uint32_t spmd_value)
+static uint32_t use(struct emit *e, const struct spmd_step *step, uint32_t spmd_value)
 {
     if (e->output != EMIT_ANNOTATED)
         return e->value_of[spmd_value];
-    return s->kind == SPMD_LOOP_END ? annotate_carry(e, spmd_value) : annotate_use(e, spmd_value);
+    return step->kind == SPMD_LOOP_END ? annotate_carry(e, spmd_value) : annotate_use(e, spmd_value);
 }
 
 /* builder values of a step's operands; owned */
-static uint32_t *uses(struct emit *e, const struct spmd_step *s)
+static uint32_t *uses(struct emit *e, const struct spmd_step *step)
 {
-    uint32_t *values = mem_alloc((s->operand_count + 1) * sizeof *values);
-    for (uint32_t i = 0; i < s->operand_count; i++)
-        values[i] = use(e, s, spmd_operand(e->local, s, i));
+    uint32_t *values = mem_alloc((step->operand_count + 1) * sizeof *values);
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        values[i] = use(e, step, spmd_operand(e->local, step, i));
     return values;
 }
 
-static void open_region(struct walk *w, struct open_op *o)
+static void open_region(struct walk *walk, struct open_op *open_op)
 {
-    ir_build_region(w->e->b);
-    emit_scope_open(w->e, NULL);
-    o->mark = w->e->output == EMIT_ANNOTATED ? annotate_region_open(w->e) : 0;
+    ir_build_region(walk->e->builder);
+    emit_scope_open(walk->e, NULL);
+    open_op->mark = walk->e->output == EMIT_ANNOTATED ? annotate_region_open(walk->e) : 0;
 }
 
-static void close_region(struct walk *w, const struct spmd_step *s)
+static void close_region(struct walk *walk, const struct spmd_step *step)
 {
-    uint32_t *values = uses(w->e, s);
-    emit_op(w->e, "stablehlo.return", values, s->operand_count, NULL, 0, NULL, 0);
+    uint32_t *values = uses(walk->e, step);
+    emit_op(walk->e, "stablehlo.return", values, step->operand_count, NULL, 0, NULL, 0);
     free(values);
-    ir_build_end_block(w->e->b);
-    ir_build_end_region(w->e->b);
-    struct open_op *o = &w->stack.at[w->stack.count - 1];
-    if (w->e->output == EMIT_ANNOTATED)
-        annotate_region_close(w->e, o->mark);
+    ir_build_end_block(walk->e->builder);
+    ir_build_end_region(walk->e->builder);
+    struct open_op *open_op = &walk->stack.at[walk->stack.count - 1];
+    if (walk->e->output == EMIT_ANNOTATED)
+        annotate_region_close(walk->e, open_op->mark);
 }
 
 /* the END that belongs to a LOOP or BRANCH */
-static const struct spmd_step *matching_end(const struct spmd_local *l, const struct spmd_step *s)
+static const struct spmd_step *matching_end(const struct spmd_local *local, const struct spmd_step *step)
 {
     uint32_t nested = 0;
-    for (; s < l->steps + l->step_count; s++) {
-        nested += s->kind == SPMD_LOOP || s->kind == SPMD_BRANCH;
-        nested -= s->kind == SPMD_LOOP_END || s->kind == SPMD_BRANCH_END;
+    for (; step < local->steps + local->step_count; step++) {
+        nested += step->kind == SPMD_LOOP || step->kind == SPMD_BRANCH;
+        nested -= step->kind == SPMD_LOOP_END || step->kind == SPMD_BRANCH_END;
         if (!nested)
-            return s;
+            return step;
     }
     return NULL;
 }
 
-static enum error_code open_op(struct walk *w, const struct spmd_step *s, struct error *error)
+static enum error_code open_op(struct walk *walk, const struct spmd_step *step, struct error *error)
 {
-    struct emit *e = w->e;
-    const struct ir_op *p = &e->program->ops[s->op];
-    const struct spmd_step *end = matching_end(e->local, s);
-    struct open_op o = {.step = s};
+    struct emit *e = walk->e;
+    const struct ir_op *op = &e->program->ops[step->op];
+    const struct spmd_step *end = matching_end(e->local, step);
+    struct open_op open_op = {.step = step};
     struct ir_attr attrs[EMIT_MAX_ATTRS];
     uint32_t attr_count;
-    enum error_code code = emit_attrs(e, s->op, attrs, &attr_count, error);
+    enum error_code code = emit_attrs(e, step->op, attrs, &attr_count, error);
     if (code)
         return code;
     if (!end)
         return error_set(error, ERROR_INTERNAL, "a loop or branch of the local program has no end");
-    uint32_t *values = uses(e, s), *types = mem_alloc((end->result_count + 1) * sizeof *types);
+    uint32_t *values = uses(e, step), *types = mem_alloc((end->result_count + 1) * sizeof *types);
     for (uint32_t i = 0; i < end->result_count; i++)
         types[i] = emit_value_type(e, end->results + i);
-    struct ir_op_spec spec = {ir_op_name(e->program, s->op),
+    struct ir_op_spec spec = {ir_op_name(e->program, step->op),
                               values,
-                              s->operand_count,
+                              step->operand_count,
                               types,
                               end->result_count,
                               attrs,
                               attr_count,
-                              p->line,
-                              p->column,
+                              op->line,
+                              op->column,
                               NULL};
-    o.built = ir_build_begin(e->b, &spec);
+    open_op.built = ir_build_begin(e->builder, &spec);
     free(values);
     free(types);
-    o.outer = e->scope;
-    open_region(w, &o);
-    VEC_PUSH(&w->stack, o);
+    open_op.outer = e->scope;
+    open_region(walk, &open_op);
+    VEC_PUSH(&walk->stack, open_op);
     return ERROR_OK;
 }
 
 /* opens a block whose arguments are the values first .. first + count */
-static void open_block(struct walk *w, uint32_t first, uint32_t count)
+static void open_block(struct walk *walk, uint32_t first, uint32_t count)
 {
     uint32_t *types = mem_alloc((count + 1) * sizeof *types);
     for (uint32_t i = 0; i < count; i++)
-        types[i] = emit_value_type(w->e, first + i);
-    uint32_t args = ir_build_block(w->e->b, types, count);
+        types[i] = emit_value_type(walk->e, first + i);
+    uint32_t args = ir_build_block(walk->e->builder, types, count);
     for (uint32_t i = 0; i < count; i++)
-        w->e->value_of[first + i] = args + i;
+        walk->e->value_of[first + i] = args + i;
     free(types);
 }
 
-static void close_op(struct walk *w, const struct spmd_step *s)
+static void close_op(struct walk *walk, const struct spmd_step *step)
 {
-    close_region(w, s);
-    struct open_op *o = &w->stack.at[--w->stack.count];
-    emit_scope_close(w->e, &o->outer);
-    ir_build_end(w->e->b);
-    for (uint32_t i = 0; i < s->result_count; i++)
-        w->e->value_of[s->results + i] = ir_builder_result(w->e->b, o->built, i);
+    close_region(walk, step);
+    struct open_op *open_op = &walk->stack.at[--walk->stack.count];
+    emit_scope_close(walk->e, &open_op->outer);
+    ir_build_end(walk->e->builder);
+    for (uint32_t i = 0; i < step->result_count; i++)
+        walk->e->value_of[step->results + i] = ir_builder_result(walk->e->builder, open_op->built, i);
 }
 
-static enum error_code control(struct walk *w, const struct spmd_step *s, struct error *error)
+static enum error_code control(struct walk *walk, const struct spmd_step *step, struct error *error)
 {
     enum error_code code = ERROR_OK;
-    w->e->op = s->op;
-    if (s->kind == SPMD_LOOP || s->kind == SPMD_BRANCH) {
-        code = open_op(w, s, error);
+    walk->e->op = step->op;
+    if (step->kind == SPMD_LOOP || step->kind == SPMD_BRANCH) {
+        code = open_op(walk, step, error);
         if (!code)
-            open_block(w, s->results, s->kind == SPMD_LOOP ? s->operand_count : 0);
+            open_block(walk, step->results, step->kind == SPMD_LOOP ? step->operand_count : 0);
         return code;
     }
-    if (!w->stack.count)
+    if (!walk->stack.count)
         return error_set(error, ERROR_INTERNAL, "a step of the local program ends a region that is not open");
-    struct open_op *o = &w->stack.at[w->stack.count - 1];
-    if (s->kind == SPMD_LOOP_BODY || s->kind == SPMD_BRANCH_NEXT) {
-        uint32_t count = s->kind == SPMD_LOOP_BODY ? o->step->operand_count : 0;
-        close_region(w, s);
-        open_region(w, o);
-        open_block(w, o->step->results + count, count);
+    struct open_op *other_open_op = &walk->stack.at[walk->stack.count - 1];
+    if (step->kind == SPMD_LOOP_BODY || step->kind == SPMD_BRANCH_NEXT) {
+        uint32_t count = step->kind == SPMD_LOOP_BODY ? other_open_op->step->operand_count : 0;
+        close_region(walk, step);
+        open_region(walk, other_open_op);
+        open_block(walk, other_open_op->step->results + count, count);
     } else {
-        close_op(w, s);
+        close_op(walk, step);
     }
     return ERROR_OK;
 }
 
-static uint32_t combined_run(const struct spmd_local *l, uint32_t first)
+static uint32_t combined_run(const struct spmd_local *local, uint32_t first)
 {
-    uint32_t n = 1, id = l->steps[first].combined;
-    while (id && first + n < l->step_count && l->steps[first + n].combined == id)
+    uint32_t n = 1, id = local->steps[first].combined;
+    while (id && first + n < local->step_count && local->steps[first + n].combined == id)
         n++;
     return n;
 }
@@ -163,31 +163,31 @@ static bool is_control(uint8_t kind)
 
 enum error_code emit_steps(struct emit *e, uint32_t **results, uint32_t *count, struct error *error)
 {
-    struct walk w = {.e = e};
-    const struct spmd_local *l = e->local;
+    struct walk walk = {.e = e};
+    const struct spmd_local *local = e->local;
     enum error_code code = ERROR_OK;
     *results = NULL;
     *count = 0;
     emit_scope_open(e, NULL);
-    for (uint32_t i = 0, n = 1; i < l->step_count && !code; i += n) {
-        const struct spmd_step *s = &l->steps[i];
+    for (uint32_t i = 0, n = 1; i < local->step_count && !code; i += n) {
+        const struct spmd_step *step = &local->steps[i];
         n = 1;
-        if (s->kind == SPMD_RESULT) {
+        if (step->kind == SPMD_RESULT) {
             e->op = e->nda->function;
-            *results = uses(e, s);
-            *count = s->operand_count;
-        } else if (is_control(s->kind)) {
-            code = control(&w, s, error);
+            *results = uses(e, step);
+            *count = step->operand_count;
+        } else if (is_control(step->kind)) {
+            code = control(&walk, step, error);
         } else if (e->output == EMIT_ANNOTATED) {
-            code = annotate_step(e, s, error);
-        } else if (s->kind == SPMD_OP) {
-            code = lower_step(e, s, error);
+            code = annotate_step(e, step, error);
+        } else if (step->kind == SPMD_OP) {
+            code = lower_step(e, step, error);
         } else {
-            n = combined_run(l, i);
+            n = combined_run(local, i);
             code = emit_collective(e, i, n, error);
         }
     }
-    VEC_FREE(&w.stack);
+    VEC_FREE(&walk.stack);
     if (!code && !*results)
         code = error_set(error, ERROR_INTERNAL, "the local program has no results step");
     if (code) {

@@ -38,8 +38,8 @@ struct http_reply {
 /* ERROR_UNAVAILABLE: no connection, timeout, broken reply (message names the address and why).
  * ERROR_TOO_LARGE: the reply is longer than allowed. ERROR_USAGE: not an http address. Any status is a
  * success here. */
-enum error_code http_exchange(const struct http_request *r, struct http_reply *out,
+enum error_code http_exchange(const struct http_request *request, struct http_reply *out,
                               struct error *e) BASE_CHECKED;
-void http_reply_release(struct http_reply *r);
+void http_reply_release(struct http_reply *reply);
 
 #endif

@@ -44,24 +44,24 @@ struct ir_scatter {
 };
 
 /* 0 on success, -1 when the attribute is absent or malformed (never after ir_verify) */
-int ir_dot(const struct ir_program *p, uint32_t op, struct ir_dot *out);
-int ir_conv(const struct ir_program *p, uint32_t op, struct ir_conv *out);
-int ir_gather(const struct ir_program *p, uint32_t op, struct ir_gather *out);
-int ir_scatter(const struct ir_program *p, uint32_t op, struct ir_scatter *out);
-int ir_reduce_window(const struct ir_program *p, uint32_t op, struct ir_window *out);
-int ir_select_and_scatter(const struct ir_program *p, uint32_t op, struct ir_window *out);
+int ir_dot(const struct ir_program *program, uint32_t op, struct ir_dot *out);
+int ir_conv(const struct ir_program *program, uint32_t op, struct ir_conv *out);
+int ir_gather(const struct ir_program *program, uint32_t op, struct ir_gather *out);
+int ir_scatter(const struct ir_program *program, uint32_t op, struct ir_scatter *out);
+int ir_reduce_window(const struct ir_program *program, uint32_t op, struct ir_window *out);
+int ir_select_and_scatter(const struct ir_program *program, uint32_t op, struct ir_window *out);
 /* any list of integers: array<i64: ..>, dense<..> : tensor<Nxi64>, [1, 2]; count 0 when absent */
-int ir_dims(const struct ir_program *p, uint32_t op, const char *name, struct ir_dims *out);
+int ir_dims(const struct ir_program *program, uint32_t op, const char *name, struct ir_dims *out);
 /* integer or bool attribute */
-int64_t ir_int(const struct ir_program *p, uint32_t op, const char *name, int64_t absent);
+int64_t ir_int(const struct ir_program *program, uint32_t op, const char *name, int64_t absent);
 /* the word of an enum attribute: "LT" of #stablehlo<comparison_direction LT>; out[0] = 0 when absent */
-void ir_word(const struct ir_program *p, uint32_t op, const char *name, char out[32]);
+void ir_word(const struct ir_program *program, uint32_t op, const char *name, char out[32]);
 /* a 2-d list of integers such as replica_groups or source_target_pairs: rows x columns, owned; NULL when
  * absent */
-int64_t *ir_matrix(const struct ir_program *p, uint32_t op, const char *name, uint32_t *rows,
+int64_t *ir_matrix(const struct ir_program *program, uint32_t op, const char *name, uint32_t *rows,
                    uint32_t *columns);
 /* an element of a constant as a double / an integer (complex: real part) */
-double ir_constant_double(const struct ir_program *p, const struct ir_attr *dense, uint64_t index);
-int64_t ir_constant_int(const struct ir_program *p, const struct ir_attr *dense, uint64_t index);
+double ir_constant_double(const struct ir_program *program, const struct ir_attr *dense, uint64_t index);
+int64_t ir_constant_int(const struct ir_program *program, const struct ir_attr *dense, uint64_t index);
 
 #endif

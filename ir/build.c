@@ -28,67 +28,67 @@ struct ir_builder *ir_builder_create(void)
     return mem_zalloc(1, sizeof(struct ir_builder));
 }
 
-void ir_builder_destroy(struct ir_builder *b)
+void ir_builder_destroy(struct ir_builder *builder)
 {
-    if (!b)
+    if (!builder)
         return;
-#define X(array, count, type) VEC_FREE(&b->array);
+#define X(array, count, type) VEC_FREE(&builder->array);
     IR_IMAGE_SECTIONS(X)
 #undef X
-    VEC_FREE(&b->slots);
-    VEC_FREE(&b->type_of_string);
-    VEC_FREE(&b->code_of_string);
-    VEC_FREE(&b->frames);
-    VEC_FREE(&b->open_ops);
-    VEC_FREE(&b->open_blocks);
-    VEC_FREE(&b->open_regions);
-    VEC_FREE(&b->copies.types);
-    VEC_FREE(&b->copies.constants);
-    free(b);
+    VEC_FREE(&builder->slots);
+    VEC_FREE(&builder->type_of_string);
+    VEC_FREE(&builder->code_of_string);
+    VEC_FREE(&builder->frames);
+    VEC_FREE(&builder->open_ops);
+    VEC_FREE(&builder->open_blocks);
+    VEC_FREE(&builder->open_regions);
+    VEC_FREE(&builder->copies.types);
+    VEC_FREE(&builder->copies.constants);
+    free(builder);
 }
 
 /* ---------------------------------------------------------------- strings and types */
-static void strings_grow(struct ir_builder *b)
+static void strings_grow(struct ir_builder *builder)
 {
-    size_t room = b->slots.count ? b->slots.count * 2 : 256;
-    free(b->slots.at);
-    b->slots.at = mem_zalloc(room, sizeof *b->slots.at);
-    b->slots.count = b->slots.room = room;
-    for (uint32_t i = 0; i < b->strings.count; i++) {
-        const struct ir_string *s = &b->strings.at[i];
-        size_t slot = hash_bytes(b->characters.at + s->offset, s->size, 0) & (room - 1);
-        while (b->slots.at[slot])
+    size_t room = builder->slots.count ? builder->slots.count * 2 : 256;
+    free(builder->slots.at);
+    builder->slots.at = mem_zalloc(room, sizeof *builder->slots.at);
+    builder->slots.count = builder->slots.room = room;
+    for (uint32_t i = 0; i < builder->strings.count; i++) {
+        const struct ir_string *string = &builder->strings.at[i];
+        size_t slot = hash_bytes(builder->characters.at + string->offset, string->size, 0) & (room - 1);
+        while (builder->slots.at[slot])
             slot = (slot + 1) & (room - 1);
-        b->slots.at[slot] = i + 1;
+        builder->slots.at[slot] = i + 1;
     }
 }
 
-uint32_t ir_build_string(struct ir_builder *b, const char *text, size_t size)
+uint32_t ir_build_string(struct ir_builder *builder, const char *text, size_t size)
 {
-    if (b->strings.count * 2 >= b->slots.count)
-        strings_grow(b);
-    size_t slot = hash_bytes(text, size, 0) & (b->slots.count - 1);
-    for (; b->slots.at[slot]; slot = (slot + 1) & (b->slots.count - 1)) {
-        const struct ir_string *s = &b->strings.at[b->slots.at[slot] - 1];
-        if (s->size == size && memcmp(b->characters.at + s->offset, text, size) == 0)
-            return b->slots.at[slot] - 1;
+    if (builder->strings.count * 2 >= builder->slots.count)
+        strings_grow(builder);
+    size_t slot = hash_bytes(text, size, 0) & (builder->slots.count - 1);
+    for (; builder->slots.at[slot]; slot = (slot + 1) & (builder->slots.count - 1)) {
+        const struct ir_string *string = &builder->strings.at[builder->slots.at[slot] - 1];
+        if (string->size == size && memcmp(builder->characters.at + string->offset, text, size) == 0)
+            return builder->slots.at[slot] - 1;
     }
-    BASE_CHECK(b->characters.count + size + 1 < UINT32_MAX);
-    struct ir_string made = {(uint32_t)b->characters.count, (uint32_t)size};
-    VEC_RESERVE(&b->characters, b->characters.count + size + 1);
-    memcpy(b->characters.at + b->characters.count, text, size);
-    b->characters.at[b->characters.count + size] = 0;
-    b->characters.count += size + 1;
-    VEC_PUSH(&b->strings, made);
-    VEC_PUSH(&b->type_of_string, 0);
-    VEC_PUSH(&b->code_of_string, 0);
-    b->slots.at[slot] = (uint32_t)b->strings.count;
-    return (uint32_t)b->strings.count - 1;
+    BASE_CHECK(builder->characters.count + size + 1 < UINT32_MAX);
+    struct ir_string made = {(uint32_t)builder->characters.count, (uint32_t)size};
+    VEC_RESERVE(&builder->characters, builder->characters.count + size + 1);
+    memcpy(builder->characters.at + builder->characters.count, text, size);
+    builder->characters.at[builder->characters.count + size] = 0;
+    builder->characters.count += size + 1;
+    VEC_PUSH(&builder->strings, made);
+    VEC_PUSH(&builder->type_of_string, 0);
+    VEC_PUSH(&builder->code_of_string, 0);
+    builder->slots.at[slot] = (uint32_t)builder->strings.count;
+    return (uint32_t)builder->strings.count - 1;
 }
 
-uint32_t ir_build_cstring(struct ir_builder *b, const char *text)
+uint32_t ir_build_cstring(struct ir_builder *builder, const char *text)
 {
-    return ir_build_string(b, text, strlen(text));
+    return ir_build_string(builder, text, strlen(text));
 }
 
 static enum ir_element element_named(const char *name, size_t size)
@@ -102,10 +102,11 @@ static enum ir_element element_named(const char *name, size_t size)
 
 /* Pushes the sizes of `2x?x3xf32` to ints (-1 for `?`) and returns where the element type begins; NULL when
  * the text is not spelt so. */
-static const char *parse_sizes(struct ir_builder *b, const char *at, const char *end, struct ir_type *t)
+static const char *parse_sizes(struct ir_builder *builder, const char *at, const char *end,
+                               struct ir_type *type)
 {
     if (end - at > 2 && at[0] == '*' && at[1] == 'x') {
-        t->flags |= IR_TYPE_UNRANKED;
+        type->flags |= IR_TYPE_UNRANKED;
         return at + 2;
     }
     for (;;) {
@@ -113,7 +114,7 @@ static const char *parse_sizes(struct ir_builder *b, const char *at, const char 
         int64_t size = 0;
         if (at < end && *at == '?') {
             size = -1;
-            t->flags |= IR_TYPE_DYNAMIC;
+            type->flags |= IR_TYPE_DYNAMIC;
             at++;
         }
         for (; size >= 0 && at < end && *at >= '0' && *at <= '9'; at++)
@@ -121,11 +122,11 @@ static const char *parse_sizes(struct ir_builder *b, const char *at, const char 
                 return NULL;
         if (at == digits)
             return at;
-        if (at == end || *at != 'x' || t->rank == UINT16_MAX)
+        if (at == end || *at != 'x' || type->rank == UINT16_MAX)
             return NULL;
         at++;
-        VEC_PUSH(&b->ints, size);
-        t->rank++;
+        VEC_PUSH(&builder->ints, size);
+        type->rank++;
     }
 }
 
@@ -134,49 +135,50 @@ static bool starts(const char *text, size_t size, const char *with)
     return size >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
 }
 
-static void decode_type(struct ir_builder *b, const char *text, size_t size, struct ir_type *t)
+static void decode_type(struct ir_builder *builder, const char *text, size_t size, struct ir_type *type)
 {
-    t->kind = IR_TYPE_OTHER;
-    t->ints = (uint32_t)b->ints.count;
+    type->kind = IR_TYPE_OTHER;
+    type->ints = (uint32_t)builder->ints.count;
     if (size && text[0] == '(') {
-        t->kind = IR_TYPE_FUNCTION;
+        type->kind = IR_TYPE_FUNCTION;
     } else if (starts(text, size, "tuple<")) {
-        t->kind = IR_TYPE_TUPLE;
+        type->kind = IR_TYPE_TUPLE;
     } else if (size == strlen("!stablehlo.token") && starts(text, size, "!stablehlo.token")) {
-        t->kind = IR_TYPE_TOKEN;
+        type->kind = IR_TYPE_TOKEN;
     } else if (starts(text, size, "tensor<") && text[size - 1] == '>') {
-        size_t before = b->ints.count;
-        const char *end = text + size - 1, *at = parse_sizes(b, text + strlen("tensor<"), end, t), *stop = at;
+        size_t before = builder->ints.count;
+        const char *end = text + size - 1, *at = parse_sizes(builder, text + strlen("tensor<"), end, type),
+                   *stop = at;
         if (!at) {
-            b->ints.count = before;
-            t->rank = t->flags = 0;
+            builder->ints.count = before;
+            type->rank = type->flags = 0;
             return;
         }
         for (int depth = 0; stop < end && (*stop != ',' || depth); stop++)
             depth += (*stop == '<' || *stop == '(' || *stop == '[') -
                      (*stop == '>' || *stop == ')' || *stop == ']');
         if (stop < end)
-            t->flags |= IR_TYPE_ENCODED;
-        t->kind = IR_TYPE_TENSOR;
-        t->element = (uint16_t)element_named(at, (size_t)(stop - at));
+            type->flags |= IR_TYPE_ENCODED;
+        type->kind = IR_TYPE_TENSOR;
+        type->element = (uint16_t)element_named(at, (size_t)(stop - at));
         if (starts(at, (size_t)(stop - at), "!quant."))
-            t->flags |= IR_TYPE_QUANTIZED;
+            type->flags |= IR_TYPE_QUANTIZED;
     }
 }
 
-uint32_t ir_build_type(struct ir_builder *b, const char *text, size_t size)
+uint32_t ir_build_type(struct ir_builder *builder, const char *text, size_t size)
 {
-    uint32_t spelt = ir_build_string(b, text, size);
-    if (b->type_of_string.at[spelt])
-        return b->type_of_string.at[spelt] - 1;
-    struct ir_type t = {.text = spelt};
-    decode_type(b, text, size, &t);
-    VEC_PUSH(&b->types, t);
-    b->type_of_string.at[spelt] = (uint32_t)b->types.count;
-    return (uint32_t)b->types.count - 1;
+    uint32_t spelt = ir_build_string(builder, text, size);
+    if (builder->type_of_string.at[spelt])
+        return builder->type_of_string.at[spelt] - 1;
+    struct ir_type type = {.text = spelt};
+    decode_type(builder, text, size, &type);
+    VEC_PUSH(&builder->types, type);
+    builder->type_of_string.at[spelt] = (uint32_t)builder->types.count;
+    return (uint32_t)builder->types.count - 1;
 }
 
-uint32_t ir_build_tensor_type(struct ir_builder *b, enum ir_element element, uint32_t rank,
+uint32_t ir_build_tensor_type(struct ir_builder *builder, enum ir_element element, uint32_t rank,
                               const int64_t *dims)
 {
     char small[512];
@@ -186,223 +188,227 @@ uint32_t ir_build_tensor_type(struct ir_builder *b, enum ir_element element, uin
     for (uint32_t i = 0; i < rank; i++)
         n += (size_t)snprintf(small + n, sizeof small - n, "%lldx", (long long)dims[i]);
     n += (size_t)snprintf(small + n, sizeof small - n, "%s>", ir_element_name(element));
-    return ir_build_type(b, small, n);
+    return ir_build_type(builder, small, n);
 }
 
 /* ---------------------------------------------------------------- ops, regions, blocks */
-static struct frame *top(struct ir_builder *b, enum frame_kind kind)
+static struct frame *top(struct ir_builder *builder, enum frame_kind kind)
 {
-    BASE_CHECK(b->frames.count && b->frames.at[b->frames.count - 1].kind == kind);
-    return &b->frames.at[b->frames.count - 1];
+    BASE_CHECK(builder->frames.count && builder->frames.at[builder->frames.count - 1].kind == kind);
+    return &builder->frames.at[builder->frames.count - 1];
 }
 
-static void push(struct ir_builder *b, struct frame f)
+static void push(struct ir_builder *builder, struct frame frame)
 {
-    VEC_PUSH(&b->frames, f);
+    VEC_PUSH(&builder->frames, frame);
 }
 
-static uint32_t value_new(struct ir_builder *b, uint32_t type, uint32_t op, uint32_t index)
+static uint32_t value_new(struct ir_builder *builder, uint32_t type, uint32_t op, uint32_t index)
 {
-    struct ir_value v = {.type = type, .op = op, .block = IR_NONE, .index = index};
-    BASE_CHECK(type < b->types.count);
-    VEC_PUSH(&b->values, v);
-    return (uint32_t)b->values.count - 1;
+    struct ir_value value = {.type = type, .op = op, .block = IR_NONE, .index = index};
+    BASE_CHECK(type < builder->types.count);
+    VEC_PUSH(&builder->values, value);
+    return (uint32_t)builder->values.count - 1;
 }
 
-uint32_t ir_build_op(struct ir_builder *b, const struct ir_op_spec *s)
+uint32_t ir_build_op(struct ir_builder *builder, const struct ir_op_spec *op_spec)
 {
-    uint32_t index = (uint32_t)b->ops.count;
-    struct ir_op o = {.block = IR_NONE, .line = s->line, .column = s->column, .location = IR_NONE};
-    o.name = ir_build_cstring(b, s->name);
-    if (!b->code_of_string.at[o.name])
-        b->code_of_string.at[o.name] = (uint16_t)(ir_opcode_find(s->name, strlen(s->name)) + 1);
-    o.code = (uint16_t)(b->code_of_string.at[o.name] - 1);
-    if (s->location)
-        o.location = ir_build_cstring(b, s->location);
-    if (b->frames.count) {
-        top(b, FRAME_BLOCK);
-        VEC_PUSH(&b->open_ops, index);
+    uint32_t index = (uint32_t)builder->ops.count;
+    struct ir_op op = {
+        .block = IR_NONE, .line = op_spec->line, .column = op_spec->column, .location = IR_NONE};
+    op.name = ir_build_cstring(builder, op_spec->name);
+    if (!builder->code_of_string.at[op.name])
+        builder->code_of_string.at[op.name] =
+            (uint16_t)(ir_opcode_find(op_spec->name, strlen(op_spec->name)) + 1);
+    op.code = (uint16_t)(builder->code_of_string.at[op.name] - 1);
+    if (op_spec->location)
+        op.location = ir_build_cstring(builder, op_spec->location);
+    if (builder->frames.count) {
+        top(builder, FRAME_BLOCK);
+        VEC_PUSH(&builder->open_ops, index);
     } else {
         BASE_CHECK(index == 0);
     }
-    o.operands = (uint32_t)b->operands.count;
-    o.operand_count = s->operand_count;
-    for (uint32_t i = 0; i < s->operand_count; i++) {
-        BASE_CHECK(s->operands[i] < b->values.count);
-        VEC_PUSH(&b->operands, s->operands[i]);
+    op.operands = (uint32_t)builder->operands.count;
+    op.operand_count = op_spec->operand_count;
+    for (uint32_t i = 0; i < op_spec->operand_count; i++) {
+        BASE_CHECK(op_spec->operands[i] < builder->values.count);
+        VEC_PUSH(&builder->operands, op_spec->operands[i]);
     }
-    o.results = (uint32_t)b->values.count;
-    o.result_count = s->result_count;
-    for (uint32_t i = 0; i < s->result_count; i++)
-        value_new(b, s->result_types[i], index, i);
-    o.attrs = builder_attrs(b, IR_ATTR_DICTIONARY, s->attrs, s->attr_count).first;
-    o.attr_count = s->attr_count;
-    o.regions = (uint32_t)b->regions.count;
-    VEC_PUSH(&b->ops, o);
+    op.results = (uint32_t)builder->values.count;
+    op.result_count = op_spec->result_count;
+    for (uint32_t i = 0; i < op_spec->result_count; i++)
+        value_new(builder, op_spec->result_types[i], index, i);
+    op.attrs = builder_attrs(builder, IR_ATTR_DICTIONARY, op_spec->attrs, op_spec->attr_count).first;
+    op.attr_count = op_spec->attr_count;
+    op.regions = (uint32_t)builder->regions.count;
+    VEC_PUSH(&builder->ops, op);
     return index;
 }
 
-uint32_t ir_build_begin(struct ir_builder *b, const struct ir_op_spec *spec)
+uint32_t ir_build_begin(struct ir_builder *builder, const struct ir_op_spec *spec)
 {
-    uint32_t op = ir_build_op(b, spec);
-    push(b, (struct frame){.kind = FRAME_OP, .op = op, .base = b->open_regions.count});
+    uint32_t op = ir_build_op(builder, spec);
+    push(builder, (struct frame){.kind = FRAME_OP, .op = op, .base = builder->open_regions.count});
     return op;
 }
 
-void ir_build_region(struct ir_builder *b)
+void ir_build_region(struct ir_builder *builder)
 {
-    top(b, FRAME_OP);
-    push(b, (struct frame){.kind = FRAME_REGION, .base = b->open_blocks.count});
+    top(builder, FRAME_OP);
+    push(builder, (struct frame){.kind = FRAME_REGION, .base = builder->open_blocks.count});
 }
 
-uint32_t ir_build_block(struct ir_builder *b, const uint32_t *arg_types, uint32_t arg_count)
+uint32_t ir_build_block(struct ir_builder *builder, const uint32_t *arg_types, uint32_t arg_count)
 {
-    top(b, FRAME_REGION);
-    struct frame f = {.kind = FRAME_BLOCK, .base = b->open_ops.count, .arg_count = arg_count};
-    f.args = (uint32_t)b->values.count;
+    top(builder, FRAME_REGION);
+    struct frame frame = {.kind = FRAME_BLOCK, .base = builder->open_ops.count, .arg_count = arg_count};
+    frame.args = (uint32_t)builder->values.count;
     for (uint32_t i = 0; i < arg_count; i++)
-        value_new(b, arg_types[i], IR_NONE, i);
-    push(b, f);
-    return f.args;
+        value_new(builder, arg_types[i], IR_NONE, i);
+    push(builder, frame);
+    return frame.args;
 }
 
-void ir_build_value_location(struct ir_builder *b, uint32_t value, const char *text, size_t size)
+void ir_build_value_location(struct ir_builder *builder, uint32_t value, const char *text, size_t size)
 {
-    struct ir_value_location l = {value, ir_build_string(b, text, size)};
-    BASE_CHECK(!b->value_locations.count ||
-               b->value_locations.at[b->value_locations.count - 1].value < value);
-    VEC_PUSH(&b->value_locations, l);
+    struct ir_value_location value_location = {value, ir_build_string(builder, text, size)};
+    BASE_CHECK(!builder->value_locations.count ||
+               builder->value_locations.at[builder->value_locations.count - 1].value < value);
+    VEC_PUSH(&builder->value_locations, value_location);
 }
 
-void ir_build_end_block(struct ir_builder *b)
+void ir_build_end_block(struct ir_builder *builder)
 {
-    struct frame f = *top(b, FRAME_BLOCK);
-    struct ir_block block = {.region = IR_NONE, .args = f.args, .arg_count = f.arg_count};
-    block.ops = (uint32_t)b->block_ops.count;
-    block.op_count = (uint32_t)(b->open_ops.count - f.base);
-    for (size_t i = f.base; i < b->open_ops.count; i++)
-        VEC_PUSH(&b->block_ops, b->open_ops.at[i]);
-    b->open_ops.count = f.base;
-    b->frames.count--;
-    VEC_PUSH(&b->open_blocks, block);
+    struct frame frame = *top(builder, FRAME_BLOCK);
+    struct ir_block block = {.region = IR_NONE, .args = frame.args, .arg_count = frame.arg_count};
+    block.ops = (uint32_t)builder->block_ops.count;
+    block.op_count = (uint32_t)(builder->open_ops.count - frame.base);
+    for (size_t i = frame.base; i < builder->open_ops.count; i++)
+        VEC_PUSH(&builder->block_ops, builder->open_ops.at[i]);
+    builder->open_ops.count = frame.base;
+    builder->frames.count--;
+    VEC_PUSH(&builder->open_blocks, block);
 }
 
 /* The block has its final index: write it into its arguments, its ops and their results. */
-static void place_block(struct ir_builder *b, const struct ir_block *block, uint32_t index)
+static void place_block(struct ir_builder *builder, const struct ir_block *block, uint32_t index)
 {
     for (uint32_t i = 0; i < block->arg_count; i++)
-        b->values.at[block->args + i].block = index;
+        builder->values.at[block->args + i].block = index;
     for (uint32_t i = 0; i < block->op_count; i++) {
-        struct ir_op *o = &b->ops.at[b->block_ops.at[block->ops + i]];
-        o->block = index;
-        for (uint32_t k = 0; k < o->result_count; k++)
-            b->values.at[o->results + k].block = index;
+        struct ir_op *op = &builder->ops.at[builder->block_ops.at[block->ops + i]];
+        op->block = index;
+        for (uint32_t k = 0; k < op->result_count; k++)
+            builder->values.at[op->results + k].block = index;
     }
 }
 
-void ir_build_end_region(struct ir_builder *b)
+void ir_build_end_region(struct ir_builder *builder)
 {
-    struct frame f = *top(b, FRAME_REGION);
-    struct ir_region region = {.blocks = (uint32_t)b->blocks.count};
-    region.block_count = (uint32_t)(b->open_blocks.count - f.base);
-    for (size_t i = f.base; i < b->open_blocks.count; i++) {
-        place_block(b, &b->open_blocks.at[i], (uint32_t)b->blocks.count);
-        VEC_PUSH(&b->blocks, b->open_blocks.at[i]);
+    struct frame frame = *top(builder, FRAME_REGION);
+    struct ir_region region = {.blocks = (uint32_t)builder->blocks.count};
+    region.block_count = (uint32_t)(builder->open_blocks.count - frame.base);
+    for (size_t i = frame.base; i < builder->open_blocks.count; i++) {
+        place_block(builder, &builder->open_blocks.at[i], (uint32_t)builder->blocks.count);
+        VEC_PUSH(&builder->blocks, builder->open_blocks.at[i]);
     }
-    b->open_blocks.count = f.base;
-    b->frames.count--;
-    VEC_PUSH(&b->open_regions, region);
+    builder->open_blocks.count = frame.base;
+    builder->frames.count--;
+    VEC_PUSH(&builder->open_regions, region);
 }
 
-void ir_build_end(struct ir_builder *b)
+void ir_build_end(struct ir_builder *builder)
 {
-    struct frame f = *top(b, FRAME_OP);
-    struct ir_op *o = &b->ops.at[f.op];
-    o->regions = (uint32_t)b->regions.count;
-    o->region_count = (uint32_t)(b->open_regions.count - f.base);
-    for (size_t i = f.base; i < b->open_regions.count; i++) {
-        struct ir_region r = b->open_regions.at[i];
-        r.op = f.op;
-        for (uint32_t k = 0; k < r.block_count; k++)
-            b->blocks.at[r.blocks + k].region = (uint32_t)b->regions.count;
-        VEC_PUSH(&b->regions, r);
+    struct frame frame = *top(builder, FRAME_OP);
+    struct ir_op *op = &builder->ops.at[frame.op];
+    op->regions = (uint32_t)builder->regions.count;
+    op->region_count = (uint32_t)(builder->open_regions.count - frame.base);
+    for (size_t i = frame.base; i < builder->open_regions.count; i++) {
+        struct ir_region region = builder->open_regions.at[i];
+        region.op = frame.op;
+        for (uint32_t k = 0; k < region.block_count; k++)
+            builder->blocks.at[region.blocks + k].region = (uint32_t)builder->regions.count;
+        VEC_PUSH(&builder->regions, region);
     }
-    b->open_regions.count = f.base;
-    b->frames.count--;
+    builder->open_regions.count = frame.base;
+    builder->frames.count--;
 }
 
-uint32_t ir_builder_result(const struct ir_builder *b, uint32_t op, uint32_t i)
+uint32_t ir_builder_result(const struct ir_builder *builder, uint32_t op, uint32_t i)
 {
-    BASE_CHECK(op < b->ops.count && i < b->ops.at[op].result_count);
-    return b->ops.at[op].results + i;
+    BASE_CHECK(op < builder->ops.count && i < builder->ops.at[op].result_count);
+    return builder->ops.at[op].results + i;
 }
 
-uint32_t ir_builder_value_type(const struct ir_builder *b, uint32_t value)
+uint32_t ir_builder_value_type(const struct ir_builder *builder, uint32_t value)
 {
-    BASE_CHECK(value < b->values.count);
-    return b->values.at[value].type;
+    BASE_CHECK(value < builder->values.count);
+    return builder->values.at[value].type;
 }
 
 /* ---------------------------------------------------------------- the finished image */
-struct ir_program ir_builder_view(const struct ir_builder *b)
+struct ir_program ir_builder_view(const struct ir_builder *builder)
 {
-    struct ir_program p = {0};
+    struct ir_program program = {0};
 #define X(array, number, type)                                                                               \
-    p.array = b->array.at;                                                                                   \
-    p.number = b->array.count;
+    program.array = builder->array.at;                                                                       \
+    program.number = builder->array.count;
     IR_IMAGE_SECTIONS(X)
 #undef X
-    return p;
+    return program;
 }
 
-static void layout(const struct ir_builder *b, const uint8_t digest[32], struct ir_image_header *h)
+static void layout(const struct ir_builder *builder, const uint8_t digest[32],
+                   struct ir_image_header *image_header)
 {
-    BASE_CHECK(b->frames.count == 0 && b->ops.count > 0 && b->ops.count < IR_NONE &&
-               b->values.count < IR_NONE && b->attrs.count < IR_NONE && b->operands.count < IR_NONE &&
-               b->ints.count < IR_NONE);
-    memset(h, 0, sizeof *h);
-    memcpy(h->magic, IR_IMAGE_MAGIC, sizeof h->magic);
-    h->version = IR_IMAGE_VERSION;
-    h->sections = IR_IMAGE_SECTION_COUNT;
+    BASE_CHECK(builder->frames.count == 0 && builder->ops.count > 0 && builder->ops.count < IR_NONE &&
+               builder->values.count < IR_NONE && builder->attrs.count < IR_NONE &&
+               builder->operands.count < IR_NONE && builder->ints.count < IR_NONE);
+    memset(image_header, 0, sizeof *image_header);
+    memcpy(image_header->magic, IR_IMAGE_MAGIC, sizeof image_header->magic);
+    image_header->version = IR_IMAGE_VERSION;
+    image_header->sections = IR_IMAGE_SECTION_COUNT;
     if (digest)
-        memcpy(h->digest, digest, sizeof h->digest);
-    uint64_t offset = sizeof *h;
+        memcpy(image_header->digest, digest, sizeof image_header->digest);
+    uint64_t offset = sizeof *image_header;
 #define X(array, number, type)                                                                               \
     offset = (offset + 7) & ~(uint64_t)7;                                                                    \
-    h->section[IR_SECTION_##array].offset = offset;                                                          \
-    h->section[IR_SECTION_##array].count = b->array.count;                                                   \
-    offset += b->array.count * sizeof(type);
+    image_header->section[IR_SECTION_##array].offset = offset;                                               \
+    image_header->section[IR_SECTION_##array].count = builder->array.count;                                  \
+    offset += builder->array.count * sizeof(type);
     IR_IMAGE_SECTIONS(X)
 #undef X
-    h->size = offset;
+    image_header->size = offset;
 }
 
-void ir_builder_finish(struct ir_builder *b, const uint8_t digest[32], struct ir_program *out)
+void ir_builder_finish(struct ir_builder *builder, const uint8_t digest[32], struct ir_program *out)
 {
-    struct ir_image_header h;
-    layout(b, digest, &h);
-    unsigned char *image = mem_alloc((size_t)h.size);
+    struct ir_image_header image_header;
+    layout(builder, digest, &image_header);
+    unsigned char *image = mem_alloc((size_t)image_header.size);
     memset(out, 0, sizeof *out);
-    memcpy(image, &h, sizeof h);
-    size_t end = sizeof h;
+    memcpy(image, &image_header, sizeof image_header);
+    size_t end = sizeof image_header;
 #define X(array, number, type)                                                                               \
     {                                                                                                        \
-        size_t at = (size_t)h.section[IR_SECTION_##array].offset, bytes = b->array.count * sizeof(type);     \
+        size_t at = (size_t)image_header.section[IR_SECTION_##array].offset,                                 \
+               bytes = builder->array.count * sizeof(type);                                                  \
         memset(image + end, 0, at - end);                                                                    \
         if (bytes)                                                                                           \
-            memcpy(image + at, b->array.at, bytes);                                                          \
+            memcpy(image + at, builder->array.at, bytes);                                                    \
         end = at + bytes;                                                                                    \
         out->array = (const type *)(const void *)(image + at);                                               \
-        out->number = b->array.count;                                                                        \
-        VEC_FREE(&b->array);                                                                                 \
+        out->number = builder->array.count;                                                                  \
+        VEC_FREE(&builder->array);                                                                           \
     }
     IR_IMAGE_SECTIONS(X)
 #undef X
-    memcpy(out->digest, h.digest, sizeof h.digest);
+    memcpy(out->digest, image_header.digest, sizeof image_header.digest);
     out->image = image;
-    out->image_size = (size_t)h.size;
+    out->image_size = (size_t)image_header.size;
     out->owned = true;
-    ir_builder_destroy(b);
+    ir_builder_destroy(builder);
 }
 
 static int write_at(int fd, uint64_t offset, const void *bytes, size_t size)
@@ -421,20 +427,20 @@ static int write_at(int fd, uint64_t offset, const void *bytes, size_t size)
     return 0;
 }
 
-int ir_builder_write(struct ir_builder *b, const uint8_t digest[32], int fd)
+int ir_builder_write(struct ir_builder *builder, const uint8_t digest[32], int fd)
 {
-    struct ir_image_header h;
-    layout(b, digest, &h);
-    int failed = ftruncate(fd, (off_t)h.size) ? errno : 0;
+    struct ir_image_header image_header;
+    layout(builder, digest, &image_header);
+    int failed = ftruncate(fd, (off_t)image_header.size) ? errno : 0;
 #define X(array, number, type)                                                                               \
     if (!failed)                                                                                             \
-        failed =                                                                                             \
-            write_at(fd, h.section[IR_SECTION_##array].offset, b->array.at, b->array.count * sizeof(type));  \
-    VEC_FREE(&b->array);
+        failed = write_at(fd, image_header.section[IR_SECTION_##array].offset, builder->array.at,            \
+                          builder->array.count * sizeof(type));                                              \
+    VEC_FREE(&builder->array);
     IR_IMAGE_SECTIONS(X)
 #undef X
     if (!failed)
-        failed = write_at(fd, 0, &h, sizeof h);
-    ir_builder_destroy(b);
+        failed = write_at(fd, 0, &image_header, sizeof image_header);
+    ir_builder_destroy(builder);
     return failed;
 }

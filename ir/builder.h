@@ -50,7 +50,7 @@ struct ir_builder {
 };
 
 /* appends attributes one after another; a range of the program's attributes */
-struct ir_attr builder_attrs(struct ir_builder *b, enum ir_attr_kind kind, const struct ir_attr *items,
+struct ir_attr builder_attrs(struct ir_builder *builder, enum ir_attr_kind kind, const struct ir_attr *items,
                              uint32_t count);
 
 #endif

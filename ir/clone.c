@@ -19,22 +19,22 @@
 
 /* ------------------------------------------------------------------ live ops */
 /* must the op stay although nobody uses its results? */
-static bool has_effect(const struct ir_program *p, uint32_t op)
+static bool has_effect(const struct ir_program *program, uint32_t op)
 {
-    const struct ir_op *o = &p->ops[op];
-    if (o->code == IR_CUSTOM_CALL && ir_attr_find(p, op, "has_side_effect") &&
-        ir_attr_find(p, op, "has_side_effect")->value != 0)
+    const struct ir_op *ir_op = &program->ops[op];
+    if (ir_op->code == IR_CUSTOM_CALL && ir_attr_find(program, op, "has_side_effect") &&
+        ir_attr_find(program, op, "has_side_effect")->value != 0)
         return true;
-    if (o->result_count == 0)
+    if (ir_op->result_count == 0)
         return true; /* terminators, sdy.sharding_group, unknown effects */
-    for (uint32_t i = 0; i < o->result_count; i++)
-        if (ir_value_type(p, o->results + i)->kind == IR_TYPE_TOKEN)
+    for (uint32_t i = 0; i < ir_op->result_count; i++)
+        if (ir_value_type(program, ir_op->results + i)->kind == IR_TYPE_TOKEN)
             return true;
-    for (uint32_t g = 0; g < o->region_count; g++) {
-        uint32_t block = ir_region_block(p, op, g);
+    for (uint32_t region = 0; region < ir_op->region_count; region++) {
+        uint32_t block = ir_region_block(program, op, region);
         /* all but the terminator */
-        for (uint32_t i = 0; block != IR_NONE && i + 1 < p->blocks[block].op_count; i++)
-            if (has_effect(p, p->block_ops[p->blocks[block].ops + i]))
+        for (uint32_t i = 0; block != IR_NONE && i + 1 < program->blocks[block].op_count; i++)
+            if (has_effect(program, program->block_ops[program->blocks[block].ops + i]))
                 return true;
     }
     return false;
@@ -42,26 +42,28 @@ static bool has_effect(const struct ir_program *p, uint32_t op)
 
 /* From `root` through operands and regions: what it uses, and in the regions of live ops the terminators and
  * what has an effect. */
-void ir_clone_mark_live(const struct ir_rebuild *r, uint32_t root, uint8_t *live)
+void ir_clone_mark_live(const struct ir_rebuild *rebuild, uint32_t root, uint8_t *live)
 {
-    const struct ir_program *p = r->p;
+    const struct ir_program *program = rebuild->program;
     ir_id_list work = {0};
     VEC_PUSH(&work, root);
     live[root] = 1;
     while (work.count) {
         uint32_t op = work.at[--work.count];
-        for (uint32_t i = 0; i < p->ops[op].operand_count; i++) {
-            uint32_t def = p->values[r->same[ir_operand(p, op, i)]].op;
-            if (def != IR_NONE && !live[def] && !ir_drops_operand(p, op, i) && !ir_rebuild_drops(r, op, i)) {
+        for (uint32_t i = 0; i < program->ops[op].operand_count; i++) {
+            uint32_t def = program->values[rebuild->same[ir_operand(program, op, i)]].op;
+            if (def != IR_NONE && !live[def] && !ir_drops_operand(program, op, i) &&
+                !ir_rebuild_drops(rebuild, op, i)) {
                 live[def] = 1;
                 VEC_PUSH(&work, def);
             }
         }
-        for (uint32_t g = 0; g < p->ops[op].region_count; g++) {
-            uint32_t block = ir_region_block(p, op, g);
-            for (uint32_t i = 0; block != IR_NONE && i < p->blocks[block].op_count; i++) {
-                uint32_t inner = p->block_ops[p->blocks[block].ops + i];
-                if (!live[inner] && (i + 1 == p->blocks[block].op_count || has_effect(p, inner))) {
+        for (uint32_t region = 0; region < program->ops[op].region_count; region++) {
+            uint32_t block = ir_region_block(program, op, region);
+            for (uint32_t i = 0; block != IR_NONE && i < program->blocks[block].op_count; i++) {
+                uint32_t inner = program->block_ops[program->blocks[block].ops + i];
+                if (!live[inner] &&
+                    (i + 1 == program->blocks[block].op_count || has_effect(program, inner))) {
                     live[inner] = 1;
                     VEC_PUSH(&work, inner);
                 }
@@ -113,28 +115,31 @@ static bool is_plain(enum ir_family family)
 
 /* Ops are in program order, so operands come first. size[op] is how many ops one clone of its value takes,
  * its cloned operands counted as often as they occur. */
-void ir_clone_mark_clones(const struct ir_rebuild *r, uint8_t *clone)
+void ir_clone_mark_clones(const struct ir_rebuild *rebuild, uint8_t *clone)
 {
-    const struct ir_program *p = r->p;
-    uint16_t *size = mem_zalloc((size_t)p->op_count + 1, sizeof *size);
-    uint8_t *constant = mem_zalloc((size_t)p->op_count + 1, 1);
-    for (uint32_t op = 0; op < p->op_count; op++) {
-        const struct ir_op *o = &p->ops[op];
-        enum ir_family family = ir_opcode_family((enum ir_opcode)o->code);
-        if (o->result_count != 1 || (!ir_is_empty(p, op) && (o->region_count || !is_plain(family))))
+    const struct ir_program *program = rebuild->program;
+    uint16_t *size = mem_zalloc((size_t)program->op_count + 1, sizeof *size);
+    uint8_t *constant = mem_zalloc((size_t)program->op_count + 1, 1);
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        const struct ir_op *ir_op = &program->ops[op];
+        enum ir_family family = ir_opcode_family((enum ir_opcode)ir_op->code);
+        if (ir_op->result_count != 1 ||
+            (!ir_is_empty(program, op) && (ir_op->region_count || !is_plain(family))))
             continue;
         uint32_t total = 1;
         bool derived = true;
-        for (uint32_t i = 0; i < o->operand_count && total <= IR_CLONE_LIMIT; i++) {
-            uint32_t value = ir_operand(p, op, i), def = p->values[r->same ? r->same[value] : value].op;
-            if (ir_drops_operand(p, op, i)) {
+        for (uint32_t i = 0; i < ir_op->operand_count && total <= IR_CLONE_LIMIT; i++) {
+            uint32_t value = ir_operand(program, op, i),
+                     def = program->values[rebuild->same ? rebuild->same[value] : value].op;
+            if (ir_drops_operand(program, op, i)) {
                 total++; /* use_value has room for so many operands */
                 continue;
             }
             derived = derived && def != IR_NONE && constant[def];
             total += def != IR_NONE && clone[def] ? size[def] : 0;
         }
-        if (total > IR_CLONE_LIMIT || !(derived || (family == IR_FAMILY_BROADCAST && o->operand_count == 1)))
+        if (total > IR_CLONE_LIMIT ||
+            !(derived || (family == IR_FAMILY_BROADCAST && ir_op->operand_count == 1)))
             continue;
         size[op] = (uint16_t)total;
         constant[op] = derived;
@@ -144,59 +149,60 @@ void ir_clone_mark_clones(const struct ir_rebuild *r, uint8_t *clone)
     free(constant);
 }
 
-static enum error_code copy_live_op(struct ir_rebuild *r, uint32_t op, const uint32_t *operands,
+static enum error_code copy_live_op(struct ir_rebuild *rebuild, uint32_t op, const uint32_t *operands,
                                     struct error *e)
 {
-    return ir_simplify_op(r->b, r->p, op, operands, &r->map[r->p->ops[op].results])
+    return ir_simplify_op(rebuild->builder, rebuild->program, op, operands,
+                          &rebuild->map[rebuild->program->ops[op].results])
                ? ERROR_OK
-               : ir_rebuild_copy_op(r, op, operands, e);
+               : ir_rebuild_copy_op(rebuild, op, operands, e);
 }
 
-static enum error_code use_value(struct ir_rebuild *r, uint32_t value, uint32_t *out, struct error *e);
+static enum error_code use_value(struct ir_rebuild *rebuild, uint32_t value, uint32_t *out, struct error *e);
 
 /* the new value for an operand; IR_NONE for one that the op loses */
-static enum error_code use_operand(struct ir_rebuild *r, uint32_t op, uint32_t operand, uint32_t *out,
+static enum error_code use_operand(struct ir_rebuild *rebuild, uint32_t op, uint32_t operand, uint32_t *out,
                                    struct error *e)
 {
     *out = IR_NONE;
-    if (ir_drops_operand(r->p, op, operand) || ir_rebuild_drops(r, op, operand))
+    if (ir_drops_operand(rebuild->program, op, operand) || ir_rebuild_drops(rebuild, op, operand))
         return ERROR_OK;
-    return use_value(r, r->same[ir_operand(r->p, op, operand)], out, e);
+    return use_value(rebuild, rebuild->same[ir_operand(rebuild->program, op, operand)], out, e);
 }
 
 /* the new value for a use of `value`: a fresh clone when it is one, else what the map has */
-static enum error_code use_value(struct ir_rebuild *r, uint32_t value, uint32_t *out, struct error *e)
+static enum error_code use_value(struct ir_rebuild *rebuild, uint32_t value, uint32_t *out, struct error *e)
 {
-    uint32_t op = r->p->values[value].op;
-    if (op == IR_NONE || !r->clone[op]) {
-        *out = r->map[value];
+    uint32_t op = rebuild->program->values[value].op;
+    if (op == IR_NONE || !rebuild->clone[op]) {
+        *out = rebuild->map[value];
         return ERROR_OK;
     }
-    const struct ir_op *o = &r->p->ops[op];
+    const struct ir_op *ir_op = &rebuild->program->ops[op];
     uint32_t operands[IR_CLONE_LIMIT + 1];
-    uint32_t count = ir_is_empty(r->p, op) ? 0 : o->operand_count;
+    uint32_t count = ir_is_empty(rebuild->program, op) ? 0 : ir_op->operand_count;
     for (uint32_t i = 0; i < count; i++) /* fewer than IR_CLONE_LIMIT: each counts one or more */
-        TRY(use_operand(r, op, i, &operands[i], e));
-    TRY(copy_live_op(r, op, operands, e));
-    *out = r->map[value];
+        TRY(use_operand(rebuild, op, i, &operands[i], e));
+    TRY(copy_live_op(rebuild, op, operands, e));
+    *out = rebuild->map[value];
     return ERROR_OK;
 }
 
-enum error_code ir_clone_block(struct ir_rebuild *r, uint32_t block, struct error *e)
+enum error_code ir_clone_block(struct ir_rebuild *rebuild, uint32_t block, struct error *e)
 {
-    const struct ir_program *p = r->p;
+    const struct ir_program *program = rebuild->program;
     ir_id_list operands = {0};
     enum error_code code = ERROR_OK;
-    for (uint32_t i = 0; code == ERROR_OK && i < p->blocks[block].op_count; i++) {
-        uint32_t op = p->block_ops[p->blocks[block].ops + i];
-        if (!r->live[op] || r->clone[op])
+    for (uint32_t i = 0; code == ERROR_OK && i < program->blocks[block].op_count; i++) {
+        uint32_t op = program->block_ops[program->blocks[block].ops + i];
+        if (!rebuild->live[op] || rebuild->clone[op])
             continue;
         operands.count = 0;
-        VEC_RESERVE(&operands, p->ops[op].operand_count);
-        for (uint32_t k = 0; code == ERROR_OK && k < p->ops[op].operand_count; k++)
-            code = use_operand(r, op, k, &operands.at[k], e);
+        VEC_RESERVE(&operands, program->ops[op].operand_count);
+        for (uint32_t k = 0; code == ERROR_OK && k < program->ops[op].operand_count; k++)
+            code = use_operand(rebuild, op, k, &operands.at[k], e);
         if (code == ERROR_OK)
-            code = copy_live_op(r, op, operands.at, e);
+            code = copy_live_op(rebuild, op, operands.at, e);
     }
     VEC_FREE(&operands);
     return code;

@@ -16,15 +16,15 @@
 
 #include "ir/program.h"
 
-/* For each value of p the value that takes its place. A result or block argument of a while whose body
+/* For each value of program the value that takes its place. A result or block argument of a while whose body
  * returns its own argument (also when it passes through such loops inside) becomes the while's operand, if
  * something in the loop uses it; every other value is itself. A while keeps at least one carried value, and
  * all its tokens. `cheap`, by op: results of these with more than one element are left carried (prepare.h
- * clones them). p must have passed ir_verify. Owned by the caller, free(). */
-uint32_t *ir_invariants_find(const struct ir_program *p, const uint8_t *cheap);
+ * clones them). program must have passed ir_verify. Owned by the caller, free(). */
+uint32_t *ir_invariants_find(const struct ir_program *program, const uint8_t *cheap);
 
 /* Does position i of a while's operands and results, or of what its body returns, go away? false for other
  * ops. */
-bool ir_invariants_drop(const struct ir_program *p, const uint32_t *same, uint32_t op, uint32_t i);
+bool ir_invariants_drop(const struct ir_program *program, const uint32_t *same, uint32_t op, uint32_t i);
 
 #endif

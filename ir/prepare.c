@@ -25,102 +25,105 @@
 enum { GROWTH = 8, GROWTH_FREE = 1 << 20 };
 
 /* ------------------------------------------------------------------ copying one op */
-bool ir_rebuild_drops(const struct ir_rebuild *r, uint32_t op, uint32_t i)
+bool ir_rebuild_drops(const struct ir_rebuild *rebuild, uint32_t op, uint32_t i)
 {
-    return r->same && ir_invariants_drop(r->p, r->same, op, i);
+    return rebuild->same && ir_invariants_drop(rebuild->program, rebuild->same, op, i);
 }
 
 /* the block's arguments that stay, and their places in the map */
-static void rebuild_arguments(struct ir_rebuild *r, uint32_t op, const struct ir_block *block)
+static void rebuild_arguments(struct ir_rebuild *rebuild, uint32_t op, const struct ir_block *block)
 {
-    const struct ir_program *p = r->p;
+    const struct ir_program *program = rebuild->program;
     ir_id_list types = {0}, kept = {0};
-    for (uint32_t a = 0; a < block->arg_count; a++)
-        if (p->ops[op].code != IR_WHILE || !ir_rebuild_drops(r, op, a)) {
-            VEC_PUSH(&kept, block->args + a);
-            VEC_PUSH(&types, ir_build_copy_type(r->b, p, p->values[block->args + a].type));
+    for (uint32_t arg = 0; arg < block->arg_count; arg++)
+        if (program->ops[op].code != IR_WHILE || !ir_rebuild_drops(rebuild, op, arg)) {
+            VEC_PUSH(&kept, block->args + arg);
+            VEC_PUSH(&types,
+                     ir_build_copy_type(rebuild->builder, program, program->values[block->args + arg].type));
         }
-    uint32_t first = ir_build_block(r->b, types.at, (uint32_t)types.count);
+    uint32_t first = ir_build_block(rebuild->builder, types.at, (uint32_t)types.count);
     for (uint32_t a = 0; a < kept.count; a++) {
-        const char *name = ir_value_location(p, kept.at[a]);
+        const char *name = ir_value_location(program, kept.at[a]);
         if (*name)
-            ir_build_value_location(r->b, first + a, name, strlen(name));
-        r->map[kept.at[a]] = first + a;
+            ir_build_value_location(rebuild->builder, first + a, name, strlen(name));
+        rebuild->map[kept.at[a]] = first + a;
     }
     VEC_FREE(&types);
     VEC_FREE(&kept);
 }
 
 /* the rebuild that is under way decides what becomes of a block */
-static enum error_code rebuild_block(struct ir_rebuild *r, uint32_t block, struct error *e)
+static enum error_code rebuild_block(struct ir_rebuild *rebuild, uint32_t block, struct error *e)
 {
-    return r->live ? ir_clone_block(r, block, e) : ir_inline_block(r, block, true, e);
+    return rebuild->live ? ir_clone_block(rebuild, block, e) : ir_inline_block(rebuild, block, true, e);
 }
 
-static enum error_code rebuild_regions(struct ir_rebuild *r, uint32_t op, struct error *e)
+static enum error_code rebuild_regions(struct ir_rebuild *rebuild, uint32_t op, struct error *e)
 {
-    const struct ir_program *p = r->p;
-    for (uint32_t g = 0; g < p->ops[op].region_count; g++) {
-        const struct ir_region *region = &p->regions[p->ops[op].regions + g];
-        ir_build_region(r->b);
+    const struct ir_program *program = rebuild->program;
+    for (uint32_t g = 0; g < program->ops[op].region_count; g++) {
+        const struct ir_region *region = &program->regions[program->ops[op].regions + g];
+        ir_build_region(rebuild->builder);
         if (region->block_count > 1)
             return error_set_at(
-                e, ERROR_UNSUPPORTED_MODULE, (int)p->ops[op].line, (int)p->ops[op].column,
+                e, ERROR_UNSUPPORTED_MODULE, (int)program->ops[op].line, (int)program->ops[op].column,
                 "%s has a region of several blocks; only structured control flow can be planned",
-                ir_op_name(p, op));
+                ir_op_name(program, op));
         if (region->block_count == 1) {
-            rebuild_arguments(r, op, &p->blocks[region->blocks]);
-            TRY(rebuild_block(r, region->blocks, e));
-            ir_build_end_block(r->b);
+            rebuild_arguments(rebuild, op, &program->blocks[region->blocks]);
+            TRY(rebuild_block(rebuild, region->blocks, e));
+            ir_build_end_block(rebuild->builder);
         }
-        ir_build_end_region(r->b);
+        ir_build_end_region(rebuild->builder);
     }
     return ERROR_OK;
 }
 
-enum error_code ir_rebuild_copy_op(struct ir_rebuild *r, uint32_t op, const uint32_t *operands,
+enum error_code ir_rebuild_copy_op(struct ir_rebuild *rebuild, uint32_t op, const uint32_t *operands,
                                    struct error *e)
 {
-    const struct ir_program *p = r->p;
-    const struct ir_op *o = &p->ops[op];
+    const struct ir_program *program = rebuild->program;
+    const struct ir_op *ir_op = &program->ops[op];
     ir_id_list types = {0}, kept = {0}, results = {0};
     ir_attr_list attrs = {0};
-    if (++r->made > GROWTH_FREE + (uint64_t)p->op_count * GROWTH)
-        return error_set_at(e, ERROR_MODULE_TOO_LARGE, (int)o->line, (int)o->column,
+    if (++rebuild->made > GROWTH_FREE + (uint64_t)program->op_count * GROWTH)
+        return error_set_at(e, ERROR_MODULE_TOO_LARGE, (int)ir_op->line, (int)ir_op->column,
                             "calls of calls make more than %llu ops of this module's %u",
-                            (unsigned long long)r->made - 1, p->op_count);
-    for (uint32_t i = 0; i < o->operand_count; i++)
-        if (!ir_rebuild_drops(r, op, i))
+                            (unsigned long long)rebuild->made - 1, program->op_count);
+    for (uint32_t i = 0; i < ir_op->operand_count; i++)
+        if (!ir_rebuild_drops(rebuild, op, i))
             VEC_PUSH(&kept, operands[i]);
-    for (uint32_t i = 0; i < o->result_count; i++)
-        if (!ir_rebuild_drops(r, op, i)) {
-            VEC_PUSH(&results, o->results + i);
-            VEC_PUSH(&types, ir_build_copy_type(r->b, p, p->values[o->results + i].type));
+    for (uint32_t i = 0; i < ir_op->result_count; i++)
+        if (!ir_rebuild_drops(rebuild, op, i)) {
+            VEC_PUSH(&results, ir_op->results + i);
+            VEC_PUSH(&types,
+                     ir_build_copy_type(rebuild->builder, program, program->values[ir_op->results + i].type));
         }
-    for (uint32_t i = 0; i < o->attr_count; i++)
-        VEC_PUSH(&attrs, ir_build_copy_attr(r->b, p, &p->attrs[o->attrs + i]));
-    struct ir_op_spec spec = {.name = ir_op_name(p, op),
+    for (uint32_t i = 0; i < ir_op->attr_count; i++)
+        VEC_PUSH(&attrs, ir_build_copy_attr(rebuild->builder, program, &program->attrs[ir_op->attrs + i]));
+    struct ir_op_spec spec = {.name = ir_op_name(program, op),
                               .operands = kept.at,
                               .operand_count = (uint32_t)kept.count,
                               .result_types = types.at,
                               .result_count = (uint32_t)types.count,
                               .attrs = attrs.at,
-                              .attr_count = o->attr_count,
-                              .line = o->line,
-                              .column = o->column,
-                              .location = o->location == IR_NONE ? NULL : ir_string(p, o->location)};
+                              .attr_count = ir_op->attr_count,
+                              .line = ir_op->line,
+                              .column = ir_op->column,
+                              .location =
+                                  ir_op->location == IR_NONE ? NULL : ir_string(program, ir_op->location)};
     uint32_t made;
     enum error_code code = ERROR_OK;
-    if (o->region_count == 0) {
-        made = ir_build_op(r->b, &spec);
+    if (ir_op->region_count == 0) {
+        made = ir_build_op(rebuild->builder, &spec);
     } else {
-        made = ir_build_begin(r->b, &spec);
-        code = rebuild_regions(r, op, e);
+        made = ir_build_begin(rebuild->builder, &spec);
+        code = rebuild_regions(rebuild, op, e);
         if (code == ERROR_OK)
-            ir_build_end(r->b);
+            ir_build_end(rebuild->builder);
     }
     for (uint32_t i = 0; code == ERROR_OK && i < results.count; i++)
-        r->map[results.at[i]] = ir_builder_result(r->b, made, i);
+        rebuild->map[results.at[i]] = ir_builder_result(rebuild->builder, made, i);
     VEC_FREE(&types);
     VEC_FREE(&kept);
     VEC_FREE(&results);
@@ -130,87 +133,89 @@ enum error_code ir_rebuild_copy_op(struct ir_rebuild *r, uint32_t op, const uint
 
 /* ------------------------------------------------------------------ modules */
 /* Copies the module op, its top-level ops that are not functions, and the entry function. */
-static enum error_code rebuild_module(struct ir_rebuild *r, uint32_t entry, struct error *e)
+static enum error_code rebuild_module(struct ir_rebuild *rebuild, uint32_t entry, struct error *e)
 {
-    const struct ir_program *p = r->p;
+    const struct ir_program *program = rebuild->program;
     ir_attr_list attrs = {0};
-    for (uint32_t i = 0; i < p->ops[0].attr_count; i++)
-        VEC_PUSH(&attrs, ir_build_copy_attr(r->b, p, &p->attrs[p->ops[0].attrs + i]));
-    struct ir_op_spec spec = {.name = ir_op_name(p, 0),
+    for (uint32_t i = 0; i < program->ops[0].attr_count; i++)
+        VEC_PUSH(&attrs,
+                 ir_build_copy_attr(rebuild->builder, program, &program->attrs[program->ops[0].attrs + i]));
+    struct ir_op_spec spec = {.name = ir_op_name(program, 0),
                               .attrs = attrs.at,
                               .attr_count = (uint32_t)attrs.count,
-                              .line = p->ops[0].line,
-                              .column = p->ops[0].column};
-    ir_build_begin(r->b, &spec);
+                              .line = program->ops[0].line,
+                              .column = program->ops[0].column};
+    ir_build_begin(rebuild->builder, &spec);
     VEC_FREE(&attrs);
-    ir_build_region(r->b);
-    ir_build_block(r->b, NULL, 0);
-    uint32_t block = ir_region_block(p, 0, 0);
+    ir_build_region(rebuild->builder);
+    ir_build_block(rebuild->builder, NULL, 0);
+    uint32_t block = ir_region_block(program, 0, 0);
     enum error_code code = ERROR_OK;
-    for (uint32_t i = 0; code == ERROR_OK && i < p->blocks[block].op_count; i++) {
-        uint32_t op = p->block_ops[p->blocks[block].ops + i];
-        if (p->ops[op].operand_count || p->ops[op].result_count)
-            code = error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)p->ops[op].line, (int)p->ops[op].column,
-                                "%s stands outside of any function", ir_op_name(p, op));
-        else if (op == entry || p->ops[op].code != IR_FUNC)
-            code = ir_rebuild_copy_op(r, op, NULL, e);
+    for (uint32_t i = 0; code == ERROR_OK && i < program->blocks[block].op_count; i++) {
+        uint32_t op = program->block_ops[program->blocks[block].ops + i];
+        if (program->ops[op].operand_count || program->ops[op].result_count)
+            code = error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)program->ops[op].line,
+                                (int)program->ops[op].column, "%s stands outside of any function",
+                                ir_op_name(program, op));
+        else if (op == entry || program->ops[op].code != IR_FUNC)
+            code = ir_rebuild_copy_op(rebuild, op, NULL, e);
     }
     if (code != ERROR_OK)
         return code;
-    ir_build_end_block(r->b);
-    ir_build_end_region(r->b);
-    ir_build_end(r->b);
+    ir_build_end_block(rebuild->builder);
+    ir_build_end_region(rebuild->builder);
+    ir_build_end(rebuild->builder);
     return ERROR_OK;
 }
 
-static enum error_code find_entry(const struct ir_program *p, uint32_t *entry, struct error *e)
+static enum error_code find_entry(const struct ir_program *program, uint32_t *entry, struct error *e)
 {
-    uint32_t block = p->op_count ? ir_region_block(p, 0, 0) : IR_NONE;
-    *entry = block == IR_NONE ? IR_NONE : ir_function(p, "main");
+    uint32_t block = program->op_count ? ir_region_block(program, 0, 0) : IR_NONE;
+    *entry = block == IR_NONE ? IR_NONE : ir_function(program, "main");
     if (*entry == IR_NONE)
         return error_set_at(e, ERROR_UNSUPPORTED_MODULE, 1, 1,
                             "the module has no function @main: that is what is planned");
-    uint32_t body = ir_region_block(p, *entry, 0);
-    const struct ir_op *o = &p->ops[*entry];
-    if (body == IR_NONE || ir_block_terminator(p, body) == IR_NONE)
-        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
+    uint32_t body = ir_region_block(program, *entry, 0);
+    const struct ir_op *op = &program->ops[*entry];
+    if (body == IR_NONE || ir_block_terminator(program, body) == IR_NONE)
+        return error_set_at(e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
                             "@main needs a body of one block that ends in return");
-    for (uint32_t i = 0; i < p->blocks[body].arg_count; i++) {
-        const struct ir_type *t = ir_value_type(p, p->blocks[body].args + i);
-        if (t->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED | IR_TYPE_QUANTIZED))
+    for (uint32_t i = 0; i < program->blocks[body].arg_count; i++) {
+        const struct ir_type *type = ir_value_type(program, program->blocks[body].args + i);
+        if (type->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED | IR_TYPE_QUANTIZED))
             return error_set_at(
-                e, ERROR_UNSUPPORTED_MODULE, (int)o->line, (int)o->column,
+                e, ERROR_UNSUPPORTED_MODULE, (int)op->line, (int)op->column,
                 "argument %u has type %.100s: dynamic shapes and quantized types are not supported", i,
-                ir_string(p, t->text));
+                ir_string(program, type->text));
     }
     return ERROR_OK;
 }
 
-static enum error_code run(struct ir_rebuild *r, struct ir_program *out, struct error *e)
+static enum error_code run(struct ir_rebuild *rebuild, struct ir_program *out, struct error *e)
 {
     uint32_t entry;
-    TRY(find_entry(r->p, &entry, e));
-    r->b = ir_builder_create();
-    r->map = mem_zalloc((size_t)r->p->value_count + 1, sizeof *r->map);
-    if (!r->live)
-        r->stack[r->depth++] = entry;
-    enum error_code code = rebuild_module(r, entry, e);
+    TRY(find_entry(rebuild->program, &entry, e));
+    rebuild->builder = ir_builder_create();
+    rebuild->map = mem_zalloc((size_t)rebuild->program->value_count + 1, sizeof *rebuild->map);
+    if (!rebuild->live)
+        rebuild->stack[rebuild->depth++] = entry;
+    enum error_code code = rebuild_module(rebuild, entry, e);
     if (code == ERROR_OK)
-        ir_builder_finish(r->b, r->p->digest, out);
+        ir_builder_finish(rebuild->builder, rebuild->program->digest, out);
     else
-        ir_builder_destroy(r->b);
-    free(r->map);
+        ir_builder_destroy(rebuild->builder);
+    free(rebuild->map);
     return code;
 }
 
 enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out, struct error *e)
 {
     struct ir_program inlined = {0};
-    struct ir_rebuild first = {.p = read};
+    struct ir_rebuild first = {.program = read};
     TRY(run(&first, &inlined, e));
     enum error_code code = ir_verify(&inlined, e);
     if (code == ERROR_OK) {
-        struct ir_rebuild second = {.p = &inlined};
+        struct ir_rebuild second = {.program = &inlined};
         second.live = mem_zalloc((size_t)inlined.op_count + 1, 1);
         second.clone = mem_zalloc((size_t)inlined.op_count + 1, 1);
         ir_clone_mark_clones(&second, second.clone);

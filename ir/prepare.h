@@ -32,6 +32,6 @@ enum error_code ir_prepare(const struct ir_program *read, struct ir_program *out
 /* Checks what the layers above rely on, since MLIR does not know StableHLO: operand and result counts,
  * shapes, element types, dimensions in range, contracted sizes equal, window sizes .. Called by ir_prepare.
  * ERROR_INVALID_MODULE (more than IR_MAX_RANK dimensions: ERROR_UNSUPPORTED_MODULE) with line and column. */
-enum error_code ir_verify(const struct ir_program *p, struct error *e) BASE_CHECKED;
+enum error_code ir_verify(const struct ir_program *program, struct error *e) BASE_CHECKED;
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct printer {
-    const struct ir_program *p;
+    const struct ir_program *program;
     struct text *out;
     uint32_t *numbers; /* by value: number of its op or of the argument */
     uint32_t next, next_label;
@@ -19,40 +19,41 @@ struct printer {
 /* Constants of more elements are printed as hex: a list is for people, and nobody reads a longer one. */
 enum { DENSE_LIST = 64 };
 
-static void string_literal(struct text *out, const char *s, size_t size)
+static void string_literal(struct text *out, const char *string, size_t size)
 {
     text_add_char(out, '"');
     for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\')
-            text_printf(out, "\\%c", c);
-        else if (c < 0x20 || c >= 0x7f)
-            text_printf(out, "\\%02X", c);
+        unsigned char byte = (unsigned char)string[i];
+        if (byte == '"' || byte == '\\')
+            text_printf(out, "\\%c", byte);
+        else if (byte < 0x20 || byte >= 0x7f)
+            text_printf(out, "\\%02X", byte);
         else
-            text_add_char(out, (char)c);
+            text_add_char(out, (char)byte);
     }
     text_add_char(out, '"');
 }
 
-static bool is_letter(char c)
+static bool is_letter(char character)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+           character == '_';
 }
 
-static bool is_bare(const char *s, const char *further)
+static bool is_bare(const char *string, const char *further)
 {
-    if (!is_letter(*s))
+    if (!is_letter(*string))
         return false;
-    for (s++; *s; s++)
-        if (!is_letter(*s) && !(*s >= '0' && *s <= '9') && !strchr(further, *s))
+    for (string++; *string; string++)
+        if (!is_letter(*string) && !(*string >= '0' && *string <= '9') && !strchr(further, *string))
             return false;
     return true;
 }
 
-static void name(struct text *out, const struct ir_program *p, uint32_t string, const char *further)
+static void name(struct text *out, const struct ir_program *program, uint32_t string, const char *further)
 {
-    const struct ir_string *s = &p->strings[string];
-    const char *at = p->characters + s->offset;
+    const struct ir_string *s = &program->strings[string];
+    const char *at = program->characters + s->offset;
     if (strlen(at) == s->size && is_bare(at, further))
         text_add_n(out, at, s->size);
     else
@@ -142,19 +143,19 @@ static void element(struct text *out, enum ir_element e, const unsigned char *at
     }
 }
 
-static const unsigned char *element_list(struct text *out, const struct ir_program *p,
-                                         const struct ir_type *t, unsigned dim, const unsigned char *at)
+static const unsigned char *element_list(struct text *out, const struct ir_program *program,
+                                         const struct ir_type *type, unsigned dim, const unsigned char *at)
 {
-    enum ir_element e = (enum ir_element)t->element;
-    if (dim == t->rank) {
+    enum ir_element e = (enum ir_element)type->element;
+    if (dim == type->rank) {
         element(out, e, at);
         return at + ir_element_storage(e);
     }
     text_add_char(out, '[');
-    for (int64_t i = 0; i < ir_type_dims(p, t)[dim]; i++) {
+    for (int64_t i = 0; i < ir_type_dims(program, type)[dim]; i++) {
         if (i)
             text_add(out, ", ");
-        at = element_list(out, p, t, dim + 1, at);
+        at = element_list(out, program, type, dim + 1, at);
     }
     text_add_char(out, ']');
     return at;
@@ -178,41 +179,41 @@ static void hex(struct text *out, const unsigned char *at, size_t size)
     text_add_char(out, '"');
 }
 
-static void dense(struct text *out, const struct ir_program *p, const struct ir_attr *a)
+static void dense(struct text *out, const struct ir_program *program, const struct ir_attr *attr)
 {
-    const struct ir_type *t = &p->types[a->type];
-    const struct ir_constant *k = &p->constants[a->first];
-    const unsigned char *at = p->bytes + k->offset;
-    int64_t n = ir_type_elements(p, t);
+    const struct ir_type *type = &program->types[attr->type];
+    const struct ir_constant *k = &program->constants[attr->first];
+    const unsigned char *at = program->bytes + k->offset;
+    int64_t n = ir_type_elements(program, type);
     text_add(out, "dense<");
     if (k->splat)
-        element(out, (enum ir_element)t->element, at);
-    else if (n && (n <= DENSE_LIST || t->element == IR_I1))
-        element_list(out, p, t, 0, at);
+        element(out, (enum ir_element)type->element, at);
+    else if (n && (n <= DENSE_LIST || type->element == IR_I1))
+        element_list(out, program, type, 0, at);
     else if (n)
         hex(out, at, (size_t)k->size);
     text_add(out, "> : ");
-    ir_print_type(p, a->type, out);
+    ir_print_type(program, attr->type, out);
 }
 
 /* ---------------------------------------------------------------- types and attributes */
-void ir_print_type(const struct ir_program *p, uint32_t type, struct text *out)
+void ir_print_type(const struct ir_program *program, uint32_t type, struct text *out)
 {
-    const struct ir_string *s = &p->strings[p->types[type].text];
-    text_add_n(out, p->characters + s->offset, s->size);
+    const struct ir_string *string = &program->strings[program->types[type].text];
+    text_add_n(out, program->characters + string->offset, string->size);
 }
 
-static bool is_unsigned(const struct ir_program *p, uint32_t type)
+static bool is_unsigned(const struct ir_program *program, uint32_t type)
 {
-    return strncmp(ir_string(p, p->types[type].text), "ui", 2) == 0;
+    return strncmp(ir_string(program, program->types[type].text), "ui", 2) == 0;
 }
 
-static void int_array(struct text *out, const struct ir_program *p, const struct ir_attr *a)
+static void int_array(struct text *out, const struct ir_program *program, const struct ir_attr *attr)
 {
-    bool bits = a->kind == IR_ATTR_BOOLS;
-    text_printf(out, "array<%s", bits ? "i1" : ir_string(p, p->types[a->type].text));
-    for (uint32_t i = 0; i < a->count; i++) {
-        int64_t v = p->ints[a->first + i];
+    bool bits = attr->kind == IR_ATTR_BOOLS;
+    text_printf(out, "array<%s", bits ? "i1" : ir_string(program, program->types[attr->type].text));
+    for (uint32_t i = 0; i < attr->count; i++) {
+        int64_t v = program->ints[attr->first + i];
         text_add(out, i ? ", " : ": ");
         if (bits)
             text_add(out, v ? "true" : "false");
@@ -222,67 +223,71 @@ static void int_array(struct text *out, const struct ir_program *p, const struct
     text_add_char(out, '>');
 }
 
-static bool is_resources(const struct ir_program *p, const struct ir_attr *a)
+static bool is_resources(const struct ir_program *program, const struct ir_attr *attr)
 {
-    return a->name != IR_NONE && strcmp(ir_string(p, a->name), IR_RESOURCES) == 0;
+    return attr->name != IR_NONE && strcmp(ir_string(program, attr->name), IR_RESOURCES) == 0;
 }
 
-static void entries(struct text *out, const struct ir_program *p, uint32_t first, uint32_t count)
+static void entries(struct text *out, const struct ir_program *program, uint32_t first, uint32_t count)
 {
     bool comma = false;
     text_add_char(out, '{');
     for (uint32_t i = first; i < first + count; i++) {
-        const struct ir_attr *a = &p->attrs[i];
-        if (is_resources(p, a))
+        const struct ir_attr *attr = &program->attrs[i];
+        if (is_resources(program, attr))
             continue;
         if (comma)
             text_add(out, ", ");
         comma = true;
-        name(out, p, a->name, "$.");
-        if (a->kind == IR_ATTR_UNIT)
+        name(out, program, attr->name, "$.");
+        if (attr->kind == IR_ATTR_UNIT)
             continue;
         text_add(out, " = ");
-        ir_print_attr(p, a, out);
+        ir_print_attr(program, attr, out);
     }
     text_add_char(out, '}');
 }
 
-void ir_print_attr(const struct ir_program *p, const struct ir_attr *a, struct text *out)
+void ir_print_attr(const struct ir_program *program, const struct ir_attr *attr, struct text *out)
 {
-    switch ((enum ir_attr_kind)a->kind) {
+    switch ((enum ir_attr_kind)attr->kind) {
     case IR_ATTR_UNIT: text_add(out, "unit"); break;
-    case IR_ATTR_BOOL: text_add(out, a->value ? "true" : "false"); break;
+    case IR_ATTR_BOOL: text_add(out, attr->value ? "true" : "false"); break;
     case IR_ATTR_INT:
-        if (is_unsigned(p, a->type))
-            text_printf(out, "%llu : ", (unsigned long long)a->value);
+        if (is_unsigned(program, attr->type))
+            text_printf(out, "%llu : ", (unsigned long long)attr->value);
         else
-            text_printf(out, "%lld : ", (long long)a->value);
-        ir_print_type(p, a->type, out);
+            text_printf(out, "%lld : ", (long long)attr->value);
+        ir_print_type(program, attr->type, out);
         break;
     case IR_ATTR_FLOAT:
-        text_printf(out, "%s : ", ir_string(p, a->first));
-        ir_print_type(p, a->type, out);
+        text_printf(out, "%s : ", ir_string(program, attr->first));
+        ir_print_type(program, attr->type, out);
         break;
-    case IR_ATTR_STRING: string_literal(out, ir_string(p, a->first), p->strings[a->first].size); break;
+    case IR_ATTR_STRING:
+        string_literal(out, ir_string(program, attr->first), program->strings[attr->first].size);
+        break;
     case IR_ATTR_SYMBOL:
         text_add_char(out, '@');
-        name(out, p, a->first, "$.-");
+        name(out, program, attr->first, "$.-");
         break;
-    case IR_ATTR_TYPE: ir_print_type(p, a->type, out); break;
+    case IR_ATTR_TYPE: ir_print_type(program, attr->type, out); break;
     case IR_ATTR_INTS:
-    case IR_ATTR_BOOLS: int_array(out, p, a); break;
-    case IR_ATTR_DENSE: dense(out, p, a); break;
+    case IR_ATTR_BOOLS: int_array(out, program, attr); break;
+    case IR_ATTR_DENSE: dense(out, program, attr); break;
     case IR_ATTR_ARRAY:
         text_add_char(out, '[');
-        for (uint32_t i = 0; i < a->count; i++) {
+        for (uint32_t i = 0; i < attr->count; i++) {
             if (i)
                 text_add(out, ", ");
-            ir_print_attr(p, &p->attrs[a->first + i], out);
+            ir_print_attr(program, &program->attrs[attr->first + i], out);
         }
         text_add_char(out, ']');
         break;
-    case IR_ATTR_DICTIONARY: entries(out, p, a->first, a->count); break;
-    case IR_ATTR_TEXT: text_add_n(out, ir_string(p, a->first), p->strings[a->first].size); break;
+    case IR_ATTR_DICTIONARY: entries(out, program, attr->first, attr->count); break;
+    case IR_ATTR_TEXT:
+        text_add_n(out, ir_string(program, attr->first), program->strings[attr->first].size);
+        break;
     }
 }
 
@@ -306,123 +311,124 @@ static void decimal_number(struct text *out, uint32_t n)
     text_add_n(out, digits + at, sizeof digits - at);
 }
 
-static void value(struct printer *w, uint32_t v)
+static void value(struct printer *printer, uint32_t v)
 {
-    const struct ir_value *x = &w->p->values[v];
-    text_add_char(w->out, '%');
-    decimal_number(w->out, w->numbers[v]);
-    if (x->op != IR_NONE && w->p->ops[x->op].result_count > 1) {
-        text_add_char(w->out, '#');
-        decimal_number(w->out, x->index);
+    const struct ir_value *value = &printer->program->values[v];
+    text_add_char(printer->out, '%');
+    decimal_number(printer->out, printer->numbers[v]);
+    if (value->op != IR_NONE && printer->program->ops[value->op].result_count > 1) {
+        text_add_char(printer->out, '#');
+        decimal_number(printer->out, value->index);
     }
 }
 
-static void print_op(struct printer *w, uint32_t op, unsigned depth);
+static void print_op(struct printer *printer, uint32_t op, unsigned depth);
 
-static void block_header(struct printer *w, uint32_t block, unsigned depth, bool labelled)
+static void block_header(struct printer *printer, uint32_t block, unsigned depth, bool labelled)
 {
-    const struct ir_block *b = &w->p->blocks[block];
-    for (uint32_t i = 0; i < b->arg_count; i++)
-        w->numbers[b->args + i] = w->next++;
+    const struct ir_block *ir_block = &printer->program->blocks[block];
+    for (uint32_t i = 0; i < ir_block->arg_count; i++)
+        printer->numbers[ir_block->args + i] = printer->next++;
     if (!labelled)
         return;
-    indent(w->out, depth);
-    text_printf(w->out, "^bb%u", (unsigned)w->next_label++);
-    for (uint32_t i = 0; i < b->arg_count; i++) {
-        text_add(w->out, i ? ", " : "(");
-        value(w, b->args + i);
-        text_add(w->out, ": ");
-        ir_print_type(w->p, w->p->values[b->args + i].type, w->out);
+    indent(printer->out, depth);
+    text_printf(printer->out, "^bb%u", (unsigned)printer->next_label++);
+    for (uint32_t i = 0; i < ir_block->arg_count; i++) {
+        text_add(printer->out, i ? ", " : "(");
+        value(printer, ir_block->args + i);
+        text_add(printer->out, ": ");
+        ir_print_type(printer->program, printer->program->values[ir_block->args + i].type, printer->out);
     }
-    text_add(w->out, b->arg_count ? "):\n" : ":\n");
+    text_add(printer->out, ir_block->arg_count ? "):\n" : ":\n");
 }
 
-static void regions(struct printer *w, const struct ir_op *o, unsigned depth)
+static void regions(struct printer *printer, const struct ir_op *op, unsigned depth)
 {
-    const struct ir_program *p = w->p;
-    for (uint32_t r = 0; r < o->region_count; r++) {
-        const struct ir_region *region = &p->regions[o->regions + r];
-        uint32_t label = w->next_label;
-        w->next_label = 0;
-        text_add(w->out, r ? ", {\n" : " ({\n");
+    const struct ir_program *program = printer->program;
+    for (uint32_t r = 0; r < op->region_count; r++) {
+        const struct ir_region *region = &program->regions[op->regions + r];
+        uint32_t label = printer->next_label;
+        printer->next_label = 0;
+        text_add(printer->out, r ? ", {\n" : " ({\n");
         for (uint32_t k = 0; k < region->block_count; k++) {
-            const struct ir_block *b = &p->blocks[region->blocks + k];
-            block_header(w, region->blocks + k, depth, k || b->arg_count || !b->op_count);
-            for (uint32_t i = 0; i < b->op_count; i++)
-                print_op(w, p->block_ops[b->ops + i], depth + 1);
+            const struct ir_block *block = &program->blocks[region->blocks + k];
+            block_header(printer, region->blocks + k, depth, k || block->arg_count || !block->op_count);
+            for (uint32_t i = 0; i < block->op_count; i++)
+                print_op(printer, program->block_ops[block->ops + i], depth + 1);
         }
-        w->next_label = label;
-        indent(w->out, depth);
-        text_add_char(w->out, '}');
+        printer->next_label = label;
+        indent(printer->out, depth);
+        text_add_char(printer->out, '}');
     }
-    if (o->region_count)
-        text_add_char(w->out, ')');
+    if (op->region_count)
+        text_add_char(printer->out, ')');
 }
 
-static void signature(struct printer *w, const struct ir_op *o)
+static void signature(struct printer *printer, const struct ir_op *op)
 {
-    const struct ir_program *p = w->p;
-    text_add(w->out, " : (");
-    for (uint32_t i = 0; i < o->operand_count; i++) {
+    const struct ir_program *program = printer->program;
+    text_add(printer->out, " : (");
+    for (uint32_t i = 0; i < op->operand_count; i++) {
         if (i)
-            text_add(w->out, ", ");
-        ir_print_type(p, p->values[p->operands[o->operands + i]].type, w->out);
+            text_add(printer->out, ", ");
+        ir_print_type(program, program->values[program->operands[op->operands + i]].type, printer->out);
     }
-    text_add(w->out, ") -> ");
-    bool bare = o->result_count == 1 && p->types[p->values[o->results].type].kind != IR_TYPE_FUNCTION;
+    text_add(printer->out, ") -> ");
+    bool bare =
+        op->result_count == 1 && program->types[program->values[op->results].type].kind != IR_TYPE_FUNCTION;
     if (!bare)
-        text_add_char(w->out, '(');
-    for (uint32_t i = 0; i < o->result_count; i++) {
+        text_add_char(printer->out, '(');
+    for (uint32_t i = 0; i < op->result_count; i++) {
         if (i)
-            text_add(w->out, ", ");
-        ir_print_type(p, p->values[o->results + i].type, w->out);
+            text_add(printer->out, ", ");
+        ir_print_type(program, program->values[op->results + i].type, printer->out);
     }
-    text_add(w->out, bare ? "\n" : ")\n");
+    text_add(printer->out, bare ? "\n" : ")\n");
 }
 
-static void print_op(struct printer *w, uint32_t op, unsigned depth)
+static void print_op(struct printer *printer, uint32_t op, unsigned depth)
 {
-    const struct ir_program *p = w->p;
-    const struct ir_op *o = &p->ops[op];
-    indent(w->out, depth);
-    if (o->result_count) {
-        text_add_char(w->out, '%');
-        decimal_number(w->out, w->next);
-        if (o->result_count > 1) {
-            text_add_char(w->out, ':');
-            decimal_number(w->out, o->result_count);
+    const struct ir_program *program = printer->program;
+    const struct ir_op *ir_op = &program->ops[op];
+    indent(printer->out, depth);
+    if (ir_op->result_count) {
+        text_add_char(printer->out, '%');
+        decimal_number(printer->out, printer->next);
+        if (ir_op->result_count > 1) {
+            text_add_char(printer->out, ':');
+            decimal_number(printer->out, ir_op->result_count);
         }
-        text_add(w->out, " = ");
-        for (uint32_t i = 0; i < o->result_count; i++)
-            w->numbers[o->results + i] = w->next;
-        w->next++;
+        text_add(printer->out, " = ");
+        for (uint32_t i = 0; i < ir_op->result_count; i++)
+            printer->numbers[ir_op->results + i] = printer->next;
+        printer->next++;
     }
-    string_literal(w->out, ir_string(p, o->name), p->strings[o->name].size);
-    text_add_char(w->out, '(');
-    for (uint32_t i = 0; i < o->operand_count; i++) {
+    string_literal(printer->out, ir_string(program, ir_op->name), program->strings[ir_op->name].size);
+    text_add_char(printer->out, '(');
+    for (uint32_t i = 0; i < ir_op->operand_count; i++) {
         if (i)
-            text_add(w->out, ", ");
-        value(w, p->operands[o->operands + i]);
+            text_add(printer->out, ", ");
+        value(printer, program->operands[ir_op->operands + i]);
     }
-    text_add_char(w->out, ')');
-    regions(w, o, depth);
+    text_add_char(printer->out, ')');
+    regions(printer, ir_op, depth);
     uint32_t hidden = 0;
-    for (uint32_t i = 0; i < o->attr_count; i++)
-        hidden += is_resources(p, &p->attrs[o->attrs + i]);
-    if (o->attr_count > hidden) {
-        text_add_char(w->out, ' ');
-        entries(w->out, p, o->attrs, o->attr_count);
+    for (uint32_t i = 0; i < ir_op->attr_count; i++)
+        hidden += is_resources(program, &program->attrs[ir_op->attrs + i]);
+    if (ir_op->attr_count > hidden) {
+        text_add_char(printer->out, ' ');
+        entries(printer->out, program, ir_op->attrs, ir_op->attr_count);
     }
-    signature(w, o);
+    signature(printer, ir_op);
 }
 
-void ir_print(const struct ir_program *p, struct text *out)
+void ir_print(const struct ir_program *program, struct text *out)
 {
-    struct printer w = {.p = p, .out = out};
-    w.numbers = mem_zalloc(p->value_count, sizeof *w.numbers);
-    print_op(&w, 0, 0);
-    const struct ir_attr *resources = ir_attr_find(p, 0, IR_RESOURCES);
+    struct printer printer = {.program = program, .out = out};
+    printer.numbers = mem_zalloc(program->value_count, sizeof *printer.numbers);
+    print_op(&printer, 0, 0);
+    const struct ir_attr *resources = ir_attr_find(program, 0, IR_RESOURCES);
     if (resources && resources->kind == IR_ATTR_TEXT)
-        text_printf(out, "\n%s\n", ir_string(p, resources->first));
-    free(w.numbers);
+        text_printf(out, "\n%s\n", ir_string(program, resources->first));
+    free(printer.numbers);
 }

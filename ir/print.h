@@ -8,9 +8,9 @@
 
 #include "ir/program.h"
 
-void ir_print(const struct ir_program *p, struct text *out);
+void ir_print(const struct ir_program *program, struct text *out);
 /* one type or attribute, as it stands in the text */
-void ir_print_type(const struct ir_program *p, uint32_t type, struct text *out);
-void ir_print_attr(const struct ir_program *p, const struct ir_attr *attr, struct text *out);
+void ir_print_type(const struct ir_program *program, uint32_t type, struct text *out);
+void ir_print_attr(const struct ir_program *program, const struct ir_attr *attr, struct text *out);
 
 #endif

@@ -153,11 +153,11 @@ uint32_t ir_element_storage(enum ir_element e)
     return (unsigned)e < IR_ELEMENTS ? elements[e].storage : 0;
 }
 
-int64_t ir_type_elements(const struct ir_program *p, const struct ir_type *t)
+int64_t ir_type_elements(const struct ir_program *program, const struct ir_type *type)
 {
-    const int64_t *dims = ir_type_dims(p, t);
+    const int64_t *dims = ir_type_dims(program, type);
     int64_t n = 1;
-    for (unsigned i = 0; i < t->rank; i++) {
+    for (unsigned i = 0; i < type->rank; i++) {
         if (dims[i] < 0)
             return -1;
         if (dims[i] == 0)
@@ -168,98 +168,99 @@ int64_t ir_type_elements(const struct ir_program *p, const struct ir_type *t)
     return n;
 }
 
-int64_t ir_type_bytes(const struct ir_program *p, const struct ir_type *t)
+int64_t ir_type_bytes(const struct ir_program *program, const struct ir_type *type)
 {
-    int64_t n = ir_type_elements(p, t), bytes;
+    int64_t n = ir_type_elements(program, type), bytes;
     if (n < 0)
         return -1;
-    if (__builtin_mul_overflow(n, (int64_t)(ir_element_bits((enum ir_element)t->element) / 8), &bytes))
+    if (__builtin_mul_overflow(n, (int64_t)(ir_element_bits((enum ir_element)type->element) / 8), &bytes))
         return INT64_MAX;
     return bytes;
 }
 
-uint32_t ir_region_block(const struct ir_program *p, uint32_t op, uint32_t region)
+uint32_t ir_region_block(const struct ir_program *program, uint32_t op, uint32_t region)
 {
-    const struct ir_op *o = &p->ops[op];
-    if (region >= o->region_count)
+    const struct ir_op *ir_op = &program->ops[op];
+    if (region >= ir_op->region_count)
         return IR_NONE;
-    const struct ir_region *r = &p->regions[o->regions + region];
-    return r->block_count ? r->blocks : IR_NONE;
+    const struct ir_region *ir_region = &program->regions[ir_op->regions + region];
+    return ir_region->block_count ? ir_region->blocks : IR_NONE;
 }
 
-uint32_t ir_block_terminator(const struct ir_program *p, uint32_t block)
+uint32_t ir_block_terminator(const struct ir_program *program, uint32_t block)
 {
-    const struct ir_block *b = &p->blocks[block];
-    return b->op_count ? p->block_ops[b->ops + b->op_count - 1] : IR_NONE;
+    const struct ir_block *ir_block = &program->blocks[block];
+    return ir_block->op_count ? program->block_ops[ir_block->ops + ir_block->op_count - 1] : IR_NONE;
 }
 
-uint32_t ir_function(const struct ir_program *p, const char *symbol)
+uint32_t ir_function(const struct ir_program *program, const char *symbol)
 {
-    uint32_t body = p->op_count ? ir_region_block(p, 0, 0) : IR_NONE;
+    uint32_t body = program->op_count ? ir_region_block(program, 0, 0) : IR_NONE;
     if (body == IR_NONE)
         return IR_NONE;
-    const struct ir_block *b = &p->blocks[body];
-    for (uint32_t i = 0; i < b->op_count; i++) {
-        uint32_t op = p->block_ops[b->ops + i];
-        if (p->ops[op].code != IR_FUNC)
+    const struct ir_block *block = &program->blocks[body];
+    for (uint32_t i = 0; i < block->op_count; i++) {
+        uint32_t op = program->block_ops[block->ops + i];
+        if (program->ops[op].code != IR_FUNC)
             continue;
-        const struct ir_attr *name = ir_attr_find(p, op, "sym_name");
-        if (name && name->kind == IR_ATTR_STRING && strcmp(ir_string(p, name->first), symbol) == 0)
+        const struct ir_attr *name = ir_attr_find(program, op, "sym_name");
+        if (name && name->kind == IR_ATTR_STRING && strcmp(ir_string(program, name->first), symbol) == 0)
             return op;
     }
     return IR_NONE;
 }
 
-static const struct ir_attr *find(const struct ir_program *p, uint32_t first, uint32_t count,
+static const struct ir_attr *find(const struct ir_program *program, uint32_t first, uint32_t count,
                                   const char *name)
 {
     for (uint32_t i = first; i < first + count; i++)
-        if (p->attrs[i].name != IR_NONE && strcmp(ir_string(p, p->attrs[i].name), name) == 0)
-            return &p->attrs[i];
+        if (program->attrs[i].name != IR_NONE &&
+            strcmp(ir_string(program, program->attrs[i].name), name) == 0)
+            return &program->attrs[i];
     return NULL;
 }
 
-const struct ir_attr *ir_attr_find(const struct ir_program *p, uint32_t op, const char *name)
+const struct ir_attr *ir_attr_find(const struct ir_program *program, uint32_t op, const char *name)
 {
-    return find(p, p->ops[op].attrs, p->ops[op].attr_count, name);
+    return find(program, program->ops[op].attrs, program->ops[op].attr_count, name);
 }
 
-const struct ir_attr *ir_attr_entry(const struct ir_program *p, const struct ir_attr *dictionary,
+const struct ir_attr *ir_attr_entry(const struct ir_program *program, const struct ir_attr *dictionary,
                                     const char *name)
 {
     if (!dictionary || dictionary->kind != IR_ATTR_DICTIONARY)
         return NULL;
-    return find(p, dictionary->first, dictionary->count, name);
+    return find(program, dictionary->first, dictionary->count, name);
 }
 
-static const struct ir_attr *dictionary_at(const struct ir_program *p, uint32_t func, const char *list,
+static const struct ir_attr *dictionary_at(const struct ir_program *program, uint32_t func, const char *list,
                                            uint32_t i)
 {
-    const struct ir_attr *a = ir_attr_find(p, func, list);
-    if (!a || a->kind != IR_ATTR_ARRAY || i >= a->count)
+    const struct ir_attr *attr = ir_attr_find(program, func, list);
+    if (!attr || attr->kind != IR_ATTR_ARRAY || i >= attr->count)
         return NULL;
-    const struct ir_attr *d = &p->attrs[a->first + i];
-    return d->kind == IR_ATTR_DICTIONARY && d->count ? d : NULL;
+    const struct ir_attr *ir_attr = &program->attrs[attr->first + i];
+    return ir_attr->kind == IR_ATTR_DICTIONARY && ir_attr->count ? ir_attr : NULL;
 }
 
-const struct ir_attr *ir_function_arg_attrs(const struct ir_program *p, uint32_t func, uint32_t i)
+const struct ir_attr *ir_function_arg_attrs(const struct ir_program *program, uint32_t func, uint32_t i)
 {
-    return dictionary_at(p, func, "arg_attrs", i);
+    return dictionary_at(program, func, "arg_attrs", i);
 }
 
-const struct ir_attr *ir_function_result_attrs(const struct ir_program *p, uint32_t func, uint32_t i)
+const struct ir_attr *ir_function_result_attrs(const struct ir_program *program, uint32_t func, uint32_t i)
 {
-    return dictionary_at(p, func, "res_attrs", i);
+    return dictionary_at(program, func, "res_attrs", i);
 }
 
-const char *ir_value_location(const struct ir_program *p, uint32_t value)
+const char *ir_value_location(const struct ir_program *program, uint32_t value)
 {
-    uint32_t low = 0, high = p->value_location_count;
+    uint32_t low = 0, high = program->value_location_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (p->value_locations[middle].value == value)
-            return ir_string(p, p->value_locations[middle].text);
-        if (p->value_locations[middle].value < value)
+        if (program->value_locations[middle].value == value)
+            return ir_string(program, program->value_locations[middle].text);
+        if (program->value_locations[middle].value < value)
             low = middle + 1;
         else
             high = middle;
@@ -267,36 +268,37 @@ const char *ir_value_location(const struct ir_program *p, uint32_t value)
     return "";
 }
 
-static bool is_return(const struct ir_program *p, uint32_t op)
+static bool is_return(const struct ir_program *program, uint32_t op)
 {
-    return p->ops[op].code == IR_RETURN || p->ops[op].code == IR_FUNC_RETURN;
+    return program->ops[op].code == IR_RETURN || program->ops[op].code == IR_FUNC_RETURN;
 }
 
-enum ir_opcode ir_region_reducer(const struct ir_program *p, uint32_t op, uint32_t region)
+enum ir_opcode ir_region_reducer(const struct ir_program *program, uint32_t op, uint32_t region)
 {
-    uint32_t block = ir_region_block(p, op, region);
-    if (block == IR_NONE || p->regions[p->ops[op].regions + region].block_count != 1)
+    uint32_t block = ir_region_block(program, op, region);
+    if (block == IR_NONE || program->regions[program->ops[op].regions + region].block_count != 1)
         return IR_UNKNOWN;
-    const struct ir_block *b = &p->blocks[block];
-    if (b->arg_count != 2 || b->op_count == 0 || b->op_count > 2)
+    const struct ir_block *ir_block = &program->blocks[block];
+    if (ir_block->arg_count != 2 || ir_block->op_count == 0 || ir_block->op_count > 2)
         return IR_UNKNOWN;
-    uint32_t last = p->block_ops[b->ops + b->op_count - 1];
-    if (!is_return(p, last) || p->ops[last].operand_count != 1)
+    uint32_t last = program->block_ops[ir_block->ops + ir_block->op_count - 1];
+    if (!is_return(program, last) || program->ops[last].operand_count != 1)
         return IR_UNKNOWN;
-    uint32_t out = ir_operand(p, last, 0);
-    if (b->op_count == 1)
-        return out == b->args + 1 ? IR_SELECT : IR_UNKNOWN;
-    uint32_t body = p->block_ops[b->ops];
-    const struct ir_op *o = &p->ops[body];
-    if (o->operand_count != 2 || o->result_count != 1 || out != o->results)
+    uint32_t out = ir_operand(program, last, 0);
+    if (ir_block->op_count == 1)
+        return out == ir_block->args + 1 ? IR_SELECT : IR_UNKNOWN;
+    uint32_t body = program->block_ops[ir_block->ops];
+    const struct ir_op *ir_op = &program->ops[body];
+    if (ir_op->operand_count != 2 || ir_op->result_count != 1 || out != ir_op->results)
         return IR_UNKNOWN;
-    uint32_t x = ir_operand(p, body, 0), y = ir_operand(p, body, 1);
-    if (!((x == b->args && y == b->args + 1) || (y == b->args && x == b->args + 1)))
+    uint32_t x = ir_operand(program, body, 0), y = ir_operand(program, body, 1);
+    if (!((x == ir_block->args && y == ir_block->args + 1) ||
+          (y == ir_block->args && x == ir_block->args + 1)))
         return IR_UNKNOWN;
     static const enum ir_opcode known[] = {IR_ADD, IR_MULTIPLY, IR_MAXIMUM, IR_MINIMUM,
                                            IR_AND, IR_OR,       IR_XOR};
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-        if (o->code == known[i])
+        if (ir_op->code == known[i])
             return known[i];
     return IR_UNKNOWN;
 }

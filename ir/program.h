@@ -264,60 +264,60 @@ struct ir_program {
 
 /* Checks every index, range, string and count of an untrusted block before giving a view of it.
  * ERROR_INTERNAL naming what is wrong. The block must outlive the view; `owned` says who frees it. */
-enum error_code ir_image_open(const void *image, size_t size, struct ir_program *p,
+enum error_code ir_image_open(const void *image, size_t size, struct ir_program *program,
                               struct error *e) BASE_CHECKED;
-void ir_program_release(struct ir_program *p); /* frees or unmaps; zeroed is fine */
+void ir_program_release(struct ir_program *program); /* frees or unmaps; zeroed is fine */
 
 /* ---------------------------------------------------------------- access */
-static inline const char *ir_string(const struct ir_program *p, uint32_t s)
+static inline const char *ir_string(const struct ir_program *program, uint32_t s)
 {
-    return s == IR_NONE ? "" : p->characters + p->strings[s].offset;
+    return s == IR_NONE ? "" : program->characters + program->strings[s].offset;
 }
-static inline const struct ir_type *ir_value_type(const struct ir_program *p, uint32_t value)
+static inline const struct ir_type *ir_value_type(const struct ir_program *program, uint32_t value)
 {
-    return &p->types[p->values[value].type];
+    return &program->types[program->values[value].type];
 }
-static inline const int64_t *ir_type_dims(const struct ir_program *p, const struct ir_type *t)
+static inline const int64_t *ir_type_dims(const struct ir_program *program, const struct ir_type *type)
 {
-    return p->ints + t->ints;
+    return program->ints + type->ints;
 }
-static inline uint32_t ir_operand(const struct ir_program *p, uint32_t op, uint32_t i)
+static inline uint32_t ir_operand(const struct ir_program *program, uint32_t op, uint32_t i)
 {
-    return p->operands[p->ops[op].operands + i];
+    return program->operands[program->ops[op].operands + i];
 }
-static inline uint32_t ir_result(const struct ir_program *p, uint32_t op, uint32_t i)
+static inline uint32_t ir_result(const struct ir_program *program, uint32_t op, uint32_t i)
 {
-    return p->ops[op].results + i;
+    return program->ops[op].results + i;
 }
-static inline const char *ir_op_name(const struct ir_program *p, uint32_t op)
+static inline const char *ir_op_name(const struct ir_program *program, uint32_t op)
 {
-    return ir_string(p, p->ops[op].name);
+    return ir_string(program, program->ops[op].name);
 }
 /* product of sizes; tensors only */
-int64_t ir_type_elements(const struct ir_program *p, const struct ir_type *t);
+int64_t ir_type_elements(const struct ir_program *program, const struct ir_type *type);
 /* elements x ir_element_bits / 8 */
-int64_t ir_type_bytes(const struct ir_program *p, const struct ir_type *t);
+int64_t ir_type_bytes(const struct ir_program *program, const struct ir_type *type);
 /* the only block of a region, e.g. of a function's body; IR_NONE when the region is empty */
-uint32_t ir_region_block(const struct ir_program *p, uint32_t op, uint32_t region);
+uint32_t ir_region_block(const struct ir_program *program, uint32_t op, uint32_t region);
 /* the last op of a block (its terminator), IR_NONE when empty */
-uint32_t ir_block_terminator(const struct ir_program *p, uint32_t block);
+uint32_t ir_block_terminator(const struct ir_program *program, uint32_t block);
 /* the func.func op with this symbol, or IR_NONE; "main" is the entry */
-uint32_t ir_function(const struct ir_program *p, const char *symbol);
+uint32_t ir_function(const struct ir_program *program, const char *symbol);
 /* NULL: none */
-const struct ir_attr *ir_attr_find(const struct ir_program *p, uint32_t op, const char *name);
+const struct ir_attr *ir_attr_find(const struct ir_program *program, uint32_t op, const char *name);
 /* entry of a dictionary attribute, or NULL */
-const struct ir_attr *ir_attr_entry(const struct ir_program *p, const struct ir_attr *dictionary,
+const struct ir_attr *ir_attr_entry(const struct ir_program *program, const struct ir_attr *dictionary,
                                     const char *name);
 /* dictionary of argument i (arg_attrs) or result i (res_attrs) of a function; NULL when there is none */
-const struct ir_attr *ir_function_arg_attrs(const struct ir_program *p, uint32_t func, uint32_t i);
-const struct ir_attr *ir_function_result_attrs(const struct ir_program *p, uint32_t func, uint32_t i);
+const struct ir_attr *ir_function_arg_attrs(const struct ir_program *program, uint32_t func, uint32_t i);
+const struct ir_attr *ir_function_result_attrs(const struct ir_program *program, uint32_t func, uint32_t i);
 
 /* name of a block argument as its location says ("params['embed']", else "file:line"); "" when it has none */
-const char *ir_value_location(const struct ir_program *p, uint32_t value);
+const char *ir_value_location(const struct ir_program *program, uint32_t value);
 
 /* Recognises a reducer body: two scalar arguments, one op of both, return. Gives its opcode
  * (IR_ADD, IR_MULTIPLY, IR_MAXIMUM, IR_MINIMUM, IR_AND, IR_OR, IR_XOR) or IR_UNKNOWN when opaque. A body that
  * returns its second argument (overwriting scatter) gives IR_SELECT. For N-ary bodies: IR_UNKNOWN. */
-enum ir_opcode ir_region_reducer(const struct ir_program *p, uint32_t op, uint32_t region);
+enum ir_opcode ir_region_reducer(const struct ir_program *program, uint32_t op, uint32_t region);
 
 #endif

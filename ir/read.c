@@ -94,12 +94,12 @@ static char *find_program(void)
  * the system save calls. */
 #define ALLOCATION "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mxfast=0:glibc.malloc.top_pad=4194304"
 
-static enum error_code spawn(struct child *c, const char *program, pid_t *pid, struct error *e)
+static enum error_code spawn(struct child *child, const char *program, pid_t *pid, struct error *e)
 {
     char numbers[3][32];
-    snprintf(numbers[0], sizeof numbers[0], "%zu", c->size);
-    snprintf(numbers[1], sizeof numbers[1], "%zu", c->memory);
-    snprintf(numbers[2], sizeof numbers[2], "%u", c->cpu_seconds);
+    snprintf(numbers[0], sizeof numbers[0], "%zu", child->size);
+    snprintf(numbers[1], sizeof numbers[1], "%zu", child->memory);
+    snprintf(numbers[2], sizeof numbers[2], "%u", child->cpu_seconds);
     char name[] = "toast-read", locale[] = "LC_ALL=C", allocation[] = ALLOCATION;
     char *argv[] = {name, numbers[0], numbers[1], numbers[2], NULL},
          *environment[] = {locale, allocation, NULL};
@@ -115,8 +115,8 @@ static enum error_code spawn(struct child *c, const char *program, pid_t *pid, s
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     /* The three descriptors may themselves be 0 to 4: duplicate them above that range first, then into
      * place. */
-    int text = fcntl(c->text, F_DUPFD_CLOEXEC, 10), answer = fcntl(c->answer, F_DUPFD_CLOEXEC, 10);
-    int messages = fcntl(c->messages, F_DUPFD_CLOEXEC, 10);
+    int text = fcntl(child->text, F_DUPFD_CLOEXEC, 10), answer = fcntl(child->answer, F_DUPFD_CLOEXEC, 10);
+    int messages = fcntl(child->messages, F_DUPFD_CLOEXEC, 10);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, messages, 1);
     posix_spawn_file_actions_adddup2(&actions, messages, 2);
@@ -134,75 +134,76 @@ static enum error_code spawn(struct child *c, const char *program, pid_t *pid, s
     return failed ? system_error(e, program) : ERROR_OK;
 }
 
-static enum error_code run(struct child *c, const char *text, struct error *e)
+static enum error_code run(struct child *child, const char *text, struct error *e)
 {
     struct rusage usage;
     pid_t pid;
-    c->text = memory_file("toast-text");
-    c->answer = memory_file("toast-image");
-    c->messages = memory_file("toast-messages");
-    if (c->text < 0 || c->answer < 0 || c->messages < 0)
+    child->text = memory_file("toast-text");
+    child->answer = memory_file("toast-image");
+    child->messages = memory_file("toast-messages");
+    if (child->text < 0 || child->answer < 0 || child->messages < 0)
         return system_error(e, "memfd_create");
-    if (!fill(c->text, text, c->size))
+    if (!fill(child->text, text, child->size))
         return system_error(e, "memory for the text");
     char *program = find_program();
-    enum error_code code = spawn(c, program, &pid, e);
+    enum error_code code = spawn(child, program, &pid, e);
     free(program);
     if (code != ERROR_OK)
         return code;
-    while (wait4(pid, &c->status, 0, &usage) < 0)
+    while (wait4(pid, &child->status, 0, &usage) < 0)
         if (errno != EINTR)
             return system_error(e, "wait4");
-    c->peak_kib = usage.ru_maxrss;
+    child->peak_kib = usage.ru_maxrss;
     return ERROR_OK;
 }
 
 /* The child ended without an answer: by which limit, if it was one? */
-static enum error_code died(const struct child *c, struct error *e)
+static enum error_code died(const struct child *child, struct error *e)
 {
     char tail[4096];
-    off_t end = lseek(c->messages, 0, SEEK_END);
-    ssize_t n = pread(c->messages, tail, sizeof tail - 1,
+    off_t end = lseek(child->messages, 0, SEEK_END);
+    ssize_t n = pread(child->messages, tail, sizeof tail - 1,
                       end > (off_t)sizeof tail ? end - (off_t)sizeof tail + 1 : 0);
     tail[n > 0 ? n : 0] = 0;
-    int signal = WIFSIGNALED(c->status) ? WTERMSIG(c->status) : 0;
-    if (signal == SIGXCPU || (signal == SIGKILL && c->cpu_seconds))
+    int signal = WIFSIGNALED(child->status) ? WTERMSIG(child->status) : 0;
+    if (signal == SIGXCPU || (signal == SIGKILL && child->cpu_seconds))
         return error_set(e, ERROR_RESOURCE, "reading this module takes more than %u s of processor time",
-                         c->cpu_seconds);
-    bool no_memory = WIFEXITED(c->status) && WEXITSTATUS(c->status) == READER_NO_MEMORY;
+                         child->cpu_seconds);
+    bool no_memory = WIFEXITED(child->status) && WEXITSTATUS(child->status) == READER_NO_MEMORY;
     if (no_memory || strstr(tail, "out of memory") || strstr(tail, "bad_alloc") ||
         strstr(tail, "Cannot allocate") || signal == SIGXFSZ)
         return error_set(e, ERROR_RESOURCE, "reading this module takes more than %zu MiB of memory",
-                         c->memory >> 20);
+                         child->memory >> 20);
     if (signal == SIGSYS)
         return error_set(e, ERROR_INTERNAL, "the reader tried what its sandbox forbids and was ended");
     if (signal)
         return error_set(e, ERROR_INTERNAL, "the reader died of signal %d", signal);
-    return error_set(e, ERROR_INTERNAL, "the reader failed with status %d", WEXITSTATUS(c->status));
+    return error_set(e, ERROR_INTERNAL, "the reader failed with status %d", WEXITSTATUS(child->status));
 }
 
-static enum error_code refused(const struct child *c, struct error *e)
+static enum error_code refused(const struct child *child, struct error *e)
 {
-    struct reader_refusal r;
-    if (pread(c->answer, &r, sizeof r, 0) != (ssize_t)sizeof r ||
-        memcmp(r.magic, READER_REFUSAL_MAGIC, 8) != 0 || r.line < 0 || r.column < 0 ||
-        !memchr(r.message, 0, sizeof r.message))
+    struct reader_refusal reader_refusal;
+    if (pread(child->answer, &reader_refusal, sizeof reader_refusal, 0) != (ssize_t)sizeof reader_refusal ||
+        memcmp(reader_refusal.magic, READER_REFUSAL_MAGIC, 8) != 0 || reader_refusal.line < 0 ||
+        reader_refusal.column < 0 || !memchr(reader_refusal.message, 0, sizeof reader_refusal.message))
         return error_set(e, ERROR_INTERNAL, "the reader's answer is damaged");
-    enum error_code code = r.code == ERROR_UNSUPPORTED_MODULE || r.code == ERROR_MODULE_TOO_LARGE
-                               ? (enum error_code)r.code
-                               : ERROR_INVALID_MODULE;
-    for (char *p = r.message; *p; p++) /* MLIR quotes the user's text unescaped */
-        if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
-            *p = *p == '\n' ? ' ' : '?';
-    return error_set_at(e, code, r.line, r.column, "%s", r.message);
+    enum error_code code =
+        reader_refusal.code == ERROR_UNSUPPORTED_MODULE || reader_refusal.code == ERROR_MODULE_TOO_LARGE
+            ? (enum error_code)reader_refusal.code
+            : ERROR_INVALID_MODULE;
+    for (char *at = reader_refusal.message; *at; at++) /* MLIR quotes the user's text unescaped */
+        if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
+            *at = *at == '\n' ? ' ' : '?';
+    return error_set_at(e, code, reader_refusal.line, reader_refusal.column, "%s", reader_refusal.message);
 }
 
-static enum error_code map_image(const struct child *c, struct ir_program *out, struct error *e)
+static enum error_code map_image(const struct child *child, struct ir_program *out, struct error *e)
 {
     struct stat st;
-    if (fstat(c->answer, &st) != 0 || st.st_size <= 0)
+    if (fstat(child->answer, &st) != 0 || st.st_size <= 0)
         return error_set(e, ERROR_INTERNAL, "the reader left no program image");
-    void *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, c->answer, 0);
+    void *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, child->answer, 0);
     if (image == MAP_FAILED)
         return error_set(e, ERROR_RESOURCE, "no memory to map a program image of %lld bytes",
                          (long long)st.st_size);
@@ -215,26 +216,28 @@ static enum error_code map_image(const struct child *c, struct ir_program *out, 
 enum error_code ir_read(const char *text, size_t size, const struct ir_read_limits *limits,
                         struct ir_program *out, struct error *e)
 {
-    struct ir_read_limits l = limits ? *limits : (struct ir_read_limits){0};
-    struct child c = {.text = -1, .answer = -1, .messages = -1, .size = size};
+    struct ir_read_limits read_limits = limits ? *limits : (struct ir_read_limits){0};
+    struct child child = {.text = -1, .answer = -1, .messages = -1, .size = size};
     memset(out, 0, sizeof *out);
-    if (l.text_bytes == 0)
-        l.text_bytes = IR_READ_TEXT_BYTES;
-    if (size > l.text_bytes || size >= UINT32_MAX)
+    if (read_limits.text_bytes == 0)
+        read_limits.text_bytes = IR_READ_TEXT_BYTES;
+    if (size > read_limits.text_bytes || size >= UINT32_MAX)
         return error_set(e, ERROR_MODULE_TOO_LARGE, "the module has %zu bytes of text; the limit is %zu",
-                         size, l.text_bytes);
-    c.memory = l.memory_bytes ? l.memory_bytes : (size_t)IR_READ_MEMORY_BYTES + IR_READ_MEMORY_FACTOR * size;
-    c.cpu_seconds = l.cpu_seconds ? l.cpu_seconds : IR_READ_CPU_SECONDS + (unsigned)(size >> 20);
-    enum error_code code = run(&c, text, e);
+                         size, read_limits.text_bytes);
+    child.memory = read_limits.memory_bytes ? read_limits.memory_bytes
+                                            : (size_t)IR_READ_MEMORY_BYTES + IR_READ_MEMORY_FACTOR * size;
+    child.cpu_seconds =
+        read_limits.cpu_seconds ? read_limits.cpu_seconds : IR_READ_CPU_SECONDS + (unsigned)(size >> 20);
+    enum error_code code = run(&child, text, e);
     if (code == ERROR_OK) {
-        if (WIFEXITED(c.status) && WEXITSTATUS(c.status) == 0)
-            code = map_image(&c, out, e);
-        else if (WIFEXITED(c.status) && WEXITSTATUS(c.status) == READER_REFUSED)
-            code = refused(&c, e);
+        if (WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0)
+            code = map_image(&child, out, e);
+        else if (WIFEXITED(child.status) && WEXITSTATUS(child.status) == READER_REFUSED)
+            code = refused(&child, e);
         else
-            code = died(&c, e);
+            code = died(&child, e);
     }
-    int fds[] = {c.text, c.answer, c.messages};
+    int fds[] = {child.text, child.answer, child.messages};
     for (unsigned i = 0; i < 3; i++)
         if (fds[i] >= 0)
             close(fds[i]);

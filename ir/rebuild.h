@@ -25,10 +25,10 @@ typedef VEC(uint32_t) ir_id_list;
 typedef VEC(struct ir_attr) ir_attr_list;
 
 struct ir_rebuild {
-    const struct ir_program *p; /* the old program, borrowed */
-    struct ir_builder *b;       /* the new one so far */
-    uint32_t *map;              /* old value -> new value */
-    uint64_t made;              /* ops so far */
+    const struct ir_program *program; /* the old program, borrowed */
+    struct ir_builder *builder;       /* the new one so far */
+    uint32_t *map;                    /* old value -> new value */
+    uint64_t made;                    /* ops so far */
     /* of the first rebuild: functions that are being inlined, outermost first */
     uint32_t stack[IR_CALL_DEPTH], depth;
     /* of the second rebuild; live is NULL during the first, and that is how the two are told apart */
@@ -39,24 +39,24 @@ struct ir_rebuild {
 
 /* ---- prepare.c */
 /* does the op lose operand, result and block argument i, because a loop carries it unchanged? */
-bool ir_rebuild_drops(const struct ir_rebuild *r, uint32_t op, uint32_t i);
+bool ir_rebuild_drops(const struct ir_rebuild *rebuild, uint32_t op, uint32_t i);
 /* Appends the op with these operands (values of the new program) and its regions; its results enter the map.
  * ERROR_MODULE_TOO_LARGE when inlining makes the program grow without measure; ERROR_UNSUPPORTED_MODULE for a
  * region of several blocks. */
-enum error_code ir_rebuild_copy_op(struct ir_rebuild *r, uint32_t op, const uint32_t *operands,
+enum error_code ir_rebuild_copy_op(struct ir_rebuild *rebuild, uint32_t op, const uint32_t *operands,
                                    struct error *e) BASE_CHECKED;
 
 /* ---- inline.c: appends the ops of a block, calls replaced by what they call */
-enum error_code ir_inline_block(struct ir_rebuild *r, uint32_t block, bool keep_terminator,
+enum error_code ir_inline_block(struct ir_rebuild *rebuild, uint32_t block, bool keep_terminator,
                                 struct error *e) BASE_CHECKED;
 
 /* ---- clone.c */
 /* Sets live[op] for every op whose effect or result reaches the outside of the module op `root`. Needs
  * r->same. */
-void ir_clone_mark_live(const struct ir_rebuild *r, uint32_t root, uint8_t *live);
+void ir_clone_mark_live(const struct ir_rebuild *rebuild, uint32_t root, uint8_t *live);
 /* Sets clone[op] for every op whose value is made anew for each use. r->same may be NULL. */
-void ir_clone_mark_clones(const struct ir_rebuild *r, uint8_t *clone);
+void ir_clone_mark_clones(const struct ir_rebuild *rebuild, uint8_t *clone);
 /* appends the live ops of a block; clones are made where they are used */
-enum error_code ir_clone_block(struct ir_rebuild *r, uint32_t block, struct error *e) BASE_CHECKED;
+enum error_code ir_clone_block(struct ir_rebuild *rebuild, uint32_t block, struct error *e) BASE_CHECKED;
 
 #endif

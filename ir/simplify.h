@@ -9,18 +9,18 @@
 #include "ir/build.h"
 
 /* Has every result no element, and has the op no other effect? Then it is an empty constant. */
-bool ir_is_empty(const struct ir_program *p, uint32_t op);
+bool ir_is_empty(const struct ir_program *program, uint32_t op);
 
 /* Does the op mean the same without this operand? So it is for all operands of an op whose results are
- * empty, for the empty parts of a concatenate, and for the empty operand of a pad. p must have passed
+ * empty, for the empty parts of a concatenate, and for the empty operand of a pad. program must have passed
  * ir_verify. */
-bool ir_drops_operand(const struct ir_program *p, uint32_t op, uint32_t operand);
+bool ir_drops_operand(const struct ir_program *program, uint32_t op, uint32_t operand);
 
-/* Writes what remains of the op of p without its dropped operands at the end of b's open block: an empty
- * constant, a shorter concatenate or its only part, a broadcast of the padding. `operands` are the op's
- * operands as values of b (dropped ones are not read); results[] receives values of b. false: nothing is
- * dropped, and nothing was written. */
-bool ir_simplify_op(struct ir_builder *b, const struct ir_program *p, uint32_t op, const uint32_t *operands,
-                    uint32_t *results);
+/* Writes what remains of the op of program without its dropped operands at the end of b's open block: an
+ * empty constant, a shorter concatenate or its only part, a broadcast of the padding. `operands` are the op's
+ * operands as values of builder (dropped ones are not read); results[] receives values of builder. false:
+ * nothing is dropped, and nothing was written. */
+bool ir_simplify_op(struct ir_builder *builder, const struct ir_program *program, uint32_t op,
+                    const uint32_t *operands, uint32_t *results);
 
 #endif

@@ -15,37 +15,37 @@ struct bytes_reader {
     int bad;
 };
 
-static inline void bytes_put(struct bytes_writer *w, uint64_t x, uint32_t width)
+static inline void bytes_put(struct bytes_writer *bytes_writer, uint64_t x, uint32_t width)
 {
-    VEC_RESERVE(&w->out, w->out.count + width);
+    VEC_RESERVE(&bytes_writer->out, bytes_writer->out.count + width);
     for (uint32_t i = 0; i < width; i++)
-        w->out.at[w->out.count++] = (unsigned char)(x >> 8 * i);
+        bytes_writer->out.at[bytes_writer->out.count++] = (unsigned char)(x >> 8 * i);
 }
-static inline uint64_t bytes_get(struct bytes_reader *r, uint32_t width)
+static inline uint64_t bytes_get(struct bytes_reader *bytes_reader, uint32_t width)
 {
-    if (r->left < width) {
-        r->bad = 1;
-        r->left = 0;
+    if (bytes_reader->left < width) {
+        bytes_reader->bad = 1;
+        bytes_reader->left = 0;
         return 0;
     }
     uint64_t x = 0;
     for (uint32_t i = 0; i < width; i++)
-        x |= (uint64_t)r->at[i] << 8 * i;
-    r->at += width;
-    r->left -= width;
+        x |= (uint64_t)bytes_reader->at[i] << 8 * i;
+    bytes_reader->at += width;
+    bytes_reader->left -= width;
     return x;
 }
-static inline int32_t bytes_get_i32(struct bytes_reader *r)
+static inline int32_t bytes_get_i32(struct bytes_reader *bytes_reader)
 {
-    return (int32_t)(uint32_t)bytes_get(r, 4);
+    return (int32_t)(uint32_t)bytes_get(bytes_reader, 4);
 }
 /* a count of things of at least `least` bytes each that must still be there: no allocation beyond the
  * input's size */
-static inline uint32_t bytes_get_count(struct bytes_reader *r, size_t least)
+static inline uint32_t bytes_get_count(struct bytes_reader *bytes_reader, size_t least)
 {
-    uint64_t n = bytes_get(r, 4);
-    if (n * least > r->left) {
-        r->bad = 1;
+    uint64_t n = bytes_get(bytes_reader, 4);
+    if (n * least > bytes_reader->left) {
+        bytes_reader->bad = 1;
         return 0;
     }
     return (uint32_t)n;

@@ -51,7 +51,7 @@ struct core_elites {
     struct core_plan at[CORE_ELITES];
 };
 /* true when the best one changed */
-bool core_elites_offer(struct core_elites *e, const struct core_plan *p);
+bool core_elites_offer(struct core_elites *e, const struct core_plan *plan);
 
 struct core_curve {
     uint64_t rollouts;
@@ -71,7 +71,7 @@ struct core_snapshot {
     int32_t *gains;
     struct tree tree;
 };
-void core_snapshot_release(struct core_snapshot *p);
+void core_snapshot_release(struct core_snapshot *snapshot);
 
 struct core_gain {
     uint16_t decision;
@@ -96,7 +96,7 @@ struct core_delta {
     VEC(struct core_delta_node) nodes;
     VEC(struct core_delta_edge) edges;
 };
-void core_delta_release(struct core_delta *d);
+void core_delta_release(struct core_delta *delta);
 
 enum { TUNING_EIGHTHS = 8, TUNING_SIXTEENTHS = 16 };
 /* What bench/search varies; all else runs with core_tuning_default. Part of the search's identity. */
@@ -133,21 +133,23 @@ struct search {
     struct core_memo *memo;
 };
 /* before search_begin: other tuning, and the identity that goes with it */
-void core_tune(struct search *s, struct core_tuning tuning);
+void core_tune(struct search *search, struct core_tuning tuning);
 /* tree and best plans as at the beginning */
-void core_snapshot_reset(const struct search *s, struct core_snapshot *p);
-int32_t core_reward(const struct search *s, struct cost c);
-void core_plan_publish(const struct search *s, const struct core_plan *p, struct search_plan *out);
+void core_snapshot_reset(const struct search *search, struct core_snapshot *snapshot);
+int32_t core_reward(const struct search *search, struct cost cost);
+void core_plan_publish(const struct search *search, const struct core_plan *plan, struct search_plan *out);
 /* rollouts of task `index` in the snapshot's epoch */
-uint64_t core_task_rollouts(const struct search *s, const struct core_snapshot *p, uint32_t index);
+uint64_t core_task_rollouts(const struct search *search, const struct core_snapshot *snapshot,
+                            uint32_t index);
 
 /* bytes; *out owned (free) */
-void core_snapshot_write(const struct search *s, const struct core_snapshot *p, struct search_blob *out);
-enum error_code core_snapshot_read(const struct search *s, const void *bytes, size_t size,
-                                   struct core_snapshot *p, struct error *e) BASE_CHECKED;
-void core_delta_write(const struct search *s, const struct core_delta *d, struct search_blob *out);
-enum error_code core_delta_read(const struct search *s, const void *bytes, size_t size, struct core_delta *d,
-                                struct error *e) BASE_CHECKED;
+void core_snapshot_write(const struct search *search, const struct core_snapshot *snapshot,
+                         struct search_blob *out);
+enum error_code core_snapshot_read(const struct search *search, const void *bytes, size_t size,
+                                   struct core_snapshot *snapshot, struct error *e) BASE_CHECKED;
+void core_delta_write(const struct search *search, const struct core_delta *delta, struct search_blob *out);
+enum error_code core_delta_read(const struct search *search, const void *bytes, size_t size,
+                                struct core_delta *delta, struct error *e) BASE_CHECKED;
 /* The best plan's decisions must lead to its hash. checked (may be NULL; zeroed at first): the plan that
  * was found good last, which is not replayed again: most deltas of an epoch have the best plan of its
  * snapshot. */
@@ -156,20 +158,20 @@ struct core_checked {
     struct hash128 hash;
     bool any;
 };
-enum error_code core_best_check(const struct search *s, const struct core_elites *elites,
+enum error_code core_best_check(const struct search *search, const struct core_elites *elites,
                                 struct core_checked *checked, struct error *e) BASE_CHECKED;
 
 /* Prices by plan hash, shared by this process' threads. It changes what a pricing takes, never what comes
  * out. */
 struct core_memo *core_memo_create(void);
-void core_memo_destroy(struct core_memo *m);
-bool core_memo_find(struct core_memo *m, struct hash128 hash, struct price *price, struct cost *cost);
-void core_memo_put(struct core_memo *m, struct hash128 hash, const struct price *price, struct cost cost);
+void core_memo_destroy(struct core_memo *memo);
+bool core_memo_find(struct core_memo *memo, struct hash128 hash, struct price *price, struct cost *cost);
+void core_memo_put(struct core_memo *memo, struct hash128 hash, const struct price *price, struct cost cost);
 
 /* A task at work. */
 struct core_task {
-    const struct search *s;
-    struct core_snapshot *p; /* its tree and elites take up what the task finds */
+    const struct search *search;
+    struct core_snapshot *snapshot; /* its tree and elites take up what the task finds */
     void *session;
     const struct search_control *control;
     struct rng rng;
@@ -181,34 +183,34 @@ struct core_task {
     uint32_t *order;       /* actions by prior, best first */
     uint32_t *mark, stamp; /* scratch of selection */
 };
-static inline uint32_t core_action_count(const struct search *s)
+static inline uint32_t core_action_count(const struct search *search)
 {
-    return s->domain->decision_count * 2;
+    return search->domain->decision_count * 2;
 }
 /* fills prior and order; noise from the task's generator */
-void core_prior_fill(struct core_task *t);
-uint32_t core_prior_draw(struct core_task *t); /* an action, by prior */
+void core_prior_fill(struct core_task *task);
+uint32_t core_prior_draw(struct core_task *task); /* an action, by prior */
 
 /* ERROR_CANCELLED when control says so */
-enum error_code core_task_check(const struct core_task *t, struct error *e) BASE_CHECKED;
+enum error_code core_task_check(const struct core_task *task, struct error *e) BASE_CHECKED;
 /* Node and value of a list (already replayed to hash); prices it if nobody has. A better best keeps
  * `found`. */
-enum error_code core_task_value(struct core_task *t, const struct search_list *list, struct hash128 hash,
+enum error_code core_task_value(struct core_task *task, const struct search_list *list, struct hash128 hash,
                                 enum core_found found, uint32_t *node, struct error *e) BASE_CHECKED;
-enum error_code core_rollouts(struct core_task *t, struct error *e) BASE_CHECKED;
-enum error_code core_polish(struct core_task *t, struct error *e) BASE_CHECKED;
-uint32_t core_polish_candidates(const struct search *s, const struct core_plan *best);
+enum error_code core_rollouts(struct core_task *task, struct error *e) BASE_CHECKED;
+enum error_code core_polish(struct core_task *task, struct error *e) BASE_CHECKED;
+uint32_t core_polish_candidates(const struct search *search, const struct core_plan *best);
 /* candidates of one round, all tasks together */
-uint32_t core_polish_window(const struct search *s);
-enum error_code core_random(struct core_task *t, struct error *e) BASE_CHECKED;
-enum error_code core_greedy(struct core_task *t, struct error *e) BASE_CHECKED;
+uint32_t core_polish_window(const struct search *search);
+enum error_code core_random(struct core_task *task, struct error *e) BASE_CHECKED;
+enum error_code core_greedy(struct core_task *task, struct error *e) BASE_CHECKED;
 
 /* Moves on ordered lists. Each returns false when it does not apply (list full, empty ..). */
-bool core_list_insert(struct search_list *l, uint32_t at, uint16_t decision);
-bool core_list_delete(struct search_list *l, uint32_t at);
-bool core_list_move(struct search_list *l, uint32_t from, uint32_t to);
-bool core_list_replace(struct search_list *l, uint32_t at, uint16_t decision);
+bool core_list_insert(struct search_list *list, uint32_t at, uint16_t decision);
+bool core_list_delete(struct search_list *list, uint32_t at);
+bool core_list_move(struct search_list *list, uint32_t from, uint32_t to);
+bool core_list_replace(struct search_list *list, uint32_t at, uint16_t decision);
 /* list after an action of the tree */
-bool core_list_act(struct search_list *l, uint32_t action);
+bool core_list_act(struct search_list *list, uint32_t action);
 
 #endif

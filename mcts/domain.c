@@ -13,16 +13,16 @@
 enum { MAX_DECISIONS = 16384 }; /* what 16 bits hold, with room for the baselines' */
 
 struct evaluated {
-    const struct evaluator *v;
-    const struct plan_context *c;
+    const struct evaluator *evaluator;
+    const struct plan_context *context;
     /* per-action propagation instead of decisions; NULL otherwise */
     struct spread *spread;
 };
 
 struct replayer {
-    const struct search_domain *d;
+    const struct search_domain *domain;
     const struct evaluated *on;
-    const struct plan_context *c;
+    const struct plan_context *context;
     uint32_t *queue;                        /* for spread */
     struct evaluator_session *evaluator;    /* borrowed; NULL: replay only */
     struct search_list done;                /* effective decisions so far */
@@ -30,186 +30,191 @@ struct replayer {
     uint8_t ready[SEARCH_MAX_LIST + 1];     /* plans[k] is initialised */
 };
 
-static void *replayer_create(const struct search_domain *d, struct evaluator_session *evaluator)
+static void *replayer_create(const struct search_domain *domain, struct evaluator_session *evaluator)
 {
-    struct evaluated *self = d->self;
-    struct replayer *r = mem_zalloc(1, sizeof *r);
-    r->d = d;
-    r->on = self;
+    struct evaluated *self = domain->self;
+    struct replayer *replayer = mem_zalloc(1, sizeof *replayer);
+    replayer->domain = domain;
+    replayer->on = self;
     if (self->spread)
-        r->queue = mem_zalloc(spread_queue_size(self->spread), sizeof *r->queue);
-    r->c = self->c;
-    r->evaluator = evaluator;
-    plan_init(&r->plans[0], plan_context_nda(r->c), plan_context_mesh(r->c));
-    plan_copy(&r->plans[0], plan_context_start(r->c));
-    r->ready[0] = 1;
-    return r;
+        replayer->queue = mem_zalloc(spread_queue_size(self->spread), sizeof *replayer->queue);
+    replayer->context = self->context;
+    replayer->evaluator = evaluator;
+    plan_init(&replayer->plans[0], plan_context_nda(replayer->context), plan_context_mesh(replayer->context));
+    plan_copy(&replayer->plans[0], plan_context_start(replayer->context));
+    replayer->ready[0] = 1;
+    return replayer;
 }
 
 static void replayer_destroy(void *session)
 {
-    struct replayer *r = session;
+    struct replayer *replayer = session;
     for (uint32_t i = 0; i <= SEARCH_MAX_LIST; i++)
-        if (r->ready[i])
-            plan_release(&r->plans[i]);
-    free(r->queue);
-    free(r);
+        if (replayer->ready[i])
+            plan_release(&replayer->plans[i]);
+    free(replayer->queue);
+    free(replayer);
 }
 
-static uint32_t apply(struct replayer *r, struct plan *p, uint32_t decision)
+static uint32_t apply(struct replayer *replayer, struct plan *plan, uint32_t decision)
 {
-    if (r->on->spread)
-        return spread_apply(r->on->spread, p, decision, r->queue);
-    return plan_apply(r->c, p, r->d->decisions[decision]);
+    if (replayer->on->spread)
+        return spread_apply(replayer->on->spread, plan, decision, replayer->queue);
+    return plan_apply(replayer->context, plan, replayer->domain->decisions[decision]);
 }
 
 static void replay(void *session, struct search_list *list, struct hash128 *hash)
 {
-    struct replayer *r = session;
+    struct replayer *replayer = session;
     uint32_t shared = 0;
-    while (shared < r->done.count && shared < list->count && r->done.at[shared] == list->at[shared])
+    while (shared < replayer->done.count && shared < list->count &&
+           replayer->done.at[shared] == list->at[shared])
         shared++;
     uint32_t k = shared;
     for (uint32_t i = shared; i < list->count; i++) {
-        if (!r->ready[k + 1]) {
-            plan_init(&r->plans[k + 1], plan_context_nda(r->c), plan_context_mesh(r->c));
-            r->ready[k + 1] = 1;
+        if (!replayer->ready[k + 1]) {
+            plan_init(&replayer->plans[k + 1], plan_context_nda(replayer->context),
+                      plan_context_mesh(replayer->context));
+            replayer->ready[k + 1] = 1;
         }
-        plan_copy(&r->plans[k + 1], &r->plans[k]);
-        if (apply(r, &r->plans[k + 1], list->at[i]))
-            r->done.at[k++] = list->at[i];
+        plan_copy(&replayer->plans[k + 1], &replayer->plans[k]);
+        if (apply(replayer, &replayer->plans[k + 1], list->at[i]))
+            replayer->done.at[k++] = list->at[i];
     }
-    r->done.count = k;
-    *list = r->done;
-    *hash = r->plans[k].hash;
+    replayer->done.count = k;
+    *list = replayer->done;
+    *hash = replayer->plans[k].hash;
 }
 
 static enum error_code price(void *session, const struct search_list *list, struct price *price,
                              struct cost *cost, struct error *e)
 {
-    struct replayer *r = session;
+    struct replayer *replayer = session;
     struct search_list copy = *list;
     struct hash128 hash;
-    if (!r->evaluator)
+    if (!replayer->evaluator)
         return error_set(e, ERROR_INTERNAL, "a replaying session was asked for a price");
     replay(session, &copy, &hash);
-    return evaluator_price(r->evaluator, &r->plans[copy.count], price, cost, e);
+    return evaluator_price(replayer->evaluator, &replayer->plans[copy.count], price, cost, e);
 }
 
-static struct evaluator_session *evaluator_for_thread(const struct search_domain *d)
+static struct evaluator_session *evaluator_for_thread(const struct search_domain *domain)
 {
-    struct evaluated *self = d->self;
-    return evaluator_session_create(self->v);
+    struct evaluated *self = domain->self;
+    return evaluator_session_create(self->evaluator);
 }
 
-static void destroy(struct search_domain *d)
+static void destroy(struct search_domain *domain)
 {
-    if (!d)
+    if (!domain)
         return;
-    spread_destroy(((struct evaluated *)d->self)->spread);
-    free(d->self);
-    free(d->decisions);
-    free(d->baselines);
-    free(d);
+    spread_destroy(((struct evaluated *)domain->self)->spread);
+    free(domain->self);
+    free(domain->decisions);
+    free(domain->baselines);
+    free(domain);
 }
 
-static bool same(struct plan_decision a, struct plan_decision b)
+static bool same(struct plan_decision decision, struct plan_decision plan_decision)
 {
-    return a.group == b.group && a.bits == b.bits && a.axis == b.axis && a.scope == b.scope;
+    return decision.group == plan_decision.group && decision.bits == plan_decision.bits &&
+           decision.axis == plan_decision.axis && decision.scope == plan_decision.scope;
 }
 
 /* number of a decision; one that is not offered (a baseline's, below min_effect) gets a number behind
  * those offered */
-static uint16_t number(struct search_domain *d, struct plan_decision x)
+static uint16_t number(struct search_domain *domain, struct plan_decision decision)
 {
-    for (uint32_t i = 0; i < d->total_count; i++)
-        if (same(d->decisions[i], x))
+    for (uint32_t i = 0; i < domain->total_count; i++)
+        if (same(domain->decisions[i], decision))
             return (uint16_t)i;
-    d->decisions = mem_realloc(d->decisions, d->total_count + 1, sizeof *d->decisions);
-    d->decisions[d->total_count] = x;
-    return (uint16_t)d->total_count++;
+    domain->decisions = mem_realloc(domain->decisions, domain->total_count + 1, sizeof *domain->decisions);
+    domain->decisions[domain->total_count] = decision;
+    return (uint16_t)domain->total_count++;
 }
 
-static void add_baselines(struct search_domain *d, const struct plan_context *c)
+static void add_baselines(struct search_domain *domain, const struct plan_context *context)
 {
     uint32_t count;
-    struct plan_baseline *baselines = plan_baselines(c, &count);
-    d->baselines = mem_zalloc(count, sizeof *d->baselines);
-    d->baseline_count = count;
+    struct plan_baseline *baselines = plan_baselines(context, &count);
+    domain->baselines = mem_zalloc(count, sizeof *domain->baselines);
+    domain->baseline_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        struct search_domain_baseline *b = &d->baselines[i];
-        snprintf(b->name, sizeof b->name, "%s", baselines[i].name);
+        struct search_domain_baseline *domain_baseline = &domain->baselines[i];
+        snprintf(domain_baseline->name, sizeof domain_baseline->name, "%s", baselines[i].name);
         for (uint32_t k = 0; k < baselines[i].count && k < SEARCH_MAX_LIST; k++)
-            b->list.at[b->list.count++] = number(d, baselines[i].decisions[k]);
+            domain_baseline->list.at[domain_baseline->list.count++] =
+                number(domain, baselines[i].decisions[k]);
     }
     free(baselines);
 }
 
-static struct search_domain *create(const struct evaluator *v)
+static struct search_domain *create(const struct evaluator *evaluator)
 {
-    const struct plan_context *c = evaluator_context(v);
-    struct search_domain *d = mem_zalloc(1, sizeof *d);
+    const struct plan_context *context = evaluator_context(evaluator);
+    struct search_domain *domain = mem_zalloc(1, sizeof *domain);
     struct evaluated *self = mem_zalloc(1, sizeof *self);
-    *self = (struct evaluated){.v = v, .c = c};
-    d->self = self;
-    d->operations = plan_context_nda(c)->program->op_count;
-    d->devices = (uint64_t)mesh_devices(plan_context_mesh(c));
-    d->destroy = destroy;
-    d->session_create = replayer_create;
-    d->session_destroy = replayer_destroy;
-    d->evaluator_create = evaluator_for_thread;
-    d->evaluator_destroy = evaluator_session_destroy;
-    d->replay = replay;
-    d->price = price;
-    return d;
+    *self = (struct evaluated){.evaluator = evaluator, .context = context};
+    domain->self = self;
+    domain->operations = plan_context_nda(context)->program->op_count;
+    domain->devices = (uint64_t)mesh_devices(plan_context_mesh(context));
+    domain->destroy = destroy;
+    domain->session_create = replayer_create;
+    domain->session_destroy = replayer_destroy;
+    domain->evaluator_create = evaluator_for_thread;
+    domain->evaluator_destroy = evaluator_session_destroy;
+    domain->replay = replay;
+    domain->price = price;
+    return domain;
 }
 
-enum error_code search_domain_create(const struct evaluator *v, struct search_domain **out, struct error *e)
+enum error_code search_domain_create(const struct evaluator *evaluator, struct search_domain **out,
+                                     struct error *e)
 {
-    const struct plan_context *c = evaluator_context(v);
+    const struct plan_context *context = evaluator_context(evaluator);
     uint32_t count, again;
-    const struct plan_decision *offered = plan_context_decisions(c, &count),
-                               *regathers = plan_context_regathers(c, &again);
+    const struct plan_decision *offered = plan_context_decisions(context, &count),
+                               *regathers = plan_context_regathers(context, &again);
     if (count + again > MAX_DECISIONS)
         return error_set(e, ERROR_UNSUPPORTED_MODULE, "%u decisions are more than the search's %u", count,
                          MAX_DECISIONS);
-    struct search_domain *d = create(v);
-    d->decisions = mem_zalloc(count + again, sizeof *d->decisions);
+    struct search_domain *domain = create(evaluator);
+    domain->decisions = mem_zalloc(count + again, sizeof *domain->decisions);
     if (count)
-        memcpy(d->decisions, offered, count * sizeof *offered);
+        memcpy(domain->decisions, offered, count * sizeof *offered);
     if (again)
-        memcpy(d->decisions + count, regathers, again * sizeof *regathers);
-    d->decision_count = count;
-    d->regather_count = again;
-    d->total_count = count + again;
-    add_baselines(d, c);
-    *out = d;
+        memcpy(domain->decisions + count, regathers, again * sizeof *regathers);
+    domain->decision_count = count;
+    domain->regather_count = again;
+    domain->total_count = count + again;
+    add_baselines(domain, context);
+    *out = domain;
     return ERROR_OK;
 }
 
-enum error_code search_domain_create_per_action(const struct evaluator *v, struct search_domain **out,
+enum error_code search_domain_create_per_action(const struct evaluator *evaluator, struct search_domain **out,
                                                 struct error *e)
 {
-    struct spread *spread = spread_create(evaluator_context(v));
+    struct spread *spread = spread_create(evaluator_context(evaluator));
     uint32_t count = spread_decision_count(spread);
     if (count > MAX_DECISIONS) {
         spread_destroy(spread);
         return error_set(e, ERROR_UNSUPPORTED_MODULE, "%u decisions are more than the search's %u", count,
                          MAX_DECISIONS);
     }
-    struct search_domain *d = create(v);
-    ((struct evaluated *)d->self)->spread = spread;
-    d->decision_count = d->total_count = count;
-    *out = d;
+    struct search_domain *domain = create(evaluator);
+    ((struct evaluated *)domain->self)->spread = spread;
+    domain->decision_count = domain->total_count = count;
+    *out = domain;
     return ERROR_OK;
 }
 
-enum error_code search_create(const struct evaluator *v, const struct search_options *options,
+enum error_code search_create(const struct evaluator *evaluator, const struct search_options *options,
                               struct search **out, struct error *e)
 {
-    struct search_domain *d;
+    struct search_domain *domain;
     enum error_code code = options && options->method == SEARCH_PER_ACTION
-                               ? search_domain_create_per_action(v, &d, e)
-                               : search_domain_create(v, &d, e);
-    return code ? code : search_create_on(d, options, out, e);
+                               ? search_domain_create_per_action(evaluator, &domain, e)
+                               : search_domain_create(evaluator, &domain, e);
+    return code ? code : search_create_on(domain, options, out, e);
 }

@@ -45,16 +45,16 @@ struct search_domain {
 };
 
 /* From an evaluator (borrowed; must outlive the domain). */
-enum error_code search_domain_create(const struct evaluator *v, struct search_domain **out,
+enum error_code search_domain_create(const struct evaluator *evaluator, struct search_domain **out,
                                      struct error *e) BASE_CHECKED;
 /* AutoMap's way (per-action propagation): decisions are (argument dimension, axis), each spreads along the
  * program until something stands in its way. For bench/search: no baselines, decisions have no
  * plan_decision. */
-enum error_code search_domain_create_per_action(const struct evaluator *v, struct search_domain **out,
+enum error_code search_domain_create_per_action(const struct evaluator *evaluator, struct search_domain **out,
                                                 struct error *e) BASE_CHECKED;
 
 /* The search on any domain (owned from now on, also on failure). */
-enum error_code search_create_on(struct search_domain *d, const struct search_options *options,
+enum error_code search_create_on(struct search_domain *domain, const struct search_options *options,
                                  struct search **out, struct error *e) BASE_CHECKED;
 
 #endif

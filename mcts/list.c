@@ -4,59 +4,59 @@
 
 #include <string.h>
 
-bool core_list_insert(struct search_list *l, uint32_t at, uint16_t decision)
+bool core_list_insert(struct search_list *list, uint32_t at, uint16_t decision)
 {
-    if (l->count >= SEARCH_MAX_DEPTH || at > l->count)
+    if (list->count >= SEARCH_MAX_DEPTH || at > list->count)
         return false;
-    memmove(l->at + at + 1, l->at + at, (l->count - at) * sizeof l->at[0]);
-    l->at[at] = decision;
-    l->count++;
+    memmove(list->at + at + 1, list->at + at, (list->count - at) * sizeof list->at[0]);
+    list->at[at] = decision;
+    list->count++;
     return true;
 }
 
-bool core_list_delete(struct search_list *l, uint32_t at)
+bool core_list_delete(struct search_list *list, uint32_t at)
 {
-    if (at >= l->count)
+    if (at >= list->count)
         return false;
-    memmove(l->at + at, l->at + at + 1, (l->count - at - 1) * sizeof l->at[0]);
-    l->count--;
+    memmove(list->at + at, list->at + at + 1, (list->count - at - 1) * sizeof list->at[0]);
+    list->count--;
     return true;
 }
 
-bool core_list_move(struct search_list *l, uint32_t from, uint32_t to)
+bool core_list_move(struct search_list *list, uint32_t from, uint32_t to)
 {
-    if (from >= l->count || to >= l->count || from == to)
+    if (from >= list->count || to >= list->count || from == to)
         return false;
-    uint16_t decision = l->at[from];
-    memmove(l->at + from, l->at + from + 1, (l->count - from - 1) * sizeof l->at[0]);
-    memmove(l->at + to + 1, l->at + to, (l->count - 1 - to) * sizeof l->at[0]);
-    l->at[to] = decision;
+    uint16_t decision = list->at[from];
+    memmove(list->at + from, list->at + from + 1, (list->count - from - 1) * sizeof list->at[0]);
+    memmove(list->at + to + 1, list->at + to, (list->count - 1 - to) * sizeof list->at[0]);
+    list->at[to] = decision;
     return true;
 }
 
-bool core_list_replace(struct search_list *l, uint32_t at, uint16_t decision)
+bool core_list_replace(struct search_list *list, uint32_t at, uint16_t decision)
 {
-    if (at >= l->count || l->at[at] == decision)
+    if (at >= list->count || list->at[at] == decision)
         return false;
-    l->at[at] = decision;
+    list->at[at] = decision;
     return true;
 }
 
-bool core_list_act(struct search_list *l, uint32_t action)
+bool core_list_act(struct search_list *list, uint32_t action)
 {
-    return core_list_insert(l, action % 2 == TREE_FIRST ? 0 : l->count, (uint16_t)(action / 2));
+    return core_list_insert(list, action % 2 == TREE_FIRST ? 0 : list->count, (uint16_t)(action / 2));
 }
 
-bool core_elites_offer(struct core_elites *e, const struct core_plan *p)
+bool core_elites_offer(struct core_elites *e, const struct core_plan *plan)
 {
     uint32_t at = 0;
-    while (at < e->count && cost_compare(e->at[at].cost, e->at[at].hash, p->cost, p->hash) < 0)
+    while (at < e->count && cost_compare(e->at[at].cost, e->at[at].hash, plan->cost, plan->hash) < 0)
         at++;
     /* the same plan: the lesser list stays */
-    if (at < e->count && hash128_compare(e->at[at].hash, p->hash) == 0) {
+    if (at < e->count && hash128_compare(e->at[at].hash, plan->hash) == 0) {
         struct search_list *mine = &e->at[at].list;
-        if (tree_list_compare(p->list.at, p->list.count, mine->at, mine->count) < 0)
-            *mine = p->list;
+        if (tree_list_compare(plan->list.at, plan->list.count, mine->at, mine->count) < 0)
+            *mine = plan->list;
         return false;
     }
     if (at == CORE_ELITES)
@@ -64,6 +64,6 @@ bool core_elites_offer(struct core_elites *e, const struct core_plan *p)
     if (e->count < CORE_ELITES)
         e->count++;
     memmove(e->at + at + 1, e->at + at, (e->count - at - 1) * sizeof e->at[0]);
-    e->at[at] = *p;
+    e->at[at] = *plan;
     return at == 0;
 }

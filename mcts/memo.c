@@ -22,58 +22,58 @@ struct core_memo {
 
 struct core_memo *core_memo_create(void)
 {
-    struct core_memo *m = mem_zalloc(1, sizeof *m);
-    pthread_mutex_init(&m->lock, NULL);
-    m->slot_count = 1024;
-    m->slots = mem_zalloc(m->slot_count, sizeof *m->slots);
-    return m;
+    struct core_memo *memo = mem_zalloc(1, sizeof *memo);
+    pthread_mutex_init(&memo->lock, NULL);
+    memo->slot_count = 1024;
+    memo->slots = mem_zalloc(memo->slot_count, sizeof *memo->slots);
+    return memo;
 }
 
-void core_memo_destroy(struct core_memo *m)
+void core_memo_destroy(struct core_memo *memo)
 {
-    if (!m)
+    if (!memo)
         return;
-    pthread_mutex_destroy(&m->lock);
-    VEC_FREE(&m->entries);
-    free(m->slots);
-    free(m);
+    pthread_mutex_destroy(&memo->lock);
+    VEC_FREE(&memo->entries);
+    free(memo->slots);
+    free(memo);
 }
 
-static uint32_t slot_of(const struct core_memo *m, struct hash128 hash)
+static uint32_t slot_of(const struct core_memo *memo, struct hash128 hash)
 {
-    uint32_t i = (uint32_t)hash.lo & (m->slot_count - 1);
-    while (m->slots[i] && hash128_compare(m->entries.at[m->slots[i] - 1].hash, hash) != 0)
-        i = (i + 1) & (m->slot_count - 1);
+    uint32_t i = (uint32_t)hash.lo & (memo->slot_count - 1);
+    while (memo->slots[i] && hash128_compare(memo->entries.at[memo->slots[i] - 1].hash, hash) != 0)
+        i = (i + 1) & (memo->slot_count - 1);
     return i;
 }
 
-bool core_memo_find(struct core_memo *m, struct hash128 hash, struct price *price, struct cost *cost)
+bool core_memo_find(struct core_memo *memo, struct hash128 hash, struct price *price, struct cost *cost)
 {
-    pthread_mutex_lock(&m->lock);
-    uint32_t s = m->slots[slot_of(m, hash)];
+    pthread_mutex_lock(&memo->lock);
+    uint32_t s = memo->slots[slot_of(memo, hash)];
     if (s) {
-        *price = m->entries.at[s - 1].price;
-        *cost = m->entries.at[s - 1].cost;
+        *price = memo->entries.at[s - 1].price;
+        *cost = memo->entries.at[s - 1].cost;
     }
-    pthread_mutex_unlock(&m->lock);
+    pthread_mutex_unlock(&memo->lock);
     return s != 0;
 }
 
-void core_memo_put(struct core_memo *m, struct hash128 hash, const struct price *price, struct cost cost)
+void core_memo_put(struct core_memo *memo, struct hash128 hash, const struct price *price, struct cost cost)
 {
-    pthread_mutex_lock(&m->lock);
-    uint32_t i = slot_of(m, hash);
-    if (!m->slots[i]) {
+    pthread_mutex_lock(&memo->lock);
+    uint32_t i = slot_of(memo, hash);
+    if (!memo->slots[i]) {
         struct entry fresh = {hash, *price, cost};
-        VEC_PUSH(&m->entries, fresh);
-        m->slots[i] = (uint32_t)m->entries.count;
-        if (m->entries.count * 2 > m->slot_count) {
-            free(m->slots);
-            m->slot_count *= 2;
-            m->slots = mem_zalloc(m->slot_count, sizeof *m->slots);
-            for (uint32_t k = 0; k < m->entries.count; k++)
-                m->slots[slot_of(m, m->entries.at[k].hash)] = k + 1;
+        VEC_PUSH(&memo->entries, fresh);
+        memo->slots[i] = (uint32_t)memo->entries.count;
+        if (memo->entries.count * 2 > memo->slot_count) {
+            free(memo->slots);
+            memo->slot_count *= 2;
+            memo->slots = mem_zalloc(memo->slot_count, sizeof *memo->slots);
+            for (uint32_t k = 0; k < memo->entries.count; k++)
+                memo->slots[slot_of(memo, memo->entries.at[k].hash)] = k + 1;
         }
     }
-    pthread_mutex_unlock(&m->lock);
+    pthread_mutex_unlock(&memo->lock);
 }

@@ -22,76 +22,76 @@ struct ranked {
     uint32_t action;
 };
 
-static void count_edges(const struct core_task *t, struct record *records)
+static void count_edges(const struct core_task *task, struct record *records)
 {
-    const struct tree *tree = &t->p->tree;
+    const struct tree *tree = &task->snapshot->tree;
     for (size_t i = 0; i < tree->edges.count; i++) {
-        const struct tree_edge *d = &tree->edges.at[i];
-        const struct tree_node *from = &tree->nodes.at[d->node];
-        if (d->action == TREE_STOP || d->child == from->state || from->value == TREE_UNKNOWN)
+        const struct tree_edge *edge = &tree->edges.at[i];
+        const struct tree_node *from = &tree->nodes.at[edge->node];
+        if (edge->action == TREE_STOP || edge->child == from->state || from->value == TREE_UNKNOWN)
             continue;
-        uint32_t child = tree_find(tree, d->child);
+        uint32_t child = tree_find(tree, edge->child);
         if (child == TREE_NONE || tree->nodes.at[child].value == TREE_UNKNOWN)
             continue;
-        records[d->action].tries++;
-        records[d->action].gains += tree->nodes.at[child].value - REWARD_DEPTH > from->value;
+        records[edge->action].tries++;
+        records[edge->action].gains += tree->nodes.at[child].value - REWARD_DEPTH > from->value;
     }
 }
 
-static int by_key(const void *a, const void *b)
+static int by_key(const void *left, const void *right)
 {
-    const struct ranked *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key > y->key ? -1 : 1;
-    return x->action < y->action ? -1 : x->action > y->action;
+    const struct ranked *ranked = left, *other_ranked = right;
+    if (ranked->key != other_ranked->key)
+        return ranked->key > other_ranked->key ? -1 : 1;
+    return ranked->action < other_ranked->action ? -1 : ranked->action > other_ranked->action;
 }
 
-void core_prior_fill(struct core_task *t)
+void core_prior_fill(struct core_task *task)
 {
-    uint32_t actions = core_action_count(t->s);
+    uint32_t actions = core_action_count(task->search);
     struct record *records = mem_zalloc(actions, sizeof *records);
     struct ranked *ranked = mem_zalloc(actions, sizeof *ranked);
-    count_edges(t, records);
+    count_edges(task, records);
     int32_t most = 1;
-    for (uint32_t i = 0; i < t->s->domain->decision_count; i++)
-        if (t->p->gains[i] > most)
-            most = t->p->gains[i];
+    for (uint32_t i = 0; i < task->search->domain->decision_count; i++)
+        if (task->snapshot->gains[i] > most)
+            most = task->snapshot->gains[i];
     double sum = 0;
     for (uint32_t a = 0; a < actions; a++) {
-        int32_t gain = t->p->gains[a / 2];
+        int32_t gain = task->snapshot->gains[a / 2];
         double believed = gain == TREE_UNKNOWN ? believed_unknown
                           : gain > 0           ? 0.5 + 0.5 * gain / most
                                                : believed_loss;
         double often = (records[a].gains + believed_weight * believed) / (records[a].tries + believed_weight);
         double place = a % 2 == TREE_FIRST ? first_place : 1;
-        if (t->s->tuning.last_only && a % 2 == TREE_FIRST)
+        if (task->search->tuning.last_only && a % 2 == TREE_FIRST)
             place = 0;
-        if (t->s->tuning.uniform_prior)
+        if (task->search->tuning.uniform_prior)
             often = 1;
-        double weight = (floor_weight + often) * place * (least_noise + rng_unit(&t->rng));
-        t->prior[a] = weight;
+        double weight = (floor_weight + often) * place * (least_noise + rng_unit(&task->rng));
+        task->prior[a] = weight;
         sum += weight;
     }
     for (uint32_t a = 0; a < actions; a++) {
-        t->prior[a] /= sum;
-        ranked[a] = (struct ranked){t->prior[a], a};
+        task->prior[a] /= sum;
+        ranked[a] = (struct ranked){task->prior[a], a};
     }
     if (actions)
         qsort(ranked, actions, sizeof *ranked, by_key);
     for (uint32_t i = 0; i < actions; i++)
-        t->order[i] = ranked[i].action;
+        task->order[i] = ranked[i].action;
     free(records);
     free(ranked);
 }
 
-uint32_t core_prior_draw(struct core_task *t)
+uint32_t core_prior_draw(struct core_task *task)
 {
-    double u = rng_unit(&t->rng);
-    uint32_t actions = core_action_count(t->s);
+    double u = rng_unit(&task->rng);
+    uint32_t actions = core_action_count(task->search);
     for (uint32_t i = 0; i < actions; i++) {
-        u -= t->prior[t->order[i]];
+        u -= task->prior[task->order[i]];
         if (u < 0)
-            return t->order[i];
+            return task->order[i];
     }
-    return t->order[0];
+    return task->order[0];
 }

@@ -27,32 +27,32 @@ struct path {
     uint32_t edges[MAX_PATH], count;
 };
 
-static void visit(struct core_task *t, uint32_t edge, int32_t r)
+static void visit(struct core_task *task, uint32_t edge, int32_t r)
 {
-    struct tree_edge *d = &t->p->tree.edges.at[edge];
-    d->n++;
-    d->w += r;
-    if (r > d->best)
-        d->best = r;
+    struct tree_edge *tree_edge = &task->snapshot->tree.edges.at[edge];
+    tree_edge->n++;
+    tree_edge->w += r;
+    if (r > tree_edge->best)
+        tree_edge->best = r;
 }
 
 /* The trajectory ends at node, whose value is known. */
-static void back_up(struct core_task *t, const struct path *path, uint32_t node)
+static void back_up(struct core_task *task, const struct path *path, uint32_t node)
 {
-    struct tree *tree = &t->p->tree;
+    struct tree *tree = &task->snapshot->tree;
     const struct tree_node *n = &tree->nodes.at[node];
     int32_t r = n->value - n->list_count * REWARD_DEPTH;
-    visit(t, tree_edge(tree, node, TREE_STOP, n->state), r);
+    visit(task, tree_edge(tree, node, TREE_STOP, n->state), r);
     for (uint32_t i = 0; i < path->count; i++)
-        visit(t, path->edges[i], r);
-    t->rollouts++;
+        visit(task, path->edges[i], r);
+    task->rollouts++;
 }
 
-static double quality(const struct core_task *t, const struct tree_edge *d)
+static double quality(const struct core_task *task, const struct tree_edge *edge)
 {
-    if (t->s->tuning.mean_only)
-        return (double)d->w / d->n;
-    return 0.5 * ((double)d->w / d->n) + 0.5 * d->best;
+    if (task->search->tuning.mean_only)
+        return (double)edge->w / edge->n;
+    return 0.5 * ((double)edge->w / edge->n) + 0.5 * edge->best;
 }
 
 /* Range of the qualities of a node's edges, for putting them on a scale of 0 to 1 whatever the depth: the
@@ -63,45 +63,45 @@ struct range {
 };
 
 /* marks the actions that have an edge */
-static struct range range_of(struct core_task *t, uint32_t node)
+static struct range range_of(struct core_task *task, uint32_t node)
 {
-    const struct tree *tree = &t->p->tree;
-    struct range r = {0, 0, 0, 0};
-    t->stamp++;
+    const struct tree *tree = &task->snapshot->tree;
+    struct range range = {0, 0, 0, 0};
+    task->stamp++;
     for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
-        const struct tree_edge *d = &tree->edges.at[i];
-        if (d->action != TREE_STOP) {
-            t->mark[d->action] = t->stamp;
-            r.tried += d->child != tree->nodes.at[node].state;
+        const struct tree_edge *edge = &tree->edges.at[i];
+        if (edge->action != TREE_STOP) {
+            task->mark[edge->action] = task->stamp;
+            range.tried += edge->child != tree->nodes.at[node].state;
         }
-        if (!d->n)
+        if (!edge->n)
             continue;
-        double q = quality(t, d);
-        r.low = r.visits == 0 || q < r.low ? q : r.low;
-        r.high = r.visits == 0 || q > r.high ? q : r.high;
-        r.visits += d->n;
+        double q = quality(task, edge);
+        range.low = range.visits == 0 || q < range.low ? q : range.low;
+        range.high = range.visits == 0 || q > range.high ? q : range.high;
+        range.visits += edge->n;
     }
-    if (r.high - r.low < REWARD_DEPTH)
-        r.low = r.high - REWARD_DEPTH;
-    return r;
+    if (range.high - range.low < REWARD_DEPTH)
+        range.low = range.high - REWARD_DEPTH;
+    return range;
 }
 
-static bool may_try(const struct core_task *t, uint32_t action)
+static bool may_try(const struct core_task *task, uint32_t action)
 {
-    return t->mark[action] != t->stamp && !(t->s->tuning.last_only && action % 2 == TREE_FIRST);
+    return task->mark[action] != task->stamp && !(task->search->tuning.last_only && action % 2 == TREE_FIRST);
 }
 
 /* An action without an edge: drawn by prior, else the first in order. False: all were tried. */
-static bool draw_untried(struct core_task *t, uint32_t *action)
+static bool draw_untried(struct core_task *task, uint32_t *action)
 {
     for (uint32_t i = 0; i < DRAWS; i++) {
-        *action = core_prior_draw(t);
-        if (may_try(t, *action))
+        *action = core_prior_draw(task);
+        if (may_try(task, *action))
             return true;
     }
-    for (uint32_t i = 0; i < core_action_count(t->s); i++) {
-        *action = t->order[i];
-        if (may_try(t, *action))
+    for (uint32_t i = 0; i < core_action_count(task->search); i++) {
+        *action = task->order[i];
+        if (may_try(task, *action))
             return true;
     }
     return false;
@@ -110,26 +110,28 @@ static bool draw_untried(struct core_task *t, uint32_t *action)
 /* A node widens with the square root of its visits; else the edge of highest Q + U is taken. The prior of
  * U is relative to the mean over all actions, shared by the edges there are. The stop edge exists from the
  * node's first pricing on and competes by its own record. False: nowhere to go. */
-static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, uint32_t *edge)
+static bool select_action(struct core_task *task, uint32_t node, uint32_t *action, uint32_t *edge)
 {
-    const struct tree *tree = &t->p->tree;
-    struct range range = range_of(t, node);
+    const struct tree *tree = &task->snapshot->tree;
+    struct range range = range_of(task, node);
     double root = __builtin_sqrt(range.visits + 1), best = -1;
     *edge = TREE_NONE;
     if (tree->nodes.at[node].list_count < SEARCH_MAX_DEPTH &&
-        range.tried < quarter * t->s->tuning.widen * root && draw_untried(t, action))
+        range.tried < quarter * task->search->tuning.widen * root && draw_untried(task, action))
         return true;
-    double reach = root * quarter * t->s->tuning.explore / (range.tried + 1);
+    double reach = root * quarter * task->search->tuning.explore / (range.tried + 1);
     for (uint32_t i = tree->nodes.at[node].edges; i != TREE_NONE; i = tree->edges.at[i].next) {
-        const struct tree_edge *d = &tree->edges.at[i];
-        if (d->child == tree->nodes.at[node].state && d->action != TREE_STOP)
+        const struct tree_edge *tree_edge = &tree->edges.at[i];
+        if (tree_edge->child == tree->nodes.at[node].state && tree_edge->action != TREE_STOP)
             continue; /* without effect */
-        double q = d->n ? (quality(t, d) - range.low) / (range.high - range.low) : 0.5;
-        double prior = d->action == TREE_STOP ? 1 : t->prior[d->action] * core_action_count(t->s);
-        double score = q + prior * reach / (1 + d->n);
-        if (*edge == TREE_NONE || score > best || (score == best && d->action < *action)) {
+        double q = tree_edge->n ? (quality(task, tree_edge) - range.low) / (range.high - range.low) : 0.5;
+        double prior = tree_edge->action == TREE_STOP
+                           ? 1
+                           : task->prior[tree_edge->action] * core_action_count(task->search);
+        double score = q + prior * reach / (1 + tree_edge->n);
+        if (*edge == TREE_NONE || score > best || (score == best && tree_edge->action < *action)) {
             best = score;
-            *action = d->action;
+            *action = tree_edge->action;
             *edge = i;
         }
     }
@@ -137,15 +139,16 @@ static bool select_action(struct core_task *t, uint32_t node, uint32_t *action, 
 }
 
 /* From a plan that nobody had seen: a few further actions by prior, then a price. */
-static enum error_code play_out(struct core_task *t, struct search_list *list, struct hash128 *hash)
+static enum error_code play_out(struct core_task *task, struct search_list *list, struct hash128 *hash)
 {
     for (uint32_t tries = 0;
-         tries < PLAYOUT_ACTIONS && rng_below(&t->rng, TUNING_SIXTEENTHS) < t->s->tuning.playout; tries++) {
+         tries < PLAYOUT_ACTIONS && rng_below(&task->rng, TUNING_SIXTEENTHS) < task->search->tuning.playout;
+         tries++) {
         struct search_list next = *list;
         struct hash128 next_hash;
-        if (!core_list_act(&next, core_prior_draw(t)))
+        if (!core_list_act(&next, core_prior_draw(task)))
             break;
-        t->s->domain->replay(t->session, &next, &next_hash);
+        task->search->domain->replay(task->session, &next, &next_hash);
         *list = next;
         *hash = next_hash;
     }
@@ -153,16 +156,16 @@ static enum error_code play_out(struct core_task *t, struct search_list *list, s
 }
 
 /* Takes an action nobody took here. *node = the child; *ended = the trajectory ends there (it is priced). */
-static enum error_code expand(struct core_task *t, struct path *path, uint32_t *node, uint32_t action,
+static enum error_code expand(struct core_task *task, struct path *path, uint32_t *node, uint32_t action,
                               bool *ended, struct error *e)
 {
-    struct tree *tree = &t->p->tree;
+    struct tree *tree = &task->snapshot->tree;
     struct search_list list;
     struct hash128 hash;
     tree_node_list(tree, *node, &list);
     *ended = false;
     if (core_list_act(&list, action))
-        t->s->domain->replay(t->session, &list, &hash);
+        task->search->domain->replay(task->session, &list, &hash);
     else
         hash = (struct hash128){0, tree->nodes.at[*node].state}; /* no room */
     uint32_t edge = tree_edge(tree, *node, action, tree_state(hash));
@@ -176,26 +179,26 @@ static enum error_code expand(struct core_task *t, struct path *path, uint32_t *
         return ERROR_OK;
     }
     *node = tree_node(tree, tree_state(hash), list.at, list.count);
-    enum error_code code = play_out(t, &list, &hash);
+    enum error_code code = play_out(task, &list, &hash);
     *ended = true;
-    return code ? code : core_task_value(t, &list, hash, FOUND_MCTS, node, e);
+    return code ? code : core_task_value(task, &list, hash, FOUND_MCTS, node, e);
 }
 
-static enum error_code trajectory(struct core_task *t, uint32_t node, struct error *e)
+static enum error_code trajectory(struct core_task *task, uint32_t node, struct error *e)
 {
     struct path path = {.count = 0};
     bool ended = false;
     while (!ended && path.count < MAX_PATH - 1) {
         uint32_t action = TREE_STOP, edge;
-        if (!select_action(t, node, &action, &edge) || action == TREE_STOP)
+        if (!select_action(task, node, &action, &edge) || action == TREE_STOP)
             break;
         if (edge == TREE_NONE) {
-            enum error_code code = expand(t, &path, &node, action, &ended, e);
+            enum error_code code = expand(task, &path, &node, action, &ended, e);
             if (code)
                 return code;
             continue;
         }
-        struct tree *tree = &t->p->tree;
+        struct tree *tree = &task->snapshot->tree;
         uint32_t child = tree_find(tree, tree->edges.at[edge].child);
         path.edges[path.count++] = edge;
         if (child == TREE_NONE) { /* its list was cut from a delta: make it again */
@@ -204,7 +207,7 @@ static enum error_code trajectory(struct core_task *t, uint32_t node, struct err
             tree_node_list(tree, node, &list);
             if (!core_list_act(&list, action))
                 break;
-            t->s->domain->replay(t->session, &list, &hash);
+            task->search->domain->replay(task->session, &list, &hash);
             tree->edges.at[edge].child = tree_state(hash);
             child = tree_node(tree, tree_state(hash), list.at, list.count);
         }
@@ -213,15 +216,15 @@ static enum error_code trajectory(struct core_task *t, uint32_t node, struct err
     if (!ended) { /* ended by stop, depth or a known plan: priced already in most cases */
         struct search_list list;
         struct hash128 hash;
-        tree_node_list(&t->p->tree, node, &list);
-        if (t->p->tree.nodes.at[node].value == TREE_UNKNOWN) {
-            t->s->domain->replay(t->session, &list, &hash);
-            enum error_code code = core_task_value(t, &list, hash, FOUND_MCTS, &node, e);
+        tree_node_list(&task->snapshot->tree, node, &list);
+        if (task->snapshot->tree.nodes.at[node].value == TREE_UNKNOWN) {
+            task->search->domain->replay(task->session, &list, &hash);
+            enum error_code code = core_task_value(task, &list, hash, FOUND_MCTS, &node, e);
             if (code)
                 return code;
         }
     }
-    back_up(t, &path, node);
+    back_up(task, &path, node);
     return ERROR_OK;
 }
 
@@ -233,124 +236,127 @@ struct walker {
     int32_t slack; /* how much worse a step may be */
 };
 
-static uint16_t draw_decision(struct core_task *t)
+static uint16_t draw_decision(struct core_task *task)
 {
-    if (rng_below(&t->rng, 2))
-        return (uint16_t)(core_prior_draw(t) / 2);
-    return (uint16_t)rng_below(&t->rng, t->s->domain->decision_count);
+    if (rng_below(&task->rng, 2))
+        return (uint16_t)(core_prior_draw(task) / 2);
+    return (uint16_t)rng_below(&task->rng, task->search->domain->decision_count);
 }
 
 /* of eight moves three insert, one deletes, two move, two replace; chosen, not tuned */
-static bool random_move(struct core_task *t, struct search_list *l)
+static bool random_move(struct core_task *task, struct search_list *list)
 {
-    uint64_t kind = rng_below(&t->rng, 8);
-    uint32_t n = l->count;
+    uint64_t kind = rng_below(&task->rng, 8);
+    uint32_t n = list->count;
     if (n == 0 || kind < 3)
-        return core_list_insert(l, (uint32_t)rng_below(&t->rng, n + 1), draw_decision(t));
+        return core_list_insert(list, (uint32_t)rng_below(&task->rng, n + 1), draw_decision(task));
     if (kind < 4)
-        return core_list_delete(l, (uint32_t)rng_below(&t->rng, n));
+        return core_list_delete(list, (uint32_t)rng_below(&task->rng, n));
     if (kind < 6)
-        return core_list_move(l, (uint32_t)rng_below(&t->rng, n), (uint32_t)rng_below(&t->rng, n));
-    return core_list_replace(l, (uint32_t)rng_below(&t->rng, n), draw_decision(t));
+        return core_list_move(list, (uint32_t)rng_below(&task->rng, n), (uint32_t)rng_below(&task->rng, n));
+    return core_list_replace(list, (uint32_t)rng_below(&task->rng, n), draw_decision(task));
 }
 
 /* Where walks begin: the best plans, or the empty list and the baselines, from where other hills are in
  * reach. Steps may lose 0, 0.5, 2 or 5 % of C (log2(1.01) / log2(2 x 64) is about 10 REWARD_DEPTH). */
-static void walker_start(struct core_task *t, struct walker *w)
+static void walker_start(struct core_task *task, struct walker *walker)
 {
-    const struct search *s = t->s;
-    const struct core_elites *elites = &t->p->elites;
-    uint64_t a = rng_below(&t->rng, elites->count), b = rng_below(&t->rng, elites->count);
+    const struct search *search = task->search;
+    const struct core_elites *elites = &task->snapshot->elites;
+    uint64_t a = rng_below(&task->rng, elites->count), b = rng_below(&task->rng, elites->count);
     const struct core_plan *from = &elites->at[a < b ? a : b];
-    uint32_t baselines = s->options.no_baselines ? 0 : s->domain->baseline_count;
-    if (rng_below(&t->rng, TUNING_EIGHTHS) < s->tuning.strangers)
-        from = baselines && rng_below(&t->rng, 2) ? &s->baselines[rng_below(&t->rng, baselines)] : &s->root;
+    uint32_t baselines = search->options.no_baselines ? 0 : search->domain->baseline_count;
+    if (rng_below(&task->rng, TUNING_EIGHTHS) < search->tuning.strangers)
+        from = baselines && rng_below(&task->rng, 2) ? &search->baselines[rng_below(&task->rng, baselines)]
+                                                     : &search->root;
     static const int32_t slacks[] = {0, 5 * REWARD_DEPTH, 20 * REWARD_DEPTH, 50 * REWARD_DEPTH};
-    w->list = from->list;
-    w->value = core_reward(s, from->cost) - (int32_t)from->list.count * REWARD_DEPTH;
-    w->slack = slacks[rng_below(&t->rng, s->tuning.slacks)];
+    walker->list = from->list;
+    walker->value = core_reward(search, from->cost) - (int32_t)from->list.count * REWARD_DEPTH;
+    walker->slack = slacks[rng_below(&task->rng, search->tuning.slacks)];
 }
 
-static enum error_code walk(struct core_task *t, struct walker *w, struct error *e)
+static enum error_code walk(struct core_task *task, struct walker *walker, struct error *e)
 {
-    struct search_list list = w->list;
+    struct search_list list = walker->list;
     struct hash128 hash;
     uint32_t node, moved = 0;
     do
-        moved += random_move(t, &list);
-    while (!moved || rng_below(&t->rng, MORE_MOVES) == 0);
-    t->s->domain->replay(t->session, &list, &hash);
-    enum error_code code = core_task_value(t, &list, hash, FOUND_MCTS, &node, e);
+        moved += random_move(task, &list);
+    while (!moved || rng_below(&task->rng, MORE_MOVES) == 0);
+    task->search->domain->replay(task->session, &list, &hash);
+    enum error_code code = core_task_value(task, &list, hash, FOUND_MCTS, &node, e);
     if (code)
         return code;
-    int32_t value = t->p->tree.nodes.at[node].value - (int32_t)list.count * REWARD_DEPTH;
-    if (value >= w->value - w->slack) {
-        w->value = value;
-        w->list = list;
+    int32_t value = task->snapshot->tree.nodes.at[node].value - (int32_t)list.count * REWARD_DEPTH;
+    if (value >= walker->value - walker->slack) {
+        walker->value = value;
+        walker->list = list;
     }
-    back_up(t, &(struct path){.count = 0}, node);
+    back_up(task, &(struct path){.count = 0}, node);
     return ERROR_OK;
 }
 
 /* ---- a task's rollouts ---- */
 
 /* One-step gains at the root that nobody has yet: the task's share, by index. */
-static enum error_code first_steps(struct core_task *t, struct error *e)
+static enum error_code first_steps(struct core_task *task, struct error *e)
 {
     uint32_t unknown = 0;
-    for (uint32_t i = 0; i < t->s->domain->decision_count && t->rollouts < t->quota; i++) {
-        if (t->p->gains[i] != TREE_UNKNOWN || unknown++ % t->p->tasks != t->index)
+    for (uint32_t i = 0; i < task->search->domain->decision_count && task->rollouts < task->quota; i++) {
+        if (task->snapshot->gains[i] != TREE_UNKNOWN || unknown++ % task->snapshot->tasks != task->index)
             continue;
         struct search_list list = {1, {(uint16_t)i}};
         struct hash128 hash;
-        t->s->domain->replay(t->session, &list, &hash);
+        task->search->domain->replay(task->session, &list, &hash);
         uint32_t node;
-        enum error_code code = core_task_check(t, e);
+        enum error_code code = core_task_check(task, e);
         if (!code)
-            code = core_task_value(t, &list, hash, FOUND_MCTS, &node, e);
+            code = core_task_value(task, &list, hash, FOUND_MCTS, &node, e);
         if (code)
             return code;
-        struct tree *tree = &t->p->tree;
-        struct core_gain gain = {(uint16_t)i, tree->nodes.at[node].value - t->s->root_reward - REWARD_DEPTH};
-        VEC_PUSH(&t->gains, gain);
-        uint32_t root = tree_find(tree, tree_state(t->s->root.hash));
+        struct tree *tree = &task->snapshot->tree;
+        struct core_gain gain = {(uint16_t)i,
+                                 tree->nodes.at[node].value - task->search->root_reward - REWARD_DEPTH};
+        VEC_PUSH(&task->gains, gain);
+        uint32_t root = tree_find(tree, tree_state(task->search->root.hash));
         struct path path = {.count = 0};
         if (root != TREE_NONE && root != node) {
             path.edges[path.count++] = tree_edge(tree, root, i * 2 + TREE_LAST, tree_state(hash));
         }
-        back_up(t, &path, node);
+        back_up(task, &path, node);
     }
-    for (size_t i = 0; i < t->gains.count; i++)
-        t->p->gains[t->gains.at[i].decision] = t->gains.at[i].gain;
+    for (size_t i = 0; i < task->gains.count; i++)
+        task->snapshot->gains[task->gains.at[i].decision] = task->gains.at[i].gain;
     return ERROR_OK;
 }
 
-enum error_code core_rollouts(struct core_task *t, struct error *e)
+enum error_code core_rollouts(struct core_task *task, struct error *e)
 {
-    enum error_code code = first_steps(t, e);
-    core_prior_fill(t);
+    enum error_code code = first_steps(task, e);
+    core_prior_fill(task);
     struct walker walker;
-    walker_start(t, &walker);
-    const struct search *s = t->s;
-    uint32_t baselines = s->options.no_baselines ? 0 : s->domain->baseline_count;
-    while (!code && t->rollouts < t->quota) {
-        code = core_task_check(t, e);
+    walker_start(task, &walker);
+    const struct search *search = task->search;
+    uint32_t baselines = search->options.no_baselines ? 0 : search->domain->baseline_count;
+    while (!code && task->rollouts < task->quota) {
+        code = core_task_check(task, e);
         if (code)
             break;
-        uint64_t kind = rng_below(&t->rng, TUNING_EIGHTHS);
-        if (kind < s->tuning.walkers && s->domain->decision_count) {
-            if (rng_below(&t->rng, s->tuning.walk_length) == 0)
-                walker_start(t, &walker);
-            code = walk(t, &walker, e);
+        uint64_t kind = rng_below(&task->rng, TUNING_EIGHTHS);
+        if (kind < search->tuning.walkers && search->domain->decision_count) {
+            if (rng_below(&task->rng, search->tuning.walk_length) == 0)
+                walker_start(task, &walker);
+            code = walk(task, &walker, e);
             continue;
         }
-        const struct core_plan *start = &s->root;
-        if (baselines && rng_below(&t->rng, 2))
-            start = &s->baselines[rng_below(&t->rng, baselines)];
-        uint32_t node = tree_node(&t->p->tree, tree_state(start->hash), start->list.at, start->list.count);
-        if (t->p->tree.nodes.at[node].value == TREE_UNKNOWN)
-            t->p->tree.nodes.at[node].value = core_reward(s, start->cost);
-        code = trajectory(t, node, e);
+        const struct core_plan *start = &search->root;
+        if (baselines && rng_below(&task->rng, 2))
+            start = &search->baselines[rng_below(&task->rng, baselines)];
+        uint32_t node =
+            tree_node(&task->snapshot->tree, tree_state(start->hash), start->list.at, start->list.count);
+        if (task->snapshot->tree.nodes.at[node].value == TREE_UNKNOWN)
+            task->snapshot->tree.nodes.at[node].value = core_reward(search, start->cost);
+        code = trajectory(task, node, e);
     }
     return code;
 }

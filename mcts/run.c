@@ -11,7 +11,7 @@
 #include <time.h>
 
 struct crew {
-    const struct search *s;
+    const struct search *search;
     const struct search_blob *snapshot;
     struct search_blob *deltas;
     uint32_t tasks;
@@ -30,37 +30,37 @@ struct hand {
 
 static double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec + 1e-9 * (double)when.tv_nsec;
 }
 
 static bool out_of_time(void *user)
 {
-    const struct crew *c = user;
-    return atomic_load(&c->failed) || (c->end_s > 0 && now_s() >= c->end_s);
+    const struct crew *crew = user;
+    return atomic_load(&crew->failed) || (crew->end_s > 0 && now_s() >= crew->end_s);
 }
 
 static void *work(void *arg)
 {
-    struct hand *h = arg;
-    struct crew *c = h->crew;
+    struct hand *hand = arg;
+    struct crew *crew = hand->crew;
     for (;;) {
-        uint32_t i = atomic_fetch_add(&c->next, 1);
-        if (i >= c->tasks || h->code)
+        uint32_t i = atomic_fetch_add(&crew->next, 1);
+        if (i >= crew->tasks || hand->code)
             return NULL;
-        h->code = search_task(c->s, c->snapshot->bytes, c->snapshot->size, i, h->session, &c->control,
-                              &c->deltas[i], &h->error);
-        if (h->code)
-            atomic_store(&c->failed, 1);
+        hand->code = search_task(crew->search, crew->snapshot->bytes, crew->snapshot->size, i, hand->session,
+                                 &crew->control, &crew->deltas[i], &hand->error);
+        if (hand->code)
+            atomic_store(&crew->failed, 1);
     }
 }
 
-static enum error_code run_tasks(struct crew *c, struct hand *hands, uint32_t threads, struct error *e)
+static enum error_code run_tasks(struct crew *crew, struct hand *hands, uint32_t threads, struct error *e)
 {
-    atomic_store(&c->next, 0);
+    atomic_store(&crew->next, 0);
     uint32_t started = 1;
-    for (; started < threads && started < c->tasks; started++)
+    for (; started < threads && started < crew->tasks; started++)
         if (pthread_create(&hands[started].thread, NULL, work, &hands[started]) != 0)
             break; /* fewer threads, the same result */
     work(&hands[0]);
@@ -79,52 +79,54 @@ static enum error_code run_tasks(struct crew *c, struct hand *hands, uint32_t th
 }
 
 /* Out of time within an epoch: the best of the tasks that had ended counts. */
-static enum error_code salvage(const struct crew *c, struct search_state *out, struct error *e)
+static enum error_code salvage(const struct crew *crew, struct search_state *out, struct error *e)
 {
-    for (uint32_t i = 0; i < c->tasks; i++) {
-        struct core_delta d;
-        if (!c->deltas[i].bytes)
+    for (uint32_t i = 0; i < crew->tasks; i++) {
+        struct core_delta delta;
+        if (!crew->deltas[i].bytes)
             continue;
-        enum error_code code = core_delta_read(c->s, c->deltas[i].bytes, c->deltas[i].size, &d, e);
+        enum error_code code =
+            core_delta_read(crew->search, crew->deltas[i].bytes, crew->deltas[i].size, &delta, e);
         if (code)
             return code;
-        const struct core_plan *best = &d.elites.at[0];
+        const struct core_plan *best = &delta.elites.at[0];
         if (cost_compare(best->cost, best->hash, out->best.cost, out->best.hash) < 0)
-            core_plan_publish(c->s, best, &out->best);
-        out->rollouts += d.rollouts;
-        core_delta_release(&d);
+            core_plan_publish(crew->search, best, &out->best);
+        out->rollouts += delta.rollouts;
+        core_delta_release(&delta);
     }
     out->phase = SEARCH_DONE;
     snprintf(out->stop_reason, sizeof out->stop_reason, "seconds");
     return ERROR_OK;
 }
 
-static enum error_code epochs(struct crew *c, struct hand *hands, uint32_t threads,
+static enum error_code epochs(struct crew *crew, struct hand *hands, uint32_t threads,
                               struct search_blob *snapshot,
                               void (*progress)(const struct search_state *state, void *user), void *user,
                               struct search_state *out, bool *reproducible, struct error *e)
 {
     for (;;) {
-        enum error_code code = search_open(c->s, snapshot->bytes, snapshot->size, out, e);
+        enum error_code code = search_open(crew->search, snapshot->bytes, snapshot->size, out, e);
         if (code)
             return code;
         if (progress)
             progress(out, user);
         if (out->phase == SEARCH_DONE)
             return ERROR_OK;
-        c->tasks = out->tasks;
-        c->deltas = mem_zalloc(c->tasks, sizeof *c->deltas);
-        code = run_tasks(c, hands, threads, e);
+        crew->tasks = out->tasks;
+        crew->deltas = mem_zalloc(crew->tasks, sizeof *crew->deltas);
+        code = run_tasks(crew, hands, threads, e);
         struct search_blob next = {0};
         if (code == ERROR_CANCELLED) {
             *reproducible = false;
-            code = salvage(c, out, e);
+            code = salvage(crew, out, e);
         } else if (!code) {
-            code = search_merge(c->s, snapshot->bytes, snapshot->size, c->deltas, c->tasks, &next, e);
+            code = search_merge(crew->search, snapshot->bytes, snapshot->size, crew->deltas, crew->tasks,
+                                &next, e);
         }
-        for (uint32_t i = 0; i < c->tasks; i++)
-            free(c->deltas[i].bytes);
-        free(c->deltas);
+        for (uint32_t i = 0; i < crew->tasks; i++)
+            free(crew->deltas[i].bytes);
+        free(crew->deltas);
         free(snapshot->bytes);
         *snapshot = next;
         if (code || !*reproducible)
@@ -132,27 +134,29 @@ static enum error_code epochs(struct crew *c, struct hand *hands, uint32_t threa
     }
 }
 
-enum error_code search_run(const struct search *s, uint32_t threads, double seconds,
+enum error_code search_run(const struct search *search, uint32_t threads, double seconds,
                            void (*progress)(const struct search_state *state, void *user), void *user,
                            struct search_state *out, bool *reproducible, struct error *e)
 {
     threads = threads < 1 ? 1 : threads > CORE_MAX_TASKS ? CORE_MAX_TASKS : threads;
     struct search_blob snapshot;
-    struct crew c = {.s = s, .snapshot = &snapshot, .end_s = seconds > 0 ? now_s() + seconds : 0};
-    c.control = (struct search_control){out_of_time, &c};
+    struct crew crew = {
+        .search = search, .snapshot = &snapshot, .end_s = seconds > 0 ? now_s() + seconds : 0};
+    crew.control = (struct search_control){out_of_time, &crew};
     struct hand *hands = mem_zalloc(threads, sizeof *hands);
     for (uint32_t i = 0; i < threads; i++) {
-        hands[i].crew = &c;
-        hands[i].session = s->domain->evaluator_create ? s->domain->evaluator_create(s->domain) : NULL;
+        hands[i].crew = &crew;
+        hands[i].session =
+            search->domain->evaluator_create ? search->domain->evaluator_create(search->domain) : NULL;
     }
     bool whole = true;
-    search_begin(s, &snapshot);
-    enum error_code code = epochs(&c, hands, threads, &snapshot, progress, user, out, &whole, e);
+    search_begin(search, &snapshot);
+    enum error_code code = epochs(&crew, hands, threads, &snapshot, progress, user, out, &whole, e);
     if (reproducible)
         *reproducible = whole;
     for (uint32_t i = 0; i < threads; i++)
         if (hands[i].session)
-            s->domain->evaluator_destroy(hands[i].session);
+            search->domain->evaluator_destroy(hands[i].session);
     free(hands);
     free(snapshot.bytes);
     return code;

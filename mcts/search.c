@@ -9,22 +9,23 @@ static const char *const found_names[] = {"replicated", "baseline", "mcts",     
                                           "random",     "greedy",   "per_action"};
 static const char *const stop_names[] = {"", "budget", "no_gain", "cancelled", "seconds", "exhausted"};
 
-int32_t core_reward(const struct search *s, struct cost c)
+int32_t core_reward(const struct search *search, struct cost cost)
 {
-    return reward_value(reward_cost(s->root.cost.c, s->root.cost.over_steps), reward_cost(c.c, c.over_steps),
-                        s->domain->devices);
+    return reward_value(reward_cost(search->root.cost.c, search->root.cost.over_steps),
+                        reward_cost(cost.c, cost.over_steps), search->domain->devices);
 }
 
-void core_plan_publish(const struct search *s, const struct core_plan *p, struct search_plan *out)
+void core_plan_publish(const struct search *search, const struct core_plan *plan, struct search_plan *out)
 {
-    *out = (struct search_plan){.count = p->list.count, .hash = p->hash, .cost = p->cost, .price = p->price};
-    for (uint32_t i = 0; i < p->list.count && s->domain->decisions; i++)
-        out->decisions[i] = s->domain->decisions[p->list.at[i]];
-    if (p->found == FOUND_BASELINE)
+    *out = (struct search_plan){
+        .count = plan->list.count, .hash = plan->hash, .cost = plan->cost, .price = plan->price};
+    for (uint32_t i = 0; i < plan->list.count && search->domain->decisions; i++)
+        out->decisions[i] = search->domain->decisions[plan->list.at[i]];
+    if (plan->found == FOUND_BASELINE)
         snprintf(out->found_by, sizeof out->found_by, "baseline %.150s",
-                 s->domain->baselines[p->baseline].name);
+                 search->domain->baselines[plan->baseline].name);
     else
-        snprintf(out->found_by, sizeof out->found_by, "%s", found_names[p->found]);
+        snprintf(out->found_by, sizeof out->found_by, "%s", found_names[plan->found]);
 }
 
 /* Ablations: docs/performance.md, What each part is worth, where rows that differ by a percent or two mean
@@ -63,202 +64,207 @@ enum {
     MOST_POLISH = 2048
 };
 
-static enum error_code set_options(struct search *s, const struct search_options *options, struct error *e)
+static enum error_code set_options(struct search *search, const struct search_options *options,
+                                   struct error *e)
 {
-    uint64_t operations = s->domain->operations ? s->domain->operations : 1;
+    uint64_t operations = search->domain->operations ? search->domain->operations : 1;
     if (options)
-        s->options = *options;
-    if (!s->options.rollouts)
-        s->options.rollouts = (uint32_t)clamp(BUDGET_OPERATIONS / operations, FEWEST_ROLLOUTS, MOST_ROLLOUTS);
-    if (!s->options.parallelism)
-        s->options.parallelism = TASKS;
-    if (s->options.parallelism > CORE_MAX_TASKS)
-        return error_set(e, ERROR_INVALID_REQUEST, "parallelism %u is above %u", s->options.parallelism,
+        search->options = *options;
+    if (!search->options.rollouts)
+        search->options.rollouts =
+            (uint32_t)clamp(BUDGET_OPERATIONS / operations, FEWEST_ROLLOUTS, MOST_ROLLOUTS);
+    if (!search->options.parallelism)
+        search->options.parallelism = TASKS;
+    if (search->options.parallelism > CORE_MAX_TASKS)
+        return error_set(e, ERROR_INVALID_REQUEST, "parallelism %u is above %u", search->options.parallelism,
                          CORE_MAX_TASKS);
-    if (s->options.rollouts > CORE_MAX_ROLLOUTS)
-        return error_set(e, ERROR_INVALID_REQUEST, "%u rollouts are above %u", s->options.rollouts,
+    if (search->options.rollouts > CORE_MAX_ROLLOUTS)
+        return error_set(e, ERROR_INVALID_REQUEST, "%u rollouts are above %u", search->options.rollouts,
                          CORE_MAX_ROLLOUTS);
-    if (s->options.method > SEARCH_START)
-        return error_set(e, ERROR_INVALID_REQUEST, "unknown search method %u", s->options.method);
-    if (s->options.method == SEARCH_RANDOM || s->options.method == SEARCH_GREEDY)
-        s->options.parallelism = 1;
-    if (s->options.method == SEARCH_START)
-        s->domain->baseline_count = 0;
-    s->first_rollouts = (uint32_t)clamp(FIRST_OPERATIONS / operations, FEWEST_FIRST, MOST_FIRST);
+    if (search->options.method > SEARCH_START)
+        return error_set(e, ERROR_INVALID_REQUEST, "unknown search method %u", search->options.method);
+    if (search->options.method == SEARCH_RANDOM || search->options.method == SEARCH_GREEDY)
+        search->options.parallelism = 1;
+    if (search->options.method == SEARCH_START)
+        search->domain->baseline_count = 0;
+    search->first_rollouts = (uint32_t)clamp(FIRST_OPERATIONS / operations, FEWEST_FIRST, MOST_FIRST);
     return ERROR_OK;
 }
 
-static enum error_code price_list(const struct search *s, void *session, struct core_plan *p, struct error *e)
+static enum error_code price_list(const struct search *search, void *session, struct core_plan *plan,
+                                  struct error *e)
 {
-    s->domain->replay(session, &p->list, &p->hash);
-    if (core_memo_find(s->memo, p->hash, &p->price, &p->cost))
+    search->domain->replay(session, &plan->list, &plan->hash);
+    if (core_memo_find(search->memo, plan->hash, &plan->price, &plan->cost))
         return ERROR_OK;
-    enum error_code code = s->domain->price(session, &p->list, &p->price, &p->cost, e);
+    enum error_code code = search->domain->price(session, &plan->list, &plan->price, &plan->cost, e);
     if (!code)
-        core_memo_put(s->memo, p->hash, &p->price, p->cost);
+        core_memo_put(search->memo, plan->hash, &plan->price, plan->cost);
     return code;
 }
 
-static enum error_code price_baselines(struct search *s, struct error *e)
+static enum error_code price_baselines(struct search *search, struct error *e)
 {
     struct evaluator_session *evaluator =
-        s->domain->evaluator_create ? s->domain->evaluator_create(s->domain) : NULL;
-    void *session = s->domain->session_create(s->domain, evaluator);
-    s->root.found = FOUND_START;
-    enum error_code code = price_list(s, session, &s->root, e);
-    s->root_reward = code ? 0 : core_reward(s, s->root.cost);
-    for (uint32_t i = 0; i < s->domain->baseline_count && !code; i++) {
-        struct core_plan *b = &s->baselines[i];
-        *b = (struct core_plan){
-            .list = s->domain->baselines[i].list, .found = FOUND_BASELINE, .baseline = (uint16_t)i};
-        code = price_list(s, session, b, e);
-        core_plan_publish(s, b, &s->baseline_plans[i]);
-        snprintf(s->baseline_plans[i].found_by, sizeof s->baseline_plans[i].found_by, "%s",
-                 s->domain->baselines[i].name);
+        search->domain->evaluator_create ? search->domain->evaluator_create(search->domain) : NULL;
+    void *session = search->domain->session_create(search->domain, evaluator);
+    search->root.found = FOUND_START;
+    enum error_code code = price_list(search, session, &search->root, e);
+    search->root_reward = code ? 0 : core_reward(search, search->root.cost);
+    for (uint32_t i = 0; i < search->domain->baseline_count && !code; i++) {
+        struct core_plan *plan = &search->baselines[i];
+        *plan = (struct core_plan){
+            .list = search->domain->baselines[i].list, .found = FOUND_BASELINE, .baseline = (uint16_t)i};
+        code = price_list(search, session, plan, e);
+        core_plan_publish(search, plan, &search->baseline_plans[i]);
+        snprintf(search->baseline_plans[i].found_by, sizeof search->baseline_plans[i].found_by, "%s",
+                 search->domain->baselines[i].name);
     }
-    s->domain->session_destroy(session);
+    search->domain->session_destroy(session);
     if (evaluator)
-        s->domain->evaluator_destroy(evaluator);
+        search->domain->evaluator_destroy(evaluator);
     return code;
 }
 
-static uint64_t identity(const struct search *s)
+static uint64_t identity(const struct search *search)
 {
-    const struct search_options *o = &s->options;
+    const struct search_options *options = &search->options;
     const uint64_t words[] = {1 /* format */,
-                              o->seed,
-                              o->rollouts,
-                              o->parallelism,
-                              o->no_baselines,
-                              o->method,
-                              s->domain->decision_count,
-                              s->domain->total_count,
-                              s->domain->baseline_count,
-                              s->domain->operations,
-                              s->domain->devices,
-                              s->root.hash.hi,
-                              s->root.hash.lo,
-                              (uint64_t)s->root.cost.c,
-                              (uint64_t)s->root.price.step_ps,
-                              (uint64_t)s->root.price.peak_bytes};
+                              options->seed,
+                              options->rollouts,
+                              options->parallelism,
+                              options->no_baselines,
+                              options->method,
+                              search->domain->decision_count,
+                              search->domain->total_count,
+                              search->domain->baseline_count,
+                              search->domain->operations,
+                              search->domain->devices,
+                              search->root.hash.hi,
+                              search->root.hash.lo,
+                              (uint64_t)search->root.cost.c,
+                              (uint64_t)search->root.price.step_ps,
+                              (uint64_t)search->root.price.peak_bytes};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = hash_combine(h, words[i]);
-    const struct core_tuning *t = &s->tuning;
-    const uint64_t tuned[] = {t->walkers,       t->playout,   t->explore,     t->widen,
-                              t->strangers,     t->slacks,    t->walk_length, t->mean_only,
-                              t->uniform_prior, t->last_only, t->no_polish,   t->apart};
+    const struct core_tuning *tuning = &search->tuning;
+    const uint64_t tuned[] = {tuning->walkers,     tuning->playout,   tuning->explore,
+                              tuning->widen,       tuning->strangers, tuning->slacks,
+                              tuning->walk_length, tuning->mean_only, tuning->uniform_prior,
+                              tuning->last_only,   tuning->no_polish, tuning->apart};
     for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
         h = hash_combine(h, tuned[i]);
-    for (uint32_t i = 0; i < s->domain->baseline_count; i++)
-        h = hash_combine(h, s->baselines[i].hash.lo ^ (uint64_t)s->baselines[i].cost.c);
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++)
+        h = hash_combine(h, search->baselines[i].hash.lo ^ (uint64_t)search->baselines[i].cost.c);
     return h;
 }
 
-void core_tune(struct search *s, struct core_tuning tuning)
+void core_tune(struct search *search, struct core_tuning tuning)
 {
-    s->tuning = tuning;
-    s->polish_budget =
-        tuning.no_polish ? 0 : clamp(s->options.rollouts / POLISH_SHARE, FEWEST_POLISH, MOST_POLISH);
-    s->id = identity(s);
+    search->tuning = tuning;
+    search->polish_budget =
+        tuning.no_polish ? 0 : clamp(search->options.rollouts / POLISH_SHARE, FEWEST_POLISH, MOST_POLISH);
+    search->id = identity(search);
 }
 
 /* Weights gathered again cost time for memory: actions only where no baseline fits, so that other searches
  * are as small as they were. */
-static void offer_regathers(struct search *s)
+static void offer_regathers(struct search *search)
 {
-    bool fits = s->root.cost.over_steps == 0;
-    for (uint32_t i = 0; i < s->domain->baseline_count; i++)
-        fits |= s->baselines[i].cost.over_steps == 0;
+    bool fits = search->root.cost.over_steps == 0;
+    for (uint32_t i = 0; i < search->domain->baseline_count; i++)
+        fits |= search->baselines[i].cost.over_steps == 0;
     if (!fits)
-        s->domain->decision_count += s->domain->regather_count;
+        search->domain->decision_count += search->domain->regather_count;
 }
 
-enum error_code search_create_on(struct search_domain *d, const struct search_options *options,
+enum error_code search_create_on(struct search_domain *domain, const struct search_options *options,
                                  struct search **out, struct error *e)
 {
-    struct search *s = mem_zalloc(1, sizeof *s);
-    s->domain = d;
-    s->memo = core_memo_create();
-    s->baselines = mem_zalloc(d->baseline_count, sizeof *s->baselines);
-    s->baseline_plans = mem_zalloc(d->baseline_count, sizeof *s->baseline_plans);
-    enum error_code code = set_options(s, options, e);
+    struct search *search = mem_zalloc(1, sizeof *search);
+    search->domain = domain;
+    search->memo = core_memo_create();
+    search->baselines = mem_zalloc(domain->baseline_count, sizeof *search->baselines);
+    search->baseline_plans = mem_zalloc(domain->baseline_count, sizeof *search->baseline_plans);
+    enum error_code code = set_options(search, options, e);
     if (!code)
-        code = price_baselines(s, e);
+        code = price_baselines(search, e);
     if (!code)
-        offer_regathers(s);
+        offer_regathers(search);
     if (code) {
-        search_destroy(s);
+        search_destroy(search);
         return code;
     }
-    core_tune(s, core_tuning_default());
-    *out = s;
+    core_tune(search, core_tuning_default());
+    *out = search;
     return ERROR_OK;
 }
 
-void search_destroy(struct search *s)
+void search_destroy(struct search *search)
 {
-    if (!s)
+    if (!search)
         return;
-    core_memo_destroy(s->memo);
-    free(s->baselines);
-    free(s->baseline_plans);
-    s->domain->destroy(s->domain);
-    free(s);
+    core_memo_destroy(search->memo);
+    free(search->baselines);
+    free(search->baseline_plans);
+    search->domain->destroy(search->domain);
+    free(search);
 }
 
-uint32_t search_baseline_count(const struct search *s)
+uint32_t search_baseline_count(const struct search *search)
 {
-    return s->domain->baseline_count;
+    return search->domain->baseline_count;
 }
 
-const struct search_plan *search_baseline(const struct search *s, uint32_t i)
+const struct search_plan *search_baseline(const struct search *search, uint32_t i)
 {
-    return &s->baseline_plans[i];
+    return &search->baseline_plans[i];
 }
 
-void core_snapshot_reset(const struct search *s, struct core_snapshot *p)
+void core_snapshot_reset(const struct search *search, struct core_snapshot *snapshot)
 {
-    tree_release(&p->tree);
-    p->elites.count = 0;
-    core_elites_offer(&p->elites, &s->root);
-    uint32_t node = tree_node(&p->tree, tree_state(s->root.hash), s->root.list.at, s->root.list.count);
-    p->tree.nodes.at[node].value = s->root_reward;
-    for (uint32_t i = 0; i < s->domain->baseline_count && !s->options.no_baselines; i++) {
-        const struct core_plan *b = &s->baselines[i];
-        core_elites_offer(&p->elites, b);
-        node = tree_node(&p->tree, tree_state(b->hash), b->list.at, b->list.count);
-        p->tree.nodes.at[node].value = core_reward(s, b->cost);
+    tree_release(&snapshot->tree);
+    snapshot->elites.count = 0;
+    core_elites_offer(&snapshot->elites, &search->root);
+    uint32_t node = tree_node(&snapshot->tree, tree_state(search->root.hash), search->root.list.at,
+                              search->root.list.count);
+    snapshot->tree.nodes.at[node].value = search->root_reward;
+    for (uint32_t i = 0; i < search->domain->baseline_count && !search->options.no_baselines; i++) {
+        const struct core_plan *plan = &search->baselines[i];
+        core_elites_offer(&snapshot->elites, plan);
+        node = tree_node(&snapshot->tree, tree_state(plan->hash), plan->list.at, plan->list.count);
+        snapshot->tree.nodes.at[node].value = core_reward(search, plan->cost);
     }
 }
 
-void search_begin(const struct search *s, struct search_blob *snapshot)
+void search_begin(const struct search *search, struct search_blob *snapshot)
 {
-    struct core_snapshot p = {.phase = SEARCH_EPOCHS, .tasks = s->options.parallelism};
-    uint32_t decisions = s->domain->decision_count;
+    struct core_snapshot p = {.phase = SEARCH_EPOCHS, .tasks = search->options.parallelism};
+    uint32_t decisions = search->domain->decision_count;
     p.gains = mem_zalloc(decisions, sizeof *p.gains);
     for (uint32_t i = 0; i < decisions; i++)
         p.gains[i] = TREE_UNKNOWN;
-    core_snapshot_reset(s, &p);
+    core_snapshot_reset(search, &p);
     p.curve_count = 1;
     p.curve[0] = (struct core_curve){0, p.elites.at[0].cost, p.elites.at[0].price.step_ps};
-    if (!decisions || s->options.method == SEARCH_BASELINES || s->options.method == SEARCH_START) {
+    if (!decisions || search->options.method == SEARCH_BASELINES || search->options.method == SEARCH_START) {
         p.phase = SEARCH_DONE;
         p.tasks = 0;
         p.stop = STOP_EXHAUSTED;
     }
-    core_snapshot_write(s, &p, snapshot);
+    core_snapshot_write(search, &p, snapshot);
     core_snapshot_release(&p);
 }
 
-enum error_code search_open(const struct search *s, const void *snapshot, size_t size,
+enum error_code search_open(const struct search *search, const void *snapshot, size_t size,
                             struct search_state *out, struct error *e)
 {
     struct core_snapshot p;
-    enum error_code code = core_snapshot_read(s, snapshot, size, &p, e);
+    enum error_code code = core_snapshot_read(search, snapshot, size, &p, e);
     if (code)
         return code;
-    code = core_best_check(s, &p.elites, NULL, e);
+    code = core_best_check(search, &p.elites, NULL, e);
     if (!code) {
         *out = (struct search_state){.epoch = p.epoch,
                                      .phase = p.phase,
@@ -267,7 +273,7 @@ enum error_code search_open(const struct search *s, const void *snapshot, size_t
                                      .dropped = p.cut,
                                      .evaluations = p.evaluations,
                                      .curve_count = p.curve_count};
-        core_plan_publish(s, &p.elites.at[0], &out->best);
+        core_plan_publish(search, &p.elites.at[0], &out->best);
         snprintf(out->stop_reason, sizeof out->stop_reason, "%s", stop_names[p.stop]);
         for (uint32_t i = 0; i < p.curve_count; i++) {
             out->curve[i].rollouts = p.curve[i].rollouts;
@@ -279,16 +285,16 @@ enum error_code search_open(const struct search *s, const void *snapshot, size_t
     return code;
 }
 
-bool search_plan_replay(const struct plan_context *c, const struct search_plan *from, struct plan *out)
+bool search_plan_replay(const struct plan_context *context, const struct search_plan *from, struct plan *out)
 {
-    plan_copy(out, plan_context_start(c));
+    plan_copy(out, plan_context_start(context));
     for (uint32_t i = 0; i < from->count; i++)
-        plan_apply(c, out, from->decisions[i]);
-    return plan_factors_apply(c, from->factors, from->factor_count, out) &&
+        plan_apply(context, out, from->decisions[i]);
+    return plan_factors_apply(context, from->factors, from->factor_count, out) &&
            hash128_compare(out->hash, from->hash) == 0;
 }
 
-uint64_t search_budget(const struct search *s)
+uint64_t search_budget(const struct search *search)
 {
-    return s->options.rollouts;
+    return search->options.rollouts;
 }

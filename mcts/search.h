@@ -51,18 +51,18 @@ struct search_plan { /* ordered decisions that replay to `hash` */
     uint32_t factor_count;
 };
 /* pins + decisions + factors -> the plan, which must be initialised; false when it does not reach its hash */
-bool search_plan_replay(const struct plan_context *c, const struct search_plan *from, struct plan *out);
+bool search_plan_replay(const struct plan_context *context, const struct search_plan *from, struct plan *out);
 
 /* What tasks run against; immutable, shared by threads. The evaluator must outlive it. Baselines are
  * priced here (or taken from a blob of search_baselines_pack). */
 struct search;
-enum error_code search_create(const struct evaluator *v, const struct search_options *options,
+enum error_code search_create(const struct evaluator *evaluator, const struct search_options *options,
                               struct search **out, struct error *e) BASE_CHECKED;
-void search_destroy(struct search *s);
-uint64_t search_budget(const struct search *s); /* rollouts at most */
-uint32_t search_baseline_count(const struct search *s);
+void search_destroy(struct search *search);
+uint64_t search_budget(const struct search *search); /* rollouts at most */
+uint32_t search_baseline_count(const struct search *search);
 /* named in found_by without "baseline " */
-const struct search_plan *search_baseline(const struct search *s, uint32_t i);
+const struct search_plan *search_baseline(const struct search *search, uint32_t i);
 
 struct search_blob {
     unsigned char *bytes;
@@ -90,22 +90,22 @@ struct search_state {             /* read from a snapshot */
     } curve[SEARCH_CURVE];
 };
 
-void search_begin(const struct search *s, struct search_blob *snapshot);
-enum error_code search_open(const struct search *s, const void *snapshot, size_t size,
+void search_begin(const struct search *search, struct search_blob *snapshot);
+enum error_code search_open(const struct search *search, const void *snapshot, size_t size,
                             struct search_state *out, struct error *e) BASE_CHECKED;
 /* One task: pure function of (search, snapshot, index). ERROR_CANCELLED when control says stop. */
-enum error_code search_task(const struct search *s, const void *snapshot, size_t size, uint32_t index,
+enum error_code search_task(const struct search *search, const void *snapshot, size_t size, uint32_t index,
                             struct evaluator_session *session, const struct search_control *control,
                             struct search_blob *delta, struct error *e) BASE_CHECKED;
 /* deltas[i] of task i; all present. Gives the next snapshot (next epoch, polish round, or done). */
-enum error_code search_merge(const struct search *s, const void *snapshot, size_t size,
+enum error_code search_merge(const struct search *search, const void *snapshot, size_t size,
                              const struct search_blob *deltas, uint32_t delta_count, struct search_blob *next,
                              struct error *e) BASE_CHECKED;
 
 /* All of it in this process with `threads` threads; progress (may be NULL) is called on the caller's
  * thread after each epoch. seconds 0 = no limit; when it cuts, *reproducible becomes false and the best so
  * far is given. */
-enum error_code search_run(const struct search *s, uint32_t threads, double seconds,
+enum error_code search_run(const struct search *search, uint32_t threads, double seconds,
                            void (*progress)(const struct search_state *state, void *user), void *user,
                            struct search_state *out, bool *reproducible, struct error *e) BASE_CHECKED;
 

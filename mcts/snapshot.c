@@ -36,24 +36,24 @@ enum { MAX_VISITS = 1 << 30, MAX_DELTA_VISITS = 1 << 20 };
 
 /* ---- plans ---- */
 
-static void put_list(struct bytes_writer *w, const uint16_t *list, uint32_t count)
+static void put_list(struct bytes_writer *bytes_writer, const uint16_t *list, uint32_t count)
 {
-    bytes_put(w, count, 2);
+    bytes_put(bytes_writer, count, 2);
     for (uint32_t i = 0; i < count; i++)
-        bytes_put(w, list[i], 2);
+        bytes_put(bytes_writer, list[i], 2);
 }
 
-static void get_list(struct bytes_reader *r, const struct search *s, struct search_list *out)
+static void get_list(struct bytes_reader *bytes_reader, const struct search *search, struct search_list *out)
 {
-    out->count = (uint32_t)bytes_get(r, 2);
+    out->count = (uint32_t)bytes_get(bytes_reader, 2);
     if (out->count > SEARCH_MAX_LIST) {
-        r->bad = 1;
+        bytes_reader->bad = 1;
         out->count = 0;
     }
     for (uint32_t i = 0; i < out->count; i++) {
-        out->at[i] = (uint16_t)bytes_get(r, 2);
-        if (out->at[i] >= s->domain->total_count) {
-            r->bad = 1;
+        out->at[i] = (uint16_t)bytes_get(bytes_reader, 2);
+        if (out->at[i] >= search->domain->total_count) {
+            bytes_reader->bad = 1;
             out->at[i] = 0;
         }
     }
@@ -67,91 +67,96 @@ static void get_list(struct bytes_reader *r, const struct search *s, struct sear
     X(argument_bytes) X(output_bytes) X(alias_bytes)
 /* clang-format on */
 
-static void put_plan(struct bytes_writer *w, const struct core_plan *p)
+static void put_plan(struct bytes_writer *bytes_writer, const struct core_plan *plan)
 {
-    put_list(w, p->list.at, p->list.count);
-    bytes_put(w, p->hash.hi, 8);
-    bytes_put(w, p->hash.lo, 8);
-    bytes_put(w, (uint64_t)p->cost.c, 8);
-    bytes_put(w, (uint64_t)p->cost.over_steps, 8);
-#define X(field) bytes_put(w, (uint64_t)p->price.field, 8);
+    put_list(bytes_writer, plan->list.at, plan->list.count);
+    bytes_put(bytes_writer, plan->hash.hi, 8);
+    bytes_put(bytes_writer, plan->hash.lo, 8);
+    bytes_put(bytes_writer, (uint64_t)plan->cost.c, 8);
+    bytes_put(bytes_writer, (uint64_t)plan->cost.over_steps, 8);
+#define X(field) bytes_put(bytes_writer, (uint64_t)plan->price.field, 8);
     PRICE_FIELDS(X)
 #undef X
-    bytes_put(w, p->found, 2);
-    bytes_put(w, p->baseline, 2);
+    bytes_put(bytes_writer, plan->found, 2);
+    bytes_put(bytes_writer, plan->baseline, 2);
 }
 
-static void get_plan(struct bytes_reader *r, const struct search *s, struct core_plan *p)
+static void get_plan(struct bytes_reader *bytes_reader, const struct search *search, struct core_plan *plan)
 {
-    get_list(r, s, &p->list);
-    p->hash.hi = bytes_get(r, 8);
-    p->hash.lo = bytes_get(r, 8);
-    p->cost.c = (int64_t)bytes_get(r, 8);
-    p->cost.over_steps = (int64_t)bytes_get(r, 8);
-#define X(field) p->price.field = (__typeof__(p->price.field))bytes_get(r, 8);
+    get_list(bytes_reader, search, &plan->list);
+    plan->hash.hi = bytes_get(bytes_reader, 8);
+    plan->hash.lo = bytes_get(bytes_reader, 8);
+    plan->cost.c = (int64_t)bytes_get(bytes_reader, 8);
+    plan->cost.over_steps = (int64_t)bytes_get(bytes_reader, 8);
+#define X(field) plan->price.field = (__typeof__(plan->price.field))bytes_get(bytes_reader, 8);
     PRICE_FIELDS(X)
 #undef X
-    p->found = (uint16_t)bytes_get(r, 2);
-    p->baseline = (uint16_t)bytes_get(r, 2);
-    if (p->found > FOUND_PER_ACTION ||
-        (p->found == FOUND_BASELINE && p->baseline >= s->domain->baseline_count) || p->cost.c < 0 ||
-        p->cost.over_steps < 0)
-        r->bad = 1;
+    plan->found = (uint16_t)bytes_get(bytes_reader, 2);
+    plan->baseline = (uint16_t)bytes_get(bytes_reader, 2);
+    if (plan->found > FOUND_PER_ACTION ||
+        (plan->found == FOUND_BASELINE && plan->baseline >= search->domain->baseline_count) ||
+        plan->cost.c < 0 || plan->cost.over_steps < 0)
+        bytes_reader->bad = 1;
 }
 
-static void put_elites(struct bytes_writer *w, const struct core_elites *e)
+static void put_elites(struct bytes_writer *bytes_writer, const struct core_elites *e)
 {
-    bytes_put(w, e->count, 1);
+    bytes_put(bytes_writer, e->count, 1);
     for (uint32_t i = 0; i < e->count; i++)
-        put_plan(w, &e->at[i]);
+        put_plan(bytes_writer, &e->at[i]);
 }
 
-static void get_elites(struct bytes_reader *r, const struct search *s, struct core_elites *e)
+static void get_elites(struct bytes_reader *bytes_reader, const struct search *search, struct core_elites *e)
 {
-    uint32_t count = (uint32_t)bytes_get(r, 1);
+    uint32_t count = (uint32_t)bytes_get(bytes_reader, 1);
     if (count < 1 || count > CORE_ELITES)
-        r->bad = 1;
+        bytes_reader->bad = 1;
     *e = (struct core_elites){0};
-    for (uint32_t i = 0; i < count && !r->bad; i++) {
-        struct core_plan p = {0};
-        get_plan(r, s, &p);
-        if (!r->bad)
-            core_elites_offer(e, &p);
+    for (uint32_t i = 0; i < count && !bytes_reader->bad; i++) {
+        struct core_plan plan = {0};
+        get_plan(bytes_reader, search, &plan);
+        if (!bytes_reader->bad)
+            core_elites_offer(e, &plan);
     }
     if (!e->count)
-        r->bad = 1;
+        bytes_reader->bad = 1;
 }
 
 /* ---- header ---- */
 
-static void put_header(struct bytes_writer *w, const struct search *s, uint64_t magic)
+static void put_header(struct bytes_writer *bytes_writer, const struct search *search, uint64_t magic)
 {
-    bytes_put(w, magic, 8);
-    bytes_put(w, 0, 8);
-    bytes_put(w, 0, 8);
-    bytes_put(w, s->id, 8);
+    bytes_put(bytes_writer, magic, 8);
+    bytes_put(bytes_writer, 0, 8);
+    bytes_put(bytes_writer, 0, 8);
+    bytes_put(bytes_writer, search->id, 8);
 }
 
-static void seal(struct bytes_writer *w, struct search_blob *out)
+static void seal(struct bytes_writer *bytes_writer, struct search_blob *out)
 {
     struct bytes_writer head = {0};
-    bytes_put(&head, w->out.count, 8);
-    bytes_put(&head, hash_bytes(w->out.at + CHECKED_FROM, w->out.count - CHECKED_FROM, w->out.count), 8);
-    memcpy(w->out.at + 8, head.out.at, 16);
+    bytes_put(&head, bytes_writer->out.count, 8);
+    bytes_put(&head,
+              hash_bytes(bytes_writer->out.at + CHECKED_FROM, bytes_writer->out.count - CHECKED_FROM,
+                         bytes_writer->out.count),
+              8);
+    memcpy(bytes_writer->out.at + 8, head.out.at, 16);
     VEC_FREE(&head.out);
-    out->bytes = w->out.at;
-    out->size = w->out.count;
+    out->bytes = bytes_writer->out.at;
+    out->size = bytes_writer->out.count;
 }
 
-static enum error_code get_header(struct bytes_reader *r, const struct search *s, const void *bytes,
-                                  size_t size, uint64_t magic, const char *what, struct error *e)
+static enum error_code get_header(struct bytes_reader *bytes_reader, const struct search *search,
+                                  const void *bytes, size_t size, uint64_t magic, const char *what,
+                                  struct error *e)
 {
-    *r = (struct bytes_reader){bytes, size, 0};
-    if (size < HEADER_SIZE || bytes_get(r, 8) != magic || bytes_get(r, 8) != size ||
-        bytes_get(r, 8) != hash_bytes((const unsigned char *)bytes + CHECKED_FROM, size - CHECKED_FROM, size))
+    *bytes_reader = (struct bytes_reader){bytes, size, 0};
+    if (size < HEADER_SIZE || bytes_get(bytes_reader, 8) != magic || bytes_get(bytes_reader, 8) != size ||
+        bytes_get(bytes_reader, 8) !=
+            hash_bytes((const unsigned char *)bytes + CHECKED_FROM, size - CHECKED_FROM, size))
         return error_set(e, ERROR_INVALID_REQUEST, "the %s is damaged (size or checksum); fetch it again",
                          what);
-    if (bytes_get(r, 8) != s->id)
+    if (bytes_get(bytes_reader, 8) != search->id)
         return error_set(e, ERROR_INVALID_REQUEST,
                          "the %s belongs to another search (other module, mesh, device, "
                          "options or build)",
@@ -167,31 +172,31 @@ static enum error_code damaged(const char *what, struct error *e)
 
 /* ---- snapshot ---- */
 
-void core_snapshot_release(struct core_snapshot *p)
+void core_snapshot_release(struct core_snapshot *snapshot)
 {
-    free(p->gains);
-    tree_release(&p->tree);
-    *p = (struct core_snapshot){0};
+    free(snapshot->gains);
+    tree_release(&snapshot->tree);
+    *snapshot = (struct core_snapshot){0};
 }
 
-static void put_tree(struct bytes_writer *w, const struct tree *t)
+static void put_tree(struct bytes_writer *bytes_writer, const struct tree *tree)
 {
-    bytes_put(w, t->nodes.count, 4);
-    for (size_t i = 0; i < t->nodes.count; i++) {
-        const struct tree_node *n = &t->nodes.at[i];
-        bytes_put(w, n->state, 8);
-        bytes_put(w, (uint32_t)n->value, 4);
-        put_list(w, t->pool.at + n->list, n->list_count);
+    bytes_put(bytes_writer, tree->nodes.count, 4);
+    for (size_t i = 0; i < tree->nodes.count; i++) {
+        const struct tree_node *n = &tree->nodes.at[i];
+        bytes_put(bytes_writer, n->state, 8);
+        bytes_put(bytes_writer, (uint32_t)n->value, 4);
+        put_list(bytes_writer, tree->pool.at + n->list, n->list_count);
     }
-    bytes_put(w, t->edges.count, 4);
-    for (size_t i = 0; i < t->edges.count; i++) {
-        const struct tree_edge *d = &t->edges.at[i];
-        bytes_put(w, d->node, 4);
-        bytes_put(w, d->action, 4);
-        bytes_put(w, d->child, 8);
-        bytes_put(w, d->n, 4);
-        bytes_put(w, (uint64_t)d->w, 8);
-        bytes_put(w, (uint32_t)d->best, 4);
+    bytes_put(bytes_writer, tree->edges.count, 4);
+    for (size_t i = 0; i < tree->edges.count; i++) {
+        const struct tree_edge *edge = &tree->edges.at[i];
+        bytes_put(bytes_writer, edge->node, 4);
+        bytes_put(bytes_writer, edge->action, 4);
+        bytes_put(bytes_writer, edge->child, 8);
+        bytes_put(bytes_writer, edge->n, 4);
+        bytes_put(bytes_writer, (uint64_t)edge->w, 8);
+        bytes_put(bytes_writer, (uint32_t)edge->best, 4);
     }
 }
 
@@ -208,231 +213,237 @@ static bool sum_in_range(int64_t w, uint32_t n)
     return w >= -most && w <= most;
 }
 
-static void get_tree(struct bytes_reader *r, const struct search *s, struct tree *t)
+static void get_tree(struct bytes_reader *bytes_reader, const struct search *search, struct tree *tree)
 {
-    uint32_t nodes = bytes_get_count(r, NODE_LEAST);
-    for (uint32_t i = 0; i < nodes && !r->bad; i++) {
-        uint64_t state = bytes_get(r, 8);
-        int32_t value = bytes_get_i32(r);
+    uint32_t nodes = bytes_get_count(bytes_reader, NODE_LEAST);
+    for (uint32_t i = 0; i < nodes && !bytes_reader->bad; i++) {
+        uint64_t state = bytes_get(bytes_reader, 8);
+        int32_t value = bytes_get_i32(bytes_reader);
         struct search_list list;
-        get_list(r, s, &list);
-        if (tree_find(t, state) != TREE_NONE || (value != TREE_UNKNOWN && !reward_in_range(value)))
-            r->bad = 1;
-        if (r->bad)
+        get_list(bytes_reader, search, &list);
+        if (tree_find(tree, state) != TREE_NONE || (value != TREE_UNKNOWN && !reward_in_range(value)))
+            bytes_reader->bad = 1;
+        if (bytes_reader->bad)
             return;
-        uint32_t node = tree_node(t, state, list.at, list.count);
-        t->nodes.at[node].value = value;
-        t->nodes.at[node].fresh = 0;
+        uint32_t node = tree_node(tree, state, list.at, list.count);
+        tree->nodes.at[node].value = value;
+        tree->nodes.at[node].fresh = 0;
     }
-    uint32_t edges = bytes_get_count(r, EDGE_SIZE);
-    for (uint32_t i = 0; i < edges && !r->bad; i++) {
-        uint32_t node = (uint32_t)bytes_get(r, 4), action = (uint32_t)bytes_get(r, 4);
-        uint64_t child = bytes_get(r, 8);
-        uint32_t n = (uint32_t)bytes_get(r, 4);
-        int64_t sum = (int64_t)bytes_get(r, 8);
-        int32_t best = bytes_get_i32(r);
-        if (r->bad || node >= nodes || (action != TREE_STOP && action >= core_action_count(s)) ||
-            n > MAX_VISITS || !sum_in_range(sum, n) || (n && !reward_in_range(best)) ||
-            tree_edge_find(t, node, action) != TREE_NONE) {
-            r->bad = 1;
+    uint32_t edges = bytes_get_count(bytes_reader, EDGE_SIZE);
+    for (uint32_t i = 0; i < edges && !bytes_reader->bad; i++) {
+        uint32_t node = (uint32_t)bytes_get(bytes_reader, 4), action = (uint32_t)bytes_get(bytes_reader, 4);
+        uint64_t child = bytes_get(bytes_reader, 8);
+        uint32_t n = (uint32_t)bytes_get(bytes_reader, 4);
+        int64_t sum = (int64_t)bytes_get(bytes_reader, 8);
+        int32_t best = bytes_get_i32(bytes_reader);
+        if (bytes_reader->bad || node >= nodes ||
+            (action != TREE_STOP && action >= core_action_count(search)) || n > MAX_VISITS ||
+            !sum_in_range(sum, n) || (n && !reward_in_range(best)) ||
+            tree_edge_find(tree, node, action) != TREE_NONE) {
+            bytes_reader->bad = 1;
             return;
         }
-        uint32_t at_d = tree_edge(t, node, action, child); /* may move the edges */
-        struct tree_edge *d = &t->edges.at[at_d];
-        d->n = d->base_n = n;
-        d->w = d->base_w = sum;
-        d->best = n ? best : -INT32_MAX;
-        d->fresh = 0;
+        uint32_t at_d = tree_edge(tree, node, action, child); /* may move the edges */
+        struct tree_edge *edge = &tree->edges.at[at_d];
+        edge->n = edge->base_n = n;
+        edge->w = edge->base_w = sum;
+        edge->best = n ? best : -INT32_MAX;
+        edge->fresh = 0;
     }
 }
 
-void core_snapshot_write(const struct search *s, const struct core_snapshot *p, struct search_blob *out)
+void core_snapshot_write(const struct search *search, const struct core_snapshot *snapshot,
+                         struct search_blob *out)
 {
-    struct bytes_writer w = {0};
-    put_header(&w, s, snapshot_magic);
-    const uint32_t words[] = {p->epoch, p->phase,        p->tasks,        p->idle,
-                              p->stop,  p->polish_round, p->polish_offset};
+    struct bytes_writer bytes_writer = {0};
+    put_header(&bytes_writer, search, snapshot_magic);
+    const uint32_t words[] = {snapshot->epoch, snapshot->phase,        snapshot->tasks,        snapshot->idle,
+                              snapshot->stop,  snapshot->polish_round, snapshot->polish_offset};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        bytes_put(&w, words[i], 4);
-    bytes_put(&w, p->rollouts, 8);
-    bytes_put(&w, p->evaluations, 8);
-    bytes_put(&w, p->polish_evaluations, 8);
-    bytes_put(&w, p->cut, 8);
-    put_elites(&w, &p->elites);
-    bytes_put(&w, p->curve_count, 4);
-    for (uint32_t i = 0; i < p->curve_count; i++) {
-        bytes_put(&w, p->curve[i].rollouts, 8);
-        bytes_put(&w, (uint64_t)p->curve[i].cost.c, 8);
-        bytes_put(&w, (uint64_t)p->curve[i].cost.over_steps, 8);
-        bytes_put(&w, (uint64_t)p->curve[i].step_ps, 8);
+        bytes_put(&bytes_writer, words[i], 4);
+    bytes_put(&bytes_writer, snapshot->rollouts, 8);
+    bytes_put(&bytes_writer, snapshot->evaluations, 8);
+    bytes_put(&bytes_writer, snapshot->polish_evaluations, 8);
+    bytes_put(&bytes_writer, snapshot->cut, 8);
+    put_elites(&bytes_writer, &snapshot->elites);
+    bytes_put(&bytes_writer, snapshot->curve_count, 4);
+    for (uint32_t i = 0; i < snapshot->curve_count; i++) {
+        bytes_put(&bytes_writer, snapshot->curve[i].rollouts, 8);
+        bytes_put(&bytes_writer, (uint64_t)snapshot->curve[i].cost.c, 8);
+        bytes_put(&bytes_writer, (uint64_t)snapshot->curve[i].cost.over_steps, 8);
+        bytes_put(&bytes_writer, (uint64_t)snapshot->curve[i].step_ps, 8);
     }
-    for (uint32_t i = 0; i < s->domain->decision_count; i++)
-        bytes_put(&w, (uint32_t)p->gains[i], 4);
-    put_tree(&w, &p->tree);
-    seal(&w, out);
+    for (uint32_t i = 0; i < search->domain->decision_count; i++)
+        bytes_put(&bytes_writer, (uint32_t)snapshot->gains[i], 4);
+    put_tree(&bytes_writer, &snapshot->tree);
+    seal(&bytes_writer, out);
 }
 
-enum error_code core_snapshot_read(const struct search *s, const void *bytes, size_t size,
-                                   struct core_snapshot *p, struct error *e)
+enum error_code core_snapshot_read(const struct search *search, const void *bytes, size_t size,
+                                   struct core_snapshot *snapshot, struct error *e)
 {
-    *p = (struct core_snapshot){0};
-    struct bytes_reader r;
-    enum error_code code = get_header(&r, s, bytes, size, snapshot_magic, "search snapshot", e);
+    *snapshot = (struct core_snapshot){0};
+    struct bytes_reader bytes_reader;
+    enum error_code code =
+        get_header(&bytes_reader, search, bytes, size, snapshot_magic, "search snapshot", e);
     if (code)
         return code;
-    uint32_t *words[] = {&p->epoch, &p->phase,        &p->tasks,        &p->idle,
-                         &p->stop,  &p->polish_round, &p->polish_offset};
+    uint32_t *words[] = {&snapshot->epoch, &snapshot->phase,        &snapshot->tasks,        &snapshot->idle,
+                         &snapshot->stop,  &snapshot->polish_round, &snapshot->polish_offset};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        *words[i] = (uint32_t)bytes_get(&r, 4);
-    p->rollouts = bytes_get(&r, 8);
-    p->evaluations = bytes_get(&r, 8);
-    p->polish_evaluations = bytes_get(&r, 8);
-    p->cut = bytes_get(&r, 8);
-    get_elites(&r, s, &p->elites);
-    p->curve_count = bytes_get_count(&r, CURVE_SIZE);
-    if (p->curve_count > CORE_CURVE || p->phase > SEARCH_DONE || p->tasks > CORE_MAX_TASKS ||
-        p->stop > STOP_EXHAUSTED || p->rollouts > UINT64_MAX / 4)
-        r.bad = 1;
-    for (uint32_t i = 0; i < p->curve_count && !r.bad; i++) {
-        p->curve[i].rollouts = bytes_get(&r, 8);
-        p->curve[i].cost.c = (int64_t)bytes_get(&r, 8);
-        p->curve[i].cost.over_steps = (int64_t)bytes_get(&r, 8);
-        p->curve[i].step_ps = (int64_t)bytes_get(&r, 8);
+        *words[i] = (uint32_t)bytes_get(&bytes_reader, 4);
+    snapshot->rollouts = bytes_get(&bytes_reader, 8);
+    snapshot->evaluations = bytes_get(&bytes_reader, 8);
+    snapshot->polish_evaluations = bytes_get(&bytes_reader, 8);
+    snapshot->cut = bytes_get(&bytes_reader, 8);
+    get_elites(&bytes_reader, search, &snapshot->elites);
+    snapshot->curve_count = bytes_get_count(&bytes_reader, CURVE_SIZE);
+    if (snapshot->curve_count > CORE_CURVE || snapshot->phase > SEARCH_DONE ||
+        snapshot->tasks > CORE_MAX_TASKS || snapshot->stop > STOP_EXHAUSTED ||
+        snapshot->rollouts > UINT64_MAX / 4)
+        bytes_reader.bad = 1;
+    for (uint32_t i = 0; i < snapshot->curve_count && !bytes_reader.bad; i++) {
+        snapshot->curve[i].rollouts = bytes_get(&bytes_reader, 8);
+        snapshot->curve[i].cost.c = (int64_t)bytes_get(&bytes_reader, 8);
+        snapshot->curve[i].cost.over_steps = (int64_t)bytes_get(&bytes_reader, 8);
+        snapshot->curve[i].step_ps = (int64_t)bytes_get(&bytes_reader, 8);
     }
-    p->gains = mem_zalloc(s->domain->decision_count, sizeof *p->gains);
-    for (uint32_t i = 0; i < s->domain->decision_count; i++) {
-        p->gains[i] = bytes_get_i32(&r);
-        if (p->gains[i] != TREE_UNKNOWN && !reward_in_range(p->gains[i]))
-            r.bad = 1;
+    snapshot->gains = mem_zalloc(search->domain->decision_count, sizeof *snapshot->gains);
+    for (uint32_t i = 0; i < search->domain->decision_count; i++) {
+        snapshot->gains[i] = bytes_get_i32(&bytes_reader);
+        if (snapshot->gains[i] != TREE_UNKNOWN && !reward_in_range(snapshot->gains[i]))
+            bytes_reader.bad = 1;
     }
-    if (!r.bad)
-        get_tree(&r, s, &p->tree);
-    if (!r.bad && !r.left)
+    if (!bytes_reader.bad)
+        get_tree(&bytes_reader, search, &snapshot->tree);
+    if (!bytes_reader.bad && !bytes_reader.left)
         return ERROR_OK;
-    core_snapshot_release(p);
+    core_snapshot_release(snapshot);
     return damaged("search snapshot", e);
 }
 
 /* ---- delta ---- */
 
-void core_delta_release(struct core_delta *d)
+void core_delta_release(struct core_delta *delta)
 {
-    VEC_FREE(&d->gains);
-    VEC_FREE(&d->nodes);
-    VEC_FREE(&d->edges);
-    *d = (struct core_delta){0};
+    VEC_FREE(&delta->gains);
+    VEC_FREE(&delta->nodes);
+    VEC_FREE(&delta->edges);
+    *delta = (struct core_delta){0};
 }
 
-void core_delta_write(const struct search *s, const struct core_delta *d, struct search_blob *out)
+void core_delta_write(const struct search *search, const struct core_delta *delta, struct search_blob *out)
 {
-    struct bytes_writer w = {0};
-    put_header(&w, s, delta_magic);
-    bytes_put(&w, d->epoch, 4);
-    bytes_put(&w, d->phase, 4);
-    bytes_put(&w, d->index, 4);
-    bytes_put(&w, d->polish_tried, 4);
-    bytes_put(&w, d->rollouts, 8);
-    bytes_put(&w, d->evaluations, 8);
-    bytes_put(&w, d->cut, 8);
-    put_elites(&w, &d->elites);
-    bytes_put(&w, d->gains.count, 4);
-    for (size_t i = 0; i < d->gains.count; i++) {
-        bytes_put(&w, d->gains.at[i].decision, 2);
-        bytes_put(&w, (uint32_t)d->gains.at[i].gain, 4);
+    struct bytes_writer bytes_writer = {0};
+    put_header(&bytes_writer, search, delta_magic);
+    bytes_put(&bytes_writer, delta->epoch, 4);
+    bytes_put(&bytes_writer, delta->phase, 4);
+    bytes_put(&bytes_writer, delta->index, 4);
+    bytes_put(&bytes_writer, delta->polish_tried, 4);
+    bytes_put(&bytes_writer, delta->rollouts, 8);
+    bytes_put(&bytes_writer, delta->evaluations, 8);
+    bytes_put(&bytes_writer, delta->cut, 8);
+    put_elites(&bytes_writer, &delta->elites);
+    bytes_put(&bytes_writer, delta->gains.count, 4);
+    for (size_t i = 0; i < delta->gains.count; i++) {
+        bytes_put(&bytes_writer, delta->gains.at[i].decision, 2);
+        bytes_put(&bytes_writer, (uint32_t)delta->gains.at[i].gain, 4);
     }
-    bytes_put(&w, d->nodes.count, 4);
-    for (size_t i = 0; i < d->nodes.count; i++) {
-        bytes_put(&w, d->nodes.at[i].state, 8);
-        bytes_put(&w, (uint32_t)d->nodes.at[i].value, 4);
-        put_list(&w, d->nodes.at[i].list.at, d->nodes.at[i].list.count);
+    bytes_put(&bytes_writer, delta->nodes.count, 4);
+    for (size_t i = 0; i < delta->nodes.count; i++) {
+        bytes_put(&bytes_writer, delta->nodes.at[i].state, 8);
+        bytes_put(&bytes_writer, (uint32_t)delta->nodes.at[i].value, 4);
+        put_list(&bytes_writer, delta->nodes.at[i].list.at, delta->nodes.at[i].list.count);
     }
-    bytes_put(&w, d->edges.count, 4);
-    for (size_t i = 0; i < d->edges.count; i++) {
-        bytes_put(&w, d->edges.at[i].state, 8);
-        bytes_put(&w, d->edges.at[i].action, 4);
-        bytes_put(&w, d->edges.at[i].dn, 4);
-        bytes_put(&w, (uint64_t)d->edges.at[i].dw, 8);
+    bytes_put(&bytes_writer, delta->edges.count, 4);
+    for (size_t i = 0; i < delta->edges.count; i++) {
+        bytes_put(&bytes_writer, delta->edges.at[i].state, 8);
+        bytes_put(&bytes_writer, delta->edges.at[i].action, 4);
+        bytes_put(&bytes_writer, delta->edges.at[i].dn, 4);
+        bytes_put(&bytes_writer, (uint64_t)delta->edges.at[i].dw, 8);
     }
-    for (size_t i = 0; i < d->edges.count; i++) {
-        bytes_put(&w, d->edges.at[i].child, 8);
-        bytes_put(&w, (uint32_t)d->edges.at[i].best, 4);
+    for (size_t i = 0; i < delta->edges.count; i++) {
+        bytes_put(&bytes_writer, delta->edges.at[i].child, 8);
+        bytes_put(&bytes_writer, (uint32_t)delta->edges.at[i].best, 4);
     }
-    seal(&w, out);
+    seal(&bytes_writer, out);
 }
 
-static void get_delta_nodes(struct bytes_reader *r, const struct search *s, struct core_delta *d)
+static void get_delta_nodes(struct bytes_reader *bytes_reader, const struct search *search,
+                            struct core_delta *delta)
 {
-    uint32_t nodes = bytes_get_count(r, NODE_LEAST);
-    for (uint32_t i = 0; i < nodes && !r->bad; i++) {
-        struct core_delta_node n = {.state = bytes_get(r, 8)};
-        n.value = bytes_get_i32(r);
-        get_list(r, s, &n.list);
+    uint32_t nodes = bytes_get_count(bytes_reader, NODE_LEAST);
+    for (uint32_t i = 0; i < nodes && !bytes_reader->bad; i++) {
+        struct core_delta_node n = {.state = bytes_get(bytes_reader, 8)};
+        n.value = bytes_get_i32(bytes_reader);
+        get_list(bytes_reader, search, &n.list);
         if (n.value != TREE_UNKNOWN && !reward_in_range(n.value))
-            r->bad = 1;
-        VEC_PUSH(&d->nodes, n);
+            bytes_reader->bad = 1;
+        VEC_PUSH(&delta->nodes, n);
     }
 }
 
-static void get_delta_edges(struct bytes_reader *r, const struct search *s, struct core_delta *d)
+static void get_delta_edges(struct bytes_reader *bytes_reader, const struct search *search,
+                            struct core_delta *delta)
 {
-    uint32_t edges = bytes_get_count(r, DELTA_EDGE_SIZE);
+    uint32_t edges = bytes_get_count(bytes_reader, DELTA_EDGE_SIZE);
     if (edges > CORE_DELTA_EDGES)
-        r->bad = 1;
-    for (uint32_t i = 0; i < edges && !r->bad; i++) {
-        struct core_delta_edge x = {.state = bytes_get(r, 8)};
-        x.action = (uint32_t)bytes_get(r, 4);
-        x.dn = (uint32_t)bytes_get(r, 4);
-        x.dw = (int64_t)bytes_get(r, 8);
-        if ((x.action != TREE_STOP && x.action >= core_action_count(s)) || x.dn > MAX_DELTA_VISITS ||
-            !sum_in_range(x.dw, x.dn))
-            r->bad = 1;
-        VEC_PUSH(&d->edges, x);
+        bytes_reader->bad = 1;
+    for (uint32_t i = 0; i < edges && !bytes_reader->bad; i++) {
+        struct core_delta_edge delta_edge = {.state = bytes_get(bytes_reader, 8)};
+        delta_edge.action = (uint32_t)bytes_get(bytes_reader, 4);
+        delta_edge.dn = (uint32_t)bytes_get(bytes_reader, 4);
+        delta_edge.dw = (int64_t)bytes_get(bytes_reader, 8);
+        if ((delta_edge.action != TREE_STOP && delta_edge.action >= core_action_count(search)) ||
+            delta_edge.dn > MAX_DELTA_VISITS || !sum_in_range(delta_edge.dw, delta_edge.dn))
+            bytes_reader->bad = 1;
+        VEC_PUSH(&delta->edges, delta_edge);
     }
-    for (uint32_t i = 0; i < edges && !r->bad; i++) {
-        struct core_delta_edge *x = &d->edges.at[i];
-        x->child = bytes_get(r, 8);
-        x->best = bytes_get_i32(r);
-        if (x->dn && !reward_in_range(x->best))
-            r->bad = 1;
+    for (uint32_t i = 0; i < edges && !bytes_reader->bad; i++) {
+        struct core_delta_edge *delta_edge = &delta->edges.at[i];
+        delta_edge->child = bytes_get(bytes_reader, 8);
+        delta_edge->best = bytes_get_i32(bytes_reader);
+        if (delta_edge->dn && !reward_in_range(delta_edge->best))
+            bytes_reader->bad = 1;
     }
 }
 
-enum error_code core_delta_read(const struct search *s, const void *bytes, size_t size, struct core_delta *d,
-                                struct error *e)
+enum error_code core_delta_read(const struct search *search, const void *bytes, size_t size,
+                                struct core_delta *delta, struct error *e)
 {
-    *d = (struct core_delta){0};
-    struct bytes_reader r;
-    enum error_code code = get_header(&r, s, bytes, size, delta_magic, "search delta", e);
+    *delta = (struct core_delta){0};
+    struct bytes_reader bytes_reader;
+    enum error_code code = get_header(&bytes_reader, search, bytes, size, delta_magic, "search delta", e);
     if (code)
         return code;
-    d->epoch = (uint32_t)bytes_get(&r, 4);
-    d->phase = (uint32_t)bytes_get(&r, 4);
-    d->index = (uint32_t)bytes_get(&r, 4);
-    d->polish_tried = (uint32_t)bytes_get(&r, 4);
-    d->rollouts = bytes_get(&r, 8);
-    d->evaluations = bytes_get(&r, 8);
-    d->cut = bytes_get(&r, 8);
-    if (d->rollouts > CORE_MAX_ROLLOUTS || d->evaluations > UINT32_MAX || d->cut > UINT32_MAX)
-        r.bad = 1;
-    get_elites(&r, s, &d->elites);
-    uint32_t gains = bytes_get_count(&r, GAIN_SIZE);
-    for (uint32_t i = 0; i < gains && !r.bad; i++) {
-        struct core_gain g = {.decision = (uint16_t)bytes_get(&r, 2)};
-        g.gain = bytes_get_i32(&r);
-        if (g.decision >= s->domain->decision_count || !reward_in_range(g.gain))
-            r.bad = 1;
-        VEC_PUSH(&d->gains, g);
+    delta->epoch = (uint32_t)bytes_get(&bytes_reader, 4);
+    delta->phase = (uint32_t)bytes_get(&bytes_reader, 4);
+    delta->index = (uint32_t)bytes_get(&bytes_reader, 4);
+    delta->polish_tried = (uint32_t)bytes_get(&bytes_reader, 4);
+    delta->rollouts = bytes_get(&bytes_reader, 8);
+    delta->evaluations = bytes_get(&bytes_reader, 8);
+    delta->cut = bytes_get(&bytes_reader, 8);
+    if (delta->rollouts > CORE_MAX_ROLLOUTS || delta->evaluations > UINT32_MAX || delta->cut > UINT32_MAX)
+        bytes_reader.bad = 1;
+    get_elites(&bytes_reader, search, &delta->elites);
+    uint32_t gains = bytes_get_count(&bytes_reader, GAIN_SIZE);
+    for (uint32_t i = 0; i < gains && !bytes_reader.bad; i++) {
+        struct core_gain gain = {.decision = (uint16_t)bytes_get(&bytes_reader, 2)};
+        gain.gain = bytes_get_i32(&bytes_reader);
+        if (gain.decision >= search->domain->decision_count || !reward_in_range(gain.gain))
+            bytes_reader.bad = 1;
+        VEC_PUSH(&delta->gains, gain);
     }
-    get_delta_nodes(&r, s, d);
-    if (!r.bad)
-        get_delta_edges(&r, s, d);
-    if (!r.bad && !r.left)
+    get_delta_nodes(&bytes_reader, search, delta);
+    if (!bytes_reader.bad)
+        get_delta_edges(&bytes_reader, search, delta);
+    if (!bytes_reader.bad && !bytes_reader.left)
         return ERROR_OK;
-    core_delta_release(d);
+    core_delta_release(delta);
     return damaged("search delta", e);
 }
 
-enum error_code core_best_check(const struct search *s, const struct core_elites *elites,
+enum error_code core_best_check(const struct search *search, const struct core_elites *elites,
                                 struct core_checked *checked, struct error *e)
 {
     const struct core_plan *best = &elites->at[0];
@@ -441,9 +452,9 @@ enum error_code core_best_check(const struct search *s, const struct core_elites
     if (checked && checked->any && hash128_compare(checked->hash, best->hash) == 0 &&
         tree_list_compare(checked->list.at, checked->list.count, list.at, list.count) == 0)
         return ERROR_OK;
-    void *session = s->domain->session_create(s->domain, NULL);
-    s->domain->replay(session, &list, &hash);
-    s->domain->session_destroy(session);
+    void *session = search->domain->session_create(search->domain, NULL);
+    search->domain->replay(session, &list, &hash);
+    search->domain->session_destroy(session);
     if (hash128_compare(hash, best->hash) != 0)
         return error_set(e, ERROR_INVALID_REQUEST,
                          "the best plan's decisions do not lead to its hash: the blob was made "

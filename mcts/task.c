@@ -4,17 +4,17 @@
 
 #include <stdlib.h>
 
-uint64_t core_task_rollouts(const struct search *s, const struct core_snapshot *p, uint32_t index)
+uint64_t core_task_rollouts(const struct search *search, const struct core_snapshot *snapshot, uint32_t index)
 {
-    if (p->phase != SEARCH_EPOCHS || p->rollouts >= s->options.rollouts)
+    if (snapshot->phase != SEARCH_EPOCHS || snapshot->rollouts >= search->options.rollouts)
         return 0;
-    uint64_t left = s->options.rollouts - p->rollouts;
-    uint64_t each = (uint64_t)s->first_rollouts << (p->epoch < 5 ? p->epoch : 5);
-    if (s->options.method != SEARCH_MCTS && s->options.method != SEARCH_PER_ACTION)
+    uint64_t left = search->options.rollouts - snapshot->rollouts;
+    uint64_t each = (uint64_t)search->first_rollouts << (snapshot->epoch < 5 ? snapshot->epoch : 5);
+    if (search->options.method != SEARCH_MCTS && search->options.method != SEARCH_PER_ACTION)
         each = left; /* one task does it all */
-    if (each * p->tasks <= left)
+    if (each * snapshot->tasks <= left)
         return each;
-    return left / p->tasks + (index < left % p->tasks); /* the last epoch is cut */
+    return left / snapshot->tasks + (index < left % snapshot->tasks); /* the last epoch is cut */
 }
 
 /* ---- the delta ---- */
@@ -25,17 +25,17 @@ struct candidate {
     uint32_t action;
 };
 
-static int by_visits(const void *a, const void *b)
+static int by_visits(const void *left, const void *right)
 {
-    const struct candidate *x = a, *y = b;
-    if (x->n != y->n)
-        return x->n > y->n ? -1 : 1;
-    if (x->state != y->state)
-        return x->state < y->state ? -1 : 1;
-    return x->action < y->action ? -1 : x->action > y->action;
+    const struct candidate *candidate = left, *other_candidate = right;
+    if (candidate->n != other_candidate->n)
+        return candidate->n > other_candidate->n ? -1 : 1;
+    if (candidate->state != other_candidate->state)
+        return candidate->state < other_candidate->state ? -1 : 1;
+    return candidate->action < other_candidate->action ? -1 : candidate->action > other_candidate->action;
 }
 
-static void add_node(struct core_delta *d, struct tree *tree, uint32_t node)
+static void add_node(struct core_delta *delta, struct tree *tree, uint32_t node)
 {
     struct tree_node *n = &tree->nodes.at[node];
     if (!n->fresh)
@@ -43,90 +43,91 @@ static void add_node(struct core_delta *d, struct tree *tree, uint32_t node)
     n->fresh = 0;
     struct core_delta_node out = {.state = n->state, .value = n->value};
     tree_node_list(tree, node, &out.list);
-    VEC_PUSH(&d->nodes, out);
+    VEC_PUSH(&delta->nodes, out);
 }
 
-static void collect_edges(struct core_delta *d, struct tree *tree)
+static void collect_edges(struct core_delta *delta, struct tree *tree)
 {
     VEC(struct candidate) found = {0};
     for (uint32_t i = 0; i < tree->edges.count; i++) {
-        const struct tree_edge *x = &tree->edges.at[i];
-        if (x->n == x->base_n && !x->fresh)
+        const struct tree_edge *edge = &tree->edges.at[i];
+        if (edge->n == edge->base_n && !edge->fresh)
             continue;
-        struct candidate c = {i, x->n - x->base_n, tree->nodes.at[x->node].state, x->action};
-        VEC_PUSH(&found, c);
+        struct candidate candidate = {i, edge->n - edge->base_n, tree->nodes.at[edge->node].state,
+                                      edge->action};
+        VEC_PUSH(&found, candidate);
     }
     if (found.count)
         qsort(found.at, found.count, sizeof *found.at, by_visits);
     for (size_t i = 0; i < found.count; i++) {
         if (i >= CORE_DELTA_EDGES) {
-            d->cut += found.count - i;
+            delta->cut += found.count - i;
             break;
         }
-        const struct tree_edge *x = &tree->edges.at[found.at[i].edge];
+        const struct tree_edge *edge = &tree->edges.at[found.at[i].edge];
         struct core_delta_edge out = {.state = found.at[i].state,
-                                      .child = x->child,
-                                      .dw = x->w - x->base_w,
-                                      .action = x->action,
-                                      .dn = x->n - x->base_n,
-                                      .best = x->n ? x->best : 0};
-        VEC_PUSH(&d->edges, out);
-        add_node(d, tree, x->node);
-        uint32_t child = tree_find(tree, x->child);
+                                      .child = edge->child,
+                                      .dw = edge->w - edge->base_w,
+                                      .action = edge->action,
+                                      .dn = edge->n - edge->base_n,
+                                      .best = edge->n ? edge->best : 0};
+        VEC_PUSH(&delta->edges, out);
+        add_node(delta, tree, edge->node);
+        uint32_t child = tree_find(tree, edge->child);
         if (child != TREE_NONE)
-            add_node(d, tree, child);
+            add_node(delta, tree, child);
     }
     VEC_FREE(&found);
 }
 
-static void collect(struct core_task *t, struct core_delta *d)
+static void collect(struct core_task *task, struct core_delta *delta)
 {
-    struct tree *tree = &t->p->tree;
-    *d = (struct core_delta){.epoch = t->p->epoch,
-                             .phase = t->p->phase,
-                             .index = t->index,
-                             .rollouts = t->rollouts,
-                             .evaluations = t->evaluations,
-                             .elites = t->p->elites,
-                             .polish_tried = t->polish_tried};
-    for (size_t i = 0; i < t->gains.count; i++)
-        VEC_PUSH(&d->gains, t->gains.at[i]);
-    collect_edges(d, tree);
+    struct tree *tree = &task->snapshot->tree;
+    *delta = (struct core_delta){.epoch = task->snapshot->epoch,
+                                 .phase = task->snapshot->phase,
+                                 .index = task->index,
+                                 .rollouts = task->rollouts,
+                                 .evaluations = task->evaluations,
+                                 .elites = task->snapshot->elites,
+                                 .polish_tried = task->polish_tried};
+    for (size_t i = 0; i < task->gains.count; i++)
+        VEC_PUSH(&delta->gains, task->gains.at[i]);
+    collect_edges(delta, tree);
     /* plans that were priced and hang on no edge sent: walkers', polish's; oldest first */
     uint32_t values = 0;
     for (uint32_t i = 0; i < tree->nodes.count; i++) {
         if (!tree->nodes.at[i].fresh || tree->nodes.at[i].value == TREE_UNKNOWN)
             continue;
         if (values++ < CORE_DELTA_VALUES)
-            add_node(d, tree, i);
+            add_node(delta, tree, i);
         else
-            d->cut++;
+            delta->cut++;
     }
 }
 
-static enum error_code run(struct core_task *t, struct error *e)
+static enum error_code run(struct core_task *task, struct error *e)
 {
-    if (t->p->phase == SEARCH_POLISH)
-        return core_polish(t, e);
-    t->quota = core_task_rollouts(t->s, t->p, t->index);
-    switch ((enum search_method)t->s->options.method) {
+    if (task->snapshot->phase == SEARCH_POLISH)
+        return core_polish(task, e);
+    task->quota = core_task_rollouts(task->search, task->snapshot, task->index);
+    switch ((enum search_method)task->search->options.method) {
     case SEARCH_MCTS:
-    case SEARCH_PER_ACTION: return core_rollouts(t, e);
-    case SEARCH_RANDOM: return core_random(t, e);
-    case SEARCH_GREEDY: return core_greedy(t, e);
+    case SEARCH_PER_ACTION: return core_rollouts(task, e);
+    case SEARCH_RANDOM: return core_random(task, e);
+    case SEARCH_GREEDY: return core_greedy(task, e);
     case SEARCH_BASELINES:
     case SEARCH_START: break; /* done from the beginning */
     }
-    return error_set(e, ERROR_INTERNAL, "method %u has no tasks", t->s->options.method);
+    return error_set(e, ERROR_INTERNAL, "method %u has no tasks", task->search->options.method);
 }
 
-enum error_code search_task(const struct search *s, const void *snapshot, size_t size, uint32_t index,
+enum error_code search_task(const struct search *search, const void *snapshot, size_t size, uint32_t index,
                             struct evaluator_session *session, const struct search_control *control,
                             struct search_blob *delta, struct error *e)
 {
     struct core_snapshot p;
     *delta = (struct search_blob){0};
-    enum error_code code = core_snapshot_read(s, snapshot, size, &p, e);
+    enum error_code code = core_snapshot_read(search, snapshot, size, &p, e);
     if (code)
         return code;
     if (p.phase == SEARCH_DONE || index >= p.tasks) {
@@ -134,31 +135,31 @@ enum error_code search_task(const struct search *s, const void *snapshot, size_t
         core_snapshot_release(&p);
         return code;
     }
-    if (s->tuning.apart && p.phase == SEARCH_EPOCHS)
-        core_snapshot_reset(s, &p);
-    uint32_t actions = core_action_count(s);
-    struct core_task t = {
-        .s = s,
-        .p = &p,
+    if (search->tuning.apart && p.phase == SEARCH_EPOCHS)
+        core_snapshot_reset(search, &p);
+    uint32_t actions = core_action_count(search);
+    struct core_task task = {
+        .search = search,
+        .snapshot = &p,
         .control = control,
         .index = index,
-        .rng = {hash_combine(hash_combine(hash_combine(s->options.seed, p.epoch), p.phase), index)}};
-    t.session = s->domain->session_create(s->domain, session);
-    t.prior = mem_zalloc(actions, sizeof *t.prior);
-    t.order = mem_zalloc(actions, sizeof *t.order);
-    t.mark = mem_zalloc(actions, sizeof *t.mark);
-    code = run(&t, e);
+        .rng = {hash_combine(hash_combine(hash_combine(search->options.seed, p.epoch), p.phase), index)}};
+    task.session = search->domain->session_create(search->domain, session);
+    task.prior = mem_zalloc(actions, sizeof *task.prior);
+    task.order = mem_zalloc(actions, sizeof *task.order);
+    task.mark = mem_zalloc(actions, sizeof *task.mark);
+    code = run(&task, e);
     if (!code) {
-        struct core_delta d;
-        collect(&t, &d);
-        core_delta_write(s, &d, delta);
-        core_delta_release(&d);
+        struct core_delta core_delta;
+        collect(&task, &core_delta);
+        core_delta_write(search, &core_delta, delta);
+        core_delta_release(&core_delta);
     }
-    s->domain->session_destroy(t.session);
-    VEC_FREE(&t.gains);
-    free(t.prior);
-    free(t.order);
-    free(t.mark);
+    search->domain->session_destroy(task.session);
+    VEC_FREE(&task.gains);
+    free(task.prior);
+    free(task.order);
+    free(task.mark);
     core_snapshot_release(&p);
     return code;
 }

@@ -5,38 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tree_release(struct tree *t)
+void tree_release(struct tree *tree)
 {
-    VEC_FREE(&t->nodes);
-    VEC_FREE(&t->edges);
-    VEC_FREE(&t->pool);
-    free(t->slots);
-    *t = (struct tree){0};
+    VEC_FREE(&tree->nodes);
+    VEC_FREE(&tree->edges);
+    VEC_FREE(&tree->pool);
+    free(tree->slots);
+    *tree = (struct tree){0};
 }
 
-static uint32_t slot_of(const struct tree *t, uint64_t state)
+static uint32_t slot_of(const struct tree *tree, uint64_t state)
 {
-    uint32_t mask = t->slot_count - 1, i = (uint32_t)hash_mix(state) & mask;
-    while (t->slots[i] && t->nodes.at[t->slots[i] - 1].state != state)
+    uint32_t mask = tree->slot_count - 1, i = (uint32_t)hash_mix(state) & mask;
+    while (tree->slots[i] && tree->nodes.at[tree->slots[i] - 1].state != state)
         i = (i + 1) & mask;
     return i;
 }
 
-uint32_t tree_find(const struct tree *t, uint64_t state)
+uint32_t tree_find(const struct tree *tree, uint64_t state)
 {
-    if (!t->slot_count)
+    if (!tree->slot_count)
         return TREE_NONE;
-    uint32_t s = t->slots[slot_of(t, state)];
+    uint32_t s = tree->slots[slot_of(tree, state)];
     return s ? s - 1 : TREE_NONE;
 }
 
-static void grow(struct tree *t)
+static void grow(struct tree *tree)
 {
-    free(t->slots);
-    t->slot_count = t->slot_count ? t->slot_count * 2 : 64;
-    t->slots = mem_zalloc(t->slot_count, sizeof *t->slots);
-    for (uint32_t i = 0; i < t->nodes.count; i++)
-        t->slots[slot_of(t, t->nodes.at[i].state)] = i + 1;
+    free(tree->slots);
+    tree->slot_count = tree->slot_count ? tree->slot_count * 2 : 64;
+    tree->slots = mem_zalloc(tree->slot_count, sizeof *tree->slots);
+    for (uint32_t i = 0; i < tree->nodes.count; i++)
+        tree->slots[slot_of(tree, tree->nodes.at[i].state)] = i + 1;
 }
 
 int tree_list_compare(const uint16_t *a, uint32_t a_count, const uint16_t *b, uint32_t b_count)
@@ -49,67 +49,67 @@ int tree_list_compare(const uint16_t *a, uint32_t a_count, const uint16_t *b, ui
     return 0;
 }
 
-static void set_list(struct tree *t, struct tree_node *n, const uint16_t *list, uint32_t count)
+static void set_list(struct tree *tree, struct tree_node *n, const uint16_t *list, uint32_t count)
 {
     if (count > n->list_count || n->list == TREE_NONE) { /* else it fits where the old one stands */
-        n->list = (uint32_t)t->pool.count;
-        VEC_RESERVE(&t->pool, t->pool.count + count);
-        t->pool.count += count;
+        n->list = (uint32_t)tree->pool.count;
+        VEC_RESERVE(&tree->pool, tree->pool.count + count);
+        tree->pool.count += count;
     }
     if (count)
-        memcpy(t->pool.at + n->list, list, count * sizeof *list);
+        memcpy(tree->pool.at + n->list, list, count * sizeof *list);
     n->list_count = (uint16_t)count;
     n->fresh = 1;
 }
 
-uint32_t tree_node(struct tree *t, uint64_t state, const uint16_t *list, uint32_t count)
+uint32_t tree_node(struct tree *tree, uint64_t state, const uint16_t *list, uint32_t count)
 {
-    uint32_t i = tree_find(t, state);
+    uint32_t i = tree_find(tree, state);
     if (i != TREE_NONE) {
-        struct tree_node *n = &t->nodes.at[i];
-        if (tree_list_compare(list, count, t->pool.at + n->list, n->list_count) < 0)
-            set_list(t, n, list, count);
+        struct tree_node *n = &tree->nodes.at[i];
+        if (tree_list_compare(list, count, tree->pool.at + n->list, n->list_count) < 0)
+            set_list(tree, n, list, count);
         return i;
     }
-    if ((t->nodes.count + 1) * 2 > t->slot_count)
-        grow(t);
-    i = (uint32_t)t->nodes.count;
+    if ((tree->nodes.count + 1) * 2 > tree->slot_count)
+        grow(tree);
+    i = (uint32_t)tree->nodes.count;
     struct tree_node fresh = {.state = state, .edges = TREE_NONE, .list = TREE_NONE, .value = TREE_UNKNOWN};
-    VEC_PUSH(&t->nodes, fresh);
-    t->slots[slot_of(t, state)] = i + 1;
-    set_list(t, &t->nodes.at[i], list, count);
+    VEC_PUSH(&tree->nodes, fresh);
+    tree->slots[slot_of(tree, state)] = i + 1;
+    set_list(tree, &tree->nodes.at[i], list, count);
     return i;
 }
 
-void tree_node_list(const struct tree *t, uint32_t node, struct search_list *out)
+void tree_node_list(const struct tree *tree, uint32_t node, struct search_list *out)
 {
-    const struct tree_node *n = &t->nodes.at[node];
+    const struct tree_node *n = &tree->nodes.at[node];
     out->count = n->list_count;
     if (n->list_count)
-        memcpy(out->at, t->pool.at + n->list, n->list_count * sizeof out->at[0]);
+        memcpy(out->at, tree->pool.at + n->list, n->list_count * sizeof out->at[0]);
 }
 
-uint32_t tree_edge_find(const struct tree *t, uint32_t node, uint32_t action)
+uint32_t tree_edge_find(const struct tree *tree, uint32_t node, uint32_t action)
 {
-    uint32_t e = t->nodes.at[node].edges;
-    while (e != TREE_NONE && t->edges.at[e].action != action)
-        e = t->edges.at[e].next;
+    uint32_t e = tree->nodes.at[node].edges;
+    while (e != TREE_NONE && tree->edges.at[e].action != action)
+        e = tree->edges.at[e].next;
     return e;
 }
 
-uint32_t tree_edge(struct tree *t, uint32_t node, uint32_t action, uint64_t child)
+uint32_t tree_edge(struct tree *tree, uint32_t node, uint32_t action, uint64_t child)
 {
-    uint32_t e = tree_edge_find(t, node, action);
+    uint32_t e = tree_edge_find(tree, node, action);
     if (e != TREE_NONE)
         return e;
-    e = (uint32_t)t->edges.count;
+    e = (uint32_t)tree->edges.count;
     struct tree_edge fresh = {.child = child,
                               .node = node,
-                              .next = t->nodes.at[node].edges,
+                              .next = tree->nodes.at[node].edges,
                               .action = action,
                               .best = -INT32_MAX,
                               .fresh = 1};
-    VEC_PUSH(&t->edges, fresh);
-    t->nodes.at[node].edges = e;
+    VEC_PUSH(&tree->edges, fresh);
+    tree->nodes.at[node].edges = e;
     return e;
 }

@@ -52,19 +52,19 @@ struct tree {
     uint32_t *slots;     /* node index + 1 by state */
     uint32_t slot_count; /* power of two */
 };
-void tree_release(struct tree *t);
+void tree_release(struct tree *tree);
 
-static inline uint64_t tree_state(struct hash128 h)
+static inline uint64_t tree_state(struct hash128 hash)
 {
-    return h.lo;
+    return hash.lo;
 }
-uint32_t tree_find(const struct tree *t, uint64_t state); /* TREE_NONE */
+uint32_t tree_find(const struct tree *tree, uint64_t state); /* TREE_NONE */
 /* finds or inserts; keeps the lesser (length, then lexicographic) list */
-uint32_t tree_node(struct tree *t, uint64_t state, const uint16_t *list, uint32_t count);
-void tree_node_list(const struct tree *t, uint32_t node, struct search_list *out);
-uint32_t tree_edge_find(const struct tree *t, uint32_t node, uint32_t action); /* TREE_NONE */
+uint32_t tree_node(struct tree *tree, uint64_t state, const uint16_t *list, uint32_t count);
+void tree_node_list(const struct tree *tree, uint32_t node, struct search_list *out);
+uint32_t tree_edge_find(const struct tree *tree, uint32_t node, uint32_t action); /* TREE_NONE */
 /* finds or inserts */
-uint32_t tree_edge(struct tree *t, uint32_t node, uint32_t action, uint64_t child);
+uint32_t tree_edge(struct tree *tree, uint32_t node, uint32_t action, uint64_t child);
 int tree_list_compare(const uint16_t *a, uint32_t a_count, const uint16_t *b, uint32_t b_count);
 
 #endif

@@ -33,59 +33,60 @@ struct maker {
 
 enum { NO_MATRIX = UINT32_MAX }; /* all zero: no edge */
 
-static void grow_known(struct maker *m)
+static void grow_known(struct maker *maker)
 {
-    struct known *old = m->known;
-    size_t room = m->room;
-    m->room = room ? room * 2 : 4096;
-    m->known = mem_zalloc(m->room, sizeof *m->known);
+    struct known *old = maker->known;
+    size_t room = maker->room;
+    maker->room = room ? room * 2 : 4096;
+    maker->known = mem_zalloc(maker->room, sizeof *maker->known);
     for (size_t i = 0; i < room; i++)
         if (old[i].used) {
-            size_t at = old[i].hash & (m->room - 1);
-            while (m->known[at].used)
-                at = (at + 1) & (m->room - 1);
-            m->known[at] = old[i];
+            size_t at = old[i].hash & (maker->room - 1);
+            while (maker->known[at].used)
+                at = (at + 1) & (maker->room - 1);
+            maker->known[at] = old[i];
         }
     free(old);
 }
 
 /* the matrix that the key stands for; *fresh: it has to be made */
-static struct known *find_matrix(struct maker *m, bool *fresh)
+static struct known *find_matrix(struct maker *maker, bool *fresh)
 {
-    uint64_t hash = hash_bytes(m->key.at, m->key.count, 1), check = hash_bytes(m->key.at, m->key.count, 2);
-    if (m->matrices.count * 2 + 2 >= m->room)
-        grow_known(m);
-    size_t at = hash & (m->room - 1);
-    while (m->known[at].used && !(m->known[at].hash == hash && m->known[at].check == check))
-        at = (at + 1) & (m->room - 1);
-    *fresh = !m->known[at].used;
-    m->known[at] = *fresh ? (struct known){hash, check, NO_MATRIX, true} : m->known[at];
-    return &m->known[at];
+    uint64_t hash = hash_bytes(maker->key.at, maker->key.count, 1),
+             check = hash_bytes(maker->key.at, maker->key.count, 2);
+    if (maker->matrices.count * 2 + 2 >= maker->room)
+        grow_known(maker);
+    size_t at = hash & (maker->room - 1);
+    while (maker->known[at].used && !(maker->known[at].hash == hash && maker->known[at].check == check))
+        at = (at + 1) & (maker->room - 1);
+    *fresh = !maker->known[at].used;
+    maker->known[at] = *fresh ? (struct known){hash, check, NO_MATRIX, true} : maker->known[at];
+    return &maker->known[at];
 }
 
-static void key_add(struct maker *m, const void *bytes, size_t size)
+static void key_add(struct maker *maker, const void *bytes, size_t size)
 {
-    VEC_RESERVE(&m->key, m->key.count + size);
-    memcpy(m->key.at + m->key.count, bytes, size);
-    m->key.count += size;
+    VEC_RESERVE(&maker->key, maker->key.count + size);
+    memcpy(maker->key.at + maker->key.count, bytes, size);
+    maker->key.count += size;
 }
 
-static enum error_code add_matrix(struct maker *m, struct known *known, const int64_t *entries, size_t count,
-                                  struct error *e)
+static enum error_code add_matrix(struct maker *maker, struct known *known, const int64_t *entries,
+                                  size_t count, struct error *e)
 {
     size_t k = 0;
     while (k < count && entries[k] == 0)
         k++;
     if (k == count)
         return ERROR_OK;
-    if (m->entries.count + count > PLAN_CFN_MAX_ENTRIES)
+    if (maker->entries.count + count > PLAN_CFN_MAX_ENTRIES)
         return error_set(e, ERROR_TOO_LARGE, "the module as a network has more than %d matrix entries",
                          PLAN_CFN_MAX_ENTRIES);
-    known->matrix = (uint32_t)m->matrices.count;
-    VEC_PUSH(&m->matrices, ((struct cfn_matrix){m->entries.count, count}));
-    VEC_RESERVE(&m->entries, m->entries.count + count);
-    memcpy(m->entries.at + m->entries.count, entries, count * sizeof *entries);
-    m->entries.count += count;
+    known->matrix = (uint32_t)maker->matrices.count;
+    VEC_PUSH(&maker->matrices, ((struct cfn_matrix){maker->entries.count, count}));
+    VEC_RESERVE(&maker->entries, maker->entries.count + count);
+    memcpy(maker->entries.at + maker->entries.count, entries, count * sizeof *entries);
+    maker->entries.count += count;
     return ERROR_OK;
 }
 
@@ -113,9 +114,9 @@ static int64_t lacking_bytes(const struct plan_cfn *n, uint32_t value, const str
                              const struct spmd_form *to)
 {
     int64_t bytes = spmd_local_bytes(n->nda, n->mesh, value, to), parts = 1;
-    for (uint32_t a = 0; a < n->mesh->axis_count; a++)
-        if (from->at[a] < SPMD_WHOLE && to->at[a] != from->at[a])
-            parts *= n->mesh->axes[a].size;
+    for (uint32_t axis = 0; axis < n->mesh->axis_count; axis++)
+        if (from->at[axis] < SPMD_WHOLE && to->at[axis] != from->at[axis])
+            parts *= n->mesh->axes[axis].size;
     return bytes - (bytes + parts - 1) / parts;
 }
 
@@ -128,10 +129,10 @@ static double fastest_ps_per_byte(const struct plan_cfn *n)
         uint8_t axes[MESH_MAX_AXES];
         uint32_t count = 0;
         int64_t devices = 1;
-        for (uint32_t a = 0; a < n->mesh->axis_count; a++)
-            if (mask >> a & 1) {
-                axes[count++] = (uint8_t)a;
-                devices *= n->mesh->axes[a].size;
+        for (uint32_t axis = 0; axis < n->mesh->axis_count; axis++)
+            if (mask >> axis & 1) {
+                axes[count++] = (uint8_t)axis;
+                devices *= n->mesh->axes[axis].size;
             }
         if (devices == 1)
             continue;
@@ -151,8 +152,8 @@ static double fastest_ps_per_byte(const struct plan_cfn *n)
  * promises nothing. */
 static bool promises(const struct plan_cfn *n, uint32_t def_space, uint32_t use_space, uint32_t value)
 {
-    const struct nda_space *d = &n->nda->spaces[def_space], *u = &n->nda->spaces[use_space];
-    const struct nda_space *ends[] = {d, u};
+    const struct nda_space *space = &n->nda->spaces[def_space], *nda_space = &n->nda->spaces[use_space];
+    const struct nda_space *ends[] = {space, nda_space};
     uint32_t atoms = n->nda->value_atoms[value + 1] - n->nda->value_atoms[value];
     const struct nda_atom *atom = n->nda->atoms + n->nda->value_atoms[value];
     for (int i = 0; i < 2; i++) {
@@ -167,21 +168,21 @@ static bool promises(const struct plan_cfn *n, uint32_t def_space, uint32_t use_
                     return false; /* the boundary's blocks are not the atoms' */
         }
     }
-    if (d->kind == NDA_SPACE_OP && spmd_forms_passes_partials(n->forms, d->op))
-        for (uint32_t i = 0; i < n->nda->program->ops[d->op].operand_count; i++)
-            if (n->may_be_partial[ir_operand(n->nda->program, d->op, i)])
+    if (space->kind == NDA_SPACE_OP && spmd_forms_passes_partials(n->forms, space->op))
+        for (uint32_t i = 0; i < n->nda->program->ops[space->op].operand_count; i++)
+            if (n->may_be_partial[ir_operand(n->nda->program, space->op, i)])
                 return false;
     return true;
 }
 
-static int64_t edge_price(const struct maker *m, uint32_t value, int64_t trips, const struct spmd_form *from,
-                          const struct spmd_form *to)
+static int64_t edge_price(const struct maker *maker, uint32_t value, int64_t trips,
+                          const struct spmd_form *from, const struct spmd_form *to)
 {
-    const struct plan_cfn *n = m->n;
+    const struct plan_cfn *n = maker->n;
     uint32_t uses = n->kind == PLAN_CFN_FULL ? 1 : n->uses[value];
     double ps;
     if (n->kind == PLAN_CFN_ADMISSIBLE)
-        ps = n->machine->overlap > 0 ? 0 : (double)lacking_bytes(n, value, from, to) * m->ps_per_byte;
+        ps = n->machine->overlap > 0 ? 0 : (double)lacking_bytes(n, value, from, to) * maker->ps_per_byte;
     else
         ps = (double)moves_price(n, value, from, to);
     ps = ps * (double)trips / (double)(uses ? uses : 1);
@@ -190,52 +191,52 @@ static int64_t edge_price(const struct maker *m, uint32_t value, int64_t trips, 
 
 /* ---- edges ---- */
 
-static void take_forms(struct maker *m, uint32_t space, uint32_t slot, struct spmd_form *out)
+static void take_forms(struct maker *maker, uint32_t space, uint32_t slot, struct spmd_form *out)
 {
-    uint32_t node = m->n->node_of[space];
-    for (uint32_t i = 0; i < plan_cfn_domain(m->n, node); i++)
-        spmd_forms_slot(m->n->forms, space, slot, plan_cfn_option(m->n, node, i), &out[i]);
+    uint32_t node = maker->n->node_of[space];
+    for (uint32_t i = 0; i < plan_cfn_domain(maker->n, node); i++)
+        spmd_forms_slot(maker->n->forms, space, slot, plan_cfn_option(maker->n, node, i), &out[i]);
 }
 
-static enum error_code value_edge(struct maker *m, uint32_t def_slot, uint32_t use_space, uint32_t use_slot,
-                                  struct error *e)
+static enum error_code value_edge(struct maker *maker, uint32_t def_slot, uint32_t use_space,
+                                  uint32_t use_slot, struct error *e)
 {
-    struct plan_cfn *n = m->n;
+    struct plan_cfn *n = maker->n;
     uint32_t value = n->nda->slots[use_slot].value, def_space = n->slot_space[def_slot];
     uint32_t first = n->node_of[def_space], second = n->node_of[use_space];
     uint32_t rows = plan_cfn_domain(n, first), columns = plan_cfn_domain(n, second);
-    const struct ir_type *t = ir_value_type(n->nda->program, value);
-    if (t->kind != IR_TYPE_TENSOR || (rows == 1 && columns == 1 && n->mesh->axis_count == 0))
+    const struct ir_type *type = ir_value_type(n->nda->program, value);
+    if (type->kind != IR_TYPE_TENSOR || (rows == 1 && columns == 1 && n->mesh->axis_count == 0))
         return ERROR_OK;
     if (n->kind == PLAN_CFN_ADMISSIBLE && !promises(n, def_space, use_space, value))
         return ERROR_OK;
     int64_t trips = n->trips[def_space] < n->trips[use_space] ? n->trips[def_space] : n->trips[use_space];
-    int64_t about[] = {ir_type_bytes(n->nda->program, t), trips, n->uses[value], rows, columns};
+    int64_t about[] = {ir_type_bytes(n->nda->program, type), trips, n->uses[value], rows, columns};
     const struct nda_atom *atoms = n->nda->atoms + n->nda->value_atoms[value];
     bool fresh;
-    take_forms(m, def_space, def_slot, m->from);
-    take_forms(m, use_space, use_slot, m->to);
-    m->key.count = 0;
-    key_add(m, about, sizeof about);
+    take_forms(maker, def_space, def_slot, maker->from);
+    take_forms(maker, use_space, use_slot, maker->to);
+    maker->key.count = 0;
+    key_add(maker, about, sizeof about);
     for (uint32_t i = 0; i < n->nda->value_atoms[value + 1] - n->nda->value_atoms[value]; i++) {
         int64_t atom[] = {atoms[i].size, atoms[i].dim};
-        key_add(m, atom, sizeof atom);
+        key_add(maker, atom, sizeof atom);
     }
-    key_add(m, m->from, rows * sizeof *m->from);
-    key_add(m, m->to, columns * sizeof *m->to);
-    struct known *known = find_matrix(m, &fresh);
+    key_add(maker, maker->from, rows * sizeof *maker->from);
+    key_add(maker, maker->to, columns * sizeof *maker->to);
+    struct known *known = find_matrix(maker, &fresh);
     if (fresh) {
         int64_t *entries = mem_alloc((size_t)rows * columns * sizeof *entries);
         for (uint32_t i = 0; i < rows; i++)
             for (uint32_t k = 0; k < columns; k++)
-                entries[i * columns + k] = edge_price(m, value, trips, &m->from[i], &m->to[k]);
-        enum error_code code = add_matrix(m, known, entries, (size_t)rows * columns, e);
+                entries[i * columns + k] = edge_price(maker, value, trips, &maker->from[i], &maker->to[k]);
+        enum error_code code = add_matrix(maker, known, entries, (size_t)rows * columns, e);
         free(entries);
         if (code != ERROR_OK)
             return code;
     }
     if (known->matrix != NO_MATRIX)
-        VEC_PUSH(&m->edges, ((struct cfn_edge){(int32_t)first, (int32_t)second, known->matrix}));
+        VEC_PUSH(&maker->edges, ((struct cfn_edge){(int32_t)first, (int32_t)second, known->matrix}));
     return ERROR_OK;
 }
 
@@ -243,18 +244,19 @@ static bool tied_options(const struct plan_cfn *n, uint32_t space, const struct 
                          uint32_t other, const struct plan_cell *its)
 {
     uint32_t first = n->nda->spaces[space].factors, other_first = n->nda->spaces[other].factors;
-    for (uint32_t a = 0; a < n->mesh->axis_count; a++) {
-        uint32_t tied =
-            mine[a].factor == NDA_NO_FACTOR ? NDA_NONE : plan_tied_factor(n->context, first + mine[a].factor);
-        uint32_t back = its[a].factor == NDA_NO_FACTOR
+    for (uint32_t axis = 0; axis < n->mesh->axis_count; axis++) {
+        uint32_t tied = mine[axis].factor == NDA_NO_FACTOR
                             ? NDA_NONE
-                            : plan_tied_factor(n->context, other_first + its[a].factor);
+                            : plan_tied_factor(n->context, first + mine[axis].factor);
+        uint32_t back = its[axis].factor == NDA_NO_FACTOR
+                            ? NDA_NONE
+                            : plan_tied_factor(n->context, other_first + its[axis].factor);
         if (tied != NDA_NONE && n->nda->factors[tied].space == other &&
-            (its[a].factor == NDA_NO_FACTOR || tied != other_first + its[a].factor ||
-             its[a].position != mine[a].position))
+            (its[axis].factor == NDA_NO_FACTOR || tied != other_first + its[axis].factor ||
+             its[axis].position != mine[axis].position))
             return false;
         if (back != NDA_NONE && n->nda->factors[back].space == space &&
-            (mine[a].factor == NDA_NO_FACTOR || back != first + mine[a].factor))
+            (mine[axis].factor == NDA_NO_FACTOR || back != first + mine[axis].factor))
             return false;
     }
     return true;
@@ -263,18 +265,18 @@ static bool tied_options(const struct plan_cfn *n, uint32_t space, const struct 
 /* the later space that this one is tied to, NDA_NONE */
 static uint32_t tied_space(const struct plan_cfn *n, uint32_t space)
 {
-    const struct nda_space *s = &n->nda->spaces[space];
-    for (uint32_t f = 0; f < s->factor_count; f++) {
-        uint32_t tied = plan_tied_factor(n->context, s->factors + f);
-        if (tied != NDA_NONE && tied > s->factors + f)
+    const struct nda_space *nda_space = &n->nda->spaces[space];
+    for (uint32_t factor = 0; factor < nda_space->factor_count; factor++) {
+        uint32_t tied = plan_tied_factor(n->context, nda_space->factors + factor);
+        if (tied != NDA_NONE && tied > nda_space->factors + factor)
             return n->nda->factors[tied].space;
     }
     return NDA_NONE;
 }
 
-static enum error_code tie_edge(struct maker *m, uint32_t space, uint32_t other, struct error *e)
+static enum error_code tie_edge(struct maker *maker, uint32_t space, uint32_t other, struct error *e)
 {
-    struct plan_cfn *n = m->n;
+    struct plan_cfn *n = maker->n;
     uint32_t first = n->node_of[space], second = n->node_of[other];
     if (first == NDA_NONE || second == NDA_NONE)
         return ERROR_OK;
@@ -287,43 +289,44 @@ static enum error_code tie_edge(struct maker *m, uint32_t space, uint32_t other,
                 tied_options(n, space, plan_cfn_option(n, first, i), other, plan_cfn_option(n, second, k))
                     ? 0
                     : PLAN_CFN_FORBIDDEN;
-    m->key.count = 0;
-    key_add(m, entries, (size_t)rows * columns * sizeof *entries);
-    struct known *known = find_matrix(m, &fresh);
-    enum error_code code = fresh ? add_matrix(m, known, entries, (size_t)rows * columns, e) : ERROR_OK;
+    maker->key.count = 0;
+    key_add(maker, entries, (size_t)rows * columns * sizeof *entries);
+    struct known *known = find_matrix(maker, &fresh);
+    enum error_code code = fresh ? add_matrix(maker, known, entries, (size_t)rows * columns, e) : ERROR_OK;
     free(entries);
     if (code == ERROR_OK && known->matrix != NO_MATRIX)
-        VEC_PUSH(&m->edges, ((struct cfn_edge){(int32_t)first, (int32_t)second, known->matrix}));
+        VEC_PUSH(&maker->edges, ((struct cfn_edge){(int32_t)first, (int32_t)second, known->matrix}));
     return code;
 }
 
-static enum error_code space_edges(struct maker *m, uint32_t space, struct error *e)
+static enum error_code space_edges(struct maker *maker, uint32_t space, struct error *e)
 {
-    struct plan_cfn *n = m->n;
-    const struct nda_space *s = &n->nda->spaces[space];
+    struct plan_cfn *n = maker->n;
+    const struct nda_space *nda_space = &n->nda->spaces[space];
     enum error_code code = ERROR_OK;
-    for (uint32_t k = s->slots; k < s->slots + s->slot_count && code == ERROR_OK; k++) {
+    for (uint32_t k = nda_space->slots; k < nda_space->slots + nda_space->slot_count && code == ERROR_OK;
+         k++) {
         uint32_t def = n->nda->slots[k].is_result ? NDA_NONE : n->nda->value_def_slot[n->nda->slots[k].value];
         if (def != NDA_NONE && n->node_of[n->slot_space[def]] != NDA_NONE && n->slot_space[def] != space)
-            code = value_edge(m, def, space, k, e);
+            code = value_edge(maker, def, space, k, e);
     }
     uint32_t tied = tied_space(n, space);
-    return code != ERROR_OK || tied == NDA_NONE ? code : tie_edge(m, space, tied, e);
+    return code != ERROR_OK || tied == NDA_NONE ? code : tie_edge(maker, space, tied, e);
 }
 
 enum error_code plan_cfn_edges(struct plan_cfn *n, struct error *e)
 {
-    struct maker m = {.n = n, .ps_per_byte = n->kind == PLAN_CFN_ADMISSIBLE ? fastest_ps_per_byte(n) : 0};
+    struct maker maker = {.n = n, .ps_per_byte = n->kind == PLAN_CFN_ADMISSIBLE ? fastest_ps_per_byte(n) : 0};
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; i < n->problem.node_count && code == ERROR_OK; i++)
-        code = space_edges(&m, n->space_of[i], e);
-    free(m.known);
-    VEC_FREE(&m.key);
-    n->problem.edges = m.edges.at;
-    n->problem.edge_count = (uint32_t)m.edges.count;
-    n->problem.matrices = m.matrices.at;
-    n->problem.matrix_count = (uint32_t)m.matrices.count;
-    n->problem.entries = m.entries.at;
-    n->problem.entry_count = m.entries.count;
+        code = space_edges(&maker, n->space_of[i], e);
+    free(maker.known);
+    VEC_FREE(&maker.key);
+    n->problem.edges = maker.edges.at;
+    n->problem.edge_count = (uint32_t)maker.edges.count;
+    n->problem.matrices = maker.matrices.at;
+    n->problem.matrix_count = (uint32_t)maker.matrices.count;
+    n->problem.entries = maker.entries.at;
+    n->problem.entry_count = maker.entries.count;
     return code;
 }

@@ -11,14 +11,14 @@ static int64_t option_bytes(const struct plan_cfn *n, uint32_t space, const stru
     const struct nda_space *sp = &n->nda->spaces[space];
     int64_t bytes = 0;
     for (uint32_t k = sp->slots; k < sp->slots + sp->slot_count; k++) {
-        struct spmd_form f;
+        struct spmd_form form;
         uint32_t value = n->nda->slots[k].value;
         struct cost_life life = cost_estimate_life(n->estimate, value);
         if (sp->kind != NDA_SPACE_ARGUMENT && sp->kind != NDA_SPACE_RESULT &&
             (!n->nda->slots[k].is_result || life.from >= life.until))
             continue;
-        spmd_forms_slot(n->forms, space, k, cells, &f);
-        bytes += spmd_local_bytes(n->nda, n->mesh, value, &f);
+        spmd_forms_slot(n->forms, space, k, cells, &form);
+        bytes += spmd_local_bytes(n->nda, n->mesh, value, &form);
     }
     return bytes;
 }

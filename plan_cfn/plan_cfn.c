@@ -13,47 +13,48 @@
 #include <string.h>
 
 /* iterations of the loops around an op */
-static int64_t trips_around(const struct nda *a, uint32_t op)
+static int64_t trips_around(const struct nda *nda, uint32_t op)
 {
     int64_t trips = 1;
-    for (uint32_t block = a->program->ops[op].block; block != IR_NONE && block != a->block;) {
-        uint32_t region = a->program->blocks[block].region, parent = a->program->regions[region].op;
-        if (a->trip_count[parent] > 1 && trips < INT64_C(1) << 40)
-            trips *= a->trip_count[parent];
-        block = a->program->ops[parent].block;
+    for (uint32_t block = nda->program->ops[op].block; block != IR_NONE && block != nda->block;) {
+        uint32_t region = nda->program->blocks[block].region, parent = nda->program->regions[region].op;
+        if (nda->trip_count[parent] > 1 && trips < INT64_C(1) << 40)
+            trips *= nda->trip_count[parent];
+        block = nda->program->ops[parent].block;
     }
     return trips;
 }
 
 static void fill_tables(struct plan_cfn *n)
 {
-    const struct nda *a = n->nda;
-    n->slot_space = mem_alloc(((size_t)a->slot_count + 1) * sizeof *n->slot_space);
-    n->trips = mem_alloc(((size_t)a->space_count + 1) * sizeof *n->trips);
-    for (uint32_t s = 0; s < a->space_count; s++) {
-        bool boundary = a->spaces[s].kind == NDA_SPACE_ARGUMENT || a->spaces[s].kind == NDA_SPACE_RESULT;
-        n->trips[s] = boundary ? 1 : trips_around(a, a->spaces[s].op);
-        for (uint32_t k = 0; k < a->spaces[s].slot_count; k++)
-            n->slot_space[a->spaces[s].slots + k] = s;
+    const struct nda *nda = n->nda;
+    n->slot_space = mem_alloc(((size_t)nda->slot_count + 1) * sizeof *n->slot_space);
+    n->trips = mem_alloc(((size_t)nda->space_count + 1) * sizeof *n->trips);
+    for (uint32_t space = 0; space < nda->space_count; space++) {
+        bool boundary =
+            nda->spaces[space].kind == NDA_SPACE_ARGUMENT || nda->spaces[space].kind == NDA_SPACE_RESULT;
+        n->trips[space] = boundary ? 1 : trips_around(nda, nda->spaces[space].op);
+        for (uint32_t k = 0; k < nda->spaces[space].slot_count; k++)
+            n->slot_space[nda->spaces[space].slots + k] = space;
     }
 }
 
 static void count_uses(struct plan_cfn *n)
 {
-    const struct nda *a = n->nda;
-    n->uses = mem_zalloc((size_t)a->program->value_count + 1, sizeof *n->uses);
+    const struct nda *nda = n->nda;
+    n->uses = mem_zalloc((size_t)nda->program->value_count + 1, sizeof *n->uses);
     for (uint32_t i = 0; i < n->problem.node_count; i++) {
-        const struct nda_space *s = &a->spaces[n->space_of[i]];
-        for (uint32_t k = s->slots; k < s->slots + s->slot_count; k++)
-            n->uses[a->slots[k].value] += !a->slots[k].is_result;
+        const struct nda_space *space = &nda->spaces[n->space_of[i]];
+        for (uint32_t k = space->slots; k < space->slots + space->slot_count; k++)
+            n->uses[nda->slots[k].value] += !nda->slots[k].is_result;
     }
 }
 
-static bool makes_partials(const struct nda *a, const struct nda_space *s)
+static bool makes_partials(const struct nda *nda, const struct nda_space *space)
 {
-    for (uint32_t f = 0; f < s->factor_count; f++)
-        if (a->factors[s->factors + f].kind == NDA_CONTRACTING ||
-            a->factors[s->factors + f].kind == NDA_LOOKUP)
+    for (uint32_t factor = 0; factor < space->factor_count; factor++)
+        if (nda->factors[space->factors + factor].kind == NDA_CONTRACTING ||
+            nda->factors[space->factors + factor].kind == NDA_LOOKUP)
             return true;
     return false;
 }
@@ -61,33 +62,33 @@ static bool makes_partials(const struct nda *a, const struct nda_space *s)
 /* a value that the body may return partial may be carried so, and leave the loop so */
 static bool carry_partial(struct plan_cfn *n, const struct nda_space *end)
 {
-    const struct ir_program *p = n->nda->program;
-    uint32_t body = ir_region_block(p, end->op, 1);
-    uint32_t returned = ir_operand(p, ir_block_terminator(p, body), end->index);
-    uint32_t carried = p->blocks[body].args + end->index;
+    const struct ir_program *program = n->nda->program;
+    uint32_t body = ir_region_block(program, end->op, 1);
+    uint32_t returned = ir_operand(program, ir_block_terminator(program, body), end->index);
+    uint32_t carried = program->blocks[body].args + end->index;
     if (!n->may_be_partial[returned] || n->may_be_partial[carried])
         return false;
-    n->may_be_partial[carried] = n->may_be_partial[ir_result(p, end->op, end->index)] = 1;
+    n->may_be_partial[carried] = n->may_be_partial[ir_result(program, end->op, end->index)] = 1;
     return true;
 }
 
 static bool pass_partials_on(struct plan_cfn *n)
 {
-    const struct nda *a = n->nda;
+    const struct nda *nda = n->nda;
     bool changed = false;
-    for (uint32_t s = 0; s < a->space_count; s++) {
-        const struct nda_space *sp = &a->spaces[s];
+    for (uint32_t space = 0; space < nda->space_count; space++) {
+        const struct nda_space *sp = &nda->spaces[space];
         if (sp->kind == NDA_SPACE_LOOP_END)
             changed |= carry_partial(n, sp);
         if (sp->kind != NDA_SPACE_OP)
             continue;
-        bool partial = makes_partials(a, sp);
-        for (uint32_t i = 0; i < a->program->ops[sp->op].operand_count; i++)
+        bool partial = makes_partials(nda, sp);
+        for (uint32_t i = 0; i < nda->program->ops[sp->op].operand_count; i++)
             partial |= spmd_forms_passes_partials(n->forms, sp->op) &&
-                       n->may_be_partial[ir_operand(a->program, sp->op, i)];
-        for (uint32_t i = 0; partial && i < a->program->ops[sp->op].result_count; i++) {
-            changed |= !n->may_be_partial[ir_result(a->program, sp->op, i)];
-            n->may_be_partial[ir_result(a->program, sp->op, i)] = 1;
+                       n->may_be_partial[ir_operand(nda->program, sp->op, i)];
+        for (uint32_t i = 0; partial && i < nda->program->ops[sp->op].result_count; i++) {
+            changed |= !n->may_be_partial[ir_result(nda->program, sp->op, i)];
+            n->may_be_partial[ir_result(nda->program, sp->op, i)] = 1;
         }
     }
     return changed;
@@ -103,61 +104,61 @@ static void find_partials(struct plan_cfn *n)
 
 static int64_t option_cost(const struct plan_cfn *n, uint32_t space, const struct plan_cell *cells)
 {
-    const struct nda_space *s = &n->nda->spaces[space];
+    const struct nda_space *nda_space = &n->nda->spaces[space];
     int64_t bytes[2] = {0, 0}, shards = 1;
-    if (s->kind != NDA_SPACE_OP)
+    if (nda_space->kind != NDA_SPACE_OP)
         return 0;
-    for (uint32_t a = 0; a < n->mesh->axis_count; a++)
-        if (cells[a].factor != NDA_NO_FACTOR)
-            shards *= n->mesh->axes[a].size;
+    for (uint32_t axis = 0; axis < n->mesh->axis_count; axis++)
+        if (cells[axis].factor != NDA_NO_FACTOR)
+            shards *= n->mesh->axes[axis].size;
     if (n->kind == PLAN_CFN_ADMISSIBLE)
-        return n->trips[space] * cost_estimate_floor(n->estimate, s->op, shards);
-    for (uint32_t k = s->slots; k < s->slots + s->slot_count; k++) {
-        struct spmd_form f;
-        spmd_forms_slot(n->forms, space, k, cells, &f);
-        bytes[n->nda->slots[k].is_result] += spmd_local_bytes(n->nda, n->mesh, n->nda->slots[k].value, &f);
+        return n->trips[space] * cost_estimate_floor(n->estimate, nda_space->op, shards);
+    for (uint32_t k = nda_space->slots; k < nda_space->slots + nda_space->slot_count; k++) {
+        struct spmd_form form;
+        spmd_forms_slot(n->forms, space, k, cells, &form);
+        bytes[n->nda->slots[k].is_result] += spmd_local_bytes(n->nda, n->mesh, n->nda->slots[k].value, &form);
     }
-    return n->trips[space] * cost_estimate_op(n->estimate, s->op, shards, bytes[0], bytes[1]);
+    return n->trips[space] * cost_estimate_op(n->estimate, nda_space->op, shards, bytes[0], bytes[1]);
 }
 
 static void make_nodes(struct plan_cfn *n)
 {
-    struct cfn_problem *p = &n->problem;
-    p->value_count = n->first_option[p->node_count];
-    p->nodes = mem_zalloc((size_t)p->node_count + 1, sizeof *p->nodes);
-    p->costs = mem_zalloc(p->value_count + 1, sizeof *p->costs);
-    p->usages = mem_zalloc(p->value_count + 1, sizeof *p->usages);
-    for (uint32_t i = 0; i < p->node_count; i++) {
-        p->nodes[i].first_value = n->first_option[i];
-        p->nodes[i].domain = (int32_t)plan_cfn_domain(n, i);
+    struct cfn_problem *problem = &n->problem;
+    problem->value_count = n->first_option[problem->node_count];
+    problem->nodes = mem_zalloc((size_t)problem->node_count + 1, sizeof *problem->nodes);
+    problem->costs = mem_zalloc(problem->value_count + 1, sizeof *problem->costs);
+    problem->usages = mem_zalloc(problem->value_count + 1, sizeof *problem->usages);
+    for (uint32_t i = 0; i < problem->node_count; i++) {
+        problem->nodes[i].first_value = n->first_option[i];
+        problem->nodes[i].domain = (int32_t)plan_cfn_domain(n, i);
     }
 }
 
 enum error_code plan_cfn_switch(struct plan_cfn *n, enum plan_cfn_kind kind, struct error *e)
 {
-    struct cfn_problem *p = &n->problem;
+    struct cfn_problem *problem = &n->problem;
     n->kind = kind;
-    for (uint32_t i = 0; i < p->node_count; i++)
+    for (uint32_t i = 0; i < problem->node_count; i++)
         for (uint32_t k = 0; k < plan_cfn_domain(n, i); k++)
-            p->costs[n->first_option[i] + k] = option_cost(n, n->space_of[i], plan_cfn_option(n, i, k));
+            problem->costs[n->first_option[i] + k] = option_cost(n, n->space_of[i], plan_cfn_option(n, i, k));
     plan_cfn_memory(n);
-    free(p->edges);
-    free(p->matrices);
-    free(p->entries);
+    free(problem->edges);
+    free(problem->matrices);
+    free(problem->entries);
     return plan_cfn_edges(n, e);
 }
 
-enum error_code plan_cfn_create(const struct evaluator *v, enum plan_cfn_kind kind, struct plan_cfn **out,
-                                struct error *e)
+enum error_code plan_cfn_create(const struct evaluator *evaluator, enum plan_cfn_kind kind,
+                                struct plan_cfn **out, struct error *e)
 {
     struct plan_cfn *n = mem_zalloc(1, sizeof *n);
-    n->context = evaluator_context(v);
+    n->context = evaluator_context(evaluator);
     n->nda = plan_context_nda(n->context);
     n->mesh = plan_context_mesh(n->context);
-    n->machine = evaluator_machine(v);
-    enum error_code code = spmd_forms_create(n->context, evaluator_options(v), &n->forms, e);
+    n->machine = evaluator_machine(evaluator);
+    enum error_code code = spmd_forms_create(n->context, evaluator_options(evaluator), &n->forms, e);
     if (code == ERROR_OK)
-        code = cost_estimate_create(n->context, n->machine, evaluator_options(v), &n->estimate, e);
+        code = cost_estimate_create(n->context, n->machine, evaluator_options(evaluator), &n->estimate, e);
     if (code == ERROR_OK) {
         fill_tables(n);
         plan_cfn_options(n);
@@ -215,10 +216,10 @@ void plan_cfn_plan(const struct plan_cfn *n, const int32_t *values, struct plan 
         const struct plan_cell *cells = plan_cfn_option(n, i, (uint32_t)values[i]);
         const struct plan_cell *start = plan_space(plan_context_start(n->context), n->space_of[i]);
         for (uint32_t position = 0; position < axes; position++)
-            for (uint32_t a = 0; a < axes; a++)
-                if (cells[a].factor != NDA_NO_FACTOR && cells[a].position == position &&
-                    start[a].factor == NDA_NO_FACTOR)
+            for (uint32_t axis = 0; axis < axes; axis++)
+                if (cells[axis].factor != NDA_NO_FACTOR && cells[axis].position == position &&
+                    start[axis].factor == NDA_NO_FACTOR)
                     /* 0: its tied space did */
-                    plan_apply_factor(n->context, out, n->space_of[i], cells[a].factor, a);
+                    plan_apply_factor(n->context, out, n->space_of[i], cells[axis].factor, axis);
     }
 }

@@ -33,8 +33,8 @@ enum plan_cfn_kind {
 struct plan_cfn;
 /* The evaluator must outlive it. ERROR_UNSUPPORTED_MODULE as of spmd_walk; ERROR_TOO_LARGE: above 2^28
  * matrix entries. */
-enum error_code plan_cfn_create(const struct evaluator *v, enum plan_cfn_kind kind, struct plan_cfn **out,
-                                struct error *e) BASE_CHECKED;
+enum error_code plan_cfn_create(const struct evaluator *evaluator, enum plan_cfn_kind kind,
+                                struct plan_cfn **out, struct error *e) BASE_CHECKED;
 /* makes it the network of another kind: the same nodes and values, other costs, usages and edges; the
  * machine's limit */
 enum error_code plan_cfn_switch(struct plan_cfn *n, enum plan_cfn_kind kind, struct error *e) BASE_CHECKED;
@@ -72,14 +72,14 @@ struct plan_cfn_answer {
 /* Solves the heuristic networks, prices each answer by the walk and lowers the memory limit of the next
  * round where it did not fit; keeps the best by cost_compare. Then the admissible network's bound, unless
  * quick. Equal inputs give equal answers. ERROR_CANCELLED. Release in any case. */
-enum error_code plan_cfn_solve(const struct evaluator *v, const struct plan_cfn_budget *budget,
+enum error_code plan_cfn_solve(const struct evaluator *evaluator, const struct plan_cfn_budget *budget,
                                struct plan_cfn_answer *out, struct error *e) BASE_CHECKED;
-void plan_cfn_answer_release(struct plan_cfn_answer *a);
+void plan_cfn_answer_release(struct plan_cfn_answer *cfn_answer);
 /* Position-independent bytes (*bytes owned) and back: the factors are applied and the plan priced again,
  * so that what came over a network cannot claim another price. ERROR_INTERNAL: not such bytes, or of
  * another problem. */
-void plan_cfn_answer_write(const struct plan_cfn_answer *a, unsigned char **bytes, size_t *size);
-enum error_code plan_cfn_answer_read(const struct evaluator *v, const void *bytes, size_t size,
+void plan_cfn_answer_write(const struct plan_cfn_answer *cfn_answer, unsigned char **bytes, size_t *size);
+enum error_code plan_cfn_answer_read(const struct evaluator *evaluator, const void *bytes, size_t size,
                                      struct plan_cfn_answer *out, struct error *e) BASE_CHECKED;
 
 #endif

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void planner_outcome_release(struct planner_outcome *o)
+void planner_outcome_release(struct planner_outcome *outcome)
 {
-    report_destroy(o->report);
-    for (uint32_t i = 0; i < o->module_count; i++)
-        free(o->modules[i].text);
-    plan_cfn_destroy(o->problem);
-    memset(o, 0, sizeof *o);
+    report_destroy(outcome->report);
+    for (uint32_t i = 0; i < outcome->module_count; i++)
+        free(outcome->modules[i].text);
+    plan_cfn_destroy(outcome->problem);
+    memset(outcome, 0, sizeof *outcome);
 }
 
 /* ---- modules and proof ---- */
@@ -24,31 +24,32 @@ struct lowered {
     struct spmd_local local;
 };
 
-static enum error_code lower(const struct planner_job *j, const struct report *r, struct lowered *l,
-                             struct error *e)
+static enum error_code lower(const struct planner_job *j, const struct report *report,
+                             struct lowered *lowered, struct error *e)
 {
-    plan_init(&l->plan, j->nda, &j->request->mesh);
-    if (!search_plan_replay(j->context, &r->plan, &l->plan))
+    plan_init(&lowered->plan, j->nda, &j->request->mesh);
+    if (!search_plan_replay(j->context, &report->plan, &lowered->plan))
         return error_set(e, ERROR_INTERNAL, "the best plan's decisions do not replay to its hash");
-    return spmd_walk(j->context, &l->plan, evaluator_options(j->evaluator), &l->local, e);
+    return spmd_walk(j->context, &lowered->plan, evaluator_options(j->evaluator), &lowered->local, e);
 }
 
-static enum error_code add_module(const struct planner_job *j, const struct lowered *l, enum emit_output form,
-                                  enum planner_output bit, struct planner_outcome *out, struct error *e)
+static enum error_code add_module(const struct planner_job *j, const struct lowered *lowered,
+                                  enum emit_output form, enum planner_output bit, struct planner_outcome *out,
+                                  struct error *e)
 {
     struct ir_program module = {0};
-    TRY(spmd_emit(j->context, &l->plan, &l->local, form, &module, e));
-    struct text t = {0};
-    ir_print(&module, &t);
+    TRY(spmd_emit(j->context, &lowered->plan, &lowered->local, form, &module, e));
+    struct text text = {0};
+    ir_print(&module, &text);
     ir_program_release(&module);
-    out->modules[out->module_count++] = (struct planner_module){bit, t.at, t.size};
+    out->modules[out->module_count++] = (struct planner_module){bit, text.at, text.size};
     return ERROR_OK;
 }
 
 /* `rng` draws other numbers on every device: no module of one device's program means what the original does.
  * A job that asks for the annotated form besides gets that one and a warning; another is refused where the
  * form is emitted. */
-static bool only_annotated(const struct planner_job *j, struct report *r)
+static bool only_annotated(const struct planner_job *j, struct report *report)
 {
     static const char sentence[] =
         "manual and local form are not written: stablehlo.rng draws other numbers on every device";
@@ -58,15 +59,15 @@ static bool only_annotated(const struct planner_job *j, struct report *r)
         draws = j->prepared.ops[op].code == IR_RNG;
     if (!draws || !(j->request->outputs & own) || !(j->request->outputs & PLANNER_OUTPUT_ANNOTATED))
         return false;
-    char **warnings = arena_alloc(r->arena, sizeof *warnings * (r->warning_count + 1));
-    if (r->warning_count)
-        memcpy(warnings, r->warnings, sizeof *warnings * r->warning_count);
-    warnings[r->warning_count++] = arena_strndup(r->arena, sentence, sizeof sentence - 1);
-    r->warnings = warnings;
+    char **warnings = arena_alloc(report->arena, sizeof *warnings * (report->warning_count + 1));
+    if (report->warning_count)
+        memcpy(warnings, report->warnings, sizeof *warnings * report->warning_count);
+    warnings[report->warning_count++] = arena_strndup(report->arena, sentence, sizeof sentence - 1);
+    report->warnings = warnings;
     return true;
 }
 
-static enum error_code add_modules(const struct planner_job *j, const struct lowered *l,
+static enum error_code add_modules(const struct planner_job *j, const struct lowered *lowered,
                                    struct planner_outcome *out, struct error *e)
 {
     static const struct {
@@ -80,46 +81,48 @@ static enum error_code add_modules(const struct planner_job *j, const struct low
         wanted &= ~(uint32_t)(PLANNER_OUTPUT_MANUAL | PLANNER_OUTPUT_LOCAL);
     for (size_t i = 0; i < PLANNER_FORMS; i++)
         if (wanted & forms[i].bit)
-            TRY(add_module(j, l, forms[i].form, forms[i].bit, out, e));
+            TRY(add_module(j, lowered, forms[i].form, forms[i].bit, out, e));
     return ERROR_OK;
 }
 
-static enum error_code add_proof(const struct planner_job *j, const struct lowered *l,
+static enum error_code add_proof(const struct planner_job *j, const struct lowered *lowered,
                                  struct planner_outcome *out, struct error *e)
 {
-    struct report *r = out->report;
-    struct planner_proof *p = &out->proof;
-    TRY(planner_proof_run(&j->prepared, j->context, &l->plan, &l->local, j->request->seed, NULL, p, e));
+    struct report *report = out->report;
+    struct planner_proof *proof = &out->proof;
+    TRY(planner_proof_run(&j->prepared, j->context, &lowered->plan, &lowered->local, j->request->seed, NULL,
+                          proof, e));
     out->proved = true;
-    snprintf(r->proof_status, sizeof r->proof_status, "%s", verify_status_text(p->status));
-    snprintf(r->proof_reason, sizeof r->proof_reason, "%.190s", p->reason);
-    r->proof_max_error = p->manual.max_error > p->local.max_error ? p->manual.max_error : p->local.max_error;
+    snprintf(report->proof_status, sizeof report->proof_status, "%s", verify_status_text(proof->status));
+    snprintf(report->proof_reason, sizeof report->proof_reason, "%.190s", proof->reason);
+    report->proof_max_error =
+        proof->manual.max_error > proof->local.max_error ? proof->manual.max_error : proof->local.max_error;
     return ERROR_OK;
 }
 
 static enum error_code add_lowered(const struct planner_job *j, struct planner_outcome *out, struct error *e)
 {
-    struct lowered l = {0};
-    enum error_code code = lower(j, out->report, &l, e);
+    struct lowered lowered = {0};
+    enum error_code code = lower(j, out->report, &lowered, e);
     if (code == ERROR_OK && j->request->outputs & PLANNER_OUTPUT_PROBLEM)
         code = plan_cfn_create(j->evaluator, PLAN_CFN_SHARED, &out->problem, e);
     if (code == ERROR_OK)
-        code = add_modules(j, &l, out, e);
+        code = add_modules(j, &lowered, out, e);
     if (code == ERROR_OK && j->request->proof)
-        code = add_proof(j, &l, out, e);
-    spmd_local_release(&l.local);
-    plan_release(&l.plan);
+        code = add_proof(j, &lowered, out, e);
+    spmd_local_release(&lowered.local);
+    plan_release(&lowered.plan);
     return code;
 }
 
 /* ---- reports ---- */
 
-static void describe(const struct planner_job *j, bool whole, struct report *r)
+static void describe(const struct planner_job *j, bool whole, struct report *report)
 {
-    sha256_format(j->image->digest, r->module_digest);
-    r->seed = j->request->seed;
-    r->reproducible = whole;
-    r->pins_completed = j->request->method == PLANNER_PROPAGATE;
+    sha256_format(j->image->digest, report->module_digest);
+    report->seed = j->request->seed;
+    report->reproducible = whole;
+    report->pins_completed = j->request->method == PLANNER_PROPAGATE;
 }
 
 static enum error_code make_report(const struct planner_job *j, const struct search_state *state, bool whole,

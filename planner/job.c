@@ -27,10 +27,10 @@ void planner_job_destroy(struct planner_job *j)
 static enum error_code check_memory(const struct planner_job *j, struct error *e)
 {
     int64_t devices = mesh_devices(&j->request->mesh), least = 0;
-    for (uint32_t a = 0; a < j->nda->argument_count; a++) {
-        const struct ir_type *t = ir_value_type(&j->prepared, j->nda->arguments[a].value);
-        if (t->kind == IR_TYPE_TENSOR)
-            least += ir_type_bytes(&j->prepared, t) / devices;
+    for (uint32_t argument = 0; argument < j->nda->argument_count; argument++) {
+        const struct ir_type *type = ir_value_type(&j->prepared, j->nda->arguments[argument].value);
+        if (type->kind == IR_TYPE_TENSOR)
+            least += ir_type_bytes(&j->prepared, type) / devices;
     }
     if (j->machine.memory_limit_bytes >= least)
         return ERROR_OK;
@@ -43,32 +43,32 @@ static enum error_code check_memory(const struct planner_job *j, struct error *e
 
 static enum error_code make(struct planner_job *j, struct error *e)
 {
-    const struct planner_request *r = j->request;
+    const struct planner_request *request = j->request;
     TRY(ir_prepare(j->image, &j->prepared, e));
-    TRY(nda_create(&j->prepared, &r->analysis, &j->nda, e));
-    TRY(planner_machine_create(r, &j->machine, e));
+    TRY(nda_create(&j->prepared, &request->analysis, &j->nda, e));
+    TRY(planner_machine_create(request, &j->machine, e));
     TRY(check_memory(j, e));
-    TRY(planner_context_create(r->constraints, r->constraint_count, r->method == PLANNER_PROPAGATE, j->nda,
-                               &r->mesh, &j->context, e));
-    struct spmd_options walk = spmd_default_options(&r->mesh);
-    cost_axis_order(&j->machine, &r->mesh, walk.axis_order);
+    TRY(planner_context_create(request->constraints, request->constraint_count,
+                               request->method == PLANNER_PROPAGATE, j->nda, &request->mesh, &j->context, e));
+    struct spmd_options walk = spmd_default_options(&request->mesh);
+    cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
-    struct search_options search = {.seed = r->seed,
-                                    .rollouts = r->rollouts,
-                                    .parallelism = r->parallelism,
-                                    .no_baselines = r->no_baselines};
-    if (r->method == PLANNER_BASELINES)
+    struct search_options search = {.seed = request->seed,
+                                    .rollouts = request->rollouts,
+                                    .parallelism = request->parallelism,
+                                    .no_baselines = request->no_baselines};
+    if (request->method == PLANNER_BASELINES)
         search.method = SEARCH_BASELINES;
-    else if (r->method == PLANNER_PROPAGATE)
+    else if (request->method == PLANNER_PROPAGATE)
         search.method = SEARCH_START;
     return search_create(j->evaluator, &search, &j->search, e);
 }
 
-enum error_code planner_job_create(const struct planner_request *r, const struct ir_program *image,
+enum error_code planner_job_create(const struct planner_request *request, const struct ir_program *image,
                                    struct planner_job **out, struct error *e)
 {
     struct planner_job *j = mem_zalloc(1, sizeof *j);
-    j->request = r;
+    j->request = request;
     j->image = image;
     enum error_code code = make(j, e);
     if (code != ERROR_OK) {

@@ -27,7 +27,7 @@ struct planner_job;
  * column), of constraints (pointer /constraints/i), of the machine (planner/machine.h), and
  * ERROR_MEMORY_LIMIT_TOO_SMALL (/memory_limit_bytes) when the arguments alone exceed the limit on every
  * plan. */
-enum error_code planner_job_create(const struct planner_request *r, const struct ir_program *image,
+enum error_code planner_job_create(const struct planner_request *request, const struct ir_program *image,
                                    struct planner_job **out, struct error *e) BASE_CHECKED;
 void planner_job_destroy(struct planner_job *j); /* NULL is fine */
 /* all borrowed from the job */
@@ -55,9 +55,9 @@ enum error_code planner_job_take_network(struct planner_job *j, const void *byte
                                          struct error *e) BASE_CHECKED;
 /* A job that starts over keeps its incumbent, the best plan of the runs before: it is priced anew and
  * competes wherever the search is not whole, because the result of a whole search depends on the request
- * alone. p: borrowed during the call; NULL: the job has none any more. ERROR_INVALID_PLAN: no plan of this
+ * alone. plan: borrowed during the call; NULL: the job has none any more. ERROR_INVALID_PLAN: no plan of this
  * job (another build's, perhaps); the job has no incumbent then. */
-enum error_code planner_job_take_incumbent(struct planner_job *j, const struct planner_plan *p,
+enum error_code planner_job_take_incumbent(struct planner_job *j, const struct planner_plan *plan,
                                            struct error *e) BASE_CHECKED;
 /* The plan that would be written now: of the search, the network and, unless whole, the incumbent. *out
  * borrows from j. */
@@ -97,7 +97,7 @@ struct planner_outcome {
  * cannot be written. */
 enum error_code planner_job_finish(const struct planner_job *j, const struct search_state *state, bool whole,
                                    struct planner_outcome *out, struct error *e) BASE_CHECKED;
-void planner_outcome_release(struct planner_outcome *o);
+void planner_outcome_release(struct planner_outcome *outcome);
 /* As much of the report of the best plan so far as a plan.json says (report_create_plan). *out: owned;
  * borrows from the job. */
 enum error_code planner_job_report(const struct planner_job *j, const struct search_state *state, bool whole,

@@ -13,28 +13,30 @@ enum { NAMES_SHOWN = 5 }; /* in a message: enough to see how names look here, fe
 
 /* ---- the request's constraints ---- */
 
-static enum error_code add_constraint(pin_list *pins, const struct planner_constraint *c, uint32_t which,
-                                      const struct nda *n, const struct mesh *m, struct error *e)
+static enum error_code add_constraint(pin_list *pins, const struct planner_constraint *constraint,
+                                      uint32_t which, const struct nda *n, const struct mesh *mesh,
+                                      struct error *e)
 {
     char pointer[64];
-    uint32_t count = c->is_result ? n->result_count : n->argument_count, matched = 0;
+    uint32_t count = constraint->is_result ? n->result_count : n->argument_count, matched = 0;
     snprintf(pointer, sizeof pointer, "/constraints/%u", which);
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = c->is_result ? n->result_names[i] : n->arguments[i].name;
-        if (strcmp(name, c->pattern) != 0 && fnmatch(c->pattern, name, 0) != 0)
+        const char *name = constraint->is_result ? n->result_names[i] : n->arguments[i].name;
+        if (strcmp(name, constraint->pattern) != 0 && fnmatch(constraint->pattern, name, 0) != 0)
             continue;
-        uint32_t value =
-            c->is_result ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
+        uint32_t value = constraint->is_result ? n->slots[n->spaces[n->result_spaces[i]].slots].value
+                                               : n->arguments[i].value;
         uint32_t rank = ir_value_type(n->program, value)->rank;
-        if (rank != c->rank)
+        if (rank != constraint->rank)
             return error_set_pointer(e, ERROR_INVALID_CONSTRAINT, pointer,
-                                     "%s has %u dimensions, the constraint %u", name, rank, c->rank);
-        struct plan_pin pin = {.is_result = c->is_result, .index = i, .value = NDA_NONE, .rank = rank};
-        for (uint32_t d = 0; d < rank; d++) {
-            pin.dims[d].open = c->dims[d].open;
-            pin.dims[d].count = c->dims[d].count;
-            for (uint32_t a = 0; a < c->dims[d].count; a++)
-                pin.dims[d].axes[a] = (uint8_t)mesh_axis_find(m, c->dims[d].axes[a]);
+                                     "%s has %u dimensions, the constraint %u", name, rank, constraint->rank);
+        struct plan_pin pin = {
+            .is_result = constraint->is_result, .index = i, .value = NDA_NONE, .rank = rank};
+        for (uint32_t dim = 0; dim < rank; dim++) {
+            pin.dims[dim].open = constraint->dims[dim].open;
+            pin.dims[dim].count = constraint->dims[dim].count;
+            for (uint32_t axis = 0; axis < constraint->dims[dim].count; axis++)
+                pin.dims[dim].axes[axis] = (uint8_t)mesh_axis_find(mesh, constraint->dims[dim].axes[axis]);
         }
         VEC_PUSH(pins, pin);
         matched++;
@@ -43,10 +45,11 @@ static enum error_code add_constraint(pin_list *pins, const struct planner_const
         return ERROR_OK;
     struct text some = {0};
     for (uint32_t i = 0; i < count && i < NAMES_SHOWN; i++)
-        text_printf(&some, "%s%s", i ? ", " : "", c->is_result ? n->result_names[i] : n->arguments[i].name);
+        text_printf(&some, "%s%s", i ? ", " : "",
+                    constraint->is_result ? n->result_names[i] : n->arguments[i].name);
     enum error_code code = error_set_pointer(
         e, ERROR_INVALID_CONSTRAINT, pointer, "no %s is named like this; the first of %u names: %s",
-        c->is_result ? "result" : "argument", count, some.at ? some.at : "none");
+        constraint->is_result ? "result" : "argument", count, some.at ? some.at : "none");
     text_release(&some);
     return code;
 }
@@ -54,73 +57,73 @@ static enum error_code add_constraint(pin_list *pins, const struct planner_const
 /* ---- shardings in the module: #sdy.sharding<@mesh, [{"data"}, {"model", ?}, {}]>
  * An inline mesh instead of @mesh, and fields behind the list, are skipped. ---- */
 
-static const char *skip_blank(const char *s)
+static const char *skip_blank(const char *string)
 {
-    while (isspace((unsigned char)*s))
-        s++;
-    return s;
+    while (isspace((unsigned char)*string))
+        string++;
+    return string;
 }
 
 enum { AXIS_NAME_SIZE = 64 }; /* as mesh_axis.name */
 
 /* One dimension, from its '{' on, into the pin's dimension `rank`: the place behind its '}', or NULL when
  * it is malformed or has an axis that cannot be taken over (its name in bad). */
-static const char *parse_dim(const char *s, const struct mesh *m, struct plan_pin *pin,
+static const char *parse_dim(const char *string, const struct mesh *mesh, struct plan_pin *pin,
                              char bad[AXIS_NAME_SIZE])
 {
-    s = skip_blank(s + 1);
-    while (*s && *s != '}') {
-        if (*s == '?') {
+    string = skip_blank(string + 1);
+    while (*string && *string != '}') {
+        if (*string == '?') {
             pin->dims[pin->rank].open = 1;
-            s++;
-        } else if (*s == '"') {
-            const char *end = strchr(s + 1, '"');
-            if (!end || end - s - 1 >= AXIS_NAME_SIZE - 1)
+            string++;
+        } else if (*string == '"') {
+            const char *end = strchr(string + 1, '"');
+            if (!end || end - string - 1 >= AXIS_NAME_SIZE - 1)
                 return NULL;
-            snprintf(bad, AXIS_NAME_SIZE, "%.*s", (int)(end - s - 1), s + 1);
-            int axis = mesh_axis_find(m, bad);
+            snprintf(bad, AXIS_NAME_SIZE, "%.*s", (int)(end - string - 1), string + 1);
+            int axis = mesh_axis_find(mesh, bad);
             if (axis < 0 || end[1] == ':') /* "axis":(1)2 is a part of an axis: not built */
                 return NULL;
             if (pin->dims[pin->rank].count < MESH_MAX_AXES)
                 pin->dims[pin->rank].axes[pin->dims[pin->rank].count++] = (uint8_t)axis;
-            s = end + 1;
+            string = end + 1;
         } else {
             return NULL;
         }
-        s = skip_blank(s);
-        if (*s == ',')
-            s = skip_blank(s + 1);
+        string = skip_blank(string);
+        if (*string == ',')
+            string = skip_blank(string + 1);
     }
-    return *s == '}' ? s + 1 : NULL;
+    return *string == '}' ? string + 1 : NULL;
 }
 
 /* The whole attribute: the place behind its list of dimensions, NULL as above. */
-static const char *parse_sharding(const char *s, const struct mesh *m, struct plan_pin *pin,
+static const char *parse_sharding(const char *string, const struct mesh *mesh, struct plan_pin *pin,
                                   char bad[AXIS_NAME_SIZE])
 {
-    s = strstr(s, ", [");
-    if (!s)
+    string = strstr(string, ", [");
+    if (!string)
         return NULL;
-    s = skip_blank(s + 3);
+    string = skip_blank(string + 3);
     pin->rank = 0;
-    while (*s == '{' && pin->rank < IR_MAX_RANK) {
-        s = parse_dim(s, m, pin, bad);
-        if (!s)
+    while (*string == '{' && pin->rank < IR_MAX_RANK) {
+        string = parse_dim(string, mesh, pin, bad);
+        if (!string)
             return NULL;
         pin->rank++;
-        while (*s && *s != ',' && *s != ']') /* a priority: p1 */
-            s++;
-        if (*s == ',')
-            s = skip_blank(s + 1);
+        while (*string && *string != ',' && *string != ']') /* a priority: p1 */
+            string++;
+        if (*string == ',')
+            string = skip_blank(string + 1);
     }
-    return *s == ']' ? s + 1 : NULL;
+    return *string == ']' ? string + 1 : NULL;
 }
 
 static enum error_code add_text(pin_list *pins, const char *text, struct plan_pin pin, uint32_t rank,
-                                const struct mesh *m, const struct ir_op *op, struct error *e)
+                                const struct mesh *mesh, const struct ir_op *op, struct error *e)
 {
     char bad[AXIS_NAME_SIZE] = "";
-    if (!parse_sharding(text, m, &pin, bad))
+    if (!parse_sharding(text, mesh, &pin, bad))
         return error_set_at(e, ERROR_INVALID_CONSTRAINT, (int)op->line, (int)op->column,
                             "a sharding of the module cannot be taken over%s%s: use axes of the posted mesh, "
                             "whole, or remove it",
@@ -132,41 +135,42 @@ static enum error_code add_text(pin_list *pins, const char *text, struct plan_pi
     return ERROR_OK;
 }
 
-static enum error_code add_signature(pin_list *pins, const struct nda *n, const struct mesh *m, bool results,
-                                     struct error *e)
+static enum error_code add_signature(pin_list *pins, const struct nda *n, const struct mesh *mesh,
+                                     bool results, struct error *e)
 {
-    const struct ir_program *p = n->program;
+    const struct ir_program *program = n->program;
     uint32_t count = results ? n->result_count : n->argument_count;
     for (uint32_t i = 0; i < count; i++) {
-        const struct ir_attr *attrs =
-            results ? ir_function_result_attrs(p, n->function, i) : ir_function_arg_attrs(p, n->function, i);
-        const struct ir_attr *sharding = attrs ? ir_attr_entry(p, attrs, "sdy.sharding") : NULL;
+        const struct ir_attr *attrs = results ? ir_function_result_attrs(program, n->function, i)
+                                              : ir_function_arg_attrs(program, n->function, i);
+        const struct ir_attr *sharding = attrs ? ir_attr_entry(program, attrs, "sdy.sharding") : NULL;
         if (!sharding || sharding->kind != IR_ATTR_TEXT)
             continue;
         uint32_t value =
             results ? n->slots[n->spaces[n->result_spaces[i]].slots].value : n->arguments[i].value;
         struct plan_pin pin = {.is_result = results, .index = i, .value = NDA_NONE};
-        enum error_code code = add_text(pins, ir_string(p, sharding->first), pin,
-                                        ir_value_type(p, value)->rank, m, &p->ops[n->function], e);
+        enum error_code code =
+            add_text(pins, ir_string(program, sharding->first), pin, ir_value_type(program, value)->rank,
+                     mesh, &program->ops[n->function], e);
         if (code != ERROR_OK)
             return code;
     }
     return ERROR_OK;
 }
 
-static enum error_code add_body(pin_list *pins, const struct nda *n, const struct mesh *m, struct error *e)
+static enum error_code add_body(pin_list *pins, const struct nda *n, const struct mesh *mesh, struct error *e)
 {
-    const struct ir_program *p = n->program;
-    for (uint32_t i = 0; i < p->op_count; i++) {
-        if (p->ops[i].code != IR_SDY_SHARDING_CONSTRAINT || p->ops[i].operand_count != 1)
+    const struct ir_program *program = n->program;
+    for (uint32_t i = 0; i < program->op_count; i++) {
+        if (program->ops[i].code != IR_SDY_SHARDING_CONSTRAINT || program->ops[i].operand_count != 1)
             continue;
-        const struct ir_attr *sharding = ir_attr_find(p, i, "sharding");
+        const struct ir_attr *sharding = ir_attr_find(program, i, "sharding");
         if (!sharding || sharding->kind != IR_ATTR_TEXT)
             continue;
-        uint32_t value = ir_result(p, i, 0);
+        uint32_t value = ir_result(program, i, 0);
         struct plan_pin pin = {.value = value};
-        enum error_code code = add_text(pins, ir_string(p, sharding->first), pin,
-                                        ir_value_type(p, value)->rank, m, &p->ops[i], e);
+        enum error_code code = add_text(pins, ir_string(program, sharding->first), pin,
+                                        ir_value_type(program, value)->rank, mesh, &program->ops[i], e);
         if (code != ERROR_OK)
             return code;
     }
@@ -174,17 +178,17 @@ static enum error_code add_body(pin_list *pins, const struct nda *n, const struc
 }
 
 enum error_code planner_pins_create(const struct planner_constraint *constraints, uint32_t count,
-                                    const struct nda *n, const struct mesh *m, struct plan_pin **out,
+                                    const struct nda *n, const struct mesh *mesh, struct plan_pin **out,
                                     uint32_t *pin_count, struct error *e)
 {
     pin_list pins = {0};
-    enum error_code code = add_signature(&pins, n, m, false, e);
+    enum error_code code = add_signature(&pins, n, mesh, false, e);
     if (code == ERROR_OK)
-        code = add_signature(&pins, n, m, true, e);
+        code = add_signature(&pins, n, mesh, true, e);
     if (code == ERROR_OK)
-        code = add_body(&pins, n, m, e);
+        code = add_body(&pins, n, mesh, e);
     for (uint32_t i = 0; code == ERROR_OK && i < count; i++)
-        code = add_constraint(&pins, &constraints[i], i, n, m, e);
+        code = add_constraint(&pins, &constraints[i], i, n, mesh, e);
     if (code != ERROR_OK) {
         VEC_FREE(&pins);
         return code;
@@ -195,13 +199,13 @@ enum error_code planner_pins_create(const struct planner_constraint *constraints
 }
 
 enum error_code planner_context_create(const struct planner_constraint *constraints, uint32_t count,
-                                       bool complete, const struct nda *n, const struct mesh *m,
+                                       bool complete, const struct nda *n, const struct mesh *mesh,
                                        struct plan_context **out, struct error *e)
 {
     struct plan_pin *pins = NULL;
     uint32_t pin_count = 0;
-    TRY(planner_pins_create(constraints, count, n, m, &pins, &pin_count, e));
-    enum error_code code = plan_context_create(n, m, pins, pin_count, out, e);
+    TRY(planner_pins_create(constraints, count, n, mesh, &pins, &pin_count, e));
+    enum error_code code = plan_context_create(n, mesh, pins, pin_count, out, e);
     free(pins);
     if (code == ERROR_OK && complete)
         plan_context_complete(*out);

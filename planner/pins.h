@@ -15,12 +15,12 @@
  * axis, is ERROR_INVALID_CONSTRAINT with the op's line. The module's pins come first: where two are on one
  * tensor the last one wins, which is the request's. */
 enum error_code planner_pins_create(const struct planner_constraint *constraints, uint32_t count,
-                                    const struct nda *n, const struct mesh *m, struct plan_pin **out,
+                                    const struct nda *n, const struct mesh *mesh, struct plan_pin **out,
                                     uint32_t *pin_count, struct error *e) BASE_CHECKED;
 /* The context with those pins, completed by propagation when `complete`. *out: owned. Errors as above, and
  * those of plan_context_create. */
 enum error_code planner_context_create(const struct planner_constraint *constraints, uint32_t count,
-                                       bool complete, const struct nda *n, const struct mesh *m,
+                                       bool complete, const struct nda *n, const struct mesh *mesh,
                                        struct plan_context **out, struct error *e) BASE_CHECKED;
 
 #endif

@@ -5,26 +5,26 @@
 
 #include <stdlib.h>
 
-void planner_plan_destroy(struct planner_plan *p)
+void planner_plan_destroy(struct planner_plan *plan)
 {
-    if (p)
-        arena_destroy(p->arena);
+    if (plan)
+        arena_destroy(plan->arena);
 }
 
 static enum error_code replay_factor(const struct planner_factor *factor, uint32_t number,
-                                     const struct plan_context *c, struct plan *out, struct error *e)
+                                     const struct plan_context *context, struct plan *out, struct error *e)
 {
-    const struct nda *n = plan_context_nda(c);
+    const struct nda *n = plan_context_nda(context);
     if (factor->op >= n->space_count || factor->factor >= n->spaces[factor->op].factor_count)
         return error_set(e, ERROR_INVALID_PLAN,
                          "factors/%u: there is no factor %u of space %u in this module", number,
                          factor->factor, factor->op);
     for (uint32_t i = 0; i < factor->axis_count; i++) {
-        int axis = mesh_axis_find(plan_context_mesh(c), factor->axes[i]);
+        int axis = mesh_axis_find(plan_context_mesh(context), factor->axes[i]);
         if (axis < 0)
             return error_set(e, ERROR_INVALID_PLAN, "factors/%u: the mesh has no axis '%s'", number,
                              factor->axes[i]);
-        if (!plan_apply_factor(c, out, factor->op, factor->factor, (uint32_t)axis))
+        if (!plan_apply_factor(context, out, factor->op, factor->factor, (uint32_t)axis))
             return error_set(e, ERROR_INVALID_PLAN,
                              "factors/%u: axis '%s' cannot shard factor %u of space %u (in use, does not "
                              "divide, or not "
@@ -34,19 +34,20 @@ static enum error_code replay_factor(const struct planner_factor *factor, uint32
     return ERROR_OK;
 }
 
-enum error_code planner_plan_replay(const struct planner_plan *p, const struct plan_context *c,
+enum error_code planner_plan_replay(const struct planner_plan *plan, const struct plan_context *context,
                                     struct plan *out, struct error *e)
 {
-    plan_copy(out, plan_context_start(c));
-    for (uint32_t i = 0; i < p->decision_count; i++) {
-        const struct planner_decision *d = &p->decisions[i];
+    plan_copy(out, plan_context_start(context));
+    for (uint32_t i = 0; i < plan->decision_count; i++) {
+        const struct planner_decision *planner_decision = &plan->decisions[i];
         struct plan_decision decision;
-        TRY(plan_decision_find(c, d->group, d->axis, d->bits, d->scope, &decision, e));
-        plan_apply(c, out, decision);
+        TRY(plan_decision_find(context, planner_decision->group, planner_decision->axis,
+                               planner_decision->bits, planner_decision->scope, &decision, e));
+        plan_apply(context, out, decision);
     }
-    for (uint32_t i = 0; i < p->factor_count; i++)
-        TRY(replay_factor(&p->factors[i], i, c, out, e));
-    if (p->has_hash && hash128_compare(p->hash, out->hash) != 0) {
+    for (uint32_t i = 0; i < plan->factor_count; i++)
+        TRY(replay_factor(&plan->factors[i], i, context, out, e));
+    if (plan->has_hash && hash128_compare(plan->hash, out->hash) != 0) {
         char reached[33];
         hash128_format(out->hash, reached);
         return error_set(e, ERROR_INVALID_PLAN,
@@ -58,48 +59,50 @@ enum error_code planner_plan_replay(const struct planner_plan *p, const struct p
     return ERROR_OK;
 }
 
-enum error_code planner_plan_apply(const struct planner_plan *p, const struct nda *n,
+enum error_code planner_plan_apply(const struct planner_plan *plan, const struct nda *n,
                                    struct plan_context **context, struct plan *out, struct error *e)
 {
-    struct plan_context *c = NULL;
-    TRY(planner_context_create(p->constraints, p->constraint_count, p->pins_completed, n, &p->mesh, &c, e));
-    plan_init(out, n, &p->mesh);
-    enum error_code code = planner_plan_replay(p, c, out, e);
+    struct plan_context *plan_context = NULL;
+    TRY(planner_context_create(plan->constraints, plan->constraint_count, plan->pins_completed, n,
+                               &plan->mesh, &plan_context, e));
+    plan_init(out, n, &plan->mesh);
+    enum error_code code = planner_plan_replay(plan, plan_context, out, e);
     if (code != ERROR_OK) {
         plan_release(out);
-        plan_context_destroy(c);
+        plan_context_destroy(plan_context);
         return code;
     }
-    *context = c;
+    *context = plan_context;
     return ERROR_OK;
 }
 
-enum error_code planner_plan_decisions(const struct planner_plan *p, const struct plan_context *c,
+enum error_code planner_plan_decisions(const struct planner_plan *plan, const struct plan_context *context,
                                        struct plan_decision *out, uint32_t room, uint32_t *count,
                                        struct error *e)
 {
     *count = 0;
-    if (p->decision_count > room)
+    if (plan->decision_count > room)
         return error_set_pointer(e, ERROR_INVALID_PLAN, "/decisions", "a plan has at most %u decisions",
                                  room);
-    for (; *count < p->decision_count; (*count)++) {
-        const struct planner_decision *d = &p->decisions[*count];
-        TRY(plan_decision_find(c, d->group, d->axis, d->bits, d->scope, &out[*count], e));
+    for (; *count < plan->decision_count; (*count)++) {
+        const struct planner_decision *decision = &plan->decisions[*count];
+        TRY(plan_decision_find(context, decision->group, decision->axis, decision->bits, decision->scope,
+                               &out[*count], e));
     }
     return ERROR_OK;
 }
 
-void planner_plan_factors(const struct planner_plan *p, const struct plan_context *c,
+void planner_plan_factors(const struct planner_plan *plan, const struct plan_context *context,
                           struct plan_factors *out)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < p->factor_count; i++)
-        count += p->factors[i].axis_count;
+    for (uint32_t i = 0; i < plan->factor_count; i++)
+        count += plan->factors[i].axis_count;
     *out = (struct plan_factors){.at = mem_alloc((count + 1) * sizeof *out->at)};
-    for (uint32_t i = 0; i < p->factor_count; i++)
-        for (uint32_t k = 0; k < p->factors[i].axis_count; k++) {
-            const struct planner_factor *factor = &p->factors[i];
-            int axis = mesh_axis_find(plan_context_mesh(c), factor->axes[k]);
+    for (uint32_t i = 0; i < plan->factor_count; i++)
+        for (uint32_t k = 0; k < plan->factors[i].axis_count; k++) {
+            const struct planner_factor *factor = &plan->factors[i];
+            int axis = mesh_axis_find(plan_context_mesh(context), factor->axes[k]);
             out->at[out->count++] = (struct plan_factor){
                 .space = factor->op, .factor = (uint8_t)factor->factor, .axis = (uint8_t)axis};
         }

@@ -36,26 +36,26 @@ struct planner_plan {
     uint32_t decision_count, factor_count;
     struct arena *arena; /* owns the plan itself and all that it points to */
 };
-void planner_plan_destroy(struct planner_plan *p); /* NULL is fine */
+void planner_plan_destroy(struct planner_plan *plan); /* NULL is fine */
 
 /* The plan that it describes, on a context that has its pins already; *out is initialised.
  * ERROR_INVALID_PLAN: a name or number that this context has not, an axis that cannot go where the plan puts
  * it, or another hash than the plan states. */
-enum error_code planner_plan_replay(const struct planner_plan *p, const struct plan_context *c,
+enum error_code planner_plan_replay(const struct planner_plan *plan, const struct plan_context *context,
                                     struct plan *out, struct error *e) BASE_CHECKED;
 /* The context with the plan's pins and the plan on it, for a prepared program's analysis; both owned
- * and independent of *p. ERROR_INVALID_CONSTRAINT (a pin), ERROR_INVALID_PLAN. */
-enum error_code planner_plan_apply(const struct planner_plan *p, const struct nda *n,
+ * and independent of *plan. ERROR_INVALID_CONSTRAINT (a pin), ERROR_INVALID_PLAN. */
+enum error_code planner_plan_apply(const struct planner_plan *plan, const struct nda *n,
                                    struct plan_context **context, struct plan *out,
                                    struct error *e) BASE_CHECKED;
 /* The decisions as the context numbers them, at most `room`. ERROR_INVALID_PLAN: there are more, or one is
  * not of this context. */
-enum error_code planner_plan_decisions(const struct planner_plan *p, const struct plan_context *c,
+enum error_code planner_plan_decisions(const struct planner_plan *plan, const struct plan_context *context,
                                        struct plan_decision *out, uint32_t room, uint32_t *count,
                                        struct error *e) BASE_CHECKED;
 /* The factors as the context numbers them, one axis each, in order, of a plan that planner_plan_replay took.
  * out->at: owned. */
-void planner_plan_factors(const struct planner_plan *p, const struct plan_context *c,
+void planner_plan_factors(const struct planner_plan *plan, const struct plan_context *context,
                           struct plan_factors *out);
 
 #endif

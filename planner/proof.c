@@ -17,71 +17,75 @@ static const int64_t MAX_COPIED_BYTES = (int64_t)8 << 30; /* arguments times dev
 static const int64_t MAX_DEVICES = 4096;
 
 /* the arguments, or the copies of them that the devices would be given */
-static bool too_large(const struct plan_context *c)
+static bool too_large(const struct plan_context *context)
 {
-    const struct nda *n = plan_context_nda(c);
-    int64_t bytes = 0, devices = mesh_devices(plan_context_mesh(c));
+    const struct nda *n = plan_context_nda(context);
+    int64_t bytes = 0, devices = mesh_devices(plan_context_mesh(context));
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        const struct ir_type *t = ir_value_type(n->program, n->arguments[i].value);
-        bytes += t->kind == IR_TYPE_TENSOR ? ir_type_bytes(n->program, t) : 0;
+        const struct ir_type *type = ir_value_type(n->program, n->arguments[i].value);
+        bytes += type->kind == IR_TYPE_TENSOR ? ir_type_bytes(n->program, type) : 0;
     }
     return bytes > MAX_ARGUMENT_BYTES || devices > MAX_DEVICES || bytes * devices > MAX_COPIED_BYTES;
 }
 
-static void fill_sharding(const struct plan_context *c, const struct plan *p, uint32_t space,
+static void fill_sharding(const struct plan_context *context, const struct plan *plan, uint32_t space,
                           struct verify_sharding *out)
 {
-    struct plan_sharding s;
-    plan_boundary_sharding(c, p, space, &s);
+    struct plan_sharding sharding;
+    plan_boundary_sharding(context, plan, space, &sharding);
     memset(out, 0, sizeof *out);
-    out->rank = s.rank;
-    for (uint32_t d = 0; d < s.rank; d++)
-        for (uint32_t a = 0; a < s.dims[d].count; a++) {
-            uint32_t axis = s.dims[d].axes[a];
-            out->dims[d].at[out->dims[d].count++] =
-                (struct verify_axis){axis, 1, plan_context_mesh(c)->axes[axis].size};
+    out->rank = sharding.rank;
+    for (uint32_t dim = 0; dim < sharding.rank; dim++)
+        for (uint32_t a = 0; a < sharding.dims[dim].count; a++) {
+            uint32_t axis = sharding.dims[dim].axes[a];
+            out->dims[dim].at[out->dims[dim].count++] =
+                (struct verify_axis){axis, 1, plan_context_mesh(context)->axes[axis].size};
         }
 }
 
-static struct verify_sharding *shardings(const struct plan_context *c, const struct plan *p, bool results)
+static struct verify_sharding *shardings(const struct plan_context *context, const struct plan *plan,
+                                         bool results)
 {
-    const struct nda *n = plan_context_nda(c);
+    const struct nda *n = plan_context_nda(context);
     uint32_t count = results ? n->result_count : n->argument_count;
     struct verify_sharding *out = mem_zalloc((size_t)count + 1, sizeof *out);
     for (uint32_t i = 0; i < count; i++)
-        fill_sharding(c, p, results ? n->result_spaces[i] : n->arguments[i].space, &out[i]);
+        fill_sharding(context, plan, results ? n->result_spaces[i] : n->arguments[i].space, &out[i]);
     return out;
 }
 
-static enum error_code prove_form(const struct verify_reference *reference, const struct plan_context *c,
-                                  const struct plan *p, const struct spmd_local *l, enum emit_output form,
+static enum error_code prove_form(const struct verify_reference *reference,
+                                  const struct plan_context *context, const struct plan *plan,
+                                  const struct spmd_local *local, enum emit_output form,
                                   const struct verify_boundary *boundary,
                                   const struct verify_options *options, struct verify_report *out,
                                   struct error *e)
 {
     struct ir_program module = {0};
-    TRY(spmd_emit(c, p, l, form, &module, e));
+    TRY(spmd_emit(context, plan, local, form, &module, e));
     enum error_code code = verify_prove(reference, &module, boundary, options, out, e);
     ir_program_release(&module);
     return code;
 }
 
-static enum error_code prove_forms(const struct verify_reference *reference, const struct plan_context *c,
-                                   const struct plan *p, const struct spmd_local *l,
-                                   const struct verify_options *options, struct planner_proof *out,
-                                   struct error *e)
+static enum error_code prove_forms(const struct verify_reference *reference,
+                                   const struct plan_context *context, const struct plan *plan,
+                                   const struct spmd_local *local, const struct verify_options *options,
+                                   struct planner_proof *out, struct error *e)
 {
-    const struct mesh *m = plan_context_mesh(c);
+    const struct mesh *other_mesh = plan_context_mesh(context);
     struct verify_mesh mesh = {0};
     int64_t sizes[MESH_MAX_AXES];
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        sizes[a] = m->axes[a].size;
-    TRY(verify_mesh_make(&mesh, m->axis_count, sizes, NULL, e));
-    struct verify_sharding *arguments = shardings(c, p, false), *results = shardings(c, p, true);
+    for (uint32_t axis = 0; axis < other_mesh->axis_count; axis++)
+        sizes[axis] = other_mesh->axes[axis].size;
+    TRY(verify_mesh_make(&mesh, other_mesh->axis_count, sizes, NULL, e));
+    struct verify_sharding *arguments = shardings(context, plan, false),
+                           *results = shardings(context, plan, true);
     struct verify_boundary boundary = {&mesh, arguments, results};
-    enum error_code code = prove_form(reference, c, p, l, EMIT_MANUAL, NULL, options, &out->manual, e);
+    enum error_code code =
+        prove_form(reference, context, plan, local, EMIT_MANUAL, NULL, options, &out->manual, e);
     if (code == ERROR_OK)
-        code = prove_form(reference, c, p, l, EMIT_LOCAL, &boundary, options, &out->local, e);
+        code = prove_form(reference, context, plan, local, EMIT_LOCAL, &boundary, options, &out->local, e);
     free(arguments);
     free(results);
     verify_mesh_release(&mesh);
@@ -101,13 +105,13 @@ static void join(struct planner_proof *out)
                  worse == &out->manual ? "manual" : "local", worse->reason);
 }
 
-enum error_code planner_proof_against(const struct verify_reference *reference, const struct plan_context *c,
-                                      const struct plan *p, const struct spmd_local *l,
-                                      const struct verify_options *options, struct planner_proof *out,
-                                      struct error *e)
+enum error_code planner_proof_against(const struct verify_reference *reference,
+                                      const struct plan_context *context, const struct plan *plan,
+                                      const struct spmd_local *local, const struct verify_options *options,
+                                      struct planner_proof *out, struct error *e)
 {
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
-    if (too_large(c)) {
+    if (too_large(context)) {
         snprintf(out->reason, sizeof out->reason, "too_large");
         return ERROR_OK;
     }
@@ -115,13 +119,13 @@ enum error_code planner_proof_against(const struct verify_reference *reference, 
         snprintf(out->reason, sizeof out->reason, "the original gives NaN on every input tried");
         return ERROR_OK;
     }
-    TRY(prove_forms(reference, c, p, l, options, out, e));
+    TRY(prove_forms(reference, context, plan, local, options, out, e));
     join(out);
     return ERROR_OK;
 }
 
-enum error_code planner_proof_run(const struct ir_program *prepared, const struct plan_context *c,
-                                  const struct plan *p, const struct spmd_local *l, uint64_t seed,
+enum error_code planner_proof_run(const struct ir_program *prepared, const struct plan_context *context,
+                                  const struct plan *plan, const struct spmd_local *local, uint64_t seed,
                                   const struct verify_options *options, struct planner_proof *out,
                                   struct error *e)
 {
@@ -131,7 +135,7 @@ enum error_code planner_proof_run(const struct ir_program *prepared, const struc
     out->seed = seed;
     out->operations = verify_operations(prepared, &(uint32_t){0});
     out->status = out->manual.status = out->local.status = VERIFY_PROOF_NOT_RUN;
-    if (out->operations > MAX_OPERATIONS || too_large(c)) {
+    if (out->operations > MAX_OPERATIONS || too_large(context)) {
         /* before anything of that size is made */
         snprintf(out->reason, sizeof out->reason, "too_large");
         return ERROR_OK;
@@ -147,7 +151,7 @@ enum error_code planner_proof_run(const struct ir_program *prepared, const struc
             *e = inner;
         return code;
     }
-    code = planner_proof_against(reference, c, p, l, options, out, e);
+    code = planner_proof_against(reference, context, plan, local, options, out, e);
     verify_reference_destroy(reference);
     return code;
 }

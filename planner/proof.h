@@ -19,14 +19,14 @@ struct planner_proof {
 /* Emits both device-local forms and proves each. A module that is too large or has an op that is not
  * interpreted is no error but VERIFY_PROOF_NOT_RUN, with reason "too_large" or what is missing; an error is a
  * bug of ours. options may be NULL. */
-enum error_code planner_proof_run(const struct ir_program *prepared, const struct plan_context *c,
-                                  const struct plan *p, const struct spmd_local *l, uint64_t seed,
+enum error_code planner_proof_run(const struct ir_program *prepared, const struct plan_context *context,
+                                  const struct plan *plan, const struct spmd_local *local, uint64_t seed,
                                   const struct verify_options *options, struct planner_proof *out,
                                   struct error *e) BASE_CHECKED;
 /* The same against results of the original that the caller keeps: for many plans of one module. */
-enum error_code planner_proof_against(const struct verify_reference *reference, const struct plan_context *c,
-                                      const struct plan *p, const struct spmd_local *l,
-                                      const struct verify_options *options, struct planner_proof *out,
-                                      struct error *e) BASE_CHECKED;
+enum error_code planner_proof_against(const struct verify_reference *reference,
+                                      const struct plan_context *context, const struct plan *plan,
+                                      const struct spmd_local *local, const struct verify_options *options,
+                                      struct planner_proof *out, struct error *e) BASE_CHECKED;
 
 #endif

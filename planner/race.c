@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Passes of the solver over the network's edges (plan_cfn_budget.passes): 2000 is plan_cfn_solve's own default,
- * and the quick race under auto gets a tenth of that work. */
+/* Passes of the solver over the network's edges (plan_cfn_budget.passes): 2000 is plan_cfn_solve's own
+ * default, and the quick race under auto gets a tenth of that work. */
 enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
 
 /* Under auto the network's plan has to be better by one part in 200, 0.5 % (job.h says why). */
@@ -25,12 +25,12 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
 {
     bool quick = j->request->method == PLANNER_AUTO;
     struct plan_cfn_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
-                                    .seed = j->request->seed,
-                                    .quick = quick,
-                                    .known = &state->best.cost,
-                                    .threads = threads,
-                                    .cancelled = cancelled,
-                                    .user = user};
+                                     .seed = j->request->seed,
+                                     .quick = quick,
+                                     .known = &state->best.cost,
+                                     .threads = threads,
+                                     .cancelled = cancelled,
+                                     .user = user};
     struct plan_cfn_answer answer;
     enum error_code code = plan_cfn_solve(j->evaluator, &budget, &answer, e);
     if (code == ERROR_OK)
@@ -54,22 +54,22 @@ enum error_code planner_job_take_network(struct planner_job *j, const void *byte
 static enum error_code describe_incumbent(struct planner_job *j, const struct planner_plan *from,
                                           const struct plan *reached, struct error *e)
 {
-    struct search_plan *s = &j->incumbent;
-    TRY(planner_plan_decisions(from, j->context, s->decisions, SEARCH_MAX_LIST, &s->count, e));
-    s->hash = reached->hash;
-    snprintf(s->found_by, sizeof s->found_by, "%s", from->found_by);
+    struct search_plan *plan = &j->incumbent;
+    TRY(planner_plan_decisions(from, j->context, plan->decisions, SEARCH_MAX_LIST, &plan->count, e));
+    plan->hash = reached->hash;
+    snprintf(plan->found_by, sizeof plan->found_by, "%s", from->found_by);
     if (from->factor_count) {
         planner_plan_factors(from, j->context, &j->incumbent_factors);
-        s->factors = j->incumbent_factors.at;
-        s->factor_count = j->incumbent_factors.count;
+        plan->factors = j->incumbent_factors.at;
+        plan->factor_count = j->incumbent_factors.count;
     }
     struct evaluator_session *session = evaluator_session_create(j->evaluator);
-    enum error_code code = evaluator_price(session, reached, &s->price, &s->cost, e);
+    enum error_code code = evaluator_price(session, reached, &plan->price, &plan->cost, e);
     evaluator_session_destroy(session);
     return code;
 }
 
-enum error_code planner_job_take_incumbent(struct planner_job *j, const struct planner_plan *p,
+enum error_code planner_job_take_incumbent(struct planner_job *j, const struct planner_plan *plan,
                                            struct error *e)
 {
     struct plan reached;
@@ -77,12 +77,12 @@ enum error_code planner_job_take_incumbent(struct planner_job *j, const struct p
     j->incumbent_factors = (struct plan_factors){0};
     j->incumbent = (struct search_plan){0};
     j->has_incumbent = false;
-    if (!p)
+    if (!plan)
         return ERROR_OK;
     plan_init(&reached, j->nda, &j->request->mesh);
-    enum error_code code = planner_plan_replay(p, j->context, &reached, e);
+    enum error_code code = planner_plan_replay(plan, j->context, &reached, e);
     if (code == ERROR_OK)
-        code = describe_incumbent(j, p, &reached, e);
+        code = describe_incumbent(j, plan, &reached, e);
     j->has_incumbent = code == ERROR_OK;
     plan_release(&reached);
     return code;
@@ -118,23 +118,23 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
 
 /* of the search; the local search behind the rollouts is the last twentieth, and rollouts alone never show
  * more than nine tenths, because they may end early */
-static double fraction(const struct search_state *s, uint64_t budget)
+static double fraction(const struct search_state *state, uint64_t budget)
 {
-    if (s->phase == SEARCH_DONE)
+    if (state->phase == SEARCH_DONE)
         return 1;
-    double done = budget ? (double)s->rollouts / (double)budget : 0;
-    return s->phase == SEARCH_POLISH ? 0.95 : done < 0.9 ? done : 0.9;
+    double done = budget ? (double)state->rollouts / (double)budget : 0;
+    return state->phase == SEARCH_POLISH ? 0.95 : done < 0.9 ? done : 0.9;
 }
 
-static int64_t best_baseline(const struct search *s)
+static int64_t best_baseline(const struct search *search)
 {
     struct cost least = {0, 0};
     int64_t step_ps = 0;
-    for (uint32_t i = 0; i < search_baseline_count(s); i++) {
-        const struct search_plan *b = search_baseline(s, i);
-        if (i == 0 || cost_compare(b->cost, b->hash, least, b->hash) < 0) {
-            least = b->cost;
-            step_ps = b->price.step_ps;
+    for (uint32_t i = 0; i < search_baseline_count(search); i++) {
+        const struct search_plan *plan = search_baseline(search, i);
+        if (i == 0 || cost_compare(plan->cost, plan->hash, least, plan->hash) < 0) {
+            least = plan->cost;
+            step_ps = plan->price.step_ps;
         }
     }
     return step_ps;

@@ -23,112 +23,115 @@ struct planner_pricing {
     struct plan_factors beyond;   /* its factors */
 };
 
-void planner_answer_release(struct planner_answer *a)
+void planner_answer_release(struct planner_answer *answer)
 {
-    struct planner_pricing *p = a->inside;
-    report_destroy(a->report);
-    if (p) {
-        free(p->beyond.at);
-        plan_release(&p->plan);
-        evaluator_destroy(p->evaluator);
-        plan_context_destroy(p->context);
-        nda_destroy(p->nda);
-        ir_program_release(&p->prepared);
-        free(p);
+    struct planner_pricing *pricing = answer->inside;
+    report_destroy(answer->report);
+    if (pricing) {
+        free(pricing->beyond.at);
+        plan_release(&pricing->plan);
+        evaluator_destroy(pricing->evaluator);
+        plan_context_destroy(pricing->context);
+        nda_destroy(pricing->nda);
+        ir_program_release(&pricing->prepared);
+        free(pricing);
     }
-    *a = (struct planner_answer){0};
+    *answer = (struct planner_answer){0};
 }
 
-static enum error_code take_plan(const struct planner_plan *from, struct planner_pricing *p, struct error *e)
+static enum error_code take_plan(const struct planner_plan *from, struct planner_pricing *pricing,
+                                 struct error *e)
 {
-    struct search_plan *d = &p->decisions;
-    p->walk = from->walk;
-    TRY(planner_plan_apply(from, p->nda, &p->context, &p->plan, e));
-    TRY(planner_plan_decisions(from, p->context, d->decisions, SEARCH_MAX_LIST, &d->count, e));
-    snprintf(d->found_by, sizeof d->found_by, "plan");
+    struct search_plan *plan = &pricing->decisions;
+    pricing->walk = from->walk;
+    TRY(planner_plan_apply(from, pricing->nda, &pricing->context, &pricing->plan, e));
+    TRY(planner_plan_decisions(from, pricing->context, plan->decisions, SEARCH_MAX_LIST, &plan->count, e));
+    snprintf(plan->found_by, sizeof plan->found_by, "plan");
     if (from->factor_count)
-        planner_plan_factors(from, p->context, &p->beyond);
-    d->factors = p->beyond.at;
-    d->factor_count = p->beyond.count;
+        planner_plan_factors(from, pricing->context, &pricing->beyond);
+    plan->factors = pricing->beyond.at;
+    plan->factor_count = pricing->beyond.count;
     return ERROR_OK;
 }
 
-static enum error_code take_baseline(const char *name, struct planner_pricing *p, struct error *e)
+static enum error_code take_baseline(const char *name, struct planner_pricing *pricing, struct error *e)
 {
-    struct search_plan *d = &p->decisions;
-    struct plan_baseline b;
-    if (plan_baseline_find(p->context, name, &b, e) != ERROR_OK)
+    struct search_plan *plan = &pricing->decisions;
+    struct plan_baseline baseline;
+    if (plan_baseline_find(pricing->context, name, &baseline, e) != ERROR_OK)
         return error_set_pointer(e, ERROR_INVALID_REQUEST, "/baseline",
                                  "there is no expert plan of this name on this mesh");
-    plan_replay(p->context, b.decisions, &b.count, &p->plan);
-    memcpy(d->decisions, b.decisions,
-           sizeof b.decisions < sizeof d->decisions ? sizeof b.decisions : sizeof d->decisions);
-    d->count = b.count;
-    snprintf(d->found_by, sizeof d->found_by, "baseline %.140s", name);
+    plan_replay(pricing->context, baseline.decisions, &baseline.count, &pricing->plan);
+    memcpy(plan->decisions, baseline.decisions,
+           sizeof baseline.decisions < sizeof plan->decisions ? sizeof baseline.decisions
+                                                              : sizeof plan->decisions);
+    plan->count = baseline.count;
+    snprintf(plan->found_by, sizeof plan->found_by, "baseline %.140s", name);
     return ERROR_OK;
 }
 
-static enum error_code choose_plan(const struct planner_what_if *w, struct planner_pricing *p,
+static enum error_code choose_plan(const struct planner_what_if *what_if, struct planner_pricing *pricing,
                                    struct error *e)
 {
-    const struct planner_request *r = w->request;
-    if (w->plan)
-        return take_plan(w->plan, p, e);
-    TRY(planner_context_create(r->constraints, r->constraint_count, r->method == PLANNER_PROPAGATE, p->nda,
-                               &r->mesh, &p->context, e));
-    plan_init(&p->plan, p->nda, &r->mesh);
-    plan_copy(&p->plan, plan_context_start(p->context));
-    snprintf(p->decisions.found_by, sizeof p->decisions.found_by, "constraints");
-    return w->baseline[0] ? take_baseline(w->baseline, p, e) : ERROR_OK;
+    const struct planner_request *request = what_if->request;
+    if (what_if->plan)
+        return take_plan(what_if->plan, pricing, e);
+    TRY(planner_context_create(request->constraints, request->constraint_count,
+                               request->method == PLANNER_PROPAGATE, pricing->nda, &request->mesh,
+                               &pricing->context, e));
+    plan_init(&pricing->plan, pricing->nda, &request->mesh);
+    plan_copy(&pricing->plan, plan_context_start(pricing->context));
+    snprintf(pricing->decisions.found_by, sizeof pricing->decisions.found_by, "constraints");
+    return what_if->baseline[0] ? take_baseline(what_if->baseline, pricing, e) : ERROR_OK;
 }
 
-static enum error_code price_plan(struct planner_pricing *p, struct error *e)
+static enum error_code price_plan(struct planner_pricing *pricing, struct error *e)
 {
-    struct search_plan *d = &p->decisions;
-    struct evaluator_session *s = evaluator_session_create(p->evaluator);
-    enum error_code code = evaluator_price(s, &p->plan, &d->price, &d->cost, e);
-    evaluator_session_destroy(s);
-    d->hash = p->plan.hash;
+    struct search_plan *plan = &pricing->decisions;
+    struct evaluator_session *evaluator_session = evaluator_session_create(pricing->evaluator);
+    enum error_code code = evaluator_price(evaluator_session, &pricing->plan, &plan->price, &plan->cost, e);
+    evaluator_session_destroy(evaluator_session);
+    plan->hash = pricing->plan.hash;
     return code;
 }
 
-static enum error_code add_report(const struct planner_what_if *w, const struct ir_program *image,
+static enum error_code add_report(const struct planner_what_if *what_if, const struct ir_program *image,
                                   struct planner_answer *out, struct error *e)
 {
     TRY(report_create(out->inside->evaluator, NULL, NULL, &out->inside->decisions, &out->report, e));
     sha256_format(image->digest, out->report->module_digest);
-    out->report->seed = w->request->seed;
+    out->report->seed = what_if->request->seed;
     out->report->reproducible = true;
-    out->report->pins_completed = w->request->method == PLANNER_PROPAGATE;
+    out->report->pins_completed = what_if->request->method == PLANNER_PROPAGATE;
     return ERROR_OK;
 }
 
-static enum error_code run(const struct planner_what_if *w, const struct ir_program *image,
+static enum error_code run(const struct planner_what_if *what_if, const struct ir_program *image,
                            struct planner_answer *out, struct error *e)
 {
-    const struct planner_request *r = w->request;
-    struct planner_pricing *p = out->inside;
-    TRY(ir_prepare(image, &p->prepared, e));
-    TRY(nda_create(&p->prepared, &r->analysis, &p->nda, e));
-    TRY(planner_machine_create(r, &p->machine, e));
-    p->walk = spmd_default_options(&r->mesh);
-    cost_axis_order(&p->machine, &r->mesh, p->walk.axis_order);
-    TRY(choose_plan(w, p, e));
-    TRY(evaluator_create(p->context, &p->machine, &p->walk, &p->evaluator, e));
-    TRY(price_plan(p, e));
-    out->price = p->decisions.price;
-    out->cost = p->decisions.cost;
-    out->hash = p->plan.hash;
-    out->memory_limit_bytes = p->machine.memory_limit_bytes;
-    out->unsharded = *evaluator_unsharded(p->evaluator);
-    return w->report ? add_report(w, image, out, e) : ERROR_OK;
+    const struct planner_request *request = what_if->request;
+    struct planner_pricing *pricing = out->inside;
+    TRY(ir_prepare(image, &pricing->prepared, e));
+    TRY(nda_create(&pricing->prepared, &request->analysis, &pricing->nda, e));
+    TRY(planner_machine_create(request, &pricing->machine, e));
+    pricing->walk = spmd_default_options(&request->mesh);
+    cost_axis_order(&pricing->machine, &request->mesh, pricing->walk.axis_order);
+    TRY(choose_plan(what_if, pricing, e));
+    TRY(evaluator_create(pricing->context, &pricing->machine, &pricing->walk, &pricing->evaluator, e));
+    TRY(price_plan(pricing, e));
+    out->price = pricing->decisions.price;
+    out->cost = pricing->decisions.cost;
+    out->hash = pricing->plan.hash;
+    out->memory_limit_bytes = pricing->machine.memory_limit_bytes;
+    out->unsharded = *evaluator_unsharded(pricing->evaluator);
+    return what_if->report ? add_report(what_if, image, out, e) : ERROR_OK;
 }
 
-enum error_code planner_what_if_run(const struct planner_what_if *w, const struct ir_program *image,
+enum error_code planner_what_if_run(const struct planner_what_if *what_if, const struct ir_program *image,
                                     struct planner_answer *out, struct error *e)
 {
     *out = (struct planner_answer){.inside = mem_zalloc(1, sizeof *out->inside)};
-    enum error_code code = run(w, image, out, e);
+    enum error_code code = run(what_if, image, out, e);
     if (code != ERROR_OK)
         planner_answer_release(out);
     return code;

@@ -25,11 +25,11 @@ struct planner_answer {
     struct report *report;          /* owned; NULL unless wanted */
     struct planner_pricing *inside; /* owned */
 };
-/* w, what it refers to and the image are borrowed until *out (owned) is released. Errors: of the module, of
- * constraints and machine as planner_job_create; ERROR_INVALID_PLAN; ERROR_INVALID_REQUEST (/baseline): no
- * expert's plan of this name on this mesh. *out is empty after an error. */
-enum error_code planner_what_if_run(const struct planner_what_if *w, const struct ir_program *image,
+/* what_if, what it refers to and the image are borrowed until *out (owned) is released. Errors: of the
+ * module, of constraints and machine as planner_job_create; ERROR_INVALID_PLAN; ERROR_INVALID_REQUEST
+ * (/baseline): no expert's plan of this name on this mesh. *out is empty after an error. */
+enum error_code planner_what_if_run(const struct planner_what_if *what_if, const struct ir_program *image,
                                     struct planner_answer *out, struct error *e) BASE_CHECKED;
-void planner_answer_release(struct planner_answer *a);
+void planner_answer_release(struct planner_answer *answer);
 
 #endif

@@ -33,15 +33,15 @@ struct queue_audit {
     VEC(struct queue_audit_archived) archived;
     size_t jobs, keys; /* looked at */
 };
-void queue_audit_add(struct queue_audit *a, int invariant, const char *subject, const char *text);
+void queue_audit_add(struct queue_audit *audit, int invariant, const char *subject, const char *text);
 /* a blob that `job` names in its field `name`; value: its digest, or digest:size:media type as of an
  * artifact */
-void queue_audit_add_blob(struct queue_audit *a, const char *job, const char *name, const char *value);
-void queue_audit_release(struct queue_audit *a);
+void queue_audit_add_blob(struct queue_audit *audit, const char *job, const char *name, const char *value);
+void queue_audit_release(struct queue_audit *audit);
 
 /* `expected`: ids that were acknowledged to somebody and must exist (borrowed). What concerns several keys of
  * which one changes meanwhile is looked at up to three times and reported when it is wrong each time. */
-enum error_code queue_audit_run(struct queue *q, const char *const *expected, size_t expected_count,
+enum error_code queue_audit_run(struct queue *queue, const char *const *expected, size_t expected_count,
                                 struct queue_audit *out, struct error *e) BASE_CHECKED;
 
 #endif

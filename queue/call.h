@@ -17,32 +17,33 @@ struct call {
     char numbers[8][24];
     int number_count;
 };
-void call_add_bytes(struct call *c, const void *bytes, size_t size);
-void call_add(struct call *c, const char *text);
-void call_add_number(struct call *c, long long n);
+void call_add_bytes(struct call *call, const void *bytes, size_t size);
+void call_add(struct call *call, const char *text);
+void call_add_number(struct call *call, long long n);
 /* 23 characters */
-void call_add_format(struct call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void call_add_pairs(struct call *c, const struct queue_pair *pairs, size_t count);
+void call_add_format(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void call_add_pairs(struct call *call, const struct queue_pair *pairs, size_t count);
 
 /* a function of queue/library.lua; reply owned */
-enum error_code call_function(struct queue *q, const char *name, struct call *c, redisReply **out,
+enum error_code call_function(struct queue *queue, const char *name, struct call *call, redisReply **out,
                               struct error *e) BASE_CHECKED;
 /* a command that only reads: repeated once after the connection broke */
-enum error_code call_read(struct queue *q, int argc, const char **argv, redisReply **out,
+enum error_code call_read(struct queue *queue, int argc, const char **argv, redisReply **out,
                           struct error *e) BASE_CHECKED;
 
 /* the same where the answer says nothing: only whether it was done */
-enum error_code call_plain(struct queue *q, const char *name, struct call *c, struct error *e) BASE_CHECKED;
+enum error_code call_plain(struct queue *queue, const char *name, struct call *call,
+                           struct error *e) BASE_CHECKED;
 /* all fields of the hash at key (owned; empty on an error or when there is none) */
-enum error_code call_hash(struct queue *q, const char *key, struct queue_fields *out,
+enum error_code call_hash(struct queue *queue, const char *key, struct queue_fields *out,
                           struct error *e) BASE_CHECKED;
 
 /* element i of an array, or the reply itself as element 0; "" and 0 for anything else */
-const char *reply_text(const redisReply *r, size_t i);
-long long reply_number(const redisReply *r, size_t i);
+const char *reply_text(const redisReply *reply, size_t i);
+long long reply_number(const redisReply *reply, size_t i);
 /* an array of job ids -> owned array */
-void reply_ids(const redisReply *r, char (**ids)[QUEUE_ID_SIZE], size_t *count);
+void reply_ids(const redisReply *reply, char (**ids)[QUEUE_ID_SIZE], size_t *count);
 /* flat names and values -> owned fields */
-void reply_fields(const redisReply *r, struct queue_fields *out);
+void reply_fields(const redisReply *reply, struct queue_fields *out);
 
 #endif

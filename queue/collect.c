@@ -7,18 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum error_code queue_collect_begin(struct queue *q, const char *token, long long every_ms, bool *begun,
+enum error_code queue_collect_begin(struct queue *queue, const char *token, long long every_ms, bool *begun,
                                     struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
-    call_add(&a, token);
-    call_add_number(&a, every_ms);
-    enum error_code code = call_function(q, "collect_begin", &a, &r, e);
+    struct call call = {0};
+    redisReply *reply = NULL;
+    call_add(&call, token);
+    call_add_number(&call, every_ms);
+    enum error_code code = call_function(queue, "collect_begin", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    *begun = r->integer == 1;
-    freeReplyObject(r);
+    *begun = reply->integer == 1;
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
@@ -29,68 +29,68 @@ static void give(const redisReply *list, bool archive, queue_digest_found found,
 }
 
 /* nil: the lock went to another */
-static enum error_code mine(redisReply *r, struct error *e)
+static enum error_code mine(redisReply *reply, struct error *e)
 {
-    if (r->type == REDIS_REPLY_ARRAY)
+    if (reply->type == REDIS_REPLY_ARRAY)
         return ERROR_OK;
-    freeReplyObject(r);
+    freeReplyObject(reply);
     return error_set(e, ERROR_CONFLICT, "another server collects");
 }
 
-enum error_code queue_collect_walk(struct queue *q, const char *token, unsigned long long *cursor,
+enum error_code queue_collect_walk(struct queue *queue, const char *token, unsigned long long *cursor,
                                    queue_digest_found found, void *user, struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
+    struct call call = {0};
+    redisReply *reply = NULL;
     char at[24];
     snprintf(at, sizeof at, "%llu", *cursor);
-    call_add(&a, token);
-    call_add(&a, at);
-    enum error_code code = call_function(q, "collect_walk", &a, &r, e);
+    call_add(&call, token);
+    call_add(&call, at);
+    enum error_code code = call_function(queue, "collect_walk", &call, &reply, e);
     if (code == ERROR_OK)
-        code = mine(r, e);
+        code = mine(reply, e);
     if (code != ERROR_OK)
         return code;
-    *cursor = strtoull(reply_text(r, 0), NULL, 10);
-    if (r->elements == 3) {
-        give(r->element[1], false, found, user);
-        give(r->element[2], true, found, user);
+    *cursor = strtoull(reply_text(reply, 0), NULL, 10);
+    if (reply->elements == 3) {
+        give(reply->element[1], false, found, user);
+        give(reply->element[2], true, found, user);
     } else {
         code = error_set(e, ERROR_INTERNAL, "the walk through the keys gave no list");
     }
-    freeReplyObject(r);
+    freeReplyObject(reply);
     return code;
 }
 
-enum error_code queue_collect_moved(struct queue *q, const char *token, queue_digest_found found, void *user,
-                                    struct error *e)
+enum error_code queue_collect_moved(struct queue *queue, const char *token, queue_digest_found found,
+                                    void *user, struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
-    call_add(&a, token);
-    enum error_code code = call_function(q, "collect_moved", &a, &r, e);
+    struct call call = {0};
+    redisReply *reply = NULL;
+    call_add(&call, token);
+    enum error_code code = call_function(queue, "collect_moved", &call, &reply, e);
     if (code == ERROR_OK)
-        code = mine(r, e);
+        code = mine(reply, e);
     if (code != ERROR_OK)
         return code;
-    give(r, false, found, user);
-    freeReplyObject(r);
+    give(reply, false, found, user);
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-enum error_code queue_collect_end(struct queue *q, const char *token, const struct queue_collected *c,
-                                  struct error *e)
+enum error_code queue_collect_end(struct queue *queue, const char *token,
+                                  const struct queue_collected *collected, struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
-    call_add(&a, token);
-    call_add(&a, c->whole ? "1" : "0");
-    call_add_number(&a, (long long)c->kept);
-    call_add_number(&a, (long long)c->kept_bytes);
-    call_add_number(&a, (long long)c->removed);
-    call_add_number(&a, (long long)c->removed_bytes);
-    enum error_code code = call_function(q, "collect_end", &a, &r, e);
+    struct call call = {0};
+    redisReply *reply = NULL;
+    call_add(&call, token);
+    call_add(&call, collected->whole ? "1" : "0");
+    call_add_number(&call, (long long)collected->kept);
+    call_add_number(&call, (long long)collected->kept_bytes);
+    call_add_number(&call, (long long)collected->removed);
+    call_add_number(&call, (long long)collected->removed_bytes);
+    enum error_code code = call_function(queue, "collect_end", &call, &reply, e);
     if (code == ERROR_OK)
-        freeReplyObject(r);
+        freeReplyObject(reply);
     return code;
 }

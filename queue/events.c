@@ -35,50 +35,50 @@ void queue_event_id_format(struct queue_event_id id, char out[QUEUE_EVENT_ID_SIZ
     snprintf(out, QUEUE_EVENT_ID_SIZE, "%" PRIu64 "-%" PRIu64, id.ms, id.number);
 }
 
-int queue_event_id_compare(struct queue_event_id a, struct queue_event_id b)
+int queue_event_id_compare(struct queue_event_id event_id, struct queue_event_id queue_event_id)
 {
-    if (a.ms != b.ms)
-        return a.ms < b.ms ? -1 : 1;
-    return a.number < b.number ? -1 : a.number > b.number;
+    if (event_id.ms != queue_event_id.ms)
+        return event_id.ms < queue_event_id.ms ? -1 : 1;
+    return event_id.number < queue_event_id.number ? -1 : event_id.number > queue_event_id.number;
 }
 
-void queue_events_release(struct queue_events *l)
+void queue_events_release(struct queue_events *events)
 {
-    for (size_t i = 0; i < l->count; i++) {
-        free(l->at[i].data);
-        free(l->at[i].progress);
+    for (size_t i = 0; i < events->count; i++) {
+        free(events->at[i].data);
+        free(events->at[i].progress);
     }
-    free(l->at);
-    *l = (struct queue_events){0};
+    free(events->at);
+    *events = (struct queue_events){0};
 }
 
-bool queue_event_ends(const struct queue_event *v)
+bool queue_event_ends(const struct queue_event *event)
 {
     static const char *const ends[] = {"succeeded", "failed", "expired", "cancelled", "dead"};
-    if (strcmp(v->name, "state") != 0)
+    if (strcmp(event->name, "state") != 0)
         return false;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (strcmp(v->data, ends[i]) == 0)
+        if (strcmp(event->data, ends[i]) == 0)
             return true;
     return false;
 }
 
 /* [id, [field, value ..]]; false: not an event of ours */
-static bool read_event(const redisReply *r, const char *job, struct queue_event *out)
+static bool read_event(const redisReply *reply, const char *job, struct queue_event *out)
 {
-    struct queue_fields f = {0};
-    if (r->type != REDIS_REPLY_ARRAY || r->elements != 2 || !r->element[0]->str ||
-        !queue_event_id_parse(r->element[0]->str, &out->id))
+    struct queue_fields fields = {0};
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || !reply->element[0]->str ||
+        !queue_event_id_parse(reply->element[0]->str, &out->id))
         return false;
-    reply_fields(r->element[1], &f);
+    reply_fields(reply->element[1], &fields);
     snprintf(out->job, sizeof out->job, "%s", job);
-    const char *chosen = queue_field(&f, "name");
+    const char *chosen = queue_field(&fields, "name");
     snprintf(out->shown, sizeof out->shown, "%s", chosen[0] ? chosen : job);
-    snprintf(out->name, sizeof out->name, "%s", queue_field(&f, "event"));
-    out->version = queue_number(&f, "ver");
-    out->data = mem_strdup(queue_field(&f, "data"));
-    out->progress = mem_strdup(queue_field(&f, "progress"));
-    queue_fields_release(&f);
+    snprintf(out->name, sizeof out->name, "%s", queue_field(&fields, "event"));
+    out->version = queue_number(&fields, "ver");
+    out->data = mem_strdup(queue_field(&fields, "data"));
+    out->progress = mem_strdup(queue_field(&fields, "progress"));
+    queue_fields_release(&fields);
     return true;
 }
 
@@ -97,88 +97,88 @@ static void stream_key(const char *job, char out[64])
     snprintf(out, 64, "{t}:ev:%s", job);
 }
 
-enum error_code queue_events_since(struct queue *q, const char *job, struct queue_event_id after,
+enum error_code queue_events_since(struct queue *queue, const char *job, struct queue_event_id after,
                                    struct queue_events *out, struct error *e)
 {
     char key[64], id[QUEUE_EVENT_ID_SIZE], from[QUEUE_EVENT_ID_SIZE + 1], most[16];
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     *out = (struct queue_events){0};
     stream_key(job, key);
     queue_event_id_format(after, id);
     snprintf(from, sizeof from, "(%s", id);
     snprintf(most, sizeof most, "%d", QUEUE_EVENTS_KEPT);
     const char *argv[] = {"XRANGE", key, from, "+", "COUNT", most};
-    enum error_code code = call_read(q, 6, argv, &r, e);
+    enum error_code code = call_read(queue, 6, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    read_events(r, job, out);
-    freeReplyObject(r);
+    read_events(reply, job, out);
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
 /* the first entry at or after `from` (command XRANGE) or the last at or before it (XREVRANGE); *found false:
  * none */
-static enum error_code one_event(struct queue *q, const char *command, const char *job, const char *from,
+static enum error_code one_event(struct queue *queue, const char *command, const char *job, const char *from,
                                  const char *to, struct queue_event *out, bool *found, struct error *e)
 {
     char key[64];
-    redisReply *r = NULL;
-    struct queue_events l = {0};
+    redisReply *reply = NULL;
+    struct queue_events events = {0};
     stream_key(job, key);
     const char *argv[] = {command, key, from, to, "COUNT", "1"};
-    enum error_code code = call_read(q, 6, argv, &r, e);
+    enum error_code code = call_read(queue, 6, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    read_events(r, job, &l);
-    freeReplyObject(r);
-    *found = l.count > 0;
+    read_events(reply, job, &events);
+    freeReplyObject(reply);
+    *found = events.count > 0;
     if (*found)
-        *out = l.at[0];
-    free(l.at);
+        *out = events.at[0];
+    free(events.at);
     return ERROR_OK;
 }
 
-static void event_release(struct queue_event *v, bool found)
+static void event_release(struct queue_event *event, bool found)
 {
     if (found) {
-        free(v->data);
-        free(v->progress);
+        free(event->data);
+        free(event->progress);
     }
 }
 
-enum error_code queue_event_known(struct queue *q, const char *job, struct queue_event_id id, bool *known,
+enum error_code queue_event_known(struct queue *queue, const char *job, struct queue_event_id id, bool *known,
                                   struct error *e)
 {
     char text[QUEUE_EVENT_ID_SIZE];
-    struct queue_event v = {0};
+    struct queue_event event = {0};
     bool found;
     queue_event_id_format(id, text);
-    enum error_code code = one_event(q, "XRANGE", job, text, text, &v, known, e);
+    enum error_code code = one_event(queue, "XRANGE", job, text, text, &event, known, e);
     if (code != ERROR_OK)
         return code;
-    event_release(&v, *known);
+    event_release(&event, *known);
     if (*known)
         return ERROR_OK;
-    code = one_event(q, "XRANGE", job, "-", "+", &v, &found, e);
+    code = one_event(queue, "XRANGE", job, "-", "+", &event, &found, e);
     if (code != ERROR_OK)
         return code;
     /* a job's first event is its version 1: a stream that begins later was trimmed */
-    *known = found && v.version > 1 && queue_event_id_compare(id, v.id) < 0;
-    event_release(&v, found);
+    *known = found && event.version > 1 && queue_event_id_compare(id, event.id) < 0;
+    event_release(&event, found);
     return ERROR_OK;
 }
 
-enum error_code queue_event_last(struct queue *q, const char *job, struct queue_event_id *last, bool *ended,
-                                 struct error *e)
+enum error_code queue_event_last(struct queue *queue, const char *job, struct queue_event_id *last,
+                                 bool *ended, struct error *e)
 {
-    struct queue_event v = {0};
+    struct queue_event event = {0};
     bool found;
-    enum error_code code = one_event(q, "XREVRANGE", job, "+", "-", &v, &found, e);
+    enum error_code code = one_event(queue, "XREVRANGE", job, "+", "-", &event, &found, e);
     if (code != ERROR_OK)
         return code;
-    *last = v.id;
-    *ended = found && queue_event_ends(&v);
-    event_release(&v, found);
+    *last = event.id;
+    *ended = found && queue_event_ends(&event);
+    event_release(&event, found);
     return ERROR_OK;
 }
 
@@ -189,13 +189,13 @@ static const char *job_of_key(const char *key)
     return last ? last + 1 : key;
 }
 
-enum error_code queue_events_follow(struct queue *q, const struct queue_place *places, size_t count,
+enum error_code queue_events_follow(struct queue *queue, const struct queue_place *places, size_t count,
                                     int block_ms, struct queue_events *out, struct error *e)
 {
     const char *argv[6 + 2 * QUEUE_FOLLOW_MAX] = {"XREAD", "COUNT", "100"};
     char keys[QUEUE_FOLLOW_MAX][64], ids[QUEUE_FOLLOW_MAX][QUEUE_EVENT_ID_SIZE], wait[16];
     int argc = 3;
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     BASE_CHECK(count <= QUEUE_FOLLOW_MAX);
     *out = (struct queue_events){0};
     if (block_ms > 0) { /* BLOCK 0 would wait for ever */
@@ -210,14 +210,14 @@ enum error_code queue_events_follow(struct queue *q, const struct queue_place *p
         argv[argc + (int)i] = keys[i];
         argv[argc + (int)(count + i)] = ids[i];
     }
-    enum error_code code = call_read(q, argc + 2 * (int)count, argv, &r, e);
+    enum error_code code = call_read(queue, argc + 2 * (int)count, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i < r->elements; i++) {
-        const redisReply *stream = r->element[i];
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++) {
+        const redisReply *stream = reply->element[i];
         if (stream->type == REDIS_REPLY_ARRAY && stream->elements == 2 && stream->element[0]->str)
             read_events(stream->element[1], job_of_key(stream->element[0]->str), out);
     }
-    freeReplyObject(r);
+    freeReplyObject(reply);
     return ERROR_OK;
 }

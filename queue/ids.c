@@ -38,11 +38,11 @@ void queue_new_id(char out[QUEUE_ID_SIZE])
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static uint64_t last_ms;
     static unsigned char digits[RANDOM_DIGITS];
-    struct timespec t;
+    struct timespec when;
     pthread_mutex_lock(&lock);
     /* read by who has the lock: another thread's later time must not come first */
-    clock_gettime(CLOCK_REALTIME, &t);
-    uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    clock_gettime(CLOCK_REALTIME, &when);
+    uint64_t ms = (uint64_t)when.tv_sec * 1000 + (uint64_t)when.tv_nsec / 1000000;
     if (ms == last_ms) {
         count_up(digits);
     } else {
@@ -69,10 +69,10 @@ bool queue_id_valid(const char *id)
 void queue_named_id(const char *tenant, const char *name, char out[QUEUE_ID_SIZE])
 {
     uint8_t raw[32];
-    struct sha256 *s = sha256_create();
-    sha256_add(s, tenant, strlen(tenant) + 1); /* with the NUL: no other split gives the same bytes */
-    sha256_add(s, name, strlen(name));
-    sha256_finish(s, raw);
+    struct sha256 *sha = sha256_create();
+    sha256_add(sha, tenant, strlen(tenant) + 1); /* with the NUL: no other split gives the same bytes */
+    sha256_add(sha, name, strlen(name));
+    sha256_finish(sha, raw);
     memcpy(out, "c_", 2);
     for (int i = 0; i < 26; i++) /* 130 bits */
         out[2 + i] = ids_digits[(raw[i * 5 / 8] << 8 | raw[i * 5 / 8 + 1]) >> (11 - i * 5 % 8) & 31];

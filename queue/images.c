@@ -15,30 +15,30 @@ static char *image_key(const char *module, const char *build)
     return mem_printf("{t}:img:%s:%s", module, build);
 }
 
-enum error_code queue_image_find(struct queue *q, const char *module, const char *build, char image[65],
+enum error_code queue_image_find(struct queue *queue, const char *module, const char *build, char image[65],
                                  struct error *e)
 {
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     char *key = image_key(module, build);
     const char *argv[] = {"GETEX", key, "EX", KEEP_S};
-    enum error_code code = call_read(q, 4, argv, &r, e);
+    enum error_code code = call_read(queue, 4, argv, &reply, e);
     free(key);
     if (code != ERROR_OK)
         return code;
-    snprintf(image, 65, "%s", reply_text(r, 0));
-    freeReplyObject(r);
+    snprintf(image, 65, "%s", reply_text(reply, 0));
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-enum error_code queue_image_keep(struct queue *q, const char *module, const char *build, const char *image,
-                                 struct error *e)
+enum error_code queue_image_keep(struct queue *queue, const char *module, const char *build,
+                                 const char *image, struct error *e)
 {
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     char *key = image_key(module, build);
     const char *argv[] = {"SET", key, image, "EX", KEEP_S};
-    enum error_code code = call_read(q, 5, argv, &r, e); /* may be repeated: it is idempotent */
+    enum error_code code = call_read(queue, 5, argv, &reply, e); /* may be repeated: it is idempotent */
     free(key);
     if (code == ERROR_OK)
-        freeReplyObject(r);
+        freeReplyObject(reply);
     return code;
 }

@@ -6,9 +6,9 @@
 #include "queue/queue.h"
 
 /* image: 64 hex digits, or "" */
-enum error_code queue_image_find(struct queue *q, const char *module, const char *build, char image[65],
+enum error_code queue_image_find(struct queue *queue, const char *module, const char *build, char image[65],
                                  struct error *e) BASE_CHECKED;
-enum error_code queue_image_keep(struct queue *q, const char *module, const char *build, const char *image,
-                                 struct error *e) BASE_CHECKED;
+enum error_code queue_image_keep(struct queue *queue, const char *module, const char *build,
+                                 const char *image, struct error *e) BASE_CHECKED;
 
 #endif

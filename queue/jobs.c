@@ -24,25 +24,26 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-static void add_submission(const struct queue_submission *s, struct call *a)
+static void add_submission(const struct queue_submission *submission, struct call *call)
 {
-    const char *const texts[] = {s->name, s->key, s->print, s->digest, s->source, s->module};
-    call_add(a, s->id);
-    call_add(a, s->tenant);
-    call_add(a, s->first_kind);
-    call_add_format(a, "%d:%d", s->open_limit, s->submits_per_s);
-    call_add_number(a, s->deadline_ms);
+    const char *const texts[] = {submission->name,   submission->key,    submission->print,
+                                 submission->digest, submission->source, submission->module};
+    call_add(call, submission->id);
+    call_add(call, submission->tenant);
+    call_add(call, submission->first_kind);
+    call_add_format(call, "%d:%d", submission->open_limit, submission->submits_per_s);
+    call_add_number(call, submission->deadline_ms);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        call_add(a, or_empty(texts[i]));
-    call_add_number(a, (long long)s->field_count);
-    call_add_pairs(a, s->fields, s->field_count);
-    for (size_t i = 0; s->source_fields && i < s->source_fields->count; i++) {
-        call_add(a, s->source_fields->at[i].name);
-        call_add_bytes(a, s->source_fields->at[i].value, s->source_fields->at[i].size);
+        call_add(call, or_empty(texts[i]));
+    call_add_number(call, (long long)submission->field_count);
+    call_add_pairs(call, submission->fields, submission->field_count);
+    for (size_t i = 0; submission->source_fields && i < submission->source_fields->count; i++) {
+        call_add(call, submission->source_fields->at[i].name);
+        call_add_bytes(call, submission->source_fields->at[i].value, submission->source_fields->at[i].size);
     }
 }
 
-static enum error_code read_accepted(const redisReply *r, struct queue_accepted *out, struct error *e)
+static enum error_code read_accepted(const redisReply *reply, struct queue_accepted *out, struct error *e)
 {
     static const struct {
         const char *word;
@@ -52,19 +53,19 @@ static enum error_code read_accepted(const redisReply *r, struct queue_accepted 
                  {"fast", QUEUE_FAST},       {"mismatch", QUEUE_MISMATCH}, {"archived", QUEUE_ARCHIVED},
                  {"module", QUEUE_NO_MODULE}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(reply_text(r, 0), words[i].word) != 0)
+        if (strcmp(reply_text(reply, 0), words[i].word) != 0)
             continue;
         out->outcome = words[i].outcome;
-        snprintf(out->id, sizeof out->id, "%s", reply_text(r, 1));
-        snprintf(out->blob, sizeof out->blob, "%s", reply_text(r, 2));
-        if (r->elements > 3)
-            reply_fields(r->element[3], &out->job);
+        snprintf(out->id, sizeof out->id, "%s", reply_text(reply, 1));
+        snprintf(out->blob, sizeof out->blob, "%s", reply_text(reply, 2));
+        if (reply->elements > 3)
+            reply_fields(reply->element[3], &out->job);
         return ERROR_OK;
     }
     return error_set(e, ERROR_INTERNAL, "submit gave an answer that this build does not know");
 }
 
-void queue_accept_many(struct queue *q, struct queue_accepting *const *items, size_t count)
+void queue_accept_many(struct queue *queue, struct queue_accepting *const *items, size_t count)
 {
     struct call *arguments = mem_zalloc(count, sizeof *arguments);
     struct redis_call *calls = mem_zalloc(count, sizeof *calls);
@@ -74,14 +75,14 @@ void queue_accept_many(struct queue *q, struct queue_accepting *const *items, si
                                        .argv = arguments[i].values.at,
                                        .sizes = arguments[i].sizes.at};
     }
-    redis_calls(q->redis, "submit", calls, count);
+    redis_calls(queue->redis, "submit", calls, count);
     for (size_t i = 0; i < count; i++) {
-        struct queue_accepting *a = items[i];
-        a->accepted = (struct queue_accepted){0};
-        a->code = calls[i].code;
-        a->error = calls[i].error;
-        if (a->code == ERROR_OK)
-            a->code = read_accepted(calls[i].reply, &a->accepted, &a->error);
+        struct queue_accepting *accepting = items[i];
+        accepting->accepted = (struct queue_accepted){0};
+        accepting->code = calls[i].code;
+        accepting->error = calls[i].error;
+        if (accepting->code == ERROR_OK)
+            accepting->code = read_accepted(calls[i].reply, &accepting->accepted, &accepting->error);
         freeReplyObject(calls[i].reply);
         VEC_FREE(&arguments[i].values);
         VEC_FREE(&arguments[i].sizes);
@@ -90,43 +91,43 @@ void queue_accept_many(struct queue *q, struct queue_accepting *const *items, si
     free(arguments);
 }
 
-enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
-                             struct error *e)
+enum error_code queue_accept(struct queue *queue, const struct queue_submission *submission,
+                             struct queue_accepted *out, struct error *e)
 {
-    struct queue_accepting one = {.submission = s}, *const items[] = {&one};
-    queue_accept_many(q, items, 1);
+    struct queue_accepting one = {.submission = submission}, *const items[] = {&one};
+    queue_accept_many(queue, items, 1);
     *out = one.accepted;
     if (one.code != ERROR_OK)
         *e = one.error;
     return one.code;
 }
 
-enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,
+enum error_code queue_submit(struct queue *queue, const struct queue_submission *submission, bool *existed,
                              struct error *e)
 {
     struct queue_accepted accepted;
-    enum error_code code = queue_accept(q, s, &accepted, e);
+    enum error_code code = queue_accept(queue, submission, &accepted, e);
     if (code != ERROR_OK)
         return code;
     queue_fields_release(&accepted.job);
     *existed = accepted.outcome != QUEUE_ACCEPTED;
     if (accepted.outcome == QUEUE_FULL)
-        return too_many(s->open_limit, e);
+        return too_many(submission->open_limit, e);
     if (accepted.outcome == QUEUE_FAST)
-        return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second", s->submits_per_s);
+        return error_set(e, ERROR_TOO_FAST, "more than %d submissions a second", submission->submits_per_s);
     return ERROR_OK;
 }
 
 /* ---- look ---- */
 
-enum error_code queue_job(struct queue *q, const char *id, struct queue_fields *out, struct error *e)
+enum error_code queue_job(struct queue *queue, const char *id, struct queue_fields *out, struct error *e)
 {
     /* twice: between two reads a job may go into the archive or come out of it */
     for (int attempt = 0; attempt < 2; attempt++) {
         for (int archived = 0; archived < 2; archived++) {
             char key[64];
             snprintf(key, sizeof key, "{t}:%s:%s", archived ? "o" : "j", id);
-            enum error_code code = call_hash(q, key, out, e);
+            enum error_code code = call_hash(queue, key, out, e);
             if (code != ERROR_OK)
                 return code;
             if (out->count)
@@ -137,52 +138,52 @@ enum error_code queue_job(struct queue *q, const char *id, struct queue_fields *
     return error_set(e, ERROR_NOT_FOUND, "there is no such job");
 }
 
-static void read_page(const redisReply *r, struct queue_page *out)
+static void read_page(const redisReply *reply, struct queue_page *out)
 {
-    out->more = reply_number(r, 0) == 1;
-    out->last_ms = strtoll(reply_text(r, 1), NULL, 10);
-    snprintf(out->last_id, sizeof out->last_id, "%s", reply_text(r, 2));
-    out->at = mem_zalloc(r->elements + 1, sizeof *out->at);
-    for (size_t i = 3; i < r->elements; i++) {
-        const redisReply *one = r->element[i];
+    out->more = reply_number(reply, 0) == 1;
+    out->last_ms = strtoll(reply_text(reply, 1), NULL, 10);
+    snprintf(out->last_id, sizeof out->last_id, "%s", reply_text(reply, 2));
+    out->at = mem_zalloc(reply->elements + 1, sizeof *out->at);
+    for (size_t i = 3; i < reply->elements; i++) {
+        const redisReply *one = reply->element[i];
         if (one->type != REDIS_REPLY_ARRAY || one->elements != 3)
             continue;
-        struct queue_listed *l = &out->at[out->count++];
-        snprintf(l->id, sizeof l->id, "%s", reply_text(one, 0));
-        reply_fields(one->element[2], &l->fields);
+        struct queue_listed *listed = &out->at[out->count++];
+        snprintf(listed->id, sizeof listed->id, "%s", reply_text(one, 0));
+        reply_fields(one->element[2], &listed->fields);
     }
 }
 
-enum error_code queue_list(struct queue *q, const struct queue_filter *f, size_t limit,
+enum error_code queue_list(struct queue *queue, const struct queue_filter *filter, size_t limit,
                            struct queue_page *out, struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
+    struct call call = {0};
+    redisReply *reply = NULL;
     *out = (struct queue_page){0};
-    call_add(&a, f->tenant);
-    call_add(&a, or_empty(f->state));
-    call_add_number(&a, f->from_ms);
-    call_add_number(&a, f->until_ms);
-    call_add_number(&a, f->before_ms);
-    call_add(&a, f->before_id);
-    call_add_number(&a, (long long)limit);
-    call_add_number(&a, SCAN_MAX);
-    call_add_pairs(&a, f->labels, f->label_count);
-    enum error_code code = call_function(q, "list", &a, &r, e);
+    call_add(&call, filter->tenant);
+    call_add(&call, or_empty(filter->state));
+    call_add_number(&call, filter->from_ms);
+    call_add_number(&call, filter->until_ms);
+    call_add_number(&call, filter->before_ms);
+    call_add(&call, filter->before_id);
+    call_add_number(&call, (long long)limit);
+    call_add_number(&call, SCAN_MAX);
+    call_add_pairs(&call, filter->labels, filter->label_count);
+    enum error_code code = call_function(queue, "list", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    if (r->type == REDIS_REPLY_ARRAY && r->elements >= 3)
-        read_page(r, out);
-    freeReplyObject(r);
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements >= 3)
+        read_page(reply, out);
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-void queue_page_release(struct queue_page *p)
+void queue_page_release(struct queue_page *page)
 {
-    for (size_t i = 0; i < p->count; i++)
-        queue_fields_release(&p->at[i].fields);
-    free(p->at);
-    *p = (struct queue_page){0};
+    for (size_t i = 0; i < page->count; i++)
+        queue_fields_release(&page->at[i].fields);
+    free(page->at);
+    *page = (struct queue_page){0};
 }
 
 /* ---- delete, retry ---- */
@@ -197,157 +198,157 @@ static enum error_code absent(const char *word, struct error *e)
     return ERROR_OK;
 }
 
-enum error_code queue_delete(struct queue *q, const char *id, const char *const *tags, size_t tag_count,
+enum error_code queue_delete(struct queue *queue, const char *id, const char *const *tags, size_t tag_count,
                              struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
-    call_add(&a, id);
+    struct call call = {0};
+    redisReply *reply = NULL;
+    call_add(&call, id);
     for (size_t i = 0; i < tag_count; i++)
-        call_add(&a, tags[i]);
-    enum error_code code = call_function(q, "delete", &a, &r, e);
+        call_add(&call, tags[i]);
+    enum error_code code = call_function(queue, "delete", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    const char *word = reply_text(r, 0);
+    const char *word = reply_text(reply, 0);
     code = absent(word, e);
     if (strcmp(word, "running") == 0)
         code = error_set(e, ERROR_CONFLICT, "the job has not ended; cancel it first");
     else if (strcmp(word, "changed") == 0)
         code = error_set(e, ERROR_PRECONDITION, "the job has another version than If-Match names");
-    freeReplyObject(r);
+    freeReplyObject(reply);
     return code;
 }
 
-static enum error_code retry_outcome(const redisReply *r, int open_limit, char blob[65], struct error *e)
+static enum error_code retry_outcome(const redisReply *reply, int open_limit, char blob[65], struct error *e)
 {
-    const char *word = reply_text(r, 0);
+    const char *word = reply_text(reply, 0);
     if (strcmp(word, "archived") == 0)
-        snprintf(blob, 65, "%s", reply_text(r, 1));
+        snprintf(blob, 65, "%s", reply_text(reply, 1));
     else if (strcmp(word, "state") == 0)
         return error_set(e, ERROR_CONFLICT, "only failed and dead jobs can start again; this one is %.32s",
-                         reply_text(r, 1));
+                         reply_text(reply, 1));
     else if (strcmp(word, "full") == 0)
         return too_many(open_limit, e);
     return absent(word, e);
 }
 
-enum error_code queue_retry(struct queue *q, const char *id, int open_limit,
+enum error_code queue_retry(struct queue *queue, const char *id, int open_limit,
                             const struct queue_fields *archived, char blob[65], struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
+    struct call call = {0};
+    redisReply *reply = NULL;
     char token[QUEUE_ID_SIZE];
     queue_new_id(token); /* any unique text */
     blob[0] = 0;
-    call_add(&a, id);
-    call_add(&a, token);
-    call_add_number(&a, open_limit);
+    call_add(&call, id);
+    call_add(&call, token);
+    call_add_number(&call, open_limit);
     for (size_t i = 0; archived && i < archived->count; i++) {
-        call_add(&a, archived->at[i].name);
-        call_add_bytes(&a, archived->at[i].value, archived->at[i].size);
+        call_add(&call, archived->at[i].name);
+        call_add_bytes(&call, archived->at[i].value, archived->at[i].size);
     }
-    enum error_code code = call_function(q, "retry", &a, &r, e);
+    enum error_code code = call_function(queue, "retry", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    code = retry_outcome(r, open_limit, blob, e);
-    freeReplyObject(r);
+    code = retry_outcome(reply, open_limit, blob, e);
+    freeReplyObject(reply);
     return code;
 }
 
 /* ---- after the end ---- */
 
-enum error_code queue_settings(struct queue *q, const struct queue_times *t, struct error *e)
+enum error_code queue_settings(struct queue *queue, const struct queue_times *queue_times, struct error *e)
 {
     const struct {
         const char *name;
         long long ms;
-    } times[] = {{"archive_ms", t->archive_ms},
-                 {"keep_ms", t->keep_ms},
-                 {"keep_dead_ms", t->keep_dead_ms},
-                 {"gone_ms", t->gone_ms}};
-    struct call a = {0};
+    } times[] = {{"archive_ms", queue_times->archive_ms},
+                 {"keep_ms", queue_times->keep_ms},
+                 {"keep_dead_ms", queue_times->keep_dead_ms},
+                 {"gone_ms", queue_times->gone_ms}};
+    struct call call = {0};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        call_add(&a, times[i].name);
-        call_add_number(&a, times[i].ms);
+        call_add(&call, times[i].name);
+        call_add_number(&call, times[i].ms);
     }
-    return call_plain(q, "settings", &a, e);
+    return call_plain(queue, "settings", &call, e);
 }
 
-enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_SIZE], size_t *count,
+enum error_code queue_due(struct queue *queue, size_t limit, char (**ids)[QUEUE_ID_SIZE], size_t *count,
                           struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
+    struct call call = {0};
+    redisReply *reply = NULL;
     *ids = NULL;
     *count = 0;
-    call_add_number(&a, (long long)limit);
-    enum error_code code = call_function(q, "due", &a, &r, e);
+    call_add_number(&call, (long long)limit);
+    enum error_code code = call_function(queue, "due", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    reply_ids(r, ids, count);
-    freeReplyObject(r);
+    reply_ids(reply, ids, count);
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-enum error_code queue_dead(struct queue *q, char (**ids)[QUEUE_ID_SIZE], size_t *count, struct error *e)
+enum error_code queue_dead(struct queue *queue, char (**ids)[QUEUE_ID_SIZE], size_t *count, struct error *e)
 {
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     const char *argv[] = {"ZRANGE", "{t}:dead", "0", "-1"};
     *ids = NULL;
     *count = 0;
-    enum error_code code = call_read(q, 4, argv, &r, e);
+    enum error_code code = call_read(queue, 4, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    reply_ids(r, ids, count);
-    freeReplyObject(r);
+    reply_ids(reply, ids, count);
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-enum error_code queue_archive(struct queue *q, const char *id, const char *version, const char *blob,
+enum error_code queue_archive(struct queue *queue, const char *id, const char *version, const char *blob,
                               struct error *e)
 {
-    struct call a = {0};
-    call_add(&a, id);
-    call_add(&a, version);
-    call_add(&a, blob);
-    return call_plain(q, "archive", &a, e);
+    struct call call = {0};
+    call_add(&call, id);
+    call_add(&call, version);
+    call_add(&call, blob);
+    return call_plain(queue, "archive", &call, e);
 }
 
-enum error_code queue_tidy(struct queue *q, struct error *e)
+enum error_code queue_tidy(struct queue *queue, struct error *e)
 {
-    struct call a = {0};
-    return call_plain(q, "tidy", &a, e);
+    struct call call = {0};
+    return call_plain(queue, "tidy", &call, e);
 }
 
-static enum error_code get_secret(struct queue *q, char out[65], struct error *e)
+static enum error_code get_secret(struct queue *queue, char out[65], struct error *e)
 {
     const char *argv[] = {"GET", "{t}:secret"};
-    redisReply *r = NULL;
-    enum error_code code = call_read(q, 2, argv, &r, e);
+    redisReply *reply = NULL;
+    enum error_code code = call_read(queue, 2, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    snprintf(out, 65, "%s", reply_text(r, 0));
-    freeReplyObject(r);
+    snprintf(out, 65, "%s", reply_text(reply, 0));
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
 /* read first: SET is refused while Redis is out of memory, also where it would set nothing */
-enum error_code queue_secret(struct queue *q, char out[65], struct error *e)
+enum error_code queue_secret(struct queue *queue, char out[65], struct error *e)
 {
     uint8_t raw[32];
     char hex[65];
-    redisReply *r = NULL;
-    enum error_code code = get_secret(q, out, e);
+    redisReply *reply = NULL;
+    enum error_code code = get_secret(queue, out, e);
     if (code != ERROR_OK || out[0])
         return code;
     ids_random(raw, sizeof raw);
     sha256_format(raw, hex);
     const char *make[] = {"SET", "{t}:secret", hex, "NX"};
-    code = call_read(q, 4, make, &r, e);
+    code = call_read(queue, 4, make, &reply, e);
     if (code != ERROR_OK)
         return code;
-    freeReplyObject(r);
-    code = get_secret(q, out, e);
+    freeReplyObject(reply);
+    code = get_secret(queue, out, e);
     if (code != ERROR_OK)
         return code;
     return out[0] ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the servers' common secret is missing");

@@ -72,35 +72,35 @@ static bool parse_record(const char *id, const char *record, struct queue_key *o
            encode_from_hex(digest, out->digest, sizeof out->digest);
 }
 
-static int by_id(const void *a, const void *b)
+static int by_id(const void *left, const void *right)
 {
-    return strcmp(((const struct queue_key *)a)->id, ((const struct queue_key *)b)->id);
+    return strcmp(((const struct queue_key *)left)->id, ((const struct queue_key *)right)->id);
 }
 
-enum error_code queue_keys_version(struct queue *q, long long *out, struct error *e)
+enum error_code queue_keys_version(struct queue *queue, long long *out, struct error *e)
 {
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     const char *argv[] = {"GET", "{t}:keysv"};
-    enum error_code code = call_read(q, 2, argv, &r, e);
+    enum error_code code = call_read(queue, 2, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    *out = strtoll(reply_text(r, 0), NULL, 10);
-    freeReplyObject(r);
+    *out = strtoll(reply_text(reply, 0), NULL, 10);
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-enum error_code queue_keys_list(struct queue *q, struct queue_keys *out, struct error *e)
+enum error_code queue_keys_list(struct queue *queue, struct queue_keys *out, struct error *e)
 {
-    struct queue_fields f;
+    struct queue_fields fields;
     *out = (struct queue_keys){0};
-    enum error_code code = call_hash(q, "{t}:keys", &f, e);
+    enum error_code code = call_hash(queue, "{t}:keys", &fields, e);
     if (code != ERROR_OK)
         return code;
-    out->at = mem_zalloc(f.count + 1, sizeof *out->at);
-    for (size_t i = 0; i < f.count; i++)
-        out->count += parse_record(f.at[i].name, f.at[i].value, &out->at[out->count]);
+    out->at = mem_zalloc(fields.count + 1, sizeof *out->at);
+    for (size_t i = 0; i < fields.count; i++)
+        out->count += parse_record(fields.at[i].name, fields.at[i].value, &out->at[out->count]);
     qsort(out->at, out->count, sizeof *out->at, by_id);
-    queue_fields_release(&f);
+    queue_fields_release(&fields);
     return ERROR_OK;
 }
 
@@ -114,12 +114,12 @@ void queue_random_digits(char *out, size_t n)
     out[n] = 0;
 }
 
-enum error_code queue_key_add(struct queue *q, struct queue_key *key, char text[QUEUE_KEY_TEXT_SIZE],
+enum error_code queue_key_add(struct queue *queue, struct queue_key *key, char text[QUEUE_KEY_TEXT_SIZE],
                               struct error *e)
 {
     struct timespec now;
-    struct call a = {0};
-    redisReply *r = NULL;
+    struct call call = {0};
+    redisReply *reply = NULL;
     char secret[33], hex[65];
     clock_gettime(CLOCK_REALTIME, &now);
     queue_random_digits(key->id, QUEUE_KEY_ID_SIZE - 1);
@@ -130,34 +130,34 @@ enum error_code queue_key_add(struct queue *q, struct queue_key *key, char text[
     key->created_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
     char *record = mem_printf("%s %s %s %lld %lld %s", hex, key->tenant, queue_role_text(key->role),
                               key->created_ms, key->expires_ms, key->note);
-    call_add(&a, key->id);
-    call_add(&a, record);
-    enum error_code code = call_function(q, "key_add", &a, &r, e);
+    call_add(&call, key->id);
+    call_add(&call, record);
+    enum error_code code = call_function(queue, "key_add", &call, &reply, e);
     free(record);
     if (code != ERROR_OK)
         return code;
-    if (strcmp(reply_text(r, 0), "ok") != 0)
+    if (strcmp(reply_text(reply, 0), "ok") != 0)
         code = error_set(e, ERROR_CONFLICT, "a key with this id exists already; try again");
-    freeReplyObject(r);
+    freeReplyObject(reply);
     return code;
 }
 
-enum error_code queue_key_revoke(struct queue *q, const char *id, bool last, struct error *e)
+enum error_code queue_key_revoke(struct queue *queue, const char *id, bool last, struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
-    call_add(&a, id);
-    call_add(&a, last ? "1" : "0");
-    enum error_code code = call_function(q, "key_revoke", &a, &r, e);
+    struct call call = {0};
+    redisReply *reply = NULL;
+    call_add(&call, id);
+    call_add(&call, last ? "1" : "0");
+    enum error_code code = call_function(queue, "key_revoke", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    if (strcmp(reply_text(r, 0), "missing") == 0)
+    if (strcmp(reply_text(reply, 0), "missing") == 0)
         code = error_set(e, ERROR_NOT_FOUND, "there is no key with this id");
-    else if (strcmp(reply_text(r, 0), "last") == 0)
+    else if (strcmp(reply_text(reply, 0), "last") == 0)
         code = error_set(e, ERROR_CONFLICT,
                          "this is the last key: without one, a server on a loopback address lets everybody "
                          "in. Add another "
                          "first, or say --last");
-    freeReplyObject(r);
+    freeReplyObject(reply);
     return code;
 }

@@ -43,14 +43,15 @@ void queue_keys_release(struct queue_keys *k);
 bool queue_key_id(const char *text, char id[QUEUE_KEY_ID_SIZE]);
 
 /* ERROR_UNAVAILABLE */
-enum error_code queue_keys_version(struct queue *q, long long *out, struct error *e) BASE_CHECKED;
+enum error_code queue_keys_version(struct queue *queue, long long *out, struct error *e) BASE_CHECKED;
 /* records that cannot be read are left out. ERROR_UNAVAILABLE */
-enum error_code queue_keys_list(struct queue *q, struct queue_keys *out, struct error *e) BASE_CHECKED;
+enum error_code queue_keys_list(struct queue *queue, struct queue_keys *out, struct error *e) BASE_CHECKED;
 /* Makes a key: tenant, role, expires_ms and note are given in `key`, the rest is filled in. text: shown once.
  */
-enum error_code queue_key_add(struct queue *q, struct queue_key *key, char text[QUEUE_KEY_TEXT_SIZE],
+enum error_code queue_key_add(struct queue *queue, struct queue_key *key, char text[QUEUE_KEY_TEXT_SIZE],
                               struct error *e) BASE_CHECKED;
 /* ERROR_NOT_FOUND; ERROR_CONFLICT: it is the last one, and `last` is false */
-enum error_code queue_key_revoke(struct queue *q, const char *id, bool last, struct error *e) BASE_CHECKED;
+enum error_code queue_key_revoke(struct queue *queue, const char *id, bool last,
+                                 struct error *e) BASE_CHECKED;
 
 #endif

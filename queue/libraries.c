@@ -45,24 +45,24 @@ static void find_newer(const redisReply *list, const struct queue_fields *libs, 
     }
 }
 
-enum error_code queue_library_check(struct queue *q, const char *build, struct queue_library *out,
+enum error_code queue_library_check(struct queue *queue, const char *build, struct queue_library *out,
                                     struct error *e)
 {
-    struct call a = {0};
+    struct call call = {0};
     struct queue_fields libs = {0};
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     *out = (struct queue_library){0};
-    snprintf(out->version, sizeof out->version, "%s", redis_library_version(q->redis));
-    call_add(&a, build);
-    enum error_code code = call_function(q, "library", &a, &r, e);
+    snprintf(out->version, sizeof out->version, "%s", redis_library_version(queue->redis));
+    call_add(&call, build);
+    enum error_code code = call_function(queue, "library", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    reply_fields(r, &libs);
-    freeReplyObject(r);
+    reply_fields(reply, &libs);
+    freeReplyObject(reply);
     const char *list[] = {"FUNCTION", "LIST", "LIBRARYNAME", "toast_*"};
-    if (call_read(q, 4, list, &r, NULL) == ERROR_OK) {
-        find_newer(r, &libs, out);
-        freeReplyObject(r);
+    if (call_read(queue, 4, list, &reply, NULL) == ERROR_OK) {
+        find_newer(reply, &libs, out);
+        freeReplyObject(reply);
     }
     queue_fields_release(&libs);
     return ERROR_OK;

@@ -20,146 +20,148 @@ static void split_token(const char *token, char worker[QUEUE_WORKER_SIZE], int *
              token);
 }
 
-static bool split_member(const char *member, struct queue_held *h)
+static bool split_member(const char *member, struct queue_held *held)
 {
-    return sscanf(member, "%28[^/]/%31[^/]/%u/%u", h->job, h->kind, &h->epoch, &h->index) == 4;
+    return sscanf(member, "%28[^/]/%31[^/]/%u/%u", held->job, held->kind, &held->epoch, &held->index) == 4;
 }
 
-static enum error_code find_holder(struct queue *q, struct queue_held *h, struct error *e)
+static enum error_code find_holder(struct queue *queue, struct queue_held *held, struct error *e)
 {
     char key[80], holder[24], since[24];
-    redisReply *r = NULL;
-    snprintf(key, sizeof key, "{t}:k:%s:%u", h->job, h->epoch);
-    snprintf(holder, sizeof holder, "o:%u", h->index);
-    snprintf(since, sizeof since, "s:%u", h->index);
+    redisReply *reply = NULL;
+    snprintf(key, sizeof key, "{t}:k:%s:%u", held->job, held->epoch);
+    snprintf(holder, sizeof holder, "o:%u", held->index);
+    snprintf(since, sizeof since, "s:%u", held->index);
     const char *argv[] = {"HMGET", key, holder, since};
-    enum error_code code = call_read(q, 4, argv, &r, e);
+    enum error_code code = call_read(queue, 4, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    split_token(reply_text(r, 0), h->worker, &h->slot);
-    h->since_ms = strtoll(reply_text(r, 1), NULL, 10);
-    freeReplyObject(r);
+    split_token(reply_text(reply, 0), held->worker, &held->slot);
+    held->since_ms = strtoll(reply_text(reply, 1), NULL, 10);
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-enum error_code queue_held_tasks(struct queue *q, const char *job, struct queue_held_list *out,
+enum error_code queue_held_tasks(struct queue *queue, const char *job, struct queue_held_list *out,
                                  struct error *e)
 {
     char most[16];
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     *out = (struct queue_held_list){0};
     snprintf(most, sizeof most, "%d", HELD_MAX - 1);
     const char *argv[] = {"ZRANGE", "{t}:lease", "0", most, "WITHSCORES"};
-    enum error_code code = call_read(q, 5, argv, &r, e);
+    enum error_code code = call_read(queue, 5, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    out->at = mem_zalloc(r->elements / 2 + 1, sizeof *out->at);
-    for (size_t i = 0; code == ERROR_OK && i + 1 < r->elements; i += 2) {
-        struct queue_held *h = &out->at[out->count];
-        if (!split_member(reply_text(r, i), h) || (job && strcmp(h->job, job) != 0))
+    out->at = mem_zalloc(reply->elements / 2 + 1, sizeof *out->at);
+    for (size_t i = 0; code == ERROR_OK && i + 1 < reply->elements; i += 2) {
+        struct queue_held *held = &out->at[out->count];
+        if (!split_member(reply_text(reply, i), held) || (job && strcmp(held->job, job) != 0))
             continue;
-        h->until_ms = strtoll(reply_text(r, i + 1), NULL, 10);
-        code = find_holder(q, h, e);
+        held->until_ms = strtoll(reply_text(reply, i + 1), NULL, 10);
+        code = find_holder(queue, held, e);
         out->count++;
     }
-    freeReplyObject(r);
+    freeReplyObject(reply);
     if (code != ERROR_OK)
         queue_held_release(out);
     return code;
 }
 
-void queue_held_release(struct queue_held_list *l)
+void queue_held_release(struct queue_held_list *held_list)
 {
-    free(l->at);
-    *l = (struct queue_held_list){0};
+    free(held_list->at);
+    *held_list = (struct queue_held_list){0};
 }
 
 /* one entry: id, then names and values */
-static bool read_done(const redisReply *entry, struct queue_done *d)
+static bool read_done(const redisReply *entry, struct queue_done *done)
 {
     if (entry->type != REDIS_REPLY_ARRAY || entry->elements != 2)
         return false;
     const redisReply *fields = entry->element[1];
-    d->until_ms = strtoll(reply_text(entry, 0), NULL, 10);
+    done->until_ms = strtoll(reply_text(entry, 0), NULL, 10);
     for (size_t i = 0; i + 1 < fields->elements; i += 2) {
         const char *name = reply_text(fields, i), *value = reply_text(fields, i + 1);
-        if (strcmp(name, "t") == 0 && sscanf(value, "%31[^/]/%u/%u", d->kind, &d->epoch, &d->index) != 3)
+        if (strcmp(name, "t") == 0 &&
+            sscanf(value, "%31[^/]/%u/%u", done->kind, &done->epoch, &done->index) != 3)
             return false;
         if (strcmp(name, "w") == 0)
-            split_token(value, d->worker, &d->slot);
+            split_token(value, done->worker, &done->slot);
         if (strcmp(name, "s") == 0)
-            d->from_ms = strtoll(value, NULL, 10);
+            done->from_ms = strtoll(value, NULL, 10);
     }
-    return d->kind[0] != 0;
+    return done->kind[0] != 0;
 }
 
-enum error_code queue_done_tasks(struct queue *q, const char *job, struct queue_done_list *out,
+enum error_code queue_done_tasks(struct queue *queue, const char *job, struct queue_done_list *out,
                                  struct error *e)
 {
     char key[64];
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     *out = (struct queue_done_list){0};
     snprintf(key, sizeof key, "{t}:tl:%s", job);
     const char *argv[] = {"XRANGE", key, "-", "+", "COUNT", "1000"};
-    enum error_code code = call_read(q, 6, argv, &r, e);
+    enum error_code code = call_read(queue, 6, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    out->at = mem_zalloc(r->elements + 1, sizeof *out->at);
-    for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i < r->elements; i++)
-        out->count += read_done(r->element[i], &out->at[out->count]);
-    freeReplyObject(r);
+    out->at = mem_zalloc(reply->elements + 1, sizeof *out->at);
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
+        out->count += read_done(reply->element[i], &out->at[out->count]);
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-void queue_done_release(struct queue_done_list *l)
+void queue_done_release(struct queue_done_list *done_list)
 {
-    free(l->at);
-    *l = (struct queue_done_list){0};
+    free(done_list->at);
+    *done_list = (struct queue_done_list){0};
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-    return strcmp(((const struct queue_worker *)a)->name, ((const struct queue_worker *)b)->name);
+    return strcmp(((const struct queue_worker *)left)->name, ((const struct queue_worker *)right)->name);
 }
 
-static enum error_code read_worker(struct queue *q, const char *name, struct queue_worker *w, struct error *e)
+static enum error_code read_worker(struct queue *queue, const char *name, struct queue_worker *worker,
+                                   struct error *e)
 {
     char key[QUEUE_WORKER_SIZE + 8];
-    redisReply *r = NULL;
-    snprintf(w->name, sizeof w->name, "%s", name);
-    snprintf(key, sizeof key, "{t}:w:%s", w->name);
-    enum error_code code = call_hash(q, key, &w->fields, e);
+    redisReply *reply = NULL;
+    snprintf(worker->name, sizeof worker->name, "%s", name);
+    snprintf(key, sizeof key, "{t}:w:%s", worker->name);
+    enum error_code code = call_hash(queue, key, &worker->fields, e);
     if (code != ERROR_OK)
         return code;
-    const char *drain[] = {"SISMEMBER", "{t}:drain", w->name};
-    code = call_read(q, 3, drain, &r, e);
+    const char *drain[] = {"SISMEMBER", "{t}:drain", worker->name};
+    code = call_read(queue, 3, drain, &reply, e);
     if (code != ERROR_OK) {
-        queue_fields_release(&w->fields);
+        queue_fields_release(&worker->fields);
         return code;
     }
-    w->draining = r->integer == 1;
-    freeReplyObject(r);
+    worker->draining = reply->integer == 1;
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-enum error_code queue_workers(struct queue *q, struct queue_workers *out, struct error *e)
+enum error_code queue_workers(struct queue *queue, struct queue_workers *out, struct error *e)
 {
     char most[16];
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     *out = (struct queue_workers){0};
     snprintf(most, sizeof most, "%d", WORKERS_MAX - 1);
     const char *argv[] = {"ZREVRANGE", "{t}:workers", "0", most};
-    enum error_code code = call_read(q, 4, argv, &r, e);
+    enum error_code code = call_read(queue, 4, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    out->at = mem_zalloc(r->elements + 1, sizeof *out->at);
-    for (size_t i = 0; code == ERROR_OK && i < r->elements; i++) {
-        struct queue_worker *w = &out->at[out->count];
-        code = read_worker(q, reply_text(r, i), w, e);
-        if (code == ERROR_OK && w->fields.count) /* else it was last seen more than 15 s ago */
+    out->at = mem_zalloc(reply->elements + 1, sizeof *out->at);
+    for (size_t i = 0; code == ERROR_OK && i < reply->elements; i++) {
+        struct queue_worker *worker = &out->at[out->count];
+        code = read_worker(queue, reply_text(reply, i), worker, e);
+        if (code == ERROR_OK && worker->fields.count) /* else it was last seen more than 15 s ago */
             out->count++;
     }
-    freeReplyObject(r);
+    freeReplyObject(reply);
     if (code != ERROR_OK)
         queue_workers_release(out);
     else
@@ -167,12 +169,12 @@ enum error_code queue_workers(struct queue *q, struct queue_workers *out, struct
     return code;
 }
 
-void queue_workers_release(struct queue_workers *w)
+void queue_workers_release(struct queue_workers *workers)
 {
-    for (size_t i = 0; i < w->count; i++)
-        queue_fields_release(&w->at[i].fields);
-    free(w->at);
-    *w = (struct queue_workers){0};
+    for (size_t i = 0; i < workers->count; i++)
+        queue_fields_release(&workers->at[i].fields);
+    free(workers->at);
+    *workers = (struct queue_workers){0};
 }
 
 /* value of "name:" at the beginning of a line of INFO's text; "" when absent */
@@ -207,27 +209,28 @@ static void take_info(const char *info, struct queue_redis *out)
 
 static double now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
 }
 
-enum error_code queue_redis_state(struct queue *q, struct queue_redis *out, struct error *e)
+enum error_code queue_redis_state(struct queue *queue, struct queue_redis *out, struct error *e)
 {
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     const char *info[] = {"INFO"}, *clock[] = {"TIME"};
     *out = (struct queue_redis){0};
-    enum error_code code = call_read(q, 1, info, &r, e);
+    enum error_code code = call_read(queue, 1, info, &reply, e);
     if (code != ERROR_OK)
         return code;
-    take_info(reply_text(r, 0), out);
-    freeReplyObject(r);
+    take_info(reply_text(reply, 0), out);
+    freeReplyObject(reply);
     double began = now_s();
-    code = call_read(q, 1, clock, &r, e);
+    code = call_read(queue, 1, clock, &reply, e);
     if (code != ERROR_OK)
         return code;
     out->ping_s = now_s() - began;
-    out->now_ms = strtoll(reply_text(r, 0), NULL, 10) * 1000 + strtoll(reply_text(r, 1), NULL, 10) / 1000;
-    freeReplyObject(r);
+    out->now_ms =
+        strtoll(reply_text(reply, 0), NULL, 10) * 1000 + strtoll(reply_text(reply, 1), NULL, 10) / 1000;
+    freeReplyObject(reply);
     return ERROR_OK;
 }

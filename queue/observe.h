@@ -20,9 +20,9 @@ struct queue_held_list {
     size_t count;
 };
 /* job: NULL for all. At most 1000. */
-enum error_code queue_held_tasks(struct queue *q, const char *job, struct queue_held_list *out,
+enum error_code queue_held_tasks(struct queue *queue, const char *job, struct queue_held_list *out,
                                  struct error *e) BASE_CHECKED;
-void queue_held_release(struct queue_held_list *l);
+void queue_held_release(struct queue_held_list *held_list);
 
 struct queue_worker {
     char name[QUEUE_WORKER_SIZE];
@@ -33,8 +33,8 @@ struct queue_workers {
     struct queue_worker *at; /* owned; by name */
     size_t count;
 };
-enum error_code queue_workers(struct queue *q, struct queue_workers *out, struct error *e) BASE_CHECKED;
-void queue_workers_release(struct queue_workers *w);
+enum error_code queue_workers(struct queue *queue, struct queue_workers *out, struct error *e) BASE_CHECKED;
+void queue_workers_release(struct queue_workers *workers);
 
 /* A task that a worker finished (queue/library_history.lua). */
 struct queue_done {
@@ -49,9 +49,9 @@ struct queue_done_list {
 };
 /* the last finished tasks of a job, about 400 at most; none once it is archived (server/resources/history.h
  * has them then) */
-enum error_code queue_done_tasks(struct queue *q, const char *job, struct queue_done_list *out,
+enum error_code queue_done_tasks(struct queue *queue, const char *job, struct queue_done_list *out,
                                  struct error *e) BASE_CHECKED;
-void queue_done_release(struct queue_done_list *l);
+void queue_done_release(struct queue_done_list *done_list);
 
 /* Redis as the dashboard shows it. */
 struct queue_redis {
@@ -61,6 +61,6 @@ struct queue_redis {
     double ping_s;              /* one round trip */
     long long now_ms;           /* Redis' clock */
 };
-enum error_code queue_redis_state(struct queue *q, struct queue_redis *out, struct error *e) BASE_CHECKED;
+enum error_code queue_redis_state(struct queue *queue, struct queue_redis *out, struct error *e) BASE_CHECKED;
 
 #endif

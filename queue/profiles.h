@@ -10,13 +10,13 @@ enum { PROFILES_VERSIONS = 10, PROFILES_PER_TENANT = 100 };
 
 /* Stores a version unless the last one is the same text. *version is what it is now, *was what it was (0: a
  * new name). ERROR_TOO_MANY_PROFILES. */
-enum error_code queue_profile_put(struct queue *q, const char *tenant, const char *name, const char *json,
+enum error_code queue_profile_put(struct queue *queue, const char *tenant, const char *name, const char *json,
                                   long long *version, long long *was, struct error *e) BASE_CHECKED;
 /* version 0: the last. *json owned. ERROR_NOT_FOUND. */
-enum error_code queue_profile_get(struct queue *q, const char *tenant, const char *name, long long *version,
-                                  char **json, struct error *e) BASE_CHECKED;
+enum error_code queue_profile_get(struct queue *queue, const char *tenant, const char *name,
+                                  long long *version, char **json, struct error *e) BASE_CHECKED;
 /* names with their last version as value */
-enum error_code queue_profile_list(struct queue *q, const char *tenant, struct queue_fields *out,
+enum error_code queue_profile_list(struct queue *queue, const char *tenant, struct queue_fields *out,
                                    struct error *e) BASE_CHECKED;
 
 #endif

@@ -41,8 +41,8 @@
 
 struct queue;
 enum error_code queue_create(const char *redis_address, struct queue **out, struct error *e) BASE_CHECKED;
-void queue_destroy(struct queue *q);
-unsigned long queue_reconnects(const struct queue *q);
+void queue_destroy(struct queue *queue);
+unsigned long queue_reconnects(const struct queue *queue);
 unsigned long queue_reconnects_total(void); /* of all queues of this process */
 
 /* Fields of a hash, binary-safe: owned names and values (values are NUL-terminated after `size` bytes). */
@@ -54,9 +54,9 @@ struct queue_fields {
     struct queue_field *at;
     size_t count;
 };
-const char *queue_field(const struct queue_fields *f, const char *name); /* "" when absent; borrowed */
-long long queue_number(const struct queue_fields *f, const char *name);  /* 0 when absent */
-void queue_fields_release(struct queue_fields *f);
+const char *queue_field(const struct queue_fields *fields, const char *name); /* "" when absent; borrowed */
+long long queue_number(const struct queue_fields *fields, const char *name);  /* 0 when absent */
+void queue_fields_release(struct queue_fields *fields);
 
 /* borrowed texts */
 struct queue_pair {
@@ -106,8 +106,8 @@ struct queue_accepted {
     /* QUEUE_ACCEPTED: what queue_job would give; else empty. Owned by the caller. */
     struct queue_fields job;
 };
-enum error_code queue_accept(struct queue *q, const struct queue_submission *s, struct queue_accepted *out,
-                             struct error *e) BASE_CHECKED;
+enum error_code queue_accept(struct queue *queue, const struct queue_submission *submission,
+                             struct queue_accepted *out, struct error *e) BASE_CHECKED;
 /* Several at once, in one round trip; each has its own outcome. */
 struct queue_accepting {
     const struct queue_submission *submission; /* borrowed */
@@ -116,25 +116,25 @@ struct queue_accepting {
     struct error error;
 };
 enum { QUEUE_ACCEPT_MAX = 64 }; /* some 5 ms of Redis' time */
-void queue_accept_many(struct queue *q, struct queue_accepting *const *items, size_t count);
+void queue_accept_many(struct queue *queue, struct queue_accepting *const *items, size_t count);
 /* The same where only that much matters: *existed: a job with this id was there and nothing changed.
  * ERROR_TOO_MANY_JOBS: open_limit reached; ERROR_TOO_FAST. */
-enum error_code queue_submit(struct queue *q, const struct queue_submission *s, bool *existed,
+enum error_code queue_submit(struct queue *queue, const struct queue_submission *submission, bool *existed,
                              struct error *e) BASE_CHECKED;
 
 /* A job's hash. After archiving: what is left of it (field `blob`, or `state` gone). ERROR_NOT_FOUND */
-enum error_code queue_job(struct queue *q, const char *id, struct queue_fields *out,
+enum error_code queue_job(struct queue *queue, const char *id, struct queue_fields *out,
                           struct error *e) BASE_CHECKED;
 
 /* Deletes an ended job. tags: entity tags of which one must be the job's ("\"v7\"" or "*"); none: any
  * version. ERROR_NOT_FOUND, ERROR_GONE, ERROR_CONFLICT (has not ended), ERROR_PRECONDITION (none of the tags)
  */
-enum error_code queue_delete(struct queue *q, const char *id, const char *const *tags, size_t tag_count,
+enum error_code queue_delete(struct queue *queue, const char *id, const char *const *tags, size_t tag_count,
                              struct error *e) BASE_CHECKED;
 /* A failed or dead job starts again. archived: its fields, when an earlier call said *blob (else NULL);
  * *blob: the job is archived there, nothing changed. ERROR_NOT_FOUND, ERROR_GONE, ERROR_CONFLICT (another
  * state), ERROR_TOO_MANY_JOBS */
-enum error_code queue_retry(struct queue *q, const char *id, int open_limit,
+enum error_code queue_retry(struct queue *queue, const char *id, int open_limit,
                             const struct queue_fields *archived, char blob[65], struct error *e) BASE_CHECKED;
 
 /* A page of jobs, newest first. Zeroed members filter nothing; labels: name and value. */
@@ -156,33 +156,34 @@ struct queue_page {
     long long last_ms;
     char last_id[QUEUE_ID_SIZE];
 };
-enum error_code queue_list(struct queue *q, const struct queue_filter *f, size_t limit,
+enum error_code queue_list(struct queue *queue, const struct queue_filter *filter, size_t limit,
                            struct queue_page *out, struct error *e) BASE_CHECKED;
-void queue_page_release(struct queue_page *p);
+void queue_page_release(struct queue_page *page);
 
 /* How long ended jobs are kept, for all servers and workers; 0: the default (KEEP in queue/library.lua). */
 struct queue_times {
     long long archive_ms, keep_ms, keep_dead_ms, gone_ms;
 };
-enum error_code queue_settings(struct queue *q, const struct queue_times *t, struct error *e) BASE_CHECKED;
+enum error_code queue_settings(struct queue *queue, const struct queue_times *times,
+                               struct error *e) BASE_CHECKED;
 /* ids (owned array) of at most `limit` ended jobs that are to be archived */
-enum error_code queue_due(struct queue *q, size_t limit, char (**ids)[QUEUE_ID_SIZE], size_t *count,
+enum error_code queue_due(struct queue *queue, size_t limit, char (**ids)[QUEUE_ID_SIZE], size_t *count,
                           struct error *e) BASE_CHECKED;
 /* the job of this version is in the store as `blob` */
-enum error_code queue_archive(struct queue *q, const char *id, const char *version, const char *blob,
+enum error_code queue_archive(struct queue *queue, const char *id, const char *version, const char *blob,
                               struct error *e) BASE_CHECKED;
 /* forgets what is due, some at a time; once a second */
-enum error_code queue_tidy(struct queue *q, struct error *e) BASE_CHECKED;
+enum error_code queue_tidy(struct queue *queue, struct error *e) BASE_CHECKED;
 /* ids (owned array) of all dead jobs, oldest first */
-enum error_code queue_dead(struct queue *q, char (**ids)[QUEUE_ID_SIZE], size_t *count,
+enum error_code queue_dead(struct queue *queue, char (**ids)[QUEUE_ID_SIZE], size_t *count,
                            struct error *e) BASE_CHECKED;
 /* a secret that all servers of this Redis share (hex; for page tokens); made by the first */
-enum error_code queue_secret(struct queue *q, char out[65], struct error *e) BASE_CHECKED;
+enum error_code queue_secret(struct queue *queue, char out[65], struct error *e) BASE_CHECKED;
 
 /* ERROR_NOT_FOUND; *state is the new state (borrowed, static); *terminal: it had ended before and nothing
  * changed */
-enum error_code queue_cancel(struct queue *q, const char *id, bool discard, char state[32], bool *terminal,
-                             struct error *e) BASE_CHECKED;
+enum error_code queue_cancel(struct queue *queue, const char *id, bool discard, char state[32],
+                             bool *terminal, struct error *e) BASE_CHECKED;
 
 /* A claimed task. job: the job's hash. */
 struct queue_task {
@@ -191,37 +192,37 @@ struct queue_task {
     uint32_t epoch, index;
     struct queue_fields job;
 };
-void queue_task_release(struct queue_task *t);
+void queue_task_release(struct queue_task *task);
 
 /* waits at most `wait_ms` (<= 1000) for the doorbell */
-enum error_code queue_wait(struct queue *q, int wait_ms, struct error *e) BASE_CHECKED;
+enum error_code queue_wait(struct queue *queue, int wait_ms, struct error *e) BASE_CHECKED;
 /* last: tenant of the task that this worker did before, or "": it stays with it for a slice of time. *found
  * false: nothing to do for this build */
-enum error_code queue_claim(struct queue *q, const char *token, const char *build, const char *last,
+enum error_code queue_claim(struct queue *queue, const char *token, const char *build, const char *last,
                             struct queue_task *out, bool *found, struct error *e) BASE_CHECKED;
 /* What the tasks of step epoch - 1 left, by index: names are decimal indices. */
-enum error_code queue_results(struct queue *q, const char *id, uint32_t epoch, struct queue_fields *out,
+enum error_code queue_results(struct queue *queue, const char *id, uint32_t epoch, struct queue_fields *out,
                               struct error *e) BASE_CHECKED;
 struct queue_lease {
     const char *member, *token;
     bool held; /* out */
 };
 /* *drain: somebody asked this worker to take no more tasks */
-enum error_code queue_beat(struct queue *q, const char *worker, const char *build, const char *host,
+enum error_code queue_beat(struct queue *queue, const char *worker, const char *build, const char *host,
                            int threads, struct queue_lease *leases, size_t count, bool *drain,
                            struct error *e) BASE_CHECKED;
 /* For a worker that found nothing to claim: a task of a step that somebody has held for several times as long
  * as the step's other tasks took, to do it a second time. The first result is kept, the other compared with
  * it. */
-enum error_code queue_assist(struct queue *q, const char *token, const char *build, struct queue_task *out,
-                             bool *found, struct error *e) BASE_CHECKED;
+enum error_code queue_assist(struct queue *queue, const char *token, const char *build,
+                             struct queue_task *out, bool *found, struct error *e) BASE_CHECKED;
 /* asks a worker (as {t}:workers names it) to take no more tasks, or takes that back; *known: it beats */
-enum error_code queue_drain(struct queue *q, const char *worker, bool drain, bool *known,
+enum error_code queue_drain(struct queue *queue, const char *worker, bool drain, bool *known,
                             struct error *e) BASE_CHECKED;
 
 /* One task of several. *found: a task is claimed for next_token: another one of the step when a claim
  * would give that, too, or the join of the step that is complete. next_token "" takes none but the join. */
-enum error_code queue_task_done(struct queue *q, const struct queue_task *t, const char *digest,
+enum error_code queue_task_done(struct queue *queue, const struct queue_task *task, const char *digest,
                                 const void *payload, size_t size, const char *next_token,
                                 struct queue_task *next, bool *found, struct error *e) BASE_CHECKED;
 /* The only task of its step says what follows. *found false: this worker was too late, nothing changed. */
@@ -236,32 +237,33 @@ struct queue_step {
     const struct queue_pair *fields; /* b:<name>, a:<name> */
     size_t field_count;
 };
-enum error_code queue_commit(struct queue *q, const struct queue_task *t, const struct queue_step *s,
-                             const char *next_token, struct queue_task *next, bool *found,
-                             struct error *e) BASE_CHECKED;
+enum error_code queue_commit(struct queue *queue, const struct queue_task *task,
+                             const struct queue_step *step, const char *next_token, struct queue_task *next,
+                             bool *found, struct error *e) BASE_CHECKED;
 /* state: succeeded or failed; error: JSON text or "". *fenced: too late, nothing changed. */
-enum error_code queue_finish(struct queue *q, const struct queue_task *t, const char *state,
+enum error_code queue_finish(struct queue *queue, const struct queue_task *task, const char *state,
                              const char *error_json, const char *progress, const struct queue_pair *fields,
                              size_t field_count, bool *fenced, struct error *e) BASE_CHECKED;
-enum error_code queue_release(struct queue *q, const struct queue_task *t, struct error *e) BASE_CHECKED;
+enum error_code queue_release(struct queue *queue, const struct queue_task *task,
+                              struct error *e) BASE_CHECKED;
 /* The task killed its process; the third time ends the job as dead. random: any number, chooses the pause
  * before the next attempt (1 s to 4^deaths s, at most 60 s). */
-enum error_code queue_died(struct queue *q, const struct queue_task *t, const char *error_json,
+enum error_code queue_died(struct queue *queue, const struct queue_task *task, const char *error_json,
                            uint32_t random, struct error *e) BASE_CHECKED;
 /* something that earlier steps left is gone: the job starts over, or is dead after five attempts */
-enum error_code queue_reset(struct queue *q, const struct queue_task *t, const char *error_json,
+enum error_code queue_reset(struct queue *queue, const struct queue_task *task, const char *error_json,
                             struct error *e) BASE_CHECKED;
-enum error_code queue_reap(struct queue *q, struct error *e) BASE_CHECKED;
+enum error_code queue_reap(struct queue *queue, struct error *e) BASE_CHECKED;
 
 /* counters of {t}:n, plus "run" (jobs with claimable tasks), "leases", "workers" and "queue_age_ms" (oldest
  * of run) */
-enum error_code queue_counters(struct queue *q, struct queue_fields *out, struct error *e) BASE_CHECKED;
+enum error_code queue_counters(struct queue *queue, struct queue_fields *out, struct error *e) BASE_CHECKED;
 /* What readiness needs of Redis' settings. */
 struct queue_health {
     bool primary, append_only, append_always, no_eviction, memory_bounded;
     long long used_bytes, limit_bytes;
 };
-enum error_code queue_check(struct queue *q, struct queue_health *out, struct error *e) BASE_CHECKED;
+enum error_code queue_check(struct queue *queue, struct queue_health *out, struct error *e) BASE_CHECKED;
 /* The function library of this build, loaded if it was not, and the others in the same Redis: builds of a
  * rolling upgrade stand side by side. Newer is what was loaded first later. The others stay 0 where
  * FUNCTION LIST is forbidden. */
@@ -272,7 +274,7 @@ struct queue_library {
 };
 /* build: what this library is noted under. ERROR_UNAVAILABLE; ERROR_INTERNAL: Redis refuses to load or to
  * call it. */
-enum error_code queue_library_check(struct queue *q, const char *build, struct queue_library *out,
+enum error_code queue_library_check(struct queue *queue, const char *build, struct queue_library *out,
                                     struct error *e) BASE_CHECKED;
 
 #endif

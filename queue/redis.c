@@ -36,42 +36,42 @@ struct redis {
 
 enum error_code redis_create(const char *address, struct redis **out, struct error *e)
 {
-    struct redis *r = mem_zalloc(1, sizeof *r);
+    struct redis *redis = mem_zalloc(1, sizeof *redis);
     uint8_t digest[32];
     char hex[65];
     sha256_bytes(queue_library_text, strlen((const char *)queue_library_text), digest);
     sha256_format(digest, hex);
-    snprintf(r->version, sizeof r->version, "%.12s", hex);
+    snprintf(redis->version, sizeof redis->version, "%.12s", hex);
     if (strncmp(address, "unix:", 5) == 0 && address[5]) {
-        r->unix_path = mem_strdup(address + 5);
+        redis->unix_path = mem_strdup(address + 5);
     } else if (strncmp(address, "redis://", 8) == 0) {
         const char *host = address + 8, *at = strrchr(host, '@');
         if (at && host[0] == ':')
-            r->password = mem_strndup(host + 1, (size_t)(at - host - 1));
+            redis->password = mem_strndup(host + 1, (size_t)(at - host - 1));
         host = at ? at + 1 : host;
         const char *colon = strrchr(host, ':');
-        r->host = colon ? mem_strndup(host, (size_t)(colon - host)) : mem_strdup(host);
-        r->port = colon ? atoi(colon + 1) : 6379;
+        redis->host = colon ? mem_strndup(host, (size_t)(colon - host)) : mem_strdup(host);
+        redis->port = colon ? atoi(colon + 1) : 6379;
     }
-    if (!r->unix_path && (!r->host || !r->host[0] || r->port <= 0 || r->port > 65535)) {
-        redis_destroy(r);
+    if (!redis->unix_path && (!redis->host || !redis->host[0] || redis->port <= 0 || redis->port > 65535)) {
+        redis_destroy(redis);
         return error_set(e, ERROR_USAGE,
                          "the Redis address must be unix:PATH or redis://[:PASSWORD@]HOST:PORT");
     }
-    *out = r;
+    *out = redis;
     return ERROR_OK;
 }
 
-void redis_destroy(struct redis *r)
+void redis_destroy(struct redis *redis)
 {
-    if (!r)
+    if (!redis)
         return;
-    if (r->context)
-        redisFree(r->context);
-    free(r->unix_path);
-    free(r->host);
-    free(r->password);
-    free(r);
+    if (redis->context)
+        redisFree(redis->context);
+    free(redis->unix_path);
+    free(redis->host);
+    free(redis->password);
+    free(redis);
 }
 
 unsigned long redis_reconnects_total(void)
@@ -79,56 +79,56 @@ unsigned long redis_reconnects_total(void)
     return atomic_load(&reconnects);
 }
 
-unsigned long redis_reconnects(const struct redis *r)
+unsigned long redis_reconnects(const struct redis *redis)
 {
-    return r->connects > 1 ? r->connects - 1 : 0;
+    return redis->connects > 1 ? redis->connects - 1 : 0;
 }
 
-static void drop(struct redis *r)
+static void drop(struct redis *redis)
 {
-    if (r->context)
-        redisFree(r->context);
-    r->context = NULL;
+    if (redis->context)
+        redisFree(redis->context);
+    redis->context = NULL;
 }
 
-static void limit_replies(struct redis *r, int ms)
+static void limit_replies(struct redis *redis, int ms)
 {
-    redisSetTimeout(r->context, (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000});
+    redisSetTimeout(redis->context, (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000});
 }
 
-static enum error_code connect_within(struct redis *r, int ms, struct error *e)
+static enum error_code connect_within(struct redis *redis, int ms, struct error *e)
 {
     struct timeval limit = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    r->context = r->unix_path ? redisConnectUnixWithTimeout(r->unix_path, limit)
-                              : redisConnectWithTimeout(r->host, r->port, limit);
-    if (!r->context || r->context->err) {
+    redis->context = redis->unix_path ? redisConnectUnixWithTimeout(redis->unix_path, limit)
+                                      : redisConnectWithTimeout(redis->host, redis->port, limit);
+    if (!redis->context || redis->context->err) {
         error_set(e, ERROR_UNAVAILABLE, "Redis cannot be reached: %s",
-                  r->context ? r->context->errstr : "no memory");
-        drop(r);
+                  redis->context ? redis->context->errstr : "no memory");
+        drop(redis);
         return ERROR_UNAVAILABLE;
     }
-    fcntl(r->context->fd, F_SETFD, FD_CLOEXEC); /* not for the children of a worker */
-    limit_replies(r, ms);
-    if (r->password) {
-        redisReply *reply = redisCommand(r->context, "AUTH %s", r->password);
+    fcntl(redis->context->fd, F_SETFD, FD_CLOEXEC); /* not for the children of a worker */
+    limit_replies(redis, ms);
+    if (redis->password) {
+        redisReply *reply = redisCommand(redis->context, "AUTH %s", redis->password);
         bool good = reply && reply->type != REDIS_REPLY_ERROR;
         if (reply)
             freeReplyObject(reply);
         if (!good) {
-            drop(r);
+            drop(redis);
             return error_set(e, ERROR_UNAVAILABLE, "Redis refuses the password");
         }
     }
-    if (r->connects++)
+    if (redis->connects++)
         atomic_fetch_add(&reconnects, 1);
     return ERROR_OK;
 }
 
 static long long now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return when.tv_sec * 1000LL + when.tv_nsec / 1000000;
 }
 
 /* a call that began then has failed */
@@ -140,35 +140,35 @@ static void note_failure(long long began_ms)
 }
 
 /* while Redis is silent: this call asks, or another one does */
-static enum error_code probe(struct redis *r, long long due, struct error *e)
+static enum error_code probe(struct redis *redis, long long due, struct error *e)
 {
     long long now = now_ms();
     if (now < due || !atomic_compare_exchange_strong(&probe_at_ms, &due, now + PROBE_EVERY_MS))
         return error_set(e, ERROR_UNAVAILABLE, "Redis does not answer");
-    drop(r); /* what it had in flight may still come */
-    enum error_code code = connect_within(r, PROBE_MS, e);
-    redisReply *reply = code == ERROR_OK ? redisCommand(r->context, "PING") : NULL;
+    drop(redis); /* what it had in flight may still come */
+    enum error_code code = connect_within(redis, PROBE_MS, e);
+    redisReply *reply = code == ERROR_OK ? redisCommand(redis->context, "PING") : NULL;
     if (!reply) {
-        drop(r);
+        drop(redis);
         return error_set(e, ERROR_UNAVAILABLE, "Redis does not answer");
     }
     freeReplyObject(reply);
-    limit_replies(r, REPLY_MS);
+    limit_replies(redis, REPLY_MS);
     atomic_store(&probe_at_ms, 0);
     return ERROR_OK;
 }
 
-static enum error_code connect_now(struct redis *r, struct error *e)
+static enum error_code connect_now(struct redis *redis, struct error *e)
 {
     long long due = atomic_load(&probe_at_ms), began;
     if (due)
-        return probe(r, due, e);
-    if (r->context)
+        return probe(redis, due, e);
+    if (redis->context)
         return ERROR_OK;
     began = now_ms();
-    enum error_code code = connect_within(r, CONNECT_MS, e);
+    enum error_code code = connect_within(redis, CONNECT_MS, e);
     if (code == ERROR_OK)
-        limit_replies(r, REPLY_MS);
+        limit_replies(redis, REPLY_MS);
     else
         note_failure(began);
     return code;
@@ -189,18 +189,18 @@ static enum error_code judge(const redisReply *reply, struct error *e)
     return error_set(e, ERROR_INTERNAL, "Redis refused a command: %.200s", reply->str);
 }
 
-enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes,
+enum error_code redis_command(struct redis *redis, int argc, const char **argv, const size_t *sizes,
                               redisReply **out, struct error *e)
 {
-    enum error_code code = connect_now(r, e);
+    enum error_code code = connect_now(redis, e);
     if (code != ERROR_OK)
         return code;
     long long began = now_ms();
-    redisReply *reply = redisCommandArgv(r->context, argc, argv, sizes);
+    redisReply *reply = redisCommandArgv(redis->context, argc, argv, sizes);
     if (!reply) {
         note_failure(began);
-        error_set(e, ERROR_UNAVAILABLE, "the connection to Redis broke: %s", r->context->errstr);
-        drop(r);
+        error_set(e, ERROR_UNAVAILABLE, "the connection to Redis broke: %s", redis->context->errstr);
+        drop(redis);
         return ERROR_UNAVAILABLE;
     }
     if (reply->type == REDIS_REPLY_ERROR) {
@@ -213,75 +213,76 @@ enum error_code redis_command(struct redis *r, int argc, const char **argv, cons
 }
 
 /* The library's text names itself and its functions by version, so that two builds stand side by side. */
-static enum error_code load_library(struct redis *r, struct error *e)
+static enum error_code load_library(struct redis *redis, struct error *e)
 {
-    char *text = mem_printf("#!lua name=toast_%s\nlocal V = '%s'\n%s", r->version, r->version,
+    char *text = mem_printf("#!lua name=toast_%s\nlocal V = '%s'\n%s", redis->version, redis->version,
                             (const char *)queue_library_text);
     const char *argv[] = {"FUNCTION", "LOAD", "REPLACE", text};
     redisReply *reply = NULL;
-    enum error_code code = redis_command(r, 4, argv, NULL, &reply, e);
+    enum error_code code = redis_command(redis, 4, argv, NULL, &reply, e);
     free(text);
     if (code == ERROR_OK)
         freeReplyObject(reply);
     return code;
 }
 
-const char *redis_library_version(const struct redis *r)
+const char *redis_library_version(const struct redis *redis)
 {
-    return r->version;
+    return redis->version;
 }
 
-static void append_call(struct redis *r, const char *function, const struct redis_call *c)
+static void append_call(struct redis *redis, const char *function, const struct redis_call *redis_call)
 {
     enum { FIXED = 4 };
     const char *head[FIXED] = {"FCALL", function, "1", "{t}"};
-    const char **all = mem_alloc((size_t)(c->argc + FIXED) * sizeof *all);
-    size_t *sizes = mem_alloc((size_t)(c->argc + FIXED) * sizeof *sizes);
-    for (int i = 0; i < c->argc + FIXED; i++) {
-        all[i] = i < FIXED ? head[i] : c->argv[i - FIXED];
-        sizes[i] = i >= FIXED && c->sizes ? c->sizes[i - FIXED] : strlen(all[i]);
+    const char **all = mem_alloc((size_t)(redis_call->argc + FIXED) * sizeof *all);
+    size_t *sizes = mem_alloc((size_t)(redis_call->argc + FIXED) * sizeof *sizes);
+    for (int i = 0; i < redis_call->argc + FIXED; i++) {
+        all[i] = i < FIXED ? head[i] : redis_call->argv[i - FIXED];
+        sizes[i] = i >= FIXED && redis_call->sizes ? redis_call->sizes[i - FIXED] : strlen(all[i]);
     }
-    BASE_CHECK(redisAppendCommandArgv(r->context, c->argc + FIXED, all, sizes) == REDIS_OK);
+    BASE_CHECK(redisAppendCommandArgv(redis->context, redis_call->argc + FIXED, all, sizes) == REDIS_OK);
     free(sizes);
     free(all);
 }
 
 /* a reply of Redis (taken) to this call; false: it does not know the function */
-static bool take_answer(struct redis_call *c, redisReply *reply)
+static bool take_answer(struct redis_call *redis_call, redisReply *reply)
 {
-    c->answered = true;
-    c->code = ERROR_OK;
+    redis_call->answered = true;
+    redis_call->code = ERROR_OK;
     if (reply->type != REDIS_REPLY_ERROR) {
-        c->reply = reply;
+        redis_call->reply = reply;
         return true;
     }
-    c->code = judge(reply, &c->error);
-    c->answered = c->code != ERROR_INTERNAL || !strstr(c->error.message, "Function not found");
+    redis_call->code = judge(reply, &redis_call->error);
+    redis_call->answered =
+        redis_call->code != ERROR_INTERNAL || !strstr(redis_call->error.message, "Function not found");
     freeReplyObject(reply);
-    return c->answered;
+    return redis_call->answered;
 }
 
 /* Everything that has no answer yet goes out, then the answers come in. ERROR_OK: they all came; *known
  * false: some said that the function is not there. */
-static enum error_code round_trip(struct redis *r, const char *function, struct redis_call *calls,
+static enum error_code round_trip(struct redis *redis, const char *function, struct redis_call *calls,
                                   size_t count, bool *known, struct error *e)
 {
-    enum error_code code = connect_now(r, e);
+    enum error_code code = connect_now(redis, e);
     if (code != ERROR_OK)
         return code;
     long long began = now_ms();
     for (size_t i = 0; i < count; i++)
         if (!calls[i].answered)
-            append_call(r, function, &calls[i]);
+            append_call(redis, function, &calls[i]);
     *known = true;
     for (size_t i = 0; i < count; i++) {
         void *reply = NULL;
         if (calls[i].answered)
             continue;
-        if (redisGetReply(r->context, &reply) != REDIS_OK || !reply) {
+        if (redisGetReply(redis->context, &reply) != REDIS_OK || !reply) {
             note_failure(began);
-            error_set(e, ERROR_UNAVAILABLE, "the connection to Redis broke: %s", r->context->errstr);
-            drop(r);
+            error_set(e, ERROR_UNAVAILABLE, "the connection to Redis broke: %s", redis->context->errstr);
+            drop(redis);
             return ERROR_UNAVAILABLE;
         }
         *known &= take_answer(&calls[i], reply);
@@ -289,19 +290,19 @@ static enum error_code round_trip(struct redis *r, const char *function, struct 
     return ERROR_OK;
 }
 
-void redis_calls(struct redis *r, const char *name, struct redis_call *calls, size_t count)
+void redis_calls(struct redis *redis, const char *name, struct redis_call *calls, size_t count)
 {
-    char *function = mem_printf("toast_%s_%s", name, r->version);
+    char *function = mem_printf("toast_%s_%s", name, redis->version);
     struct error why = {0};
     enum error_code code = ERROR_OK;
     bool known = false;
     for (int attempt = 0; attempt < 3 && !known; attempt++) {
-        code = round_trip(r, function, calls, count, &known, &why);
+        code = round_trip(redis, function, calls, count, &known, &why);
         if (code == ERROR_OK && !known)
-            code = load_library(r, &why);
+            code = load_library(redis, &why);
         else if (code != ERROR_OK)
             known = false;
-        if (code != ERROR_OK && (code != ERROR_UNAVAILABLE || r->context))
+        if (code != ERROR_OK && (code != ERROR_UNAVAILABLE || redis->context))
             break; /* refused by a Redis that answers */
     }
     free(function);
@@ -313,14 +314,14 @@ void redis_calls(struct redis *r, const char *name, struct redis_call *calls, si
         }
 }
 
-enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv,
+enum error_code redis_call(struct redis *redis, const char *name, int argc, const char **argv,
                            const size_t *sizes, redisReply **out, struct error *e)
 {
-    struct redis_call c = {.argc = argc, .argv = argv, .sizes = sizes};
-    redis_calls(r, name, &c, 1);
-    if (c.code == ERROR_OK)
-        *out = c.reply;
+    struct redis_call redis_call = {.argc = argc, .argv = argv, .sizes = sizes};
+    redis_calls(redis, name, &redis_call, 1);
+    if (redis_call.code == ERROR_OK)
+        *out = redis_call.reply;
     else if (e)
-        *e = c.error;
-    return c.code;
+        *e = redis_call.error;
+    return redis_call.code;
 }

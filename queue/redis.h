@@ -16,14 +16,14 @@
  * destroy takes NULL. */
 struct redis;
 enum error_code redis_create(const char *address, struct redis **out, struct error *e) BASE_CHECKED;
-void redis_destroy(struct redis *r);
+void redis_destroy(struct redis *redis);
 
 /* argv with sizes -> reply (owned; freeReplyObject). Reconnects when the last command broke the
  * connection, but never repeats a command by itself: a lost reply is ambiguous and only the caller knows
  * that its command is idempotent. ERROR_UNAVAILABLE (cannot connect, broken, timeout of 5 s, Redis still
  * loading, out of memory, read only; at once, without waiting, where another call of this process has just
  * waited in vain: a process talks to one Redis), ERROR_INTERNAL (any other error reply: our bug). */
-enum error_code redis_command(struct redis *r, int argc, const char **argv, const size_t *sizes,
+enum error_code redis_command(struct redis *redis, int argc, const char **argv, const size_t *sizes,
                               redisReply **out, struct error *e) BASE_CHECKED;
 
 /* Calls function `name` of our library (queue/library.lua) with key {t} and the arguments, several times
@@ -40,15 +40,15 @@ struct redis_call {
     struct error error;
     bool answered; /* false before the call */
 };
-void redis_calls(struct redis *r, const char *name, struct redis_call *calls, size_t count);
+void redis_calls(struct redis *redis, const char *name, struct redis_call *calls, size_t count);
 /* one call */
-enum error_code redis_call(struct redis *r, const char *name, int argc, const char **argv,
+enum error_code redis_call(struct redis *redis, const char *name, int argc, const char **argv,
                            const size_t *sizes, redisReply **out, struct error *e) BASE_CHECKED;
 
-const char *redis_library_version(const struct redis *r);
+const char *redis_library_version(const struct redis *redis);
 
 /* times the connection was made again */
-unsigned long redis_reconnects(const struct redis *r);
+unsigned long redis_reconnects(const struct redis *redis);
 unsigned long redis_reconnects_total(void); /* of all connections of this process */
 
 #endif

@@ -26,11 +26,11 @@ bool queue_session_valid(const char *id)
            strspn(id, "0123456789abcdefghjkmnpqrstvwxyz") == QUEUE_SESSION_SIZE - 1;
 }
 
-enum error_code queue_session_add(struct queue *q, const struct queue_key *key, char id[QUEUE_SESSION_SIZE],
-                                  long *seconds, struct error *e)
+enum error_code queue_session_add(struct queue *queue, const struct queue_key *key,
+                                  char id[QUEUE_SESSION_SIZE], long *seconds, struct error *e)
 {
     char name[NAME_SIZE], hex[65], value[96], lasts[24];
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     long long left = key->expires_ms / 1000 - (long long)time(NULL);
     *seconds = key->expires_ms && left < QUEUE_SESSION_S ? (left > 1 ? (long)left : 1) : QUEUE_SESSION_S;
     queue_random_digits(id, QUEUE_SESSION_SIZE - 1);
@@ -43,39 +43,39 @@ enum error_code queue_session_add(struct queue *q, const struct queue_key *key, 
         "EVAL", "#!lua flags=allow-oom\nreturn redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])",
         "1",    name,
         value,  lasts};
-    enum error_code code = call_read(q, 6, argv, &r, e);
+    enum error_code code = call_read(queue, 6, argv, &reply, e);
     if (code == ERROR_OK)
-        freeReplyObject(r);
+        freeReplyObject(reply);
     return code;
 }
 
-enum error_code queue_session_find(struct queue *q, const char *id, char key_id[QUEUE_KEY_ID_SIZE],
+enum error_code queue_session_find(struct queue *queue, const char *id, char key_id[QUEUE_KEY_ID_SIZE],
                                    unsigned char digest[32], struct error *e)
 {
     char name[NAME_SIZE];
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     key_name(id, name);
     const char *argv[] = {"GET", name};
-    enum error_code code = call_read(q, 2, argv, &r, e);
+    enum error_code code = call_read(queue, 2, argv, &reply, e);
     if (code != ERROR_OK)
         return code;
-    const char *value = reply_text(r, 0);
+    const char *value = reply_text(reply, 0);
     if (strlen(value) == QUEUE_KEY_ID_SIZE + 64 && encode_from_hex(value + QUEUE_KEY_ID_SIZE, digest, 32))
         snprintf(key_id, QUEUE_KEY_ID_SIZE, "%s", value);
     else
         code = error_set(e, ERROR_NOT_FOUND, "there is no such session");
-    freeReplyObject(r);
+    freeReplyObject(reply);
     return code;
 }
 
-enum error_code queue_session_end(struct queue *q, const char *id, struct error *e)
+enum error_code queue_session_end(struct queue *queue, const char *id, struct error *e)
 {
     char name[NAME_SIZE];
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     key_name(id, name);
     const char *argv[] = {"DEL", name};
-    enum error_code code = call_read(q, 2, argv, &r, e);
+    enum error_code code = call_read(queue, 2, argv, &reply, e);
     if (code == ERROR_OK)
-        freeReplyObject(r);
+        freeReplyObject(reply);
     return code;
 }

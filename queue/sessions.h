@@ -12,13 +12,13 @@ enum {
 
 bool queue_session_valid(const char *id); /* whether it looks like one */
 /* Makes a session that lasts *seconds: QUEUE_SESSION_S or until the key expires. ERROR_UNAVAILABLE */
-enum error_code queue_session_add(struct queue *q, const struct queue_key *key, char id[QUEUE_SESSION_SIZE],
-                                  long *seconds, struct error *e) BASE_CHECKED;
+enum error_code queue_session_add(struct queue *queue, const struct queue_key *key,
+                                  char id[QUEUE_SESSION_SIZE], long *seconds, struct error *e) BASE_CHECKED;
 /* The id and digest of its key; the caller asks whether that is still valid. ERROR_NOT_FOUND (also expired),
  * ERROR_UNAVAILABLE */
-enum error_code queue_session_find(struct queue *q, const char *id, char key_id[QUEUE_KEY_ID_SIZE],
+enum error_code queue_session_find(struct queue *queue, const char *id, char key_id[QUEUE_KEY_ID_SIZE],
                                    unsigned char digest[32], struct error *e) BASE_CHECKED;
 /* ERROR_UNAVAILABLE; one that is not there is no error */
-enum error_code queue_session_end(struct queue *q, const char *id, struct error *e) BASE_CHECKED;
+enum error_code queue_session_end(struct queue *queue, const char *id, struct error *e) BASE_CHECKED;
 
 #endif

@@ -9,38 +9,38 @@
 
 enum { NUMBER = 24 };
 
-enum error_code queue_stream_open(struct queue *q, const char *server, const char *tenant, size_t here,
+enum error_code queue_stream_open(struct queue *queue, const char *server, const char *tenant, size_t here,
                                   size_t limit, bool *room, struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
-    call_add(&a, server);
-    call_add(&a, tenant);
-    call_add_number(&a, (long long)here);
-    call_add_number(&a, (long long)limit);
-    enum error_code code = call_function(q, "stream_open", &a, &r, e);
+    struct call call = {0};
+    redisReply *reply = NULL;
+    call_add(&call, server);
+    call_add(&call, tenant);
+    call_add_number(&call, (long long)here);
+    call_add_number(&call, (long long)limit);
+    enum error_code code = call_function(queue, "stream_open", &call, &reply, e);
     if (code != ERROR_OK)
         return code;
-    *room = r->integer == 1;
-    freeReplyObject(r);
+    *room = reply->integer == 1;
+    freeReplyObject(reply);
     return ERROR_OK;
 }
 
-enum error_code queue_streams_beat(struct queue *q, const char *server, const struct queue_streams *list,
+enum error_code queue_streams_beat(struct queue *queue, const char *server, const struct queue_streams *list,
                                    size_t count, struct error *e)
 {
-    struct call a = {0};
-    redisReply *r = NULL;
+    struct call call = {0};
+    redisReply *reply = NULL;
     char(*numbers)[NUMBER] = mem_zalloc(count + 1, sizeof *numbers);
-    call_add(&a, server);
+    call_add(&call, server);
     for (size_t i = 0; i < count; i++) {
         snprintf(numbers[i], NUMBER, "%zu", list[i].count);
-        call_add(&a, list[i].tenant);
-        call_add(&a, numbers[i]);
+        call_add(&call, list[i].tenant);
+        call_add(&call, numbers[i]);
     }
-    enum error_code code = call_function(q, "streams_beat", &a, &r, e);
+    enum error_code code = call_function(queue, "streams_beat", &call, &reply, e);
     free(numbers);
     if (code == ERROR_OK)
-        freeReplyObject(r);
+        freeReplyObject(reply);
     return code;
 }

@@ -12,10 +12,10 @@ struct queue_streams {
 };
 /* Before a stream: `here` counts it and the tenant's others at `server` (any id of this process). *room
  * false: with those at other servers it would be more than `limit`. */
-enum error_code queue_stream_open(struct queue *q, const char *server, const char *tenant, size_t here,
+enum error_code queue_stream_open(struct queue *queue, const char *server, const char *tenant, size_t here,
                                   size_t limit, bool *room, struct error *e) BASE_CHECKED;
 /* Every two seconds, of all tenants that have streams at this server; with 0 of those that had. */
-enum error_code queue_streams_beat(struct queue *q, const char *server, const struct queue_streams *list,
+enum error_code queue_streams_beat(struct queue *queue, const char *server, const struct queue_streams *list,
                                    size_t count, struct error *e) BASE_CHECKED;
 
 #endif

@@ -51,106 +51,108 @@ void report_worth(int64_t ps, char out[48])
     snprintf(out, 48, "%s %s", ps < 0 ? "costs" : "saves", ps ? time : "no time");
 }
 
-const char *report_cause(const struct report *r, const struct report_collective *c)
+const char *report_cause(const struct report *report, const struct report_collective *collective)
 {
-    if (c->decision >= 0)
-        return r->decisions[c->decision].text;
-    return r->plan.factor_count ? "a single sharding" : "a pin";
+    if (collective->decision >= 0)
+        return report->decisions[collective->decision].text;
+    return report->plan.factor_count ? "a single sharding" : "a pin";
 }
 
-void report_type(const struct ir_program *p, uint32_t value, char *out, size_t room)
+void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room)
 {
-    const struct ir_type *t = ir_value_type(p, value);
-    if (t->kind != IR_TYPE_TENSOR) {
-        snprintf(out, room, "%s", ir_string(p, t->text));
+    const struct ir_type *type = ir_value_type(program, value);
+    if (type->kind != IR_TYPE_TENSOR) {
+        snprintf(out, room, "%s", ir_string(program, type->text));
         return;
     }
-    size_t n = (size_t)snprintf(out, room, "%s[", ir_element_name((enum ir_element)t->element));
-    for (uint32_t d = 0; d < t->rank && n < room; d++)
-        n += (size_t)snprintf(out + n, room - n, "%s%lld", d ? "," : "", (long long)ir_type_dims(p, t)[d]);
+    size_t n = (size_t)snprintf(out, room, "%s[", ir_element_name((enum ir_element)type->element));
+    for (uint32_t dim = 0; dim < type->rank && n < room; dim++)
+        n += (size_t)snprintf(out + n, room - n, "%s%lld", dim ? "," : "",
+                              (long long)ir_type_dims(program, type)[dim]);
     if (n < room)
         snprintf(out + n, room - n, "]");
 }
 
-void report_axes(const struct mesh *m, const uint8_t *axes, uint32_t count, char *out, size_t room)
+void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, char *out, size_t room)
 {
     size_t n = 0;
     out[0] = 0;
-    for (uint32_t a = 0; a < count && n < room; a++)
-        n += (size_t)snprintf(out + n, room - n, "%s%s", a ? "," : "", m->axes[axes[a]].name);
+    for (uint32_t axis = 0; axis < count && n < room; axis++)
+        n += (size_t)snprintf(out + n, room - n, "%s%s", axis ? "," : "", mesh->axes[axes[axis]].name);
 }
 
-void report_spec(const struct plan_sharding *s, const struct mesh *m, char *out, size_t room)
+void report_spec(const struct plan_sharding *sharding, const struct mesh *mesh, char *out, size_t room)
 {
-    struct text t = {0};
-    uint32_t rank = s->rank;
-    while (rank > 0 && s->dims[rank - 1].count == 0)
+    struct text text = {0};
+    uint32_t rank = sharding->rank;
+    while (rank > 0 && sharding->dims[rank - 1].count == 0)
         rank--; /* trailing replicated dimensions are left out, as JAX prints them */
-    text_add(&t, "PartitionSpec(");
-    for (uint32_t d = 0; d < rank; d++) {
-        text_add(&t, d ? ", " : "");
-        if (s->dims[d].count == 0)
-            text_add(&t, "None");
-        else if (s->dims[d].count == 1)
-            text_printf(&t, "'%s'", m->axes[s->dims[d].axes[0]].name);
-        for (uint32_t a = 0; s->dims[d].count > 1 && a < s->dims[d].count; a++)
-            text_printf(&t, "%s'%s'%s", a ? ", " : "(", m->axes[s->dims[d].axes[a]].name,
-                        a + 1u == s->dims[d].count ? ")" : "");
+    text_add(&text, "PartitionSpec(");
+    for (uint32_t dim = 0; dim < rank; dim++) {
+        text_add(&text, dim ? ", " : "");
+        if (sharding->dims[dim].count == 0)
+            text_add(&text, "None");
+        else if (sharding->dims[dim].count == 1)
+            text_printf(&text, "'%s'", mesh->axes[sharding->dims[dim].axes[0]].name);
+        for (uint32_t axis = 0; sharding->dims[dim].count > 1 && axis < sharding->dims[dim].count; axis++)
+            text_printf(&text, "%s'%s'%s", axis ? ", " : "(", mesh->axes[sharding->dims[dim].axes[axis]].name,
+                        axis + 1u == sharding->dims[dim].count ? ")" : "");
     }
-    text_add(&t, rank == 1 ? ",)" : ")");
-    snprintf(out, room, "%s", t.at);
-    text_release(&t);
+    text_add(&text, rank == 1 ? ",)" : ")");
+    snprintf(out, room, "%s", text.at);
+    text_release(&text);
 }
 
-void report_location(const struct ir_program *p, uint32_t op, char *out, size_t room)
+void report_location(const struct ir_program *program, uint32_t op, char *out, size_t room)
 {
     if (op == IR_NONE)
         snprintf(out, room, "function boundary");
-    else if (p->ops[op].location != IR_NONE && *ir_string(p, p->ops[op].location))
-        snprintf(out, room, "%s", ir_string(p, p->ops[op].location));
+    else if (program->ops[op].location != IR_NONE && *ir_string(program, program->ops[op].location))
+        snprintf(out, room, "%s", ir_string(program, program->ops[op].location));
     else
-        snprintf(out, room, "line %u", p->ops[op].line);
+        snprintf(out, room, "line %u", program->ops[op].line);
 }
 
-void report_arguments(const struct plan_context *c, const struct plan *p, struct arena *a, bool results,
-                      struct report_argument **out, uint32_t *count)
+void report_arguments(const struct plan_context *context, const struct plan *plan, struct arena *arena,
+                      bool results, struct report_argument **out, uint32_t *count)
 {
-    const struct nda *n = plan_context_nda(c);
-    const struct mesh *m = plan_context_mesh(c);
+    const struct nda *n = plan_context_nda(context);
+    const struct mesh *mesh = plan_context_mesh(context);
     *count = results ? n->result_count : n->argument_count;
-    *out = arena_alloc(a, (*count + 1) * sizeof **out);
+    *out = arena_alloc(arena, (*count + 1) * sizeof **out);
     for (uint32_t i = 0; i < *count; i++) {
-        struct report_argument *r = &(*out)[i];
+        struct report_argument *argument = &(*out)[i];
         uint32_t space = results ? n->result_spaces[i] : n->arguments[i].space;
         uint32_t value = results ? n->slots[n->spaces[space].slots].value : n->arguments[i].value;
-        r->index = i;
-        r->name = results ? n->result_names[i] : n->arguments[i].name;
-        r->role = results ? -1 : n->arguments[i].role;
-        r->regather = results ? 0 : p->regather[i];
-        report_type(n->program, value, r->type, sizeof r->type);
-        plan_boundary_sharding(c, p, space, &r->sharding);
-        report_spec(&r->sharding, m, r->spec, sizeof r->spec);
-        const struct ir_type *t = ir_value_type(n->program, value);
-        r->bytes_per_device = t->kind == IR_TYPE_TENSOR ? ir_type_bytes(n->program, t) : 0;
-        for (uint32_t d = 0; d < r->sharding.rank; d++)
-            for (uint32_t k = 0; k < r->sharding.dims[d].count; k++)
-                r->bytes_per_device /= m->axes[r->sharding.dims[d].axes[k]].size;
+        argument->index = i;
+        argument->name = results ? n->result_names[i] : n->arguments[i].name;
+        argument->role = results ? -1 : n->arguments[i].role;
+        argument->regather = results ? 0 : plan->regather[i];
+        report_type(n->program, value, argument->type, sizeof argument->type);
+        plan_boundary_sharding(context, plan, space, &argument->sharding);
+        report_spec(&argument->sharding, mesh, argument->spec, sizeof argument->spec);
+        const struct ir_type *type = ir_value_type(n->program, value);
+        argument->bytes_per_device = type->kind == IR_TYPE_TENSOR ? ir_type_bytes(n->program, type) : 0;
+        for (uint32_t dim = 0; dim < argument->sharding.rank; dim++)
+            for (uint32_t k = 0; k < argument->sharding.dims[dim].count; k++)
+                argument->bytes_per_device /= mesh->axes[argument->sharding.dims[dim].axes[k]].size;
     }
 }
 
 /* the order of plans (cost_compare), which has no hash of a baseline: names instead */
-static int by_plan_order(const void *a, const void *b)
+static int by_plan_order(const void *left, const void *right)
 {
-    const struct report_baseline *x = a, *y = b;
-    int order = cost_compare(x->cost, (struct hash128){0, 0}, y->cost, (struct hash128){0, 0});
-    return order ? order : strcmp(x->name, y->name);
+    const struct report_baseline *baseline = left, *report_baseline = right;
+    int order =
+        cost_compare(baseline->cost, (struct hash128){0, 0}, report_baseline->cost, (struct hash128){0, 0});
+    return order ? order : strcmp(baseline->name, report_baseline->name);
 }
 
-struct report_baseline *report_baselines_sorted(const struct report *r)
+struct report_baseline *report_baselines_sorted(const struct report *report)
 {
-    struct report_baseline *sorted = mem_zalloc(r->baseline_count + 1, sizeof *sorted);
-    if (r->baseline_count)
-        memcpy(sorted, r->baselines, r->baseline_count * sizeof *sorted);
-    qsort(sorted, r->baseline_count, sizeof *sorted, by_plan_order);
+    struct report_baseline *sorted = mem_zalloc(report->baseline_count + 1, sizeof *sorted);
+    if (report->baseline_count)
+        memcpy(sorted, report->baselines, report->baseline_count * sizeof *sorted);
+    qsort(sorted, report->baseline_count, sizeof *sorted, by_plan_order);
     return sorted;
 }

@@ -9,32 +9,32 @@
 
 extern const unsigned char report_svg_style[];
 
-void html_text(struct text *t, const char *s)
+void html_text(struct text *text, const char *string)
 {
-    const unsigned char *at = (const unsigned char *)s;
+    const unsigned char *at = (const unsigned char *)string;
     while (*at) {
         size_t n = encode_utf8_size(at, SIZE_MAX);
         if (n != 1 || *at >= 0x20 || *at == '\n' || *at == '\t')
             switch (*at) {
-            case '&': text_add(t, "&amp;"); break;
-            case '<': text_add(t, "&lt;"); break;
-            case '>': text_add(t, "&gt;"); break;
-            case '"': text_add(t, "&quot;"); break;
-            case '\'': text_add(t, "&#39;"); break;
+            case '&': text_add(text, "&amp;"); break;
+            case '<': text_add(text, "&lt;"); break;
+            case '>': text_add(text, "&gt;"); break;
+            case '"': text_add(text, "&quot;"); break;
+            case '\'': text_add(text, "&#39;"); break;
             default:
                 if (n && *at != 0x7f)
-                    text_add_n(t, (const char *)at, n);
+                    text_add_n(text, (const char *)at, n);
                 else
-                    text_add(t, "\xef\xbf\xbd");
+                    text_add(text, "\xef\xbf\xbd");
             }
         else
-            text_add(t, "\xef\xbf\xbd");
+            text_add(text, "\xef\xbf\xbd");
         at += n ? n : 1;
     }
 }
 
 /* one conversion other than %s: spec is "%..x" */
-static void add_number(struct text *t, const char *spec, va_list *args)
+static void add_number(struct text *text, const char *spec, va_list *args)
 {
     size_t n = strlen(spec);
     char conversion = spec[n - 1];
@@ -51,28 +51,28 @@ static void add_number(struct text *t, const char *spec, va_list *args)
         snprintf(out, sizeof out, spec, va_arg(*args, size_t));
     else
         snprintf(out, sizeof out, spec, va_arg(*args, int));
-    text_add(t, out);
+    text_add(text, out);
 }
 
 /* "%s", or "%.12s": the first bytes of it */
-static void add_string(struct text *t, const char *spec, const char *s)
+static void add_string(struct text *text, const char *spec, const char *string)
 {
     if (spec[1] != '.') {
-        html_text(t, s);
+        html_text(text, string);
         return;
     }
-    char *part = mem_strndup(s, strnlen(s, (size_t)strtoul(spec + 2, NULL, 10)));
-    html_text(t, part);
+    char *part = mem_strndup(string, strnlen(string, (size_t)strtoul(spec + 2, NULL, 10)));
+    html_text(text, part);
     free(part);
 }
 
-void html_add(struct text *t, const char *format, ...)
+void html_add(struct text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     for (const char *at = format; *at;) {
         size_t plain = strcspn(at, "%");
-        text_add_n(t, at, plain);
+        text_add_n(text, at, plain);
         at += plain;
         if (!*at)
             break;
@@ -80,18 +80,18 @@ void html_add(struct text *t, const char *format, ...)
         char spec[16];
         snprintf(spec, sizeof spec, "%.*s", (int)n, at);
         if (spec[n - 1] == '%')
-            text_add_char(t, '%');
+            text_add_char(text, '%');
         else if (spec[n - 1] == 's')
-            add_string(t, spec, va_arg(args, const char *));
+            add_string(text, spec, va_arg(args, const char *));
         else
-            add_number(t, spec, &args);
+            add_number(text, spec, &args);
         at += n;
     }
     va_end(args);
 }
 
 /* a link that saves the picture: the same drawing with its own colours, in the address itself */
-static void add_download(struct text *t, const char *id, const struct text *svg)
+static void add_download(struct text *text, const char *id, const struct text *svg)
 {
     struct text own = {0};
     const char *first = strchr(svg->at, '>') + 1;
@@ -101,46 +101,48 @@ static void add_download(struct text *t, const char *id, const struct text *svg)
     char *base64 = mem_alloc(4 * ((own.size + 2) / 3) + 1);
     encode_base64(own.at, own.size, base64);
     html_add(
-        t,
+        text,
         "<a class=\"save\" download=\"%s.svg\" aria-label=\"Save %s.svg\" href=\"data:image/svg+xml;base64,",
         id, id);
-    text_add(t, base64);
-    text_add(t, "\">SVG</a>");
+    text_add(text, base64);
+    text_add(text, "\">SVG</a>");
     free(base64);
     text_release(&own);
 }
 
-void html_figure(struct text *t, const char *id, const char *title, const char *caption,
+void html_figure(struct text *text, const char *id, const char *title, const char *caption,
                  const struct text *svg)
 {
-    html_add(t, "<figure id=\"%s\" class=\"card\"><figcaption><h2>%s</h2>", id, title);
-    add_download(t, id, svg);
+    html_add(text, "<figure id=\"%s\" class=\"card\"><figcaption><h2>%s</h2>", id, title);
+    add_download(text, id, svg);
     if (*caption)
-        html_add(t, "<p>%s</p>", caption);
-    html_add(t, "</figcaption><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\">", title);
-    text_add_n(t, svg->at, svg->size);
-    text_add(t, "</div>");
+        html_add(text, "<p>%s</p>", caption);
+    html_add(text, "</figcaption><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\">",
+             title);
+    text_add_n(text, svg->at, svg->size);
+    text_add(text, "</div>");
 }
 
-void html_figure_end(struct text *t)
+void html_figure_end(struct text *text)
 {
-    text_add(t, "</figure>\n");
+    text_add(text, "</figure>\n");
 }
 
-void html_details(struct text *t, const char *summary, uint32_t count)
+void html_details(struct text *text, const char *summary, uint32_t count)
 {
     char number[32];
-    html_add(t, "<details><summary>%s", summary);
+    html_add(text, "<details><summary>%s", summary);
     if (count) {
         html_count(count, number);
-        html_add(t, " <span class=\"count\">%s</span>", number);
+        html_add(text, " <span class=\"count\">%s</span>", number);
     }
-    html_add(t, "</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\">", summary);
+    html_add(text, "</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\">",
+             summary);
 }
 
-void html_details_end(struct text *t)
+void html_details_end(struct text *text)
 {
-    text_add(t, "</div></details>");
+    text_add(text, "</div></details>");
 }
 
 void html_count(uint64_t n, char out[32])

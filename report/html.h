@@ -13,20 +13,20 @@
 
 /* Appends text as content or quoted attribute value: & < > " ' escaped, control characters and damaged UTF-8
  * replaced. */
-void html_text(struct text *t, const char *s);
+void html_text(struct text *text, const char *string);
 /* printf for markup: every %s is escaped; %d %u %c %f %g %x with flags, width, precision and l, ll, z as
  * usual. Markup that was made elsewhere goes in with text_add. */
-void html_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void html_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* <figure> around a picture: heading, one sentence, the svg inline, a link that saves it with its colours.
  * id: letters and '-', unique in the page; also the file's name. caption may be "". The caller goes on with
  * the text table, then html_figure_end. */
-void html_figure(struct text *t, const char *id, const char *title, const char *caption,
+void html_figure(struct text *text, const char *id, const char *title, const char *caption,
                  const struct text *svg);
-void html_figure_end(struct text *t);
+void html_figure_end(struct text *text);
 /* <details><summary>..</summary> and a scrolling box for a table; count: rows, shown when > 0 */
-void html_details(struct text *t, const char *summary, uint32_t count);
-void html_details_end(struct text *t);
+void html_details(struct text *text, const char *summary, uint32_t count);
+void html_details_end(struct text *text);
 
 /* ---- pictures; all lengths are SVG units of a drawing HTML_WIDTH wide ---- */
 enum { HTML_WIDTH = 600 };
@@ -58,7 +58,7 @@ struct html_plot {
     double mark_x, mark_y; /* a dot, when mark is set; its label */
     const char *mark;
 };
-void html_plot(struct text *svg, const struct html_plot *p);
+void html_plot(struct text *svg, const struct html_plot *other_html_plot);
 
 /* Horizontal bars, one a row, stacked of segments, with a name above and a note at its end. */
 struct html_segment {
@@ -85,7 +85,7 @@ struct html_bars {
     double high;        /* full width */
     double limit;       /* a line across all bars when > 0 */
 };
-void html_bars(struct text *svg, const struct html_bars *b);
+void html_bars(struct text *svg, const struct html_bars *other_html_bars);
 
 /* "1,234,567"; for html_format: counts, bytes, picoseconds, plain numbers */
 void html_count(uint64_t n, char out[32]);

@@ -16,9 +16,9 @@ enum {
     KEY = 20      /* of a line of the legend */
 };
 
-static void begin(struct text *t, const char *title, int height)
+static void begin(struct text *text, const char *title, int height)
 {
-    html_add(t,
+    html_add(text,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"picture\" viewBox=\"0 0 %d %d\" role=\"img\" "
              "aria-label=\"%s\">",
              HTML_WIDTH, height, title);
@@ -40,7 +40,7 @@ static double nice_step(double range, int most)
 }
 
 struct frame {
-    const struct html_plot *p;
+    const struct html_plot *html_plot;
     double width, height; /* what the axes span, never 0 */
     double x_scale, y_scale;
 };
@@ -48,97 +48,98 @@ struct frame {
 /* an axis has fewer marks than this (a step that its numbers cannot resolve would never end) */
 enum { MOST_MARKS = 16 };
 
-static double place_x(const struct frame *f, double x)
+static double place_x(const struct frame *frame, double x)
 {
-    return LEFT + (x - f->p->x_low) * f->x_scale;
+    return LEFT + (x - frame->html_plot->x_low) * frame->x_scale;
 }
 
-static double place_y(const struct frame *f, double y)
+static double place_y(const struct frame *frame, double y)
 {
-    double at = HEIGHT - BOTTOM - (y - f->p->y_low) * f->y_scale;
+    double at = HEIGHT - BOTTOM - (y - frame->html_plot->y_low) * frame->y_scale;
     return at < TOP ? TOP : at > HEIGHT - BOTTOM ? HEIGHT - BOTTOM : at;
 }
 
-static void draw_axes(struct text *t, const struct frame *f)
+static void draw_axes(struct text *text, const struct frame *frame)
 {
-    const struct html_plot *p = f->p;
+    const struct html_plot *html_plot = frame->html_plot;
     char label[32];
-    double step = nice_step(f->height, 5), first = floor(p->y_low / step);
-    for (int k = 0; k < MOST_MARKS && (first + k) * step <= p->y_high + step / 1e6; k++) {
+    double step = nice_step(frame->height, 5), first = floor(html_plot->y_low / step);
+    for (int k = 0; k < MOST_MARKS && (first + k) * step <= html_plot->y_high + step / 1e6; k++) {
         double y = (first + k) * step;
-        if (y < p->y_low - step / 1e6)
+        if (y < html_plot->y_low - step / 1e6)
             continue;
-        p->y_format(y, label);
-        html_add(t, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT,
-                 HTML_WIDTH - RIGHT, place_y(f, y), place_y(f, y));
-        html_add(t, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>", LEFT - 6, place_y(f, y) + 4,
-                 label);
+        html_plot->y_format(y, label);
+        html_add(text, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT,
+                 HTML_WIDTH - RIGHT, place_y(frame, y), place_y(frame, y));
+        html_add(text, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>", LEFT - 6,
+                 place_y(frame, y) + 4, label);
     }
-    step = nice_step(f->width, 6);
-    first = floor(p->x_low / step);
-    for (int k = 0; k < MOST_MARKS && (first + k) * step <= p->x_high + step / 1e6; k++) {
+    step = nice_step(frame->width, 6);
+    first = floor(html_plot->x_low / step);
+    for (int k = 0; k < MOST_MARKS && (first + k) * step <= html_plot->x_high + step / 1e6; k++) {
         double x = (first + k) * step;
-        if (x < p->x_low - step / 1e6)
+        if (x < html_plot->x_low - step / 1e6)
             continue;
-        p->x_format(x, label);
-        html_add(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>", place_x(f, x),
-                 HEIGHT - BOTTOM + 16, place_x(f, x) > HTML_WIDTH - 40 ? "end" : "middle", label);
+        html_plot->x_format(x, label);
+        html_add(text, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>", place_x(frame, x),
+                 HEIGHT - BOTTOM + 16, place_x(frame, x) > HTML_WIDTH - 40 ? "end" : "middle", label);
     }
-    html_add(t, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>", LEFT, HTML_WIDTH - RIGHT,
+    html_add(text, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>", LEFT, HTML_WIDTH - RIGHT,
              HEIGHT - BOTTOM, HEIGHT - BOTTOM);
-    html_add(t, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>", (LEFT + HTML_WIDTH - RIGHT) / 2,
-             HEIGHT - 6, p->x_name);
+    html_add(text, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>",
+             (LEFT + HTML_WIDTH - RIGHT) / 2, HEIGHT - 6, html_plot->x_name);
 }
 
-static void draw_path(struct text *t, const struct frame *f, const struct html_line *l, bool area)
+static void draw_path(struct text *text, const struct frame *frame, const struct html_line *html_line,
+                      bool area)
 {
-    html_add(t, "<path class=\"%s%d\" d=\"", area ? "area a" : "line l", l->color);
-    for (uint32_t i = 0; i < l->count; i++) {
-        double x = place_x(f, l->x[i]), y = place_y(f, l->y[i]);
-        if (i && l->stepped)
-            html_add(t, "H%.1f", x);
-        html_add(t, "%c%.1f %.1f", i ? 'L' : 'M', x, y);
+    html_add(text, "<path class=\"%s%d\" d=\"", area ? "area a" : "line l", html_line->color);
+    for (uint32_t i = 0; i < html_line->count; i++) {
+        double x = place_x(frame, html_line->x[i]), y = place_y(frame, html_line->y[i]);
+        if (i && html_line->stepped)
+            html_add(text, "H%.1f", x);
+        html_add(text, "%c%.1f %.1f", i ? 'L' : 'M', x, y);
     }
     if (area)
-        html_add(t, "V%d H%.1f Z", HEIGHT - BOTTOM, place_x(f, l->x[0]));
-    text_add(t, "\"/>");
+        html_add(text, "V%d H%.1f Z", HEIGHT - BOTTOM, place_x(frame, html_line->x[0]));
+    text_add(text, "\"/>");
 }
 
-void html_plot(struct text *t, const struct html_plot *p)
+void html_plot(struct text *text, const struct html_plot *plot)
 {
-    double width = p->x_high > p->x_low ? p->x_high - p->x_low : 1,
-           height = p->y_high > p->y_low ? p->y_high - p->y_low : 1;
-    struct frame f = {p, width, height, (HTML_WIDTH - LEFT - RIGHT) / width,
-                      (HEIGHT - BOTTOM - TOP) / height};
-    begin(t, p->title, HEIGHT);
-    draw_axes(t, &f);
-    for (uint32_t i = 0; i < p->line_count; i++) {
-        if (p->lines[i].filled && p->lines[i].count)
-            draw_path(t, &f, &p->lines[i], true);
-        if (p->lines[i].count)
-            draw_path(t, &f, &p->lines[i], false);
+    double width = plot->x_high > plot->x_low ? plot->x_high - plot->x_low : 1,
+           height = plot->y_high > plot->y_low ? plot->y_high - plot->y_low : 1;
+    struct frame frame = {plot, width, height, (HTML_WIDTH - LEFT - RIGHT) / width,
+                          (HEIGHT - BOTTOM - TOP) / height};
+    begin(text, plot->title, HEIGHT);
+    draw_axes(text, &frame);
+    for (uint32_t i = 0; i < plot->line_count; i++) {
+        if (plot->lines[i].filled && plot->lines[i].count)
+            draw_path(text, &frame, &plot->lines[i], true);
+        if (plot->lines[i].count)
+            draw_path(text, &frame, &plot->lines[i], false);
     }
     double above = -100;
-    for (uint32_t i = 0; i < p->rule_count; i++) { /* in falling order: names that would touch move down */
-        const struct html_rule *r = &p->rules[i];
-        double y = place_y(&f, r->y), name = y - 4 < TOP + 8 ? y + 13 : y - 4;
+    for (uint32_t i = 0; i < plot->rule_count; i++) { /* in falling order: names that would touch move down */
+        const struct html_rule *html_rule = &plot->rules[i];
+        double y = place_y(&frame, html_rule->y), name = y - 4 < TOP + 8 ? y + 13 : y - 4;
         if (name < above + 15)
             name = above + 15;
         above = name;
-        html_add(t, "<line class=\"rule%s l%d\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
-                 r->strong ? " strong" : "", r->color, LEFT, HTML_WIDTH - RIGHT, y, y);
-        html_add(t, "<text class=\"halo\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
-                 HTML_WIDTH - RIGHT - 4, name, r->name);
+        html_add(text, "<line class=\"rule%s l%d\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
+                 html_rule->strong ? " strong" : "", html_rule->color, LEFT, HTML_WIDTH - RIGHT, y, y);
+        html_add(text, "<text class=\"halo\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+                 HTML_WIDTH - RIGHT - 4, name, html_rule->name);
     }
-    if (p->mark) {
-        double x = place_x(&f, p->mark_x), y = place_y(&f, p->mark_y);
+    if (plot->mark) {
+        double x = place_x(&frame, plot->mark_x), y = place_y(&frame, plot->mark_y);
         bool right = x > HTML_WIDTH * 0.6;
-        html_add(t, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>", x, y);
-        html_add(t, "<text class=\"halo strong\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
+        html_add(text, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>", x, y);
+        html_add(text, "<text class=\"halo strong\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
                  right ? x - 8 : x + 8, y + 18 > HEIGHT - BOTTOM ? y - 8 : y + 16, right ? "end" : "start",
-                 p->mark);
+                 plot->mark);
     }
-    text_add(t, "</svg>");
+    text_add(text, "</svg>");
 }
 
 /* How wide an entry of the legend is: a square with gaps, and the name. Fonts are the reader's, so the
@@ -148,38 +149,38 @@ static double key_width(const char *name)
     return 32 + 6.8 * (double)strlen(name);
 }
 
-static void draw_key(struct text *t, const struct html_key *key, double x, int y)
+static void draw_key(struct text *text, const struct html_key *key, double x, int y)
 {
-    html_add(t, "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" rx=\"2\"/>",
+    html_add(text, "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" rx=\"2\"/>",
              key->pale ? "pale " : "", key->color, x, y + 2);
-    html_add(t, "<text x=\"%.1f\" y=\"%d\">%s</text>", x + 17, y + 12, key->name);
+    html_add(text, "<text x=\"%.1f\" y=\"%d\">%s</text>", x + 17, y + 12, key->name);
 }
 
-/* Draws the legend, or with t NULL only measures it; returns its height. */
-static int draw_keys(struct text *t, const struct html_bars *b)
+/* Draws the legend, or with text NULL only measures it; returns its height. */
+static int draw_keys(struct text *text, const struct html_bars *html_bars)
 {
     double x = 0;
     int rows = 0;
-    for (uint32_t i = 0; i < b->key_count; i++) {
-        double wide = key_width(b->keys[i].name);
+    for (uint32_t i = 0; i < html_bars->key_count; i++) {
+        double wide = key_width(html_bars->keys[i].name);
         if (i == 0 || x + wide > HTML_WIDTH) {
             x = 0;
             rows++;
         }
-        if (t)
-            draw_key(t, &b->keys[i], x, (rows - 1) * KEY);
+        if (text)
+            draw_key(text, &html_bars->keys[i], x, (rows - 1) * KEY);
         x += wide;
     }
     return rows * KEY + (rows ? 8 : 0);
 }
 
-static void draw_bar(struct text *t, const struct html_bar *bar, double y, double scale)
+static void draw_bar(struct text *text, const struct html_bar *bar, double y, double scale)
 {
-    html_add(t, "<text class=\"%s\" x=\"0\" y=\"%.1f\">%s</text>", bar->strong ? "strong" : "name", y + 11,
+    html_add(text, "<text class=\"%s\" x=\"0\" y=\"%.1f\">%s</text>", bar->strong ? "strong" : "name", y + 11,
              bar->name);
-    html_add(t, "<text class=\"%s\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+    html_add(text, "<text class=\"%s\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
              bar->strong ? "strong" : "name", HTML_WIDTH, y + 11, bar->note);
-    html_add(t, "<rect class=\"trough\" x=\"0\" y=\"%.1f\" width=\"%d\" height=\"12\" rx=\"2\"/>", y + 16,
+    html_add(text, "<rect class=\"trough\" x=\"0\" y=\"%.1f\" width=\"%d\" height=\"12\" rx=\"2\"/>", y + 16,
              HTML_WIDTH);
     double x = 0;
     for (uint32_t s = 0; s < bar->count; s++) {
@@ -188,22 +189,22 @@ static void draw_bar(struct text *t, const struct html_bar *bar, double y, doubl
             continue;
         if (x + wide > HTML_WIDTH)
             wide = HTML_WIDTH - x;
-        html_add(t, "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>",
+        html_add(text, "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>",
                  bar->segments[s].pale ? "pale " : "", bar->segments[s].color, x, y + 16, wide);
         x += wide;
     }
 }
 
-void html_bars(struct text *t, const struct html_bars *b)
+void html_bars(struct text *text, const struct html_bars *chart)
 {
-    int top = draw_keys(NULL, b);
-    begin(t, b->title, top + (int)b->count * ROW + 2);
-    draw_keys(t, b);
-    double scale = b->high > 0 ? HTML_WIDTH / b->high : 0;
-    for (uint32_t i = 0; i < b->count; i++)
-        draw_bar(t, &b->bars[i], top + (double)i * ROW, scale);
-    if (b->limit > 0 && b->limit * scale <= HTML_WIDTH)
-        html_add(t, "<line class=\"rule strong l3\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>",
-                 b->limit * scale, b->limit * scale, top, top + (int)b->count * ROW);
-    text_add(t, "</svg>");
+    int top = draw_keys(NULL, chart);
+    begin(text, chart->title, top + (int)chart->count * ROW + 2);
+    draw_keys(text, chart);
+    double scale = chart->high > 0 ? HTML_WIDTH / chart->high : 0;
+    for (uint32_t i = 0; i < chart->count; i++)
+        draw_bar(text, &chart->bars[i], top + (double)i * ROW, scale);
+    if (chart->limit > 0 && chart->limit * scale <= HTML_WIDTH)
+        html_add(text, "<line class=\"rule strong l3\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>",
+                 chart->limit * scale, chart->limit * scale, top, top + (int)chart->count * ROW);
+    text_add(text, "</svg>");
 }

@@ -105,23 +105,24 @@ struct report {
     struct arena *arena; /* owns everything above that is not borrowed */
 };
 
-/* plan: borrowed during the call; its decisions replay in order from the context's pins. s and state are
- * NULL of a plan that no search found. *out: owned; refers to v. Errors: of the walk (spmd_walk), with
- * the op's position. */
-enum error_code report_create(const struct evaluator *v, const struct search *s,
+/* plan: borrowed during the call; its decisions replay in order from the context's pins. search and state are
+ * NULL of a plan that no search found. *out: owned; refers to evaluator. Errors: of the walk (spmd_walk),
+ * with the op's position. */
+enum error_code report_create(const struct evaluator *evaluator, const struct search *search,
                               const struct search_state *state, const struct search_plan *plan,
                               struct report **out, struct error *e) BASE_CHECKED;
 /* The same with no more than plan.json says: price, memory limit, arguments, results, decisions and what
  * they are worth. */
-enum error_code report_create_plan(const struct evaluator *v, const struct search_plan *plan,
+enum error_code report_create_plan(const struct evaluator *evaluator, const struct search_plan *plan,
                                    struct report **out, struct error *e) BASE_CHECKED;
-void report_destroy(struct report *r); /* NULL is fine */
+void report_destroy(struct report *report); /* NULL is fine */
 /* a further row among the baselines: another planner's plan */
-void report_add_baseline(struct report *r, const char *name, const struct price *price, struct cost cost);
+void report_add_baseline(struct report *report, const char *name, const struct price *price,
+                         struct cost cost);
 /* report.txt: fits a terminal of 110 columns */
-void report_text(const struct report *r, struct text *out);
+void report_text(const struct report *report, struct text *out);
 /* report.html: one file, under 2 MB, that needs nothing else (report/html.h) */
-void report_html(const struct report *r, struct text *out);
+void report_html(const struct report *report, struct text *out);
 
 /* shared by text, JSON and the command line */
 const char *report_kind_name(uint8_t kind);     /* "all_gather" */
@@ -132,15 +133,15 @@ void report_time(int64_t ps, char out[32]);     /* "412 ms" */
 void report_worth(int64_t ps, char out[48]);
 /* what made a collective: the decision's text (borrowed), "a pin", or where the plan has factors "a single
  * sharding" */
-const char *report_cause(const struct report *r, const struct report_collective *c);
+const char *report_cause(const struct report *report, const struct report_collective *collective);
 /* the baselines, best first; owned */
-struct report_baseline *report_baselines_sorted(const struct report *r);
-void report_type(const struct ir_program *p, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
-void report_spec(const struct plan_sharding *s, const struct mesh *m, char *out, size_t room);
+struct report_baseline *report_baselines_sorted(const struct report *report);
+void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room); /* "bf16[8,16]" */
+void report_spec(const struct plan_sharding *sharding, const struct mesh *mesh, char *out, size_t room);
 /* "data,model" */
-void report_axes(const struct mesh *m, const uint8_t *axes, uint32_t count, char *out, size_t room);
-void report_location(const struct ir_program *p, uint32_t op, char *out, size_t room);
-void report_arguments(const struct plan_context *c, const struct plan *p, struct arena *a, bool results,
-                      struct report_argument **out, uint32_t *count);
+void report_axes(const struct mesh *mesh, const uint8_t *axes, uint32_t count, char *out, size_t room);
+void report_location(const struct ir_program *program, uint32_t op, char *out, size_t room);
+void report_arguments(const struct plan_context *context, const struct plan *plan, struct arena *arena,
+                      bool results, struct report_argument **out, uint32_t *count);
 
 #endif

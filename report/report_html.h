@@ -10,21 +10,21 @@
 enum { REPORT_HTML_ROOM = 1500000 };
 
 /* report_html.c */
-bool report_html_fits(const struct report *r, const struct price *p);
+bool report_html_fits(const struct report *report, const struct price *price);
 
 /* report_html_time.c */
-void report_html_time(const struct report *r, struct text *t);    /* where a step's time goes */
-void report_html_against(const struct report *r, struct text *t); /* this plan and the experts' */
-void report_html_search(const struct report *r, struct text *t);
-void report_html_decisions(const struct report *r, struct text *t);
-void report_html_communication(const struct report *r, struct text *t);
+void report_html_time(const struct report *report, struct text *text);    /* where a step's time goes */
+void report_html_against(const struct report *report, struct text *text); /* this plan and the experts' */
+void report_html_search(const struct report *report, struct text *text);
+void report_html_decisions(const struct report *report, struct text *text);
+void report_html_communication(const struct report *report, struct text *text);
 /* report_html_memory.c */
-void report_html_memory(const struct report *r, struct text *t);
-void report_html_peak(const struct report *r, struct text *t);
+void report_html_memory(const struct report *report, struct text *text);
+void report_html_peak(const struct report *report, struct text *text);
 /* report_html_mesh.c: bytes that a device sends over each mesh axis */
-void report_html_mesh(const struct report *r, struct text *t);
+void report_html_mesh(const struct report *report, struct text *text);
 /* report_html_shards.c: which dimension of which tensor over which axis */
-void report_html_shards(const struct report *r, struct text *t);
-void report_html_boundary(const struct report *r, struct text *t); /* every argument and result */
+void report_html_shards(const struct report *report, struct text *text);
+void report_html_boundary(const struct report *report, struct text *text); /* every argument and result */
 
 #endif

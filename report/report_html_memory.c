@@ -10,12 +10,12 @@ enum { TABLE_ROWS = 64 }; /* of the table behind the curve's (up to 512) points 
 enum { NOTE = 320 };      /* bytes of the sentence below the picture */
 enum { SHOWN_TENSORS = 10 };
 
-static void write_note(const struct report *r, bool far, char note[NOTE])
+static void write_note(const struct report *report, bool far, char note[NOTE])
 {
     char limit[32], program[32], depth_first[32];
-    report_bytes(r->memory_limit_bytes, limit);
-    report_bytes(r->price.program_peak_bytes, program);
-    report_bytes(r->price.depth_first_peak_bytes, depth_first);
+    report_bytes(report->memory_limit_bytes, limit);
+    report_bytes(report->price.program_peak_bytes, program);
+    report_bytes(report->price.depth_first_peak_bytes, depth_first);
     snprintf(note, NOTE,
              "Bytes alive on one device in each step. The limit is %s%s. Peak in program order %s, depth "
              "first %s: a "
@@ -24,108 +24,111 @@ static void write_note(const struct report *r, bool far, char note[NOTE])
 }
 
 /* the curve as a table; x: first step of each of its points */
-static void write_numbers(struct text *t, const struct report *r, const double *x)
+static void write_numbers(struct text *text, const struct report *report, const double *x)
 {
-    uint32_t n = r->timeline_count, rows = n < TABLE_ROWS ? n : TABLE_ROWS;
+    uint32_t n = report->timeline_count, rows = n < TABLE_ROWS ? n : TABLE_ROWS;
     char bytes[32];
-    html_details(t, "Numbers", rows);
-    text_add(t, "<table><thead><tr><th class=\"num\">Steps from</th><th class=\"num\">Highest</th><th "
-                "class=\"num\">Of the limit</th></tr>"
-                "</thead><tbody>");
+    html_details(text, "Numbers", rows);
+    text_add(text, "<table><thead><tr><th class=\"num\">Steps from</th><th class=\"num\">Highest</th><th "
+                   "class=\"num\">Of the limit</th></tr>"
+                   "</thead><tbody>");
     for (uint32_t row = 0; row < rows; row++) {
         int64_t most = 0;
         for (uint32_t i = row * n / rows; i < (row + 1) * n / rows; i++)
-            most = r->timeline[i] > most ? r->timeline[i] : most;
+            most = report->timeline[i] > most ? report->timeline[i] : most;
         report_bytes(most, bytes);
         html_add(
-            t, "<tr><td class=\"num\">%.0f</td><td class=\"num\">%s</td><td class=\"num\">%.1f %%</td></tr>",
-            x[row * n / rows], bytes, 100 * (double)most / (double)r->memory_limit_bytes);
+            text,
+            "<tr><td class=\"num\">%.0f</td><td class=\"num\">%s</td><td class=\"num\">%.1f %%</td></tr>",
+            x[row * n / rows], bytes, 100 * (double)most / (double)report->memory_limit_bytes);
     }
-    text_add(t, "</tbody></table>");
-    html_details_end(t);
+    text_add(text, "</tbody></table>");
+    html_details_end(text);
 }
 
-void report_html_memory(const struct report *r, struct text *t)
+void report_html_memory(const struct report *report, struct text *text)
 {
-    uint32_t n = r->timeline_count;
+    uint32_t n = report->timeline_count;
     char peak[48], bytes[32], note[NOTE];
     if (n == 0)
         return;
     double *x = mem_zalloc(n + 1u, sizeof *x), *y = mem_zalloc(n + 1u, sizeof *y);
     uint32_t top = 0;
     for (uint32_t i = 0; i < n; i++) {
-        x[i] = (double)i * r->timeline_steps / n;
-        y[i] = (double)r->timeline[i];
-        top = r->timeline[i] > r->timeline[top] ? i : top;
+        x[i] = (double)i * report->timeline_steps / n;
+        y[i] = (double)report->timeline[i];
+        top = report->timeline[i] > report->timeline[top] ? i : top;
     }
-    report_bytes(r->price.peak_bytes, bytes);
+    report_bytes(report->price.peak_bytes, bytes);
     snprintf(peak, sizeof peak, "peak %s", bytes);
-    double limit = (double)r->memory_limit_bytes, high = (limit > y[top] ? limit : y[top]) * 1.06;
+    double limit = (double)report->memory_limit_bytes, high = (limit > y[top] ? limit : y[top]) * 1.06;
     bool far = limit > 8 * y[top]; /* a limit far above would make the curve a line at the bottom */
     struct html_rule rule = {"limit", limit, 3, true};
     struct html_line line = {"alive", x, y, n, 0, true, true};
-    struct html_plot p = {.title = "Memory of one device over the program's steps, with the limit",
-                          .x_name = r->peak_depth_first ? "steps, depth first" : "steps, in program order",
-                          .x_format = html_format_count,
-                          .y_format = html_format_bytes,
-                          .x_high = r->timeline_steps ? r->timeline_steps : 1,
-                          .y_high = far ? y[top] * 1.15 + 1 : high,
-                          .lines = &line,
-                          .line_count = 1,
-                          .rules = &rule,
-                          .rule_count = !far,
-                          .mark_x = x[top],
-                          .mark_y = y[top],
-                          .mark = peak};
+    struct html_plot plot = {.title = "Memory of one device over the program's steps, with the limit",
+                             .x_name =
+                                 report->peak_depth_first ? "steps, depth first" : "steps, in program order",
+                             .x_format = html_format_count,
+                             .y_format = html_format_bytes,
+                             .x_high = report->timeline_steps ? report->timeline_steps : 1,
+                             .y_high = far ? y[top] * 1.15 + 1 : high,
+                             .lines = &line,
+                             .line_count = 1,
+                             .rules = &rule,
+                             .rule_count = !far,
+                             .mark_x = x[top],
+                             .mark_y = y[top],
+                             .mark = peak};
     struct text svg = {0};
-    html_plot(&svg, &p);
-    write_note(r, far, note);
-    html_figure(t, "memory", "Memory over the program", note, &svg);
-    write_numbers(t, r, x);
-    html_figure_end(t);
+    html_plot(&svg, &plot);
+    write_note(report, far, note);
+    html_figure(text, "memory", "Memory over the program", note, &svg);
+    write_numbers(text, report, x);
+    html_figure_end(text);
     text_release(&svg);
     free(x);
     free(y);
 }
 
-void report_html_peak(const struct report *r, struct text *t)
+void report_html_peak(const struct report *report, struct text *text)
 {
     struct html_bar bars[SHOWN_TENSORS];
     struct html_segment segments[SHOWN_TENSORS];
     char names[SHOWN_TENSORS][200], notes[SHOWN_TENSORS][32];
-    struct html_bars b = {.title = "The largest tensors alive at the peak", .bars = bars};
-    if (r->at_peak_count == 0)
+    struct html_bars chart = {.title = "The largest tensors alive at the peak", .bars = bars};
+    if (report->at_peak_count == 0)
         return;
-    for (; b.count < r->at_peak_count && b.count < SHOWN_TENSORS; b.count++) {
-        const struct report_tensor *a = &r->at_peak[b.count];
-        snprintf(names[b.count], sizeof names[0], "%.44s  %.30s", a->name, a->type);
-        report_bytes(a->bytes, notes[b.count]);
-        segments[b.count] = (struct html_segment){(double)a->bytes, 4, false};
-        bars[b.count] = (struct html_bar){names[b.count], notes[b.count], &segments[b.count], 1, false};
-        b.high = (double)a->bytes > b.high ? (double)a->bytes : b.high;
+    for (; chart.count < report->at_peak_count && chart.count < SHOWN_TENSORS; chart.count++) {
+        const struct report_tensor *tensor = &report->at_peak[chart.count];
+        snprintf(names[chart.count], sizeof names[0], "%.44s  %.30s", tensor->name, tensor->type);
+        report_bytes(tensor->bytes, notes[chart.count]);
+        segments[chart.count] = (struct html_segment){(double)tensor->bytes, 4, false};
+        bars[chart.count] =
+            (struct html_bar){names[chart.count], notes[chart.count], &segments[chart.count], 1, false};
+        chart.high = (double)tensor->bytes > chart.high ? (double)tensor->bytes : chart.high;
     }
     struct text svg = {0};
     char note[120];
-    html_bars(&svg, &b);
+    html_bars(&svg, &chart);
     snprintf(note, sizeof note,
              "At step %u of %u: what a smaller peak has to begin with. Types are those of the whole tensor.",
-             r->price.peak_step, r->timeline_steps);
-    html_figure(t, "peak", "Alive at the peak", note, &svg);
-    html_details(t, "Numbers and source lines", r->at_peak_count);
-    text_add(t, "<table><thead><tr><th "
-                "class=\"num\">Bytes</th><th>What</th><th>Type</th><th>Where</th></tr></thead><tbody>");
-    for (uint32_t i = 0; i < r->at_peak_count; i++) {
-        const struct report_tensor *a = &r->at_peak[i];
+             report->price.peak_step, report->timeline_steps);
+    html_figure(text, "peak", "Alive at the peak", note, &svg);
+    html_details(text, "Numbers and source lines", report->at_peak_count);
+    text_add(text, "<table><thead><tr><th "
+                   "class=\"num\">Bytes</th><th>What</th><th>Type</th><th>Where</th></tr></thead><tbody>");
+    for (uint32_t i = 0; i < report->at_peak_count; i++) {
+        const struct report_tensor *tensor = &report->at_peak[i];
         char bytes[32];
-        report_bytes(a->bytes, bytes);
-        html_add(t,
+        report_bytes(tensor->bytes, bytes);
+        html_add(text,
                  "<tr><td class=\"num\">%s</td><td class=\"long\">%s</td><td "
                  "class=\"long\"><code>%s</code></td><td class=\"long\">"
                  "<code>%s</code></td></tr>",
-                 bytes, a->name, a->type, a->location);
+                 bytes, tensor->name, tensor->type, tensor->location);
     }
-    text_add(t, "</tbody></table>");
-    html_details_end(t);
-    html_figure_end(t);
+    text_add(text, "</tbody></table>");
+    html_details_end(text);
+    html_figure_end(text);
     text_release(&svg);
 }

@@ -34,129 +34,131 @@ static void pattern_of(const char *name, char out[PATTERN_SIZE])
     out[n] = 0;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int by_bytes(const void *left, const void *right)
 {
-    const struct kind *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return x->order < y->order ? -1 : 1;
+    const struct kind *kind = left, *other_kind = right;
+    if (kind->bytes != other_kind->bytes)
+        return kind->bytes > other_kind->bytes ? -1 : 1;
+    return kind->order < other_kind->order ? -1 : 1;
 }
 
-static struct kind *collect(const struct report *r, uint32_t *count)
+static struct kind *collect(const struct report *report, uint32_t *count)
 {
-    struct kind *kinds = mem_zalloc(r->argument_count + 1u, sizeof *kinds);
+    struct kind *kinds = mem_zalloc(report->argument_count + 1u, sizeof *kinds);
     *count = 0;
-    for (uint32_t i = 0; i < r->argument_count; i++) {
-        const struct report_argument *a = &r->arguments[i];
+    for (uint32_t i = 0; i < report->argument_count; i++) {
+        const struct report_argument *argument = &report->arguments[i];
         char pattern[PATTERN_SIZE];
         uint32_t k = 0;
-        pattern_of(a->name, pattern);
+        pattern_of(argument->name, pattern);
         while (k < *count &&
-               (kinds[k].first->role != a->role || strcmp(kinds[k].pattern, pattern) != 0 ||
-                strcmp(kinds[k].first->type, a->type) != 0 || strcmp(kinds[k].first->spec, a->spec) != 0))
+               (kinds[k].first->role != argument->role || strcmp(kinds[k].pattern, pattern) != 0 ||
+                strcmp(kinds[k].first->type, argument->type) != 0 ||
+                strcmp(kinds[k].first->spec, argument->spec) != 0))
             k++;
         if (k == *count) {
-            kinds[k].first = a;
+            kinds[k].first = argument;
             kinds[k].order = k;
             memcpy(kinds[k].pattern, pattern, sizeof pattern);
             ++*count;
         }
         kinds[k].count++;
-        kinds[k].bytes += a->bytes_per_device;
+        kinds[k].bytes += argument->bytes_per_device;
     }
     qsort(kinds, *count, sizeof *kinds, by_bytes);
     return kinds;
 }
 
-static void write_dim(const struct report *r, const struct report_argument *a, uint32_t d, int64_t size,
-                      struct text *t)
+static void write_dim(const struct report *report, const struct report_argument *argument, uint32_t dim,
+                      int64_t size, struct text *text)
 {
-    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
-    bool cut = d < a->sharding.rank && a->sharding.dims[d].count;
-    html_add(t, "<td class=\"dim%s\"><span class=\"size\">%lld</span>", cut ? " cut" : "", (long long)size);
-    for (uint32_t k = 0; cut && k < a->sharding.dims[d].count; k++)
-        html_add(t, "<span class=\"axis-chip x%d\">%s</span>", a->sharding.dims[d].axes[k],
-                 m->axes[a->sharding.dims[d].axes[k]].name);
-    text_add(t, "</td>");
+    const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
+    bool cut = dim < argument->sharding.rank && argument->sharding.dims[dim].count;
+    html_add(text, "<td class=\"dim%s\"><span class=\"size\">%lld</span>", cut ? " cut" : "",
+             (long long)size);
+    for (uint32_t k = 0; cut && k < argument->sharding.dims[dim].count; k++)
+        html_add(text, "<span class=\"axis-chip x%d\">%s</span>", argument->sharding.dims[dim].axes[k],
+                 mesh->axes[argument->sharding.dims[dim].axes[k]].name);
+    text_add(text, "</td>");
 }
 
-static void write_kind(const struct report *r, const struct kind *k, uint32_t rank, struct text *t)
+static void write_kind(const struct report *report, const struct kind *k, uint32_t rank, struct text *text)
 {
-    const struct nda *n = plan_context_nda(evaluator_context(r->evaluator));
+    const struct nda *n = plan_context_nda(evaluator_context(report->evaluator));
     const struct ir_type *type = ir_value_type(n->program, n->arguments[k->first->index].value);
     char bytes[32];
     report_bytes(k->bytes, bytes);
-    html_add(t, "<tr><td class=\"long\">%s", k->count > 1 ? k->pattern : k->first->name);
+    html_add(text, "<tr><td class=\"long\">%s", k->count > 1 ? k->pattern : k->first->name);
     if (k->count > 1)
-        html_add(t, " <span class=\"count\">× %u</span>", k->count);
-    html_add(t, "</td><td>%s</td>", report_role_name(k->first->role));
-    for (uint32_t d = 0; d < rank; d++) {
-        if (type->kind == IR_TYPE_TENSOR && d < type->rank)
-            write_dim(r, k->first, d, ir_type_dims(n->program, type)[d], t);
+        html_add(text, " <span class=\"count\">× %u</span>", k->count);
+    html_add(text, "</td><td>%s</td>", report_role_name(k->first->role));
+    for (uint32_t dim = 0; dim < rank; dim++) {
+        if (type->kind == IR_TYPE_TENSOR && dim < type->rank)
+            write_dim(report, k->first, dim, ir_type_dims(n->program, type)[dim], text);
         else
-            text_add(t, "<td class=\"dim\"></td>");
+            text_add(text, "<td class=\"dim\"></td>");
     }
-    html_add(t, "<td class=\"num\">%s</td></tr>", bytes);
+    html_add(text, "<td class=\"num\">%s</td></tr>", bytes);
 }
 
-void report_html_shards(const struct report *r, struct text *t)
+void report_html_shards(const struct report *report, struct text *text)
 {
-    const struct nda *n = plan_context_nda(evaluator_context(r->evaluator));
+    const struct nda *n = plan_context_nda(evaluator_context(report->evaluator));
     uint32_t count, rank = 0;
-    struct kind *kinds = collect(r, &count);
+    struct kind *kinds = collect(report, &count);
     for (uint32_t i = 0; i < count && i < SHOWN_ROWS; i++) {
         const struct ir_type *type = ir_value_type(n->program, n->arguments[kinds[i].first->index].value);
         if (type->kind == IR_TYPE_TENSOR && type->rank > rank)
             rank = type->rank;
     }
-    text_add(t, "<section class=\"card wide\" id=\"shards\"><h2>Sharding</h2><p class=\"muted\">Which "
-                "dimension of which argument is cut over "
-                "which mesh axis. Largest on a device first; numbers in names stand as *.</p><div "
-                "class=\"scroll\" tabindex=\"0\" "
-                "role=\"group\" aria-label=\"Sharding grid\"><table "
-                "class=\"shards\"><thead><tr><th>Arguments</th><th>Role</th>");
-    for (uint32_t d = 0; d < rank; d++)
-        html_add(t, "<th>dim %u</th>", d);
-    text_add(t, "<th class=\"num\">Bytes a device</th></tr></thead><tbody>");
+    text_add(text, "<section class=\"card wide\" id=\"shards\"><h2>Sharding</h2><p class=\"muted\">Which "
+                   "dimension of which argument is cut over "
+                   "which mesh axis. Largest on a device first; numbers in names stand as *.</p><div "
+                   "class=\"scroll\" tabindex=\"0\" "
+                   "role=\"group\" aria-label=\"Sharding grid\"><table "
+                   "class=\"shards\"><thead><tr><th>Arguments</th><th>Role</th>");
+    for (uint32_t dim = 0; dim < rank; dim++)
+        html_add(text, "<th>dim %u</th>", dim);
+    text_add(text, "<th class=\"num\">Bytes a device</th></tr></thead><tbody>");
     for (uint32_t i = 0; i < count && i < SHOWN_ROWS; i++)
-        write_kind(r, &kinds[i], rank, t);
-    text_add(t, "</tbody></table></div>");
+        write_kind(report, &kinds[i], rank, text);
+    text_add(text, "</tbody></table></div>");
     if (count > SHOWN_ROWS)
-        html_add(t,
+        html_add(text,
                  "<p class=\"muted\">and %u smaller rows; every argument stands in the table at the end</p>",
                  count - SHOWN_ROWS);
-    text_add(t, "</section>\n");
+    text_add(text, "</section>\n");
     free(kinds);
 }
 
 static void boundary_table(const char *title, const struct report_argument *list, uint32_t count,
-                           struct text *t)
+                           struct text *text)
 {
     uint32_t i = 0;
-    html_details(t, title, count);
-    text_add(t, "<table><thead><tr><th "
-                "class=\"num\">Nr</th><th>Name</th><th>Role</th><th>Type</th><th>PartitionSpec</th><th "
-                "class=\"num\">Bytes a device</th></tr></thead><tbody>");
-    for (; i < count && t->size < REPORT_HTML_ROOM; i++) {
+    html_details(text, title, count);
+    text_add(text, "<table><thead><tr><th "
+                   "class=\"num\">Nr</th><th>Name</th><th>Role</th><th>Type</th><th>PartitionSpec</th><th "
+                   "class=\"num\">Bytes a device</th></tr></thead><tbody>");
+    for (; i < count && text->size < REPORT_HTML_ROOM; i++) {
         char bytes[32];
         report_bytes(list[i].bytes_per_device, bytes);
-        html_add(t,
+        html_add(text,
                  "<tr><td class=\"num\">%u</td><td class=\"long\">%s</td><td>%s</td><td "
                  "class=\"long\"><code>%s</code></td>",
                  i, list[i].name, report_role_name(list[i].role), list[i].type);
-        html_add(t, "<td class=\"long\"><code>%s</code></td><td class=\"num\">%s</td></tr>", list[i].spec,
+        html_add(text, "<td class=\"long\"><code>%s</code></td><td class=\"num\">%s</td></tr>", list[i].spec,
                  bytes);
     }
-    text_add(t, "</tbody></table>");
+    text_add(text, "</tbody></table>");
     if (i < count)
-        html_add(t, "<p class=\"muted\">and %u more in plan.json</p>", count - i);
-    html_details_end(t);
+        html_add(text, "<p class=\"muted\">and %u more in plan.json</p>", count - i);
+    html_details_end(text);
 }
 
-void report_html_boundary(const struct report *r, struct text *t)
+void report_html_boundary(const struct report *report, struct text *text)
 {
-    text_add(t, "<section class=\"card wide\" id=\"boundary\"><h2>Every argument and result</h2>");
-    boundary_table("Arguments", r->arguments, r->argument_count, t);
-    boundary_table("Results", r->results, r->result_count, t);
-    text_add(t, "</section>\n");
+    text_add(text, "<section class=\"card wide\" id=\"boundary\"><h2>Every argument and result</h2>");
+    boundary_table("Arguments", report->arguments, report->argument_count, text);
+    boundary_table("Results", report->results, report->result_count, text);
+    text_add(text, "</section>\n");
 }

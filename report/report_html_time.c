@@ -12,39 +12,41 @@ enum { SHOWN_BASELINES = 11, SHOWN_COLLECTIVES = 400, SHOWN_DECISIONS = 24, SHOW
 enum { TIME_ROWS = 2 + SPMD_PERMUTE - SPMD_ALL_GATHER + 1 }; /* two of compute, one a kind of collective */
 enum { BLUE, ORANGE, GREEN, RED, PINK, SKY, OLIVE, GREY };
 
-static void baseline_row(const struct report *r, const struct report_baseline *b, bool own, struct text *t)
+static void baseline_row(const struct report *report, const struct report_baseline *baseline, bool own,
+                         struct text *text)
 {
     char step[32], peak[32], compute[32], exposed[32];
-    bool fits = report_html_fits(r, &b->price);
-    report_time(b->price.step_ps, step);
-    report_time(b->price.compute_ps, compute);
-    report_time(b->price.exposed_ps, exposed);
-    report_bytes(b->price.peak_bytes, peak);
-    html_add(t, "<tr%s", own ? " class=\"own\"" : "");
-    html_add(t,
+    bool fits = report_html_fits(report, &baseline->price);
+    report_time(baseline->price.step_ps, step);
+    report_time(baseline->price.compute_ps, compute);
+    report_time(baseline->price.exposed_ps, exposed);
+    report_bytes(baseline->price.peak_bytes, peak);
+    html_add(text, "<tr%s", own ? " class=\"own\"" : "");
+    html_add(text,
              "><td class=\"long\">%s</td><td class=\"num\">%s</td><td class=\"num\">%s</td><td "
              "class=\"num\">%s</td>",
-             b->name, step, compute, exposed);
-    html_add(t,
+             baseline->name, step, compute, exposed);
+    html_add(text,
              "<td class=\"num\">%s</td><td><span class=\"badge %s\">%s</span></td><td "
              "class=\"num\">%.4f</td></tr>",
-             peak, fits ? "good" : "bad", fits ? "yes" : "no", cost_value(b->cost));
+             peak, fits ? "good" : "bad", fits ? "yes" : "no", cost_value(baseline->cost));
 }
 
-static void baseline_table(const struct report *r, const struct report_baseline *all, struct text *t)
+static void baseline_table(const struct report *report, const struct report_baseline *all, struct text *text)
 {
-    html_details(t, "Numbers", r->baseline_count + 1);
-    text_add(t, "<table><thead><tr><th>Plan</th><th class=\"num\">Step</th><th class=\"num\">Compute</th><th "
-                "class=\"num\">Exposed "
-                "communication</th><th class=\"num\">Peak</th><th>Fits</th><th "
-                "class=\"num\">Cost</th></tr></thead><tbody>");
-    for (uint32_t i = 0; i <= r->baseline_count; i++)
-        baseline_row(r, &all[i], i == 0, t);
-    text_add(t, "</tbody></table>");
-    html_details_end(t);
+    html_details(text, "Numbers", report->baseline_count + 1);
+    text_add(text,
+             "<table><thead><tr><th>Plan</th><th class=\"num\">Step</th><th class=\"num\">Compute</th><th "
+             "class=\"num\">Exposed "
+             "communication</th><th class=\"num\">Peak</th><th>Fits</th><th "
+             "class=\"num\">Cost</th></tr></thead><tbody>");
+    for (uint32_t i = 0; i <= report->baseline_count; i++)
+        baseline_row(report, &all[i], i == 0, text);
+    text_add(text, "</tbody></table>");
+    html_details_end(text);
 }
 
-void report_html_against(const struct report *r, struct text *t)
+void report_html_against(const struct report *report, struct text *text)
 {
     static const struct html_key keys[] = {{"compute", BLUE, false},
                                            {"communication that blocks it", ORANGE, false},
@@ -52,43 +54,45 @@ void report_html_against(const struct report *r, struct text *t)
     struct html_bar bars[SHOWN_BASELINES + 1];
     struct html_segment segments[SHOWN_BASELINES + 1][2];
     char notes[SHOWN_BASELINES + 1][80], step[32], peak[32];
-    if (r->baseline_count == 0)
+    if (report->baseline_count == 0)
         return;
-    struct report_baseline *sorted = report_baselines_sorted(r),
-                           *all = mem_zalloc(r->baseline_count + 1, sizeof *all);
-    memcpy(all + 1, sorted, r->baseline_count * sizeof *all);
-    all[0] = (struct report_baseline){"This plan", r->price, r->cost};
-    struct html_bars b = {.title = "Step time of this plan and of the experts' plans",
-                          .bars = bars,
-                          .keys = keys,
-                          .key_count = 3};
-    for (; b.count <= r->baseline_count && b.count <= SHOWN_BASELINES; b.count++) {
-        const struct price *p = &all[b.count].price;
-        bool fits = report_html_fits(r, p);
-        report_time(p->step_ps, step);
-        report_bytes(p->peak_bytes, peak);
-        snprintf(notes[b.count], sizeof notes[0], "%s, %s", step, peak);
-        segments[b.count][0] = (struct html_segment){(double)(p->step_ps - p->exposed_ps), BLUE, !fits};
-        segments[b.count][1] = (struct html_segment){(double)p->exposed_ps, ORANGE, !fits};
-        bars[b.count] =
-            (struct html_bar){all[b.count].name, notes[b.count], segments[b.count], 2, b.count == 0};
-        if ((double)p->step_ps > b.high &&
-            (b.count < 2 || (double)p->step_ps < 4 * (double)all[0].price.step_ps))
-            b.high =
+    struct report_baseline *sorted = report_baselines_sorted(report),
+                           *all = mem_zalloc(report->baseline_count + 1, sizeof *all);
+    memcpy(all + 1, sorted, report->baseline_count * sizeof *all);
+    all[0] = (struct report_baseline){"This plan", report->price, report->cost};
+    struct html_bars chart = {.title = "Step time of this plan and of the experts' plans",
+                              .bars = bars,
+                              .keys = keys,
+                              .key_count = 3};
+    for (; chart.count <= report->baseline_count && chart.count <= SHOWN_BASELINES; chart.count++) {
+        const struct price *price = &all[chart.count].price;
+        bool fits = report_html_fits(report, price);
+        report_time(price->step_ps, step);
+        report_bytes(price->peak_bytes, peak);
+        snprintf(notes[chart.count], sizeof notes[0], "%s, %s", step, peak);
+        segments[chart.count][0] =
+            (struct html_segment){(double)(price->step_ps - price->exposed_ps), BLUE, !fits};
+        segments[chart.count][1] = (struct html_segment){(double)price->exposed_ps, ORANGE, !fits};
+        bars[chart.count] = (struct html_bar){all[chart.count].name, notes[chart.count],
+                                              segments[chart.count], 2, chart.count == 0};
+        if ((double)price->step_ps > chart.high &&
+            (chart.count < 2 || (double)price->step_ps < 4 * (double)all[0].price.step_ps))
+            chart.high =
                 /* very slow ones run off the edge instead of making the rest a sliver */
-                (double)p->step_ps;
+                (double)price->step_ps;
     }
     struct text svg = {0};
-    html_bars(&svg, &b);
-    html_figure(t, "against", "Against the experts' plans", "Step time and peak memory, best first.", &svg);
-    baseline_table(r, all, t);
-    html_figure_end(t);
+    html_bars(&svg, &chart);
+    html_figure(text, "against", "Against the experts' plans", "Step time and peak memory, best first.",
+                &svg);
+    baseline_table(report, all, text);
+    html_figure_end(text);
     text_release(&svg);
     free(all);
     free(sorted);
 }
 
-void report_html_time(const struct report *r, struct text *t)
+void report_html_time(const struct report *report, struct text *text)
 {
     static const uint8_t colors[] = {ORANGE, PINK, SKY, OLIVE, RED};
     struct html_bar bars[TIME_ROWS];
@@ -97,69 +101,70 @@ void report_html_time(const struct report *r, struct text *t)
         const char *name;
         int64_t ps;
         uint8_t color;
-    } rows[TIME_ROWS] = {{"matrix multiplications", r->price.matmul_ps, BLUE},
-                         {"other compute", r->price.compute_ps - r->price.matmul_ps, GREEN}};
+    } rows[TIME_ROWS] = {{"matrix multiplications", report->price.matmul_ps, BLUE},
+                         {"other compute", report->price.compute_ps - report->price.matmul_ps, GREEN}};
     char notes[TIME_ROWS][48], time[32];
     uint32_t count = 2;
     for (uint8_t k = SPMD_ALL_GATHER; k <= SPMD_PERMUTE; k++) {
-        if (r->time_by_kind[k] == 0)
+        if (report->time_by_kind[k] == 0)
             continue;
         rows[count].name = report_kind_name(k);
-        rows[count].ps = r->time_by_kind[k];
+        rows[count].ps = report->time_by_kind[k];
         rows[count++].color = colors[k - SPMD_ALL_GATHER];
     }
-    struct html_bars b = {.title = "Time of a step by what it is spent on", .bars = bars, .count = count};
-    double total = (double)(r->price.compute_ps + r->price.communication_ps);
+    struct html_bars chart = {.title = "Time of a step by what it is spent on", .bars = bars, .count = count};
+    double total = (double)(report->price.compute_ps + report->price.communication_ps);
     for (uint32_t i = 0; i < count; i++) {
         report_time(rows[i].ps, time);
         snprintf(notes[i], sizeof notes[i], "%s, %.1f %%", time,
                  total > 0 ? 100 * (double)rows[i].ps / total : 0);
         segments[i] = (struct html_segment){(double)rows[i].ps, rows[i].color, false};
         bars[i] = (struct html_bar){rows[i].name, notes[i], &segments[i], 1, false};
-        b.high = (double)rows[i].ps > b.high ? (double)rows[i].ps : b.high;
+        chart.high = (double)rows[i].ps > chart.high ? (double)rows[i].ps : chart.high;
     }
     struct text svg = {0};
-    html_bars(&svg, &b);
-    html_figure(t, "time", "Where a step's time goes",
+    html_bars(&svg, &chart);
+    html_figure(text, "time", "Where a step's time goes",
                 "Compute, and each kind of collective over all its runs.", &svg);
-    html_details(t, "Numbers", 0);
-    text_add(t, "<table><tbody>");
+    html_details(text, "Numbers", 0);
+    text_add(text, "<table><tbody>");
     const struct {
         const char *name;
         int64_t ps;
-    } further[] = {{"compute", r->price.compute_ps},
-                   {"communication", r->price.communication_ps},
-                   {"communication that blocks compute", r->price.exposed_ps},
-                   {"step (makespan)", r->price.step_ps},
-                   {"critical path", r->price.critical_path_ps}};
+    } further[] = {{"compute", report->price.compute_ps},
+                   {"communication", report->price.communication_ps},
+                   {"communication that blocks compute", report->price.exposed_ps},
+                   {"step (makespan)", report->price.step_ps},
+                   {"critical path", report->price.critical_path_ps}};
     for (uint32_t i = 0; i < count + sizeof further / sizeof *further; i++) {
         report_time(i < count ? rows[i].ps : further[i - count].ps, time);
-        html_add(t, "<tr><td>%s</td><td class=\"num\">%s</td></tr>",
+        html_add(text, "<tr><td>%s</td><td class=\"num\">%s</td></tr>",
                  i < count ? rows[i].name : further[i - count].name, time);
     }
-    text_add(t, "</tbody></table>");
-    html_details_end(t);
-    html_figure_end(t);
+    text_add(text, "</tbody></table>");
+    html_details_end(text);
+    html_figure_end(text);
     text_release(&svg);
 }
 
 /* ---- search ---- */
 
-static void curve_table(const struct report *r, uint32_t count, struct text *t)
+static void curve_table(const struct report *report, uint32_t count, struct text *text)
 {
     char step[32], rollouts[32];
-    html_details(t, "Numbers", count);
-    text_add(t, "<table><thead><tr><th class=\"num\">Rollouts</th><th class=\"num\">Best cost</th><th "
-                "class=\"num\">Step</th></tr></thead>"
-                "<tbody>");
+    html_details(text, "Numbers", count);
+    text_add(text, "<table><thead><tr><th class=\"num\">Rollouts</th><th class=\"num\">Best cost</th><th "
+                   "class=\"num\">Step</th></tr></thead>"
+                   "<tbody>");
     for (uint32_t i = 0; i < count; i++) {
-        report_time(r->search.curve[i].step_ps, step);
-        html_count(r->search.curve[i].rollouts, rollouts);
-        html_add(t, "<tr><td class=\"num\">%s</td><td class=\"num\">%.6f</td><td class=\"num\">%s</td></tr>",
-                 rollouts, cost_value(r->search.curve[i].cost), step);
+        report_time(report->search.curve[i].step_ps, step);
+        html_count(report->search.curve[i].rollouts, rollouts);
+        html_add(text,
+                 "<tr><td class=\"num\">%s</td><td class=\"num\">%.6f</td><td class=\"num\">%s</td></tr>",
+                 rollouts, cost_value(report->search.curve[i].cost), step);
     }
-    text_add(t, "</tbody></table>");
-    html_details_end(t);
+    text_add(text, "</tbody></table>");
+    html_details_end(text);
 }
 
 /* the best few baselines as levels, highest first (as html_plot wants them) */
@@ -175,136 +180,141 @@ static uint32_t curve_rules(const struct report_baseline *sorted, uint32_t count
     return shown;
 }
 
-void report_html_search(const struct report *r, struct text *t)
+void report_html_search(const struct report *report, struct text *text)
 {
-    const struct search_state *s = &r->search;
-    uint32_t count = s->curve_count < SEARCH_CURVE ? s->curve_count : SEARCH_CURVE;
+    const struct search_state *state = &report->search;
+    uint32_t count = state->curve_count < SEARCH_CURVE ? state->curve_count : SEARCH_CURVE;
     double x[SEARCH_CURVE + 1], y[SEARCH_CURVE + 1], low, high;
     struct html_rule rules[SHOWN_RULES];
     char note[200], rollouts[32], evaluations[32];
     if (count == 0)
         return;
     for (uint32_t i = 0; i < count; i++) {
-        x[i] = (double)s->curve[i].rollouts;
-        y[i] = cost_value(s->curve[i].cost);
+        x[i] = (double)state->curve[i].rollouts;
+        y[i] = cost_value(state->curve[i].cost);
     }
-    x[count] = (double)s->rollouts > x[count - 1] ? (double)s->rollouts : x[count - 1];
-    y[count] = cost_value(r->cost);
+    x[count] = (double)state->rollouts > x[count - 1] ? (double)state->rollouts : x[count - 1];
+    y[count] = cost_value(report->cost);
     low = high = y[count];
     for (uint32_t i = 0; i < count; i++) {
         high = y[i] > high ? y[i] : high;
         low = y[i] < low ? y[i] : low;
     }
-    struct report_baseline *sorted = report_baselines_sorted(r);
-    uint32_t rule_count = curve_rules(sorted, r->baseline_count, high * 1.25, rules);
+    struct report_baseline *sorted = report_baselines_sorted(report);
+    uint32_t rule_count = curve_rules(sorted, report->baseline_count, high * 1.25, rules);
     if (rule_count && rules[0].y > high)
         high = rules[0].y;
     double margin = high > low ? (high - low) * 0.12 : high * 0.05;
     struct html_line line = {"best cost", x, y, count + 1, BLUE, true, false};
-    struct html_plot p = {.title = "Best cost by rollouts, with the experts' plans as levels",
-                          .x_name = "rollouts",
-                          .x_format = html_format_count,
-                          .y_format = html_format_number,
-                          .x_high = x[count] > 0 ? x[count] : 1,
-                          .y_low = low - margin > 0 ? low - margin : 0,
-                          .y_high = high + margin,
-                          .lines = &line,
-                          .line_count = 1,
-                          .rules = rules,
-                          .rule_count = rule_count,
-                          .mark_x = x[count],
-                          .mark_y = y[count],
-                          .mark = "this plan"};
-    html_count(s->rollouts, rollouts);
-    html_count(s->evaluations, evaluations);
+    struct html_plot plot = {.title = "Best cost by rollouts, with the experts' plans as levels",
+                             .x_name = "rollouts",
+                             .x_format = html_format_count,
+                             .y_format = html_format_number,
+                             .x_high = x[count] > 0 ? x[count] : 1,
+                             .y_low = low - margin > 0 ? low - margin : 0,
+                             .y_high = high + margin,
+                             .lines = &line,
+                             .line_count = 1,
+                             .rules = rules,
+                             .rule_count = rule_count,
+                             .mark_x = x[count],
+                             .mark_y = y[count],
+                             .mark = "this plan"};
+    html_count(state->rollouts, rollouts);
+    html_count(state->evaluations, evaluations);
     snprintf(note, sizeof note,
              "%s rollouts and %s prices in %u epochs; %u decisions offered, %u left out; stopped: %s.",
-             rollouts, evaluations, s->epoch, r->offered, r->pruned, s->stop_reason);
+             rollouts, evaluations, state->epoch, report->offered, report->pruned, state->stop_reason);
     struct text svg = {0};
-    html_plot(&svg, &p);
-    html_figure(t, "search", "Search progress", note, &svg);
-    curve_table(r, count, t);
-    html_figure_end(t);
+    html_plot(&svg, &plot);
+    html_figure(text, "search", "Search progress", note, &svg);
+    curve_table(report, count, text);
+    html_figure_end(text);
     text_release(&svg);
     free(sorted);
 }
 
 /* ---- decisions ---- */
 
-void report_html_decisions(const struct report *r, struct text *t)
+void report_html_decisions(const struct report *report, struct text *text)
 {
     struct html_bar bars[SHOWN_DECISIONS];
     struct html_segment segments[SHOWN_DECISIONS];
     char notes[SHOWN_DECISIONS][48];
-    struct html_bars b = {.title = "What each decision is worth", .bars = bars};
-    for (; b.count < r->decision_count && b.count < SHOWN_DECISIONS; b.count++) {
-        int64_t w = r->decisions[b.count].worth_ps, size = w < 0 ? -w : w;
-        report_worth(w, notes[b.count]);
-        segments[b.count] = (struct html_segment){(double)size, w < 0 ? RED : GREEN, false};
-        bars[b.count] =
-            (struct html_bar){r->decisions[b.count].text, notes[b.count], &segments[b.count], 1, false};
-        b.high = (double)size > b.high ? (double)size : b.high;
+    struct html_bars chart = {.title = "What each decision is worth", .bars = bars};
+    for (; chart.count < report->decision_count && chart.count < SHOWN_DECISIONS; chart.count++) {
+        int64_t w = report->decisions[chart.count].worth_ps, size = w < 0 ? -w : w;
+        report_worth(w, notes[chart.count]);
+        segments[chart.count] = (struct html_segment){(double)size, w < 0 ? RED : GREEN, false};
+        bars[chart.count] = (struct html_bar){report->decisions[chart.count].text, notes[chart.count],
+                                              &segments[chart.count], 1, false};
+        chart.high = (double)size > chart.high ? (double)size : chart.high;
     }
     struct text svg = {0};
-    if (b.count == 0) {
-        html_add(t,
+    if (chart.count == 0) {
+        html_add(text,
                  "<section class=\"card\" id=\"decisions\"><h2>Decisions</h2><p "
                  "class=\"muted\">%s</p></section>\n",
-                 r->plan.factor_count
+                 report->plan.factor_count
                      ? "None: the plan is made op by op, of single shardings that the cost-function network "
                        "chose; they stand in plan.json as factors."
                      : "None: the module stays as it is, pins apart.");
         return;
     }
-    html_bars(&svg, &b);
-    html_figure(t, "decisions", "Decisions, in order",
+    html_bars(&svg, &chart);
+    html_figure(text, "decisions", "Decisions, in order",
                 "What a step would lose or gain without this one, the others as they are. One that costs "
                 "time is there for memory.",
                 &svg);
-    html_details(t, "Numbers", r->decision_count);
-    text_add(t, "<table><thead><tr><th class=\"num\">Nr</th><th>Decision</th><th class=\"num\">Worth, ps a "
-                "step</th></tr></thead><tbody>");
-    for (uint32_t i = 0; i < r->decision_count; i++)
-        html_add(t, "<tr><td class=\"num\">%u</td><td class=\"long\">%s</td><td class=\"num\">%lld</td></tr>",
-                 i + 1, r->decisions[i].text, (long long)r->decisions[i].worth_ps);
-    text_add(t, "</tbody></table>");
-    html_details_end(t);
-    html_figure_end(t);
+    html_details(text, "Numbers", report->decision_count);
+    text_add(text,
+             "<table><thead><tr><th class=\"num\">Nr</th><th>Decision</th><th class=\"num\">Worth, ps a "
+             "step</th></tr></thead><tbody>");
+    for (uint32_t i = 0; i < report->decision_count; i++)
+        html_add(text,
+                 "<tr><td class=\"num\">%u</td><td class=\"long\">%s</td><td class=\"num\">%lld</td></tr>",
+                 i + 1, report->decisions[i].text, (long long)report->decisions[i].worth_ps);
+    text_add(text, "</tbody></table>");
+    html_details_end(text);
+    html_figure_end(text);
     text_release(&svg);
 }
 
-void report_html_communication(const struct report *r, struct text *t)
+void report_html_communication(const struct report *report, struct text *text)
 {
-    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
+    const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
     char bytes[32], time[32], axes[600], count[32];
     uint32_t i = 0;
     text_add(
-        t, "<section class=\"card wide\" id=\"communication\"><h2>Communication, most expensive first</h2>");
-    if (r->collective_count == 0) {
-        text_add(t, "<p class=\"muted\">None.</p></section>\n");
+        text,
+        "<section class=\"card wide\" id=\"communication\"><h2>Communication, most expensive first</h2>");
+    if (report->collective_count == 0) {
+        text_add(text, "<p class=\"muted\">None.</p></section>\n");
         return;
     }
-    html_details(t, "Collectives by kind, size and source line", r->collective_count);
+    html_details(text, "Collectives by kind, size and source line", report->collective_count);
     text_add(
-        t, "<table><thead><tr><th>Kind</th><th>Axes</th><th class=\"num\">Runs</th><th class=\"num\">Bytes "
-           "each</th><th "
-           "class=\"num\">Time</th><th>Algorithm</th><th>Because of</th><th>Where</th></tr></thead><tbody>");
-    for (; i < r->collective_count && i < SHOWN_COLLECTIVES && t->size < REPORT_HTML_ROOM; i++) {
-        const struct report_collective *c = &r->collectives[i];
-        report_bytes(c->bytes, bytes);
-        report_time(c->time_ps, time);
-        html_count((uint64_t)c->count, count);
-        report_axes(m, c->axes, c->axis_count, axes, sizeof axes);
-        html_add(t,
+        text,
+        "<table><thead><tr><th>Kind</th><th>Axes</th><th class=\"num\">Runs</th><th class=\"num\">Bytes "
+        "each</th><th "
+        "class=\"num\">Time</th><th>Algorithm</th><th>Because of</th><th>Where</th></tr></thead><tbody>");
+    for (; i < report->collective_count && i < SHOWN_COLLECTIVES && text->size < REPORT_HTML_ROOM; i++) {
+        const struct report_collective *collective = &report->collectives[i];
+        report_bytes(collective->bytes, bytes);
+        report_time(collective->time_ps, time);
+        html_count((uint64_t)collective->count, count);
+        report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
+        html_add(text,
                  "<tr><td>%s</td><td>%s</td><td class=\"num\">%s</td><td class=\"num\">%s</td><td "
                  "class=\"num\">%s</td><td>%s</td>",
-                 report_kind_name(c->kind), axes, count, bytes, time, c->algorithm ? c->algorithm : "none");
-        html_add(t, "<td class=\"long\">%s</td><td class=\"long\"><code>%s</code></td></tr>",
-                 report_cause(r, c), c->location);
+                 report_kind_name(collective->kind), axes, count, bytes, time,
+                 collective->algorithm ? collective->algorithm : "none");
+        html_add(text, "<td class=\"long\">%s</td><td class=\"long\"><code>%s</code></td></tr>",
+                 report_cause(report, collective), collective->location);
     }
-    text_add(t, "</tbody></table>");
-    if (i < r->collective_count)
-        html_add(t, "<p class=\"muted\">and %u more in report.json</p>", r->collective_count - i);
-    html_details_end(t);
-    text_add(t, "</section>\n");
+    text_add(text, "</tbody></table>");
+    if (i < report->collective_count)
+        html_add(text, "<p class=\"muted\">and %u more in report.json</p>", report->collective_count - i);
+    html_details_end(text);
+    text_add(text, "</section>\n");
 }

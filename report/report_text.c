@@ -14,254 +14,264 @@ enum { SHOWN_COLLECTIVES = 20, SHOWN_TENSORS = 12, SHOWN_ARGUMENTS = 60, SHOWN_B
 enum { MEMORY_ROWS = 16 }; /* the heading calls each a sixteenth */
 enum { BAR = 50 };         /* characters of a full bar, beside a number in 110 columns */
 
-static void heading(struct text *t, const char *title)
+static void heading(struct text *text, const char *title)
 {
-    text_printf(t, "\n%s\n", title);
+    text_printf(text, "\n%s\n", title);
     for (size_t i = 0; i < strlen(title); i++)
-        text_add_char(t, '-');
-    text_add_char(t, '\n');
+        text_add_char(text, '-');
+    text_add_char(text, '\n');
 }
 
-static void write_summary(const struct report *r, struct text *t)
+static void write_summary(const struct report *report, struct text *text)
 {
-    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
+    const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
     char step[32], peak[32], limit[32];
-    report_time(r->price.step_ps, step);
-    report_bytes(r->price.peak_bytes, peak);
-    report_bytes(r->memory_limit_bytes, limit);
-    text_add(t, "TOAST report\n============\n");
-    text_add(t, "mesh          ");
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        text_printf(t, "%s%s=%lld", a ? " x " : "", m->axes[a].name, (long long)m->axes[a].size);
-    text_printf(t, " of %s\n", evaluator_machine(r->evaluator)->device.name);
-    text_printf(t, "step time     %s (estimated)\n", step);
-    text_printf(t, "peak memory   %s a device, limit %s: %s\n", peak, limit,
-                r->smallest_budget_bytes ? "DOES NOT FIT" : "fits");
-    text_printf(t, "cost          %.6f of the unsharded module's\n", cost_value(r->cost));
-    text_printf(t, "found by      %s%s\n", r->plan.found_by,
-                r->reproducible ? "" : " (cut by time: not reproducible)");
-    text_printf(t, "proof         %s%s%s", r->proof_status, *r->proof_reason ? ": " : "", r->proof_reason);
-    if (strcmp(r->proof_status, "equal") == 0)
-        text_printf(t, " (largest error %.3g)", r->proof_max_error);
-    text_add(t, "\n");
+    report_time(report->price.step_ps, step);
+    report_bytes(report->price.peak_bytes, peak);
+    report_bytes(report->memory_limit_bytes, limit);
+    text_add(text, "TOAST report\n============\n");
+    text_add(text, "mesh          ");
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        text_printf(text, "%s%s=%lld", axis ? " x " : "", mesh->axes[axis].name,
+                    (long long)mesh->axes[axis].size);
+    text_printf(text, " of %s\n", evaluator_machine(report->evaluator)->device.name);
+    text_printf(text, "step time     %s (estimated)\n", step);
+    text_printf(text, "peak memory   %s a device, limit %s: %s\n", peak, limit,
+                report->smallest_budget_bytes ? "DOES NOT FIT" : "fits");
+    text_printf(text, "cost          %.6f of the unsharded module's\n", cost_value(report->cost));
+    text_printf(text, "found by      %s%s\n", report->plan.found_by,
+                report->reproducible ? "" : " (cut by time: not reproducible)");
+    text_printf(text, "proof         %s%s%s", report->proof_status, *report->proof_reason ? ": " : "",
+                report->proof_reason);
+    if (strcmp(report->proof_status, "equal") == 0)
+        text_printf(text, " (largest error %.3g)", report->proof_max_error);
+    text_add(text, "\n");
 }
 
-static void write_nothing_fits(const struct report *r, struct text *t)
+static void write_nothing_fits(const struct report *report, struct text *text)
 {
-    if (!r->smallest_budget_bytes)
+    if (!report->smallest_budget_bytes)
         return;
     char need[32], over[32];
-    report_bytes(r->smallest_budget_bytes, need);
-    report_bytes(r->smallest_budget_bytes - r->memory_limit_bytes, over);
-    heading(t, "Nothing fits");
+    report_bytes(report->smallest_budget_bytes, need);
+    report_bytes(report->smallest_budget_bytes - report->memory_limit_bytes, over);
+    heading(text, "Nothing fits");
     text_printf(
-        t,
+        text,
         "The best plan found needs %s a device, %s over the limit. With --memory-limit %lld it fits.\n"
         "What holds the memory at the peak is listed below; more devices, a smaller batch, or\n"
         "rematerialisation (jax.checkpoint) of the largest of them are the usual ways out.\n",
-        need, over, (long long)r->smallest_budget_bytes);
+        need, over, (long long)report->smallest_budget_bytes);
 }
 
-static void write_decisions(const struct report *r, struct text *t)
+static void write_decisions(const struct report *report, struct text *text)
 {
     bool costly = false;
-    heading(t, "Decisions, in order, and what each is worth");
-    if (r->plan.factor_count)
+    heading(text, "Decisions, in order, and what each is worth");
+    if (report->plan.factor_count)
         text_printf(
-            t,
+            text,
             "none: op by op, %u single shardings (\"factors\" in plan.json) of the cost-function network\n",
-            r->plan.factor_count);
-    else if (r->decision_count == 0)
-        text_add(t, "none: the module stays as it is (pins apart)\n");
-    for (uint32_t i = 0; i < r->decision_count; i++) {
+            report->plan.factor_count);
+    else if (report->decision_count == 0)
+        text_add(text, "none: the module stays as it is (pins apart)\n");
+    for (uint32_t i = 0; i < report->decision_count; i++) {
         char worth[48];
-        report_worth(r->decisions[i].worth_ps, worth);
-        text_printf(t, "%2u. %-50s %s a step\n", i + 1, r->decisions[i].text, worth);
-        costly |= r->decisions[i].worth_ps < 0;
+        report_worth(report->decisions[i].worth_ps, worth);
+        text_printf(text, "%2u. %-50s %s a step\n", i + 1, report->decisions[i].text, worth);
+        costly |= report->decisions[i].worth_ps < 0;
     }
     if (costly)
-        text_add(t, "One that costs time is there for memory.\n");
+        text_add(text, "One that costs time is there for memory.\n");
 }
 
-static void write_baseline(const struct report *r, const struct report_baseline *b, int width, struct text *t)
+static void write_baseline(const struct report *report, const struct report_baseline *baseline, int width,
+                           struct text *text)
 {
     char step[32], peak[32];
-    report_time(b->price.step_ps, step);
-    report_bytes(b->price.peak_bytes, peak);
-    text_printf(t, "%-*s %12s %12s %6s %12.6f\n", width, b->name, step, peak,
-                b->price.peak_bytes <= r->memory_limit_bytes ? "yes" : "no", cost_value(b->cost));
+    report_time(baseline->price.step_ps, step);
+    report_bytes(baseline->price.peak_bytes, peak);
+    text_printf(text, "%-*s %12s %12s %6s %12.6f\n", width, baseline->name, step, peak,
+                baseline->price.peak_bytes <= report->memory_limit_bytes ? "yes" : "no",
+                cost_value(baseline->cost));
 }
 
-static void write_baselines(const struct report *r, struct text *t)
+static void write_baselines(const struct report *report, struct text *text)
 {
-    uint32_t shown = r->baseline_count < SHOWN_BASELINES ? r->baseline_count : SHOWN_BASELINES;
+    uint32_t shown = report->baseline_count < SHOWN_BASELINES ? report->baseline_count : SHOWN_BASELINES;
     int width = 48; /* more where a name is longer: the last words of a plan tell it from others */
-    if (r->baseline_count == 0)
+    if (report->baseline_count == 0)
         return;
-    heading(t, "Against the experts' plans, best first");
-    struct report_baseline *sorted = report_baselines_sorted(r);
+    heading(text, "Against the experts' plans, best first");
+    struct report_baseline *sorted = report_baselines_sorted(report);
     for (uint32_t i = 0; i < shown; i++)
         width = (int)strlen(sorted[i].name) > width ? (int)strlen(sorted[i].name) : width;
-    text_printf(t, "%-*s %12s %12s %6s %12s\n", width, "plan", "step", "peak", "fits", "cost");
-    write_baseline(r, &(struct report_baseline){"* this plan", r->price, r->cost}, width, t);
+    text_printf(text, "%-*s %12s %12s %6s %12s\n", width, "plan", "step", "peak", "fits", "cost");
+    write_baseline(report, &(struct report_baseline){"* this plan", report->price, report->cost}, width,
+                   text);
     for (uint32_t i = 0; i < shown; i++)
-        write_baseline(r, &sorted[i], width, t);
-    if (r->baseline_count > shown)
-        text_printf(t, "… and %u more in report.json\n", r->baseline_count - shown);
+        write_baseline(report, &sorted[i], width, text);
+    if (report->baseline_count > shown)
+        text_printf(text, "… and %u more in report.json\n", report->baseline_count - shown);
     free(sorted);
 }
 
-static void write_time(const struct report *r, struct text *t)
+static void write_time(const struct report *report, struct text *text)
 {
     char a[32], b[32];
-    heading(t, "Time of a step");
-    report_time(r->price.compute_ps, a);
-    report_time(r->price.matmul_ps, b);
-    text_printf(t, "compute            %12s   (matrix multiplications %s)\n", a, b);
+    heading(text, "Time of a step");
+    report_time(report->price.compute_ps, a);
+    report_time(report->price.matmul_ps, b);
+    text_printf(text, "compute            %12s   (matrix multiplications %s)\n", a, b);
     for (uint8_t k = SPMD_ALL_GATHER; k <= SPMD_PERMUTE; k++) {
-        if (r->time_by_kind[k] == 0)
+        if (report->time_by_kind[k] == 0)
             continue;
-        report_time(r->time_by_kind[k], a);
-        text_printf(t, "%-18s %12s\n", report_kind_name(k), a);
+        report_time(report->time_by_kind[k], a);
+        text_printf(text, "%-18s %12s\n", report_kind_name(k), a);
     }
-    report_time(r->price.exposed_ps, a);
-    text_printf(t, "exposed            %12s   of the communication blocks compute\n", a);
+    report_time(report->price.exposed_ps, a);
+    text_printf(text, "exposed            %12s   of the communication blocks compute\n", a);
 }
 
-static void write_collectives(const struct report *r, struct text *t)
+static void write_collectives(const struct report *report, struct text *text)
 {
-    const struct mesh *m = plan_context_mesh(evaluator_context(r->evaluator));
-    heading(t, "Communication, most expensive first");
-    if (r->collective_count == 0)
-        text_add(t, "none\n");
+    const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
+    heading(text, "Communication, most expensive first");
+    if (report->collective_count == 0)
+        text_add(text, "none\n");
     else
-        text_printf(t, "%-18s %-14s %6s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes", "time",
+        text_printf(text, "%-18s %-14s %6s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes", "time",
                     "because of", "where");
-    for (uint32_t i = 0; i < r->collective_count && i < SHOWN_COLLECTIVES; i++) {
-        const struct report_collective *c = &r->collectives[i];
+    for (uint32_t i = 0; i < report->collective_count && i < SHOWN_COLLECTIVES; i++) {
+        const struct report_collective *collective = &report->collectives[i];
         char bytes[32], time[32], axes[200];
-        report_bytes(c->bytes, bytes);
-        report_time(c->time_ps, time);
-        report_axes(m, c->axes, c->axis_count, axes, sizeof axes);
-        text_printf(t, "%-18s %-14s %6lld %10s %10s  %-22.22s %s\n", report_kind_name(c->kind), axes,
-                    (long long)c->count, bytes, time, report_cause(r, c), c->location);
+        report_bytes(collective->bytes, bytes);
+        report_time(collective->time_ps, time);
+        report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
+        text_printf(text, "%-18s %-14s %6lld %10s %10s  %-22.22s %s\n", report_kind_name(collective->kind),
+                    axes, (long long)collective->count, bytes, time, report_cause(report, collective),
+                    collective->location);
     }
-    if (r->collective_count > SHOWN_COLLECTIVES)
-        text_printf(t, "… and %u more rows in report.json\n", r->collective_count - SHOWN_COLLECTIVES);
+    if (report->collective_count > SHOWN_COLLECTIVES)
+        text_printf(text, "… and %u more rows in report.json\n",
+                    report->collective_count - SHOWN_COLLECTIVES);
 }
 
-static void write_memory(const struct report *r, struct text *t)
+static void write_memory(const struct report *report, struct text *text)
 {
     char program[32], depth_first[32];
-    report_bytes(r->price.program_peak_bytes, program);
-    report_bytes(r->price.depth_first_peak_bytes, depth_first);
-    uint32_t rows = r->timeline_count < MEMORY_ROWS ? r->timeline_count : MEMORY_ROWS;
-    heading(t, rows < MEMORY_ROWS
-                   ? "Memory over the program (each row a step; | is the limit)"
-                   : "Memory over the program (each row a sixteenth of its steps; | is the limit)");
-    text_printf(t,
+    report_bytes(report->price.program_peak_bytes, program);
+    report_bytes(report->price.depth_first_peak_bytes, depth_first);
+    uint32_t rows = report->timeline_count < MEMORY_ROWS ? report->timeline_count : MEMORY_ROWS;
+    heading(text, rows < MEMORY_ROWS
+                      ? "Memory over the program (each row a step; | is the limit)"
+                      : "Memory over the program (each row a sixteenth of its steps; | is the limit)");
+    text_printf(text,
                 "peak %s in program order, %s depth first: a compiler may choose, so the larger counts;\n"
                 "below the steps %s\n",
-                program, depth_first, r->peak_depth_first ? "depth first" : "in program order");
-    int64_t top = r->memory_limit_bytes;
-    for (uint32_t i = 0; i < r->timeline_count; i++)
-        top = r->timeline[i] > top ? r->timeline[i] : top;
+                program, depth_first, report->peak_depth_first ? "depth first" : "in program order");
+    int64_t top = report->memory_limit_bytes;
+    for (uint32_t i = 0; i < report->timeline_count; i++)
+        top = report->timeline[i] > top ? report->timeline[i] : top;
     for (uint32_t row = 0; row < rows; row++) {
         int64_t high = 0;
-        for (uint32_t i = row * r->timeline_count / rows; i < (row + 1) * r->timeline_count / rows; i++)
-            high = r->timeline[i] > high ? r->timeline[i] : high;
+        for (uint32_t i = row * report->timeline_count / rows; i < (row + 1) * report->timeline_count / rows;
+             i++)
+            high = report->timeline[i] > high ? report->timeline[i] : high;
         char bytes[32];
         report_bytes(high, bytes);
         int filled = (int)((double)high / (double)top * BAR),
-            limit = (int)((double)r->memory_limit_bytes / (double)top * BAR);
-        text_printf(t, "%10s ", bytes);
+            limit = (int)((double)report->memory_limit_bytes / (double)top * BAR);
+        text_printf(text, "%10s ", bytes);
         for (int i = 0; i <= BAR; i++)
-            text_add_char(t, i == limit ? '|' : i < filled ? '#' : ' ');
-        text_add_char(t, '\n');
+            text_add_char(text, i == limit ? '|' : i < filled ? '#' : ' ');
+        text_add_char(text, '\n');
     }
-    heading(t, "Alive at the peak, largest first");
-    for (uint32_t i = 0; i < r->at_peak_count && i < SHOWN_TENSORS; i++) {
+    heading(text, "Alive at the peak, largest first");
+    for (uint32_t i = 0; i < report->at_peak_count && i < SHOWN_TENSORS; i++) {
         char bytes[32];
-        report_bytes(r->at_peak[i].bytes, bytes);
-        text_printf(t, "%10s  %-36.36s %-28.28s %s\n", bytes, r->at_peak[i].name, r->at_peak[i].type,
-                    r->at_peak[i].location);
+        report_bytes(report->at_peak[i].bytes, bytes);
+        text_printf(text, "%10s  %-36.36s %-28.28s %s\n", bytes, report->at_peak[i].name,
+                    report->at_peak[i].type, report->at_peak[i].location);
     }
 }
 
-static void write_conflicts(const struct report *r, struct text *t)
+static void write_conflicts(const struct report *report, struct text *text)
 {
-    if (r->conflict_count == 0)
+    if (report->conflict_count == 0)
         return;
-    heading(t, "Conflicts (dimensions that cannot be split alike everywhere)");
-    for (uint32_t i = 0; i < r->conflict_count; i++) {
-        const struct report_conflict *c = &r->conflicts[i];
-        text_printf(t, "%s bit %u: %u conflicts in %u sets; ", c->group, c->bit, c->conflicts, c->sets);
-        if (c->decision < 0) {
-            text_add(t, "not sharded, so no side had to be chosen\n");
+    heading(text, "Conflicts (dimensions that cannot be split alike everywhere)");
+    for (uint32_t i = 0; i < report->conflict_count; i++) {
+        const struct report_conflict *conflict = &report->conflicts[i];
+        text_printf(text, "%s bit %u: %u conflicts in %u sets; ", conflict->group, conflict->bit,
+                    conflict->conflicts, conflict->sets);
+        if (conflict->decision < 0) {
+            text_add(text, "not sharded, so no side had to be chosen\n");
             continue;
         }
         char step[32], peak[32];
-        report_time(c->other_step_ps, step);
-        report_bytes(c->other_peak_bytes, peak);
-        text_printf(t, "side %u chosen; the other side: %s, %s\n", c->side, step, peak);
+        report_time(conflict->other_step_ps, step);
+        report_bytes(conflict->other_peak_bytes, peak);
+        text_printf(text, "side %u chosen; the other side: %s, %s\n", conflict->side, step, peak);
     }
 }
 
-static void write_arguments(const struct report *r, struct text *t)
+static void write_arguments(const struct report *report, struct text *text)
 {
-    heading(t, "Arguments");
-    for (uint32_t i = 0; i < r->argument_count && i < SHOWN_ARGUMENTS; i++)
-        text_printf(t, "%-40.40s %-10s %-26.26s %s\n", r->arguments[i].name,
-                    report_role_name(r->arguments[i].role), r->arguments[i].type, r->arguments[i].spec);
-    if (r->argument_count > SHOWN_ARGUMENTS)
-        text_printf(t, "… and %u more in plan.json\n", r->argument_count - SHOWN_ARGUMENTS);
+    heading(text, "Arguments");
+    for (uint32_t i = 0; i < report->argument_count && i < SHOWN_ARGUMENTS; i++)
+        text_printf(text, "%-40.40s %-10s %-26.26s %s\n", report->arguments[i].name,
+                    report_role_name(report->arguments[i].role), report->arguments[i].type,
+                    report->arguments[i].spec);
+    if (report->argument_count > SHOWN_ARGUMENTS)
+        text_printf(text, "… and %u more in plan.json\n", report->argument_count - SHOWN_ARGUMENTS);
 }
 
-static void write_search(const struct report *r, struct text *t)
+static void write_search(const struct report *report, struct text *text)
 {
-    const struct search_state *s = &r->search;
-    if (s->rollouts == 0 && s->evaluations == 0)
+    const struct search_state *state = &report->search;
+    if (state->rollouts == 0 && state->evaluations == 0)
         return;
-    heading(t, "Search");
+    heading(text, "Search");
     text_printf(
-        t, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
-        (unsigned long long)s->rollouts, (unsigned long long)s->evaluations, s->epoch, s->stop_reason,
-        r->offered, r->pruned);
-    for (uint32_t i = 0; i < s->curve_count && i < SEARCH_CURVE; i++) {
+        text, "%llu rollouts, %llu evaluations, %u epochs; stopped: %s; %u decisions offered, %u left out\n",
+        (unsigned long long)state->rollouts, (unsigned long long)state->evaluations, state->epoch,
+        state->stop_reason, report->offered, report->pruned);
+    for (uint32_t i = 0; i < state->curve_count && i < SEARCH_CURVE; i++) {
         char step[32];
-        report_time(s->curve[i].step_ps, step);
-        text_printf(t, "%10llu rollouts  cost %.6f  %s\n", (unsigned long long)s->curve[i].rollouts,
-                    cost_value(s->curve[i].cost), step);
+        report_time(state->curve[i].step_ps, step);
+        text_printf(text, "%10llu rollouts  cost %.6f  %s\n", (unsigned long long)state->curve[i].rollouts,
+                    cost_value(state->curve[i].cost), step);
     }
 }
 
-static void write_bound(const struct report *r, struct text *t)
+static void write_bound(const struct report *report, struct text *text)
 {
     char bound[32];
-    if (!r->has_bound)
+    if (!report->has_bound)
         return;
-    report_time(r->bound_ps, bound);
-    text_printf(t,
+    report_time(report->bound_ps, bound);
+    text_printf(text,
                 "No plan that fits takes less than %s (certified by the admissible network): this one is "
                 "within a factor of %.3f.\n",
-                bound, (double)r->price.step_ps / (double)(r->bound_ps > 0 ? r->bound_ps : 1));
+                bound, (double)report->price.step_ps / (double)(report->bound_ps > 0 ? report->bound_ps : 1));
 }
 
-void report_text(const struct report *r, struct text *t)
+void report_text(const struct report *report, struct text *text)
 {
-    write_summary(r, t);
-    write_nothing_fits(r, t);
-    write_decisions(r, t);
-    write_baselines(r, t);
-    write_bound(r, t);
-    write_time(r, t);
-    write_collectives(r, t);
-    write_memory(r, t);
-    write_conflicts(r, t);
-    write_arguments(r, t);
-    write_search(r, t);
-    if (r->warning_count)
-        heading(t, "Warnings");
-    for (uint32_t i = 0; i < r->warning_count; i++)
-        text_printf(t, "- %s\n", r->warnings[i]);
+    write_summary(report, text);
+    write_nothing_fits(report, text);
+    write_decisions(report, text);
+    write_baselines(report, text);
+    write_bound(report, text);
+    write_time(report, text);
+    write_collectives(report, text);
+    write_memory(report, text);
+    write_conflicts(report, text);
+    write_arguments(report, text);
+    write_search(report, text);
+    if (report->warning_count)
+        heading(text, "Warnings");
+    for (uint32_t i = 0; i < report->warning_count; i++)
+        text_printf(text, "- %s\n", report->warnings[i]);
 }

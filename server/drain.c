@@ -26,7 +26,7 @@ enum {
 
 /* Connections that wait in the kernel go to the library, which has stopped to take any by itself. -> how
  * many */
-static size_t hand_over(struct server *s, int listening)
+static size_t hand_over(struct server *server, int listening)
 {
     size_t count = 0;
     struct sockaddr_storage from;
@@ -35,34 +35,34 @@ static size_t hand_over(struct server *s, int listening)
          (fd = accept4(listening, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
          size = sizeof from)
         /* closes it where it cannot */
-        count += MHD_add_connection(s->daemon, fd, (struct sockaddr *)&from, size) == MHD_YES;
+        count += MHD_add_connection(server->daemon, fd, (struct sockaddr *)&from, size) == MHD_YES;
     return count;
 }
 
-void server_drain(struct server *s)
+void server_drain(struct server *server)
 {
     int quiet = 0, waited = 0;
-    size_t expected = watch_started(s->watch);
-    atomic_store(&s->draining, true); /* replies say Connection: close */
-    int listening = MHD_quiesce_daemon(s->daemon);
+    size_t expected = watch_started(server->watch);
+    atomic_store(&server->draining, true); /* replies say Connection: close */
+    int listening = MHD_quiesce_daemon(server->daemon);
     if (listening >= 0) {
-        expected += hand_over(s, listening);
+        expected += hand_over(server, listening);
         close(listening);
     }
-    follow_end(s->resources->follow);
-    what_if_end(s->resources->what_ifs);
+    follow_end(server->resources->follow);
+    what_if_end(server->resources->what_ifs);
     for (; waited < DRAIN_MS && quiet < QUIET_LOOKS; waited += LOOK_MS) {
         struct timespec pause = {0, LOOK_MS * 1000000};
-        bool busy = atomic_load(&s->under_way) > 0 || watch_unread(s->watch) > 0 ||
-                    watch_started(s->watch) < expected;
+        bool busy = atomic_load(&server->under_way) > 0 || watch_unread(server->watch) > 0 ||
+                    watch_started(server->watch) < expected;
         quiet = busy ? 0 : quiet + 1;
         nanosleep(&pause, NULL);
     }
     if (quiet < QUIET_LOOKS) {
         char left[16];
-        snprintf(left, sizeof left, "%d", atomic_load(&s->under_way));
+        snprintf(left, sizeof left, "%d", atomic_load(&server->under_way));
         log_event("requests_cut_off", "requests", left, NULL);
     }
-    acceptor_end(s->resources->acceptor);
-    MHD_stop_daemon(s->daemon);
+    acceptor_end(server->resources->acceptor);
+    MHD_stop_daemon(server->daemon);
 }

@@ -4,7 +4,7 @@
 
 #include "server/http/http.h"
 
-/* SIGTERM came: takes no more connections, answers all that there are within 10 s, ends the daemon */
-void server_drain(struct server *s);
+/* SIGTERM came: takes no more connections, answers all that there are within 10 server, ends the daemon */
+void server_drain(struct server *server);
 
 #endif

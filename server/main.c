@@ -60,14 +60,14 @@ static void help(FILE *out)
 }
 
 /* seconds, 1 ms to 10 years */
-static bool take_time(struct server_options *o, int option, const char *text)
+static bool take_time(struct server_options *options, int option, const char *text)
 {
     const struct {
         int option;
         long long *ms;
-    } times[] = {{'A', &o->resources.times.archive_ms},   {'K', &o->resources.times.keep_ms},
-                 {'D', &o->resources.times.keep_dead_ms}, {'G', &o->resources.times.gone_ms},
-                 {'B', &o->resources.grace_ms},           {'C', &o->resources.collect_ms}};
+    } times[] = {{'A', &options->resources.times.archive_ms},   {'K', &options->resources.times.keep_ms},
+                 {'D', &options->resources.times.keep_dead_ms}, {'G', &options->resources.times.gone_ms},
+                 {'B', &options->resources.grace_ms},           {'C', &options->resources.collect_ms}};
     char *end;
     double seconds = strtod(text, &end);
     if (end == text || *end || !(seconds >= TIME_MIN_S && seconds <= TIME_MAX_S))
@@ -79,27 +79,27 @@ static bool take_time(struct server_options *o, int option, const char *text)
 }
 
 /* a whole number from 0; false: it is not one */
-static bool take_limit(struct tenant_limits *l, int option, const char *text)
+static bool take_limit(struct tenant_limits *tenant_limits, int option, const char *text)
 {
     char *end;
     long long value = strtoll(text, &end, 10);
     if (!text[0] || *end || value < 0 || (option != 't' && value > LIMIT_MAX))
         return false;
     if (option == 'o')
-        l->open_jobs = (int)value;
+        tenant_limits->open_jobs = (int)value;
     else if (option == 'p')
-        l->submits_per_s = (int)value;
+        tenant_limits->submits_per_s = (int)value;
     else
-        l->tenant_bytes = value;
+        tenant_limits->tenant_bytes = value;
     return true;
 }
 
 /* 1 to half of the connections that the server takes */
-static bool take_streams(struct server_options *o, const char *text)
+static bool take_streams(struct server_options *options, const char *text)
 {
     char *end;
     long value = strtol(text, &end, 10);
-    o->resources.event_streams = (int)value;
+    options->resources.event_streams = (int)value;
     return text[0] && !*end && value >= 1 && value <= SERVER_CONNECTIONS / 2;
 }
 
@@ -112,18 +112,18 @@ static bool take_name(struct access_names *names, const char *text)
 }
 
 /* limits of the environment; false: one is not a number */
-static bool take_limits(struct tenant_limits *l)
+static bool take_limits(struct tenant_limits *tenant_limits)
 {
     static const struct {
         const char *name;
         int option;
     } all[] = {{"TOAST_OPEN_JOBS", 'o'}, {"TOAST_SUBMITS_PER_S", 'p'}, {"TOAST_TENANT_BYTES", 't'}};
     bool good = true;
-    *l = (struct tenant_limits){
+    *tenant_limits = (struct tenant_limits){
         .open_jobs = OPEN_JOBS, .submits_per_s = SUBMITS_PER_S, .tenant_bytes = TENANT_BYTES};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text = getenv(all[i].name);
-        good &= !text || !*text || take_limit(l, all[i].option, text);
+        good &= !text || !*text || take_limit(tenant_limits, all[i].option, text);
     }
     return good;
 }
@@ -151,24 +151,24 @@ static const struct option names[] = {{"redis", 1, NULL, 'r'},
                                       {NULL, 0, NULL, 0}};
 
 /* false: there is no such option, or its value is not what it needs */
-static bool take_option(struct server_options *o, int option, const char *value)
+static bool take_option(struct server_options *options, int option, const char *value)
 {
     switch (option) {
-    case 'r': o->redis = value; return true;
-    case 's': o->store = value; return true;
-    case 'l': o->listen = value; return true;
-    case 'f': o->ready_file = value; return true;
-    case 'i': return o->insecure_listen = true;
-    case 'k': return o->require_keys = true;
-    case 'q': o->log_requests = false; return true;
-    case 'n': return take_name(&o->access.host_names, value);
-    case 'c': return origin_valid(value) && take_name(&o->access.cors_origins, value);
+    case 'r': options->redis = value; return true;
+    case 's': options->store = value; return true;
+    case 'l': options->listen = value; return true;
+    case 'f': options->ready_file = value; return true;
+    case 'i': return options->insecure_listen = true;
+    case 'k': return options->require_keys = true;
+    case 'q': options->log_requests = false; return true;
+    case 'n': return take_name(&options->access.host_names, value);
+    case 'c': return origin_valid(value) && take_name(&options->access.cors_origins, value);
     case 'o':
     case 'p':
-    case 't': return take_limit(&o->access.limits, option, value);
-    case 'e': return take_streams(o, value);
+    case 't': return take_limit(&options->access.limits, option, value);
+    case 'e': return take_streams(options, value);
     case '?': return false;
-    default: return take_time(o, option, value);
+    default: return take_time(options, option, value);
     }
 }
 
@@ -183,25 +183,26 @@ int server_main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--what-if") == 0) /* a child of the server itself */
         return what_if_child(argc, argv);
     const char *token = getenv("TOAST_WORKER_TOKEN"), *streams = environment("TOAST_EVENT_STREAMS", "");
-    struct server_options o = {.log_requests = true,
-                               .resources.grace_ms = GRACE_MS,
-                               .resources.collect_ms = COLLECT_MS,
-                               .redis = environment("TOAST_REDIS", "redis://127.0.0.1:6379"),
-                               .store = environment("TOAST_STORE", "dir:toast-data"),
-                               .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
-                               .access.worker_token = token && *token ? token : NULL,
-                               .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
-    bool good = take_limits(&o.access.limits) && take_streams(&o, *streams ? streams : EVENT_STREAMS);
+    struct server_options options = {.log_requests = true,
+                                     .resources.grace_ms = GRACE_MS,
+                                     .resources.collect_ms = COLLECT_MS,
+                                     .redis = environment("TOAST_REDIS", "redis://127.0.0.1:6379"),
+                                     .store = environment("TOAST_STORE", "dir:toast-data"),
+                                     .listen = environment("TOAST_LISTEN", "127.0.0.1:8080"),
+                                     .access.worker_token = token && *token ? token : NULL,
+                                     .require_keys = strcmp(environment("TOAST_REQUIRE_KEYS", ""), "1") == 0};
+    bool good =
+        take_limits(&options.access.limits) && take_streams(&options, *streams ? streams : EVENT_STREAMS);
     for (int c; (c = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
         if (c == 'h') {
             help(stdout);
             return 0;
         }
-        good &= take_option(&o, c, optarg);
+        good &= take_option(&options, c, optarg);
     }
     if (optind < argc || !good) {
         help(stderr);
         return 2;
     }
-    return server_run(&o);
+    return server_run(&options);
 }

@@ -19,7 +19,7 @@ struct server_options {
 };
 
 /* Runs until SIGTERM or SIGINT, then ends what is under way within 5 s. Returns an exit status. */
-int server_run(const struct server_options *o);
+int server_run(const struct server_options *options);
 /* options of toast-server, then server_run */
 int server_main(int argc, char **argv);
 

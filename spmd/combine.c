@@ -10,109 +10,111 @@
 
 #include <string.h>
 
-static bool same_group(const struct walk_pending *a, const struct walk_pending *b)
+static bool same_group(const struct walk_pending *pending, const struct walk_pending *walk_pending)
 {
-    return a->reducer == b->reducer && a->element == b->element && a->axis_count == b->axis_count &&
-           memcmp(a->axes, b->axes, a->axis_count) == 0;
+    return pending->reducer == walk_pending->reducer && pending->element == walk_pending->element &&
+           pending->axis_count == walk_pending->axis_count &&
+           memcmp(pending->axes, walk_pending->axes, pending->axis_count) == 0;
 }
 
 /* places the bucket of pending entry `at` (all entries like it), in the order they came */
-static void flush_like(struct walk *w, size_t at)
+static void flush_like(struct walk *walk, size_t at)
 {
-    struct walk_pending key = w->s->pending.at[at];
+    struct walk_pending key = walk->scratch->pending.at[at];
     uint32_t members = 0, id = 0;
     size_t left = 0;
 
-    for (size_t i = 0; i < w->s->pending.count; i++)
-        members += same_group(&w->s->pending.at[i], &key);
+    for (size_t i = 0; i < walk->scratch->pending.count; i++)
+        members += same_group(&walk->scratch->pending.at[i], &key);
     if (members > 1)
-        id = ++w->next_combined;
-    for (size_t i = 0; i < w->s->pending.count; i++) {
-        struct walk_pending p = w->s->pending.at[i];
-        if (!same_group(&p, &key)) {
-            w->s->pending.at[left++] = p;
+        id = ++walk->next_combined;
+    for (size_t i = 0; i < walk->scratch->pending.count; i++) {
+        struct walk_pending pending = walk->scratch->pending.at[i];
+        if (!same_group(&pending, &key)) {
+            walk->scratch->pending.at[left++] = pending;
             continue;
         }
-        struct spmd_step *s = walk_new_step(w, SPMD_ALL_REDUCE, p.op);
-        s->reducer = p.reducer;
-        s->axis_count = p.axis_count;
-        memcpy(s->axes, p.axes, sizeof s->axes);
-        s->decision_space = p.space;
-        s->results = p.result;
-        s->result_count = 1;
-        s->combined = id;
-        w->l->values[p.result].step = w->l->step_count - 1;
-        uint32_t base = (uint32_t)w->s->stack.count;
-        VEC_PUSH(&w->s->stack, p.operand);
-        walk_push_operands(w, s, base);
+        struct spmd_step *step = walk_new_step(walk, SPMD_ALL_REDUCE, pending.op);
+        step->reducer = pending.reducer;
+        step->axis_count = pending.axis_count;
+        memcpy(step->axes, pending.axes, sizeof step->axes);
+        step->decision_space = pending.space;
+        step->results = pending.result;
+        step->result_count = 1;
+        step->combined = id;
+        walk->local->values[pending.result].step = walk->local->step_count - 1;
+        uint32_t base = (uint32_t)walk->scratch->stack.count;
+        VEC_PUSH(&walk->scratch->stack, pending.operand);
+        walk_push_operands(walk, step, base);
     }
-    w->s->pending.count = left;
+    walk->scratch->pending.count = left;
 }
 
-void walk_flush(struct walk *w)
+void walk_flush(struct walk *walk)
 {
-    while (w->s->pending.count)
-        flush_like(w, 0);
+    while (walk->scratch->pending.count)
+        flush_like(walk, 0);
 }
 
-void walk_settle(struct walk *w, uint32_t value)
+void walk_settle(struct walk *walk, uint32_t value)
 {
-    if (w->l->values[value].step != WALK_PENDING)
+    if (walk->local->values[value].step != WALK_PENDING)
         return;
-    for (size_t i = 0; i < w->s->pending.count; i++)
-        if (w->s->pending.at[i].result == value) {
-            flush_like(w, i);
+    for (size_t i = 0; i < walk->scratch->pending.count; i++)
+        if (walk->scratch->pending.at[i].result == value) {
+            flush_like(walk, i);
             return;
         }
     BASE_CHECK(!"a pending value is in no bucket");
 }
 
-bool walk_hold(struct walk *w, const struct walk_pending *p)
+bool walk_hold(struct walk *walk, const struct walk_pending *pending)
 {
-    int64_t bytes = w->l->values[p->result].bytes, sum = bytes;
+    int64_t bytes = walk->local->values[pending->result].bytes, sum = bytes;
     size_t like = SIZE_MAX;
 
-    if (bytes >= w->combine_bytes)
+    if (bytes >= walk->combine_bytes)
         return false;
-    for (size_t i = 0; i < w->s->pending.count; i++)
-        if (same_group(&w->s->pending.at[i], p)) {
-            sum += w->l->values[w->s->pending.at[i].result].bytes;
+    for (size_t i = 0; i < walk->scratch->pending.count; i++)
+        if (same_group(&walk->scratch->pending.at[i], pending)) {
+            sum += walk->local->values[walk->scratch->pending.at[i].result].bytes;
             like = i;
         }
-    if (sum > w->combine_bytes && like != SIZE_MAX)
-        flush_like(w, like);
-    VEC_PUSH(&w->s->pending, *p);
-    w->l->values[p->result].step = WALK_PENDING;
+    if (sum > walk->combine_bytes && like != SIZE_MAX)
+        flush_like(walk, like);
+    VEC_PUSH(&walk->scratch->pending, *pending);
+    walk->local->values[pending->result].step = WALK_PENDING;
     return true;
 }
 
 /* The newest step joins the run of gathers that ends right before it, when it may. */
-void walk_combine_last(struct walk *w)
+void walk_combine_last(struct walk *walk)
 {
-    uint32_t last = w->l->step_count - 1;
-    struct spmd_step *s = &w->l->steps[last], *first = w->run ? &w->l->steps[last - w->run] : NULL;
-    int64_t bytes = w->l->values[s->results].bytes;
+    uint32_t last = walk->local->step_count - 1;
+    struct spmd_step *step = &walk->local->steps[last],
+                     *first = walk->run ? &walk->local->steps[last - walk->run] : NULL;
+    int64_t bytes = walk->local->values[step->results].bytes;
 
-    if (s->kind != SPMD_ALL_GATHER || s->atom != 0 || bytes >= w->combine_bytes) {
-        w->run = 0;
+    if (step->kind != SPMD_ALL_GATHER || step->atom != 0 || bytes >= walk->combine_bytes) {
+        walk->run = 0;
         return;
     }
-    const struct spmd_value *from = spmd_operand_value(w->l, s, 0);
-    bool joins = first && last == w->run_end && first->axis_count == s->axis_count &&
-                 memcmp(first->axes, s->axes, s->axis_count) == 0 &&
-                 w->run_bytes + bytes <= w->combine_bytes &&
-                 ir_value_type(w->program, from->origin)->element ==
-                     ir_value_type(w->program, w->l->values[first->results].origin)->element &&
-                 (from->step == SPMD_NONE || from->step < last - w->run);
-    w->run_end = last + 1;
+    const struct spmd_value *from = spmd_operand_value(walk->local, step, 0);
+    bool joins = first && last == walk->run_end && first->axis_count == step->axis_count &&
+                 memcmp(first->axes, step->axes, step->axis_count) == 0 &&
+                 walk->run_bytes + bytes <= walk->combine_bytes &&
+                 ir_value_type(walk->program, from->origin)->element ==
+                     ir_value_type(walk->program, walk->local->values[first->results].origin)->element &&
+                 (from->step == SPMD_NONE || from->step < last - walk->run);
+    walk->run_end = last + 1;
     if (!joins) {
-        w->run = 1;
-        w->run_bytes = bytes;
+        walk->run = 1;
+        walk->run_bytes = bytes;
         return;
     }
     if (!first->combined)
-        first->combined = ++w->next_combined;
-    s->combined = first->combined;
-    w->run++;
-    w->run_bytes += bytes;
+        first->combined = ++walk->next_combined;
+    step->combined = first->combined;
+    walk->run++;
+    walk->run_bytes += bytes;
 }

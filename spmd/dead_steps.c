@@ -10,80 +10,80 @@
 #include <string.h>
 
 /* Counts the uses of every value, then kills suspects without uses, and what only they used. */
-static uint32_t mark_dead(struct walk *w, uint32_t *uses)
+static uint32_t mark_dead(struct walk *walk, uint32_t *uses)
 {
-    struct spmd_local *l = w->l;
+    struct spmd_local *local = walk->local;
     uint32_t dead = 0;
 
-    memset(uses, 0, l->value_count * sizeof *uses);
-    for (uint32_t i = 0; i < l->operand_count; i++)
-        uses[l->operands[i]]++;
-    for (size_t i = 0; i < w->s->suspects.count; i++) {
-        struct spmd_step *s = &l->steps[w->s->suspects.at[i]];
-        bool used = s->kind > SPMD_MASK || s->op == SPMD_NONE || s->combined;
-        for (uint32_t k = 0; k < s->result_count; k++)
-            used |= uses[s->results + k] > 0;
+    memset(uses, 0, local->value_count * sizeof *uses);
+    for (uint32_t i = 0; i < local->operand_count; i++)
+        uses[local->operands[i]]++;
+    for (size_t i = 0; i < walk->scratch->suspects.count; i++) {
+        struct spmd_step *step = &local->steps[walk->scratch->suspects.at[i]];
+        bool used = step->kind > SPMD_MASK || step->op == SPMD_NONE || step->combined;
+        for (uint32_t k = 0; k < step->result_count; k++)
+            used |= uses[step->results + k] > 0;
         if (used)
             continue;
-        for (uint32_t k = 0; k < s->operand_count; k++) {
-            uint32_t v = spmd_operand(l, s, k);
-            if (--uses[v] == 0 && l->values[v].step != SPMD_NONE)
-                VEC_PUSH(&w->s->suspects, l->values[v].step);
+        for (uint32_t k = 0; k < step->operand_count; k++) {
+            uint32_t value = spmd_operand(local, step, k);
+            if (--uses[value] == 0 && local->values[value].step != SPMD_NONE)
+                VEC_PUSH(&walk->scratch->suspects, local->values[value].step);
         }
-        s->op = SPMD_NONE; /* dead */
+        step->op = SPMD_NONE; /* dead */
         dead++;
     }
     return dead;
 }
 
-void walk_remove_dead(struct walk *w)
+void walk_remove_dead(struct walk *walk)
 {
-    struct spmd_local *l = w->l;
+    struct spmd_local *local = walk->local;
 
-    if (!w->s->suspects.count)
+    if (!walk->scratch->suspects.count)
         return;
-    VEC_RESERVE(&w->s->remap, l->value_count);
-    uint32_t *map = w->s->remap.at;
-    if (!mark_dead(w, map))
+    VEC_RESERVE(&walk->scratch->remap, local->value_count);
+    uint32_t *map = walk->scratch->remap.at;
+    if (!mark_dead(walk, map))
         return;
-    uint32_t values = l->argument_count, steps = 0;
+    uint32_t values = local->argument_count, steps = 0;
     /* values stand in the order of their steps' making, not of their steps (held all_reduces): keep that
      * order */
-    for (uint32_t v = 0; v < l->value_count; v++) {
-        uint32_t step = l->values[v].step;
-        if (v < l->argument_count) {
-            map[v] = v;
-        } else if (l->steps[step].op == SPMD_NONE) {
-            map[v] = SPMD_NONE;
+    for (uint32_t value = 0; value < local->value_count; value++) {
+        uint32_t step = local->values[value].step;
+        if (value < local->argument_count) {
+            map[value] = value;
+        } else if (local->steps[step].op == SPMD_NONE) {
+            map[value] = SPMD_NONE;
         } else {
-            map[v] = values;
-            l->values[values++] = l->values[v];
+            map[value] = values;
+            local->values[values++] = local->values[value];
         }
     }
-    l->value_count = values;
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        struct spmd_step s = l->steps[i];
-        if (s.op == SPMD_NONE)
+    local->value_count = values;
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        struct spmd_step step = local->steps[i];
+        if (step.op == SPMD_NONE)
             continue;
-        s.results = s.result_count ? map[s.results] : 0;
-        for (uint32_t k = 0; k < s.operand_count; k++)
-            l->operands[s.operands + k] = map[l->operands[s.operands + k]];
-        for (uint32_t k = 0; k < s.result_count; k++)
-            l->values[s.results + k].step = steps;
-        l->steps[steps++] = s;
+        step.results = step.result_count ? map[step.results] : 0;
+        for (uint32_t k = 0; k < step.operand_count; k++)
+            local->operands[step.operands + k] = map[local->operands[step.operands + k]];
+        for (uint32_t k = 0; k < step.result_count; k++)
+            local->values[step.results + k].step = steps;
+        local->steps[steps++] = step;
     }
-    l->step_count = steps;
+    local->step_count = steps;
 }
 
-void spmd_local_reorder(struct spmd_local *l, const uint32_t *order)
+void spmd_local_reorder(struct spmd_local *local, const uint32_t *order)
 {
-    struct spmd_step *steps = mem_alloc(((size_t)l->step_room + 1) * sizeof *steps);
+    struct spmd_step *steps = mem_alloc(((size_t)local->step_room + 1) * sizeof *steps);
 
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        steps[i] = l->steps[order[i]];
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        steps[i] = local->steps[order[i]];
         for (uint32_t k = 0; k < steps[i].result_count; k++)
-            l->values[steps[i].results + k].step = i;
+            local->values[steps[i].results + k].step = i;
     }
-    free(l->steps);
-    l->steps = steps;
+    free(local->steps);
+    local->steps = steps;
 }

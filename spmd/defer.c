@@ -31,32 +31,33 @@
 
 #include <string.h>
 
-static struct walk_partial *entry(const struct walk *w, uint32_t value)
+static struct walk_partial *entry(const struct walk *walk, uint32_t value)
 {
-    uint32_t at = w->s->list_at[value];
+    uint32_t at = walk->scratch->list_at[value];
 
-    return at ? &w->s->partials.at[at - 1] : NULL;
+    return at ? &walk->scratch->partials.at[at - 1] : NULL;
 }
 
-static uint32_t kept(const struct walk *w, uint32_t value, uint8_t reducer)
+static uint32_t kept(const struct walk *walk, uint32_t value, uint8_t reducer)
 {
-    const struct walk_partial *p = entry(w, value);
+    const struct walk_partial *partial = entry(walk, value);
 
-    return p && p->reducer == reducer ? p->keep : 0;
+    return partial && partial->reducer == reducer ? partial->keep : 0;
 }
 
-static bool is_free(const struct walk *w, uint32_t value)
+static bool is_free(const struct walk *walk, uint32_t value)
 {
-    uint32_t def = w->program->values[value].op;
+    uint32_t def = walk->program->values[value].op;
 
-    return nda_atom_count(w->nda, value) == 0 || (def != IR_NONE && (w->t->ops[def].flags & WALK_CHEAP));
+    return nda_atom_count(walk->nda, value) == 0 ||
+           (def != IR_NONE && (walk->table->ops[def].flags & WALK_CHEAP));
 }
 
-static bool is_zero(const struct walk *w, uint32_t value)
+static bool is_zero(const struct walk *walk, uint32_t value)
 {
-    uint32_t def = w->program->values[value].op;
+    uint32_t def = walk->program->values[value].op;
 
-    return def != IR_NONE && (w->t->ops[def].flags & WALK_ZERO);
+    return def != IR_NONE && (walk->table->ops[def].flags & WALK_ZERO);
 }
 
 static bool is_unary(uint8_t pass)
@@ -66,44 +67,45 @@ static bool is_unary(uint8_t pass)
 
 /* axes on which the op's own space shards nothing: an operand beside the partial is replicated there
  * anyway */
-static uint32_t open_axes(const struct walk *w, uint32_t op)
+static uint32_t open_axes(const struct walk *walk, uint32_t op)
 {
     struct plan_cell cells[MESH_MAX_AXES];
     uint32_t mask = 0;
 
-    walk_space_cells(w, w->t->ops[op].space, cells);
-    for (uint32_t a = 0; a < w->axes; a++)
-        if (cells[a].factor == NDA_NO_FACTOR)
-            mask |= 1u << a;
+    walk_space_cells(walk, walk->table->ops[op].space, cells);
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (cells[axis].factor == NDA_NO_FACTOR)
+            mask |= 1u << axis;
     return mask;
 }
 
-static uint32_t lattice(const struct walk *w, uint32_t other, uint8_t reducer, enum nda_reducer of)
+static uint32_t lattice(const struct walk *walk, uint32_t other, uint8_t reducer, enum nda_reducer of)
 {
-    return reducer == of ? kept(w, other, reducer) : 0;
+    return reducer == of ? kept(walk, other, reducer) : 0;
 }
 
 /* the loop's value that use u of an initial value, or of what the body returns, becomes */
-static const struct walk_carried *fed_by(const struct walk *w, uint32_t u)
+static const struct walk_carried *fed_by(const struct walk *walk, uint32_t u)
 {
-    const struct ir_program *p = w->program;
-    uint32_t op = w->t->operand_op[u], loop = op;
+    const struct ir_program *program = walk->program;
+    uint32_t op = walk->table->operand_op[u], loop = op;
 
-    if (w->t->ops[op].pass == WALK_PASS_CARRY)
-        loop = p->regions[p->blocks[p->ops[op].block].region].op;
-    return &w->t->carried[w->t->controls[w->t->ops[loop].control].carried + (u - p->ops[op].operands)];
+    if (walk->table->ops[op].pass == WALK_PASS_CARRY)
+        loop = program->regions[program->blocks[program->ops[op].block].region].op;
+    return &walk->table->carried[walk->table->controls[walk->table->ops[loop].control].carried +
+                                 (u - program->ops[op].operands)];
 }
 
 /* the values that become partial where use u passes a partial on; returns how many */
-static uint32_t passed_into(const struct walk *w, uint32_t u, uint32_t into[2])
+static uint32_t passed_into(const struct walk *walk, uint32_t u, uint32_t into[2])
 {
-    uint32_t op = w->t->operand_op[u];
+    uint32_t op = walk->table->operand_op[u];
 
-    switch ((enum walk_pass)w->t->ops[op].pass) {
-    case WALK_PASS_INITIAL: into[0] = fed_by(w, u)->argument; return 1;
+    switch ((enum walk_pass)walk->table->ops[op].pass) {
+    case WALK_PASS_INITIAL: into[0] = fed_by(walk, u)->argument; return 1;
     case WALK_PASS_CARRY:
-        into[0] = fed_by(w, u)->argument;
-        into[1] = fed_by(w, u)->result;
+        into[0] = fed_by(walk, u)->argument;
+        into[1] = fed_by(walk, u)->result;
         return 2;
     case WALK_PASS_NONE:
     case WALK_PASS_LAYOUT:
@@ -118,162 +120,170 @@ static uint32_t passed_into(const struct walk *w, uint32_t u, uint32_t into[2])
     case WALK_PASS_UPDATE:
     case WALK_PASS_WIDEN: break;
     }
-    into[0] = ir_result(w->program, op, 0);
+    into[0] = ir_result(walk->program, op, 0);
     return 1;
 }
 
 /* axes on which use u of a value passes it on partial, as things stand */
-static uint32_t use_passes(const struct walk *w, uint32_t u, uint8_t reducer)
+static uint32_t use_passes(const struct walk *walk, uint32_t u, uint8_t reducer)
 {
-    const struct ir_program *p = w->program;
-    uint32_t op = w->t->operand_op[u], index = u - p->ops[op].operands;
-    uint32_t all = (1u << w->axes) - 1, value = p->operands[u];
+    const struct ir_program *program = walk->program;
+    uint32_t op = walk->table->operand_op[u], index = u - program->ops[op].operands;
+    uint32_t all = (1u << walk->axes) - 1, value = program->operands[u];
 
-    if (p->ops[op].block != p->values[value].block)
+    if (program->ops[op].block != program->values[value].block)
         return 0; /* reduced before the loop or branch that uses it */
-    uint32_t other = p->ops[op].operand_count == 2 ? ir_operand(p, op, 1 - index) : value;
-    switch ((enum walk_pass)w->t->ops[op].pass) {
+    uint32_t other = program->ops[op].operand_count == 2 ? ir_operand(program, op, 1 - index) : value;
+    switch ((enum walk_pass)walk->table->ops[op].pass) {
     case WALK_PASS_NONE: return 0;
     case WALK_PASS_LAYOUT: return all;
     case WALK_PASS_NEGATE: return reducer == NDA_REDUCE_ADD ? all : 0;
-    case WALK_PASS_ADD: return lattice(w, other, reducer, NDA_REDUCE_ADD);
+    case WALK_PASS_ADD: return lattice(walk, other, reducer, NDA_REDUCE_ADD);
     case WALK_PASS_SCALE:
-        if (reducer != NDA_REDUCE_ADD || other == value || (p->ops[op].code == IR_DIVIDE && index != 0))
+        if (reducer != NDA_REDUCE_ADD || other == value || (program->ops[op].code == IR_DIVIDE && index != 0))
             return 0;
-        return (is_free(w, other) ? all : open_axes(w, op)) & ~kept(w, other, reducer);
+        return (is_free(walk, other) ? all : open_axes(walk, op)) & ~kept(walk, other, reducer);
     case WALK_PASS_SELECT: {
         if (index == 0)
             return 0;
-        uint32_t on_true = ir_operand(p, op, 1), on_false = ir_operand(p, op, 2),
-                 predicate = ir_operand(p, op, 0);
+        uint32_t on_true = ir_operand(program, op, 1), on_false = ir_operand(program, op, 2),
+                 predicate = ir_operand(program, op, 0);
         other = index == 1 ? on_false : on_true;
-        uint32_t passes = kept(w, other, reducer);
-        if (is_zero(w, other) && reducer == NDA_REDUCE_ADD)
+        uint32_t passes = kept(walk, other, reducer);
+        if (is_zero(walk, other) && reducer == NDA_REDUCE_ADD)
             passes = all;
-        return passes & (is_free(w, predicate) ? all : open_axes(w, op));
+        return passes & (is_free(walk, predicate) ? all : open_axes(walk, op));
     }
-    case WALK_PASS_MAX: return lattice(w, other, reducer, NDA_REDUCE_MAX);
-    case WALK_PASS_MIN: return lattice(w, other, reducer, NDA_REDUCE_MIN);
-    case WALK_PASS_AND: return lattice(w, other, reducer, NDA_REDUCE_AND);
-    case WALK_PASS_OR: return lattice(w, other, reducer, NDA_REDUCE_OR);
-    case WALK_PASS_UPDATE: return index < 2 ? kept(w, ir_operand(p, op, 1 - index), reducer) : 0;
-    case WALK_PASS_WIDEN: return reducer == NDA_REDUCE_ADD ? kept(w, ir_result(p, op, 0), reducer) : 0;
+    case WALK_PASS_MAX: return lattice(walk, other, reducer, NDA_REDUCE_MAX);
+    case WALK_PASS_MIN: return lattice(walk, other, reducer, NDA_REDUCE_MIN);
+    case WALK_PASS_AND: return lattice(walk, other, reducer, NDA_REDUCE_AND);
+    case WALK_PASS_OR: return lattice(walk, other, reducer, NDA_REDUCE_OR);
+    case WALK_PASS_UPDATE: return index < 2 ? kept(walk, ir_operand(program, op, 1 - index), reducer) : 0;
+    case WALK_PASS_WIDEN:
+        return reducer == NDA_REDUCE_ADD ? kept(walk, ir_result(program, op, 0), reducer) : 0;
     case WALK_PASS_INITIAL:
-    case WALK_PASS_CARRY: return kept(w, fed_by(w, u)->argument, reducer);
+    case WALK_PASS_CARRY: return kept(walk, fed_by(walk, u)->argument, reducer);
     }
     return 0;
 }
 
-static void push(struct walk *w, uint32_t value, uint32_t own, uint32_t mask, uint8_t reducer)
+static void push(struct walk *walk, uint32_t value, uint32_t own, uint32_t mask, uint8_t reducer)
 {
-    struct walk_partial p = {
-        value, (uint8_t)own, (uint8_t)mask, (uint8_t)mask, reducer, (uint32_t)w->s->partials.count, 0, 0};
+    struct walk_partial partial = {value,
+                                   (uint8_t)own,
+                                   (uint8_t)mask,
+                                   (uint8_t)mask,
+                                   reducer,
+                                   (uint32_t)walk->scratch->partials.count,
+                                   0,
+                                   0};
 
-    VEC_PUSH(&w->s->partials, p);
-    w->s->list_at[value] = (uint32_t)w->s->partials.count;
-    VEC_PUSH(&w->s->queue, value);
+    VEC_PUSH(&walk->scratch->partials, partial);
+    walk->scratch->list_at[value] = (uint32_t)walk->scratch->partials.count;
+    VEC_PUSH(&walk->scratch->queue, value);
 }
 
 /* ops whose own factors leave a partial result */
-static void find_sources(struct walk *w)
+static void find_sources(struct walk *walk)
 {
     struct plan_cell cells[MESH_MAX_AXES];
-    struct spmd_form f;
+    struct spmd_form form;
 
-    for (uint32_t i = 0; i < w->t->source_count; i++) {
-        uint32_t op = w->t->sources[i], value = ir_result(w->program, op, 0);
-        const struct plan_cell *planned = plan_space(w->plan, w->t->ops[op].space);
+    for (uint32_t i = 0; i < walk->table->source_count; i++) {
+        uint32_t op = walk->table->sources[i], value = ir_result(walk->program, op, 0);
+        const struct plan_cell *planned = plan_space(walk->plan, walk->table->ops[op].space);
         bool any = false;
-        for (uint32_t a = 0; a < w->axes; a++)
-            any |= planned[a].factor != NDA_NO_FACTOR;
+        for (uint32_t axis = 0; axis < walk->axes; axis++)
+            any |= planned[axis].factor != NDA_NO_FACTOR;
         if (!any)
             continue;
-        walk_space_cells(w, w->t->ops[op].space, cells);
-        walk_result_form(w, op, w->nda->value_def_slot[value], cells, &f);
-        uint32_t mask = walk_partial_mask(&f, w->axes);
+        walk_space_cells(walk, walk->table->ops[op].space, cells);
+        walk_result_form(walk, op, walk->nda->value_def_slot[value], cells, &form);
+        uint32_t mask = walk_partial_mask(&form, walk->axes);
         uint8_t reducer = 0;
         bool mixed = false;
-        for (uint32_t a = 0; a < w->axes; a++)
-            if (mask >> a & 1) {
-                mixed |= reducer && reducer != f.at[a] - SPMD_PARTIAL;
-                reducer = (uint8_t)(f.at[a] - SPMD_PARTIAL);
+        for (uint32_t axis = 0; axis < walk->axes; axis++)
+            if (mask >> axis & 1) {
+                mixed |= reducer && reducer != form.at[axis] - SPMD_PARTIAL;
+                reducer = (uint8_t)(form.at[axis] - SPMD_PARTIAL);
             }
         if (mask && !mixed)
-            push(w, value, mask, mask, reducer);
+            push(walk, value, mask, mask, reducer);
     }
 }
 
-static void widen(struct walk *w, uint32_t value, uint32_t mask, uint8_t reducer)
+static void widen(struct walk *walk, uint32_t value, uint32_t mask, uint8_t reducer)
 {
-    struct walk_partial *r = entry(w, value);
+    struct walk_partial *partial = entry(walk, value);
 
     if (!mask)
         return;
-    if (!r) {
-        push(w, value, 0, mask, reducer);
-    } else if (r->reducer == reducer && (mask & ~r->keep)) {
-        r->part = r->keep = (uint8_t)(r->keep | mask);
-        VEC_PUSH(&w->s->queue, value);
+    if (!partial) {
+        push(walk, value, 0, mask, reducer);
+    } else if (partial->reducer == reducer && (mask & ~partial->keep)) {
+        partial->part = partial->keep = (uint8_t)(partial->keep | mask);
+        VEC_PUSH(&walk->scratch->queue, value);
     }
 }
 
 /* A carried value becomes a candidate on the axes on which the plan does not shard it. */
-static void offer(struct walk *w, const struct walk_carried *c, uint32_t mask, uint8_t reducer)
+static void offer(struct walk *walk, const struct walk_carried *carried, uint32_t mask, uint8_t reducer)
 {
-    struct spmd_form f;
+    struct spmd_form form;
 
-    if (c->steers)
+    if (carried->steers)
         return;
-    walk_carried_form(w, c, &f);
-    for (uint32_t a = 0; a < w->axes; a++)
-        if (f.at[a] != SPMD_REPLICATED)
-            mask &= ~(1u << a);
-    widen(w, c->argument, mask, reducer);
+    walk_carried_form(walk, carried, &form);
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (form.at[axis] != SPMD_REPLICATED)
+            mask &= ~(1u << axis);
+    widen(walk, carried->argument, mask, reducer);
 }
 
-/* the loop's carried value that v is, or is a layout or multiple of; NULL */
-static const struct walk_carried *carried_under(const struct walk *w, uint32_t v)
+/* the loop's carried value that value is, or is a layout or multiple of; NULL */
+static const struct walk_carried *carried_under(const struct walk *walk, uint32_t value)
 {
     for (uint32_t hops = 0; hops <= WALK_DEPTH; hops++) {
-        uint32_t def = w->program->values[v].op;
-        if (w->t->carried_of[v] != NDA_NONE)
-            return &w->t->carried[w->t->carried_of[v]];
+        uint32_t def = walk->program->values[value].op;
+        if (walk->table->carried_of[value] != NDA_NONE)
+            return &walk->table->carried[walk->table->carried_of[value]];
         if (def == IR_NONE)
             return NULL;
-        uint8_t pass = w->t->ops[def].pass;
+        uint8_t pass = walk->table->ops[def].pass;
         if (!is_unary(pass))
             return NULL;
-        bool second = pass == WALK_PASS_SCALE && is_free(w, ir_operand(w->program, def, 0));
-        v = ir_operand(w->program, def, second);
+        bool second = pass == WALK_PASS_SCALE && is_free(walk, ir_operand(walk->program, def, 0));
+        value = ir_operand(walk->program, def, second);
     }
     return NULL;
 }
 
 /* Use u of a partial value meets a value that a loop carries, beside it in an op or as what its body
  * returns. */
-static void meet_loop(struct walk *w, uint32_t u, uint32_t mask, uint8_t reducer)
+static void meet_loop(struct walk *walk, uint32_t u, uint32_t mask, uint8_t reducer)
 {
-    const struct ir_program *p = w->program;
-    uint32_t op = w->t->operand_op[u];
+    const struct ir_program *program = walk->program;
+    uint32_t op = walk->table->operand_op[u];
 
-    if (w->t->ops[op].pass == WALK_PASS_CARRY) {
-        offer(w, fed_by(w, u), mask, reducer);
+    if (walk->table->ops[op].pass == WALK_PASS_CARRY) {
+        offer(walk, fed_by(walk, u), mask, reducer);
         return;
     }
-    for (uint32_t i = 0; i < p->ops[op].operand_count; i++) {
-        uint32_t other = ir_operand(p, op, i);
-        const struct walk_carried *c = other == p->operands[u] ? NULL : carried_under(w, other);
-        if (c)
-            offer(w, c, mask, reducer);
+    for (uint32_t i = 0; i < program->ops[op].operand_count; i++) {
+        uint32_t other = ir_operand(program, op, i);
+        const struct walk_carried *carried =
+            other == program->operands[u] ? NULL : carried_under(walk, other);
+        if (carried)
+            offer(walk, carried, mask, reducer);
     }
 }
 
 /* does the op, in a loop, bring partials of this reducer together, or return them? */
-static bool may_meet_loop(const struct walk *w, uint32_t op, uint8_t reducer)
+static bool may_meet_loop(const struct walk *walk, uint32_t op, uint8_t reducer)
 {
-    if (w->program->ops[op].block == w->nda->block)
+    if (walk->program->ops[op].block == walk->nda->block)
         return false;
-    switch ((enum walk_pass)w->t->ops[op].pass) {
+    switch ((enum walk_pass)walk->table->ops[op].pass) {
     case WALK_PASS_SELECT:
     case WALK_PASS_UPDATE:
     case WALK_PASS_CARRY: return true;
@@ -294,193 +304,201 @@ static bool may_meet_loop(const struct walk *w, uint32_t op, uint8_t reducer)
 
 /* Adds what the uses of the queue's values can pass on. Adds need both operands: whichever comes last adds
  * it. A widening convert passes as much as its result will: all of it, until the fixpoint says. */
-static void grow(struct walk *w)
+static void grow(struct walk *walk)
 {
-    for (size_t i = 0; i < w->s->queue.count; i++) {
-        uint32_t value = w->s->queue.at[i];
-        for (uint32_t k = w->t->use_start[value]; k < w->t->use_start[value + 1]; k++) {
-            const struct walk_partial p = *entry(w, value);
-            uint32_t u = w->t->uses[k], into[2];
-            if (may_meet_loop(w, w->t->operand_op[u], p.reducer))
-                meet_loop(w, u, p.keep, p.reducer);
-            bool widens =
-                w->t->ops[w->t->operand_op[u]].pass == WALK_PASS_WIDEN && p.reducer == NDA_REDUCE_ADD;
-            uint32_t mask = widens ? p.keep : p.keep & use_passes(w, u, p.reducer);
-            for (uint32_t r = mask ? passed_into(w, u, into) : 0; r-- > 0;)
-                widen(w, into[r], mask, p.reducer);
+    for (size_t i = 0; i < walk->scratch->queue.count; i++) {
+        uint32_t value = walk->scratch->queue.at[i];
+        for (uint32_t k = walk->table->use_start[value]; k < walk->table->use_start[value + 1]; k++) {
+            const struct walk_partial partial = *entry(walk, value);
+            uint32_t u = walk->table->uses[k], into[2];
+            if (may_meet_loop(walk, walk->table->operand_op[u], partial.reducer))
+                meet_loop(walk, u, partial.keep, partial.reducer);
+            bool widens = walk->table->ops[walk->table->operand_op[u]].pass == WALK_PASS_WIDEN &&
+                          partial.reducer == NDA_REDUCE_ADD;
+            uint32_t mask = widens ? partial.keep : partial.keep & use_passes(walk, u, partial.reducer);
+            for (uint32_t r = mask ? passed_into(walk, u, into) : 0; r-- > 0;)
+                widen(walk, into[r], mask, partial.reducer);
         }
     }
 }
 
 /* what the body returns in place of a carried value, as things stand */
-static uint32_t returns(const struct walk *w, const struct walk_carried *c, uint8_t reducer)
+static uint32_t returns(const struct walk *walk, const struct walk_carried *carried, uint8_t reducer)
 {
-    return kept(w, w->program->operands[c->returned], reducer) & use_passes(w, c->returned, reducer);
+    return kept(walk, walk->program->operands[carried->returned], reducer) &
+           use_passes(walk, carried->returned, reducer);
 }
 
 /* what reaches a carried value, a loop's result or the result of a passing op, as things stand */
-static uint32_t arrives(const struct walk *w, const struct walk_partial *p)
+static uint32_t arrives(const struct walk *walk, const struct walk_partial *partial)
 {
-    uint32_t def = w->program->values[p->value].op, mask = p->own;
+    uint32_t def = walk->program->values[partial->value].op, mask = partial->own;
 
-    if (w->t->carried_of[p->value] != NDA_NONE)
-        return returns(w, &w->t->carried[w->t->carried_of[p->value]], p->reducer);
-    if (!w->t->ops[def].pass)
+    if (walk->table->carried_of[partial->value] != NDA_NONE)
+        return returns(walk, &walk->table->carried[walk->table->carried_of[partial->value]],
+                       partial->reducer);
+    if (!walk->table->ops[def].pass)
         return mask;
-    if (w->t->ops[def].pass == WALK_PASS_INITIAL) {
-        uint32_t index = p->value - ir_result(w->program, def, 0);
-        return kept(w, w->t->carried[w->t->controls[w->t->ops[def].control].carried + index].argument,
-                    p->reducer);
+    if (walk->table->ops[def].pass == WALK_PASS_INITIAL) {
+        uint32_t index = partial->value - ir_result(walk->program, def, 0);
+        return kept(walk,
+                    walk->table->carried[walk->table->controls[walk->table->ops[def].control].carried + index]
+                        .argument,
+                    partial->reducer);
     }
-    for (uint32_t i = 0; i < w->program->ops[def].operand_count; i++) {
-        uint32_t u = w->program->ops[def].operands + i;
-        mask |= kept(w, w->program->operands[u], p->reducer) & use_passes(w, u, p->reducer);
+    for (uint32_t i = 0; i < walk->program->ops[def].operand_count; i++) {
+        uint32_t u = walk->program->ops[def].operands + i;
+        mask |=
+            kept(walk, walk->program->operands[u], partial->reducer) & use_passes(walk, u, partial->reducer);
     }
     return mask;
 }
 
-static void shrink(struct walk *w)
+static void shrink(struct walk *walk)
 {
     for (bool changed = true; changed;) {
         changed = false;
-        for (size_t i = w->s->partials.count; i-- > 0;) {
-            struct walk_partial *p = &w->s->partials.at[i];
-            uint32_t part = p->part & arrives(w, p), keep = p->keep & part;
-            if (keep && w->t->use_start[p->value] == w->t->use_start[p->value + 1])
+        for (size_t i = walk->scratch->partials.count; i-- > 0;) {
+            struct walk_partial *partial = &walk->scratch->partials.at[i];
+            uint32_t part = partial->part & arrives(walk, partial), keep = partial->keep & part;
+            if (keep && walk->table->use_start[partial->value] == walk->table->use_start[partial->value + 1])
                 keep = 0;
-            for (uint32_t k = w->t->use_start[p->value]; keep && k < w->t->use_start[p->value + 1]; k++) {
-                uint32_t u = w->t->uses[k], into[2];
-                keep &= use_passes(w, u, p->reducer);
-                for (uint32_t n = keep ? passed_into(w, u, into) : 0; n-- > 0;) {
-                    const struct walk_partial *r = entry(w, into[n]);
-                    keep &= r && r->reducer == p->reducer ? r->part : 0;
+            for (uint32_t k = walk->table->use_start[partial->value];
+                 keep && k < walk->table->use_start[partial->value + 1]; k++) {
+                uint32_t u = walk->table->uses[k], into[2];
+                keep &= use_passes(walk, u, partial->reducer);
+                for (uint32_t n = keep ? passed_into(walk, u, into) : 0; n-- > 0;) {
+                    const struct walk_partial *walk_partial = entry(walk, into[n]);
+                    keep &=
+                        walk_partial && walk_partial->reducer == partial->reducer ? walk_partial->part : 0;
                 }
             }
-            if (w->t->carried_of[p->value] != NDA_NONE)
+            if (walk->table->carried_of[partial->value] != NDA_NONE)
                 part = keep; /* not reduced in every iteration */
-            changed |= part != p->part || keep != p->keep;
-            p->part = (uint8_t)part;
-            p->keep = (uint8_t)keep;
+            changed |= part != partial->part || keep != partial->keep;
+            partial->part = (uint8_t)part;
+            partial->keep = (uint8_t)keep;
         }
     }
 }
 
-static uint32_t find(struct walk *w, uint32_t i)
+static uint32_t find(struct walk *walk, uint32_t i)
 {
-    struct walk_partial *p = w->s->partials.at;
+    struct walk_partial *partial = walk->scratch->partials.at;
 
-    while (p[i].parent != i)
-        i = p[i].parent = p[p[i].parent].parent;
+    while (partial[i].parent != i)
+        i = partial[i].parent = partial[partial[i].parent].parent;
     return i;
 }
 
-static void join(struct walk *w, uint32_t i, uint32_t value)
+static void join(struct walk *walk, uint32_t i, uint32_t value)
 {
-    uint32_t at = w->s->list_at[value];
+    uint32_t at = walk->scratch->list_at[value];
     if (!at)
         return;
-    uint32_t a = find(w, i), b = find(w, at - 1);
+    uint32_t a = find(walk, i), b = find(walk, at - 1);
     if (a != b)
-        w->s->partials.at[a > b ? a : b].parent = a > b ? b : a;
+        walk->scratch->partials.at[a > b ? a : b].parent = a > b ? b : a;
 }
 
 /* Joins kept values with the results they pass into; drops components that would reduce as many bytes as
  * before. */
-static void weigh(struct walk *w)
+static void weigh(struct walk *walk)
 {
-    struct walk_partial *p = w->s->partials.at;
-    uint32_t count = (uint32_t)w->s->partials.count, into[2];
+    struct walk_partial *partial = walk->scratch->partials.at;
+    uint32_t count = (uint32_t)walk->scratch->partials.count, into[2];
 
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t k = w->t->use_start[p[i].value]; p[i].keep && k < w->t->use_start[p[i].value + 1]; k++)
-            for (uint32_t n = passed_into(w, w->t->uses[k], into); n-- > 0;)
-                join(w, i, into[n]);
+        for (uint32_t k = walk->table->use_start[partial[i].value];
+             partial[i].keep && k < walk->table->use_start[partial[i].value + 1]; k++)
+            for (uint32_t n = passed_into(walk, walk->table->uses[k], into); n-- > 0;)
+                join(walk, i, into[n]);
     for (uint32_t i = 0; i < count; i++) {
-        struct walk_partial *root = &p[find(w, i)];
-        int64_t bytes =
-            w->t->value_bytes[p[i].value] * w->t->block_trips[w->program->values[p[i].value].block];
-        if (p[i].own)
+        struct walk_partial *root = &partial[find(walk, i)];
+        int64_t bytes = walk->table->value_bytes[partial[i].value] *
+                        walk->table->block_trips[walk->program->values[partial[i].value].block];
+        if (partial[i].own)
             root->before += bytes;
-        if (p[i].part & ~p[i].keep)
+        if (partial[i].part & ~partial[i].keep)
             root->after += bytes;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const struct walk_partial *root = &p[find(w, i)];
+        const struct walk_partial *root = &partial[find(walk, i)];
         if (root->after >= root->before) {
-            p[i].keep = 0;
-            p[i].part = p[i].own;
+            partial[i].keep = 0;
+            partial[i].part = partial[i].own;
         }
     }
 }
 
 /* Is the partial reduced behind nothing but unary ops, no smaller than `bytes`? */
-static bool ends_alone(const struct walk *w, uint32_t value, int64_t bytes, uint32_t depth)
+static bool ends_alone(const struct walk *walk, uint32_t value, int64_t bytes, uint32_t depth)
 {
-    const struct walk_partial *p = entry(w, value);
+    const struct walk_partial *partial = entry(walk, value);
 
-    if (!p || !p->keep)
-        return w->t->value_bytes[value] >= bytes;
-    for (uint32_t k = w->t->use_start[value]; k < w->t->use_start[value + 1]; k++) {
-        uint32_t op = w->t->operand_op[w->t->uses[k]];
-        if (depth == 0 || !is_unary(w->t->ops[op].pass) ||
-            !ends_alone(w, ir_result(w->program, op, 0), bytes, depth - 1))
+    if (!partial || !partial->keep)
+        return walk->table->value_bytes[value] >= bytes;
+    for (uint32_t k = walk->table->use_start[value]; k < walk->table->use_start[value + 1]; k++) {
+        uint32_t op = walk->table->operand_op[walk->table->uses[k]];
+        if (depth == 0 || !is_unary(walk->table->ops[op].pass) ||
+            !ends_alone(walk, ir_result(walk->program, op, 0), bytes, depth - 1))
             return false;
     }
     return true;
 }
 
-static void end_here(struct walk *w, uint32_t value)
+static void end_here(struct walk *walk, uint32_t value)
 {
-    struct walk_partial *p = entry(w, value);
+    struct walk_partial *partial = entry(walk, value);
 
-    if (!p || !p->keep)
+    if (!partial || !partial->keep)
         return;
-    p->keep = 0;
-    for (uint32_t k = w->t->use_start[value]; k < w->t->use_start[value + 1]; k++) {
-        uint32_t result = ir_result(w->program, w->t->operand_op[w->t->uses[k]], 0);
-        end_here(w, result);
-        entry(w, result)->part = entry(w, result)->own;
+    partial->keep = 0;
+    for (uint32_t k = walk->table->use_start[value]; k < walk->table->use_start[value + 1]; k++) {
+        uint32_t result = ir_result(walk->program, walk->table->operand_op[walk->table->uses[k]], 0);
+        end_here(walk, result);
+        entry(walk, result)->part = entry(walk, result)->own;
     }
 }
 
 /* The results of a loop that gain nothing by waiting are reduced right after it: there they meet and
  * combine. */
-static void end_at_loops(struct walk *w)
+static void end_at_loops(struct walk *walk)
 {
-    for (size_t i = 0; i < w->s->partials.count; i++) {
-        uint32_t value = w->s->partials.at[i].value, def = w->program->values[value].op;
-        if (def != IR_NONE && w->t->ops[def].pass == WALK_PASS_INITIAL &&
-            ends_alone(w, value, w->t->value_bytes[value], WALK_DEPTH))
-            end_here(w, value);
+    for (size_t i = 0; i < walk->scratch->partials.count; i++) {
+        uint32_t value = walk->scratch->partials.at[i].value, def = walk->program->values[value].op;
+        if (def != IR_NONE && walk->table->ops[def].pass == WALK_PASS_INITIAL &&
+            ends_alone(walk, value, walk->table->value_bytes[value], WALK_DEPTH))
+            end_here(walk, value);
     }
 }
 
-void walk_defer(struct walk *w)
+void walk_defer(struct walk *walk)
 {
-    struct spmd_scratch *s = w->s;
+    struct spmd_scratch *scratch = walk->scratch;
 
-    for (size_t i = 0; i < s->partials.count; i++) { /* of the walk before */
-        uint32_t value = s->partials.at[i].value;
-        s->list_at[value] = 0;
-        s->keep[value] = s->part_of[value] = 0;
+    for (size_t i = 0; i < scratch->partials.count; i++) { /* of the walk before */
+        uint32_t value = scratch->partials.at[i].value;
+        scratch->list_at[value] = 0;
+        scratch->keep[value] = scratch->part_of[value] = 0;
     }
-    s->partials.count = s->queue.count = 0;
-    w->deferring = false;
-    if (!w->l->options.defer_partials || w->l->options.gather_everything)
+    scratch->partials.count = scratch->queue.count = 0;
+    walk->deferring = false;
+    if (!walk->local->options.defer_partials || walk->local->options.gather_everything)
         return;
-    find_sources(w);
-    if (!s->partials.count)
+    find_sources(walk);
+    if (!scratch->partials.count)
         return;
-    grow(w);
-    if (s->partials.count == 0)
+    grow(walk);
+    if (scratch->partials.count == 0)
         return;
-    shrink(w);
-    weigh(w);
-    end_at_loops(w);
-    for (size_t i = 0; i < s->partials.count; i++) {
-        const struct walk_partial *p = &s->partials.at[i];
-        s->keep[p->value] = p->keep;
-        s->part_of[p->value] = p->part & (uint8_t)~p->own;
-        w->deferring |= p->keep != 0;
+    shrink(walk);
+    weigh(walk);
+    end_at_loops(walk);
+    for (size_t i = 0; i < scratch->partials.count; i++) {
+        const struct walk_partial *partial = &scratch->partials.at[i];
+        scratch->keep[partial->value] = partial->keep;
+        scratch->part_of[partial->value] = partial->part & (uint8_t)~partial->own;
+        walk->deferring |= partial->keep != 0;
     }
 }

@@ -9,111 +9,113 @@ const struct spmd_form spmd_form_none = {
     {0},
 };
 
-bool spmd_form_equal(const struct spmd_form *a, const struct spmd_form *b)
+bool spmd_form_equal(const struct spmd_form *form, const struct spmd_form *spmd_form)
 {
-    return memcmp(a, b, sizeof *a) == 0;
+    return memcmp(form, spmd_form, sizeof *form) == 0;
 }
 
-void spmd_local_dims(const struct nda *n, const struct mesh *m, uint32_t origin, const struct spmd_form *f,
-                     int64_t *dims)
+void spmd_local_dims(const struct nda *n, const struct mesh *mesh, uint32_t origin,
+                     const struct spmd_form *form, int64_t *dims)
 {
     const struct ir_type *type = ir_value_type(n->program, origin);
     const int64_t *sizes = ir_type_dims(n->program, type);
     const struct nda_atom *atoms = nda_atoms(n, origin);
 
-    for (uint32_t d = 0; d < type->rank; d++)
-        dims[d] = sizes[d];
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        if (f->at[a] < SPMD_PARTIAL)
-            dims[spmd_is_whole(f->at[a]) ? f->at[a] - SPMD_WHOLE : atoms[f->at[a]].dim] /= m->axes[a].size;
+    for (uint32_t dim = 0; dim < type->rank; dim++)
+        dims[dim] = sizes[dim];
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        if (form->at[axis] < SPMD_PARTIAL)
+            dims[spmd_is_whole(form->at[axis]) ? form->at[axis] - SPMD_WHOLE : atoms[form->at[axis]].dim] /=
+                mesh->axes[axis].size;
 }
 
-int64_t spmd_local_bytes(const struct nda *n, const struct mesh *m, uint32_t origin,
-                         const struct spmd_form *f)
+int64_t spmd_local_bytes(const struct nda *n, const struct mesh *mesh, uint32_t origin,
+                         const struct spmd_form *form)
 {
     const struct ir_type *type = ir_value_type(n->program, origin);
     int64_t bytes = type->kind == IR_TYPE_TENSOR ? ir_type_bytes(n->program, type) : 0;
 
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        if (f->at[a] < SPMD_PARTIAL)
-            bytes /= m->axes[a].size;
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        if (form->at[axis] < SPMD_PARTIAL)
+            bytes /= mesh->axes[axis].size;
     return bytes;
 }
 
-int64_t walk_bytes(const struct walk *w, uint32_t origin, const struct spmd_form *f)
+int64_t walk_bytes(const struct walk *walk, uint32_t origin, const struct spmd_form *form)
 {
-    int64_t bytes = w->t->value_bytes[origin], shards = 1;
+    int64_t bytes = walk->table->value_bytes[origin], shards = 1;
 
-    if (walk_form_is_none(f))
+    if (walk_form_is_none(form))
         return bytes;
-    for (uint32_t a = 0; a < w->axes; a++)
-        if (f->at[a] < SPMD_PARTIAL)
-            shards *= w->size[a];
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (form->at[axis] < SPMD_PARTIAL)
+            shards *= walk->size[axis];
     return shards == 1 ? bytes : bytes / shards;
 }
 
-uint32_t walk_partial_mask(const struct spmd_form *f, uint32_t axes)
+uint32_t walk_partial_mask(const struct spmd_form *form, uint32_t axes)
 {
     uint32_t mask = 0;
 
-    if (walk_form_is_none(f))
+    if (walk_form_is_none(form))
         return 0;
-    for (uint32_t a = 0; a < axes; a++)
-        if (f->at[a] >= SPMD_PARTIAL && f->at[a] != SPMD_REPLICATED)
-            mask |= 1u << a;
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (form->at[axis] >= SPMD_PARTIAL && form->at[axis] != SPMD_REPLICATED)
+            mask |= 1u << axis;
     return mask;
 }
 
-void walk_form_unwhole(struct spmd_form *f, uint32_t axes)
+void walk_form_unwhole(struct spmd_form *form, uint32_t axes)
 {
-    for (uint32_t a = 0; a < axes; a++)
-        if (spmd_is_whole(f->at[a])) {
-            f->at[a] = SPMD_REPLICATED;
-            f->position[a] = 0;
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (spmd_is_whole(form->at[axis])) {
+            form->at[axis] = SPMD_REPLICATED;
+            form->position[axis] = 0;
         }
 }
 
-void walk_form_drop(struct spmd_form *f, uint32_t axes, uint32_t axis)
+void walk_form_drop(struct spmd_form *form, uint32_t axes, uint32_t axis)
 {
-    uint8_t at = f->at[axis], position = f->position[axis];
+    uint8_t at = form->at[axis], position = form->position[axis];
 
-    f->at[axis] = SPMD_REPLICATED;
-    f->position[axis] = 0;
+    form->at[axis] = SPMD_REPLICATED;
+    form->position[axis] = 0;
     if (at >= SPMD_PARTIAL)
         return;
-    for (uint32_t b = 0; b < axes; b++)
-        if (f->at[b] == at && f->position[b] > position)
-            f->position[b]--;
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (form->at[axis] == at && form->position[axis] > position)
+            form->position[axis]--;
 }
 
-void walk_drop_cell(const struct walk *w, struct plan_cell *cells, uint32_t axis)
+void walk_drop_cell(const struct walk *walk, struct plan_cell *cells, uint32_t axis)
 {
     uint8_t factor = cells[axis].factor, position = cells[axis].position;
 
     cells[axis] = (struct plan_cell){NDA_NO_FACTOR, 0};
     if (factor == NDA_NO_FACTOR)
         return;
-    for (uint32_t b = 0; b < w->axes; b++)
-        if (cells[b].factor == factor && cells[b].position > position)
-            cells[b].position--;
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (cells[axis].factor == factor && cells[axis].position > position)
+            cells[axis].position--;
 }
 
-void walk_space_cells(const struct walk *w, uint32_t space, struct plan_cell *cells)
+void walk_space_cells(const struct walk *walk, uint32_t space, struct plan_cell *cells)
 {
-    const struct plan_cell *planned = plan_space(w->plan, space);
-    const struct nda_space *s = &w->nda->spaces[space];
+    const struct plan_cell *planned = plan_space(walk->plan, space);
+    const struct nda_space *nda_space = &walk->nda->spaces[space];
 
-    memcpy(cells, planned, w->axes * sizeof *cells);
-    for (uint32_t a = 0; a < w->axes; a++)
-        if (cells[a].factor != NDA_NO_FACTOR && !w->t->factor_ok[s->factors + cells[a].factor])
-            walk_drop_cell(w, cells, a);
+    memcpy(cells, planned, walk->axes * sizeof *cells);
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (cells[axis].factor != NDA_NO_FACTOR &&
+            !walk->table->factor_ok[nda_space->factors + cells[axis].factor])
+            walk_drop_cell(walk, cells, axis);
 }
 
 /* atom of a slot's value that this factor of the space is in, or SPMD_REPLICATED */
-static uint8_t atom_of(const struct walk *w, const struct nda_slot *slot, uint8_t factor)
+static uint8_t atom_of(const struct walk *walk, const struct nda_slot *slot, uint8_t factor)
 {
-    uint32_t count = nda_atom_count(w->nda, slot->value);
-    const uint8_t *map = w->nda->factor_of + slot->map;
+    uint32_t count = nda_atom_count(walk->nda, slot->value);
+    const uint8_t *map = walk->nda->factor_of + slot->map;
 
     for (uint32_t i = 0; i < count; i++)
         if (map[i] == factor)
@@ -121,62 +123,64 @@ static uint8_t atom_of(const struct walk *w, const struct nda_slot *slot, uint8_
     return SPMD_REPLICATED;
 }
 
-void walk_slot_form(const struct walk *w, uint32_t slot, const struct plan_cell *cells, struct spmd_form *f)
+void walk_slot_form(const struct walk *walk, uint32_t slot, const struct plan_cell *cells,
+                    struct spmd_form *form)
 {
-    const struct nda_slot *s = &w->nda->slots[slot];
+    const struct nda_slot *nda_slot = &walk->nda->slots[slot];
 
-    *f = spmd_form_none;
-    for (uint32_t a = 0; a < w->axes; a++) {
-        if (cells[a].factor == NDA_NO_FACTOR)
+    *form = spmd_form_none;
+    for (uint32_t axis = 0; axis < walk->axes; axis++) {
+        if (cells[axis].factor == NDA_NO_FACTOR)
             continue;
-        f->at[a] = atom_of(w, s, cells[a].factor);
-        f->position[a] = f->at[a] == SPMD_REPLICATED ? 0 : cells[a].position;
+        form->at[axis] = atom_of(walk, nda_slot, cells[axis].factor);
+        form->position[axis] = form->at[axis] == SPMD_REPLICATED ? 0 : cells[axis].position;
     }
 }
 
-void walk_result_form(const struct walk *w, uint32_t op, uint32_t slot, const struct plan_cell *cells,
-                      struct spmd_form *f)
+void walk_result_form(const struct walk *walk, uint32_t op, uint32_t slot, const struct plan_cell *cells,
+                      struct spmd_form *form)
 {
-    const struct walk_op *o = &w->t->ops[op];
+    const struct walk_op *walk_op = &walk->table->ops[op];
 
-    walk_slot_form(w, slot, cells, f);
-    for (uint32_t a = 0; a < w->axes; a++) {
-        if (cells[a].factor == NDA_NO_FACTOR || f->at[a] != SPMD_REPLICATED)
+    walk_slot_form(walk, slot, cells, form);
+    for (uint32_t axis = 0; axis < walk->axes; axis++) {
+        if (cells[axis].factor == NDA_NO_FACTOR || form->at[axis] != SPMD_REPLICATED)
             continue;
-        uint32_t index = w->nda->spaces[o->space].factors + cells[a].factor;
-        if (w->t->factor_ok[index] & WALK_FACTOR_PARALLEL)
+        uint32_t index = walk->nda->spaces[walk_op->space].factors + cells[axis].factor;
+        if (walk->table->factor_ok[index] & WALK_FACTOR_PARALLEL)
             continue;
-        const struct nda_factor *factor = &w->nda->factors[index];
+        const struct nda_factor *factor = &walk->nda->factors[index];
         if (factor->kind == NDA_CONTRACTING)
-            f->at[a] = (uint8_t)(SPMD_PARTIAL + factor->reducer);
-        else if (factor->kind == NDA_LOOKUP && (o->flags & WALK_PARTIAL_LOOKUP))
-            f->at[a] = (uint8_t)(SPMD_PARTIAL + (factor->reducer ? factor->reducer : NDA_REDUCE_ADD));
+            form->at[axis] = (uint8_t)(SPMD_PARTIAL + factor->reducer);
+        else if (factor->kind == NDA_LOOKUP && (walk_op->flags & WALK_PARTIAL_LOOKUP))
+            form->at[axis] = (uint8_t)(SPMD_PARTIAL + (factor->reducer ? factor->reducer : NDA_REDUCE_ADD));
     }
 }
 
 /* An axis is missed with all others on its atom, so that the positions of the rest stay as they are. */
-uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const struct spmd_form *f,
+uint32_t walk_cells_for(const struct walk *walk, uint32_t op, uint32_t slot, const struct spmd_form *form,
                         struct plan_cell *cells)
 {
     uint32_t missed = 0;
 
-    if (walk_form_is_none(f)) {
-        for (uint32_t a = 0; a < w->axes; a++)
-            cells[a] = (struct plan_cell){NDA_NO_FACTOR, 0};
+    if (walk_form_is_none(form)) {
+        for (uint32_t axis = 0; axis < walk->axes; axis++)
+            cells[axis] = (struct plan_cell){NDA_NO_FACTOR, 0};
         return 0;
     }
-    const struct nda_space *space = &w->nda->spaces[w->t->ops[op].space];
-    const uint8_t *map = w->nda->factor_of + w->nda->slots[slot].map;
+    const struct nda_space *space = &walk->nda->spaces[walk->table->ops[op].space];
+    const uint8_t *map = walk->nda->factor_of + walk->nda->slots[slot].map;
 
-    for (uint32_t a = 0; a < w->axes; a++) {
-        cells[a] = (struct plan_cell){NDA_NO_FACTOR, 0};
-        if (f->at[a] == SPMD_REPLICATED)
+    for (uint32_t axis = 0; axis < walk->axes; axis++) {
+        cells[axis] = (struct plan_cell){NDA_NO_FACTOR, 0};
+        if (form->at[axis] == SPMD_REPLICATED)
             continue;
-        uint8_t factor = f->at[a] < SPMD_WHOLE ? map[f->at[a]] : NDA_NO_FACTOR;
-        if (factor == NDA_NO_FACTOR || !(w->t->factor_ok[space->factors + factor] & WALK_FACTOR_PARALLEL))
-            missed |= 1u << a;
+        uint8_t factor = form->at[axis] < SPMD_WHOLE ? map[form->at[axis]] : NDA_NO_FACTOR;
+        if (factor == NDA_NO_FACTOR ||
+            !(walk->table->factor_ok[space->factors + factor] & WALK_FACTOR_PARALLEL))
+            missed |= 1u << axis;
         else
-            cells[a] = (struct plan_cell){factor, f->position[a]};
+            cells[axis] = (struct plan_cell){factor, form->position[axis]};
     }
     return missed;
 }
@@ -185,35 +189,35 @@ uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const 
 /* Axes of each dim, major first, are placed on the dim's atoms from the outermost: the next atom is only
  * used when the ones outside it are used up (else the blocks would not be contiguous). From the first that
  * finds no place so, they are placed on the whole dim. */
-void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint32_t space,
+void spmd_boundary_form(const struct plan_context *context, const struct plan *plan, uint32_t space,
                         struct spmd_form *out)
 {
-    const struct nda *n = plan_context_nda(c);
-    const struct mesh *m = plan_context_mesh(c);
+    const struct nda *n = plan_context_nda(context);
+    const struct mesh *mesh = plan_context_mesh(context);
     struct plan_sharding sharding;
     uint32_t value = n->slots[n->spaces[space].slots].value;
     uint32_t count = nda_atom_count(n, value);
     const struct nda_atom *atoms = nda_atoms(n, value);
 
     *out = spmd_form_none;
-    const struct plan_cell *cells = plan_space(p, space);
+    const struct plan_cell *cells = plan_space(plan, space);
     bool any = false;
-    for (uint32_t a = 0; a < m->axis_count; a++)
-        any |= cells[a].factor != NDA_NO_FACTOR;
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        any |= cells[axis].factor != NDA_NO_FACTOR;
     if (!any)
         return;
-    plan_boundary_sharding(c, p, space, &sharding);
-    for (uint32_t d = 0; d < sharding.rank; d++) {
+    plan_boundary_sharding(context, plan, space, &sharding);
+    for (uint32_t dim = 0; dim < sharding.rank; dim++) {
         uint32_t atom = 0;
-        while (atom < count && atoms[atom].dim != d)
+        while (atom < count && atoms[atom].dim != dim)
             atom++;
         int64_t left = atom < count ? atoms[atom].size : 1;
         uint8_t position = 0;
         bool whole = false;
-        for (uint32_t i = 0; i < sharding.dims[d].count; i++) {
-            uint8_t axis = sharding.dims[d].axes[i];
-            int64_t size = m->axes[axis].size;
-            while (!whole && left == 1 && atom + 1 < count && atoms[atom + 1].dim == d) {
+        for (uint32_t i = 0; i < sharding.dims[dim].count; i++) {
+            uint8_t axis = sharding.dims[dim].axes[i];
+            int64_t size = mesh->axes[axis].size;
+            while (!whole && left == 1 && atom + 1 < count && atoms[atom + 1].dim == dim) {
                 left = atoms[++atom].size;
                 position = 0;
             }
@@ -221,7 +225,7 @@ void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint
                 whole = true;
                 position = 0;
             }
-            out->at[axis] = (uint8_t)(whole ? SPMD_WHOLE + d : atom);
+            out->at[axis] = (uint8_t)(whole ? SPMD_WHOLE + dim : atom);
             out->position[axis] = position++;
             left = whole ? left : left / size;
         }

@@ -149,7 +149,7 @@ struct spmd_options {                   /* the walk's choices; part of plan.json
     uint8_t defer_partials;    /* 1: partials pass through linear ops (default) */
     uint8_t gather_everything; /* tests only: every operand replicated before every op */
 };
-struct spmd_options spmd_default_options(const struct mesh *m);
+struct spmd_options spmd_default_options(const struct mesh *mesh);
 
 struct spmd_scratch; /* tables of the module and working memory, kept between walks */
 
@@ -202,35 +202,35 @@ static inline bool spmd_step_is_collective(const struct spmd_step *step)
  * evaluation. One struct serves one thread. It must be released before the nda it was used with is
  * destroyed. ERROR_UNSUPPORTED_MODULE: an op with regions that is neither known control flow nor one
  * opaque op, with position. */
-enum error_code spmd_walk(const struct plan_context *c, const struct plan *p,
+enum error_code spmd_walk(const struct plan_context *context, const struct plan *plan,
                           const struct spmd_options *options, struct spmd_local *out,
                           struct error *e) BASE_CHECKED;
-void spmd_local_release(struct spmd_local *l);
+void spmd_local_release(struct spmd_local *local);
 
 /* The protocol above, forms, bytes and scopes. ERROR_INTERNAL naming the first step that breaks it. For
  * tests. */
-enum error_code spmd_local_check(const struct spmd_local *l, struct error *e) BASE_CHECKED;
+enum error_code spmd_local_check(const struct spmd_local *local, struct error *e) BASE_CHECKED;
 
 /* Puts the steps in this order: a permutation of 0 .. step_count that keeps the protocol above. */
-void spmd_local_reorder(struct spmd_local *l, const uint32_t *order);
+void spmd_local_reorder(struct spmd_local *local, const uint32_t *order);
 
 /* local sizes of an origin's dims under a form; rank entries */
-void spmd_local_dims(const struct nda *n, const struct mesh *m, uint32_t origin, const struct spmd_form *f,
-                     int64_t *dims);
-int64_t spmd_local_bytes(const struct nda *n, const struct mesh *m, uint32_t origin,
-                         const struct spmd_form *f);
-bool spmd_form_equal(const struct spmd_form *a, const struct spmd_form *b);
+void spmd_local_dims(const struct nda *n, const struct mesh *mesh, uint32_t origin,
+                     const struct spmd_form *form, int64_t *dims);
+int64_t spmd_local_bytes(const struct nda *n, const struct mesh *mesh, uint32_t origin,
+                         const struct spmd_form *form);
+bool spmd_form_equal(const struct spmd_form *form, const struct spmd_form *spmd_form);
 /* the function's boundary: argument or result space -> form of its value (contiguous blocks of dims) */
-void spmd_boundary_form(const struct plan_context *c, const struct plan *p, uint32_t space,
+void spmd_boundary_form(const struct plan_context *context, const struct plan *plan, uint32_t space,
                         struct spmd_form *out);
 
 /* "[{data}, {}] partial add {model}" */
-void spmd_form_text(const struct spmd_local *l, uint32_t value, struct text *out);
+void spmd_form_text(const struct spmd_local *local, uint32_t value, struct text *out);
 /* the whole local program, one step a line, for goldens and debugging */
-void spmd_local_text(const struct spmd_local *l, struct text *out);
+void spmd_local_text(const struct spmd_local *local, struct text *out);
 const char *spmd_step_kind_name(enum spmd_step_kind k); /* "all_gather" */
 /* one sentence for replicated_ops[i], with the op's name and position */
-void spmd_warning_text(const struct spmd_local *l, uint32_t i, struct text *out);
+void spmd_warning_text(const struct spmd_local *local, uint32_t i, struct text *out);
 
 /* Collectives by kind and axes: what the report shows and the tests count in emitted text. A combined
  * tuple counts once. */
@@ -239,6 +239,6 @@ struct spmd_collective_sum {
     uint8_t kind, axis_count, axes[MESH_MAX_AXES];
     int64_t count, bytes;
 };
-uint32_t spmd_collective_sums(const struct spmd_local *l, struct spmd_collective_sum *out, uint32_t room);
+uint32_t spmd_collective_sums(const struct spmd_local *local, struct spmd_collective_sum *out, uint32_t room);
 
 #endif

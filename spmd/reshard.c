@@ -23,7 +23,7 @@
 enum { RESHARD_LATENCY_BYTES = 32 << 10 };
 
 struct state {
-    const struct walk *w;
+    const struct walk *walk;
     const struct nda_atom *atoms;
     uint32_t atom_count;
     struct spmd_form now;
@@ -38,149 +38,151 @@ static bool is_atom(uint8_t at)
     return at < SPMD_WHOLE;
 }
 
-static uint8_t axes_on(const struct state *s, const struct spmd_form *f, uint8_t atom)
+static uint8_t axes_on(const struct state *state, const struct spmd_form *form, uint8_t atom)
 {
     uint8_t count = 0;
 
-    for (uint32_t a = 0; a < s->w->axes; a++)
-        count += f->at[a] == atom;
+    for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+        count += form->at[axis] == atom;
     return count;
 }
 
-static int64_t local_size(const struct state *s, uint8_t atom)
+static int64_t local_size(const struct state *state, uint8_t atom)
 {
-    int64_t size = s->atoms[atom].size;
+    int64_t size = state->atoms[atom].size;
 
-    for (uint32_t a = 0; a < s->w->axes; a++)
-        if (s->now.at[a] == atom)
-            size /= s->w->size[a];
+    for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+        if (state->now.at[axis] == atom)
+            size /= state->walk->size[axis];
     return size;
 }
 
-/* axis of form f at this position of an atom, or axes when none */
-static uint32_t axis_at(const struct state *s, const struct spmd_form *f, uint8_t atom, uint8_t position)
+/* axis of form at this position of an atom, or axes when none */
+static uint32_t axis_at(const struct state *state, const struct spmd_form *form, uint8_t atom,
+                        uint8_t position)
 {
-    uint32_t a = 0;
+    uint32_t axis = 0;
 
-    while (a < s->w->axes && !(f->at[a] == atom && f->position[a] == position))
-        a++;
-    return a;
+    while (axis < state->walk->axes && !(form->at[axis] == atom && form->position[axis] == position))
+        axis++;
+    return axis;
 }
 
-static int64_t group_size(const struct state *s, const uint8_t *axes, uint8_t count)
+static int64_t group_size(const struct state *state, const uint8_t *axes, uint8_t count)
 {
     int64_t size = 1;
 
     for (uint8_t i = 0; i < count; i++)
-        size *= s->w->size[axes[i]];
+        size *= state->walk->size[axes[i]];
     return size;
 }
 
-static void add_step(struct state *s, enum spmd_step_kind kind, const uint8_t *axes, uint8_t count,
+static void add_step(struct state *state, enum spmd_step_kind kind, const uint8_t *axes, uint8_t count,
                      uint8_t atom, uint8_t to_atom, uint8_t reducer)
 {
-    struct reshard *r = s->out;
-    int64_t n = group_size(s, axes, count), moved = 0, before = s->bytes;
+    struct reshard *reshard = state->out;
+    int64_t n = group_size(state, axes, count), moved = 0, before = state->bytes;
 
-    BASE_CHECK(r->count < RESHARD_MAX_STEPS);
-    struct reshard_step *step = &r->steps[r->count++];
-    *step = (struct reshard_step){(uint8_t)kind, reducer, count, atom, to_atom, {0}, s->now};
+    BASE_CHECK(reshard->count < RESHARD_MAX_STEPS);
+    struct reshard_step *step = &reshard->steps[reshard->count++];
+    *step = (struct reshard_step){(uint8_t)kind, reducer, count, atom, to_atom, {0}, state->now};
     memcpy(step->axes, axes, count);
     if (kind == SPMD_ALL_GATHER) {
-        s->bytes *= n;
-        moved = s->bytes / n * (n - 1);
+        state->bytes *= n;
+        moved = state->bytes / n * (n - 1);
     } else if (kind == SPMD_ALL_REDUCE) {
         moved = before / n * (n - 1) * 2;
     } else if (kind == SPMD_REDUCE_SCATTER) {
-        s->bytes /= n;
+        state->bytes /= n;
         moved = before / n * (n - 1);
     } else if (kind == SPMD_ALL_TO_ALL) {
         moved = before / n * (n - 1);
     } else if (kind == SPMD_PERMUTE) {
         moved = before;
     } else {
-        s->bytes /= n;
+        state->bytes /= n;
         return; /* slice */
     }
-    r->price += moved + RESHARD_LATENCY_BYTES;
+    reshard->price += moved + RESHARD_LATENCY_BYTES;
 }
 
-static void append(struct state *s, uint32_t axis, uint8_t atom)
+static void append(struct state *state, uint32_t axis, uint8_t atom)
 {
-    uint8_t position = axes_on(s, &s->now, atom);
+    uint8_t position = axes_on(state, &state->now, atom);
 
-    s->now.at[axis] = atom;
-    s->now.position[axis] = position;
+    state->now.at[axis] = atom;
+    state->now.position[axis] = position;
 }
 
 /* ------------------------------------------------------------------------------------------- slice,
  * reduce */
-static bool some_axis_leaves(const struct state *s, uint8_t atom)
+static bool some_axis_leaves(const struct state *state, uint8_t atom)
 {
-    for (uint32_t a = 0; a < s->w->axes; a++)
-        if (s->now.at[a] == atom && s->to->at[a] != atom)
+    for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+        if (state->now.at[axis] == atom && state->to->at[axis] != atom)
             return true;
     return false;
 }
 
-static void enter_atom(struct state *s, uint8_t from, uint8_t atom)
+static void enter_atom(struct state *state, uint8_t from, uint8_t atom)
 {
-    uint8_t axes[MESH_MAX_AXES], count = 0, wanted = axes_on(s, s->to, atom);
-    int64_t left = wanted ? local_size(s, atom) : 1;
+    uint8_t axes[MESH_MAX_AXES], count = 0, wanted = axes_on(state, state->to, atom);
+    int64_t left = wanted ? local_size(state, atom) : 1;
 
     for (uint8_t i = 0; i < wanted; i++) {
-        uint32_t a = axis_at(s, s->to, atom, i);
-        if (a == s->w->axes || s->now.at[a] != from || left % s->w->size[a] != 0)
+        uint32_t a = axis_at(state, state->to, atom, i);
+        if (a == state->walk->axes || state->now.at[a] != from || left % state->walk->size[a] != 0)
             continue;
-        left /= s->w->size[a];
+        left /= state->walk->size[a];
         axes[count++] = (uint8_t)a;
     }
     if (!count)
         return;
     for (uint8_t i = 0; i < count; i++)
-        append(s, axes[i], atom);
+        append(state, axes[i], atom);
     if (from == SPMD_REPLICATED)
-        add_step(s, SPMD_SLICE, axes, count, SPMD_REPLICATED, atom, NDA_REDUCE_NONE);
+        add_step(state, SPMD_SLICE, axes, count, SPMD_REPLICATED, atom, NDA_REDUCE_NONE);
     else
-        add_step(s, SPMD_REDUCE_SCATTER, axes, count, SPMD_REPLICATED, atom, (uint8_t)(from - SPMD_PARTIAL));
+        add_step(state, SPMD_REDUCE_SCATTER, axes, count, SPMD_REPLICATED, atom,
+                 (uint8_t)(from - SPMD_PARTIAL));
 }
 
 /* axes that are `from` (replicated, or a partial) and sharded in the target, onto their atoms in the
  * target's order; the atoms of fast axes first */
-static void enter(struct state *s, uint8_t from, bool past_leaving)
+static void enter(struct state *state, uint8_t from, bool past_leaving)
 {
-    for (uint32_t i = s->w->axes; i-- > 0;) {
-        uint32_t a = s->w->slow_first[i];
-        if (s->now.at[a] == from && is_atom(s->to->at[a]) &&
-            (past_leaving || !some_axis_leaves(s, s->to->at[a])))
-            enter_atom(s, from, s->to->at[a]);
+    for (uint32_t i = state->walk->axes; i-- > 0;) {
+        uint32_t a = state->walk->slow_first[i];
+        if (state->now.at[a] == from && is_atom(state->to->at[a]) &&
+            (past_leaving || !some_axis_leaves(state, state->to->at[a])))
+            enter_atom(state, from, state->to->at[a]);
     }
 }
 
-static void all_reduce_rest(struct state *s, uint8_t from)
+static void all_reduce_rest(struct state *state, uint8_t from)
 {
     uint8_t axes[MESH_MAX_AXES], count = 0;
 
-    for (uint32_t a = 0; a < s->w->axes; a++)
-        if (s->now.at[a] == from && s->to->at[a] != from) {
-            axes[count++] = (uint8_t)a;
-            s->now.at[a] = SPMD_REPLICATED;
+    for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+        if (state->now.at[axis] == from && state->to->at[axis] != from) {
+            axes[count++] = (uint8_t)axis;
+            state->now.at[axis] = SPMD_REPLICATED;
         }
     if (count)
-        add_step(s, SPMD_ALL_REDUCE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED,
+        add_step(state, SPMD_ALL_REDUCE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED,
                  (uint8_t)(from - SPMD_PARTIAL));
 }
 
-static void reduce(struct state *s, bool past_leaving)
+static void reduce(struct state *state, bool past_leaving)
 {
     for (uint8_t from = SPMD_PARTIAL + 1; from <= SPMD_PARTIAL + NDA_REDUCE_OR; from++) {
         bool any = false;
-        for (uint32_t a = 0; a < s->w->axes; a++)
-            any |= s->now.at[a] == from && s->to->at[a] != from;
+        for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+            any |= state->now.at[axis] == from && state->to->at[axis] != from;
         if (!any)
             continue;
-        enter(s, from, past_leaving);
-        all_reduce_rest(s, from);
+        enter(state, from, past_leaving);
+        all_reduce_rest(state, from);
     }
 }
 
@@ -188,82 +190,83 @@ static void reduce(struct state *s, bool past_leaving)
  * move, gather */
 /* Orders the axes of every atom: those that stay in the target's order, then those that become replicated,
  * then those that move to another atom (`movers_last`). One permute for all atoms. */
-static void permute(struct state *s)
+static void permute(struct state *state)
 {
-    struct spmd_form f = s->now;
+    struct spmd_form form = state->now;
     uint8_t axes[MESH_MAX_AXES], count = 0;
 
-    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
-        uint8_t position = 0, here = axes_on(s, &s->now, atom);
+    for (uint8_t atom = 0; atom < state->atom_count; atom++) {
+        uint8_t position = 0, here = axes_on(state, &state->now, atom);
         if (here < 2)
             continue;
-        for (uint8_t i = 0; i < axes_on(s, s->to, atom); i++) {
-            uint32_t a = axis_at(s, s->to, atom, i);
-            if (a < s->w->axes && s->now.at[a] == atom)
-                f.position[a] = position++;
+        for (uint8_t i = 0; i < axes_on(state, state->to, atom); i++) {
+            uint32_t axis = axis_at(state, state->to, atom, i);
+            if (axis < state->walk->axes && state->now.at[axis] == atom)
+                form.position[axis] = position++;
         }
         for (uint8_t moves = 0; moves < 2; moves++)
             for (uint8_t i = 0; i < here; i++) {
-                uint32_t a = axis_at(s, &s->now, atom, i);
-                if (s->to->at[a] != atom && is_atom(s->to->at[a]) == moves)
-                    f.position[a] = position++;
+                uint32_t a = axis_at(state, &state->now, atom, i);
+                if (state->to->at[a] != atom && is_atom(state->to->at[a]) == moves)
+                    form.position[a] = position++;
             }
     }
-    for (uint32_t a = 0; a < s->w->axes; a++)
-        if (is_atom(f.at[a]) && f.position[a] != s->now.position[a])
-            axes[count++] = (uint8_t)a;
+    for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+        if (is_atom(form.at[axis]) && form.position[axis] != state->now.position[axis])
+            axes[count++] = (uint8_t)axis;
     if (!count)
         return;
-    s->now = f;
-    add_step(s, SPMD_PERMUTE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, NDA_REDUCE_NONE);
+    state->now = form;
+    add_step(state, SPMD_PERMUTE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, NDA_REDUCE_NONE);
 }
 
 /* Moves the longest minor run of an atom's axes that goes to one other atom in the target, if it fits
  * there. */
-static bool move_from(struct state *s, uint8_t atom)
+static bool move_from(struct state *state, uint8_t atom)
 {
-    uint8_t here = axes_on(s, &s->now, atom), count = 0, axes[MESH_MAX_AXES];
+    uint8_t here = axes_on(state, &state->now, atom), count = 0, axes[MESH_MAX_AXES];
     if (!here)
         return false;
-    uint8_t to = s->to->at[axis_at(s, &s->now, atom, (uint8_t)(here - 1))];
+    uint8_t to = state->to->at[axis_at(state, &state->now, atom, (uint8_t)(here - 1))];
     if (!is_atom(to) || to == atom)
         return false;
-    int64_t left = local_size(s, to), n = 1;
+    int64_t left = local_size(state, to), n = 1;
     while (count < here) {
-        uint32_t a = axis_at(s, &s->now, atom, (uint8_t)(here - 1 - count));
-        if (s->to->at[a] != to || left % (n * s->w->size[a]) != 0)
+        uint32_t a = axis_at(state, &state->now, atom, (uint8_t)(here - 1 - count));
+        if (state->to->at[a] != to || left % (n * state->walk->size[a]) != 0)
             break;
-        n *= s->w->size[a];
+        n *= state->walk->size[a];
         count++;
     }
     if (!count)
         return false;
     for (uint8_t i = 0; i < count; i++)
-        axes[i] = (uint8_t)axis_at(s, &s->now, atom, (uint8_t)(here - count + i));
+        axes[i] = (uint8_t)axis_at(state, &state->now, atom, (uint8_t)(here - count + i));
     for (uint8_t i = 0; i < count; i++)
-        append(s, axes[i], to);
-    add_step(s, SPMD_ALL_TO_ALL, axes, count, atom, to, NDA_REDUCE_NONE);
+        append(state, axes[i], to);
+    add_step(state, SPMD_ALL_TO_ALL, axes, count, atom, to, NDA_REDUCE_NONE);
     return true;
 }
 
-static bool any_mover(const struct state *s)
+static bool any_mover(const struct state *state)
 {
-    for (uint32_t a = 0; a < s->w->axes; a++)
-        if (is_atom(s->now.at[a]) && is_atom(s->to->at[a]) && s->now.at[a] != s->to->at[a])
+    for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+        if (is_atom(state->now.at[axis]) && is_atom(state->to->at[axis]) &&
+            state->now.at[axis] != state->to->at[axis])
             return true;
     return false;
 }
 
-static void move(struct state *s)
+static void move(struct state *state)
 {
-    for (int tries = 0; any_mover(s) && tries < 2 * MESH_MAX_AXES;) {
+    for (int tries = 0; any_mover(state) && tries < 2 * MESH_MAX_AXES;) {
         bool moved = false;
-        for (uint8_t atom = 0; atom < s->atom_count; atom++)
-            moved |= move_from(s, atom);
+        for (uint8_t atom = 0; atom < state->atom_count; atom++)
+            moved |= move_from(state, atom);
         if (!moved) {
-            struct spmd_form before = s->now;
-            permute(s);
-            if (spmd_form_equal(&before, &s->now))
+            struct spmd_form before = state->now;
+            permute(state);
+            if (spmd_form_equal(&before, &state->now))
                 return; /* no room: gathered, then sliced */
         }
         tries++;
@@ -271,46 +274,47 @@ static void move(struct state *s)
 }
 
 /* removes the axes of an atom from the minor end while they are not wanted there */
-static void gather(struct state *s, uint8_t atom)
+static void gather(struct state *state, uint8_t atom)
 {
-    uint8_t here = axes_on(s, &s->now, atom), count = 0, axes[MESH_MAX_AXES];
+    uint8_t here = axes_on(state, &state->now, atom), count = 0, axes[MESH_MAX_AXES];
 
-    while (count < here && s->to->at[axis_at(s, &s->now, atom, (uint8_t)(here - 1 - count))] != atom)
+    while (count < here &&
+           state->to->at[axis_at(state, &state->now, atom, (uint8_t)(here - 1 - count))] != atom)
         count++;
     if (!count)
         return;
     for (uint8_t i = 0; i < count; i++)
-        axes[i] = (uint8_t)axis_at(s, &s->now, atom, (uint8_t)(here - count + i));
+        axes[i] = (uint8_t)axis_at(state, &state->now, atom, (uint8_t)(here - count + i));
     for (uint8_t i = 0; i < count; i++) {
-        s->now.at[axes[i]] = SPMD_REPLICATED;
-        s->now.position[axes[i]] = 0;
+        state->now.at[axes[i]] = SPMD_REPLICATED;
+        state->now.position[axes[i]] = 0;
     }
-    add_step(s, SPMD_ALL_GATHER, axes, count, atom, SPMD_REPLICATED, NDA_REDUCE_NONE);
+    add_step(state, SPMD_ALL_GATHER, axes, count, atom, SPMD_REPLICATED, NDA_REDUCE_NONE);
 }
 
-static void gather_all(struct state *s)
+static void gather_all(struct state *state)
 {
-    for (uint32_t i = 0; i < s->w->axes; i++) {
-        uint8_t atom = s->now.at[s->w->slow_first[i]];
+    for (uint32_t i = 0; i < state->walk->axes; i++) {
+        uint8_t atom = state->now.at[state->walk->slow_first[i]];
         if (is_atom(atom))
-            gather(s, atom);
+            gather(state, atom);
     }
 }
 
 /* The same axes, the same number of shards of every atom: one permute does it. */
-static bool only_permuted(struct state *s)
+static bool only_permuted(struct state *state)
 {
-    for (uint32_t a = 0; a < s->w->axes; a++) {
-        if (is_atom(s->now.at[a]) != is_atom(s->to->at[a]))
+    for (uint32_t axis = 0; axis < state->walk->axes; axis++) {
+        if (is_atom(state->now.at[axis]) != is_atom(state->to->at[axis]))
             return false;
-        if (!is_atom(s->now.at[a]) && s->now.at[a] != s->to->at[a])
+        if (!is_atom(state->now.at[axis]) && state->now.at[axis] != state->to->at[axis])
             return false;
     }
-    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
+    for (uint8_t atom = 0; atom < state->atom_count; atom++) {
         int64_t now = 1, to = 1;
-        for (uint32_t a = 0; a < s->w->axes; a++) {
-            now *= s->now.at[a] == atom ? s->w->size[a] : 1;
-            to *= s->to->at[a] == atom ? s->w->size[a] : 1;
+        for (uint32_t axis = 0; axis < state->walk->axes; axis++) {
+            now *= state->now.at[axis] == atom ? state->walk->size[axis] : 1;
+            to *= state->to->at[axis] == atom ? state->walk->size[axis] : 1;
         }
         if (now != to)
             return false;
@@ -318,158 +322,160 @@ static bool only_permuted(struct state *s)
     return true;
 }
 
-static void run(struct state *s, bool gather_first)
+static void run(struct state *state, bool gather_first)
 {
     uint8_t axes[MESH_MAX_AXES], count = 0;
 
-    if (only_permuted(s)) {
-        for (uint32_t a = 0; a < s->w->axes; a++)
-            if (s->now.at[a] != s->to->at[a] || s->now.position[a] != s->to->position[a])
-                axes[count++] = (uint8_t)a;
-        s->now = *s->to;
+    if (only_permuted(state)) {
+        for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+            if (state->now.at[axis] != state->to->at[axis] ||
+                state->now.position[axis] != state->to->position[axis])
+                axes[count++] = (uint8_t)axis;
+        state->now = *state->to;
         if (count)
-            add_step(s, SPMD_PERMUTE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, NDA_REDUCE_NONE);
+            add_step(state, SPMD_PERMUTE, axes, count, SPMD_REPLICATED, SPMD_REPLICATED, NDA_REDUCE_NONE);
         return;
     }
-    enter(s, SPMD_REPLICATED, !gather_first);
-    reduce(s, !gather_first);
-    move(s);
-    permute(s);
-    gather_all(s);
-    enter(s, SPMD_REPLICATED, true);
-    permute(s);
-    if (spmd_form_equal(&s->now, s->to))
+    enter(state, SPMD_REPLICATED, !gather_first);
+    reduce(state, !gather_first);
+    move(state);
+    permute(state);
+    gather_all(state);
+    enter(state, SPMD_REPLICATED, true);
+    permute(state);
+    if (spmd_form_equal(&state->now, state->to))
         return;
     /* An order of axes that the passes above cannot reach: everything gathered, then every block cut out. */
-    struct spmd_form target = *s->to, whole = target;
-    for (uint32_t a = 0; a < s->w->axes; a++)
-        if (is_atom(whole.at[a])) {
-            whole.at[a] = SPMD_REPLICATED;
-            whole.position[a] = 0;
+    struct spmd_form target = *state->to, whole = target;
+    for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+        if (is_atom(whole.at[axis])) {
+            whole.at[axis] = SPMD_REPLICATED;
+            whole.position[axis] = 0;
         }
-    s->to = &whole;
-    gather_all(s);
-    s->to = &target;
-    enter(s, SPMD_REPLICATED, true);
-    BASE_CHECK(spmd_form_equal(&s->now, s->to));
+    state->to = &whole;
+    gather_all(state);
+    state->to = &target;
+    enter(state, SPMD_REPLICATED, true);
+    BASE_CHECK(spmd_form_equal(&state->now, state->to));
 }
 
-static bool enters_where_another_leaves(struct state *s)
+static bool enters_where_another_leaves(struct state *state)
 {
-    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
+    for (uint8_t atom = 0; atom < state->atom_count; atom++) {
         bool enters = false;
-        for (uint32_t a = 0; a < s->w->axes; a++)
-            enters |= s->to->at[a] == atom && !is_atom(s->now.at[a]);
-        if (enters && some_axis_leaves(s, atom))
+        for (uint32_t axis = 0; axis < state->walk->axes; axis++)
+            enters |= state->to->at[axis] == atom && !is_atom(state->now.at[axis]);
+        if (enters && some_axis_leaves(state, atom))
             return true;
     }
     return false;
 }
 
-static bool any_whole(const struct walk *w, const struct spmd_form *f)
+static bool any_whole(const struct walk *walk, const struct spmd_form *form)
 {
-    for (uint32_t a = 0; a < w->axes; a++)
-        if (spmd_is_whole(f->at[a]))
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (spmd_is_whole(form->at[axis]))
             return true;
     return false;
 }
 
 /* The outermost atom of a dim without whole-dim axes where these axes have room, behind those that are
  * there: what an all_to_all exchanges with the whole dim. SPMD_REPLICATED when there is none. */
-static uint8_t parking(const struct state *s, uint32_t whole, const uint8_t *axes, uint8_t count)
+static uint8_t parking(const struct state *state, uint32_t whole, const uint8_t *axes, uint8_t count)
 {
-    for (uint8_t atom = 0; atom < s->atom_count; atom++) {
-        uint32_t dim = s->atoms[atom].dim;
-        if (s->atoms[atom].level == 0 && SPMD_WHOLE + dim != whole &&
-            !axes_on(s, &s->now, (uint8_t)(SPMD_WHOLE + dim)) &&
-            local_size(s, atom) % group_size(s, axes, count) == 0)
+    for (uint8_t atom = 0; atom < state->atom_count; atom++) {
+        uint32_t dim = state->atoms[atom].dim;
+        if (state->atoms[atom].level == 0 && SPMD_WHOLE + dim != whole &&
+            !axes_on(state, &state->now, (uint8_t)(SPMD_WHOLE + dim)) &&
+            local_size(state, atom) % group_size(state, axes, count) == 0)
             return atom;
     }
     return SPMD_REPLICATED;
 }
 
 /* The axes on each whole dim leave: to another dim's atom (`park`, where one has room), or gathered. */
-static void leave_whole(struct state *s, bool park)
+static void leave_whole(struct state *state, bool park)
 {
     for (uint32_t whole = SPMD_WHOLE; whole < SPMD_PARTIAL; whole++) {
-        uint8_t count = axes_on(s, &s->now, (uint8_t)whole), axes[MESH_MAX_AXES];
+        uint8_t count = axes_on(state, &state->now, (uint8_t)whole), axes[MESH_MAX_AXES];
         for (uint8_t i = 0; i < count; i++)
-            axes[i] = (uint8_t)axis_at(s, &s->now, (uint8_t)whole, i);
+            axes[i] = (uint8_t)axis_at(state, &state->now, (uint8_t)whole, i);
         if (!count)
             continue;
-        uint8_t to = park ? parking(s, whole, axes, count) : SPMD_REPLICATED;
+        uint8_t to = park ? parking(state, whole, axes, count) : SPMD_REPLICATED;
         for (uint8_t i = 0; i < count; i++) {
-            s->now.at[axes[i]] = SPMD_REPLICATED;
-            s->now.position[axes[i]] = 0;
+            state->now.at[axes[i]] = SPMD_REPLICATED;
+            state->now.position[axes[i]] = 0;
         }
         for (uint8_t i = 0; to != SPMD_REPLICATED && i < count; i++)
-            append(s, axes[i], to);
-        add_step(s, to == SPMD_REPLICATED ? SPMD_ALL_GATHER : SPMD_ALL_TO_ALL, axes, count, (uint8_t)whole,
-                 to, NDA_REDUCE_NONE);
+            append(state, axes[i], to);
+        add_step(state, to == SPMD_REPLICATED ? SPMD_ALL_GATHER : SPMD_ALL_TO_ALL, axes, count,
+                 (uint8_t)whole, to, NDA_REDUCE_NONE);
     }
 }
 
 /* The last steps, from s->now without the whole dims to s->to: slices, or all_to_alls from where the axes
  * are parked. */
-static void enter_whole(struct state *s)
+static void enter_whole(struct state *state)
 {
     for (uint32_t whole = SPMD_WHOLE; whole < SPMD_PARTIAL; whole++) {
-        uint8_t count = axes_on(s, s->to, (uint8_t)whole), axes[MESH_MAX_AXES], from = SPMD_REPLICATED;
+        uint8_t count = axes_on(state, state->to, (uint8_t)whole), axes[MESH_MAX_AXES],
+                from = SPMD_REPLICATED;
         for (uint8_t i = 0; i < count; i++)
-            axes[i] = (uint8_t)axis_at(s, s->to, (uint8_t)whole, i);
+            axes[i] = (uint8_t)axis_at(state, state->to, (uint8_t)whole, i);
         for (uint8_t i = 0; i < count; i++) {
-            from = s->now.at[axes[i]];
-            s->now.at[axes[i]] = (uint8_t)whole;
-            s->now.position[axes[i]] = i;
+            from = state->now.at[axes[i]];
+            state->now.at[axes[i]] = (uint8_t)whole;
+            state->now.position[axes[i]] = i;
         }
         if (count)
-            add_step(s, from == SPMD_REPLICATED ? SPMD_SLICE : SPMD_ALL_TO_ALL, axes, count, from,
+            add_step(state, from == SPMD_REPLICATED ? SPMD_SLICE : SPMD_ALL_TO_ALL, axes, count, from,
                      (uint8_t)whole, NDA_REDUCE_NONE);
     }
 }
 
 /* `to` with its whole-dim axes on other dims' atoms where they have room, in the order in which
  * enter_whole takes them away again (last parked, first gone), else replicated */
-static void park_target(struct state *s, bool park)
+static void park_target(struct state *state, bool park)
 {
-    struct spmd_form now = s->now;
+    struct spmd_form now = state->now;
 
-    s->now = *s->to;
+    state->now = *state->to;
     for (uint32_t whole = SPMD_PARTIAL; whole-- > SPMD_WHOLE;) {
-        uint8_t count = axes_on(s, s->to, (uint8_t)whole), axes[MESH_MAX_AXES];
+        uint8_t count = axes_on(state, state->to, (uint8_t)whole), axes[MESH_MAX_AXES];
         for (uint8_t i = 0; i < count; i++)
-            axes[i] = (uint8_t)axis_at(s, s->to, (uint8_t)whole, i);
-        uint8_t at = count && park ? parking(s, whole, axes, count) : SPMD_REPLICATED;
+            axes[i] = (uint8_t)axis_at(state, state->to, (uint8_t)whole, i);
+        uint8_t at = count && park ? parking(state, whole, axes, count) : SPMD_REPLICATED;
         for (uint8_t i = 0; i < count; i++) {
-            s->now.at[axes[i]] = SPMD_REPLICATED;
-            s->now.position[axes[i]] = 0;
+            state->now.at[axes[i]] = SPMD_REPLICATED;
+            state->now.position[axes[i]] = 0;
         }
         for (uint8_t i = 0; at != SPMD_REPLICATED && i < count; i++)
-            append(s, axes[i], at);
+            append(state, axes[i], at);
     }
-    struct spmd_form target = s->now;
-    s->now = now;
-    s->parked = target;
+    struct spmd_form target = state->now;
+    state->now = now;
+    state->parked = target;
 }
 
-static void through_atoms(struct state *s, uint32_t origin, const struct spmd_form *to, bool park_from,
+static void through_atoms(struct state *state, uint32_t origin, const struct spmd_form *to, bool park_from,
                           bool park_to)
 {
     struct reshard between;
 
-    s->out->count = 0;
-    s->out->price = 0;
-    leave_whole(s, park_from);
-    park_target(s, park_to);
-    walk_reshard(s->w, origin, &s->now, &s->parked, &between);
-    BASE_CHECK(s->out->count + between.count <= RESHARD_MAX_STEPS);
-    memcpy(s->out->steps + s->out->count, between.steps, between.count * sizeof *between.steps);
-    s->out->count += between.count;
-    s->out->price += between.price;
-    s->now = s->parked;
-    s->bytes = walk_bytes(s->w, origin, &s->parked);
-    enter_whole(s);
-    BASE_CHECK(spmd_form_equal(&s->now, to));
+    state->out->count = 0;
+    state->out->price = 0;
+    leave_whole(state, park_from);
+    park_target(state, park_to);
+    walk_reshard(state->walk, origin, &state->now, &state->parked, &between);
+    BASE_CHECK(state->out->count + between.count <= RESHARD_MAX_STEPS);
+    memcpy(state->out->steps + state->out->count, between.steps, between.count * sizeof *between.steps);
+    state->out->count += between.count;
+    state->out->price += between.price;
+    state->now = state->parked;
+    state->bytes = walk_bytes(state->walk, origin, &state->parked);
+    enter_whole(state);
+    BASE_CHECK(spmd_form_equal(&state->now, to));
 }
 
 /* the cheapest of gathering and parking on either side */
@@ -478,45 +484,45 @@ static void reshard_whole(const struct state *start, uint32_t origin, const stru
 {
     for (int way = 0; way < 4; way++) {
         struct reshard other = {.count = 0, .price = 0};
-        struct state s = *start;
-        if (((way & 1) && !any_whole(s.w, from)) || ((way & 2) && !any_whole(s.w, to)))
+        struct state state = *start;
+        if (((way & 1) && !any_whole(state.walk, from)) || ((way & 2) && !any_whole(state.walk, to)))
             continue;
-        s.out = way ? &other : start->out;
-        through_atoms(&s, origin, to, way & 1, way & 2);
+        state.out = way ? &other : start->out;
+        through_atoms(&state, origin, to, way & 1, way & 2);
         if (way && other.price < start->out->price)
             *start->out = other;
     }
 }
 
-void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from,
+void walk_reshard(const struct walk *walk, uint32_t origin, const struct spmd_form *from,
                   const struct spmd_form *to, struct reshard *out)
 {
-    struct state s = {w,
-                      nda_atoms(w->nda, origin),
-                      nda_atom_count(w->nda, origin),
-                      *from,
-                      to,
-                      walk_bytes(w, origin, from),
-                      spmd_form_none,
-                      out};
+    struct state state = {walk,
+                          nda_atoms(walk->nda, origin),
+                          nda_atom_count(walk->nda, origin),
+                          *from,
+                          to,
+                          walk_bytes(walk, origin, from),
+                          spmd_form_none,
+                          out};
 
     out->count = 0;
     out->price = 0;
     if (spmd_form_equal(from, to))
         return;
-    if (any_whole(w, from) || any_whole(w, to)) {
-        reshard_whole(&s, origin, from, to);
+    if (any_whole(walk, from) || any_whole(walk, to)) {
+        reshard_whole(&state, origin, from, to);
         return;
     }
-    run(&s, false);
-    s.now = *from;
-    if (!enters_where_another_leaves(&s))
+    run(&state, false);
+    state.now = *from;
+    if (!enters_where_another_leaves(&state))
         return;
     struct reshard other = {.count = 0, .price = 0};
-    s.bytes = walk_bytes(w, origin, from);
-    s.out = &other;
-    s.to = to;
-    run(&s, true);
+    state.bytes = walk_bytes(walk, origin, from);
+    state.out = &other;
+    state.to = to;
+    run(&state, true);
     if (other.price < out->price)
         *out = other;
 }

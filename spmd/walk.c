@@ -15,211 +15,212 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct spmd_options spmd_default_options(const struct mesh *m)
+struct spmd_options spmd_default_options(const struct mesh *mesh)
 {
-    (void)m; /* links of mesh axes are the price's business; it fills axis_order when they differ */
+    (void)mesh; /* links of mesh axes are the price's business; it fills axis_order when they differ */
     return (struct spmd_options){.defer_partials = 1};
 }
 
-static void release_scratch(struct spmd_scratch *s)
+static void release_scratch(struct spmd_scratch *scratch)
 {
-    if (!s)
+    if (!scratch)
         return;
-    walk_table_release(&s->table);
-    free(s->head);
-    free(s->next);
-    free(s->used);
-    free(s->keep);
-    free(s->part_of);
-    free(s->list_at);
-    VEC_FREE(&s->partials);
-    VEC_FREE(&s->queue);
-    VEC_FREE(&s->undo);
-    VEC_FREE(&s->stack);
-    VEC_FREE(&s->pending);
-    VEC_FREE(&s->suspects);
-    VEC_FREE(&s->remap);
-    free(s);
+    walk_table_release(&scratch->table);
+    free(scratch->head);
+    free(scratch->next);
+    free(scratch->used);
+    free(scratch->keep);
+    free(scratch->part_of);
+    free(scratch->list_at);
+    VEC_FREE(&scratch->partials);
+    VEC_FREE(&scratch->queue);
+    VEC_FREE(&scratch->undo);
+    VEC_FREE(&scratch->stack);
+    VEC_FREE(&scratch->pending);
+    VEC_FREE(&scratch->suspects);
+    VEC_FREE(&scratch->remap);
+    free(scratch);
 }
 
-void spmd_local_release(struct spmd_local *l)
+void spmd_local_release(struct spmd_local *local)
 {
-    if (!l)
+    if (!local)
         return;
-    free(l->steps);
-    free(l->values);
-    free(l->operands);
-    free(l->cells);
-    free(l->replicated_ops);
-    release_scratch(l->scratch);
-    memset(l, 0, sizeof *l);
+    free(local->steps);
+    free(local->values);
+    free(local->operands);
+    free(local->cells);
+    free(local->replicated_ops);
+    release_scratch(local->scratch);
+    memset(local, 0, sizeof *local);
 }
 
 /* Tables for this module: kept while walks are of the same one. */
-static enum error_code ready_scratch(struct spmd_local *l, const struct nda *n, struct error *e)
+static enum error_code ready_scratch(struct spmd_local *local, const struct nda *n, struct error *e)
 {
-    struct spmd_scratch *s = l->scratch;
+    struct spmd_scratch *scratch = local->scratch;
 
-    if (s && s->table.nda == n && s->table.program == n->program && s->table.space_count == n->space_count &&
-        s->table.value_count == n->program->value_count)
+    if (scratch && scratch->table.nda == n && scratch->table.program == n->program &&
+        scratch->table.space_count == n->space_count && scratch->table.value_count == n->program->value_count)
         return ERROR_OK;
-    release_scratch(s);
-    l->scratch = NULL;
-    s = mem_zalloc(1, sizeof *s);
-    enum error_code code = walk_table_create(n, &s->table, e);
+    release_scratch(scratch);
+    local->scratch = NULL;
+    scratch = mem_zalloc(1, sizeof *scratch);
+    enum error_code code = walk_table_create(n, &scratch->table, e);
     if (code != ERROR_OK) {
-        free(s);
+        free(scratch);
         return code;
     }
     uint32_t values = n->program->value_count;
-    s->head = mem_zalloc(values + 1, sizeof *s->head);
-    s->keep = mem_zalloc(values + 1, 1);
-    s->part_of = mem_zalloc(values + 1, 1);
-    s->list_at = mem_zalloc(values + 1, sizeof *s->list_at);
-    l->scratch = s;
+    scratch->head = mem_zalloc(values + 1, sizeof *scratch->head);
+    scratch->keep = mem_zalloc(values + 1, 1);
+    scratch->part_of = mem_zalloc(values + 1, 1);
+    scratch->list_at = mem_zalloc(values + 1, sizeof *scratch->list_at);
+    local->scratch = scratch;
     return ERROR_OK;
 }
 
-static void add_arguments(struct walk *w)
+static void add_arguments(struct walk *walk)
 {
-    const struct nda *n = w->nda;
-    struct spmd_form f;
+    const struct nda *n = walk->nda;
+    struct spmd_form form;
 
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        spmd_boundary_form(w->context, w->plan, n->arguments[i].space, &f);
-        walk_add_version(w, walk_new_value(w, n->arguments[i].value, &f));
+        spmd_boundary_form(walk->context, walk->plan, n->arguments[i].space, &form);
+        walk_add_version(walk, walk_new_value(walk, n->arguments[i].value, &form));
     }
-    w->l->argument_count = n->argument_count;
+    walk->local->argument_count = n->argument_count;
 }
 
 /* One space a value: operand and result of each in the form of its own cells. */
-static void emit_barrier(struct walk *w, uint32_t op)
+static void emit_barrier(struct walk *walk, uint32_t op)
 {
-    const struct ir_op *ir = &w->program->ops[op];
-    uint32_t base = (uint32_t)w->s->stack.count, first = w->nda->op_space[op];
-    struct spmd_form f;
+    const struct ir_op *ir = &walk->program->ops[op];
+    uint32_t base = (uint32_t)walk->scratch->stack.count, first = walk->nda->op_space[op];
+    struct spmd_form form;
 
     for (uint32_t i = 0; i < ir->operand_count; i++) {
-        walk_wanted(w, ir->operands + i, 0, &f);
-        uint32_t version = walk_obtain(w, w->program->operands[ir->operands + i], &f, op, first + i);
-        VEC_PUSH(&w->s->stack, version);
+        walk_wanted(walk, ir->operands + i, 0, &form);
+        uint32_t version = walk_obtain(walk, walk->program->operands[ir->operands + i], &form, op, first + i);
+        VEC_PUSH(&walk->scratch->stack, version);
     }
-    for (size_t i = base; i < w->s->stack.count; i++)
-        walk_settle(w, w->s->stack.at[i]);
-    struct spmd_step *s = walk_new_step(w, SPMD_OP, op);
-    walk_push_operands(w, s, base);
-    s->result_count = ir->result_count;
+    for (size_t i = base; i < walk->scratch->stack.count; i++)
+        walk_settle(walk, walk->scratch->stack.at[i]);
+    struct spmd_step *step = walk_new_step(walk, SPMD_OP, op);
+    walk_push_operands(walk, step, base);
+    step->result_count = ir->result_count;
     for (uint32_t i = 0; i < ir->result_count; i++) {
-        f = spmd_operand_value(w->l, spmd_last_step(w->l), i)->form;
-        uint32_t value = walk_new_value(w, ir->results + i, &f);
-        w->l->values[value].step = w->l->step_count - 1;
-        walk_add_version(w, value);
+        form = spmd_operand_value(walk->local, spmd_last_step(walk->local), i)->form;
+        uint32_t value = walk_new_value(walk, ir->results + i, &form);
+        walk->local->values[value].step = walk->local->step_count - 1;
+        walk_add_version(walk, value);
     }
 }
 
-static void emit_result(struct walk *w)
+static void emit_result(struct walk *walk)
 {
-    uint32_t op = ir_block_terminator(w->program, w->nda->block), base = (uint32_t)w->s->stack.count;
-    const struct ir_op *ir = &w->program->ops[op];
-    struct spmd_form f;
+    uint32_t op = ir_block_terminator(walk->program, walk->nda->block),
+             base = (uint32_t)walk->scratch->stack.count;
+    const struct ir_op *ir = &walk->program->ops[op];
+    struct spmd_form form;
 
     for (uint32_t i = 0; i < ir->operand_count; i++) {
-        uint32_t space = w->nda->result_spaces[i];
-        spmd_boundary_form(w->context, w->plan, space, &f);
-        uint32_t version = walk_obtain(w, ir_operand(w->program, op, i), &f, op, space);
-        VEC_PUSH(&w->s->stack, version);
+        uint32_t space = walk->nda->result_spaces[i];
+        spmd_boundary_form(walk->context, walk->plan, space, &form);
+        uint32_t version = walk_obtain(walk, ir_operand(walk->program, op, i), &form, op, space);
+        VEC_PUSH(&walk->scratch->stack, version);
     }
-    walk_flush(w);
-    struct spmd_step *s = walk_new_step(w, SPMD_RESULT, op);
-    walk_push_operands(w, s, base);
+    walk_flush(walk);
+    struct spmd_step *step = walk_new_step(walk, SPMD_RESULT, op);
+    walk_push_operands(walk, step, base);
 }
 
 /* A transpose or reshape of a value whose all_reduce is held back: made where it is wanted, so that it
  * does not force the all_reduce. */
-static bool waits(const struct walk *w, uint32_t op)
+static bool waits(const struct walk *walk, uint32_t op)
 {
-    const struct walk_op *o = &w->t->ops[op];
+    const struct walk_op *walk_op = &walk->table->ops[op];
 
-    if (!w->s->pending.count || !(o->flags & WALK_REMAKE) || o->pass != WALK_PASS_LAYOUT ||
-        w->s->part_of[ir_result(w->program, op, 0)])
+    if (!walk->scratch->pending.count || !(walk_op->flags & WALK_REMAKE) ||
+        walk_op->pass != WALK_PASS_LAYOUT || walk->scratch->part_of[ir_result(walk->program, op, 0)])
         return false;
-    uint32_t version = w->s->head[ir_operand(w->program, op, 0)];
-    return version == SPMD_NONE || w->l->values[version].step == WALK_PENDING;
+    uint32_t version = walk->scratch->head[ir_operand(walk->program, op, 0)];
+    return version == SPMD_NONE || walk->local->values[version].step == WALK_PENDING;
 }
 
-void walk_block(struct walk *w, uint32_t block)
+void walk_block(struct walk *walk, uint32_t block)
 {
-    const struct ir_block *b = &w->program->blocks[block];
+    const struct ir_block *ir_block = &walk->program->blocks[block];
     struct plan_cell cells[MESH_MAX_AXES];
 
-    for (uint32_t i = 0; i + 1 < b->op_count; i++) {
-        uint32_t op = w->program->block_ops[b->ops + i];
-        const struct walk_op *o = &w->t->ops[op];
-        if (o->control != NDA_NONE) {
-            if (w->program->ops[op].code == IR_WHILE)
-                walk_while(w, op);
+    for (uint32_t i = 0; i + 1 < ir_block->op_count; i++) {
+        uint32_t op = walk->program->block_ops[ir_block->ops + i];
+        const struct walk_op *walk_op = &walk->table->ops[op];
+        if (walk_op->control != NDA_NONE) {
+            if (walk->program->ops[op].code == IR_WHILE)
+                walk_while(walk, op);
             else
-                walk_branch(w, op);
-        } else if (o->family == IR_FAMILY_BARRIER) {
-            emit_barrier(w, op);
-        } else if (!(o->flags & WALK_LAZY) && !waits(w, op)) {
-            walk_op_cells(w, op, cells);
-            walk_emit_op(w, op, cells);
+                walk_branch(walk, op);
+        } else if (walk_op->family == IR_FAMILY_BARRIER) {
+            emit_barrier(walk, op);
+        } else if (!(walk_op->flags & WALK_LAZY) && !waits(walk, op)) {
+            walk_op_cells(walk, op, cells);
+            walk_emit_op(walk, op, cells);
         }
     }
 }
 
 /* The options' order when it is a permutation of the axes, else the mesh's (its last axis is the
  * innermost). */
-void walk_order_axes(struct walk *w, const struct spmd_options *options)
+void walk_order_axes(struct walk *walk, const struct spmd_options *options)
 {
     uint32_t seen = 0;
 
-    for (uint32_t i = 0; i < w->axes; i++)
-        if (options->axis_order[i] < w->axes)
+    for (uint32_t i = 0; i < walk->axes; i++)
+        if (options->axis_order[i] < walk->axes)
             seen |= 1u << options->axis_order[i];
-    for (uint32_t i = 0; i < w->axes; i++)
-        w->slow_first[i] = seen == (1u << w->axes) - 1 ? options->axis_order[i] : (uint8_t)i;
+    for (uint32_t i = 0; i < walk->axes; i++)
+        walk->slow_first[i] = seen == (1u << walk->axes) - 1 ? options->axis_order[i] : (uint8_t)i;
 }
 
-enum error_code spmd_walk(const struct plan_context *c, const struct plan *p,
+enum error_code spmd_walk(const struct plan_context *context, const struct plan *plan,
                           const struct spmd_options *options, struct spmd_local *out, struct error *e)
 {
-    const struct nda *n = plan_context_nda(c);
+    const struct nda *n = plan_context_nda(context);
     enum error_code code = ready_scratch(out, n, e);
 
     if (code != ERROR_OK)
         return code;
-    struct spmd_scratch *s = out->scratch;
+    struct spmd_scratch *scratch = out->scratch;
     out->nda = n;
-    out->mesh = plan_context_mesh(c);
+    out->mesh = plan_context_mesh(context);
     out->options = options ? *options : spmd_default_options(out->mesh);
     out->step_count = out->value_count = out->operand_count = out->cell_count = out->replicated_op_count = 0;
-    memset(s->head, 0xff, n->program->value_count * sizeof *s->head);
-    s->undo.count = s->stack.count = s->pending.count = s->suspects.count = 0;
+    memset(scratch->head, 0xff, n->program->value_count * sizeof *scratch->head);
+    scratch->undo.count = scratch->stack.count = scratch->pending.count = scratch->suspects.count = 0;
 
-    struct walk w = {.context = c,
-                     .plan = p,
-                     .nda = n,
-                     .program = n->program,
-                     .mesh = out->mesh,
-                     .l = out,
-                     .s = s,
-                     .t = &s->table,
-                     .axes = out->mesh->axis_count,
-                     .trips = 1,
-                     .combine_bytes =
-                         out->options.combine_bytes ? out->options.combine_bytes : SPMD_COMBINE_BYTES};
-    for (uint32_t a = 0; a < w.axes; a++)
-        w.size[a] = out->mesh->axes[a].size;
-    walk_order_axes(&w, &out->options);
-    w.regathers = out->options.regather;
-    for (uint32_t i = 0; i < p->argument_count; i++)
-        w.regathers |= p->regather[i] != 0;
-    walk_defer(&w);
-    add_arguments(&w);
-    walk_block(&w, n->block);
-    emit_result(&w);
-    walk_remove_dead(&w);
+    struct walk walk = {.context = context,
+                        .plan = plan,
+                        .nda = n,
+                        .program = n->program,
+                        .mesh = out->mesh,
+                        .local = out,
+                        .scratch = scratch,
+                        .table = &scratch->table,
+                        .axes = out->mesh->axis_count,
+                        .trips = 1,
+                        .combine_bytes =
+                            out->options.combine_bytes ? out->options.combine_bytes : SPMD_COMBINE_BYTES};
+    for (uint32_t axis = 0; axis < walk.axes; axis++)
+        walk.size[axis] = out->mesh->axes[axis].size;
+    walk_order_axes(&walk, &out->options);
+    walk.regathers = out->options.regather;
+    for (uint32_t i = 0; i < plan->argument_count; i++)
+        walk.regathers |= plan->regather[i] != 0;
+    walk_defer(&walk);
+    add_arguments(&walk);
+    walk_block(&walk, n->block);
+    emit_result(&walk);
+    walk_remove_dead(&walk);
     return ERROR_OK;
 }

@@ -108,7 +108,8 @@ struct walk_control {
     uint32_t captures, capture_count;
 };
 
-/* in factor_ok, one byte a factor: the inner loops look up many factors, and whole records of them are far apart */
+/* in factor_ok, one byte a factor: the inner loops look up many factors, and whole records of them are far
+ * apart */
 enum { WALK_FACTOR_OK = 1, WALK_FACTOR_PARALLEL = 2 };
 
 struct walk_table {
@@ -182,9 +183,9 @@ struct walk {
     const struct nda *nda;
     const struct ir_program *program;
     const struct mesh *mesh;
-    struct spmd_local *l;
-    struct spmd_scratch *s;
-    const struct walk_table *t;
+    struct spmd_local *local;
+    struct spmd_scratch *scratch;
+    const struct walk_table *table;
     uint32_t axes;
     int64_t size[MESH_MAX_AXES];
     uint8_t slow_first[MESH_MAX_AXES]; /* axis numbers by speed of their links, slowest first */
@@ -204,50 +205,52 @@ enum { WALK_MOST_TRIPS = 1 << 16 };
 enum { WALK_DEPTH = 5 }; /* how many ops a remade value, or the search for what a use wants, may reach */
 
 /* the two halves of a form as words: what the inner loops compare */
-static inline uint64_t walk_form_at(const struct spmd_form *f)
+static inline uint64_t walk_form_at(const struct spmd_form *form)
 {
     uint64_t x;
-    memcpy(&x, f->at, sizeof x);
+    memcpy(&x, form->at, sizeof x);
     return x;
 }
-static inline bool walk_form_is_none(const struct spmd_form *f)
+static inline bool walk_form_is_none(const struct spmd_form *form)
 {
-    return walk_form_at(f) == UINT64_MAX;
+    return walk_form_at(form) == UINT64_MAX;
 }
-static inline bool walk_form_same(const struct spmd_form *a, const struct spmd_form *b)
+static inline bool walk_form_same(const struct spmd_form *form, const struct spmd_form *spmd_form)
 {
     uint64_t x, y;
-    memcpy(&x, a->position, sizeof x);
-    memcpy(&y, b->position, sizeof y);
-    return walk_form_at(a) == walk_form_at(b) && x == y;
+    memcpy(&x, form->position, sizeof x);
+    memcpy(&y, spmd_form->position, sizeof y);
+    return walk_form_at(form) == walk_form_at(spmd_form) && x == y;
 }
 
 /* ---- walk_table.c */
-enum error_code walk_table_create(const struct nda *n, struct walk_table *t, struct error *e) BASE_CHECKED;
-void walk_table_release(struct walk_table *t);
+enum error_code walk_table_create(const struct nda *n, struct walk_table *table,
+                                  struct error *e) BASE_CHECKED;
+void walk_table_release(struct walk_table *table);
 /* ---- walk_facts.c: ops[].flags, pass, and sources; after spaces, factors, bytes */
-void walk_table_ops(struct walk_table *t, const struct nda *n);
+void walk_table_ops(struct walk_table *table, const struct nda *n);
 /* pass of the converts whose results loops add up in a wider type (WALK_PASS_WIDEN); after uses and loops */
-void walk_table_widening(struct walk_table *t, const struct nda *n);
+void walk_table_widening(struct walk_table *table, const struct nda *n);
 
 /* ---- form.c */
 /* cells of an ordinary op's space: the plan's, without factors that may not be sharded */
-void walk_space_cells(const struct walk *w, uint32_t space, struct plan_cell *cells);
-void walk_drop_cell(const struct walk *w, struct plan_cell *cells, uint32_t axis);
+void walk_space_cells(const struct walk *walk, uint32_t space, struct plan_cell *cells);
+void walk_drop_cell(const struct walk *walk, struct plan_cell *cells, uint32_t axis);
 /* operand slot: sharded where the factor is in it, else replicated */
-void walk_slot_form(const struct walk *w, uint32_t slot, const struct plan_cell *cells, struct spmd_form *f);
+void walk_slot_form(const struct walk *walk, uint32_t slot, const struct plan_cell *cells,
+                    struct spmd_form *form);
 /* result slot: also partial where a contracting or lookup factor is not in it */
-void walk_result_form(const struct walk *w, uint32_t op, uint32_t slot, const struct plan_cell *cells,
-                      struct spmd_form *f);
-/* cells that make the op give its result (slot) in form f; returns the mask of axes that it cannot, left
+void walk_result_form(const struct walk *walk, uint32_t op, uint32_t slot, const struct plan_cell *cells,
+                      struct spmd_form *form);
+/* cells that make the op give its result (slot) in form; returns the mask of axes that it cannot, left
  * replicated */
-uint32_t walk_cells_for(const struct walk *w, uint32_t op, uint32_t slot, const struct spmd_form *f,
+uint32_t walk_cells_for(const struct walk *walk, uint32_t op, uint32_t slot, const struct spmd_form *form,
                         struct plan_cell *cells);
-int64_t walk_bytes(const struct walk *w, uint32_t origin, const struct spmd_form *f);
-void walk_form_unwhole(struct spmd_form *f, uint32_t axes); /* axes on whole dims become replicated */
+int64_t walk_bytes(const struct walk *walk, uint32_t origin, const struct spmd_form *form);
+void walk_form_unwhole(struct spmd_form *form, uint32_t axes); /* axes on whole dims become replicated */
 /* axis becomes replicated, positions close up */
-void walk_form_drop(struct spmd_form *f, uint32_t axes, uint32_t axis);
-uint32_t walk_partial_mask(const struct spmd_form *f, uint32_t axes);
+void walk_form_drop(struct spmd_form *form, uint32_t axes, uint32_t axis);
+uint32_t walk_partial_mask(const struct spmd_form *form, uint32_t axes);
 
 /* ---- reshard.c */
 struct reshard_step {
@@ -264,63 +267,65 @@ struct reshard {
 };
 /* the cheapest sequence found from one form of `origin` to another; `to` may be partial only where `from`
  * is */
-void walk_reshard(const struct walk *w, uint32_t origin, const struct spmd_form *from,
+void walk_reshard(const struct walk *walk, uint32_t origin, const struct spmd_form *from,
                   const struct spmd_form *to, struct reshard *out);
 
 /* ---- defer.c */
-void walk_defer(struct walk *w);
+void walk_defer(struct walk *walk);
 
 /* ---- walk_obtain.c */
-uint32_t walk_new_value(struct walk *w, uint32_t origin, const struct spmd_form *f);
-void walk_add_version(struct walk *w, uint32_t value);
-struct spmd_step *walk_new_step(struct walk *w, enum spmd_step_kind kind, uint32_t op);
+uint32_t walk_new_value(struct walk *walk, uint32_t origin, const struct spmd_form *form);
+void walk_add_version(struct walk *walk, uint32_t value);
+struct spmd_step *walk_new_step(struct walk *walk, enum spmd_step_kind kind, uint32_t op);
 /* the version of program value v in this form, made if missing; op and space want it */
-uint32_t walk_obtain(struct walk *w, uint32_t v, const struct spmd_form *f, uint32_t op, uint32_t space);
+uint32_t walk_obtain(struct walk *walk, uint32_t v, const struct spmd_form *form, uint32_t op,
+                     uint32_t space);
 /* Is what a loop wants of v, which stands before it, gathered in every iteration instead of kept for the
  * whole loop? Where the walk's option, or for a parameter the plan, says that gathered values are let go. */
-bool walk_gathers_inside(const struct walk *w, uint32_t v, const struct spmd_form *f);
+bool walk_gathers_inside(const struct walk *walk, uint32_t v, const struct spmd_form *form);
 /* the steps of a reshard of version `from`; returns the last result. Reductions are charged to the op that
  * left the partial, everything else to the use. */
-uint32_t walk_emit_reshard(struct walk *w, const struct reshard *r, uint32_t from, uint32_t op,
+uint32_t walk_emit_reshard(struct walk *walk, const struct reshard *reshard, uint32_t from, uint32_t op,
                            uint32_t space);
 
 /* ---- walk_ops.c */
 /* emits the step of an ordinary op with these cells, its operands first */
-void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells);
+void walk_emit_op(struct walk *walk, uint32_t op, const struct plan_cell *cells);
 /* completes a partial that no use takes as it is, in the form in which its first use wants it */
-void walk_reduce_result(struct walk *w, uint32_t value);
+void walk_reduce_result(struct walk *walk, uint32_t value);
 /* cells in force of an op: the plan's less what passing partials override */
-void walk_op_cells(const struct walk *w, uint32_t op, struct plan_cell *cells);
+void walk_op_cells(const struct walk *walk, uint32_t op, struct plan_cell *cells);
 /* form in which program operand index u is wanted */
-void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_form *f);
+void walk_wanted(const struct walk *walk, uint32_t u, uint32_t depth, struct spmd_form *form);
 /* form of a carried value from the loop's begin to its end, of a branch's result in all regions */
-void walk_carried_form(const struct walk *w, const struct walk_carried *c, struct spmd_form *f);
+void walk_carried_form(const struct walk *walk, const struct walk_carried *carried, struct spmd_form *form);
 /* the same, partial only where program value v, which becomes it, stays so by itself: what is wanted of v */
-void walk_initial_form(const struct walk *w, const struct walk_carried *c, uint32_t v, struct spmd_form *f);
-/* axes on which program value v stays partial are so in f */
-void walk_keep_partial(const struct walk *w, uint32_t v, struct spmd_form *f);
-void walk_close_region(struct walk *w, uint32_t undo); /* forgets the versions made since */
-/* stack from base on -> s, popped */
-void walk_push_operands(struct walk *w, struct spmd_step *s, uint32_t base);
+void walk_initial_form(const struct walk *walk, const struct walk_carried *carried, uint32_t v,
+                       struct spmd_form *form);
+/* axes on which program value v stays partial are so in form */
+void walk_keep_partial(const struct walk *walk, uint32_t v, struct spmd_form *form);
+void walk_close_region(struct walk *walk, uint32_t undo); /* forgets the versions made since */
+/* stack from base on -> step, popped */
+void walk_push_operands(struct walk *walk, struct spmd_step *step, uint32_t base);
 
 /* ---- combine.c */
 /* false: not held back, emit it now */
-bool walk_hold(struct walk *w, const struct walk_pending *p);
-void walk_flush(struct walk *w);
+bool walk_hold(struct walk *walk, const struct walk_pending *pending);
+void walk_flush(struct walk *walk);
 /* the newest step joins the gathers before it if it may */
-void walk_combine_last(struct walk *w);
-void walk_settle(struct walk *w, uint32_t value); /* places a pending value's bucket */
-enum { WALK_PENDING = UINT32_MAX - 1 };           /* value.step of a pending value */
+void walk_combine_last(struct walk *walk);
+void walk_settle(struct walk *walk, uint32_t value); /* places a pending value's bucket */
+enum { WALK_PENDING = UINT32_MAX - 1 };              /* value.step of a pending value */
 
 /* ---- walk_control.c */
-void walk_while(struct walk *w, uint32_t op);
-void walk_branch(struct walk *w, uint32_t op);
-void walk_block(struct walk *w, uint32_t block); /* walk.c: all ops but the terminator */
+void walk_while(struct walk *walk, uint32_t op);
+void walk_branch(struct walk *walk, uint32_t op);
+void walk_block(struct walk *walk, uint32_t block); /* walk.c: all ops but the terminator */
 /* ---- walk.c: slow_first from the options */
-void walk_order_axes(struct walk *w, const struct spmd_options *options);
+void walk_order_axes(struct walk *walk, const struct spmd_options *options);
 
 /* ---- dead_steps.c */
 /* steps of suspects without uses, and what only they used */
-void walk_remove_dead(struct walk *w);
+void walk_remove_dead(struct walk *walk);
 
 #endif

@@ -5,72 +5,75 @@
  * defer.c. */
 #include "spmd/walk.h"
 
-void walk_op_cells(const struct walk *w, uint32_t op, struct plan_cell *cells)
+void walk_op_cells(const struct walk *walk, uint32_t op, struct plan_cell *cells)
 {
-    walk_space_cells(w, w->t->ops[op].space, cells);
-    if (w->l->options.gather_everything) {
-        for (uint32_t a = 0; a < w->axes; a++)
-            cells[a] = (struct plan_cell){NDA_NO_FACTOR, 0};
+    walk_space_cells(walk, walk->table->ops[op].space, cells);
+    if (walk->local->options.gather_everything) {
+        for (uint32_t axis = 0; axis < walk->axes; axis++)
+            cells[axis] = (struct plan_cell){NDA_NO_FACTOR, 0};
         return;
     }
-    if (!w->deferring || !w->t->ops[op].pass)
+    if (!walk->deferring || !walk->table->ops[op].pass)
         return;
     uint32_t passing = 0;
-    for (uint32_t i = 0; i < w->program->ops[op].operand_count; i++)
-        passing |= w->s->keep[ir_operand(w->program, op, i)];
+    for (uint32_t i = 0; i < walk->program->ops[op].operand_count; i++)
+        passing |= walk->scratch->keep[ir_operand(walk->program, op, i)];
     for (uint32_t a = 0; passing >> a; a++)
         if (passing >> a & 1)
-            walk_drop_cell(w, cells, a);
+            walk_drop_cell(walk, cells, a);
 }
 
 /* v, a candidate of the deferral where the mask is not 0, is partial on these axes */
-static void make_partial(const struct walk *w, uint32_t v, uint32_t mask, struct spmd_form *f)
+static void make_partial(const struct walk *walk, uint32_t v, uint32_t mask, struct spmd_form *form)
 {
     for (uint32_t a = 0; mask >> a; a++)
         if (mask >> a & 1)
-            f->at[a] = (uint8_t)(SPMD_PARTIAL + w->s->partials.at[w->s->list_at[v] - 1].reducer);
+            form->at[a] =
+                (uint8_t)(SPMD_PARTIAL + walk->scratch->partials.at[walk->scratch->list_at[v] - 1].reducer);
 }
 
-void walk_keep_partial(const struct walk *w, uint32_t v, struct spmd_form *f)
+void walk_keep_partial(const struct walk *walk, uint32_t v, struct spmd_form *form)
 {
-    if (w->deferring)
-        make_partial(w, v, w->s->keep[v], f);
+    if (walk->deferring)
+        make_partial(walk, v, walk->scratch->keep[v], form);
 }
 
 /* operand of an ordinary op under these cells; a partial that passes stays partial */
-static void operand_form(const struct walk *w, uint32_t u, const struct plan_cell *cells, struct spmd_form *f)
+static void operand_form(const struct walk *walk, uint32_t u, const struct plan_cell *cells,
+                         struct spmd_form *form)
 {
-    uint32_t slot = w->t->operand_slot[u];
+    uint32_t slot = walk->table->operand_slot[u];
 
     if (slot == NDA_NONE)
-        *f = spmd_form_none;
+        *form = spmd_form_none;
     else
-        walk_slot_form(w, slot, cells, f);
-    walk_keep_partial(w, w->program->operands[u], f);
+        walk_slot_form(walk, slot, cells, form);
+    walk_keep_partial(walk, walk->program->operands[u], form);
 }
 
-static void warn_if_gathered(struct walk *w, uint32_t op, uint32_t version, const struct spmd_form *wanted)
+static void warn_if_gathered(struct walk *walk, uint32_t op, uint32_t version, const struct spmd_form *wanted)
 {
-    struct spmd_local *l = w->l;
-    const struct spmd_form *have = &l->values[version].form;
+    struct spmd_local *local = walk->local;
+    const struct spmd_form *have = &local->values[version].form;
 
-    if (l->replicated_op_count && l->replicated_ops[l->replicated_op_count - 1] == op)
+    if (local->replicated_op_count && local->replicated_ops[local->replicated_op_count - 1] == op)
         return;
-    for (uint32_t a = 0; a < w->axes; a++)
-        if (have->at[a] < SPMD_PARTIAL && wanted->at[a] == SPMD_REPLICATED) {
-            l->replicated_op_count++;
-            MEM_GROW(l->replicated_ops, l->replicated_op_room, l->replicated_op_count);
-            l->replicated_ops[l->replicated_op_count - 1] = op;
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (have->at[axis] < SPMD_PARTIAL && wanted->at[axis] == SPMD_REPLICATED) {
+            local->replicated_op_count++;
+            MEM_GROW(local->replicated_ops, local->replicated_op_room, local->replicated_op_count);
+            local->replicated_ops[local->replicated_op_count - 1] = op;
             return;
         }
 }
 
-static bool counts_twice(const struct walk *w, uint32_t space, const struct plan_cell *cells)
+static bool counts_twice(const struct walk *walk, uint32_t space, const struct plan_cell *cells)
 {
-    for (uint32_t a = 0; a < w->axes; a++) {
-        if (cells[a].factor == NDA_NO_FACTOR)
+    for (uint32_t axis = 0; axis < walk->axes; axis++) {
+        if (cells[axis].factor == NDA_NO_FACTOR)
             continue;
-        const struct nda_factor *factor = &w->nda->factors[w->nda->spaces[space].factors + cells[a].factor];
+        const struct nda_factor *factor =
+            &walk->nda->factors[walk->nda->spaces[space].factors + cells[axis].factor];
         if (factor->kind == NDA_CONTRACTING &&
             (factor->reducer == NDA_REDUCE_ADD || factor->reducer == NDA_REDUCE_MULTIPLY))
             return true;
@@ -80,195 +83,200 @@ static bool counts_twice(const struct walk *w, uint32_t space, const struct plan
 
 /* Axes to place when a partial is completed: the partial ones, and replicated ones that stand before one
  * of them on the atom where the use wants both (cut out first, they cost nothing and keep the order). */
-static uint32_t placed_axes(const struct walk *w, const struct spmd_form *now, uint32_t partial,
+static uint32_t placed_axes(const struct walk *walk, const struct spmd_form *now, uint32_t partial,
                             const struct spmd_form *wanted)
 {
     uint32_t mask = partial;
 
-    for (uint32_t a = 0; a < w->axes; a++)
-        for (uint32_t b = 0; b < w->axes && now->at[a] == SPMD_REPLICATED && wanted->at[a] < SPMD_PARTIAL;
-             b++)
-            if ((partial >> b & 1) && wanted->at[b] == wanted->at[a] &&
-                wanted->position[b] > wanted->position[a])
-                mask |= 1u << a;
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        for (uint32_t b = 0;
+             b < walk->axes && now->at[axis] == SPMD_REPLICATED && wanted->at[axis] < SPMD_PARTIAL; b++)
+            if ((partial >> b & 1) && wanted->at[b] == wanted->at[axis] &&
+                wanted->position[b] > wanted->position[axis])
+                mask |= 1u << axis;
     return mask;
 }
 
-void walk_reduce_result(struct walk *w, uint32_t value)
+void walk_reduce_result(struct walk *walk, uint32_t value)
 {
-    uint32_t origin = w->l->values[value].origin;
-    if (walk_form_is_none(&w->l->values[value].form))
+    uint32_t origin = walk->local->values[value].origin;
+    if (walk_form_is_none(&walk->local->values[value].form))
         return;
-    const struct spmd_form now = w->l->values[value].form;
-    uint32_t keep = w->deferring ? w->s->keep[origin] : 0, partial = walk_partial_mask(&now, w->axes) & ~keep;
+    const struct spmd_form now = walk->local->values[value].form;
+    uint32_t keep = walk->deferring ? walk->scratch->keep[origin] : 0,
+             partial = walk_partial_mask(&now, walk->axes) & ~keep;
     struct spmd_form target = now, wanted = spmd_form_none;
-    const struct walk_table *t = w->t;
-    struct reshard r;
+    const struct walk_table *table = walk->table;
+    struct reshard reshard;
 
     if (!partial)
         return;
-    if (t->use_start[origin] < t->use_start[origin + 1])
-        walk_wanted(w, t->uses[t->use_start[origin]], 0, &wanted);
-    const struct nda_atom *atoms = nda_atoms(w->nda, origin);
-    for (uint32_t a = 0; a < w->axes; a++)
-        if (partial >> a & 1)
-            target.at[a] = SPMD_REPLICATED;
-    uint32_t placed = placed_axes(w, &now, partial, &wanted);
+    if (table->use_start[origin] < table->use_start[origin + 1])
+        walk_wanted(walk, table->uses[table->use_start[origin]], 0, &wanted);
+    const struct nda_atom *atoms = nda_atoms(walk->nda, origin);
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (partial >> axis & 1)
+            target.at[axis] = SPMD_REPLICATED;
+    uint32_t placed = placed_axes(walk, &now, partial, &wanted);
     /* in the order of the wanted positions, behind the axes that are on the atom already */
-    for (uint8_t position = 0; position < w->axes; position++)
-        for (uint32_t a = 0; a < w->axes; a++) {
-            if (!(placed >> a & 1) || wanted.at[a] >= SPMD_PARTIAL || wanted.position[a] != position)
+    for (uint8_t position = 0; position < walk->axes; position++)
+        for (uint32_t axis = 0; axis < walk->axes; axis++) {
+            if (!(placed >> axis & 1) || wanted.at[axis] >= SPMD_PARTIAL || wanted.position[axis] != position)
                 continue;
-            int64_t left = atoms[wanted.at[a]].size;
+            int64_t left = atoms[wanted.at[axis]].size;
             uint8_t here = 0;
-            for (uint32_t b = 0; b < w->axes; b++)
-                if (target.at[b] == wanted.at[a]) {
-                    left /= w->size[b];
+            for (uint32_t b = 0; b < walk->axes; b++)
+                if (target.at[b] == wanted.at[axis]) {
+                    left /= walk->size[b];
                     here++;
                 }
-            if (left % w->size[a] != 0)
+            if (left % walk->size[axis] != 0)
                 continue;
-            target.at[a] = wanted.at[a];
-            target.position[a] = here;
+            target.at[axis] = wanted.at[axis];
+            target.position[axis] = here;
         }
-    walk_reshard(w, origin, &now, &target, &r);
-    uint32_t def = w->program->values[origin].op;
-    walk_emit_reshard(w, &r, value, def, t->ops[def].space);
+    walk_reshard(walk, origin, &now, &target, &reshard);
+    uint32_t def = walk->program->values[origin].op;
+    walk_emit_reshard(walk, &reshard, value, def, table->ops[def].space);
 }
 
-void walk_emit_op(struct walk *w, uint32_t op, const struct plan_cell *cells)
+void walk_emit_op(struct walk *walk, uint32_t op, const struct plan_cell *cells)
 {
-    const struct walk_op *o = &w->t->ops[op];
-    const struct ir_op *ir = &w->program->ops[op];
-    uint32_t base = (uint32_t)w->s->stack.count;
-    struct spmd_form f;
+    const struct walk_op *walk_op = &walk->table->ops[op];
+    const struct ir_op *ir = &walk->program->ops[op];
+    uint32_t base = (uint32_t)walk->scratch->stack.count;
+    struct spmd_form form;
 
-    w->dots += o->family == IR_FAMILY_DOT || o->family == IR_FAMILY_CONVOLUTION;
+    walk->dots += walk_op->family == IR_FAMILY_DOT || walk_op->family == IR_FAMILY_CONVOLUTION;
     for (uint32_t i = 0; i < ir->operand_count; i++) {
-        uint32_t u = ir->operands + i, value = w->program->operands[u];
-        operand_form(w, u, cells, &f);
-        if ((o->flags & WALK_UNSUPPORTED) && w->s->head[value] != SPMD_NONE)
-            warn_if_gathered(w, op, w->s->head[value], &f);
-        uint32_t version = walk_obtain(w, value, &f, op, o->space);
-        VEC_PUSH(&w->s->stack, version);
+        uint32_t u = ir->operands + i, value = walk->program->operands[u];
+        operand_form(walk, u, cells, &form);
+        if ((walk_op->flags & WALK_UNSUPPORTED) && walk->scratch->head[value] != SPMD_NONE)
+            warn_if_gathered(walk, op, walk->scratch->head[value], &form);
+        uint32_t version = walk_obtain(walk, value, &form, op, walk_op->space);
+        VEC_PUSH(&walk->scratch->stack, version);
     }
-    for (size_t i = base; w->s->pending.count && i < w->s->stack.count; i++)
-        walk_settle(w, w->s->stack.at[i]);
-    struct spmd_step *s = walk_new_step(w, SPMD_OP, op);
-    uint32_t index = w->l->step_count - 1;
-    walk_push_operands(w, s, base);
-    s->cells = w->l->cell_count;
-    w->l->cell_count += w->axes;
-    MEM_GROW(w->l->cells, w->l->cell_room, w->l->cell_count);
-    memcpy(w->l->cells + s->cells, cells, w->axes * sizeof *cells);
-    s->mask_initial = (o->flags & WALK_MASK) && counts_twice(w, o->space, cells);
-    s->result_count = ir->result_count;
+    for (size_t i = base; walk->scratch->pending.count && i < walk->scratch->stack.count; i++)
+        walk_settle(walk, walk->scratch->stack.at[i]);
+    struct spmd_step *step = walk_new_step(walk, SPMD_OP, op);
+    uint32_t index = walk->local->step_count - 1;
+    walk_push_operands(walk, step, base);
+    step->cells = walk->local->cell_count;
+    walk->local->cell_count += walk->axes;
+    MEM_GROW(walk->local->cells, walk->local->cell_room, walk->local->cell_count);
+    memcpy(walk->local->cells + step->cells, cells, walk->axes * sizeof *cells);
+    step->mask_initial = (walk_op->flags & WALK_MASK) && counts_twice(walk, walk_op->space, cells);
+    step->result_count = ir->result_count;
     for (uint32_t i = 0; i < ir->result_count; i++)
-        s->rematerialised |= w->s->head[ir->results + i] != SPMD_NONE;
+        step->rematerialised |= walk->scratch->head[ir->results + i] != SPMD_NONE;
     for (uint32_t i = 0; i < ir->result_count; i++) {
-        uint32_t origin = ir->results + i, slot = w->nda->value_def_slot[origin];
+        uint32_t origin = ir->results + i, slot = walk->nda->value_def_slot[origin];
         if (slot == NDA_NONE)
-            f = spmd_form_none;
+            form = spmd_form_none;
         else
-            walk_result_form(w, op, slot, cells, &f);
-        if (w->deferring && o->pass)
-            make_partial(w, origin, w->s->part_of[origin], &f);
-        uint32_t value = walk_new_value(w, origin, &f);
-        w->l->values[value].step = index;
-        walk_add_version(w, value);
+            walk_result_form(walk, op, slot, cells, &form);
+        if (walk->deferring && walk_op->pass)
+            make_partial(walk, origin, walk->scratch->part_of[origin], &form);
+        uint32_t value = walk_new_value(walk, origin, &form);
+        walk->local->values[value].step = index;
+        walk_add_version(walk, value);
     }
-    uint32_t results = w->l->steps[index].results;
+    uint32_t results = walk->local->steps[index].results;
     for (uint32_t i = 0; i < ir->result_count; i++)
-        walk_reduce_result(w, results + i);
+        walk_reduce_result(walk, results + i);
 }
 
 /* ------------------------------------------------------------------------------------------- wants */
 /* how the plan shards it: where begin and end of a loop agree */
-static void planned_form(const struct walk *w, const struct walk_carried *c, struct spmd_form *f)
+static void planned_form(const struct walk *walk, const struct walk_carried *carried, struct spmd_form *form)
 {
     struct plan_cell cells[MESH_MAX_AXES];
-    struct spmd_form g;
+    struct spmd_form spmd_form;
 
-    *f = spmd_form_none;
-    if (c->end_slot == NDA_NONE || w->l->options.gather_everything)
+    *form = spmd_form_none;
+    if (carried->end_slot == NDA_NONE || walk->local->options.gather_everything)
         return;
-    walk_space_cells(w, c->end, cells);
-    walk_slot_form(w, c->end_slot, cells, f);
-    if (c->begin == NDA_NONE)
+    walk_space_cells(walk, carried->end, cells);
+    walk_slot_form(walk, carried->end_slot, cells, form);
+    if (carried->begin == NDA_NONE)
         return; /* a branch */
-    if (c->begin_slot == NDA_NONE) {
-        *f = spmd_form_none;
+    if (carried->begin_slot == NDA_NONE) {
+        *form = spmd_form_none;
         return;
     }
-    walk_space_cells(w, c->begin, cells);
-    walk_slot_form(w, c->begin_slot, cells, &g);
-    for (uint32_t a = 0; a < w->axes; a++)
-        if (f->at[a] != g.at[a]) {
-            walk_form_drop(f, w->axes, a);
-            walk_form_drop(&g, w->axes, a);
+    walk_space_cells(walk, carried->begin, cells);
+    walk_slot_form(walk, carried->begin_slot, cells, &spmd_form);
+    for (uint32_t axis = 0; axis < walk->axes; axis++)
+        if (form->at[axis] != spmd_form.at[axis]) {
+            walk_form_drop(form, walk->axes, axis);
+            walk_form_drop(&spmd_form, walk->axes, axis);
         }
-    for (uint32_t a = 0; a < w->axes; a++) /* the same axes in another order: none of the atom's */
-        if (f->at[a] < SPMD_PARTIAL && f->position[a] != g.position[a])
-            for (uint32_t b = 0, atom = f->at[a]; b < w->axes; b++)
-                if (f->at[b] == atom) {
-                    f->at[b] = SPMD_REPLICATED;
-                    f->position[b] = 0;
+    for (uint32_t axis = 0; axis < walk->axes;
+         axis++) /* the same axes in another order: none of the atom's */
+        if (form->at[axis] < SPMD_PARTIAL && form->position[axis] != spmd_form.position[axis])
+            for (uint32_t b = 0, atom = form->at[axis]; b < walk->axes; b++)
+                if (form->at[b] == atom) {
+                    form->at[b] = SPMD_REPLICATED;
+                    form->position[b] = 0;
                 }
 }
 
-void walk_carried_form(const struct walk *w, const struct walk_carried *c, struct spmd_form *f)
+void walk_carried_form(const struct walk *walk, const struct walk_carried *carried, struct spmd_form *form)
 {
-    planned_form(w, c, f);
-    if (c->argument != NDA_NONE)
-        walk_keep_partial(w, c->argument, f);
+    planned_form(walk, carried, form);
+    if (carried->argument != NDA_NONE)
+        walk_keep_partial(walk, carried->argument, form);
 }
 
-void walk_initial_form(const struct walk *w, const struct walk_carried *c, uint32_t v, struct spmd_form *f)
+void walk_initial_form(const struct walk *walk, const struct walk_carried *carried, uint32_t v,
+                       struct spmd_form *form)
 {
-    planned_form(w, c, f);
-    walk_keep_partial(w, v, f);
+    planned_form(walk, carried, form);
+    walk_keep_partial(walk, v, form);
 }
 
-void walk_wanted(const struct walk *w, uint32_t u, uint32_t depth, struct spmd_form *f)
+void walk_wanted(const struct walk *walk, uint32_t u, uint32_t depth, struct spmd_form *form)
 {
-    uint32_t slot = w->t->operand_slot[u], op = w->t->operand_op[u];
+    uint32_t slot = walk->table->operand_slot[u], op = walk->table->operand_op[u];
     struct plan_cell cells[MESH_MAX_AXES];
 
-    *f = spmd_form_none;
-    if (slot == NDA_NONE || w->l->options.gather_everything)
+    *form = spmd_form_none;
+    if (slot == NDA_NONE || walk->local->options.gather_everything)
         return;
-    const struct walk_op *o = &w->t->ops[op];
-    if (o->control != NDA_NONE) {
-        const struct walk_control *c = &w->t->controls[o->control];
-        walk_initial_form(w, &w->t->carried[c->carried + (u - w->program->ops[op].operands)],
-                          w->program->operands[u], f);
+    const struct walk_op *walk_op = &walk->table->ops[op];
+    if (walk_op->control != NDA_NONE) {
+        const struct walk_control *control = &walk->table->controls[walk_op->control];
+        walk_initial_form(walk,
+                          &walk->table->carried[control->carried + (u - walk->program->ops[op].operands)],
+                          walk->program->operands[u], form);
         return;
     }
-    if (o->space == NDA_NONE) { /* terminators and barriers: the form of the slot's own space */
-        uint32_t s = w->t->slot_space[slot];
-        const struct nda_space *space = &w->nda->spaces[s];
+    if (walk_op->space == NDA_NONE) { /* terminators and barriers: the form of the slot's own space */
+        uint32_t s = walk->table->slot_space[slot];
+        const struct nda_space *space = &walk->nda->spaces[s];
         if (space->kind == NDA_SPACE_RESULT) {
-            spmd_boundary_form(w->context, w->plan, s, f);
-            walk_form_unwhole(f, w->axes); /* cut by the result itself, last */
+            spmd_boundary_form(walk->context, walk->plan, s, form);
+            walk_form_unwhole(form, walk->axes); /* cut by the result itself, last */
         } else if (space->kind == NDA_SPACE_BARRIER) {
-            walk_space_cells(w, s, cells);
-            walk_slot_form(w, slot, cells, f);
+            walk_space_cells(walk, s, cells);
+            walk_slot_form(walk, slot, cells, form);
         } else {
-            const struct walk_control *c = &w->t->controls[w->t->ops[space->op].control];
-            walk_initial_form(w, &w->t->carried[c->carried + space->index], w->program->operands[u], f);
+            const struct walk_control *control = &walk->table->controls[walk->table->ops[space->op].control];
+            walk_initial_form(walk, &walk->table->carried[control->carried + space->index],
+                              walk->program->operands[u], form);
         }
         return;
     }
-    if ((o->flags & WALK_LAZY) && depth < WALK_DEPTH) {
-        uint32_t result = ir_result(w->program, op, 0), first = w->t->use_start[result];
-        struct spmd_form g;
-        if (first == w->t->use_start[result + 1])
+    if ((walk_op->flags & WALK_LAZY) && depth < WALK_DEPTH) {
+        uint32_t result = ir_result(walk->program, op, 0), first = walk->table->use_start[result];
+        struct spmd_form spmd_form;
+        if (first == walk->table->use_start[result + 1])
             return;
-        walk_wanted(w, w->t->uses[first], depth + 1, &g);
-        walk_cells_for(w, op, w->nda->value_def_slot[result], &g, cells);
-        walk_slot_form(w, slot, cells, f);
+        walk_wanted(walk, walk->table->uses[first], depth + 1, &spmd_form);
+        walk_cells_for(walk, op, walk->nda->value_def_slot[result], &spmd_form, cells);
+        walk_slot_form(walk, slot, cells, form);
         return;
     }
-    walk_op_cells(w, op, cells);
-    operand_form(w, u, cells, f);
+    walk_op_cells(walk, op, cells);
+    operand_form(walk, u, cells, form);
 }

@@ -58,73 +58,75 @@ static void find_files(const char *folder, int depth, struct entries *out)
         closedir(list);
 }
 
-static int by_use(const void *a, const void *b)
+static int by_use(const void *left, const void *right)
 {
-    const struct timespec *x = &((const struct entry *)a)->used, *y = &((const struct entry *)b)->used;
-    if (x->tv_sec != y->tv_sec)
-        return x->tv_sec < y->tv_sec ? -1 : 1;
-    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+    const struct timespec *when = &((const struct entry *)left)->used,
+                          *time = &((const struct entry *)right)->used;
+    if (when->tv_sec != time->tv_sec)
+        return when->tv_sec < time->tv_sec ? -1 : 1;
+    return (when->tv_nsec > time->tv_nsec) - (when->tv_nsec < time->tv_nsec);
 }
 
-static void make_room(const struct cache *c)
+static void make_room(const struct cache *cache)
 {
     struct entries found = {0};
-    char *blobs = mem_printf("%s/blobs", c->folder);
+    char *blobs = mem_printf("%s/blobs", cache->folder);
     find_files(blobs, 0, &found);
     free(blobs);
-    if (found.total_bytes > c->limit_bytes && found.list.count)
+    if (found.total_bytes > cache->limit_bytes && found.list.count)
         qsort(found.list.at, found.list.count, sizeof *found.list.at, by_use);
-    bool over = found.total_bytes > c->limit_bytes;
+    bool over = found.total_bytes > cache->limit_bytes;
     for (size_t i = 0; i < found.list.count; i++) {
-        if (over && found.total_bytes > c->limit_bytes / 10 * 9 && unlink(found.list.at[i].path) == 0)
+        if (over && found.total_bytes > cache->limit_bytes / 10 * 9 && unlink(found.list.at[i].path) == 0)
             found.total_bytes -= found.list.at[i].size;
         free(found.list.at[i].path);
     }
     VEC_FREE(&found.list);
 }
 
-static void cache_destroy(struct store *s)
+static void cache_destroy(struct store *store)
 {
-    struct cache *c = (struct cache *)s;
-    store_destroy(c->files);
-    pthread_mutex_destroy(&c->lock);
-    free(c->folder);
-    free(c);
+    struct cache *cache = (struct cache *)store;
+    store_destroy(cache->files);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache->folder);
+    free(cache);
 }
 
-static void touch(const struct cache *c, const char *digest)
+static void touch(const struct cache *cache, const char *digest)
 {
-    char *path = mem_printf("%s/blobs/%.2s/%.2s/%s", c->folder, digest, digest + 2, digest);
+    char *path = mem_printf("%s/blobs/%.2s/%.2s/%s", cache->folder, digest, digest + 2, digest);
     utimensat(AT_FDCWD, path, NULL, 0); /* it may have left meanwhile */
     free(path);
 }
 
-static enum error_code cache_put(struct store *s, const void *bytes, size_t size,
+static enum error_code cache_put(struct store *store, const void *bytes, size_t size,
                                  char digest[STORE_DIGEST_SIZE], struct error *e)
 {
-    struct cache *c = (struct cache *)s;
-    if ((long long)size > c->limit_bytes / 2) /* would push out everything else for one blob */
+    struct cache *cache = (struct cache *)store;
+    if ((long long)size > cache->limit_bytes / 2) /* would push out everything else for one blob */
         return ERROR_OK;
-    enum error_code code = store_put(c->files, bytes, size, digest, e);
+    enum error_code code = store_put(cache->files, bytes, size, digest, e);
     if (code != ERROR_OK)
         return code;
-    pthread_mutex_lock(&c->lock);
-    c->added_bytes += (long long)size;
-    bool look = c->added_bytes > c->limit_bytes / 16;
+    pthread_mutex_lock(&cache->lock);
+    cache->added_bytes += (long long)size;
+    bool look = cache->added_bytes > cache->limit_bytes / 16;
     if (look)
-        c->added_bytes = 0;
-    pthread_mutex_unlock(&c->lock);
+        cache->added_bytes = 0;
+    pthread_mutex_unlock(&cache->lock);
     if (look)
-        make_room(c);
+        make_room(cache);
     return ERROR_OK;
 }
 
-static enum error_code cache_get(struct store *s, const char *digest, struct store_view *out, struct error *e)
+static enum error_code cache_get(struct store *store, const char *digest, struct store_view *out,
+                                 struct error *e)
 {
-    struct cache *c = (struct cache *)s;
-    enum error_code code = store_get(c->files, digest, out, e);
+    struct cache *cache = (struct cache *)store;
+    enum error_code code = store_get(cache->files, digest, out, e);
     if (code == ERROR_OK)
-        touch(c, digest);
+        touch(cache, digest);
     return code;
 }
 
@@ -132,17 +134,17 @@ enum error_code store_cache_create(const char *folder, long long limit_bytes, st
                                    struct error *e)
 {
     static const struct store_calls calls = {cache_destroy, cache_put, cache_get, NULL, NULL, NULL, NULL};
-    struct cache *c = mem_zalloc(1, sizeof *c);
-    enum error_code code = store_directory_create(folder, &c->files, e);
+    struct cache *cache = mem_zalloc(1, sizeof *cache);
+    enum error_code code = store_directory_create(folder, &cache->files, e);
     if (code != ERROR_OK) {
-        free(c);
+        free(cache);
         return code;
     }
-    c->base.calls = &calls;
-    c->folder = mem_strdup(folder);
-    c->limit_bytes = limit_bytes > 0 ? limit_bytes : DEFAULT_BYTES;
-    pthread_mutex_init(&c->lock, NULL);
-    make_room(c);
-    *out = &c->base;
+    cache->base.calls = &calls;
+    cache->folder = mem_strdup(folder);
+    cache->limit_bytes = limit_bytes > 0 ? limit_bytes : DEFAULT_BYTES;
+    pthread_mutex_init(&cache->lock, NULL);
+    make_room(cache);
+    *out = &cache->base;
     return ERROR_OK;
 }

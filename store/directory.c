@@ -44,33 +44,33 @@ struct store_writer {
     int fd;
 };
 
-static char *blob_path(const struct directory *d, const char *digest)
+static char *blob_path(const struct directory *directory, const char *digest)
 {
-    return mem_printf("%s/blobs/%.2s/%.2s/%s", d->folder, digest, digest + 2, digest);
+    return mem_printf("%s/blobs/%.2s/%.2s/%s", directory->folder, digest, digest + 2, digest);
 }
 
 /* Whether the blob is there; its time is then now, so that a collection whose look at the references is older
  * leaves it alone. The lock orders this and the collection's "old? then remove". */
-static bool keep_there(const struct directory *d, const char *digest)
+static bool keep_there(const struct directory *directory, const char *digest)
 {
-    char *path = blob_path(d, digest);
-    int lock = access(path, F_OK) == 0 ? directory_lock(d->folder, true) : -1;
+    char *path = blob_path(directory, digest);
+    int lock = access(path, F_OK) == 0 ? directory_lock(directory->folder, true) : -1;
     bool there = lock >= 0 && utimensat(AT_FDCWD, path, NULL, 0) == 0;
     directory_unlock(lock);
     free(path);
     return there;
 }
 
-static enum error_code directory_keep(struct store *s, const char *digest, struct error *e)
+static enum error_code directory_keep(struct store *store, const char *digest, struct error *e)
 {
-    return keep_there((struct directory *)s, digest)
+    return keep_there((struct directory *)store, digest)
                ? ERROR_OK
                : error_set(e, ERROR_NOT_FOUND, "there is no blob sha256:%s", digest);
 }
 
-static enum error_code directory_collect(struct store *s, struct store_sweep *sweep, struct error *e)
+static enum error_code directory_collect(struct store *store, struct store_sweep *sweep, struct error *e)
 {
-    return directory_sweep(((struct directory *)s)->folder, sweep, e);
+    return directory_sweep(((struct directory *)store)->folder, sweep, e);
 }
 
 /* a path of ours and errno */
@@ -79,34 +79,34 @@ static enum error_code failed(const char *what, struct error *e)
     return error_set(e, ERROR_IO, "the blob store cannot %s: %s", what, strerror(errno));
 }
 
-static void directory_destroy(struct store *s)
+static void directory_destroy(struct store *store)
 {
-    struct directory *d = (struct directory *)s;
-    free(d->folder);
-    free(d);
+    struct directory *directory = (struct directory *)store;
+    free(directory->folder);
+    free(directory);
 }
 
-enum error_code store_writer_begin(struct store *s, struct store_writer **out, struct error *e)
+enum error_code store_writer_begin(struct store *store, struct store_writer **out, struct error *e)
 {
-    struct directory *d = (struct directory *)s;
-    char *path = mem_printf("%s/tmp/XXXXXX", d->folder);
+    struct directory *directory = (struct directory *)store;
+    char *path = mem_printf("%s/tmp/XXXXXX", directory->folder);
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) {
         free(path);
         return failed("make a temporary file", e);
     }
-    struct store_writer *w = mem_zalloc(1, sizeof *w);
-    *w = (struct store_writer){.store = d, .hash = sha256_create(), .path = path, .fd = fd};
-    *out = w;
+    struct store_writer *writer = mem_zalloc(1, sizeof *writer);
+    *writer = (struct store_writer){.store = directory, .hash = sha256_create(), .path = path, .fd = fd};
+    *out = writer;
     return ERROR_OK;
 }
 
-enum error_code store_writer_add(struct store_writer *w, const void *bytes, size_t size, struct error *e)
+enum error_code store_writer_add(struct store_writer *writer, const void *bytes, size_t size, struct error *e)
 {
     const char *at = bytes;
-    sha256_add(w->hash, bytes, size);
+    sha256_add(writer->hash, bytes, size);
     while (size) {
-        ssize_t n = write(w->fd, at, size);
+        ssize_t n = write(writer->fd, at, size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -117,17 +117,17 @@ enum error_code store_writer_add(struct store_writer *w, const void *bytes, size
     return ERROR_OK;
 }
 
-void store_writer_abandon(struct store_writer *w)
+void store_writer_abandon(struct store_writer *writer)
 {
-    if (!w)
+    if (!writer)
         return;
-    if (w->fd >= 0)
-        close(w->fd);
-    if (w->path)
-        unlink(w->path);
-    sha256_destroy(w->hash);
-    free(w->path);
-    free(w);
+    if (writer->fd >= 0)
+        close(writer->fd);
+    if (writer->path)
+        unlink(writer->path);
+    sha256_destroy(writer->hash);
+    free(writer->path);
+    free(writer);
 }
 
 static enum error_code sync_folder(const char *path, struct error *e)
@@ -140,16 +140,16 @@ static enum error_code sync_folder(const char *path, struct error *e)
 }
 
 /* renames the finished temporary file into its place */
-static enum error_code publish(struct store_writer *w, const char *digest, struct error *e)
+static enum error_code publish(struct store_writer *writer, const char *digest, struct error *e)
 {
-    char *path = blob_path(w->store, digest), *folder = mem_strdup(path);
+    char *path = blob_path(writer->store, digest), *folder = mem_strdup(path);
     *strrchr(folder, '/') = 0;
     enum error_code code = ERROR_OK;
-    if (fchmod(w->fd, 0444) != 0 || fsync(w->fd) != 0)
+    if (fchmod(writer->fd, 0444) != 0 || fsync(writer->fd) != 0)
         code = failed("make a blob durable", e);
     if (code == ERROR_OK && access(folder, F_OK) != 0)
         code = file_make_directory(folder, e);
-    if (code == ERROR_OK && rename(w->path, path) != 0)
+    if (code == ERROR_OK && rename(writer->path, path) != 0)
         code = failed("put a blob into its place", e);
     if (code == ERROR_OK)
         code = sync_folder(folder, e);
@@ -158,51 +158,51 @@ static enum error_code publish(struct store_writer *w, const char *digest, struc
     return code;
 }
 
-enum error_code store_writer_finish(struct store_writer *w, const char *expected,
+enum error_code store_writer_finish(struct store_writer *writer, const char *expected,
                                     char digest[STORE_DIGEST_SIZE], bool *existed, struct error *e)
 {
     uint8_t raw[32];
     enum error_code code = ERROR_OK;
-    sha256_finish(w->hash, raw);
-    w->hash = NULL;
+    sha256_finish(writer->hash, raw);
+    writer->hash = NULL;
     sha256_format(raw, digest);
     *existed = false;
     if (expected && strcmp(expected, digest) != 0) {
         code = error_set(e, ERROR_INVALID_REQUEST,
                          "the bytes have the SHA-256 %s, which is not the one named", digest);
     } else {
-        *existed = keep_there(w->store, digest);
+        *existed = keep_there(writer->store, digest);
         if (!*existed)
-            code = publish(w, digest, e);
+            code = publish(writer, digest, e);
     }
-    store_writer_abandon(w); /* after a rename the temporary name is gone already */
+    store_writer_abandon(writer); /* after a rename the temporary name is gone already */
     return code;
 }
 
-static enum error_code directory_put(struct store *s, const void *bytes, size_t size,
+static enum error_code directory_put(struct store *store, const void *bytes, size_t size,
                                      char digest[STORE_DIGEST_SIZE], struct error *e)
 {
     uint8_t raw[32];
     sha256_bytes(bytes, size, raw);
     sha256_format(raw, digest);
-    if (keep_there((struct directory *)s, digest))
+    if (keep_there((struct directory *)store, digest))
         return ERROR_OK;
-    struct store_writer *w;
+    struct store_writer *writer;
     bool existed;
-    enum error_code code = store_writer_begin(s, &w, e);
+    enum error_code code = store_writer_begin(store, &writer, e);
     if (code != ERROR_OK)
         return code;
-    code = store_writer_add(w, bytes, size, e);
+    code = store_writer_add(writer, bytes, size, e);
     if (code == ERROR_OK)
-        return store_writer_finish(w, NULL, digest, &existed, e);
-    store_writer_abandon(w);
+        return store_writer_finish(writer, NULL, digest, &existed, e);
+    store_writer_abandon(writer);
     return code;
 }
 
-static enum error_code directory_open(struct store *s, const char *digest, int *fd, size_t *size,
+static enum error_code directory_open(struct store *store, const char *digest, int *fd, size_t *size,
                                       struct error *e)
 {
-    char *path = blob_path((struct directory *)s, digest);
+    char *path = blob_path((struct directory *)store, digest);
     struct stat st;
     *fd = open(path, O_RDONLY | O_CLOEXEC);
     free(path);
@@ -218,13 +218,13 @@ static enum error_code directory_open(struct store *s, const char *digest, int *
     return ERROR_OK;
 }
 
-static enum error_code directory_get(struct store *s, const char *digest, struct store_view *out,
+static enum error_code directory_get(struct store *store, const char *digest, struct store_view *out,
                                      struct error *e)
 {
     int fd;
     uint8_t raw[32];
     char found[STORE_DIGEST_SIZE];
-    enum error_code code = directory_open(s, digest, &fd, &out->size, e);
+    enum error_code code = directory_open(store, digest, &fd, &out->size, e);
     if (code != ERROR_OK)
         return code;
     if (out->size) {
@@ -241,7 +241,7 @@ static enum error_code directory_get(struct store *s, const char *digest, struct
     sha256_format(raw, found);
     if (strcmp(found, digest) == 0)
         return ERROR_OK;
-    char *path = blob_path((struct directory *)s, digest), *aside = mem_printf("%s.damaged", path);
+    char *path = blob_path((struct directory *)store, digest), *aside = mem_printf("%s.damaged", path);
     rename(path, aside);
     free(aside);
     free(path);
@@ -249,12 +249,12 @@ static enum error_code directory_get(struct store *s, const char *digest, struct
     return error_set(e, ERROR_IO, "the blob sha256:%s is damaged on disk; it was moved aside", digest);
 }
 
-static double directory_free_share(const struct store *s)
+static double directory_free_share(const struct store *store)
 {
-    struct statvfs v;
-    if (statvfs(((const struct directory *)s)->folder, &v) != 0 || v.f_blocks == 0)
+    struct statvfs space;
+    if (statvfs(((const struct directory *)store)->folder, &space) != 0 || space.f_blocks == 0)
         return 0;
-    return (double)v.f_bavail / (double)v.f_blocks;
+    return (double)space.f_bavail / (double)space.f_blocks;
 }
 
 static void remove_old_temporaries(const char *folder)
@@ -282,10 +282,10 @@ enum error_code store_directory_create(const char *folder, struct store **out, s
         code = file_make_directory(temporary, e);
     if (code == ERROR_OK) {
         remove_old_temporaries(temporary);
-        struct directory *d = mem_zalloc(1, sizeof *d);
-        d->base.calls = &calls;
-        d->folder = mem_strdup(folder);
-        *out = &d->base;
+        struct directory *directory = mem_zalloc(1, sizeof *directory);
+        directory->base.calls = &calls;
+        directory->folder = mem_strdup(folder);
+        *out = &directory->base;
     }
     free(temporary);
     free(blobs);

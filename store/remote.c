@@ -27,27 +27,27 @@ struct remote {
     struct store *cache; /* NULL: none */
 };
 
-static void remote_destroy(struct store *s)
+static void remote_destroy(struct store *store)
 {
-    struct remote *r = (struct remote *)s;
-    store_destroy(r->cache);
-    free(r->url);
-    free(r->token);
-    free(r);
+    struct remote *remote = (struct remote *)store;
+    store_destroy(remote->cache);
+    free(remote->url);
+    free(remote->token);
+    free(remote);
 }
 
-static char *blob_url(const struct remote *r, const char *digest)
+static char *blob_url(const struct remote *remote, const char *digest)
 {
-    return mem_printf("%s/internal/blobs/%s", r->url, digest);
+    return mem_printf("%s/internal/blobs/%s", remote->url, digest);
 }
 
-static enum error_code exchange(struct remote *r, const char *method, const char *digest, const void *body,
-                                size_t size, struct http_reply *reply, struct error *e)
+static enum error_code exchange(struct remote *remote, const char *method, const char *digest,
+                                const void *body, size_t size, struct http_reply *reply, struct error *e)
 {
-    char *url = blob_url(r, digest);
+    char *url = blob_url(remote, digest);
     struct http_request request = {.method = method,
                                    .url = url,
-                                   .token = r->token,
+                                   .token = remote->token,
                                    .body = body,
                                    .body_size = size,
                                    .content_type = "application/octet-stream",
@@ -60,31 +60,31 @@ static enum error_code exchange(struct remote *r, const char *method, const char
 }
 
 /* a full disk of the cache costs time, not the task */
-static void keep(struct remote *r, const void *bytes, size_t size)
+static void keep(struct remote *remote, const void *bytes, size_t size)
 {
     char digest[STORE_DIGEST_SIZE];
     struct error e;
-    if (store_put(r->cache, bytes, size, digest, &e) != ERROR_OK)
+    if (store_put(remote->cache, bytes, size, digest, &e) != ERROR_OK)
         log_event("cache_not_written", "reason", e.message, NULL);
 }
 
-static enum error_code remote_put(struct store *s, const void *bytes, size_t size,
+static enum error_code remote_put(struct store *store, const void *bytes, size_t size,
                                   char digest[STORE_DIGEST_SIZE], struct error *e)
 {
-    struct remote *r = (struct remote *)s;
+    struct remote *remote = (struct remote *)store;
     struct http_reply reply;
     uint8_t raw[32];
     sha256_bytes(bytes, size, raw);
     sha256_format(raw, digest);
-    enum error_code code = exchange(r, "PUT", digest, bytes, size, &reply, e);
+    enum error_code code = exchange(remote, "PUT", digest, bytes, size, &reply, e);
     if (code != ERROR_OK)
         return code;
     if (reply.status != 200 && reply.status != 201)
         code =
             error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a blob that was sent", reply.status);
     http_reply_release(&reply);
-    if (code == ERROR_OK && r->cache)
-        keep(r, bytes, size);
+    if (code == ERROR_OK && remote->cache)
+        keep(remote, bytes, size);
     return code;
 }
 
@@ -112,14 +112,14 @@ static enum error_code view_of(const struct http_reply *reply, const char *diges
     return ERROR_OK;
 }
 
-static enum error_code remote_get(struct store *s, const char *digest, struct store_view *out,
+static enum error_code remote_get(struct store *store, const char *digest, struct store_view *out,
                                   struct error *e)
 {
-    struct remote *r = (struct remote *)s;
+    struct remote *remote = (struct remote *)store;
     struct http_reply reply;
-    if (r->cache && store_get(r->cache, digest, out, NULL) == ERROR_OK)
+    if (remote->cache && store_get(remote->cache, digest, out, NULL) == ERROR_OK)
         return ERROR_OK;
-    enum error_code code = exchange(r, "GET", digest, NULL, 0, &reply, e);
+    enum error_code code = exchange(remote, "GET", digest, NULL, 0, &reply, e);
     if (code != ERROR_OK)
         return code;
     if (reply.status == 404)
@@ -129,8 +129,8 @@ static enum error_code remote_get(struct store *s, const char *digest, struct st
             error_set(e, ERROR_UNAVAILABLE, "the server answered %d to a request for a blob", reply.status);
     else
         code = view_of(&reply, digest, out, e);
-    if (code == ERROR_OK && r->cache)
-        keep(r, out->bytes, out->size);
+    if (code == ERROR_OK && remote->cache)
+        keep(remote, out->bytes, out->size);
     http_reply_release(&reply);
     return code;
 }
@@ -139,20 +139,21 @@ enum error_code store_remote_create(const char *url, const struct store_options 
                                     struct error *e)
 {
     static const struct store_calls calls = {remote_destroy, remote_put, remote_get, NULL, NULL, NULL, NULL};
-    struct remote *r = mem_zalloc(1, sizeof *r);
-    r->base.calls = &calls;
-    r->url = mem_strdup(url);
-    for (size_t n = strlen(r->url); n && r->url[n - 1] == '/'; n--)
-        r->url[n - 1] = 0;
+    struct remote *remote = mem_zalloc(1, sizeof *remote);
+    remote->base.calls = &calls;
+    remote->url = mem_strdup(url);
+    for (size_t n = strlen(remote->url); n && remote->url[n - 1] == '/'; n--)
+        remote->url[n - 1] = 0;
     if (options && options->token)
-        r->token = mem_strdup(options->token);
+        remote->token = mem_strdup(options->token);
     if (options && options->cache_folder) {
-        enum error_code code = store_cache_create(options->cache_folder, options->cache_bytes, &r->cache, e);
+        enum error_code code =
+            store_cache_create(options->cache_folder, options->cache_bytes, &remote->cache, e);
         if (code != ERROR_OK) {
-            remote_destroy(&r->base);
+            remote_destroy(&remote->base);
             return code;
         }
     }
-    *out = &r->base;
+    *out = &remote->base;
     return ERROR_OK;
 }

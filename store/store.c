@@ -25,59 +25,59 @@ enum error_code store_create(const char *address, const struct store_options *op
     return error_set(e, ERROR_USAGE, "the store's address must be dir:PATH or http://HOST:PORT");
 }
 
-void store_destroy(struct store *s)
+void store_destroy(struct store *store)
 {
-    if (s)
-        s->calls->destroy(s);
+    if (store)
+        store->calls->destroy(store);
 }
 
-enum error_code store_put(struct store *s, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
+enum error_code store_put(struct store *store, const void *bytes, size_t size, char digest[STORE_DIGEST_SIZE],
                           struct error *e)
 {
-    return s->calls->put(s, bytes, size, digest, e);
+    return store->calls->put(store, bytes, size, digest, e);
 }
 
-enum error_code store_get(struct store *s, const char *digest, struct store_view *out, struct error *e)
+enum error_code store_get(struct store *store, const char *digest, struct store_view *out, struct error *e)
 {
     *out = (struct store_view){0};
     if (!store_digest_valid(digest))
         return error_set(e, ERROR_NOT_FOUND, "not a blob's digest (64 lower-case hex digits)");
-    return s->calls->get(s, digest, out, e);
+    return store->calls->get(store, digest, out, e);
 }
 
-void store_view_release(struct store_view *v)
+void store_view_release(struct store_view *view)
 {
-    if (v->mapping)
-        munmap(v->mapping, v->size);
-    *v = (struct store_view){0};
+    if (view->mapping)
+        munmap(view->mapping, view->size);
+    *view = (struct store_view){0};
 }
 
-enum error_code store_open(struct store *s, const char *digest, int *fd, size_t *size, struct error *e)
+enum error_code store_open(struct store *store, const char *digest, int *fd, size_t *size, struct error *e)
 {
     if (!store_digest_valid(digest))
         return error_set(e, ERROR_NOT_FOUND, "not a blob's digest (64 lower-case hex digits)");
-    if (!s->calls->open)
+    if (!store->calls->open)
         return error_set(e, ERROR_INTERNAL, "this store does not give descriptors");
-    return s->calls->open(s, digest, fd, size, e);
+    return store->calls->open(store, digest, fd, size, e);
 }
 
-enum error_code store_keep(struct store *s, const char *digest, struct error *e)
+enum error_code store_keep(struct store *store, const char *digest, struct error *e)
 {
     if (!store_digest_valid(digest))
         return error_set(e, ERROR_NOT_FOUND, "not a blob's digest (64 lower-case hex digits)");
-    if (!s->calls->keep)
+    if (!store->calls->keep)
         return error_set(e, ERROR_INTERNAL, "this store does not collect");
-    return s->calls->keep(s, digest, e);
+    return store->calls->keep(store, digest, e);
 }
 
-enum error_code store_sweep(struct store *s, struct store_sweep *sweep, struct error *e)
+enum error_code store_sweep(struct store *store, struct store_sweep *sweep, struct error *e)
 {
-    if (!s->calls->sweep)
+    if (!store->calls->sweep)
         return error_set(e, ERROR_INTERNAL, "this store does not collect");
-    return s->calls->sweep(s, sweep, e);
+    return store->calls->sweep(store, sweep, e);
 }
 
-double store_free_share(const struct store *s)
+double store_free_share(const struct store *store)
 {
-    return s->calls->free_share ? s->calls->free_share(s) : 1.0;
+    return store->calls->free_share ? store->calls->free_share(store) : 1.0;
 }

@@ -41,31 +41,32 @@ void directory_unlock(int lock)
 }
 
 /* looks again under the lock */
-static bool remove_old(const char *folder, int at, const char *name, const struct store_sweep *s)
+static bool remove_old(const char *folder, int at, const char *name, const struct store_sweep *sweep)
 {
     struct stat st;
     int lock = directory_lock(folder, false);
     bool removed = lock >= 0 && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                   st.st_mtime < s->before_s && unlinkat(at, name, 0) == 0;
+                   st.st_mtime < sweep->before_s && unlinkat(at, name, 0) == 0;
     directory_unlock(lock);
     return removed;
 }
 
-static void sweep_folder(const char *folder, const char *path, struct store_sweep *s)
+static void sweep_folder(const char *folder, const char *path, struct store_sweep *sweep)
 {
     DIR *list = opendir(path);
-    for (struct dirent *entry; list && (entry = readdir(list)) && !s->stop(s->user);) {
+    for (struct dirent *entry; list && (entry = readdir(list)) && !sweep->stop(sweep->user);) {
         struct stat st;
         if (!store_digest_valid(entry->d_name) ||
             fstatat(dirfd(list), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
-        bool old = st.st_mtime < s->before_s;
-        if (old && !s->wanted(s->user, entry->d_name) && remove_old(folder, dirfd(list), entry->d_name, s)) {
-            s->removed++;
-            s->removed_bytes += (unsigned long long)st.st_size;
+        bool old = st.st_mtime < sweep->before_s;
+        if (old && !sweep->wanted(sweep->user, entry->d_name) &&
+            remove_old(folder, dirfd(list), entry->d_name, sweep)) {
+            sweep->removed++;
+            sweep->removed_bytes += (unsigned long long)st.st_size;
         } else {
-            s->kept++;
-            s->kept_bytes += (unsigned long long)st.st_size;
+            sweep->kept++;
+            sweep->kept_bytes += (unsigned long long)st.st_size;
         }
     }
     if (list)
@@ -73,14 +74,14 @@ static void sweep_folder(const char *folder, const char *path, struct store_swee
 }
 
 /* uploads that were cut by a crash; one that goes on is written to all the time */
-static void sweep_temporaries(const char *folder, const struct store_sweep *s)
+static void sweep_temporaries(const char *folder, const struct store_sweep *sweep)
 {
     char *path = mem_printf("%s/tmp", folder);
     DIR *list = opendir(path);
     for (struct dirent *entry; list && (entry = readdir(list));) {
         struct stat st;
         if (entry->d_name[0] != '.' && fstatat(dirfd(list), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode) && st.st_mtime < s->before_s)
+            S_ISREG(st.st_mode) && st.st_mtime < sweep->before_s)
             unlinkat(dirfd(list), entry->d_name, 0);
     }
     if (list)
@@ -93,7 +94,7 @@ static bool is_fan(const char *name)
     return strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2;
 }
 
-enum error_code directory_sweep(const char *folder, struct store_sweep *s, struct error *e)
+enum error_code directory_sweep(const char *folder, struct store_sweep *sweep, struct error *e)
 {
     char *blobs = mem_printf("%s/blobs", folder);
     DIR *outer = opendir(blobs);
@@ -101,16 +102,16 @@ enum error_code directory_sweep(const char *folder, struct store_sweep *s, struc
         free(blobs);
         return error_set(e, ERROR_IO, "the blob store cannot be listed: %s", strerror(errno));
     }
-    for (struct dirent *first; (first = readdir(outer)) && !s->stop(s->user);) {
+    for (struct dirent *first; (first = readdir(outer)) && !sweep->stop(sweep->user);) {
         if (!is_fan(first->d_name))
             continue;
         char *middle = mem_printf("%s/%s", blobs, first->d_name);
         DIR *inner = opendir(middle);
-        for (struct dirent *second; inner && (second = readdir(inner)) && !s->stop(s->user);) {
+        for (struct dirent *second; inner && (second = readdir(inner)) && !sweep->stop(sweep->user);) {
             if (!is_fan(second->d_name))
                 continue;
             char *path = mem_printf("%s/%s", middle, second->d_name);
-            sweep_folder(folder, path, s);
+            sweep_folder(folder, path, sweep);
             free(path);
         }
         if (inner)
@@ -119,6 +120,6 @@ enum error_code directory_sweep(const char *folder, struct store_sweep *s, struc
     }
     closedir(outer);
     free(blobs);
-    sweep_temporaries(folder, s);
+    sweep_temporaries(folder, sweep);
     return ERROR_OK;
 }

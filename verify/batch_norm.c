@@ -11,20 +11,21 @@ struct norm {
     double *sum, *mean, *variance, *other; /* one a feature */
 };
 
-static double get(const struct verify_value *v, int64_t i)
+static double get(const struct verify_value *value, int64_t i)
 {
-    i = v->splat ? 0 : i;
-    return v->type->element == IR_F64 ? ((const double *)verify_data(v))[i]
-                                      : (double)((const float *)verify_data(v))[i];
+    i = value->splat ? 0 : i;
+    return value->type->element == IR_F64 ? ((const double *)verify_data(value))[i]
+                                          : (double)((const float *)verify_data(value))[i];
 }
 
-static void put(struct verify_value *v, int64_t i, double x)
+static void put(struct verify_value *value, int64_t i, double x)
 {
-    if (v->type->element == IR_F64)
-        ((double *)verify_data(v))[i] = x;
+    if (value->type->element == IR_F64)
+        ((double *)verify_data(value))[i] = x;
     else
-        ((float *)verify_data(v))[i] =
-            v->type->element == IR_F32 ? (float)x : verify_round((enum ir_element)v->type->element, x);
+        ((float *)verify_data(value))[i] = value->type->element == IR_F32
+                                               ? (float)x
+                                               : verify_round((enum ir_element)value->type->element, x);
 }
 
 static void training(const struct norm *n, struct verify_value *in, struct verify_value *out)
@@ -83,39 +84,41 @@ static void gradient(const struct norm *n, struct verify_value *in, struct verif
     }
 }
 
-enum error_code verify_eval_batch_norm(struct verify_state *s, uint32_t op, struct verify_value *in,
+enum error_code verify_eval_batch_norm(struct verify_state *state, uint32_t op, struct verify_value *in,
                                        struct verify_value *out, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
-    int64_t dim = ir_int(s->p, op, "feature_index", -1);
-    const struct ir_attr *epsilon = ir_attr_find(s->p, op, "epsilon");
-    uint32_t operands = o->code == IR_BATCH_NORM_TRAINING ? 3 : 5,
-             results = o->code == IR_BATCH_NORM_INFERENCE ? 1 : 3;
-    if (o->operand_count != operands || o->result_count != results || dim < 0 || dim >= in->type->rank ||
-        !epsilon || epsilon->kind != IR_ATTR_FLOAT)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operands, feature_index or epsilon do not fit");
-    struct norm n = {
-        .features = ir_type_dims(s->p, in->type)[dim], .inner = 1, .count = verify_type_count(s, in->type)};
-    n.epsilon = (double)strtof(ir_string(s->p, epsilon->first), NULL);
+    const struct ir_op *ir_op = &state->program->ops[op];
+    int64_t dim = ir_int(state->program, op, "feature_index", -1);
+    const struct ir_attr *epsilon = ir_attr_find(state->program, op, "epsilon");
+    uint32_t operands = ir_op->code == IR_BATCH_NORM_TRAINING ? 3 : 5,
+             results = ir_op->code == IR_BATCH_NORM_INFERENCE ? 1 : 3;
+    if (ir_op->operand_count != operands || ir_op->result_count != results || dim < 0 ||
+        dim >= in->type->rank || !epsilon || epsilon->kind != IR_ATTR_FLOAT)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e,
+                           "operands, feature_index or epsilon do not fit");
+    struct norm n = {.features = ir_type_dims(state->program, in->type)[dim],
+                     .inner = 1,
+                     .count = verify_type_count(state, in->type)};
+    n.epsilon = (double)strtof(ir_string(state->program, epsilon->first), NULL);
     for (uint32_t i = (uint32_t)dim + 1; i < in->type->rank; i++)
-        n.inner *= ir_type_dims(s->p, in->type)[i];
+        n.inner *= ir_type_dims(state->program, in->type)[i];
     for (uint32_t i = 0; i < operands + results; i++) {
-        struct verify_value *v = i < operands ? &in[i] : &out[i - operands];
-        int64_t count = verify_type_count(s, v->type);
-        enum verify_store store = verify_store_of((enum ir_element)v->type->element);
+        struct verify_value *value = i < operands ? &in[i] : &out[i - operands];
+        int64_t count = verify_type_count(state, value->type);
+        enum verify_store store = verify_store_of((enum ir_element)value->type->element);
         if ((count != n.features && count != n.count) || (store != VERIFY_F32 && store != VERIFY_F64))
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand or result %u does not fit", i);
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e, "operand or result %u does not fit", i);
         if (i >= operands)
-            verify_value_alloc(s, v, false);
+            verify_value_alloc(state, value, false);
     }
     double *memory = mem_zalloc((size_t)n.features * 4 + 1, sizeof *memory);
     n.sum = memory;
     n.mean = memory + n.features;
     n.variance = memory + 2 * n.features;
     n.other = memory + 3 * n.features;
-    if (o->code == IR_BATCH_NORM_TRAINING)
+    if (ir_op->code == IR_BATCH_NORM_TRAINING)
         training(&n, in, out);
-    else if (o->code == IR_BATCH_NORM_INFERENCE)
+    else if (ir_op->code == IR_BATCH_NORM_INFERENCE)
         inference(&n, in, out);
     else
         gradient(&n, in, out);

@@ -16,18 +16,18 @@
 
 /* One integer that all devices agree on, of `values` (one a device). ERROR_INVALID_MODULE when they differ or
  * it is not a scalar integer; `what` names it in the message. */
-static enum error_code uniform(struct verify_state *s, uint32_t op, const struct verify_value *values,
+static enum error_code uniform(struct verify_state *state, uint32_t op, const struct verify_value *values,
                                uint32_t devices, const char *what, int64_t *out, struct error *e)
 {
     if (verify_store_of((enum ir_element)values->type->element) > VERIFY_I64 ||
-        verify_type_count(s, values->type) != 1)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "%s is no scalar integer", what);
+        verify_type_count(state, values->type) != 1)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "%s is no scalar integer", what);
     *out = verify_value_int(&values[0], 0);
-    for (uint32_t d = 1; d < devices; d++)
-        if (verify_value_int(&values[d], 0) != *out)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+    for (uint32_t value = 1; value < devices; value++)
+        if (verify_value_int(&values[value], 0) != *out)
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e,
                                "%s is %lld on device 0 and %lld on device %u: the devices would deadlock",
-                               what, (long long)*out, (long long)verify_value_int(&values[d], 0), d);
+                               what, (long long)*out, (long long)verify_value_int(&values[value], 0), value);
     return ERROR_OK;
 }
 
@@ -43,14 +43,14 @@ static void share_all(const struct verify_value *from, struct verify_value *to, 
 
 /* `out` holds the carried values between turns. The condition gets its own references to them; the body takes
  * them over and leaves the next ones. */
-enum error_code verify_eval_while(struct verify_state *s, uint32_t op, uint32_t devices,
+enum error_code verify_eval_while(struct verify_state *state, uint32_t op, uint32_t devices,
                                   struct verify_value *in, struct verify_value *out, struct error *e)
 {
-    uint32_t cond = ir_region_block(s->p, op, 0), body = ir_region_block(s->p, op, 1);
-    size_t count = s->p->ops[op].operand_count, all = count * devices;
-    if (cond == IR_NONE || body == IR_NONE || s->p->blocks[cond].arg_count != count ||
-        s->p->blocks[body].arg_count != count || s->p->ops[op].result_count != count)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "regions do not fit the operands");
+    uint32_t cond = ir_region_block(state->program, op, 0), body = ir_region_block(state->program, op, 1);
+    size_t count = state->program->ops[op].operand_count, all = count * devices;
+    if (cond == IR_NONE || body == IR_NONE || state->program->blocks[cond].arg_count != count ||
+        state->program->blocks[body].arg_count != count || state->program->ops[op].result_count != count)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "regions do not fit the operands");
     struct verify_value *args = mem_zalloc(all + 1, sizeof *args), *test = mem_zalloc(devices, sizeof *test);
     enum error_code code = ERROR_OK;
     memcpy(out, in, all * sizeof *in); /* the carried values live in out */
@@ -58,67 +58,67 @@ enum error_code verify_eval_while(struct verify_state *s, uint32_t op, uint32_t 
     for (;;) {
         int64_t go = 0;
         share_all(out, args, all);
-        code = verify_block(s, cond, devices, args, test, e);
+        code = verify_block(state, cond, devices, args, test, e);
         if (code)
             break;
-        code = uniform(s, op, test, devices, "the loop's condition", &go, e);
-        verify_values_drop(s, test, devices);
-        code = code ? code : verify_count_operations(s, op, e);
+        code = uniform(state, op, test, devices, "the loop's condition", &go, e);
+        verify_values_drop(state, test, devices);
+        code = code ? code : verify_count_operations(state, op, e);
         if (code || !go)
             break;
         memcpy(args, out, all * sizeof *out);
         memset(out, 0, all * sizeof *out);
-        code = verify_block(s, body, devices, args, out, e);
+        code = verify_block(state, body, devices, args, out, e);
         if (code)
             break;
     }
-    verify_values_drop(s, test, devices);
+    verify_values_drop(state, test, devices);
     free(args);
     free(test);
     return code;
 }
 
 /* `if` takes region 0 when its predicate is true; `case` takes its last region for an index out of range. */
-enum error_code verify_eval_branch(struct verify_state *s, uint32_t op, uint32_t devices,
+enum error_code verify_eval_branch(struct verify_state *state, uint32_t op, uint32_t devices,
                                    struct verify_value *in, struct verify_value *out, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
+    const struct ir_op *ir_op = &state->program->ops[op];
     int64_t which = 0;
-    enum error_code code = uniform(s, op, in, devices, "the branch index", &which, e);
+    enum error_code code = uniform(state, op, in, devices, "the branch index", &which, e);
     if (code)
         return code;
-    if (o->code == IR_IF)
+    if (ir_op->code == IR_IF)
         which = which ? 0 : 1;
-    else if (which < 0 || which >= (int64_t)o->region_count)
-        which = (int64_t)o->region_count - 1;
-    uint32_t block = ir_region_block(s->p, op, (uint32_t)which);
-    if (block == IR_NONE || s->p->blocks[block].arg_count)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "branch %lld is empty or takes arguments",
+    else if (which < 0 || which >= (int64_t)ir_op->region_count)
+        which = (int64_t)ir_op->region_count - 1;
+    uint32_t block = ir_region_block(state->program, op, (uint32_t)which);
+    if (block == IR_NONE || state->program->blocks[block].arg_count)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "branch %lld is empty or takes arguments",
                            (long long)which);
-    return verify_block(s, block, devices, NULL, out, e);
+    return verify_block(state, block, devices, NULL, out, e);
 }
 
-enum error_code verify_eval_call(struct verify_state *s, uint32_t op, uint32_t devices,
+enum error_code verify_eval_call(struct verify_state *state, uint32_t op, uint32_t devices,
                                  struct verify_value *in, struct verify_value *out, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
+    const struct ir_op *ir_op = &state->program->ops[op];
     const struct ir_attr *callee =
-        ir_attr_find(s->p, op, o->code == IR_COMPOSITE ? "decomposition" : "callee");
+        ir_attr_find(state->program, op, ir_op->code == IR_COMPOSITE ? "decomposition" : "callee");
     uint32_t func = callee && (callee->kind == IR_ATTR_SYMBOL)
-                        ? ir_function(s->p, ir_string(s->p, callee->first))
+                        ? ir_function(state->program, ir_string(state->program, callee->first))
                         : IR_NONE;
-    uint32_t block = func == IR_NONE ? IR_NONE : ir_region_block(s->p, func, 0);
-    if (block == IR_NONE || s->p->blocks[block].arg_count != o->operand_count)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e,
+    uint32_t block = func == IR_NONE ? IR_NONE : ir_region_block(state->program, func, 0);
+    if (block == IR_NONE || state->program->blocks[block].arg_count != ir_op->operand_count)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e,
                            "the callee is unknown, empty or takes other arguments");
-    if (s->active[func])
-        return verify_fail(s, op, ERROR_UNSUPPORTED_MODULE, e, "recursive calls are not interpreted");
-    s->active[func] = 1;
-    struct verify_value *args = mem_zalloc((size_t)o->operand_count * devices + 1, sizeof *args);
-    memcpy(args, in, (size_t)o->operand_count * devices * sizeof *args);
-    memset(in, 0, (size_t)o->operand_count * devices * sizeof *args);
-    enum error_code code = verify_block(s, block, devices, args, out, e);
+    if (state->active[func])
+        return verify_fail(state, op, ERROR_UNSUPPORTED_MODULE, e, "recursive calls are not interpreted");
+    state->active[func] = 1;
+    struct verify_value *args = mem_zalloc((size_t)ir_op->operand_count * devices + 1, sizeof *args);
+    memcpy(args, in, (size_t)ir_op->operand_count * devices * sizeof *args);
+    memset(in, 0, (size_t)ir_op->operand_count * devices * sizeof *args);
+    enum error_code code = verify_block(state, block, devices, args, out, e);
     free(args);
-    s->active[func] = 0;
+    state->active[func] = 0;
     return code;
 }

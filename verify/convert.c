@@ -61,7 +61,7 @@ static void convert_to_int(enum ir_element from, const void *in, enum ir_element
 void verify_convert(enum ir_element from, const void *in, enum ir_element to, void *out, int64_t n)
 {
     enum verify_store f = verify_store_of(from), t = verify_store_of(to);
-    struct verify_array a = {from, false, in};
+    struct verify_array array = {from, false, in};
     if (t == VERIFY_I64) {
         convert_to_int(from, in, to, out, n);
         return;
@@ -75,7 +75,7 @@ void verify_convert(enum ir_element from, const void *in, enum ir_element to, vo
     for (int64_t i = 0; i < n; i++) {
         if (t == VERIFY_C64 || t == VERIFY_C128)
             verify_complex_put(to, out, i,
-                               f == VERIFY_C64 || f == VERIFY_C128 ? verify_complex_get(&a, i)
+                               f == VERIFY_C64 || f == VERIFY_C128 ? verify_complex_get(&array, i)
                                                                    : as_double(from, in, i));
         else if (t == VERIFY_U8)
             ((uint8_t *)out)[i] = as_double(from, in, i) != 0;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct conv {
-    struct ir_conv a;
+    struct ir_conv conv;
     uint32_t spatial;
     int64_t in_size[IR_MAX_RANK], out_size[IR_MAX_RANK], window; /* window = product of kernel sizes */
     int64_t in_stride[IR_MAX_RANK], in_batch, in_feature;        /* strides in elements */
@@ -32,47 +32,49 @@ static double load(const float *f32, const double *f64, int64_t at)
 
 static void pack_kernel(const void *context, int64_t first, int64_t count, int64_t width, double *panel)
 {
-    const struct conv *c = context;
-    for (int64_t w = 0; w < c->window; w++) {
+    const struct conv *conv = context;
+    for (int64_t w = 0; w < conv->window; w++) {
         int64_t place = 0, rest = w;
-        for (uint32_t i = c->spatial; i-- > 0;) {
-            place += rest % c->a.window.size.at[i] * c->kernel_stride[i];
-            rest /= c->a.window.size.at[i];
+        for (uint32_t i = conv->spatial; i-- > 0;) {
+            place += rest % conv->conv.window.size.at[i] * conv->kernel_stride[i];
+            rest /= conv->conv.window.size.at[i];
         }
-        for (int64_t f = 0; f < c->features_in; f++, panel += width)
+        for (int64_t f = 0; f < conv->features_in; f++, panel += width)
             for (int64_t i = 0; i < width; i++)
-                panel[i] = i < count
-                               ? load(c->kernel32, c->kernel64,
-                                      place + f * c->kernel_in + (c->out_first + first + i) * c->kernel_out)
-                               : 0;
+                panel[i] =
+                    i < count
+                        ? load(conv->kernel32, conv->kernel64,
+                               place + f * conv->kernel_in + (conv->out_first + first + i) * conv->kernel_out)
+                        : 0;
     }
 }
 
 /* steps[spatial dimension][output position * kernel size + kernel position]: the input offset, or NOWHERE
  * on padding and between dilated elements */
-static void make_steps(struct conv *c)
+static void make_steps(struct conv *conv)
 {
-    for (uint32_t i = 0; i < c->spatial; i++) {
-        const struct ir_window *v = &c->a.window;
-        int64_t size = v->size.at[i];
-        c->steps[i] = mem_alloc((size_t)(c->out_size[i] * size + 1) * sizeof(int64_t));
-        for (int64_t p = 0; p < c->out_size[i]; p++)
+    for (uint32_t i = 0; i < conv->spatial; i++) {
+        const struct ir_window *window = &conv->conv.window;
+        int64_t size = window->size.at[i];
+        conv->steps[i] = mem_alloc((size_t)(conv->out_size[i] * size + 1) * sizeof(int64_t));
+        for (int64_t p = 0; p < conv->out_size[i]; p++)
             for (int64_t w = 0; w < size; w++) {
-                int64_t k = v->reversal.count > i && v->reversal.at[i] ? size - 1 - w : w;
-                int64_t x = p * v->stride.at[i] + k * v->window_dilation.at[i] - v->low.at[i];
-                bool there =
-                    x >= 0 && x % v->base_dilation.at[i] == 0 && x / v->base_dilation.at[i] < c->in_size[i];
-                c->steps[i][p * size + w] = there ? x / v->base_dilation.at[i] * c->in_stride[i] : NOWHERE;
+                int64_t k = window->reversal.count > i && window->reversal.at[i] ? size - 1 - w : w;
+                int64_t x = p * window->stride.at[i] + k * window->window_dilation.at[i] - window->low.at[i];
+                bool there = x >= 0 && x % window->base_dilation.at[i] == 0 &&
+                             x / window->base_dilation.at[i] < conv->in_size[i];
+                conv->steps[i][p * size + w] =
+                    there ? x / window->base_dilation.at[i] * conv->in_stride[i] : NOWHERE;
             }
     }
 }
 
 /* input offset of window position w for the column at these positions, or NOWHERE */
-static int64_t input_at(const struct conv *c, const int64_t *position, int64_t w)
+static int64_t input_at(const struct conv *conv, const int64_t *position, int64_t w)
 {
     int64_t at = 0;
-    for (uint32_t i = c->spatial; i-- > 0;) {
-        int64_t size = c->a.window.size.at[i], step = c->steps[i][position[i] * size + w % size];
+    for (uint32_t i = conv->spatial; i-- > 0;) {
+        int64_t size = conv->conv.window.size.at[i], step = conv->steps[i][position[i] * size + w % size];
         w /= size;
         if (step == NOWHERE)
             return NOWHERE;
@@ -83,121 +85,124 @@ static int64_t input_at(const struct conv *c, const int64_t *position, int64_t w
 
 static void pack_input(const void *context, int64_t first, int64_t count, int64_t width, double *panel)
 {
-    const struct conv *c = context;
+    const struct conv *conv = context;
     int64_t position[VERIFY_PANEL_WIDTH][IR_MAX_RANK], base[VERIFY_PANEL_WIDTH], at[VERIFY_PANEL_WIDTH];
     for (int64_t i = 0; i < count; i++) {
-        int64_t rest = (first + i) % c->positions;
-        base[i] =
-            (c->batch_first + (first + i) / c->positions) * c->in_batch + c->feature_first * c->in_feature;
-        for (uint32_t d = c->spatial; d-- > 0;) {
-            position[i][d] = rest % c->out_size[d];
-            rest /= c->out_size[d];
+        int64_t rest = (first + i) % conv->positions;
+        base[i] = (conv->batch_first + (first + i) / conv->positions) * conv->in_batch +
+                  conv->feature_first * conv->in_feature;
+        for (uint32_t d = conv->spatial; d-- > 0;) {
+            position[i][d] = rest % conv->out_size[d];
+            rest /= conv->out_size[d];
         }
     }
-    for (int64_t w = 0; w < c->window; w++) {
+    for (int64_t w = 0; w < conv->window; w++) {
         for (int64_t i = 0; i < width; i++) {
-            at[i] = i < count ? input_at(c, position[i], w) : NOWHERE;
+            at[i] = i < count ? input_at(conv, position[i], w) : NOWHERE;
             at[i] += at[i] == NOWHERE ? 0 : base[i];
         }
-        for (int64_t f = 0, step = 0; f < c->features_in; f++, panel += width, step += c->in_feature)
+        for (int64_t f = 0, step = 0; f < conv->features_in; f++, panel += width, step += conv->in_feature)
             for (int64_t i = 0; i < width; i++)
-                panel[i] = at[i] == NOWHERE ? 0 : load(c->in32, c->in64, at[i] + step);
+                panel[i] = at[i] == NOWHERE ? 0 : load(conv->in32, conv->in64, at[i] + step);
     }
 }
 
 /* Writes sums[feature][batch][position] of the current group to their places in the output. `rounded` is
  * scratch for as many elements as sums has. */
-static void put(const struct conv *c, const double *sums, void *rounded, const int64_t *out_strides,
+static void put(const struct conv *conv, const double *sums, void *rounded, const int64_t *out_strides,
                 struct verify_value *out)
 {
     enum ir_element element = (enum ir_element)out->type->element;
     size_t size = verify_element_size(element);
-    int64_t dims[IR_MAX_RANK] = {c->features_out, c->batches}, from[IR_MAX_RANK];
-    int64_t to[IR_MAX_RANK] = {out_strides[c->a.output_feature], out_strides[c->a.output_batch]};
-    for (uint32_t i = 0; i < c->spatial; i++) {
-        dims[2 + i] = c->out_size[i];
-        to[2 + i] = out_strides[c->a.output_spatial.at[i]];
+    int64_t dims[IR_MAX_RANK] = {conv->features_out, conv->batches}, from[IR_MAX_RANK];
+    int64_t to[IR_MAX_RANK] = {out_strides[conv->conv.output_feature], out_strides[conv->conv.output_batch]};
+    for (uint32_t i = 0; i < conv->spatial; i++) {
+        dims[2 + i] = conv->out_size[i];
+        to[2 + i] = out_strides[conv->conv.output_spatial.at[i]];
     }
-    verify_store_sums(element, sums, rounded, c->features_out * c->batches * c->positions);
-    verify_strides(c->spatial + 2, dims, from);
-    verify_copy(size, c->spatial + 2, dims, (char *)verify_data(out) + (size_t)(c->out_first * to[0]) * size,
-                to, rounded, from);
+    verify_store_sums(element, sums, rounded, conv->features_out * conv->batches * conv->positions);
+    verify_strides(conv->spatial + 2, dims, from);
+    verify_copy(size, conv->spatial + 2, dims,
+                (char *)verify_data(out) + (size_t)(conv->out_first * to[0]) * size, to, rounded, from);
 }
 
-static bool setup(const struct verify_state *s, struct conv *c, const struct verify_value *in,
+static bool setup(const struct verify_state *state, struct conv *conv, const struct verify_value *in,
                   const struct verify_value *out)
 {
     int64_t strides[IR_MAX_RANK];
-    const int64_t *dims = ir_type_dims(s->p, in[0].type), *kernel = ir_type_dims(s->p, in[1].type);
-    const int64_t *result = ir_type_dims(s->p, out->type);
-    int64_t fg = c->a.feature_groups, bg = c->a.batch_groups;
-    c->spatial = c->a.input_spatial.count;
-    if (in[0].type->rank != c->spatial + 2 || in[1].type->rank != c->spatial + 2 ||
-        out->type->rank != c->spatial + 2 || fg < 1 || bg < 1 || (fg > 1 && bg > 1))
+    const int64_t *dims = ir_type_dims(state->program, in[0].type),
+                  *kernel = ir_type_dims(state->program, in[1].type);
+    const int64_t *result = ir_type_dims(state->program, out->type);
+    int64_t fg = conv->conv.feature_groups, bg = conv->conv.batch_groups;
+    conv->spatial = conv->conv.input_spatial.count;
+    if (in[0].type->rank != conv->spatial + 2 || in[1].type->rank != conv->spatial + 2 ||
+        out->type->rank != conv->spatial + 2 || fg < 1 || bg < 1 || (fg > 1 && bg > 1))
         return false;
     verify_strides(in[0].type->rank, dims, strides);
-    c->in_batch = strides[c->a.input_batch];
-    c->in_feature = strides[c->a.input_feature];
-    c->window = c->positions = 1;
-    for (uint32_t i = 0; i < c->spatial; i++) {
-        c->in_size[i] = dims[c->a.input_spatial.at[i]];
-        c->in_stride[i] = strides[c->a.input_spatial.at[i]];
-        c->out_size[i] = result[c->a.output_spatial.at[i]];
-        c->positions *= c->out_size[i];
-        c->window *= c->a.window.size.at[i];
-        if (c->a.window.size.at[i] != kernel[c->a.kernel_spatial.at[i]])
+    conv->in_batch = strides[conv->conv.input_batch];
+    conv->in_feature = strides[conv->conv.input_feature];
+    conv->window = conv->positions = 1;
+    for (uint32_t i = 0; i < conv->spatial; i++) {
+        conv->in_size[i] = dims[conv->conv.input_spatial.at[i]];
+        conv->in_stride[i] = strides[conv->conv.input_spatial.at[i]];
+        conv->out_size[i] = result[conv->conv.output_spatial.at[i]];
+        conv->positions *= conv->out_size[i];
+        conv->window *= conv->conv.window.size.at[i];
+        if (conv->conv.window.size.at[i] != kernel[conv->conv.kernel_spatial.at[i]])
             return false;
     }
     verify_strides(in[1].type->rank, kernel, strides);
-    c->kernel_in = strides[c->a.kernel_input];
-    c->kernel_out = strides[c->a.kernel_output];
-    for (uint32_t i = 0; i < c->spatial; i++)
-        c->kernel_stride[i] = strides[c->a.kernel_spatial.at[i]];
-    c->batches = dims[c->a.input_batch] / bg;
-    c->features_in = kernel[c->a.kernel_input];
-    c->features_out = kernel[c->a.kernel_output] / (fg * bg);
-    return c->batches * bg == dims[c->a.input_batch] && c->features_in * fg == dims[c->a.input_feature] &&
-           c->features_out * fg * bg == result[c->a.output_feature] &&
-           result[c->a.output_batch] == c->batches;
+    conv->kernel_in = strides[conv->conv.kernel_input];
+    conv->kernel_out = strides[conv->conv.kernel_output];
+    for (uint32_t i = 0; i < conv->spatial; i++)
+        conv->kernel_stride[i] = strides[conv->conv.kernel_spatial.at[i]];
+    conv->batches = dims[conv->conv.input_batch] / bg;
+    conv->features_in = kernel[conv->conv.kernel_input];
+    conv->features_out = kernel[conv->conv.kernel_output] / (fg * bg);
+    return conv->batches * bg == dims[conv->conv.input_batch] &&
+           conv->features_in * fg == dims[conv->conv.input_feature] &&
+           conv->features_out * fg * bg == result[conv->conv.output_feature] &&
+           result[conv->conv.output_batch] == conv->batches;
 }
 
-enum error_code verify_eval_convolution(struct verify_state *s, uint32_t op, struct verify_value *in,
+enum error_code verify_eval_convolution(struct verify_state *state, uint32_t op, struct verify_value *in,
                                         struct verify_value *out, struct error *e)
 {
-    struct conv c = {0};
+    struct conv conv = {0};
     int64_t out_strides[IR_MAX_RANK];
-    if (ir_conv(s->p, op, &c.a) != 0 || !setup(s, &c, in, out))
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "shapes do not fit the dimension numbers");
+    if (ir_conv(state->program, op, &conv.conv) != 0 || !setup(state, &conv, in, out))
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "shapes do not fit the dimension numbers");
     for (int i = 0; i < 3; i++) {
         enum ir_element element = (enum ir_element)(i < 2 ? in[i].type : out->type)->element;
         if (verify_store_of(element) != VERIFY_F32 && verify_store_of(element) != VERIFY_F64)
-            return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "element type %s is not interpreted",
+            return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "element type %s is not interpreted",
                                ir_element_name(element));
         if (i < 2)
-            verify_value_dense(s, &in[i]);
+            verify_value_dense(state, &in[i]);
     }
-    *(in[0].type->element == IR_F64 ? (const void **)&c.in64 : (const void **)&c.in32) = verify_data(&in[0]);
-    *(in[1].type->element == IR_F64 ? (const void **)&c.kernel64 : (const void **)&c.kernel32) =
+    *(in[0].type->element == IR_F64 ? (const void **)&conv.in64 : (const void **)&conv.in32) =
+        verify_data(&in[0]);
+    *(in[1].type->element == IR_F64 ? (const void **)&conv.kernel64 : (const void **)&conv.kernel32) =
         verify_data(&in[1]);
-    verify_value_alloc(s, out, false);
-    verify_strides(out->type->rank, ir_type_dims(s->p, out->type), out_strides);
-    make_steps(&c);
+    verify_value_alloc(state, out, false);
+    verify_strides(out->type->rank, ir_type_dims(state->program, out->type), out_strides);
+    make_steps(&conv);
     struct verify_buffer *owner, *owner_rounded;
-    int64_t columns = c.batches * c.positions;
-    double *sums = verify_scratch(s, (size_t)(c.features_out * columns + 8) * sizeof(double), &owner);
+    int64_t columns = conv.batches * conv.positions;
+    double *sums = verify_scratch(state, (size_t)(conv.features_out * columns + 8) * sizeof(double), &owner);
     void *rounded =
-        verify_scratch(s, (size_t)(c.features_out * columns + 8) * sizeof(double), &owner_rounded);
-    for (int64_t g = 0; g < c.a.feature_groups * c.a.batch_groups; g++) {
-        c.out_first = g * c.features_out;
-        c.batch_first = c.a.batch_groups > 1 ? g * c.batches : 0;
-        c.feature_first = c.a.feature_groups > 1 ? g * c.features_in : 0;
-        verify_gemm(s, c.features_out, columns, c.window * c.features_in, pack_kernel, &c, pack_input, &c,
-                    sums);
-        put(&c, sums, rounded, out_strides, out);
+        verify_scratch(state, (size_t)(conv.features_out * columns + 8) * sizeof(double), &owner_rounded);
+    for (int64_t g = 0; g < conv.conv.feature_groups * conv.conv.batch_groups; g++) {
+        conv.out_first = g * conv.features_out;
+        conv.batch_first = conv.conv.batch_groups > 1 ? g * conv.batches : 0;
+        conv.feature_first = conv.conv.feature_groups > 1 ? g * conv.features_in : 0;
+        verify_gemm(state, conv.features_out, columns, conv.window * conv.features_in, pack_kernel, &conv,
+                    pack_input, &conv, sums);
+        put(&conv, sums, rounded, out_strides, out);
     }
-    verify_scratch_drop(s, owner);
-    verify_scratch_drop(s, owner_rounded);
-    for (uint32_t i = 0; i < c.spatial; i++)
-        free(c.steps[i]);
+    verify_scratch_drop(state, owner);
+    verify_scratch_drop(state, owner_rounded);
+    for (uint32_t i = 0; i < conv.spatial; i++)
+        free(conv.steps[i]);
     return ERROR_OK;
 }

@@ -22,25 +22,25 @@ struct box {
 };
 
 /* false: the box is empty */
-static bool coalesce(struct box *b, uint32_t rank, const int64_t *dims, const int64_t *to,
+static bool coalesce(struct box *box, uint32_t rank, const int64_t *dims, const int64_t *to,
                      const int64_t *from)
 {
-    b->rank = 0;
+    box->rank = 0;
     for (uint32_t i = 0; i < rank; i++) {
         if (dims[i] <= 0)
             return false;
         if (dims[i] == 1)
             continue;
-        uint32_t last = b->rank - 1;
-        if (b->rank > 0 && b->to[last] == to[i] * dims[i] && b->from[last] == from[i] * dims[i]) {
-            b->dims[last] *= dims[i];
-            b->to[last] = to[i];
-            b->from[last] = from[i];
+        uint32_t last = box->rank - 1;
+        if (box->rank > 0 && box->to[last] == to[i] * dims[i] && box->from[last] == from[i] * dims[i]) {
+            box->dims[last] *= dims[i];
+            box->to[last] = to[i];
+            box->from[last] = from[i];
             continue;
         }
-        b->dims[b->rank] = dims[i];
-        b->to[b->rank] = to[i];
-        b->from[b->rank++] = from[i];
+        box->dims[box->rank] = dims[i];
+        box->to[box->rank] = to[i];
+        box->from[box->rank++] = from[i];
     }
     return true;
 }
@@ -84,28 +84,28 @@ static void copy_line(size_t element, int64_t n, void *to, int64_t ts, const voi
 void verify_copy(size_t element, uint32_t rank, const int64_t *dims, void *to, const int64_t *to_strides,
                  const void *from, const int64_t *from_strides)
 {
-    struct box b;
-    if (!coalesce(&b, rank, dims, to_strides, from_strides))
+    struct box box;
+    if (!coalesce(&box, rank, dims, to_strides, from_strides))
         return;
-    if (b.rank == 0) {
+    if (box.rank == 0) {
         memcpy(to, from, element);
         return;
     }
-    uint32_t inner = b.rank - 1;
+    uint32_t inner = box.rank - 1;
     int64_t at[IR_MAX_RANK] = {0};
-    char *t = to;
+    char *text = to;
     const char *f = from;
     int64_t size = (int64_t)element;
     for (;;) {
-        copy_line(element, b.dims[inner], t, b.to[inner], f, b.from[inner]);
+        copy_line(element, box.dims[inner], text, box.to[inner], f, box.from[inner]);
         uint32_t i = inner;
         for (; i-- > 0;) {
-            t += b.to[i] * size;
-            f += b.from[i] * size;
-            if (++at[i] < b.dims[i])
+            text += box.to[i] * size;
+            f += box.from[i] * size;
+            if (++at[i] < box.dims[i])
                 break;
-            t -= b.to[i] * b.dims[i] * size;
-            f -= b.from[i] * b.dims[i] * size;
+            text -= box.to[i] * box.dims[i] * size;
+            f -= box.from[i] * box.dims[i] * size;
             at[i] = 0;
         }
         if (i == UINT32_MAX)

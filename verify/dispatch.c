@@ -23,57 +23,58 @@ enum { OPS_PER_CANCEL_CHECK = 64 };
 typedef enum error_code family(struct verify_state *, uint32_t, struct verify_value *, struct verify_value *,
                                struct error *);
 
-static enum error_code eval_constant(struct verify_state *s, uint32_t op, struct verify_value *in,
+static enum error_code eval_constant(struct verify_state *state, uint32_t op, struct verify_value *in,
                                      struct verify_value *out, struct error *e)
 {
-    return verify_constant(s, op, ir_attr_find(s->p, op, "value"), out, e);
+    return verify_constant(state, op, ir_attr_find(state->program, op, "value"), out, e);
 }
 
 /* ops that hand their operands on as results: reshape (the layout is row-major on both sides), barriers,
  * annotations of Shardy */
-static enum error_code eval_identity(struct verify_state *s, uint32_t op, struct verify_value *in,
+static enum error_code eval_identity(struct verify_state *state, uint32_t op, struct verify_value *in,
                                      struct verify_value *out, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
-    if (o->result_count > o->operand_count)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "more results than operands");
-    for (uint32_t i = 0; i < o->result_count; i++) {
+    const struct ir_op *ir_op = &state->program->ops[op];
+    if (ir_op->result_count > ir_op->operand_count)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "more results than operands");
+    for (uint32_t i = 0; i < ir_op->result_count; i++) {
         if (in[i].type->kind == IR_TYPE_TENSOR &&
-            verify_type_count(s, in[i].type) != verify_type_count(s, out[i].type))
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand and result differ in elements");
+            verify_type_count(state, in[i].type) != verify_type_count(state, out[i].type))
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e, "operand and result differ in elements");
         verify_value_share(&out[i], &in[i]);
     }
     return ERROR_OK;
 }
 
-static enum error_code eval_custom_call(struct verify_state *s, uint32_t op, struct verify_value *in,
+static enum error_code eval_custom_call(struct verify_state *state, uint32_t op, struct verify_value *in,
                                         struct verify_value *out, struct error *e)
 {
-    const struct ir_attr *name = ir_attr_find(s->p, op, "call_target_name");
-    const char *target = name ? ir_string(s->p, name->first) : "";
-    const struct ir_op *o = &s->p->ops[op];
-    if (o->operand_count == 1 && o->result_count == 1) {
+    const struct ir_attr *name = ir_attr_find(state->program, op, "call_target_name");
+    const char *target = name ? ir_string(state->program, name->first) : "";
+    const struct ir_op *ir_op = &state->program->ops[op];
+    if (ir_op->operand_count == 1 && ir_op->result_count == 1) {
         struct verify_elementwise erf = {.code = IR_CHLO_ERF};
-        struct verify_array a = {(enum ir_element)in->type->element, false, verify_data(in)};
-        int64_t n = verify_type_count(s, out->type);
-        if (strcmp(target, "mhlo.erf") == 0 && n == verify_type_count(s, in->type)) {
-            verify_value_alloc(s, out, in->splat);
-            if (verify_elementwise_run(&erf, &a, 1, (enum ir_element)out->type->element, verify_data(out),
+        struct verify_array array = {(enum ir_element)in->type->element, false, verify_data(in)};
+        int64_t n = verify_type_count(state, out->type);
+        if (strcmp(target, "mhlo.erf") == 0 && n == verify_type_count(state, in->type)) {
+            verify_value_alloc(state, out, in->splat);
+            if (verify_elementwise_run(&erf, &array, 1, (enum ir_element)out->type->element, verify_data(out),
                                        in->splat ? 1 : n))
                 return ERROR_OK;
         }
         if (strcmp(target, "Sharding") == 0 || strcmp(target, "annotate_device_placement") == 0)
-            return eval_identity(s, op, in, out, e);
+            return eval_identity(state, op, in, out, e);
     }
     if (strcmp(target, "mhlo.topk") == 0)
-        return verify_eval_top_k(s, op, in, out, e);
-    return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "custom call target '%s' is not interpreted", target);
+        return verify_eval_top_k(state, op, in, out, e);
+    return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "custom call target '%s' is not interpreted",
+                       target);
 }
 
 /* family of a pure op, NULL when the op is something else */
-static family *family_of(const struct verify_state *s, uint32_t op)
+static family *family_of(const struct verify_state *state, uint32_t op)
 {
-    enum ir_opcode code = (enum ir_opcode)s->p->ops[op].code;
+    enum ir_opcode code = (enum ir_opcode)state->program->ops[op].code;
     switch (ir_opcode_family(code)) {
     case IR_FAMILY_ELEMENTWISE: return verify_eval_elementwise;
     case IR_FAMILY_CONSTANT: return eval_constant;
@@ -112,32 +113,32 @@ static family *family_of(const struct verify_state *s, uint32_t op)
     return NULL;
 }
 
-enum error_code verify_count_operations(struct verify_state *s, uint32_t op, struct error *e)
+enum error_code verify_count_operations(struct verify_state *state, uint32_t op, struct error *e)
 {
-    uint64_t most = s->options.max_operations ? s->options.max_operations : VERIFY_MAX_OPERATIONS;
-    s->statistics.operations += verify_op_operations(s->p, op);
-    s->statistics.ops_executed++;
-    if (s->statistics.operations > most)
-        return verify_fail(s, op, ERROR_TOO_LARGE, e,
+    uint64_t most = state->options.max_operations ? state->options.max_operations : VERIFY_MAX_OPERATIONS;
+    state->statistics.operations += verify_op_operations(state->program, op);
+    state->statistics.ops_executed++;
+    if (state->statistics.operations > most)
+        return verify_fail(state, op, ERROR_TOO_LARGE, e,
                            "more than %llu operations: the module is too large to interpret",
                            (unsigned long long)most);
-    if (s->options.cancelled && s->statistics.ops_executed % OPS_PER_CANCEL_CHECK == 0 &&
-        s->options.cancelled(s->options.cancel_context))
+    if (state->options.cancelled && state->statistics.ops_executed % OPS_PER_CANCEL_CHECK == 0 &&
+        state->options.cancelled(state->options.cancel_context))
         return error_set(e, ERROR_CANCELLED, "the interpretation was cancelled");
     return ERROR_OK;
 }
 
 /* whether a region of op names values from outside, which may differ between devices with equal operands */
-static bool captures(const struct ir_program *p, uint32_t op)
+static bool captures(const struct ir_program *program, uint32_t op)
 {
-    for (uint32_t r = 0; r < p->ops[op].region_count; r++) {
-        uint32_t block = ir_region_block(p, op, r);
-        for (uint32_t k = 0; block != IR_NONE && k < p->blocks[block].op_count; k++) {
-            uint32_t inner = p->block_ops[p->blocks[block].ops + k];
-            if (p->ops[inner].region_count)
+    for (uint32_t region = 0; region < program->ops[op].region_count; region++) {
+        uint32_t block = ir_region_block(program, op, region);
+        for (uint32_t k = 0; block != IR_NONE && k < program->blocks[block].op_count; k++) {
+            uint32_t inner = program->block_ops[program->blocks[block].ops + k];
+            if (program->ops[inner].region_count)
                 return true;
-            for (uint32_t i = 0; i < p->ops[inner].operand_count; i++)
-                if (p->values[ir_operand(p, inner, i)].block != block)
+            for (uint32_t i = 0; i < program->ops[inner].operand_count; i++)
+                if (program->values[ir_operand(program, inner, i)].block != block)
                     return true;
         }
     }
@@ -157,14 +158,14 @@ static uint32_t same_as(struct verify_buffer *const *keys, uint32_t operands, ui
     return d;
 }
 
-static enum error_code eval_pure(struct verify_state *s, uint32_t op, uint32_t devices, family *f,
+static enum error_code eval_pure(struct verify_state *state, uint32_t op, uint32_t devices, family *f,
                                  struct verify_value *in, struct verify_value *out, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
-    uint32_t operands = o->operand_count, results = o->result_count;
+    const struct ir_op *ir_op = &state->program->ops[op];
+    uint32_t operands = ir_op->operand_count, results = ir_op->result_count;
     struct verify_value *one = mem_zalloc(operands + results + 1, sizeof *one);
     struct verify_buffer **keys = mem_alloc((operands * devices + 1) * sizeof *keys);
-    bool shares = devices > 1 && !captures(s->p, op);
+    bool shares = devices > 1 && !captures(state->program, op);
     enum error_code code = ERROR_OK;
     for (uint32_t i = 0; i < operands * devices; i++)
         keys[i] = in[i].buffer;
@@ -173,58 +174,58 @@ static enum error_code eval_pure(struct verify_state *s, uint32_t op, uint32_t d
         if (other < d) {
             for (uint32_t r = 0; r < results; r++)
                 verify_value_share(&out[r * devices + d], &out[r * devices + other]);
-            s->statistics.ops_shared++;
+            state->statistics.ops_shared++;
             continue;
         }
-        code = verify_count_operations(s, op, e);
+        code = verify_count_operations(state, op, e);
         if (code)
             break;
-        s->device = d;
+        state->device = d;
         for (uint32_t i = 0; i < operands; i++) {
             one[i] = in[i * devices + d];
             in[i * devices + d].buffer = NULL;
             if (one[i].type->kind == IR_TYPE_TENSOR && !one[i].buffer)
-                code = verify_fail(s, op, ERROR_INTERNAL, e, "operand %u has no value", i);
+                code = verify_fail(state, op, ERROR_INTERNAL, e, "operand %u has no value", i);
         }
         for (uint32_t r = 0; r < results; r++)
             one[operands + r] = out[r * devices + d];
         if (!code)
-            code = f(s, op, one, one + operands, e);
-        for (uint32_t r = 0; r < results && !code && s->options.shake; r++)
-            verify_shake(s, op, &one[operands + r]);
+            code = f(state, op, one, one + operands, e);
+        for (uint32_t r = 0; r < results && !code && state->options.shake; r++)
+            verify_shake(state, op, &one[operands + r]);
         for (uint32_t r = 0; r < results; r++)
             out[r * devices + d] = one[operands + r];
-        verify_values_drop(s, one, operands);
+        verify_values_drop(state, one, operands);
     }
     free(keys);
     free(one);
     return code;
 }
 
-enum error_code verify_eval_op(struct verify_state *s, uint32_t op, uint32_t devices, struct verify_value *in,
-                               struct verify_value *out, struct error *e)
+enum error_code verify_eval_op(struct verify_state *state, uint32_t op, uint32_t devices,
+                               struct verify_value *in, struct verify_value *out, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
-    family *f = family_of(s, op);
+    const struct ir_op *ir_op = &state->program->ops[op];
+    family *f = family_of(state, op);
     if (f)
-        return eval_pure(s, op, devices, f, in, out, e);
-    switch ((int)o->code) {
-    case IR_WHILE: return verify_eval_while(s, op, devices, in, out, e);
+        return eval_pure(state, op, devices, f, in, out, e);
+    switch ((int)ir_op->code) {
+    case IR_WHILE: return verify_eval_while(state, op, devices, in, out, e);
     case IR_CASE:
-    case IR_IF: return verify_eval_branch(s, op, devices, in, out, e);
+    case IR_IF: return verify_eval_branch(state, op, devices, in, out, e);
     case IR_CALL:
-    case IR_COMPOSITE: return verify_eval_call(s, op, devices, in, out, e);
+    case IR_COMPOSITE: return verify_eval_call(state, op, devices, in, out, e);
     case IR_SDY_MANUAL_COMPUTATION:
         if (devices != 1)
-            return verify_fail(s, op, ERROR_NOT_AVAILABLE, e,
+            return verify_fail(state, op, ERROR_NOT_AVAILABLE, e,
                                "nested manual computations are not interpreted");
-        return verify_eval_manual(s, op, in, out, e);
+        return verify_eval_manual(state, op, in, out, e);
     default: break;
     }
-    if (ir_opcode_family((enum ir_opcode)o->code) == IR_FAMILY_COLLECTIVE) {
-        enum error_code code = verify_count_operations(s, op, e);
-        s->statistics.collectives += o->code != IR_PARTITION_ID && o->code != IR_REPLICA_ID;
-        return code ? code : verify_eval_collective(s, op, devices, in, out, e);
+    if (ir_opcode_family((enum ir_opcode)ir_op->code) == IR_FAMILY_COLLECTIVE) {
+        enum error_code code = verify_count_operations(state, op, e);
+        state->statistics.collectives += ir_op->code != IR_PARTITION_ID && ir_op->code != IR_REPLICA_ID;
+        return code ? code : verify_eval_collective(state, op, devices, in, out, e);
     }
-    return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "the interpreter does not know this op");
+    return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "the interpreter does not know this op");
 }

@@ -18,19 +18,19 @@ struct side { /* one operand of one batch element */
 
 static void pack(const void *context, int64_t first, int64_t count, int64_t width, double *panel)
 {
-    const struct side *x = context;
+    const struct side *side = context;
     int64_t base[VERIFY_PANEL_WIDTH];
     for (int64_t i = 0; i < width; i++) /* missing rows repeat the first and are cleared below */
-        base[i] = x->base + x->rows[first + (i < count ? i : 0)];
-    for (int64_t k = 0; k < x->count_depth; k++) {
+        base[i] = side->base + side->rows[first + (i < count ? i : 0)];
+    for (int64_t k = 0; k < side->count_depth; k++) {
         double *to = panel + k * width;
-        int64_t at = x->depth[k];
-        if (x->f32)
+        int64_t at = side->depth[k];
+        if (side->f32)
             for (int64_t i = 0; i < width; i++)
-                to[i] = (double)x->f32[base[i] + at];
+                to[i] = (double)side->f32[base[i] + at];
         else
             for (int64_t i = 0; i < width; i++)
-                to[i] = x->f64[base[i] + at];
+                to[i] = side->f64[base[i] + at];
         for (int64_t i = count; i < width; i++)
             to[i] = 0;
     }
@@ -56,17 +56,18 @@ static int64_t *offsets(const int64_t *dims, const int64_t *strides, const struc
     return table;
 }
 
-static void free_dims(uint32_t rank, const struct ir_dims *a, const struct ir_dims *b, struct ir_dims *out)
+static void free_dims(uint32_t rank, const struct ir_dims *dims, const struct ir_dims *ir_dims,
+                      struct ir_dims *out)
 {
     out->count = 0;
-    for (uint32_t d = 0; d < rank; d++) {
+    for (uint32_t dim = 0; dim < rank; dim++) {
         bool used = false;
-        for (uint32_t i = 0; i < a->count; i++)
-            used = used || a->at[i] == d;
-        for (uint32_t i = 0; i < b->count; i++)
-            used = used || b->at[i] == d;
+        for (uint32_t i = 0; i < dims->count; i++)
+            used = used || dims->at[i] == dim;
+        for (uint32_t i = 0; i < ir_dims->count; i++)
+            used = used || ir_dims->at[i] == dim;
         if (!used)
-            out->at[out->count++] = d;
+            out->at[out->count++] = dim;
     }
 }
 
@@ -75,8 +76,8 @@ struct tables {
     int64_t batches, counts[2], k;
 };
 
-static bool tables_make(const struct verify_state *s, const struct ir_dot *dot, const struct verify_value *in,
-                        struct tables *t)
+static bool tables_make(const struct verify_state *state, const struct ir_dot *dot,
+                        const struct verify_value *in, struct tables *tables)
 {
     const struct ir_dims *batch[2] = {&dot->lhs_batch, &dot->rhs_batch};
     const struct ir_dims *contract[2] = {&dot->lhs_contract, &dot->rhs_contract};
@@ -84,64 +85,66 @@ static bool tables_make(const struct verify_state *s, const struct ir_dot *dot, 
     for (int i = 0; i < 2; i++) {
         int64_t strides[IR_MAX_RANK];
         struct ir_dims rest;
-        const int64_t *dims = ir_type_dims(s->p, in[i].type);
+        const int64_t *dims = ir_type_dims(state->program, in[i].type);
         verify_strides(in[i].type->rank, dims, strides);
         free_dims(in[i].type->rank, batch[i], contract[i], &rest);
-        t->batch[i] = offsets(dims, strides, batch[i], &batches[i]);
-        t->rows[i] = offsets(dims, strides, &rest, &t->counts[i]);
-        t->depth[i] = offsets(dims, strides, contract[i], &k[i]);
+        tables->batch[i] = offsets(dims, strides, batch[i], &batches[i]);
+        tables->rows[i] = offsets(dims, strides, &rest, &tables->counts[i]);
+        tables->depth[i] = offsets(dims, strides, contract[i], &k[i]);
     }
-    t->batches = batches[0];
-    t->k = k[0];
+    tables->batches = batches[0];
+    tables->k = k[0];
     return batches[0] == batches[1] && k[0] == k[1];
 }
 
-static void tables_free(struct tables *t)
+static void tables_free(struct tables *tables)
 {
     for (int i = 0; i < 2; i++) {
-        free(t->batch[i]);
-        free(t->rows[i]);
-        free(t->depth[i]);
+        free(tables->batch[i]);
+        free(tables->rows[i]);
+        free(tables->depth[i]);
     }
 }
 
-static void dot_real(struct verify_state *s, const struct tables *t, const struct verify_value *in,
+static void dot_real(struct verify_state *state, const struct tables *tables, const struct verify_value *in,
                      struct verify_value *out)
 {
     struct verify_buffer *owner;
     enum ir_element element = (enum ir_element)out->type->element;
-    int64_t n = t->counts[0] * t->counts[1];
-    double *sums = verify_scratch(s, (size_t)(n + 8) * sizeof(double), &owner);
-    for (int64_t b = 0; b < t->batches; b++) {
+    int64_t n = tables->counts[0] * tables->counts[1];
+    double *sums = verify_scratch(state, (size_t)(n + 8) * sizeof(double), &owner);
+    for (int64_t b = 0; b < tables->batches; b++) {
         struct side sides[2];
         for (int i = 0; i < 2; i++) {
             bool f64 = in[i].type->element == IR_F64;
             sides[i] = (struct side){f64 ? NULL : verify_data(&in[i]),
                                      f64 ? verify_data(&in[i]) : NULL,
-                                     t->rows[i],
-                                     t->depth[i],
-                                     t->k,
-                                     t->batch[i][b]};
+                                     tables->rows[i],
+                                     tables->depth[i],
+                                     tables->k,
+                                     tables->batch[i][b]};
         }
-        verify_gemm(s, t->counts[0], t->counts[1], t->k, pack, &sides[0], pack, &sides[1], sums);
+        verify_gemm(state, tables->counts[0], tables->counts[1], tables->k, pack, &sides[0], pack, &sides[1],
+                    sums);
         verify_store_sums(element, sums,
                           (char *)verify_data(out) + (size_t)(b * n) * verify_element_size(element), n);
     }
-    verify_scratch_drop(s, owner);
+    verify_scratch_drop(state, owner);
 }
 
-static void dot_whole(const struct tables *t, const struct verify_value *in, struct verify_value *out)
+static void dot_whole(const struct tables *tables, const struct verify_value *in, struct verify_value *out)
 {
     bool boolean = out->type->element == IR_I1;
     int64_t at = 0;
-    for (int64_t b = 0; b < t->batches; b++)
-        for (int64_t m = 0; m < t->counts[0]; m++)
-            for (int64_t n = 0; n < t->counts[1]; n++, at++) {
+    for (int64_t b = 0; b < tables->batches; b++)
+        for (int64_t m = 0; m < tables->counts[0]; m++)
+            for (int64_t n = 0; n < tables->counts[1]; n++, at++) {
                 uint64_t sum = 0;
-                for (int64_t k = 0; k < t->k; k++)
-                    sum +=
-                        (uint64_t)verify_value_int(&in[0], t->batch[0][b] + t->rows[0][m] + t->depth[0][k]) *
-                        (uint64_t)verify_value_int(&in[1], t->batch[1][b] + t->rows[1][n] + t->depth[1][k]);
+                for (int64_t k = 0; k < tables->k; k++)
+                    sum += (uint64_t)verify_value_int(&in[0], tables->batch[0][b] + tables->rows[0][m] +
+                                                                  tables->depth[0][k]) *
+                           (uint64_t)verify_value_int(&in[1], tables->batch[1][b] + tables->rows[1][n] +
+                                                                  tables->depth[1][k]);
                 if (boolean)
                     ((uint8_t *)verify_data(out))[at] = sum != 0;
                 else
@@ -150,17 +153,17 @@ static void dot_whole(const struct tables *t, const struct verify_value *in, str
     verify_round_all((enum ir_element)out->type->element, verify_data(out), at);
 }
 
-static void dot_complex(const struct tables *t, const struct verify_value *in, struct verify_value *out)
+static void dot_complex(const struct tables *tables, const struct verify_value *in, struct verify_value *out)
 {
     bool wide = out->type->element == IR_C128;
     int64_t at = 0;
-    for (int64_t b = 0; b < t->batches; b++)
-        for (int64_t m = 0; m < t->counts[0]; m++)
-            for (int64_t n = 0; n < t->counts[1]; n++, at++) {
+    for (int64_t b = 0; b < tables->batches; b++)
+        for (int64_t m = 0; m < tables->counts[0]; m++)
+            for (int64_t n = 0; n < tables->counts[1]; n++, at++) {
                 double re = 0, im = 0;
-                for (int64_t k = 0; k < t->k; k++) {
-                    int64_t i = t->batch[0][b] + t->rows[0][m] + t->depth[0][k];
-                    int64_t j = t->batch[1][b] + t->rows[1][n] + t->depth[1][k];
+                for (int64_t k = 0; k < tables->k; k++) {
+                    int64_t i = tables->batch[0][b] + tables->rows[0][m] + tables->depth[0][k];
+                    int64_t j = tables->batch[1][b] + tables->rows[1][n] + tables->depth[1][k];
                     double x[4];
                     for (int c = 0; c < 2; c++) {
                         x[c] = wide ? ((double *)verify_data(&in[0]))[2 * i + c]
@@ -181,36 +184,37 @@ static void dot_complex(const struct tables *t, const struct verify_value *in, s
             }
 }
 
-enum error_code verify_eval_dot(struct verify_state *s, uint32_t op, struct verify_value *in,
+enum error_code verify_eval_dot(struct verify_state *state, uint32_t op, struct verify_value *in,
                                 struct verify_value *out, struct error *e)
 {
     struct ir_dot dot;
-    struct tables t;
+    struct tables tables;
     enum verify_store from = verify_store_of((enum ir_element)in[0].type->element);
     enum verify_store other = verify_store_of((enum ir_element)in[1].type->element);
     enum verify_store to = verify_store_of((enum ir_element)out->type->element);
-    if (ir_dot(s->p, op, &dot) != 0)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "dimension numbers are missing or malformed");
+    if (ir_dot(state->program, op, &dot) != 0)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "dimension numbers are missing or malformed");
     bool real = (from == VERIFY_F32 || from == VERIFY_F64) && (to == VERIFY_F32 || to == VERIFY_F64) &&
                 (other == VERIFY_F32 || other == VERIFY_F64);
     bool whole = from <= VERIFY_I64 && other <= VERIFY_I64 && to <= VERIFY_I64;
     if (!real && !whole && !(from == to && other == to && from >= VERIFY_C64))
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "these element types are not interpreted");
-    verify_value_dense(s, &in[0]);
-    verify_value_dense(s, &in[1]);
-    bool fits = tables_make(s, &dot, in, &t);
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "these element types are not interpreted");
+    verify_value_dense(state, &in[0]);
+    verify_value_dense(state, &in[1]);
+    bool fits = tables_make(state, &dot, in, &tables);
     enum error_code code = ERROR_OK;
-    if (!fits || t.batches * t.counts[0] * t.counts[1] != verify_type_count(s, out->type)) {
-        code = verify_fail(s, op, ERROR_INVALID_MODULE, e, "shapes do not fit the dimension numbers");
+    if (!fits ||
+        tables.batches * tables.counts[0] * tables.counts[1] != verify_type_count(state, out->type)) {
+        code = verify_fail(state, op, ERROR_INVALID_MODULE, e, "shapes do not fit the dimension numbers");
     } else {
-        verify_value_alloc(s, out, false);
+        verify_value_alloc(state, out, false);
         if (real)
-            dot_real(s, &t, in, out);
+            dot_real(state, &tables, in, out);
         else if (whole)
-            dot_whole(&t, in, out);
+            dot_whole(&tables, in, out);
         else
-            dot_complex(&t, in, out);
+            dot_complex(&tables, in, out);
     }
-    tables_free(&t);
+    tables_free(&tables);
     return code;
 }

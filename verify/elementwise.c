@@ -190,7 +190,7 @@ static bool binary_bool(int code, const struct verify_array *in, uint8_t *o, int
 }
 
 #define COMPARISONS(T)                                                                                       \
-    switch (d->compare) {                                                                                    \
+    switch (kernel->compare) {                                                                               \
     case COMPARE_EQ: PAIRS(T, x == y);                                                                       \
     case COMPARE_NE: PAIRS(T, x != y);                                                                       \
     case COMPARE_GE: PAIRS(T, x >= y);                                                                       \
@@ -199,19 +199,19 @@ static bool binary_bool(int code, const struct verify_array *in, uint8_t *o, int
     default: PAIRS(T, x < y);                                                                                \
     }
 
-static bool compare_u8(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o,
+static bool compare_u8(const struct verify_elementwise *kernel, const struct verify_array *in, uint8_t *o,
                        int64_t n)
 {
     const uint8_t *a = in[0].data, *b = in[1].data;
     COMPARISONS(uint8_t)
 }
-static bool compare_i64(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o,
+static bool compare_i64(const struct verify_elementwise *kernel, const struct verify_array *in, uint8_t *o,
                         int64_t n)
 {
     const int64_t *a = in[0].data, *b = in[1].data;
     COMPARISONS(int64_t)
 }
-static bool compare_u64(const struct verify_elementwise *d, const struct verify_array *in, uint8_t *o,
+static bool compare_u64(const struct verify_elementwise *kernel, const struct verify_array *in, uint8_t *o,
                         int64_t n)
 {
     const uint64_t *a = in[0].data, *b = in[1].data;
@@ -271,132 +271,133 @@ static bool run_next_after(const struct verify_array *in, enum ir_element elemen
     return true;
 }
 
-static bool run_reduce_precision(const struct verify_elementwise *d, const struct verify_array *in, void *out,
-                                 int64_t n)
+static bool run_reduce_precision(const struct verify_elementwise *kernel, const struct verify_array *in,
+                                 void *out, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         if (verify_store_of(in->element) == VERIFY_F32)
             ((float *)out)[i] = (float)verify_reduce_precision((double)((const float *)in->data)[i],
-                                                               d->exponent_bits, d->mantissa_bits);
+                                                               kernel->exponent_bits, kernel->mantissa_bits);
         else
-            ((double *)out)[i] =
-                verify_reduce_precision(((const double *)in->data)[i], d->exponent_bits, d->mantissa_bits);
+            ((double *)out)[i] = verify_reduce_precision(((const double *)in->data)[i], kernel->exponent_bits,
+                                                         kernel->mantissa_bits);
     }
     return true;
 }
 
 /* ---------------------------------------------------------------- dispatch */
-enum error_code verify_elementwise_decode(const struct verify_state *s, uint32_t op,
+enum error_code verify_elementwise_decode(const struct verify_state *state, uint32_t op,
                                           struct verify_elementwise *out, struct error *e)
 {
     static const char *const directions[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
     char word[32];
     memset(out, 0, sizeof *out);
-    out->code = s->p->ops[op].code;
+    out->code = state->program->ops[op].code;
     if (ir_opcode_family((enum ir_opcode)out->code) != IR_FAMILY_ELEMENTWISE)
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "the interpreter does not know this op here");
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "the interpreter does not know this op here");
     if (out->code == IR_COMPARE) {
-        ir_word(s->p, op, "comparison_direction", word);
+        ir_word(state->program, op, "comparison_direction", word);
         out->compare = -1;
         for (int i = 0; i < 6; i++)
             if (strcmp(word, directions[i]) == 0)
                 out->compare = i;
         if (out->compare < 0)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "comparison direction '%s' is unknown", word);
-        ir_word(s->p, op, "compare_type", word);
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e, "comparison direction '%s' is unknown",
+                               word);
+        ir_word(state->program, op, "compare_type", word);
         out->total_order = strcmp(word, "TOTALORDER") == 0;
     }
-    out->exponent_bits = (int)ir_int(s->p, op, "exponent_bits", 8);
-    out->mantissa_bits = (int)ir_int(s->p, op, "mantissa_bits", 23);
+    out->exponent_bits = (int)ir_int(state->program, op, "exponent_bits", 8);
+    out->mantissa_bits = (int)ir_int(state->program, op, "mantissa_bits", 23);
     if (out->exponent_bits < 1 || out->exponent_bits > 11 || out->mantissa_bits < 0 ||
         out->mantissa_bits > 52)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "exponent and mantissa bits are out of range");
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "exponent and mantissa bits are out of range");
     return ERROR_OK;
 }
 
-static bool run_compare(const struct verify_elementwise *d, const struct verify_array *in, void *out,
+static bool run_compare(const struct verify_elementwise *kernel, const struct verify_array *in, void *out,
                         int64_t n)
 {
     switch (verify_store_of(in[0].element)) {
-    case VERIFY_U8: return compare_u8(d, in, out, n);
+    case VERIFY_U8: return compare_u8(kernel, in, out, n);
     case VERIFY_I64:
-        return in[0].element == IR_UI64 ? compare_u64(d, in, out, n) : compare_i64(d, in, out, n);
-    case VERIFY_F32: return compare_f32(d, in, out, n);
-    case VERIFY_F64: return compare_f64(d, in, out, n);
+        return in[0].element == IR_UI64 ? compare_u64(kernel, in, out, n) : compare_i64(kernel, in, out, n);
+    case VERIFY_F32: return compare_f32(kernel, in, out, n);
+    case VERIFY_F64: return compare_f64(kernel, in, out, n);
     case VERIFY_C64:
-    case VERIFY_C128: return verify_elementwise_complex(d, in, 2, IR_I1, out, n);
+    case VERIFY_C128: return verify_elementwise_complex(kernel, in, 2, IR_I1, out, n);
     case VERIFY_NONE: break;
     }
     return false;
 }
 
-static bool run_plain(const struct verify_elementwise *d, const struct verify_array *in, uint32_t count,
+static bool run_plain(const struct verify_elementwise *kernel, const struct verify_array *in, uint32_t count,
                       enum ir_element element, void *out, int64_t n)
 {
     switch (verify_store_of(in[0].element)) {
     case VERIFY_U8:
-        if (d->code == IR_NOT) {
+        if (kernel->code == IR_NOT) {
             for (int64_t i = 0; i < n; i++)
                 ((uint8_t *)out)[i] = !((const uint8_t *)in[0].data)[i];
             return true;
         }
-        return count == 2 && binary_bool(d->code, in, out, n);
+        return count == 2 && binary_bool(kernel->code, in, out, n);
     case VERIFY_I64:
-        return count == 1 ? unary_int(d->code, in[0].element, in[0].data, out, n)
-                          : binary_int(d->code, in, out, n);
+        return count == 1 ? unary_int(kernel->code, in[0].element, in[0].data, out, n)
+                          : binary_int(kernel->code, in, out, n);
     case VERIFY_F32:
-        return count == 2         ? binary_f32(d->code, in, out, n)
-               : element == IR_I1 ? test_f32(d->code, in[0].data, out, n)
-                                  : unary_f32(d->code, in[0].data, out, n);
+        return count == 2         ? binary_f32(kernel->code, in, out, n)
+               : element == IR_I1 ? test_f32(kernel->code, in[0].data, out, n)
+                                  : unary_f32(kernel->code, in[0].data, out, n);
     case VERIFY_F64:
-        return count == 2         ? binary_f64(d->code, in, out, n)
-               : element == IR_I1 ? test_f64(d->code, in[0].data, out, n)
-                                  : unary_f64(d->code, in[0].data, out, n);
+        return count == 2         ? binary_f64(kernel->code, in, out, n)
+               : element == IR_I1 ? test_f64(kernel->code, in[0].data, out, n)
+                                  : unary_f64(kernel->code, in[0].data, out, n);
     case VERIFY_C64:
-    case VERIFY_C128: return verify_elementwise_complex(d, in, count, element, out, n);
+    case VERIFY_C128: return verify_elementwise_complex(kernel, in, count, element, out, n);
     case VERIFY_NONE: break;
     }
     return false;
 }
 
-bool verify_elementwise_run(const struct verify_elementwise *d, const struct verify_array *in, uint32_t count,
-                            enum ir_element element, void *out, int64_t n)
+bool verify_elementwise_run(const struct verify_elementwise *kernel, const struct verify_array *in,
+                            uint32_t count, enum ir_element element, void *out, int64_t n)
 {
     bool done;
-    switch (d->code) {
+    switch (kernel->code) {
     case IR_CONVERT: verify_convert(in[0].element, in[0].data, element, out, n); return true;
     case IR_SELECT: run_select(in, out, n); return true;
     case IR_CLAMP: return run_clamp(in, element, out, n);
-    case IR_COMPARE: return run_compare(d, in, out, n);
+    case IR_COMPARE: return run_compare(kernel, in, out, n);
     case IR_COMPLEX: return verify_elementwise_join(in, element, out, n);
-    case IR_REDUCE_PRECISION: done = run_reduce_precision(d, in, out, n); break;
+    case IR_REDUCE_PRECISION: done = run_reduce_precision(kernel, in, out, n); break;
     case IR_CHLO_NEXT_AFTER: return run_next_after(in, element, out, n);
-    default: done = run_plain(d, in, count, element, out, n);
+    default: done = run_plain(kernel, in, count, element, out, n);
     }
     if (done && element != IR_F32 && element != IR_I1)
         verify_round_all(element, out, n);
     return done;
 }
 
-enum error_code verify_eval_elementwise(struct verify_state *s, uint32_t op, struct verify_value *in,
+enum error_code verify_eval_elementwise(struct verify_state *state, uint32_t op, struct verify_value *in,
                                         struct verify_value *out, struct error *e)
 {
     static const unsigned char operands_of[] = {[IR_SELECT] = 3, [IR_CLAMP] = 3};
-    struct verify_elementwise d;
+    struct verify_elementwise kernel;
     struct verify_array arrays[3];
-    uint32_t count = s->p->ops[op].operand_count;
-    enum error_code code = verify_elementwise_decode(s, op, &d, e);
+    uint32_t count = state->program->ops[op].operand_count;
+    enum error_code code = verify_elementwise_decode(state, op, &kernel, e);
     if (code)
         return code;
-    bool splat = true, three = (size_t)d.code < sizeof operands_of && operands_of[d.code] == 3;
-    int64_t n = verify_type_count(s, out->type);
+    bool splat = true, three = (size_t)kernel.code < sizeof operands_of && operands_of[kernel.code] == 3;
+    int64_t n = verify_type_count(state, out->type);
     if (count < 1 || count > 3 || (count == 3) != three)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "%u operands", count);
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "%u operands", count);
     for (uint32_t i = 0; i < count; i++) {
-        bool scalar = verify_type_count(s, in[i].type) == 1;
-        if (!scalar && verify_type_count(s, in[i].type) != n)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u has another shape than the result",
-                               i);
+        bool scalar = verify_type_count(state, in[i].type) == 1;
+        if (!scalar && verify_type_count(state, in[i].type) != n)
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e,
+                               "operand %u has another shape than the result", i);
         arrays[i] = (struct verify_array){(enum ir_element)in[i].type->element, in[i].splat || scalar,
                                           verify_data(&in[i])};
         splat = splat && arrays[i].splat;
@@ -404,13 +405,14 @@ enum error_code verify_eval_elementwise(struct verify_state *s, uint32_t op, str
     if (splat)
         n = n > 0;
     else if (count == 1 && in->splat)
-        verify_value_dense(s, in);
-    verify_value_alloc(s, out, splat);
+        verify_value_dense(state, in);
+    verify_value_alloc(state, out, splat);
     if (splat)
         for (uint32_t i = 0; i < count; i++)
             arrays[i].splat = false;
-    if (!verify_elementwise_run(&d, arrays, count, (enum ir_element)out->type->element, verify_data(out), n))
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "not interpreted for element type %s",
+    if (!verify_elementwise_run(&kernel, arrays, count, (enum ir_element)out->type->element, verify_data(out),
+                                n))
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "not interpreted for element type %s",
                            ir_element_name((enum ir_element)in[0].type->element));
     return ERROR_OK;
 }

@@ -64,23 +64,23 @@ static bool complex_value(int code, double complex x, double complex y, double c
     return true;
 }
 
-bool verify_elementwise_complex(const struct verify_elementwise *d, const struct verify_array *in,
+bool verify_elementwise_complex(const struct verify_elementwise *kernel, const struct verify_array *in,
                                 uint32_t count, enum ir_element element, void *out, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         double complex x = verify_complex_get(&in[0], i), y = count > 1 ? verify_complex_get(&in[1], i) : 0,
                        z = 0;
-        if (d->code == IR_ABS)
+        if (kernel->code == IR_ABS)
             put_real(element, out, i, cabs(x));
-        else if (d->code == IR_REAL)
+        else if (kernel->code == IR_REAL)
             put_real(element, out, i, creal(x));
-        else if (d->code == IR_IMAG)
+        else if (kernel->code == IR_IMAG)
             put_real(element, out, i, cimag(x));
-        else if (d->code == IR_IS_FINITE)
+        else if (kernel->code == IR_IS_FINITE)
             ((uint8_t *)out)[i] = isfinite(creal(x)) && isfinite(cimag(x));
-        else if (d->code == IR_COMPARE)
-            ((uint8_t *)out)[i] = d->compare == COMPARE_NE ? x != y : x == y;
-        else if (complex_value(d->code, x, y, &z))
+        else if (kernel->code == IR_COMPARE)
+            ((uint8_t *)out)[i] = kernel->compare == COMPARE_NE ? x != y : x == y;
+        else if (complex_value(kernel->code, x, y, &z))
             verify_complex_put(element, out, i, z);
         else
             return false;

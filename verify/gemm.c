@@ -48,13 +48,13 @@ block(int64_t depth, const double *a, const double *b, double *out, int64_t stri
     *(vector *)(out + 3 * stride + 4) = c31;
 }
 
-void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a,
+void verify_gemm(struct verify_state *state, int64_t rows, int64_t columns, int64_t depth, verify_pack *a,
                  const void *ac, verify_pack *b, const void *bc, double *out)
 {
     struct verify_buffer *owner_a, *owner_b;
     int64_t padded = (columns + COLUMNS - 1) / COLUMNS * COLUMNS;
-    double *pb = verify_scratch(s, (size_t)(padded * depth + 8) * sizeof(double), &owner_b);
-    double *pa = verify_scratch(s, (size_t)(BLOCK * depth + 8) * sizeof(double), &owner_a);
+    double *pb = verify_scratch(state, (size_t)(padded * depth + 8) * sizeof(double), &owner_b);
+    double *pa = verify_scratch(state, (size_t)(BLOCK * depth + 8) * sizeof(double), &owner_a);
     double tile[ROWS * COLUMNS];
     for (int64_t j = 0; j < columns; j += COLUMNS)
         b(bc, j, columns - j < COLUMNS ? columns - j : COLUMNS, COLUMNS, pb + j * depth);
@@ -73,8 +73,8 @@ void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t 
                     memcpy(to + r * columns, tile + r * COLUMNS, (size_t)n * sizeof(double));
             }
     }
-    verify_scratch_drop(s, owner_a);
-    verify_scratch_drop(s, owner_b);
+    verify_scratch_drop(state, owner_a);
+    verify_scratch_drop(state, owner_b);
 }
 
 void verify_store_sums(enum ir_element element, const double *sums, void *to, int64_t n)

@@ -18,36 +18,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum error_code run_op(struct verify_state *s, uint32_t op, uint32_t devices, struct error *e)
+static enum error_code run_op(struct verify_state *state, uint32_t op, uint32_t devices, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
-    size_t in_count = (size_t)o->operand_count * devices, out_count = (size_t)o->result_count * devices;
+    const struct ir_op *ir_op = &state->program->ops[op];
+    size_t in_count = (size_t)ir_op->operand_count * devices,
+           out_count = (size_t)ir_op->result_count * devices;
     struct verify_value *in = mem_zalloc(in_count + 1, sizeof *in),
                         *out = mem_zalloc(out_count + 1, sizeof *out);
-    for (uint32_t r = 0; r < o->result_count; r++) {
-        const struct ir_type *t = ir_value_type(s->p, ir_result(s->p, op, r));
+    for (uint32_t result = 0; result < ir_op->result_count; result++) {
+        const struct ir_type *type = ir_value_type(state->program, ir_result(state->program, op, result));
         for (uint32_t d = 0; d < devices; d++)
-            out[r * devices + d].type = t;
+            out[result * devices + d].type = type;
     }
-    enum error_code code = verify_slots_fetch(s, op, devices, in, e);
-    for (uint32_t r = 0; r < o->result_count && !code; r++)
-        if (out[r * devices].type->kind == IR_TYPE_TENSOR &&
-            ((out[r * devices].type->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED | IR_TYPE_QUANTIZED)) ||
-             verify_element_size((enum ir_element)out[r * devices].type->element) == 0))
-            code = verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "values of type %s cannot be interpreted",
-                               ir_string(s->p, out[r * devices].type->text));
-    code = code ? code : verify_eval_op(s, op, devices, in, out, e);
-    verify_values_drop(s, in, in_count);
+    enum error_code code = verify_slots_fetch(state, op, devices, in, e);
+    for (uint32_t result = 0; result < ir_op->result_count && !code; result++)
+        if (out[result * devices].type->kind == IR_TYPE_TENSOR &&
+            ((out[result * devices].type->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED | IR_TYPE_QUANTIZED)) ||
+             verify_element_size((enum ir_element)out[result * devices].type->element) == 0))
+            code = verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "values of type %s cannot be interpreted",
+                               ir_string(state->program, out[result * devices].type->text));
+    code = code ? code : verify_eval_op(state, op, devices, in, out, e);
+    verify_values_drop(state, in, in_count);
     if (code) {
-        verify_values_drop(s, out, out_count);
+        verify_values_drop(state, out, out_count);
     } else {
-        for (uint32_t r = 0; r < o->result_count; r++) {
-            const struct ir_type *t = ir_value_type(s->p, ir_result(s->p, op, r));
+        for (uint32_t result = 0; result < ir_op->result_count; result++) {
+            const struct ir_type *type = ir_value_type(state->program, ir_result(state->program, op, result));
             for (uint32_t d = 0; d < devices; d++)
-                out[r * devices + d].type = t;
-            verify_slot_set(s, ir_result(s->p, op, r), devices, out + r * devices);
+                out[result * devices + d].type = type;
+            verify_slot_set(state, ir_result(state->program, op, result), devices, out + result * devices);
         }
-        verify_slots_release(s, op);
+        verify_slots_release(state, op);
     }
     free(in);
     free(out);
@@ -55,123 +56,127 @@ static enum error_code run_op(struct verify_state *s, uint32_t op, uint32_t devi
 }
 
 /* the block's last op: its operands are the block's results */
-static enum error_code terminate(struct verify_state *s, uint32_t op, uint32_t devices,
+static enum error_code terminate(struct verify_state *state, uint32_t op, uint32_t devices,
                                  struct verify_value *results, struct error *e)
 {
-    if (ir_opcode_family((enum ir_opcode)s->p->ops[op].code) != IR_FAMILY_STRUCTURE)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "a block must end with a return");
-    enum error_code code = verify_slots_fetch(s, op, devices, results, e);
-    verify_slots_release(s, op);
+    if (ir_opcode_family((enum ir_opcode)state->program->ops[op].code) != IR_FAMILY_STRUCTURE)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "a block must end with a return");
+    enum error_code code = verify_slots_fetch(state, op, devices, results, e);
+    verify_slots_release(state, op);
     return code;
 }
 
-enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t devices,
+enum error_code verify_block(struct verify_state *state, uint32_t block, uint32_t devices,
                              struct verify_value *args, struct verify_value *results, struct error *e)
 {
-    const struct ir_block *b = &s->p->blocks[block];
-    uint32_t last = ir_block_terminator(s->p, block);
-    if (last == IR_NONE || s->depth >= VERIFY_MAX_DEPTH) {
-        verify_values_drop(s, args, (size_t)b->arg_count * devices);
+    const struct ir_block *ir_block = &state->program->blocks[block];
+    uint32_t last = ir_block_terminator(state->program, block);
+    if (last == IR_NONE || state->depth >= VERIFY_MAX_DEPTH) {
+        verify_values_drop(state, args, (size_t)ir_block->arg_count * devices);
         return error_set(e, ERROR_INVALID_MODULE,
                          last == IR_NONE ? "an empty block" : "regions nest too deeply");
     }
-    for (uint32_t i = 0; i < b->arg_count; i++)
-        verify_slot_set(s, b->args + i, devices, args + i * devices);
-    s->depth++;
+    for (uint32_t i = 0; i < ir_block->arg_count; i++)
+        verify_slot_set(state, ir_block->args + i, devices, args + i * devices);
+    state->depth++;
     enum error_code code = ERROR_OK;
-    for (uint32_t k = 0; k + 1 < b->op_count && !code; k++)
-        code = run_op(s, s->p->block_ops[b->ops + k], devices, e);
+    for (uint32_t k = 0; k + 1 < ir_block->op_count && !code; k++)
+        code = run_op(state, state->program->block_ops[ir_block->ops + k], devices, e);
     if (!code)
-        code = terminate(s, last, devices, results, e);
-    for (uint32_t i = 0; i < b->arg_count; i++) /* those that nobody uses */
-        verify_slot_clear(s, b->args + i);
-    s->depth--;
+        code = terminate(state, last, devices, results, e);
+    for (uint32_t i = 0; i < ir_block->arg_count; i++) /* those that nobody uses */
+        verify_slot_clear(state, ir_block->args + i);
+    state->depth--;
     return code;
 }
 
 /* inputs -> arguments; an input that two neighbouring devices have at one address is copied once
  * and shared */
-static enum error_code bind(struct verify_state *s, uint32_t func, uint32_t block, uint32_t devices,
+static enum error_code bind(struct verify_state *state, uint32_t func, uint32_t block, uint32_t devices,
                             const struct verify_tensor *inputs, struct verify_value *args, struct error *e)
 {
-    const struct ir_block *b = &s->p->blocks[block];
-    for (uint32_t i = 0; i < b->arg_count; i++)
+    const struct ir_block *ir_block = &state->program->blocks[block];
+    for (uint32_t i = 0; i < ir_block->arg_count; i++)
         for (uint32_t d = 0; d < devices; d++) {
-            const struct verify_tensor *t = &inputs[d * b->arg_count + i];
-            struct verify_value *v = &args[i * devices + d];
-            v->type = ir_value_type(s->p, b->args + i);
-            bool fits = v->type->kind == IR_TYPE_TENSOR && t->data &&
-                        t->element == (enum ir_element)v->type->element && t->rank == v->type->rank &&
-                        verify_element_size(t->element) > 0;
-            for (uint32_t k = 0; k < t->rank && fits; k++)
-                fits = t->dims[k] == ir_type_dims(s->p, v->type)[k];
+            const struct verify_tensor *tensor = &inputs[d * ir_block->arg_count + i];
+            struct verify_value *value = &args[i * devices + d];
+            value->type = ir_value_type(state->program, ir_block->args + i);
+            bool fits = value->type->kind == IR_TYPE_TENSOR && tensor->data &&
+                        tensor->element == (enum ir_element)value->type->element &&
+                        tensor->rank == value->type->rank && verify_element_size(tensor->element) > 0;
+            for (uint32_t k = 0; k < tensor->rank && fits; k++)
+                fits = tensor->dims[k] == ir_type_dims(state->program, value->type)[k];
             if (!fits)
-                return verify_fail(s, func, ERROR_INVALID_MODULE, e,
+                return verify_fail(state, func, ERROR_INVALID_MODULE, e,
                                    "the input for argument %u of device %u is not a %s", i, d,
-                                   ir_string(s->p, v->type->text));
-            if (d > 0 && inputs[(d - 1) * b->arg_count + i].data == t->data) {
-                verify_value_share(v, &args[i * devices + d - 1]);
+                                   ir_string(state->program, value->type->text));
+            if (d > 0 && inputs[(d - 1) * ir_block->arg_count + i].data == tensor->data) {
+                verify_value_share(value, &args[i * devices + d - 1]);
                 continue;
             }
-            verify_value_alloc(s, v, false);
-            memcpy(verify_data(v), t->data, (size_t)verify_tensor_count(t) * verify_element_size(t->element));
+            verify_value_alloc(state, value, false);
+            memcpy(verify_data(value), tensor->data,
+                   (size_t)verify_tensor_count(tensor) * verify_element_size(tensor->element));
         }
     return ERROR_OK;
 }
 
 /* results -> outputs, dense and owned by the caller */
-static void unbind(struct verify_state *s, uint32_t count, uint32_t devices, struct verify_value *results,
+static void unbind(struct verify_state *state, uint32_t count, uint32_t devices, struct verify_value *results,
                    struct verify_tensor *outputs)
 {
     for (uint32_t r = 0; r < count; r++)
         for (uint32_t d = 0; d < devices; d++) {
-            struct verify_value *v = &results[r * devices + d];
-            struct verify_tensor t = {(enum ir_element)v->type->element, v->type->rank, {0}, NULL};
-            memcpy(t.dims, ir_type_dims(s->p, v->type), t.rank * sizeof *t.dims);
-            verify_value_dense(s, v);
-            size_t bytes = (size_t)verify_tensor_count(&t) * verify_element_size(t.element);
-            t.data = mem_alloc(bytes + IR_ELEMENT_BYTES);
-            memcpy(t.data, verify_data(v), bytes);
-            outputs[d * count + r] = t;
-            verify_value_drop(s, v);
+            struct verify_value *value = &results[r * devices + d];
+            struct verify_tensor tensor = {
+                (enum ir_element)value->type->element, value->type->rank, {0}, NULL};
+            memcpy(tensor.dims, ir_type_dims(state->program, value->type), tensor.rank * sizeof *tensor.dims);
+            verify_value_dense(state, value);
+            size_t bytes = (size_t)verify_tensor_count(&tensor) * verify_element_size(tensor.element);
+            tensor.data = mem_alloc(bytes + IR_ELEMENT_BYTES);
+            memcpy(tensor.data, verify_data(value), bytes);
+            outputs[d * count + r] = tensor;
+            verify_value_drop(state, value);
         }
 }
 
-enum error_code verify_run(const struct ir_program *p, const char *function, uint32_t devices,
+enum error_code verify_run(const struct ir_program *program, const char *function, uint32_t devices,
                            const struct verify_tensor *inputs, struct verify_tensor *outputs,
                            const struct verify_options *options, struct verify_statistics *statistics,
                            struct error *e)
 {
-    struct verify_state s = {.p = p};
-    uint32_t func = ir_function(p, function), block = func == IR_NONE ? IR_NONE : ir_region_block(p, func, 0);
+    struct verify_state state = {.program = program};
+    uint32_t func = ir_function(program, function),
+             block = func == IR_NONE ? IR_NONE : ir_region_block(program, func, 0);
     if (block == IR_NONE || devices < 1)
         return error_set(e, ERROR_INVALID_MODULE, "the module has no function @%s with one block", function);
     if (options)
-        s.options = *options;
-    s.style = s.options.style;
-    s.statistics.divergent_result = IR_NONE;
-    s.slots = mem_zalloc(p->value_count + 1, sizeof *s.slots);
-    s.active = mem_zalloc(p->op_count + 1, 1);
-    s.active[func] = 1;
-    verify_slots_plan(&s);
-    uint32_t last = ir_block_terminator(p, block), count = last == IR_NONE ? 0 : p->ops[last].operand_count;
-    size_t arg_count = (size_t)p->blocks[block].arg_count * devices;
+        state.options = *options;
+    state.style = state.options.style;
+    state.statistics.divergent_result = IR_NONE;
+    state.slots = mem_zalloc(program->value_count + 1, sizeof *state.slots);
+    state.active = mem_zalloc(program->op_count + 1, 1);
+    state.active[func] = 1;
+    verify_slots_plan(&state);
+    uint32_t last = ir_block_terminator(program, block),
+             count = last == IR_NONE ? 0 : program->ops[last].operand_count;
+    size_t arg_count = (size_t)program->blocks[block].arg_count * devices;
     struct verify_value *args = mem_zalloc(arg_count + 1, sizeof *args);
     struct verify_value *results = mem_zalloc((size_t)count * devices + 1, sizeof *results);
-    enum error_code code = bind(&s, func, block, devices, inputs, args, e);
+    enum error_code code = bind(&state, func, block, devices, inputs, args, e);
     if (code)
-        verify_values_drop(&s, args, arg_count);
+        verify_values_drop(&state, args, arg_count);
     else
-        code = verify_block(&s, block, devices, args, results, e);
+        code = verify_block(&state, block, devices, args, results, e);
     for (uint32_t r = 0; r < count && !code; r++)
         if (!results[r * devices].buffer)
-            code = verify_fail(&s, last, ERROR_NOT_AVAILABLE, e, "result %u is no tensor", r);
+            code = verify_fail(&state, last, ERROR_NOT_AVAILABLE, e, "result %u is no tensor", r);
     if (!code)
-        unbind(&s, count, devices, results, outputs);
-    verify_values_drop(&s, results, (size_t)count * devices);
+        unbind(&state, count, devices, results, outputs);
+    verify_values_drop(&state, results, (size_t)count * devices);
     if (statistics)
-        *statistics = s.statistics;
-    verify_state_release(&s);
+        *statistics = state.statistics;
+    verify_state_release(&state);
     free(args);
     free(results);
     return code;

@@ -37,14 +37,14 @@ struct verify_tensor {
     void *data;
 };
 
-void verify_tensor_release(struct verify_tensor *t); /* zeroed is fine */
-int64_t verify_tensor_count(const struct verify_tensor *t);
+void verify_tensor_release(struct verify_tensor *tensor); /* zeroed is fine */
+int64_t verify_tensor_count(const struct verify_tensor *tensor);
 /* bytes of one element in the layout above; 0 for element types that cannot be interpreted */
 size_t verify_element_size(enum ir_element element);
 /* zeros of a tensor type. ERROR_NOT_AVAILABLE when the element type cannot be interpreted or is not a
  * static tensor */
-enum error_code verify_tensor_create(const struct ir_program *p, uint32_t type, struct verify_tensor *out,
-                                     struct error *e) BASE_CHECKED;
+enum error_code verify_tensor_create(const struct ir_program *program, uint32_t type,
+                                     struct verify_tensor *out, struct error *e) BASE_CHECKED;
 
 /* How collectives number devices (XLA runs either, never both in one module):
  *   REPLICA    no channels; replica_groups and replica_id mean replicas
@@ -94,7 +94,7 @@ struct verify_statistics {
  * ERROR_UNSUPPORTED_MODULE  a recursive call
  * ERROR_TOO_LARGE        the budget is spent
  * ERROR_CANCELLED        the caller's `cancelled` said so */
-enum error_code verify_run(const struct ir_program *p, const char *function, uint32_t devices,
+enum error_code verify_run(const struct ir_program *program, const char *function, uint32_t devices,
                            const struct verify_tensor *inputs, struct verify_tensor *outputs,
                            const struct verify_options *options, struct verify_statistics *statistics,
                            struct error *e) BASE_CHECKED;
@@ -102,6 +102,6 @@ enum error_code verify_run(const struct ir_program *p, const char *function, uin
 /* Scalar operations that running @main once on one device takes, roughly (a multiply-add counts 2); loops
  * by their trip count when it can be read off the text, else once and *unknown_loops is raised. Saturates
  * at 2^63. */
-uint64_t verify_operations(const struct ir_program *p, uint32_t *unknown_loops);
+uint64_t verify_operations(const struct ir_program *program, uint32_t *unknown_loops);
 
 #endif

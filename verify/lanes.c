@@ -32,180 +32,186 @@ struct slot {
 };
 
 struct verify_lanes {
-    struct verify_state *s;
+    struct verify_state *state;
     VEC(struct step) steps;
     VEC(struct slot) slots; /* the arguments come first */
     uint32_t args, results[2 * IR_MAX_RANK], result_count;
     void *staged; /* CHUNK elements of each result: results may overwrite the arguments they come from */
 };
 
-static uint32_t find_slot(const struct verify_lanes *l, uint32_t value)
+static uint32_t find_slot(const struct verify_lanes *lanes, uint32_t value)
 {
-    for (uint32_t i = 0; i < l->slots.count; i++)
-        if (l->slots.at[i].value == value)
+    for (uint32_t i = 0; i < lanes->slots.count; i++)
+        if (lanes->slots.at[i].value == value)
             return i;
     return IR_NONE;
 }
 
-static struct slot new_slot(const struct verify_state *s, uint32_t value)
+static struct slot new_slot(const struct verify_state *state, uint32_t value)
 {
-    return (struct slot){.value = value, .element = (enum ir_element)ir_value_type(s->p, value)->element};
+    return (struct slot){.value = value,
+                         .element = (enum ir_element)ir_value_type(state->program, value)->element};
 }
 
 /* the slot of an operand: known already, or captured from outside */
-static enum error_code operand_slot(struct verify_lanes *l, uint32_t op, uint32_t value, uint32_t *out,
+static enum error_code operand_slot(struct verify_lanes *lanes, uint32_t op, uint32_t value, uint32_t *out,
                                     struct error *e)
 {
-    struct verify_state *s = l->s;
-    *out = find_slot(l, value);
+    struct verify_state *state = lanes->state;
+    *out = find_slot(lanes, value);
     if (*out != IR_NONE)
         return ERROR_OK;
-    struct verify_slot *outer = &s->slots[value];
-    if (outer->devices == 0 || verify_type_count(s, ir_value_type(s->p, value)) != 1)
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e,
+    struct verify_slot *outer = &state->slots[value];
+    if (outer->devices == 0 || verify_type_count(state, ir_value_type(state->program, value)) != 1)
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e,
                            "an operand comes from outside the region and is no scalar");
-    struct slot slot = new_slot(s, value);
+    struct slot slot = new_slot(state, value);
     slot.splat = true;
-    slot.constant.type = ir_value_type(s->p, value);
-    verify_value_share(&slot.constant, &outer->at[outer->devices == 1 ? 0 : s->device]);
+    slot.constant.type = ir_value_type(state->program, value);
+    verify_value_share(&slot.constant, &outer->at[outer->devices == 1 ? 0 : state->device]);
     slot.data = verify_data(&slot.constant);
-    *out = (uint32_t)l->slots.count;
-    VEC_PUSH(&l->slots, slot);
+    *out = (uint32_t)lanes->slots.count;
+    VEC_PUSH(&lanes->slots, slot);
     return ERROR_OK;
 }
 
-static enum error_code add_constant(struct verify_lanes *l, uint32_t op, struct error *e)
+static enum error_code add_constant(struct verify_lanes *lanes, uint32_t op, struct error *e)
 {
-    struct slot slot = new_slot(l->s, ir_result(l->s->p, op, 0));
+    struct slot slot = new_slot(lanes->state, ir_result(lanes->state->program, op, 0));
     slot.splat = true;
-    slot.constant.type = ir_value_type(l->s->p, slot.value);
-    enum error_code code = verify_constant(l->s, op, ir_attr_find(l->s->p, op, "value"), &slot.constant, e);
+    slot.constant.type = ir_value_type(lanes->state->program, slot.value);
+    enum error_code code = verify_constant(lanes->state, op, ir_attr_find(lanes->state->program, op, "value"),
+                                           &slot.constant, e);
     if (code)
         return code;
     slot.data = verify_data(&slot.constant);
-    VEC_PUSH(&l->slots, slot);
+    VEC_PUSH(&lanes->slots, slot);
     return slot.constant.splat
                ? ERROR_OK
-               : verify_fail(l->s, op, ERROR_NOT_AVAILABLE, e, "not a scalar inside a reducer");
+               : verify_fail(lanes->state, op, ERROR_NOT_AVAILABLE, e, "not a scalar inside a reducer");
 }
 
-static enum error_code add_step(struct verify_lanes *l, uint32_t op, struct error *e)
+static enum error_code add_step(struct verify_lanes *lanes, uint32_t op, struct error *e)
 {
-    const struct ir_op *o = &l->s->p->ops[op];
-    struct step step = {.count = o->operand_count};
-    if (step.count > MOST_OPERANDS || o->result_count != 1 || o->region_count)
-        return verify_fail(l->s, op, ERROR_NOT_AVAILABLE, e, "not interpreted inside a reducer");
+    const struct ir_op *ir_op = &lanes->state->program->ops[op];
+    struct step step = {.count = ir_op->operand_count};
+    if (step.count > MOST_OPERANDS || ir_op->result_count != 1 || ir_op->region_count)
+        return verify_fail(lanes->state, op, ERROR_NOT_AVAILABLE, e, "not interpreted inside a reducer");
     for (uint32_t i = 0; i < step.count; i++) {
-        enum error_code code = operand_slot(l, op, ir_operand(l->s->p, op, i), &step.in[i], e);
+        enum error_code code =
+            operand_slot(lanes, op, ir_operand(lanes->state->program, op, i), &step.in[i], e);
         if (code)
             return code;
     }
-    if (o->code == IR_RESHAPE || o->code == IR_BROADCAST_IN_DIM || o->code == IR_OPTIMIZATION_BARRIER) {
+    if (ir_op->code == IR_RESHAPE || ir_op->code == IR_BROADCAST_IN_DIM ||
+        ir_op->code == IR_OPTIMIZATION_BARRIER) {
         struct slot slot =
-            l->slots.at[step.in[0]]; /* broadcast or reshape of a scalar to a scalar: the same slot */
-        if (verify_type_count(l->s, ir_value_type(l->s->p, ir_result(l->s->p, op, 0))) != 1)
-            return verify_fail(l->s, op, ERROR_NOT_AVAILABLE, e, "not a scalar inside a reducer");
+            lanes->slots.at[step.in[0]]; /* broadcast or reshape of a scalar to a scalar: the same slot */
+        if (verify_type_count(lanes->state, ir_value_type(lanes->state->program,
+                                                          ir_result(lanes->state->program, op, 0))) != 1)
+            return verify_fail(lanes->state, op, ERROR_NOT_AVAILABLE, e, "not a scalar inside a reducer");
         step.decoded.code = IR_CONVERT;
-        slot = new_slot(l->s, ir_result(l->s->p, op, 0));
+        slot = new_slot(lanes->state, ir_result(lanes->state->program, op, 0));
         slot.data = mem_alloc(CHUNK * IR_ELEMENT_BYTES);
-        step.out = (uint32_t)l->slots.count;
-        VEC_PUSH(&l->slots, slot);
-        VEC_PUSH(&l->steps, step);
+        step.out = (uint32_t)lanes->slots.count;
+        VEC_PUSH(&lanes->slots, slot);
+        VEC_PUSH(&lanes->steps, step);
         return ERROR_OK;
     }
-    enum error_code code = verify_elementwise_decode(l->s, op, &step.decoded, e);
+    enum error_code code = verify_elementwise_decode(lanes->state, op, &step.decoded, e);
     if (code)
         return code;
-    struct slot slot = new_slot(l->s, ir_result(l->s->p, op, 0));
+    struct slot slot = new_slot(lanes->state, ir_result(lanes->state->program, op, 0));
     slot.data = mem_alloc(CHUNK * IR_ELEMENT_BYTES);
-    step.out = (uint32_t)l->slots.count;
-    VEC_PUSH(&l->slots, slot);
-    VEC_PUSH(&l->steps, step);
+    step.out = (uint32_t)lanes->slots.count;
+    VEC_PUSH(&lanes->slots, slot);
+    VEC_PUSH(&lanes->steps, step);
     return ERROR_OK;
 }
 
-static enum error_code decode(struct verify_lanes *l, uint32_t op, uint32_t block, struct error *e)
+static enum error_code decode(struct verify_lanes *lanes, uint32_t op, uint32_t block, struct error *e)
 {
-    const struct ir_program *p = l->s->p;
-    const struct ir_block *b = &p->blocks[block];
+    const struct ir_program *program = lanes->state->program;
+    const struct ir_block *ir_block = &program->blocks[block];
     enum error_code code = ERROR_OK;
-    l->args = b->arg_count;
-    for (uint32_t i = 0; i < b->arg_count; i++)
-        VEC_PUSH(&l->slots, new_slot(l->s, b->args + i));
-    for (uint32_t k = 0; k < b->op_count && !code; k++) {
-        uint32_t inner = p->block_ops[b->ops + k];
-        const struct ir_op *o = &p->ops[inner];
-        if (k + 1 == b->op_count) {
-            l->result_count = o->operand_count;
-            if (l->result_count > 2 * IR_MAX_RANK)
-                return verify_fail(l->s, op, ERROR_NOT_AVAILABLE, e, "too many results");
-            for (uint32_t i = 0; i < l->result_count && !code; i++)
-                code = operand_slot(l, inner, ir_operand(p, inner, i), &l->results[i], e);
-        } else if (o->code == IR_CONSTANT || o->code == IR_CHLO_CONSTANT) {
-            code = add_constant(l, inner, e);
+    lanes->args = ir_block->arg_count;
+    for (uint32_t i = 0; i < ir_block->arg_count; i++)
+        VEC_PUSH(&lanes->slots, new_slot(lanes->state, ir_block->args + i));
+    for (uint32_t k = 0; k < ir_block->op_count && !code; k++) {
+        uint32_t inner = program->block_ops[ir_block->ops + k];
+        const struct ir_op *ir_op = &program->ops[inner];
+        if (k + 1 == ir_block->op_count) {
+            lanes->result_count = ir_op->operand_count;
+            if (lanes->result_count > 2 * IR_MAX_RANK)
+                return verify_fail(lanes->state, op, ERROR_NOT_AVAILABLE, e, "too many results");
+            for (uint32_t i = 0; i < lanes->result_count && !code; i++)
+                code = operand_slot(lanes, inner, ir_operand(program, inner, i), &lanes->results[i], e);
+        } else if (ir_op->code == IR_CONSTANT || ir_op->code == IR_CHLO_CONSTANT) {
+            code = add_constant(lanes, inner, e);
         } else {
-            code = add_step(l, inner, e);
+            code = add_step(lanes, inner, e);
         }
     }
     return code;
 }
 
 /* runs the body once on ones, so that element types without a kernel are found before the real run */
-static bool try_run(struct verify_lanes *l)
+static bool try_run(struct verify_lanes *lanes)
 {
-    for (size_t i = 0; i < l->steps.count; i++) {
-        struct step *t = &l->steps.at[i];
+    for (size_t i = 0; i < lanes->steps.count; i++) {
+        struct step *step = &lanes->steps.at[i];
         struct verify_array in[MOST_OPERANDS];
         static const double ones[2] = {0, 0};
-        for (uint32_t k = 0; k < t->count; k++)
-            in[k] = (struct verify_array){l->slots.at[t->in[k]].element, false, ones};
-        if (!verify_elementwise_run(&t->decoded, in, t->count, l->slots.at[t->out].element,
-                                    l->slots.at[t->out].data, 1))
+        for (uint32_t k = 0; k < step->count; k++)
+            in[k] = (struct verify_array){lanes->slots.at[step->in[k]].element, false, ones};
+        if (!verify_elementwise_run(&step->decoded, in, step->count, lanes->slots.at[step->out].element,
+                                    lanes->slots.at[step->out].data, 1))
             return false;
     }
     return true;
 }
 
-enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_t region,
+enum error_code verify_lanes_create(struct verify_state *state, uint32_t op, uint32_t region,
                                     struct verify_lanes **out, struct error *e)
 {
-    struct verify_lanes *l = mem_zalloc(1, sizeof *l);
-    uint32_t block = ir_region_block(s->p, op, region);
-    l->s = s;
-    *out = l;
+    struct verify_lanes *lanes = mem_zalloc(1, sizeof *lanes);
+    uint32_t block = ir_region_block(state->program, op, region);
+    lanes->state = state;
+    *out = lanes;
     if (block == IR_NONE)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "the region is empty");
-    enum error_code code = decode(l, op, block, e);
-    l->staged = mem_zalloc(l->result_count + 1, CHUNK * IR_ELEMENT_BYTES);
-    if (!code && !try_run(l))
-        code = verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "the region's element types are not interpreted");
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "the region is empty");
+    enum error_code code = decode(lanes, op, block, e);
+    lanes->staged = mem_zalloc(lanes->result_count + 1, CHUNK * IR_ELEMENT_BYTES);
+    if (!code && !try_run(lanes))
+        code =
+            verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "the region's element types are not interpreted");
     return code;
 }
 
-void verify_lanes_destroy(struct verify_state *s, struct verify_lanes *l)
+void verify_lanes_destroy(struct verify_state *state, struct verify_lanes *lanes)
 {
-    if (!l)
+    if (!lanes)
         return;
-    for (size_t i = 0; i < l->slots.count; i++) {
-        if (l->slots.at[i].constant.buffer)
-            verify_value_drop(s, &l->slots.at[i].constant);
+    for (size_t i = 0; i < lanes->slots.count; i++) {
+        if (lanes->slots.at[i].constant.buffer)
+            verify_value_drop(state, &lanes->slots.at[i].constant);
         else
-            free(l->slots.at[i].data);
+            free(lanes->slots.at[i].data);
     }
-    VEC_FREE(&l->slots);
-    VEC_FREE(&l->steps);
-    free(l->staged);
-    free(l);
+    VEC_FREE(&lanes->slots);
+    VEC_FREE(&lanes->steps);
+    free(lanes->staged);
+    free(lanes);
 }
 
-static struct verify_array slot_array(const struct verify_lanes *l, const struct verify_array *args,
+static struct verify_array slot_array(const struct verify_lanes *lanes, const struct verify_array *args,
                                       uint32_t slot, int64_t first)
 {
-    const struct slot *x = &l->slots.at[slot];
-    if (slot >= l->args)
-        return (struct verify_array){x->element, x->splat, x->data};
-    size_t skip = args[slot].splat ? 0 : (size_t)first * verify_element_size(x->element);
-    return (struct verify_array){x->element, args[slot].splat, (const char *)args[slot].data + skip};
+    const struct slot *other_slot = &lanes->slots.at[slot];
+    if (slot >= lanes->args)
+        return (struct verify_array){other_slot->element, other_slot->splat, other_slot->data};
+    size_t skip = args[slot].splat ? 0 : (size_t)first * verify_element_size(other_slot->element);
+    return (struct verify_array){other_slot->element, args[slot].splat, (const char *)args[slot].data + skip};
 }
 
 static void spread(const struct verify_array *from, void *to, int64_t n)
@@ -221,40 +227,40 @@ static void spread(const struct verify_array *from, void *to, int64_t n)
         memcpy((char *)to + (size_t)i * size, one, size);
 }
 
-static void run_step(const struct verify_lanes *l, const struct step *t, const struct verify_array *args,
-                     int64_t first, int64_t n)
+static void run_step(const struct verify_lanes *lanes, const struct step *step,
+                     const struct verify_array *args, int64_t first, int64_t n)
 {
     struct verify_array in[MOST_OPERANDS];
     double dense[CHUNK * 2];
     bool all = true;
-    for (uint32_t k = 0; k < t->count; k++) {
-        in[k] = slot_array(l, args, t->in[k], first);
+    for (uint32_t k = 0; k < step->count; k++) {
+        in[k] = slot_array(lanes, args, step->in[k], first);
         all = all && in[k].splat;
     }
     if (all && n > 1) { /* kernels want one dense operand */
         spread(&in[0], dense, n);
         in[0] = (struct verify_array){in[0].element, false, dense};
     }
-    if (!verify_elementwise_run(&t->decoded, in, t->count, l->slots.at[t->out].element,
-                                l->slots.at[t->out].data, n))
+    if (!verify_elementwise_run(&step->decoded, in, step->count, lanes->slots.at[step->out].element,
+                                lanes->slots.at[step->out].data, n))
         base_check_failed(__FILE__, __LINE__, "a kernel that ran once runs again");
 }
 
-void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, int64_t n,
+void verify_lanes_run(struct verify_lanes *lanes, const struct verify_array *args, int64_t n,
                       void *const *results)
 {
     for (int64_t first = 0; first < n; first += CHUNK) {
         int64_t some = n - first < CHUNK ? n - first : CHUNK;
-        for (size_t i = 0; i < l->steps.count; i++)
-            run_step(l, &l->steps.at[i], args, first, some);
-        for (uint32_t i = 0; i < l->result_count; i++) {
-            struct verify_array from = slot_array(l, args, l->results[i], first);
-            spread(&from, (char *)l->staged + (size_t)i * CHUNK * IR_ELEMENT_BYTES, some);
+        for (size_t i = 0; i < lanes->steps.count; i++)
+            run_step(lanes, &lanes->steps.at[i], args, first, some);
+        for (uint32_t i = 0; i < lanes->result_count; i++) {
+            struct verify_array from = slot_array(lanes, args, lanes->results[i], first);
+            spread(&from, (char *)lanes->staged + (size_t)i * CHUNK * IR_ELEMENT_BYTES, some);
         }
-        for (uint32_t i = 0; i < l->result_count; i++) {
-            size_t size = verify_element_size(l->slots.at[l->results[i]].element);
+        for (uint32_t i = 0; i < lanes->result_count; i++) {
+            size_t size = verify_element_size(lanes->slots.at[lanes->results[i]].element);
             memcpy((char *)results[i] + (size_t)first * size,
-                   (char *)l->staged + (size_t)i * CHUNK * IR_ELEMENT_BYTES, (size_t)some * size);
+                   (char *)lanes->staged + (size_t)i * CHUNK * IR_ELEMENT_BYTES, (size_t)some * size);
         }
     }
 }

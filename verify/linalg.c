@@ -12,16 +12,17 @@
 #define CMPLX(re, im) ((double complex){(re), (im)})
 #endif
 
-static double complex get(const struct verify_value *v, int64_t i)
+static double complex get(const struct verify_value *value, int64_t i)
 {
-    switch (verify_store_of((enum ir_element)v->type->element)) {
-    case VERIFY_F32: return (double)((const float *)verify_data(v))[i];
-    case VERIFY_F64: return ((const double *)verify_data(v))[i];
+    switch (verify_store_of((enum ir_element)value->type->element)) {
+    case VERIFY_F32: return (double)((const float *)verify_data(value))[i];
+    case VERIFY_F64: return ((const double *)verify_data(value))[i];
     case VERIFY_C64:
-        return CMPLX((double)((const float *)verify_data(v))[2 * i],
-                     (double)((const float *)verify_data(v))[2 * i + 1]);
+        return CMPLX((double)((const float *)verify_data(value))[2 * i],
+                     (double)((const float *)verify_data(value))[2 * i + 1]);
     case VERIFY_C128:
-        return CMPLX(((const double *)verify_data(v))[2 * i], ((const double *)verify_data(v))[2 * i + 1]);
+        return CMPLX(((const double *)verify_data(value))[2 * i],
+                     ((const double *)verify_data(value))[2 * i + 1]);
     case VERIFY_U8:
     case VERIFY_I64:
     case VERIFY_NONE: break;
@@ -29,18 +30,20 @@ static double complex get(const struct verify_value *v, int64_t i)
     return 0;
 }
 
-static void put(struct verify_value *v, int64_t i, double complex x)
+static void put(struct verify_value *value, int64_t i, double complex x)
 {
-    switch ((int)verify_store_of((enum ir_element)v->type->element)) {
+    switch ((int)verify_store_of((enum ir_element)value->type->element)) {
     case VERIFY_F32:
-        ((float *)verify_data(v))[i] = verify_round((enum ir_element)v->type->element, creal(x));
+        ((float *)verify_data(value))[i] = verify_round((enum ir_element)value->type->element, creal(x));
         break;
-    case VERIFY_F64: ((double *)verify_data(v))[i] = creal(x); break;
+    case VERIFY_F64: ((double *)verify_data(value))[i] = creal(x); break;
     case VERIFY_C64:
-        ((float *)verify_data(v))[2 * i] = (float)creal(x);
-        ((float *)verify_data(v))[2 * i + 1] = (float)cimag(x);
+        ((float *)verify_data(value))[2 * i] = (float)creal(x);
+        ((float *)verify_data(value))[2 * i + 1] = (float)cimag(x);
         break;
-    default: ((double *)verify_data(v))[2 * i] = creal(x); ((double *)verify_data(v))[2 * i + 1] = cimag(x);
+    default:
+        ((double *)verify_data(value))[2 * i] = creal(x);
+        ((double *)verify_data(value))[2 * i + 1] = cimag(x);
     }
 }
 
@@ -66,29 +69,29 @@ static void transform_dim(double complex *box, double complex *spare, int64_t co
             transform(box + outer + inner, spare, n, stride, sign);
 }
 
-static enum error_code fft(struct verify_state *s, uint32_t op, struct verify_value *in,
+static enum error_code fft(struct verify_state *state, uint32_t op, struct verify_value *in,
                            struct verify_value *out, struct error *e)
 {
     struct ir_dims length;
     char kind[32];
-    int64_t strides[IR_MAX_RANK], full = 1, n_in = verify_type_count(s, in->type),
-                                  n_out = verify_type_count(s, out->type);
+    int64_t strides[IR_MAX_RANK], full = 1, n_in = verify_type_count(state, in->type),
+                                  n_out = verify_type_count(state, out->type);
     uint32_t rank = in->type->rank;
-    ir_word(s->p, op, "fft_type", kind);
+    ir_word(state->program, op, "fft_type", kind);
     bool real_in = strcmp(kind, "RFFT") == 0, real_out = strcmp(kind, "IRFFT") == 0;
     bool inverse = real_out || strcmp(kind, "IFFT") == 0;
-    if (ir_dims(s->p, op, "fft_length", &length) != 0 || length.count < 1 || length.count > rank ||
+    if (ir_dims(state->program, op, "fft_length", &length) != 0 || length.count < 1 || length.count > rank ||
         out->type->rank != rank)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "fft_length does not fit");
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "fft_length does not fit");
     for (uint32_t i = 0; i < length.count; i++)
         full *= length.at[i];
     int64_t last = length.at[length.count - 1], half = last / 2 + 1,
             per_in = real_out ? full / last * half : full;
     int64_t per_out = real_in ? full / last * half : full;
     if (full < 1 || n_in % per_in || n_out % per_out || n_in / per_in != n_out / per_out)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand and result do not fit fft_length");
-    verify_value_dense(s, in);
-    verify_value_alloc(s, out, false);
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "operand and result do not fit fft_length");
+    verify_value_dense(state, in);
+    verify_value_alloc(state, out, false);
     double complex *box = mem_zalloc((size_t)(full + last) + 1, sizeof *box);
     int64_t most = last;
     for (uint32_t i = 0; i < length.count; i++)
@@ -117,18 +120,18 @@ static enum error_code fft(struct verify_state *s, uint32_t op, struct verify_va
 }
 
 /* ---------------------------------------------------------------- triangular matrices */
-static enum error_code cholesky(struct verify_state *s, uint32_t op, struct verify_value *in,
+static enum error_code cholesky(struct verify_state *state, uint32_t op, struct verify_value *in,
                                 struct verify_value *out, struct error *e)
 {
     uint32_t rank = in->type->rank;
-    bool lower = ir_int(s->p, op, "lower", 0) != 0;
-    int64_t n = rank < 2 ? 0 : ir_type_dims(s->p, in->type)[rank - 1];
-    if (rank < 2 || ir_type_dims(s->p, in->type)[rank - 2] != n)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "the operand is not square");
-    verify_value_dense(s, in);
-    verify_value_alloc(s, out, false);
+    bool lower = ir_int(state->program, op, "lower", 0) != 0;
+    int64_t n = rank < 2 ? 0 : ir_type_dims(state->program, in->type)[rank - 1];
+    if (rank < 2 || ir_type_dims(state->program, in->type)[rank - 2] != n)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "the operand is not square");
+    verify_value_dense(state, in);
+    verify_value_alloc(state, out, false);
     double complex *l = mem_zalloc((size_t)(n * n) + 1, sizeof *l);
-    for (int64_t base = 0, total = verify_type_count(s, in->type); base < total; base += n * n) {
+    for (int64_t base = 0, total = verify_type_count(state, in->type); base < total; base += n * n) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j <= i; j++) {
                 double complex sum = lower ? get(in, base + i * n + j) : conj(get(in, base + j * n + i));
@@ -152,82 +155,88 @@ struct solve {
 };
 
 /* element (i, j) of op(a); lower says which triangle op(a) has */
-static double complex coefficient(const struct solve *x, const struct verify_value *a, int64_t base,
+static double complex coefficient(const struct solve *solve, const struct verify_value *value, int64_t base,
                                   int64_t i, int64_t j)
 {
-    double complex v = x->transpose == 'N' ? get(a, base + i * x->n + j) : get(a, base + j * x->n + i);
-    return x->transpose == 'A' ? conj(v) : v;
+    double complex v =
+        solve->transpose == 'N' ? get(value, base + i * solve->n + j) : get(value, base + j * solve->n + i);
+    return solve->transpose == 'A' ? conj(v) : v;
 }
 
 /* one vector in place: op(a) y = b (left) or y op(a) = b (right) */
-static void substitute(const struct solve *x, const struct verify_value *a, int64_t base, double complex *y)
+static void substitute(const struct solve *solve, const struct verify_value *value, int64_t base,
+                       double complex *y)
 {
-    bool lower = x->lower == (x->transpose == 'N');
-    bool forward = lower == x->left;
-    for (int64_t step = 0; step < x->n; step++) {
-        int64_t i = forward ? step : x->n - 1 - step;
+    bool lower = solve->lower == (solve->transpose == 'N');
+    bool forward = lower == solve->left;
+    for (int64_t step = 0; step < solve->n; step++) {
+        int64_t i = forward ? step : solve->n - 1 - step;
         for (int64_t before = 0; before < step; before++) {
-            int64_t j = forward ? before : x->n - 1 - before;
-            y[i] -= (x->left ? coefficient(x, a, base, i, j) : coefficient(x, a, base, j, i)) * y[j];
+            int64_t j = forward ? before : solve->n - 1 - before;
+            y[i] -= (solve->left ? coefficient(solve, value, base, i, j)
+                                 : coefficient(solve, value, base, j, i)) *
+                    y[j];
         }
-        if (!x->unit)
-            y[i] /= coefficient(x, a, base, i, i);
+        if (!solve->unit)
+            y[i] /= coefficient(solve, value, base, i, i);
     }
 }
 
-static enum error_code triangular_solve(struct verify_state *s, uint32_t op, struct verify_value *in,
+static enum error_code triangular_solve(struct verify_state *state, uint32_t op, struct verify_value *in,
                                         struct verify_value *out, struct error *e)
 {
     uint32_t rank = in[0].type->rank;
     char word[32];
-    ir_word(s->p, op, "transpose_a", word);
-    struct solve x = {.left = ir_int(s->p, op, "left_side", 1),
-                      .lower = ir_int(s->p, op, "lower", 0),
-                      .unit = ir_int(s->p, op, "unit_diagonal", 0),
-                      .transpose = word[0] ? word[0] : 'N'};
+    ir_word(state->program, op, "transpose_a", word);
+    struct solve solve = {.left = ir_int(state->program, op, "left_side", 1),
+                          .lower = ir_int(state->program, op, "lower", 0),
+                          .unit = ir_int(state->program, op, "unit_diagonal", 0),
+                          .transpose = word[0] ? word[0] : 'N'};
     if (rank < 2 || in[1].type->rank != rank || in[1].type->element != in[0].type->element)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operands do not fit");
-    const int64_t *a = ir_type_dims(s->p, in[0].type), *b = ir_type_dims(s->p, in[1].type);
-    x.n = a[rank - 1];
-    x.m = x.left ? b[rank - 1] : b[rank - 2];
-    int64_t total = verify_type_count(s, in[1].type), each = x.n * x.m;
-    if (a[rank - 2] != x.n || b[x.left ? rank - 2 : rank - 1] != x.n || each == 0 ||
-        verify_type_count(s, in[0].type) / (x.n * x.n) != total / each)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "shapes do not fit");
-    verify_value_dense(s, &in[0]);
-    verify_value_dense(s, &in[1]);
-    verify_value_alloc(s, out, false);
-    double complex *y = mem_alloc((size_t)(x.n + 1) * sizeof *y);
-    int64_t step = x.left ? x.m : 1, next = x.left ? 1 : x.n;
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "operands do not fit");
+    const int64_t *a = ir_type_dims(state->program, in[0].type),
+                  *b = ir_type_dims(state->program, in[1].type);
+    solve.n = a[rank - 1];
+    solve.m = solve.left ? b[rank - 1] : b[rank - 2];
+    int64_t total = verify_type_count(state, in[1].type), each = solve.n * solve.m;
+    if (a[rank - 2] != solve.n || b[solve.left ? rank - 2 : rank - 1] != solve.n || each == 0 ||
+        verify_type_count(state, in[0].type) / (solve.n * solve.n) != total / each)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "shapes do not fit");
+    verify_value_dense(state, &in[0]);
+    verify_value_dense(state, &in[1]);
+    verify_value_alloc(state, out, false);
+    double complex *y = mem_alloc((size_t)(solve.n + 1) * sizeof *y);
+    int64_t step = solve.left ? solve.m : 1, next = solve.left ? 1 : solve.n;
     for (int64_t batch = 0; batch < total / each; batch++)
-        for (int64_t k = 0; k < x.m; k++) {
+        for (int64_t k = 0; k < solve.m; k++) {
             int64_t base = batch * each + k * next;
-            for (int64_t i = 0; i < x.n; i++)
+            for (int64_t i = 0; i < solve.n; i++)
                 y[i] = get(&in[1], base + i * step);
-            substitute(&x, &in[0], batch * x.n * x.n, y);
-            for (int64_t i = 0; i < x.n; i++)
+            substitute(&solve, &in[0], batch * solve.n * solve.n, y);
+            for (int64_t i = 0; i < solve.n; i++)
                 put(out, base + i * step, y[i]);
         }
     free(y);
     return ERROR_OK;
 }
 
-enum error_code verify_eval_linalg(struct verify_state *s, uint32_t op, struct verify_value *in,
+enum error_code verify_eval_linalg(struct verify_state *state, uint32_t op, struct verify_value *in,
                                    struct verify_value *out, struct error *e)
 {
     enum verify_store store = verify_store_of((enum ir_element)in->type->element);
     if (store < VERIFY_F32)
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "only real and complex numbers are interpreted");
-    switch ((int)s->p->ops[op].code) {
-    case IR_FFT: return fft(s, op, in, out, e);
-    case IR_CHOLESKY: return cholesky(s, op, in, out, e);
-    default: return triangular_solve(s, op, in, out, e);
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e,
+                           "only real and complex numbers are interpreted");
+    switch ((int)state->program->ops[op].code) {
+    case IR_FFT: return fft(state, op, in, out, e);
+    case IR_CHOLESKY: return cholesky(state, op, in, out, e);
+    default: return triangular_solve(state, op, in, out, e);
     }
 }
 
-enum error_code verify_eval_rng(struct verify_state *s, uint32_t op, struct verify_value *in,
+enum error_code verify_eval_rng(struct verify_state *state, uint32_t op, struct verify_value *in,
                                 struct verify_value *out, struct error *e)
 {
-    return verify_fail(s, op, ERROR_NOT_AVAILABLE, e,
+    return verify_fail(state, op, ERROR_NOT_AVAILABLE, e,
                        "random bits are the implementation's own and are not interpreted");
 }

@@ -16,9 +16,9 @@
  * needed, as prove.c multiplies what it gets (NOISES). */
 enum { RUNS = 3 };
 
-static bool rounds(const struct verify_state *s, uint32_t op)
+static bool rounds(const struct verify_state *state, uint32_t op)
 {
-    enum ir_opcode code = (enum ir_opcode)s->p->ops[op].code;
+    enum ir_opcode code = (enum ir_opcode)state->program->ops[op].code;
     enum ir_family f = ir_opcode_family(code);
     /* The elementwise ops that compute a rounded number. The others choose, copy or give whole numbers, and
      * comparisons rely on these being exact. */
@@ -28,7 +28,7 @@ static bool rounds(const struct verify_state *s, uint32_t op)
                code == IR_POWER || code == IR_SQRT || code == IR_RSQRT || code == IR_EXPONENTIAL_MINUS_ONE ||
                code == IR_LOG_PLUS_ONE || code == IR_SINE || code == IR_COSINE;
     return f == IR_FAMILY_DOT || f == IR_FAMILY_CONVOLUTION ||
-           (f == IR_FAMILY_REDUCE && ir_region_reducer(s->p, op, 0) == IR_ADD);
+           (f == IR_FAMILY_REDUCE && ir_region_reducer(state->program, op, 0) == IR_ADD);
 }
 
 static double shaken(double x, uint64_t bits, bool wide)
@@ -39,28 +39,28 @@ static double shaken(double x, uint64_t bits, bool wide)
     return wide ? nextafter(x, to) : (double)nextafterf((float)x, (float)to);
 }
 
-void verify_shake(struct verify_state *s, uint32_t op, struct verify_value *out)
+void verify_shake(struct verify_state *state, uint32_t op, struct verify_value *out)
 {
     enum verify_store store = out->type->kind == IR_TYPE_TENSOR
                                   ? verify_store_of((enum ir_element)out->type->element)
                                   : VERIFY_NONE;
     bool wide = store == VERIFY_F64 || store == VERIFY_C128,
          narrow = out->type->element == IR_F32 || store == VERIFY_C64;
-    struct rng r = {.state = s->options.shake};
-    if (!(wide || narrow) || !out->buffer || out->buffer->uses != 1 || !rounds(s, op))
+    struct rng rng = {.state = state->options.shake};
+    if (!(wide || narrow) || !out->buffer || out->buffer->uses != 1 || !rounds(state, op))
         return;
-    int64_t n = (out->splat ? 1 : verify_type_count(s, out->type)) * (store >= VERIFY_C64 ? 2 : 1);
+    int64_t n = (out->splat ? 1 : verify_type_count(state, out->type)) * (store >= VERIFY_C64 ? 2 : 1);
     for (int64_t i = 0; i < n; i++) {
-        uint64_t bits = rng_next(&r) >> 32;
+        uint64_t bits = rng_next(&rng) >> 32;
         if (wide)
             ((double *)verify_data(out))[i] = shaken(((double *)verify_data(out))[i], bits, true);
         else
             ((float *)verify_data(out))[i] = (float)shaken(((float *)verify_data(out))[i], bits, false);
     }
-    s->options.shake = r.state | 1;
+    state->options.shake = rng.state | 1;
 }
 
-enum error_code verify_noise(const struct ir_program *p, const struct verify_tensor *inputs,
+enum error_code verify_noise(const struct ir_program *program, const struct verify_tensor *inputs,
                              const struct verify_tensor *outputs, uint32_t results,
                              const struct verify_options *given, double *noise, struct error *e)
 {
@@ -71,7 +71,7 @@ enum error_code verify_noise(const struct ir_program *p, const struct verify_ten
         noise[k] = 0;
     for (uint64_t run = 1; run <= RUNS && !code; run++) {
         options.shake = run;
-        code = verify_run(p, "main", 1, inputs, out, &options, NULL, e);
+        code = verify_run(program, "main", 1, inputs, out, &options, NULL, e);
         for (uint32_t k = 0; k < results && !code; k++) {
             noise[k] = fmax(noise[k], verify_compare(&outputs[k], &out[k], 1, INFINITY, 0).worst);
             verify_tensor_release(&out[k]);

@@ -36,55 +36,56 @@ const char *verify_status_text(enum verify_status s)
     return texts[s];
 }
 
-static void tensors_free(struct verify_tensor *t, size_t count)
+static void tensors_free(struct verify_tensor *tensor, size_t count)
 {
-    for (size_t i = 0; t && i < count; i++)
-        verify_tensor_release(&t[i]);
-    free(t);
+    for (size_t i = 0; tensor && i < count; i++)
+        verify_tensor_release(&tensor[i]);
+    free(tensor);
 }
 
-void verify_reference_destroy(struct verify_reference *r)
+void verify_reference_destroy(struct verify_reference *reference)
 {
-    if (!r)
+    if (!reference)
         return;
-    for (uint32_t i = 0; i < r->runs; i++) {
-        tensors_free(r->run[i].inputs, r->arguments);
-        tensors_free(r->run[i].outputs, r->results);
+    for (uint32_t i = 0; i < reference->runs; i++) {
+        tensors_free(reference->run[i].inputs, reference->arguments);
+        tensors_free(reference->run[i].outputs, reference->results);
     }
-    free(r);
+    free(reference);
 }
 
-uint32_t verify_reference_runs(const struct verify_reference *r)
+uint32_t verify_reference_runs(const struct verify_reference *reference)
 {
-    return r->runs;
+    return reference->runs;
 }
 
 /* inputs and results of one mode; *usable is false when the results hold NaN */
-static enum error_code run_once(const struct ir_program *p, const struct verify_reference *r, uint64_t seed,
-                                const struct verify_options *options, struct run *run, bool *usable,
-                                struct error *e)
+static enum error_code run_once(const struct ir_program *program, const struct verify_reference *reference,
+                                uint64_t seed, const struct verify_options *options, struct run *run,
+                                bool *usable, struct error *e)
 {
-    run->inputs = mem_zalloc(r->arguments + 1, sizeof *run->inputs);
-    run->outputs = mem_zalloc(r->results + 1, sizeof *run->outputs);
-    enum error_code code = verify_inputs(p, seed, run->mode, run->inputs, e);
+    run->inputs = mem_zalloc(reference->arguments + 1, sizeof *run->inputs);
+    run->outputs = mem_zalloc(reference->results + 1, sizeof *run->outputs);
+    enum error_code code = verify_inputs(program, seed, run->mode, run->inputs, e);
     if (code) {
         free(run->inputs);
         free(run->outputs);
         return code;
     }
-    code = verify_run(p, "main", 1, run->inputs, run->outputs, options, NULL, e);
-    *usable = !code && verify_compare(run->outputs, run->outputs, r->results, 0, 0).verdict == VERIFY_EQUAL;
+    code = verify_run(program, "main", 1, run->inputs, run->outputs, options, NULL, e);
+    *usable =
+        !code && verify_compare(run->outputs, run->outputs, reference->results, 0, 0).verdict == VERIFY_EQUAL;
     if (!*usable) {
-        tensors_free(run->inputs, r->arguments);
-        tensors_free(run->outputs, r->results);
+        tensors_free(run->inputs, reference->arguments);
+        tensors_free(run->outputs, reference->results);
     }
     return code;
 }
 
-static bool wanted(const struct ir_program *p, enum verify_inputs_mode mode)
+static bool wanted(const struct ir_program *program, enum verify_inputs_mode mode)
 {
     uint32_t count;
-    struct verify_hint *hints = verify_hints(p, &count);
+    struct verify_hint *hints = verify_hints(program, &count);
     bool moments = false, indices = false;
     for (uint32_t i = 0; i < count; i++) {
         moments = moments || hints[i].second;
@@ -103,90 +104,91 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
     uint32_t last = block == IR_NONE ? IR_NONE : ir_block_terminator(original, block);
     if (last == IR_NONE)
         return error_set(e, ERROR_INVALID_MODULE, "the module has no function @main with a body");
-    struct verify_reference *r = mem_zalloc(1, sizeof *r);
+    struct verify_reference *reference = mem_zalloc(1, sizeof *reference);
     enum error_code code = ERROR_OK;
-    r->arguments = original->blocks[block].arg_count;
-    r->results = original->ops[last].operand_count;
-    r->original = original;
-    r->tolerance = verify_tolerance(original);
+    reference->arguments = original->blocks[block].arg_count;
+    reference->results = original->ops[last].operand_count;
+    reference->original = original;
+    reference->tolerance = verify_tolerance(original);
     for (int mode = 0; mode < MODES && !code; mode++) {
         bool usable = false;
         if (!wanted(original, (enum verify_inputs_mode)mode))
             continue;
-        struct run *run = &r->run[r->runs];
+        struct run *run = &reference->run[reference->runs];
         run->mode = (enum verify_inputs_mode)mode;
         for (uint64_t attempt = 0; attempt < SEEDS_TRIED && !usable && !code; attempt++) {
             if (mode == VERIFY_INPUTS_WILD && attempt > 0)
                 run->mode = VERIFY_INPUTS_NEGATIVE;
-            code = run_once(original, r, hash_combine(hash_combine(seed, (uint64_t)mode), attempt), options,
-                            run, &usable, e);
+            code = run_once(original, reference, hash_combine(hash_combine(seed, (uint64_t)mode), attempt),
+                            options, run, &usable, e);
         }
-        r->runs += usable;
+        reference->runs += usable;
     }
     if (code) {
-        verify_reference_destroy(r);
-        r = NULL;
+        verify_reference_destroy(reference);
+        reference = NULL;
     }
-    *out = r;
+    *out = reference;
     return code;
 }
 
 /* ---------------------------------------------------------------- the sharded module */
-static enum error_code run_local(const struct verify_reference *r, const struct run *run,
-                                 const struct ir_program *p, const struct verify_boundary *b,
+static enum error_code run_local(const struct verify_reference *reference, const struct run *run,
+                                 const struct ir_program *program, const struct verify_boundary *boundary,
                                  const struct verify_options *given, struct verify_tensor *outputs,
                                  struct verify_statistics *statistics, struct error *e)
 {
-    uint32_t devices = b->mesh->devices;
-    struct verify_tensor *in = mem_zalloc((size_t)r->arguments * devices + 1, sizeof *in);
-    struct verify_tensor *out = mem_zalloc((size_t)r->results * devices + 1, sizeof *out);
+    uint32_t devices = boundary->mesh->devices;
+    struct verify_tensor *in = mem_zalloc((size_t)reference->arguments * devices + 1, sizeof *in);
+    struct verify_tensor *out = mem_zalloc((size_t)reference->results * devices + 1, sizeof *out);
     struct verify_tensor *parts = mem_zalloc(devices + 1, sizeof *parts);
     struct verify_options options = given ? *given : (struct verify_options){0};
     enum error_code code = ERROR_OK;
     options.style = VERIFY_STYLE_REPLICA;
-    for (uint32_t i = 0; i < r->arguments && !code; i++) {
-        code = verify_shard(b->mesh, &b->arguments[i], &run->inputs[i], parts, e);
+    for (uint32_t i = 0; i < reference->arguments && !code; i++) {
+        code = verify_shard(boundary->mesh, &boundary->arguments[i], &run->inputs[i], parts, e);
         for (uint32_t d = 0; d < devices && !code; d++)
-            in[(size_t)d * r->arguments + i] = parts[d];
+            in[(size_t)d * reference->arguments + i] = parts[d];
     }
     if (!code)
-        code = verify_run(p, "main", devices, in, out, &options, statistics, e);
-    for (uint32_t i = 0; i < r->results && !code; i++) {
+        code = verify_run(program, "main", devices, in, out, &options, statistics, e);
+    for (uint32_t i = 0; i < reference->results && !code; i++) {
         double divergence = 0;
         for (uint32_t d = 0; d < devices; d++)
-            parts[d] = out[(size_t)d * r->results + i];
-        code = verify_unshard(b->mesh, &b->results[i], parts, &outputs[i], &divergence, e);
+            parts[d] = out[(size_t)d * reference->results + i];
+        code = verify_unshard(boundary->mesh, &boundary->results[i], parts, &outputs[i], &divergence, e);
         if (divergence > statistics->divergence) {
             statistics->divergence = divergence;
             statistics->divergent_result = i;
         }
     }
-    tensors_free(in, (size_t)r->arguments * devices);
-    tensors_free(out, (size_t)r->results * devices);
+    tensors_free(in, (size_t)reference->arguments * devices);
+    tensors_free(out, (size_t)reference->results * devices);
     free(parts);
     return code;
 }
 
 /* same numbers of arguments and results as the original */
-static bool fits(const struct verify_reference *r, const struct ir_program *p)
+static bool fits(const struct verify_reference *reference, const struct ir_program *program)
 {
-    uint32_t func = ir_function(p, "main"), block = func == IR_NONE ? IR_NONE : ir_region_block(p, func, 0);
-    uint32_t last = block == IR_NONE ? IR_NONE : ir_block_terminator(p, block);
-    return last != IR_NONE && p->blocks[block].arg_count == r->arguments &&
-           p->ops[last].operand_count == r->results;
+    uint32_t func = ir_function(program, "main"),
+             block = func == IR_NONE ? IR_NONE : ir_region_block(program, func, 0);
+    uint32_t last = block == IR_NONE ? IR_NONE : ir_block_terminator(program, block);
+    return last != IR_NONE && program->blocks[block].arg_count == reference->arguments &&
+           program->ops[last].operand_count == reference->results;
 }
 
 /* every result is as near as the original's own noise allows; *used is the widest tolerance */
-static bool within_noise(const struct verify_reference *r, const struct run *run,
+static bool within_noise(const struct verify_reference *reference, const struct run *run,
                          const struct verify_tensor *outputs, const struct verify_options *options,
                          double *used)
 {
-    double *noise = mem_alloc(sizeof *noise * ((size_t)r->results + 1));
+    double *noise = mem_alloc(sizeof *noise * ((size_t)reference->results + 1));
     struct error e = {0};
-    bool equal =
-        verify_noise(r->original, run->inputs, run->outputs, r->results, options, noise, &e) == ERROR_OK;
-    for (uint32_t k = 0; k < r->results && equal; k++) {
-        double tolerance = fmax(r->tolerance, fmin(MOST_NOISE, NOISES * noise[k]));
+    bool equal = verify_noise(reference->original, run->inputs, run->outputs, reference->results, options,
+                              noise, &e) == ERROR_OK;
+    for (uint32_t k = 0; k < reference->results && equal; k++) {
+        double tolerance = fmax(reference->tolerance, fmin(MOST_NOISE, NOISES * noise[k]));
         equal = verify_compare(&run->outputs[k], &outputs[k], 1, tolerance, 0).verdict == VERIFY_EQUAL;
         *used = fmax(*used, tolerance);
     }
@@ -194,62 +196,65 @@ static bool within_noise(const struct verify_reference *r, const struct run *run
     return equal;
 }
 
-static void judge(const struct verify_reference *r, const struct run *run,
+static void judge(const struct verify_reference *reference, const struct run *run,
                   const struct verify_tensor *outputs, const struct verify_options *options,
-                  const struct verify_statistics *s, struct verify_report *report)
+                  const struct verify_statistics *statistics, struct verify_report *report)
 {
     static const char *const modes[] = {"plain", "moments", "wild", "negative"};
-    struct verify_difference d = verify_compare(run->outputs, outputs, r->results, r->tolerance, 0);
-    double tolerance = r->tolerance;
+    struct verify_difference difference =
+        verify_compare(run->outputs, outputs, reference->results, reference->tolerance, 0);
+    double tolerance = reference->tolerance;
     report->runs++;
-    report->operations += s->operations;
-    report->collectives += s->collectives;
-    report->max_error = d.worst > report->max_error ? d.worst : report->max_error;
-    report->divergence = s->divergence > report->divergence ? s->divergence : report->divergence;
+    report->operations += statistics->operations;
+    report->collectives += statistics->collectives;
+    report->max_error = difference.worst > report->max_error ? difference.worst : report->max_error;
+    report->divergence =
+        statistics->divergence > report->divergence ? statistics->divergence : report->divergence;
     if (report->status == VERIFY_PROOF_FAILED)
         return;
-    if (d.verdict == VERIFY_DIFFERENT && d.worst <= MOST_NOISE &&
-        within_noise(r, run, outputs, options, &tolerance))
+    if (difference.verdict == VERIFY_DIFFERENT && difference.worst <= MOST_NOISE &&
+        within_noise(reference, run, outputs, options, &tolerance))
         report->tolerance = fmax(report->tolerance, tolerance);
-    else if (d.verdict != VERIFY_EQUAL) {
+    else if (difference.verdict != VERIFY_EQUAL) {
         report->status = VERIFY_PROOF_FAILED;
         snprintf(report->reason, sizeof report->reason, "%s inputs: %s (error %.3g, tolerance %.3g)",
-                 modes[run->mode], d.what, d.worst, r->tolerance);
+                 modes[run->mode], difference.what, difference.worst, reference->tolerance);
     }
-    if (report->status == VERIFY_PROOF_EQUAL && s->divergence > tolerance) {
+    if (report->status == VERIFY_PROOF_EQUAL && statistics->divergence > tolerance) {
         report->status = VERIFY_PROOF_FAILED;
         snprintf(report->reason, sizeof report->reason,
                  "%s inputs: copies of result %u on different devices differ by %.3g", modes[run->mode],
-                 s->divergent_result, s->divergence);
+                 statistics->divergent_result, statistics->divergence);
     }
 }
 
-enum error_code verify_prove(const struct verify_reference *r, const struct ir_program *lowered,
+enum error_code verify_prove(const struct verify_reference *reference, const struct ir_program *lowered,
                              const struct verify_boundary *boundary, const struct verify_options *options,
                              struct verify_report *report, struct error *e)
 {
     memset(report, 0, sizeof *report);
-    report->tolerance = r->tolerance;
-    if (r->runs == 0) {
+    report->tolerance = reference->tolerance;
+    if (reference->runs == 0) {
         report->status = VERIFY_PROOF_NOT_RUN;
         snprintf(report->reason, sizeof report->reason,
                  "inconclusive: the original's results hold NaN with every seed tried");
-    } else if (!fits(r, lowered)) {
+    } else if (!fits(reference, lowered)) {
         report->status = VERIFY_PROOF_FAILED;
         snprintf(report->reason, sizeof report->reason, "the sharded module has other arguments or results");
     }
-    for (uint32_t i = 0; i < r->runs && report->status == VERIFY_PROOF_EQUAL; i++) {
-        if (options && options->only_run && i != (options->only_run - 1) % r->runs)
+    for (uint32_t i = 0; i < reference->runs && report->status == VERIFY_PROOF_EQUAL; i++) {
+        if (options && options->only_run && i != (options->only_run - 1) % reference->runs)
             continue;
-        struct verify_tensor *outputs = mem_zalloc(r->results + 1, sizeof *outputs);
+        struct verify_tensor *outputs = mem_zalloc(reference->results + 1, sizeof *outputs);
         struct verify_statistics statistics = {0};
         struct error own = {0};
-        enum error_code code =
-            boundary ? run_local(r, &r->run[i], lowered, boundary, options, outputs, &statistics, &own)
-                     : verify_run(lowered, "main", 1, r->run[i].inputs, outputs, options, &statistics, &own);
+        enum error_code code = boundary ? run_local(reference, &reference->run[i], lowered, boundary, options,
+                                                    outputs, &statistics, &own)
+                                        : verify_run(lowered, "main", 1, reference->run[i].inputs, outputs,
+                                                     options, &statistics, &own);
         if (!code)
-            judge(r, &r->run[i], outputs, options, &statistics, report);
-        tensors_free(outputs, r->results);
+            judge(reference, &reference->run[i], outputs, options, &statistics, report);
+        tensors_free(outputs, reference->results);
         if (code == ERROR_CANCELLED) {
             if (e)
                 *e = own;
@@ -269,10 +274,10 @@ enum error_code verify_prove_modules(const struct ir_program *original, const st
                                      const struct verify_options *options, struct verify_report *report,
                                      struct error *e)
 {
-    struct verify_reference *r = NULL;
-    enum error_code code = verify_reference_create(original, seed, options, &r, e);
+    struct verify_reference *reference = NULL;
+    enum error_code code = verify_reference_create(original, seed, options, &reference, e);
     if (!code)
-        code = verify_prove(r, lowered, boundary, options, report, e);
-    verify_reference_destroy(r);
+        code = verify_prove(reference, lowered, boundary, options, report, e);
+    verify_reference_destroy(reference);
     return code;
 }

@@ -36,12 +36,12 @@ struct verify_hint { /* what the module does with an argument */
     /* Adam's moments: only scaled and added, then divided by / fed to a square root */
     bool first, second;
 };
-/* One hint for each argument of @main; owned, free(). Calls are not followed, so p must be prepared
+/* One hint for each argument of @main; owned, free(). Calls are not followed, so program must be prepared
  * (ir_prepare). */
-struct verify_hint *verify_hints(const struct ir_program *p, uint32_t *count);
+struct verify_hint *verify_hints(const struct ir_program *program, uint32_t *count);
 /* inputs of @main for one device, out[argument] owned. Same (program, seed, mode): same bytes.
  * ERROR_NOT_AVAILABLE: an argument that cannot be interpreted; ERROR_INVALID_MODULE: no @main. */
-enum error_code verify_inputs(const struct ir_program *p, uint64_t seed, enum verify_inputs_mode mode,
+enum error_code verify_inputs(const struct ir_program *program, uint64_t seed, enum verify_inputs_mode mode,
                               struct verify_tensor *out, struct error *e) BASE_CHECKED;
 
 /* ---------------------------------------------------------------- comparison */
@@ -66,10 +66,10 @@ struct verify_difference verify_compare(const struct verify_tensor *reference,
                                         double tolerance, double floor);
 /* How far splitting sums may move a result, relative to its largest magnitude, by the narrowest float type
  * in the program (the table is in compare.c). */
-double verify_tolerance(const struct ir_program *p);
+double verify_tolerance(const struct ir_program *program);
 /* noise[k]: how far result k moves, relative to its largest magnitude, when every rounded number of 32 or
  * 64 bits is moved by its last bit or not (outputs: the results without that). Errors are verify_run's. */
-enum error_code verify_noise(const struct ir_program *p, const struct verify_tensor *inputs,
+enum error_code verify_noise(const struct ir_program *program, const struct verify_tensor *inputs,
                              const struct verify_tensor *outputs, uint32_t results,
                              const struct verify_options *options, double *noise,
                              struct error *e) BASE_CHECKED;
@@ -97,8 +97,8 @@ struct verify_reference;
 enum error_code verify_reference_create(const struct ir_program *original, uint64_t seed,
                                         const struct verify_options *options, struct verify_reference **out,
                                         struct error *e) BASE_CHECKED;
-void verify_reference_destroy(struct verify_reference *r);        /* NULL is fine */
-uint32_t verify_reference_runs(const struct verify_reference *r); /* 0: every run was inconclusive */
+void verify_reference_destroy(struct verify_reference *reference);        /* NULL is fine */
+uint32_t verify_reference_runs(const struct verify_reference *reference); /* 0: every run was inconclusive */
 
 /* how a bare device-local module's arguments and results are cut; NULL for modules of global signature */
 struct verify_boundary {
@@ -108,7 +108,7 @@ struct verify_boundary {
 /* lowered: annotated or manual (boundary NULL), or local (replica style). The report tells; an error of
  * the interpreter on the lowered module is status failed (not_run for ERROR_NOT_AVAILABLE, TOO_LARGE),
  * ERROR_CANCELLED is returned. */
-enum error_code verify_prove(const struct verify_reference *r, const struct ir_program *lowered,
+enum error_code verify_prove(const struct verify_reference *reference, const struct ir_program *lowered,
                              const struct verify_boundary *boundary, const struct verify_options *options,
                              struct verify_report *report, struct error *e) BASE_CHECKED;
 /* verify_reference_create and verify_prove, for one module */

@@ -106,34 +106,35 @@ bool verify_reducer_known(enum ir_opcode reducer, enum ir_element element)
 }
 
 /* one innermost run; acc is double or int64_t */
-static void reduce_run(int code, enum ir_element element, const void *data, const struct run *r, int64_t in,
+static void reduce_run(int code, enum ir_element element, const void *data, const struct run *run, int64_t in,
                        void *acc, int64_t out)
 {
     double *real = acc;
     int64_t *whole = acc;
     switch (verify_store_of(element)) {
     case VERIFY_F32:
-        if (r->out)
-            merge_f32(code, (const float *)data + in, r->size, real + out);
+        if (run->out)
+            merge_f32(code, (const float *)data + in, run->size, real + out);
         else
-            real[out] = fold_f32(code, (const float *)data + in, r->size, real[out]);
+            real[out] = fold_f32(code, (const float *)data + in, run->size, real[out]);
         break;
     case VERIFY_F64:
-        if (r->out)
-            merge_f64(code, (const double *)data + in, r->size, real + out);
+        if (run->out)
+            merge_f64(code, (const double *)data + in, run->size, real + out);
         else
-            real[out] = fold_f64(code, (const double *)data + in, r->size, real[out]);
+            real[out] = fold_f64(code, (const double *)data + in, run->size, real[out]);
         break;
     case VERIFY_U8: /* on i1 addition is `or` and multiplication is `and` */
         code = code == IR_ADD ? IR_OR : code == IR_MULTIPLY ? IR_AND : code;
-        for (int64_t i = 0; i < r->size; i++)
-            whole[out + i * r->out] =
-                combine_int(code, true, whole[out + i * r->out], ((const uint8_t *)data)[in + i]);
+        for (int64_t i = 0; i < run->size; i++)
+            whole[out + i * run->out] =
+                combine_int(code, true, whole[out + i * run->out], ((const uint8_t *)data)[in + i]);
         break;
     case VERIFY_I64:
-        for (int64_t i = 0; i < r->size; i++)
-            whole[out + i * r->out] = combine_int(code, verify_element_unsigned(element),
-                                                  whole[out + i * r->out], ((const int64_t *)data)[in + i]);
+        for (int64_t i = 0; i < run->size; i++)
+            whole[out + i * run->out] =
+                combine_int(code, verify_element_unsigned(element), whole[out + i * run->out],
+                            ((const int64_t *)data)[in + i]);
         break;
     case VERIFY_NONE:
     case VERIFY_C64:
@@ -147,16 +148,16 @@ static void store(enum ir_element element, const void *acc, void *to, int64_t n)
     verify_convert(real ? IR_F64 : IR_I64, acc, element, to, n);
 }
 
-static void reduce_known(struct verify_state *s, int code, const struct verify_value *in,
+static void reduce_known(struct verify_state *state, int code, const struct verify_value *in,
                          const struct verify_value *init, const bool *reduced, struct verify_value *out)
 {
     struct run runs[IR_MAX_RANK + 1];
-    const int64_t *dims = ir_type_dims(s->p, in->type);
+    const int64_t *dims = ir_type_dims(state->program, in->type);
     uint32_t count = make_runs(dims, in->type->rank, reduced, runs);
     enum ir_element element = (enum ir_element)in->type->element;
-    int64_t n = verify_type_count(s, out->type), total = verify_type_count(s, in->type);
+    int64_t n = verify_type_count(state, out->type), total = verify_type_count(state, in->type);
     struct verify_buffer *owner;
-    double *acc = verify_scratch(s, (size_t)(n + 1) * sizeof(double), &owner);
+    double *acc = verify_scratch(state, (size_t)(n + 1) * sizeof(double), &owner);
     verify_convert(element, verify_data(init), ir_element_is_float(element) ? IR_F64 : IR_I64, acc, 1);
     for (int64_t i = 1; i < n; i++)
         acc[i] = acc[0];
@@ -176,18 +177,18 @@ static void reduce_known(struct verify_state *s, int code, const struct verify_v
         }
     }
     store(element, acc, verify_data(out), n);
-    verify_scratch_drop(s, owner);
+    verify_scratch_drop(state, owner);
 }
 
 /* Any body and number of operands: acc = body(acc, element) at every reduced position, all results
  * at once. */
-static void reduce_lanes(struct verify_state *s, struct verify_lanes *lanes, uint32_t count,
+static void reduce_lanes(struct verify_state *state, struct verify_lanes *lanes, uint32_t count,
                          const struct verify_value *in, const bool *reduced, struct verify_value *out)
 {
-    const int64_t *dims = ir_type_dims(s->p, in->type);
+    const int64_t *dims = ir_type_dims(state->program, in->type);
     uint32_t rank = in->type->rank, kept = 0;
     int64_t strides[IR_MAX_RANK], keep_dims[IR_MAX_RANK], keep_strides[IR_MAX_RANK], own[IR_MAX_RANK];
-    int64_t steps = 1, at[IR_MAX_RANK] = {0}, n = verify_type_count(s, out->type);
+    int64_t steps = 1, at[IR_MAX_RANK] = {0}, n = verify_type_count(state, out->type);
     struct verify_array args[4 * IR_MAX_RANK];
     void *results[2 * IR_MAX_RANK];
     struct verify_buffer *owners[2 * IR_MAX_RANK];
@@ -203,7 +204,7 @@ static void reduce_lanes(struct verify_state *s, struct verify_lanes *lanes, uin
     verify_strides(kept, keep_dims, own);
     for (uint32_t k = 0; k < count; k++) {
         enum ir_element element = (enum ir_element)in[k].type->element;
-        void *line = verify_scratch(s, (size_t)(n + 1) * IR_ELEMENT_BYTES, &owners[k]);
+        void *line = verify_scratch(state, (size_t)(n + 1) * IR_ELEMENT_BYTES, &owners[k]);
         results[k] = verify_data(&out[k]);
         args[k] = (struct verify_array){element, false, results[k]};
         args[count + k] = (struct verify_array){element, false, line};
@@ -226,75 +227,76 @@ static void reduce_lanes(struct verify_state *s, struct verify_lanes *lanes, uin
         }
     }
     for (uint32_t k = 0; k < count; k++)
-        verify_scratch_drop(s, owners[k]);
+        verify_scratch_drop(state, owners[k]);
 }
 
-enum error_code verify_eval_reduce(struct verify_state *s, uint32_t op, struct verify_value *in,
+enum error_code verify_eval_reduce(struct verify_state *state, uint32_t op, struct verify_value *in,
                                    struct verify_value *out, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
-    uint32_t count = o->operand_count / 2;
+    const struct ir_op *ir_op = &state->program->ops[op];
+    uint32_t count = ir_op->operand_count / 2;
     struct ir_dims list;
     bool reduced[IR_MAX_RANK] = {false};
-    if (count == 0 || o->operand_count % 2 || o->result_count != count || count > IR_MAX_RANK ||
-        ir_dims(s->p, op, "dimensions", &list) != 0)
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operands, results and dimensions do not fit");
+    if (count == 0 || ir_op->operand_count % 2 || ir_op->result_count != count || count > IR_MAX_RANK ||
+        ir_dims(state->program, op, "dimensions", &list) != 0)
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "operands, results and dimensions do not fit");
     for (uint32_t i = 0; i < list.count; i++) {
         if (list.at[i] < 0 || list.at[i] >= in->type->rank)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "dimension out of range");
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e, "dimension out of range");
         reduced[list.at[i]] = true;
     }
-    int64_t n = verify_type_count(s, in->type), m = verify_type_count(s, out->type), kept = 1;
+    int64_t n = verify_type_count(state, in->type), m = verify_type_count(state, out->type), kept = 1;
     for (uint32_t i = 0; i < in->type->rank; i++)
-        kept *= reduced[i] ? 1 : ir_type_dims(s->p, in->type)[i];
+        kept *= reduced[i] ? 1 : ir_type_dims(state->program, in->type)[i];
     for (uint32_t k = 0; k < count; k++) {
-        if (verify_type_count(s, in[k].type) != n || kept != m ||
-            verify_type_count(s, in[count + k].type) != 1 || in[k].type->element != out[k].type->element ||
+        if (verify_type_count(state, in[k].type) != n || kept != m ||
+            verify_type_count(state, in[count + k].type) != 1 ||
+            in[k].type->element != out[k].type->element ||
             in[count + k].type->element != out[k].type->element)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u does not fit the result", k);
-        verify_value_dense(s, &in[k]);
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e, "operand %u does not fit the result", k);
+        verify_value_dense(state, &in[k]);
     }
-    enum ir_opcode reducer = count == 1 ? ir_region_reducer(s->p, op, 0) : IR_UNKNOWN;
+    enum ir_opcode reducer = count == 1 ? ir_region_reducer(state->program, op, 0) : IR_UNKNOWN;
     if (reducer != IR_UNKNOWN && verify_reducer_known(reducer, (enum ir_element)in->type->element)) {
-        verify_value_alloc(s, out, false);
-        reduce_known(s, (int)reducer, in, &in[1], reduced, out);
+        verify_value_alloc(state, out, false);
+        reduce_known(state, (int)reducer, in, &in[1], reduced, out);
         return ERROR_OK;
     }
     struct verify_lanes *lanes = NULL;
-    enum error_code code = verify_lanes_create(s, op, 0, &lanes, e);
+    enum error_code code = verify_lanes_create(state, op, 0, &lanes, e);
     for (uint32_t k = 0; k < count && !code; k++) { /* results start as the initial values */
         verify_value_share(&out[k], &in[count + k]);
         out[k].splat = true;
-        verify_value_dense(s, &out[k]);
+        verify_value_dense(state, &out[k]);
     }
     if (!code)
-        reduce_lanes(s, lanes, count, in, reduced, out);
-    verify_lanes_destroy(s, lanes);
+        reduce_lanes(state, lanes, count, in, reduced, out);
+    verify_lanes_destroy(state, lanes);
     return code;
 }
 
-enum error_code verify_eval_map(struct verify_state *s, uint32_t op, struct verify_value *in,
+enum error_code verify_eval_map(struct verify_state *state, uint32_t op, struct verify_value *in,
                                 struct verify_value *out, struct error *e)
 {
     struct verify_array args[2 * IR_MAX_RANK];
-    uint32_t count = s->p->ops[op].operand_count;
+    uint32_t count = state->program->ops[op].operand_count;
     struct verify_lanes *lanes = NULL;
-    int64_t n = verify_type_count(s, out->type);
+    int64_t n = verify_type_count(state, out->type);
     if (count > 2 * IR_MAX_RANK)
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "too many operands");
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "too many operands");
     for (uint32_t i = 0; i < count; i++) {
-        if (verify_type_count(s, in[i].type) != n)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u has another shape than the result",
-                               i);
+        if (verify_type_count(state, in[i].type) != n)
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e,
+                               "operand %u has another shape than the result", i);
         args[i] =
             (struct verify_array){(enum ir_element)in[i].type->element, in[i].splat, verify_data(&in[i])};
     }
-    enum error_code code = verify_lanes_create(s, op, 0, &lanes, e);
+    enum error_code code = verify_lanes_create(state, op, 0, &lanes, e);
     if (!code) {
-        verify_value_alloc(s, out, false);
+        verify_value_alloc(state, out, false);
         void *results[1] = {verify_data(out)};
         verify_lanes_run(lanes, args, n, results);
     }
-    verify_lanes_destroy(s, lanes);
+    verify_lanes_destroy(state, lanes);
     return code;
 }

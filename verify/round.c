@@ -20,7 +20,7 @@ struct format {
     enum flavour flavour;
 };
 
-static bool format_of(enum ir_element element, struct format *f)
+static bool format_of(enum ir_element element, struct format *format)
 {
     static const struct format formats[IR_ELEMENTS] = {
         [IR_BF16] = {8, 7, 127, IEEE},    [IR_F16] = {5, 10, 15, IEEE},
@@ -30,15 +30,15 @@ static bool format_of(enum ir_element element, struct format *f)
         [IR_F8E3M4] = {3, 4, 3, IEEE},    [IR_F4E2M1FN] = {2, 1, 1, PLAIN},
         [IR_F6E2M3FN] = {2, 3, 1, PLAIN}, [IR_F6E3M2FN] = {3, 2, 3, PLAIN},
     };
-    *f = formats[element];
-    return f->exponent > 0;
+    *format = formats[element];
+    return format->exponent > 0;
 }
 
 /* largest finite magnitude */
-static double format_max(const struct format *f)
+static double format_max(const struct format *format)
 {
-    int top = (1 << f->exponent) - 1 - f->bias - (f->flavour == IEEE);
-    double significand = 2 - ldexp(f->flavour == FN ? 2 : 1, -f->mantissa);
+    int top = (1 << format->exponent) - 1 - format->bias - (format->flavour == IEEE);
+    double significand = 2 - ldexp(format->flavour == FN ? 2 : 1, -format->mantissa);
     return ldexp(significand, top);
 }
 
@@ -74,15 +74,17 @@ static float round_bf16(double x)
 
 float verify_round(enum ir_element element, double x)
 {
-    struct format f;
+    struct format format;
     if (element == IR_BF16)
         return round_bf16(x);
-    if (!format_of(element, &f) || isnan(x))
+    if (!format_of(element, &format) || isnan(x))
         return (float)x;
-    double y = round_bits(x, f.mantissa, 1 - f.bias), max = format_max(&f);
+    double y = round_bits(x, format.mantissa, 1 - format.bias), max = format_max(&format);
     if (fabs(y) > max)
-        y = f.flavour == IEEE ? copysign(INFINITY, x) : f.flavour == PLAIN ? copysign(max, x) : (double)NAN;
-    return (float)(f.flavour == UZ && y == 0 ? 0.0 : y);
+        y = format.flavour == IEEE    ? copysign(INFINITY, x)
+            : format.flavour == PLAIN ? copysign(max, x)
+                                      : (double)NAN;
+    return (float)(format.flavour == UZ && y == 0 ? 0.0 : y);
 }
 
 static void round_integers(enum ir_element element, int64_t *x, int64_t n)
@@ -114,20 +116,20 @@ void verify_round_all(enum ir_element element, void *data, int64_t n)
 
 double verify_decode_float(enum ir_element element, uint32_t bits)
 {
-    struct format f;
-    if (!format_of(element, &f))
+    struct format format;
+    if (!format_of(element, &format))
         return 0;
-    uint32_t sign = (bits >> (f.exponent + f.mantissa)) & 1;
-    int exponent = (int)((bits >> f.mantissa) & ((1u << f.exponent) - 1));
-    uint32_t mantissa = bits & ((1u << f.mantissa) - 1);
-    int top = (1 << f.exponent) - 1;
-    double magnitude = exponent ? ldexp(1 + ldexp((double)mantissa, -f.mantissa), exponent - f.bias)
-                                : ldexp((double)mantissa, 1 - f.bias - f.mantissa);
-    if (f.flavour == IEEE && exponent == top)
+    uint32_t sign = (bits >> (format.exponent + format.mantissa)) & 1;
+    int exponent = (int)((bits >> format.mantissa) & ((1u << format.exponent) - 1));
+    uint32_t mantissa = bits & ((1u << format.mantissa) - 1);
+    int top = (1 << format.exponent) - 1;
+    double magnitude = exponent ? ldexp(1 + ldexp((double)mantissa, -format.mantissa), exponent - format.bias)
+                                : ldexp((double)mantissa, 1 - format.bias - format.mantissa);
+    if (format.flavour == IEEE && exponent == top)
         magnitude = mantissa ? (double)NAN : (double)INFINITY;
-    if (f.flavour == FN && exponent == top && mantissa == (1u << f.mantissa) - 1)
+    if (format.flavour == FN && exponent == top && mantissa == (1u << format.mantissa) - 1)
         magnitude = (double)NAN;
-    if (f.flavour == UZ && sign && exponent == 0 && mantissa == 0)
+    if (format.flavour == UZ && sign && exponent == 0 && mantissa == 0)
         return (double)NAN;
     return sign ? -magnitude : magnitude;
 }

@@ -49,38 +49,38 @@ static bool take_string(const char **at, char out[64])
     return true;
 }
 
-void verify_mesh_release(struct verify_mesh *m)
+void verify_mesh_release(struct verify_mesh *mesh)
 {
-    free(m->ids);
-    m->ids = NULL;
+    free(mesh->ids);
+    mesh->ids = NULL;
 }
 
-static enum error_code finish(struct verify_mesh *m, struct error *e)
+static enum error_code finish(struct verify_mesh *mesh, struct error *e)
 {
     uint64_t devices = 1;
-    for (uint32_t i = 0; i < m->axis_count; i++) {
-        if (m->sizes[i] < 1 || m->sizes[i] > 1 << 20 || (devices *= (uint64_t)m->sizes[i]) > 1 << 20)
+    for (uint32_t i = 0; i < mesh->axis_count; i++) {
+        if (mesh->sizes[i] < 1 || mesh->sizes[i] > 1 << 20 || (devices *= (uint64_t)mesh->sizes[i]) > 1 << 20)
             return error_set(e, ERROR_INVALID_MESH,
                              "mesh axes must have sizes from 1 and at most 2^20 devices in all");
     }
-    m->devices = (uint32_t)devices;
+    mesh->devices = (uint32_t)devices;
     return ERROR_OK;
 }
 
 /* ids must be a permutation of 0 .. devices - 1 */
-static enum error_code check_ids(const struct verify_mesh *m, struct error *e)
+static enum error_code check_ids(const struct verify_mesh *mesh, struct error *e)
 {
-    unsigned char *seen = mem_zalloc(m->devices + 1, 1);
+    unsigned char *seen = mem_zalloc(mesh->devices + 1, 1);
     bool fits = true;
-    for (uint32_t i = 0; m->ids && i < m->devices; i++) {
-        fits = fits && m->ids[i] >= 0 && m->ids[i] < m->devices && !seen[m->ids[i]];
+    for (uint32_t i = 0; mesh->ids && i < mesh->devices; i++) {
+        fits = fits && mesh->ids[i] >= 0 && mesh->ids[i] < mesh->devices && !seen[mesh->ids[i]];
         if (fits)
-            seen[m->ids[i]] = 1;
+            seen[mesh->ids[i]] = 1;
     }
     free(seen);
-    return fits
-               ? ERROR_OK
-               : error_set(e, ERROR_INVALID_MESH, "device ids must hold each of %u devices once", m->devices);
+    return fits ? ERROR_OK
+                : error_set(e, ERROR_INVALID_MESH, "device ids must hold each of %u devices once",
+                            mesh->devices);
 }
 
 enum error_code verify_mesh_make(struct verify_mesh *out, uint32_t axis_count, const int64_t *sizes,
@@ -99,18 +99,18 @@ enum error_code verify_mesh_make(struct verify_mesh *out, uint32_t axis_count, c
     return check_ids(out, e);
 }
 
-static bool parse_ids(const char **at, struct verify_mesh *m)
+static bool parse_ids(const char **at, struct verify_mesh *mesh)
 {
     uint32_t n = 0;
-    m->ids = mem_zalloc(m->devices + 1, sizeof *m->ids);
+    mesh->ids = mem_zalloc(mesh->devices + 1, sizeof *mesh->ids);
     if (!take(at, "device_ids") || !take(at, "=") || !take(at, "["))
         return false;
-    while (n < m->devices && take_int(at, &m->ids[n])) {
+    while (n < mesh->devices && take_int(at, &mesh->ids[n])) {
         n++;
         if (!take(at, ","))
             break;
     }
-    return n == m->devices && take(at, "]");
+    return n == mesh->devices && take(at, "]");
 }
 
 enum error_code verify_mesh_parse(const char *text, struct verify_mesh *out, struct error *e)
@@ -174,16 +174,16 @@ static bool parse_dims(const char **at, const struct verify_mesh *mesh, struct v
     if (!take(at, "["))
         return false;
     while (!take(at, "]")) {
-        uint32_t d = out->rank++;
-        if (d >= IR_MAX_RANK || !take(at, "{"))
+        uint32_t dim = out->rank++;
+        if (dim >= IR_MAX_RANK || !take(at, "{"))
             return false;
         while (!take(at, "}")) {
-            uint32_t n = out->dims[d].count;
+            uint32_t n = out->dims[dim].count;
             if (take(at, "?") || take(at, ","))
                 continue;
-            if (n >= VERIFY_MAX_AXES || !parse_axis(at, mesh, &out->dims[d].at[n]))
+            if (n >= VERIFY_MAX_AXES || !parse_axis(at, mesh, &out->dims[dim].at[n]))
                 return false;
-            out->dims[d].count++;
+            out->dims[dim].count++;
         }
         blank(at);
         if (**at == 'p') /* a priority */
@@ -226,47 +226,47 @@ enum error_code verify_shardings_parse(const char *text, const struct verify_mes
 }
 
 /* ---------------------------------------------------------------- blocks */
-int64_t verify_mesh_device(const struct verify_mesh *m, uint32_t position)
+int64_t verify_mesh_device(const struct verify_mesh *mesh, uint32_t position)
 {
-    return m->ids ? m->ids[position] : position;
+    return mesh->ids ? mesh->ids[position] : position;
 }
 
-int64_t verify_sharding_blocks(const struct verify_sharding *s, uint32_t dim)
+int64_t verify_sharding_blocks(const struct verify_sharding *sharding, uint32_t dim)
 {
     int64_t n = 1;
-    for (uint32_t i = 0; i < s->dims[dim].count; i++)
-        n *= s->dims[dim].at[i].size;
+    for (uint32_t i = 0; i < sharding->dims[dim].count; i++)
+        n *= sharding->dims[dim].at[i].size;
     return n;
 }
 
-int64_t verify_sharding_block(const struct verify_sharding *s, const struct verify_mesh *m, uint32_t position,
-                              uint32_t dim)
+int64_t verify_sharding_block(const struct verify_sharding *sharding, const struct verify_mesh *mesh,
+                              uint32_t position, uint32_t dim)
 {
     int64_t block = 0;
-    for (uint32_t i = 0; i < s->dims[dim].count; i++) {
-        const struct verify_axis *a = &s->dims[dim].at[i];
+    for (uint32_t i = 0; i < sharding->dims[dim].count; i++) {
+        const struct verify_axis *axis = &sharding->dims[dim].at[i];
         int64_t inner = 1;
-        for (uint32_t k = a->axis + 1; k < m->axis_count; k++)
-            inner *= m->sizes[k];
-        int64_t coordinate = position / inner % m->sizes[a->axis];
-        int64_t after = m->sizes[a->axis] / (a->before * a->size);
-        block = block * a->size + coordinate / after % a->size;
+        for (uint32_t k = axis->axis + 1; k < mesh->axis_count; k++)
+            inner *= mesh->sizes[k];
+        int64_t coordinate = position / inner % mesh->sizes[axis->axis];
+        int64_t after = mesh->sizes[axis->axis] / (axis->before * axis->size);
+        block = block * axis->size + coordinate / after % axis->size;
     }
     return block;
 }
 
-static enum error_code local_dims(const struct verify_mesh *m, const struct verify_sharding *s, uint32_t rank,
-                                  const int64_t *global, int64_t *local, struct error *e)
+static enum error_code local_dims(const struct verify_mesh *mesh, const struct verify_sharding *sharding,
+                                  uint32_t rank, const int64_t *global, int64_t *local, struct error *e)
 {
-    if (s->rank != rank)
-        return error_set(e, ERROR_INVALID_PLAN, "a sharding of %u dimensions for a tensor of %u", s->rank,
-                         rank);
+    if (sharding->rank != rank)
+        return error_set(e, ERROR_INVALID_PLAN, "a sharding of %u dimensions for a tensor of %u",
+                         sharding->rank, rank);
     for (uint32_t i = 0; i < rank; i++) {
-        for (uint32_t k = 0; k < s->dims[i].count; k++)
-            if (s->dims[i].at[k].axis >= m->axis_count)
+        for (uint32_t k = 0; k < sharding->dims[i].count; k++)
+            if (sharding->dims[i].at[k].axis >= mesh->axis_count)
                 return error_set(e, ERROR_INVALID_PLAN, "a sharding names axis %u of %u",
-                                 s->dims[i].at[k].axis, m->axis_count);
-        int64_t blocks = verify_sharding_blocks(s, i);
+                                 sharding->dims[i].at[k].axis, mesh->axis_count);
+        int64_t blocks = verify_sharding_blocks(sharding, i);
         if (global[i] % blocks)
             return error_set(e, ERROR_INVALID_PLAN, "dimension %u of size %lld does not divide into %lld", i,
                              (long long)global[i], (long long)blocks);
@@ -276,63 +276,65 @@ static enum error_code local_dims(const struct verify_mesh *m, const struct veri
 }
 
 /* element offset of a position's block in the global tensor */
-static int64_t offset_of(const struct verify_mesh *m, const struct verify_sharding *s, uint32_t position,
-                         const int64_t *local, const int64_t *strides)
+static int64_t offset_of(const struct verify_mesh *mesh, const struct verify_sharding *sharding,
+                         uint32_t position, const int64_t *local, const int64_t *strides)
 {
     int64_t offset = 0;
-    for (uint32_t i = 0; i < s->rank; i++)
-        offset += verify_sharding_block(s, m, position, i) * local[i] * strides[i];
+    for (uint32_t i = 0; i < sharding->rank; i++)
+        offset += verify_sharding_block(sharding, mesh, position, i) * local[i] * strides[i];
     return offset;
 }
 
-enum error_code verify_shard(const struct verify_mesh *m, const struct verify_sharding *s,
+enum error_code verify_shard(const struct verify_mesh *mesh, const struct verify_sharding *sharding,
                              const struct verify_tensor *global, struct verify_tensor *out, struct error *e)
 {
     int64_t local[IR_MAX_RANK], strides[IR_MAX_RANK], own[IR_MAX_RANK];
-    enum error_code code = local_dims(m, s, global->rank, global->dims, local, e);
+    enum error_code code = local_dims(mesh, sharding, global->rank, global->dims, local, e);
     if (code)
         return code;
     size_t size = verify_element_size(global->element);
     verify_strides(global->rank, global->dims, strides);
     verify_strides(global->rank, local, own);
-    for (uint32_t i = 0; i < m->devices; i++) {
-        struct verify_tensor *t = &out[verify_mesh_device(m, i)];
-        *t = *global;
-        memcpy(t->dims, local, sizeof local);
-        t->data = mem_alloc((size_t)verify_tensor_count(t) * size + IR_ELEMENT_BYTES);
-        verify_copy(size, t->rank, local, t->data, own,
-                    (char *)global->data + offset_of(m, s, i, local, strides) * (int64_t)size, strides);
+    for (uint32_t i = 0; i < mesh->devices; i++) {
+        struct verify_tensor *tensor = &out[verify_mesh_device(mesh, i)];
+        *tensor = *global;
+        memcpy(tensor->dims, local, sizeof local);
+        tensor->data = mem_alloc((size_t)verify_tensor_count(tensor) * size + IR_ELEMENT_BYTES);
+        verify_copy(size, tensor->rank, local, tensor->data, own,
+                    (char *)global->data + offset_of(mesh, sharding, i, local, strides) * (int64_t)size,
+                    strides);
     }
     return ERROR_OK;
 }
 
-static double largest(const struct verify_tensor *t)
+static double largest(const struct verify_tensor *tensor)
 {
     double most = 0;
-    int64_t n = verify_tensor_count(t) * (verify_store_of(t->element) >= VERIFY_C64 ? 2 : 1);
-    bool wide = t->element == IR_F64 || t->element == IR_C128;
+    int64_t n = verify_tensor_count(tensor) * (verify_store_of(tensor->element) >= VERIFY_C64 ? 2 : 1);
+    bool wide = tensor->element == IR_F64 || tensor->element == IR_C128;
     for (int64_t i = 0; i < n; i++) {
-        double x = fabs(wide ? ((double *)t->data)[i] : (double)((float *)t->data)[i]);
+        double x = fabs(wide ? ((double *)tensor->data)[i] : (double)((float *)tensor->data)[i]);
         most = x > most ? x : most;
     }
     return most;
 }
 
 /* of two tensors of one shape; see verify_unshard */
-static double difference(const struct verify_tensor *a, const struct verify_tensor *b, double magnitude)
+static double difference(const struct verify_tensor *tensor, const struct verify_tensor *verify_tensor,
+                         double magnitude)
 {
-    int64_t n = verify_tensor_count(a);
-    size_t bytes = (size_t)n * verify_element_size(a->element);
-    if (memcmp(a->data, b->data, bytes) == 0)
+    int64_t n = verify_tensor_count(tensor);
+    size_t bytes = (size_t)n * verify_element_size(tensor->element);
+    if (memcmp(tensor->data, verify_tensor->data, bytes) == 0)
         return 0;
-    enum verify_store store = verify_store_of(a->element);
+    enum verify_store store = verify_store_of(tensor->element);
     if (store == VERIFY_U8 || store == VERIFY_I64)
         return INFINITY;
-    bool wide = a->element == IR_F64 || a->element == IR_C128;
+    bool wide = tensor->element == IR_F64 || tensor->element == IR_C128;
     double worst = 0;
     for (int64_t i = 0; i < n * (store >= VERIFY_C64 ? 2 : 1); i++) {
-        double x = wide ? ((double *)a->data)[i] : (double)((float *)a->data)[i];
-        double y = wide ? ((double *)b->data)[i] : (double)((float *)b->data)[i];
+        double x = wide ? ((double *)tensor->data)[i] : (double)((float *)tensor->data)[i];
+        double y = wide ? ((double *)verify_tensor->data)[i] : (double)((float *)verify_tensor->data)[i];
         if (isnan(x) != isnan(y))
             return INFINITY;
         double d = x == y || isnan(x) ? 0 : fabs(x - y) / (magnitude > 0 ? magnitude : 1);
@@ -341,43 +343,43 @@ static double difference(const struct verify_tensor *a, const struct verify_tens
     return worst;
 }
 
-enum error_code verify_unshard(const struct verify_mesh *m, const struct verify_sharding *s,
+enum error_code verify_unshard(const struct verify_mesh *mesh, const struct verify_sharding *sharding,
                                const struct verify_tensor *local, struct verify_tensor *global,
                                double *divergence, struct error *e)
 {
     int64_t strides[IR_MAX_RANK], own[IR_MAX_RANK], dims[IR_MAX_RANK] = {0};
     struct verify_tensor whole = local[0];
-    if (s->rank != whole.rank)
-        return error_set(e, ERROR_INVALID_PLAN, "a sharding of %u dimensions for a tensor of %u", s->rank,
-                         whole.rank);
+    if (sharding->rank != whole.rank)
+        return error_set(e, ERROR_INVALID_PLAN, "a sharding of %u dimensions for a tensor of %u",
+                         sharding->rank, whole.rank);
     for (uint32_t i = 0; i < whole.rank; i++)
-        whole.dims[i] *= verify_sharding_blocks(s, i);
-    enum error_code code = local_dims(m, s, whole.rank, whole.dims, dims, e);
+        whole.dims[i] *= verify_sharding_blocks(sharding, i);
+    enum error_code code = local_dims(mesh, sharding, whole.rank, whole.dims, dims, e);
     if (code)
         return code;
     size_t size = verify_element_size(whole.element);
     verify_strides(whole.rank, whole.dims, strides);
     verify_strides(whole.rank, dims, own);
     whole.data = mem_alloc((size_t)verify_tensor_count(&whole) * size + IR_ELEMENT_BYTES);
-    int64_t *offsets = mem_alloc((m->devices + 1) * sizeof *offsets);
-    uint32_t *copy_of = mem_alloc((m->devices + 1) * sizeof *copy_of);
-    for (uint32_t i = 0; i < m->devices; i++) {
-        offsets[i] = offset_of(m, s, i, dims, strides);
+    int64_t *offsets = mem_alloc((mesh->devices + 1) * sizeof *offsets);
+    uint32_t *copy_of = mem_alloc((mesh->devices + 1) * sizeof *copy_of);
+    for (uint32_t i = 0; i < mesh->devices; i++) {
+        offsets[i] = offset_of(mesh, sharding, i, dims, strides);
         for (copy_of[i] = 0; offsets[copy_of[i]] != offsets[i];)
             copy_of[i]++;
         if (copy_of[i] == i)
             verify_copy(size, whole.rank, dims, (char *)whole.data + offsets[i] * (int64_t)size, strides,
-                        local[verify_mesh_device(m, i)].data, own);
+                        local[verify_mesh_device(mesh, i)].data, own);
     }
     double magnitude = ir_element_is_float(whole.element) || verify_store_of(whole.element) >= VERIFY_C64
                            ? largest(&whole)
                            : 1;
     *divergence = 0;
-    for (uint32_t i = 0; i < m->devices; i++) {
+    for (uint32_t i = 0; i < mesh->devices; i++) {
         if (copy_of[i] == i)
             continue;
-        const struct verify_tensor *a = &local[verify_mesh_device(m, copy_of[i])];
-        double d = difference(a, &local[verify_mesh_device(m, i)], magnitude);
+        const struct verify_tensor *tensor = &local[verify_mesh_device(mesh, copy_of[i])];
+        double d = difference(tensor, &local[verify_mesh_device(mesh, i)], magnitude);
         *divergence = d > *divergence ? d : *divergence;
     }
     free(offsets);

@@ -35,7 +35,7 @@ struct verify_sharding {
     } dims[IR_MAX_RANK];
 };
 
-void verify_mesh_release(struct verify_mesh *m);
+void verify_mesh_release(struct verify_mesh *mesh);
 /* sizes > 0, at most 2^20 devices. ERROR_INVALID_MESH. ids: device of each position (copied), NULL =
  * row-major */
 enum error_code verify_mesh_make(struct verify_mesh *out, uint32_t axis_count, const int64_t *sizes,
@@ -50,21 +50,21 @@ enum error_code verify_shardings_parse(const char *text, const struct verify_mes
 /* name of the mesh symbol in such a text, "" when there is none */
 void verify_sharding_mesh_name(const char *text, char out[64]);
 
-int64_t verify_mesh_device(const struct verify_mesh *m, uint32_t position);
+int64_t verify_mesh_device(const struct verify_mesh *mesh, uint32_t position);
 /* how many blocks dimension `dim` is cut into, and which one the device at `position` holds */
-int64_t verify_sharding_blocks(const struct verify_sharding *s, uint32_t dim);
-int64_t verify_sharding_block(const struct verify_sharding *s, const struct verify_mesh *m, uint32_t position,
-                              uint32_t dim);
+int64_t verify_sharding_blocks(const struct verify_sharding *sharding, uint32_t dim);
+int64_t verify_sharding_block(const struct verify_sharding *sharding, const struct verify_mesh *mesh,
+                              uint32_t position, uint32_t dim);
 
 /* Cuts a global tensor for every device: out[device] owned (devices that hold the same block share nothing).
  * ERROR_INVALID_PLAN when a dimension does not divide or ranks differ. */
-enum error_code verify_shard(const struct verify_mesh *m, const struct verify_sharding *s,
+enum error_code verify_shard(const struct verify_mesh *mesh, const struct verify_sharding *sharding,
                              const struct verify_tensor *global, struct verify_tensor *out,
                              struct error *e) BASE_CHECKED;
 /* Puts the devices' blocks together. *divergence: largest difference between copies of one block relative
  * to the tensor's largest magnitude (infinite for unequal integers or NaN against a number), 0 = bit for
  * bit equal. */
-enum error_code verify_unshard(const struct verify_mesh *m, const struct verify_sharding *s,
+enum error_code verify_unshard(const struct verify_mesh *mesh, const struct verify_sharding *sharding,
                                const struct verify_tensor *local, struct verify_tensor *global,
                                double *divergence, struct error *e) BASE_CHECKED;
 

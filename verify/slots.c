@@ -22,102 +22,103 @@
 #include <string.h>
 
 /* the op of `block` that contains (or is) op; IR_NONE when op lies elsewhere */
-static uint32_t enclosing(const struct ir_program *p, uint32_t op, uint32_t block)
+static uint32_t enclosing(const struct ir_program *program, uint32_t op, uint32_t block)
 {
-    while (op != IR_NONE && p->ops[op].block != block) {
-        if (p->ops[op].block == IR_NONE)
+    while (op != IR_NONE && program->ops[op].block != block) {
+        if (program->ops[op].block == IR_NONE)
             return IR_NONE;
-        op = p->regions[p->blocks[p->ops[op].block].region].op;
+        op = program->regions[program->blocks[program->ops[op].block].region].op;
     }
     return op;
 }
 
 /* The lists release and release_at: a counting sort of the values by the op after which nobody uses them.
  * A value that nobody uses is released after the op that defines it. */
-void verify_slots_plan(struct verify_state *s)
+void verify_slots_plan(struct verify_state *state)
 {
-    const struct ir_program *p = s->p;
-    uint32_t *last = mem_alloc((p->value_count + 1) * sizeof *last);
-    uint32_t *rank = mem_zalloc(p->op_count + 1, sizeof *rank); /* position of an op in its block */
-    for (uint32_t b = 0; b < p->block_count; b++)
-        for (uint32_t k = 0; k < p->blocks[b].op_count; k++)
-            rank[p->block_ops[p->blocks[b].ops + k]] = k;
-    for (uint32_t v = 0; v < p->value_count; v++)
-        last[v] = p->values[v].op;
-    for (uint32_t o = 0; o < p->op_count; o++)
-        for (uint32_t i = 0; i < p->ops[o].operand_count; i++) {
-            uint32_t v = ir_operand(p, o, i), at = enclosing(p, o, p->values[v].block);
-            if (at != IR_NONE && (last[v] == IR_NONE || rank[at] >= rank[last[v]]))
-                last[v] = at;
+    const struct ir_program *program = state->program;
+    uint32_t *last = mem_alloc((program->value_count + 1) * sizeof *last);
+    uint32_t *rank = mem_zalloc(program->op_count + 1, sizeof *rank); /* position of an op in its block */
+    for (uint32_t block = 0; block < program->block_count; block++)
+        for (uint32_t k = 0; k < program->blocks[block].op_count; k++)
+            rank[program->block_ops[program->blocks[block].ops + k]] = k;
+    for (uint32_t value = 0; value < program->value_count; value++)
+        last[value] = program->values[value].op;
+    for (uint32_t op = 0; op < program->op_count; op++)
+        for (uint32_t i = 0; i < program->ops[op].operand_count; i++) {
+            uint32_t value = ir_operand(program, op, i),
+                     at = enclosing(program, op, program->values[value].block);
+            if (at != IR_NONE && (last[value] == IR_NONE || rank[at] >= rank[last[value]]))
+                last[value] = at;
         }
-    uint32_t *first = mem_zalloc(p->op_count + 2, sizeof *first),
-             *list = mem_alloc((p->value_count + 1) * sizeof *list);
-    for (uint32_t v = 0; v < p->value_count; v++)
-        if (last[v] != IR_NONE)
-            first[last[v] + 1]++;
-    for (uint32_t o = 0; o < p->op_count; o++)
-        first[o + 1] += first[o];
-    uint32_t *next = mem_alloc((p->op_count + 1) * sizeof *next);
-    memcpy(next, first, (p->op_count + 1) * sizeof *next);
-    for (uint32_t v = 0; v < p->value_count; v++)
-        if (last[v] != IR_NONE)
-            list[next[last[v]]++] = v;
-    s->release = list;
-    s->release_at = first;
+    uint32_t *first = mem_zalloc(program->op_count + 2, sizeof *first),
+             *list = mem_alloc((program->value_count + 1) * sizeof *list);
+    for (uint32_t value = 0; value < program->value_count; value++)
+        if (last[value] != IR_NONE)
+            first[last[value] + 1]++;
+    for (uint32_t op = 0; op < program->op_count; op++)
+        first[op + 1] += first[op];
+    uint32_t *next = mem_alloc((program->op_count + 1) * sizeof *next);
+    memcpy(next, first, (program->op_count + 1) * sizeof *next);
+    for (uint32_t value = 0; value < program->value_count; value++)
+        if (last[value] != IR_NONE)
+            list[next[last[value]]++] = value;
+    state->release = list;
+    state->release_at = first;
     free(next);
     free(last);
     free(rank);
 }
 
-void verify_slot_clear(struct verify_state *s, uint32_t value)
+void verify_slot_clear(struct verify_state *state, uint32_t value)
 {
-    struct verify_slot *slot = &s->slots[value];
+    struct verify_slot *slot = &state->slots[value];
     for (uint32_t d = 0; d < slot->devices; d++)
-        verify_value_drop(s, &slot->at[d]);
+        verify_value_drop(state, &slot->at[d]);
     slot->devices = 0;
 }
 
-void verify_slot_set(struct verify_state *s, uint32_t value, uint32_t devices,
+void verify_slot_set(struct verify_state *state, uint32_t value, uint32_t devices,
                      const struct verify_value *values)
 {
-    struct verify_slot *slot = &s->slots[value];
-    verify_slot_clear(s, value);
+    struct verify_slot *slot = &state->slots[value];
+    verify_slot_clear(state, value);
     slot->at = mem_realloc(slot->at, devices, sizeof *slot->at);
     slot->devices = devices;
     memcpy(slot->at, values, devices * sizeof *values);
 }
 
-void verify_slots_release(struct verify_state *s, uint32_t op)
+void verify_slots_release(struct verify_state *state, uint32_t op)
 {
-    for (uint32_t i = s->release_at[op]; i < s->release_at[op + 1]; i++)
-        verify_slot_clear(s, s->release[i]);
+    for (uint32_t i = state->release_at[op]; i < state->release_at[op + 1]; i++)
+        verify_slot_clear(state, state->release[i]);
 }
 
-void verify_values_drop(struct verify_state *s, struct verify_value *values, size_t count)
+void verify_values_drop(struct verify_state *state, struct verify_value *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        verify_value_drop(s, &values[i]);
+        verify_value_drop(state, &values[i]);
 }
 
-enum error_code verify_slots_fetch(struct verify_state *s, uint32_t op, uint32_t devices,
+enum error_code verify_slots_fetch(struct verify_state *state, uint32_t op, uint32_t devices,
                                    struct verify_value *in, struct error *e)
 {
-    const struct ir_op *o = &s->p->ops[op];
-    for (uint32_t i = 0; i < o->operand_count; i++) {
-        uint32_t v = ir_operand(s->p, op, i);
-        struct verify_slot *slot = &s->slots[v];
+    const struct ir_op *ir_op = &state->program->ops[op];
+    for (uint32_t i = 0; i < ir_op->operand_count; i++) {
+        uint32_t v = ir_operand(state->program, op, i);
+        struct verify_slot *slot = &state->slots[v];
         if (slot->devices != devices && slot->devices != 1)
-            return verify_fail(s, op, ERROR_INVALID_MODULE, e, "operand %u is not there", i);
+            return verify_fail(state, op, ERROR_INVALID_MODULE, e, "operand %u is not there", i);
         for (uint32_t d = 0; d < devices; d++) {
             struct verify_value *from = &slot->at[slot->devices == 1 ? 0 : d];
-            in[i * devices + d].type = ir_value_type(s->p, v);
+            in[i * devices + d].type = ir_value_type(state->program, v);
             verify_value_share(&in[i * devices + d], from);
         }
     }
     /* Clear the slots now, so that a family may hold the only reference. Not for an op with regions, as
      * these may name the values too: its slots are cleared after it. */
-    for (uint32_t i = s->release_at[op]; i < s->release_at[op + 1] && o->region_count == 0; i++)
-        if (s->p->values[s->release[i]].op != op)
-            verify_slot_clear(s, s->release[i]);
+    for (uint32_t i = state->release_at[op]; i < state->release_at[op + 1] && ir_op->region_count == 0; i++)
+        if (state->program->values[state->release[i]].op != op)
+            verify_slot_clear(state, state->release[i]);
     return ERROR_OK;
 }

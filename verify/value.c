@@ -37,33 +37,34 @@ size_t verify_element_size(enum ir_element element)
 }
 
 /* ---------------------------------------------------------------- public tensors */
-void verify_tensor_release(struct verify_tensor *t)
+void verify_tensor_release(struct verify_tensor *tensor)
 {
-    free(t->data);
-    t->data = NULL;
+    free(tensor->data);
+    tensor->data = NULL;
 }
 
-int64_t verify_tensor_count(const struct verify_tensor *t)
+int64_t verify_tensor_count(const struct verify_tensor *tensor)
 {
     int64_t n = 1;
-    for (uint32_t i = 0; i < t->rank; i++)
-        n *= t->dims[i];
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        n *= tensor->dims[i];
     return n;
 }
 
-enum error_code verify_tensor_create(const struct ir_program *p, uint32_t type, struct verify_tensor *out,
-                                     struct error *e)
+enum error_code verify_tensor_create(const struct ir_program *program, uint32_t type,
+                                     struct verify_tensor *out, struct error *e)
 {
-    const struct ir_type *t = &p->types[type];
-    size_t size = t->kind == IR_TYPE_TENSOR ? verify_element_size((enum ir_element)t->element) : 0;
-    if (size == 0 || t->rank > IR_MAX_RANK || (t->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED)))
+    const struct ir_type *ir_type = &program->types[type];
+    size_t size =
+        ir_type->kind == IR_TYPE_TENSOR ? verify_element_size((enum ir_element)ir_type->element) : 0;
+    if (size == 0 || ir_type->rank > IR_MAX_RANK || (ir_type->flags & (IR_TYPE_DYNAMIC | IR_TYPE_UNRANKED)))
         return error_set(e, ERROR_NOT_AVAILABLE, "values of type %s cannot be interpreted",
-                         ir_string(p, t->text));
+                         ir_string(program, ir_type->text));
     memset(out, 0, sizeof *out);
-    out->element = (enum ir_element)t->element;
-    out->rank = t->rank;
-    for (uint32_t i = 0; i < t->rank; i++)
-        out->dims[i] = ir_type_dims(p, t)[i];
+    out->element = (enum ir_element)ir_type->element;
+    out->rank = ir_type->rank;
+    for (uint32_t i = 0; i < ir_type->rank; i++)
+        out->dims[i] = ir_type_dims(program, ir_type)[i];
     out->data = mem_zalloc((size_t)verify_tensor_count(out) + 1, size);
     return ERROR_OK;
 }
@@ -77,78 +78,78 @@ static uint32_t bin_of(size_t bytes)
     return bin;
 }
 
-static struct verify_buffer *buffer_take(struct verify_state *s, size_t bytes)
+static struct verify_buffer *buffer_take(struct verify_state *state, size_t bytes)
 {
     uint32_t bin = bin_of(bytes);
-    struct verify_buffer *b = s->free[bin];
-    if (b) {
-        s->free[bin] = b->next;
-    } else if (posix_memalign((void **)&b, 64, sizeof *b + ((size_t)1 << bin)) != 0) {
+    struct verify_buffer *buffer = state->free[bin];
+    if (buffer) {
+        state->free[bin] = buffer->next;
+    } else if (posix_memalign((void **)&buffer, 64, sizeof *buffer + ((size_t)1 << bin)) != 0) {
         abort(); /* as mem_alloc: running out of memory ends the process */
     }
-    b->uses = 1;
-    b->bin = bin;
-    b->next = NULL;
-    return b;
+    buffer->uses = 1;
+    buffer->bin = bin;
+    buffer->next = NULL;
+    return buffer;
 }
 
-static void buffer_drop(struct verify_state *s, struct verify_buffer *b)
+static void buffer_drop(struct verify_state *state, struct verify_buffer *buffer)
 {
-    if (--b->uses > 0)
+    if (--buffer->uses > 0)
         return;
-    b->next = s->free[b->bin];
-    s->free[b->bin] = b;
+    buffer->next = state->free[buffer->bin];
+    state->free[buffer->bin] = buffer;
 }
 
-void verify_state_release(struct verify_state *s)
+void verify_state_release(struct verify_state *state)
 {
-    for (uint32_t v = 0; s->slots && v < s->p->value_count; v++) {
-        for (uint32_t d = 0; d < s->slots[v].devices; d++)
-            verify_value_drop(s, &s->slots[v].at[d]);
-        free(s->slots[v].at);
+    for (uint32_t value = 0; state->slots && value < state->program->value_count; value++) {
+        for (uint32_t d = 0; d < state->slots[value].devices; d++)
+            verify_value_drop(state, &state->slots[value].at[d]);
+        free(state->slots[value].at);
     }
     for (int i = 0; i < VERIFY_BINS; i++)
-        for (struct verify_buffer *b = s->free[i], *next; b; b = next) {
-            next = b->next;
-            free(b);
+        for (struct verify_buffer *buffer = state->free[i], *next; buffer; buffer = next) {
+            next = buffer->next;
+            free(buffer);
         }
-    free(s->slots);
-    free((void *)(uintptr_t)s->release);
-    free((void *)(uintptr_t)s->release_at);
-    free(s->active);
+    free(state->slots);
+    free((void *)(uintptr_t)state->release);
+    free((void *)(uintptr_t)state->release_at);
+    free(state->active);
 }
 
-void *verify_scratch(struct verify_state *s, size_t bytes, struct verify_buffer **owner)
+void *verify_scratch(struct verify_state *state, size_t bytes, struct verify_buffer **owner)
 {
-    *owner = buffer_take(s, bytes);
+    *owner = buffer_take(state, bytes);
     return (*owner)->data;
 }
 
-void verify_scratch_drop(struct verify_state *s, struct verify_buffer *b)
+void verify_scratch_drop(struct verify_state *state, struct verify_buffer *buffer)
 {
-    if (b)
-        buffer_drop(s, b);
+    if (buffer)
+        buffer_drop(state, buffer);
 }
 
 /* ---------------------------------------------------------------- values */
-int64_t verify_type_count(const struct verify_state *s, const struct ir_type *t)
+int64_t verify_type_count(const struct verify_state *state, const struct ir_type *type)
 {
     int64_t n = 1;
-    for (uint32_t i = 0; i < t->rank; i++)
-        n *= s->p->ints[t->ints + i];
+    for (uint32_t i = 0; i < type->rank; i++)
+        n *= state->program->ints[type->ints + i];
     return n;
 }
 
-void *verify_data(const struct verify_value *v)
+void *verify_data(const struct verify_value *value)
 {
-    return v->buffer->data;
+    return value->buffer->data;
 }
 
-void verify_value_alloc(struct verify_state *s, struct verify_value *v, bool splat)
+void verify_value_alloc(struct verify_state *state, struct verify_value *value, bool splat)
 {
-    size_t n = splat ? 1 : (size_t)verify_type_count(s, v->type);
-    v->splat = splat;
-    v->buffer = buffer_take(s, n * verify_element_size((enum ir_element)v->type->element));
+    size_t n = splat ? 1 : (size_t)verify_type_count(state, value->type);
+    value->splat = splat;
+    value->buffer = buffer_take(state, n * verify_element_size((enum ir_element)value->type->element));
 }
 
 void verify_value_share(struct verify_value *to, const struct verify_value *from)
@@ -159,11 +160,11 @@ void verify_value_share(struct verify_value *to, const struct verify_value *from
         to->buffer->uses++;
 }
 
-void verify_value_drop(struct verify_state *s, struct verify_value *v)
+void verify_value_drop(struct verify_state *state, struct verify_value *value)
 {
-    if (v->buffer)
-        buffer_drop(s, v->buffer);
-    v->buffer = NULL;
+    if (value->buffer)
+        buffer_drop(state, value->buffer);
+    value->buffer = NULL;
 }
 
 static void fill(void *to, const void *element, size_t size, int64_t n)
@@ -184,36 +185,37 @@ static void fill(void *to, const void *element, size_t size, int64_t n)
     }
 }
 
-void verify_value_dense(struct verify_state *s, struct verify_value *v)
+void verify_value_dense(struct verify_state *state, struct verify_value *value)
 {
-    if (!v->splat || !v->buffer)
+    if (!value->splat || !value->buffer)
         return;
-    struct verify_value dense = {.type = v->type};
-    verify_value_alloc(s, &dense, false);
-    fill(verify_data(&dense), verify_data(v), verify_element_size((enum ir_element)v->type->element),
-         verify_type_count(s, v->type));
-    verify_value_drop(s, v);
-    *v = dense;
+    struct verify_value dense = {.type = value->type};
+    verify_value_alloc(state, &dense, false);
+    fill(verify_data(&dense), verify_data(value), verify_element_size((enum ir_element)value->type->element),
+         verify_type_count(state, value->type));
+    verify_value_drop(state, value);
+    *value = dense;
 }
 
-int64_t verify_value_int(const struct verify_value *v, int64_t index)
+int64_t verify_value_int(const struct verify_value *value, int64_t index)
 {
-    int64_t i = v->splat ? 0 : index;
-    if (verify_store_of((enum ir_element)v->type->element) == VERIFY_U8)
-        return ((const uint8_t *)verify_data(v))[i];
-    return ((const int64_t *)verify_data(v))[i];
+    int64_t i = value->splat ? 0 : index;
+    if (verify_store_of((enum ir_element)value->type->element) == VERIFY_U8)
+        return ((const uint8_t *)verify_data(value))[i];
+    return ((const int64_t *)verify_data(value))[i];
 }
 
-enum error_code verify_fail(const struct verify_state *s, uint32_t op, enum error_code code, struct error *e,
-                            const char *format, ...)
+enum error_code verify_fail(const struct verify_state *state, uint32_t op, enum error_code code,
+                            struct error *e, const char *format, ...)
 {
     char why[600];
     va_list args;
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    const struct ir_op *o = &s->p->ops[op];
-    return error_set_at(e, code, (int)o->line, (int)o->column, "%s: %s", ir_op_name(s->p, op), why);
+    const struct ir_op *ir_op = &state->program->ops[op];
+    return error_set_at(e, code, (int)ir_op->line, (int)ir_op->column, "%s: %s",
+                        ir_op_name(state->program, op), why);
 }
 
 /* ---------------------------------------------------------------- constants */
@@ -255,23 +257,24 @@ static void decode(enum ir_element element, const unsigned char *from, uint32_t 
         verify_round_all(element, to, n); /* i2 and i4 lie in bytes */
 }
 
-enum error_code verify_constant(struct verify_state *s, uint32_t op, const struct ir_attr *dense,
+enum error_code verify_constant(struct verify_state *state, uint32_t op, const struct ir_attr *dense,
                                 struct verify_value *out, struct error *e)
 {
     enum ir_element element = (enum ir_element)out->type->element;
     if (!dense || dense->kind != IR_ATTR_DENSE)
-        return verify_fail(s, op, ERROR_NOT_AVAILABLE, e, "only dense constants can be interpreted");
-    const struct ir_constant *c = &s->p->constants[dense->first];
+        return verify_fail(state, op, ERROR_NOT_AVAILABLE, e, "only dense constants can be interpreted");
+    const struct ir_constant *constant = &state->program->constants[dense->first];
     size_t size = verify_element_size(element);
     uint32_t least = element == IR_F64 || size > 8 || element == IR_C64 ? (uint32_t)size
                      : element == IR_F32                                ? 4
                                                                         : 1;
-    if (c->element_bytes < least ||
-        (uint64_t)verify_type_count(s, out->type) * c->element_bytes > c->size * (c->splat ? UINT32_MAX : 1))
-        return verify_fail(s, op, ERROR_INVALID_MODULE, e, "the constant's data does not fit its type");
-    bool splat = c->splat || verify_type_count(s, out->type) == 1;
-    verify_value_alloc(s, out, splat);
-    decode(element, s->p->bytes + c->offset, c->element_bytes, verify_data(out),
-           splat ? 1 : verify_type_count(s, out->type));
+    if (constant->element_bytes < least ||
+        (uint64_t)verify_type_count(state, out->type) * constant->element_bytes >
+            constant->size * (constant->splat ? UINT32_MAX : 1))
+        return verify_fail(state, op, ERROR_INVALID_MODULE, e, "the constant's data does not fit its type");
+    bool splat = constant->splat || verify_type_count(state, out->type) == 1;
+    verify_value_alloc(state, out, splat);
+    decode(element, state->program->bytes + constant->offset, constant->element_bytes, verify_data(out),
+           splat ? 1 : verify_type_count(state, out->type));
     return ERROR_OK;
 }

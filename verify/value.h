@@ -46,7 +46,7 @@ enum {
 };
 
 struct verify_state {
-    const struct ir_program *p;
+    const struct ir_program *program;
     struct verify_options options;
     struct verify_statistics statistics;
     struct verify_slot *slots; /* one a value of the program */
@@ -62,26 +62,26 @@ struct verify_state {
 
 /* ---- value.c */
 /* elements of a tensor type */
-int64_t verify_type_count(const struct verify_state *s, const struct ir_type *t);
-void *verify_data(const struct verify_value *v); /* its elements; the value must have a buffer */
+int64_t verify_type_count(const struct verify_state *state, const struct ir_type *type);
+void *verify_data(const struct verify_value *value); /* its elements; the value must have a buffer */
 /* allocates v's buffer for its type (not cleared); splat: one element */
-void verify_value_alloc(struct verify_state *s, struct verify_value *v, bool splat);
+void verify_value_alloc(struct verify_state *state, struct verify_value *value, bool splat);
 void verify_value_share(struct verify_value *to, const struct verify_value *from); /* keeps to->type */
-void verify_value_drop(struct verify_state *s, struct verify_value *v);
-/* makes v dense: a splat gets a buffer of its own with every element */
-void verify_value_dense(struct verify_state *s, struct verify_value *v);
+void verify_value_drop(struct verify_state *state, struct verify_value *value);
+/* makes value dense: a splat gets a buffer of its own with every element */
+void verify_value_dense(struct verify_state *state, struct verify_value *value);
 /* memory for the caller alone (not cleared), from the same free lists; *owner gives it back */
-void *verify_scratch(struct verify_state *s, size_t bytes, struct verify_buffer **owner);
-void verify_scratch_drop(struct verify_state *s, struct verify_buffer *b);
-void verify_state_release(struct verify_state *s);
+void *verify_scratch(struct verify_state *state, size_t bytes, struct verify_buffer **owner);
+void verify_scratch_drop(struct verify_state *state, struct verify_buffer *buffer);
+void verify_state_release(struct verify_state *state);
 /* index-th element of an integer or boolean value */
-int64_t verify_value_int(const struct verify_value *v, int64_t index);
+int64_t verify_value_int(const struct verify_value *value, int64_t index);
 /* returns code with the message "stablehlo.x: <why>" at the op's line and column */
-enum error_code verify_fail(const struct verify_state *s, uint32_t op, enum error_code code, struct error *e,
-                            const char *format, ...) __attribute__((format(printf, 5, 6)));
+enum error_code verify_fail(const struct verify_state *state, uint32_t op, enum error_code code,
+                            struct error *e, const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* A dense attribute as a value of the type in out->type. ERROR_NOT_AVAILABLE when there is none or it is
  * not dense, ERROR_INVALID_MODULE when its data does not fit the type. */
-enum error_code verify_constant(struct verify_state *s, uint32_t op, const struct ir_attr *dense,
+enum error_code verify_constant(struct verify_state *state, uint32_t op, const struct ir_attr *dense,
                                 struct verify_value *out, struct error *e) BASE_CHECKED;
 
 /* ---- round.c: storage of narrow floats */
@@ -112,11 +112,11 @@ void verify_copy(size_t element, uint32_t rank, const int64_t *dims, void *to, c
 /* The body of a region of op, decoded; owned, destroyed with the state that made it. ERROR_NOT_AVAILABLE
  * when it has an op or element type without a kernel. */
 struct verify_lanes;
-enum error_code verify_lanes_create(struct verify_state *s, uint32_t op, uint32_t region,
+enum error_code verify_lanes_create(struct verify_state *state, uint32_t op, uint32_t region,
                                     struct verify_lanes **out, struct error *e) BASE_CHECKED;
-void verify_lanes_destroy(struct verify_state *s, struct verify_lanes *l);
+void verify_lanes_destroy(struct verify_state *state, struct verify_lanes *lanes);
 /* args[i]: n elements (or one, splat); results[i] receive n elements and may be an argument's own array */
-void verify_lanes_run(struct verify_lanes *l, const struct verify_array *args, int64_t n,
+void verify_lanes_run(struct verify_lanes *lanes, const struct verify_array *args, int64_t n,
                       void *const *results);
 /* Has this reducer, a[i] = op(a[i], b[i]), a kernel of its own? */
 bool verify_reducer_known(enum ir_opcode reducer, enum ir_element element);
@@ -127,7 +127,7 @@ bool verify_reducer_known(enum ir_opcode reducer, enum ir_element element);
  * element (first + i, k) for all k and i < count, and 0 for count <= i < width; width <=
  * VERIFY_PANEL_WIDTH. */
 typedef void verify_pack(const void *context, int64_t first, int64_t count, int64_t width, double *panel);
-void verify_gemm(struct verify_state *s, int64_t rows, int64_t columns, int64_t depth, verify_pack *a,
+void verify_gemm(struct verify_state *state, int64_t rows, int64_t columns, int64_t depth, verify_pack *a,
                  const void *ac, verify_pack *b, const void *bc, double *out);
 /* sums rounded to the element type of the storage they go to */
 void verify_store_sums(enum ir_element element, const double *sums, void *to, int64_t n);
@@ -163,19 +163,19 @@ VERIFY_FAMILY(verify_eval_rng);
 VERIFY_FAMILY(verify_eval_linalg);
 
 /* ---- operations.c: scalar operations of one execution of an op on one device, its regions not counted */
-uint64_t verify_op_operations(const struct ir_program *p, uint32_t op);
+uint64_t verify_op_operations(const struct ir_program *program, uint32_t op);
 
 /* ---- collective.c: operands and results of all devices, [i * devices + d] */
-enum error_code verify_eval_collective(struct verify_state *s, uint32_t op, uint32_t devices,
+enum error_code verify_eval_collective(struct verify_state *state, uint32_t op, uint32_t devices,
                                        struct verify_value *in, struct verify_value *out,
                                        struct error *e) BASE_CHECKED;
 /* ---- manual.c: an sdy.manual_computation on one device's (global) operands */
 VERIFY_FAMILY(verify_eval_manual);
 /* ---- noise.c: moves a rounded result by its last bit or not */
-void verify_shake(struct verify_state *s, uint32_t op, struct verify_value *out);
+void verify_shake(struct verify_state *state, uint32_t op, struct verify_value *out);
 /* ---- interpret.c: runs a block; args and results [i * devices + d]; args are taken over, results handed
  * over */
-enum error_code verify_block(struct verify_state *s, uint32_t block, uint32_t devices,
+enum error_code verify_block(struct verify_state *state, uint32_t block, uint32_t devices,
                              struct verify_value *args, struct verify_value *results,
                              struct error *e) BASE_CHECKED;
 

@@ -44,20 +44,20 @@ struct child {
 
 static void *read_socket(void *user)
 {
-    struct child *c = user;
-    struct frame f;
-    while (frame_read(WORKER_SOCKET, &f, NULL) == ERROR_OK) {
-        if (strcmp(queue_field(&f.fields, "op"), "cancel") == 0) {
-            atomic_store(&c->stop, true);
-            frame_release(&f);
+    struct child *child = user;
+    struct frame frame;
+    while (frame_read(WORKER_SOCKET, &frame, NULL) == ERROR_OK) {
+        if (strcmp(queue_field(&frame.fields, "op"), "cancel") == 0) {
+            atomic_store(&child->stop, true);
+            frame_release(&frame);
             continue;
         }
-        pthread_mutex_lock(&c->lock);
-        atomic_store(&c->stop, false);
-        c->task = f;
-        c->has_task = true;
-        pthread_cond_signal(&c->arrived);
-        pthread_mutex_unlock(&c->lock);
+        pthread_mutex_lock(&child->lock);
+        atomic_store(&child->stop, false);
+        child->task = frame;
+        child->has_task = true;
+        pthread_cond_signal(&child->arrived);
+        pthread_mutex_unlock(&child->lock);
     }
     _exit(0); /* the supervisor is gone or closed our socket */
 }
@@ -67,13 +67,14 @@ static bool stopping(void *user)
     return atomic_load(&((struct child *)user)->stop);
 }
 
-static enum error_code context_of(struct child *c, const struct tasks_task *t, void **out, struct error *e)
+static enum error_code context_of(struct child *child, const struct tasks_task *task, void **out,
+                                  struct error *e)
 {
-    struct kept *oldest = &c->kept[0];
+    struct kept *oldest = &child->kept[0];
     for (int i = 0; i < CONTEXTS; i++) {
-        struct kept *k = &c->kept[i];
-        if (k->context && strcmp(k->job, t->job) == 0) {
-            k->used = ++c->clock;
+        struct kept *k = &child->kept[i];
+        if (k->context && strcmp(k->job, task->job) == 0) {
+            k->used = ++child->clock;
             *out = k->context;
             return ERROR_OK;
         }
@@ -81,45 +82,45 @@ static enum error_code context_of(struct child *c, const struct tasks_task *t, v
             oldest = k;
     }
     if (oldest->context)
-        c->table->close(oldest->context);
-    *oldest = (struct kept){.used = ++c->clock};
-    enum error_code code = c->table->open(t, &oldest->context, e);
+        child->table->close(oldest->context);
+    *oldest = (struct kept){.used = ++child->clock};
+    enum error_code code = child->table->open(task, &oldest->context, e);
     if (code != ERROR_OK) {
         oldest->context = NULL;
         return code;
     }
-    snprintf(oldest->job, sizeof oldest->job, "%s", t->job);
+    snprintf(oldest->job, sizeof oldest->job, "%s", task->job);
     *out = oldest->context;
     return ERROR_OK;
 }
 
-static void forget_context(struct child *c, const char *job)
+static void forget_context(struct child *child, const char *job)
 {
     for (int i = 0; i < CONTEXTS; i++)
-        if (c->kept[i].context && strcmp(c->kept[i].job, job) == 0) {
-            c->table->close(c->kept[i].context);
-            c->kept[i] = (struct kept){0};
+        if (child->kept[i].context && strcmp(child->kept[i].job, job) == 0) {
+            child->table->close(child->kept[i].context);
+            child->kept[i] = (struct kept){0};
         }
 }
 
 /* what the tasks of the step before left: 'i' + bytes, or 'b' + digest of a blob */
-static enum error_code read_parts(struct child *c, const struct frame *f, uint32_t count,
+static enum error_code read_parts(struct child *child, const struct frame *frame, uint32_t count,
                                   struct tasks_part *parts, struct store_view *views, struct error *e)
 {
     for (uint32_t i = 0; i < count; i++) {
         char name[16];
         snprintf(name, sizeof name, "d:%u", i);
         const struct queue_field *found = NULL;
-        for (size_t k = 0; k < f->fields.count && !found; k++)
-            if (strcmp(f->fields.at[k].name, name) == 0)
-                found = &f->fields.at[k];
+        for (size_t k = 0; k < frame->fields.count && !found; k++)
+            if (strcmp(frame->fields.at[k].name, name) == 0)
+                found = &frame->fields.at[k];
         if (!found || found->size == 0)
             return error_set(e, ERROR_INTERNAL, "the result of task %u is missing", i);
         if (found->value[0] == 'i') {
             parts[i] = (struct tasks_part){found->value + 1, found->size - 1};
             continue;
         }
-        enum error_code code = store_get(c->store, found->value + 1, &views[i], e);
+        enum error_code code = store_get(child->store, found->value + 1, &views[i], e);
         if (code != ERROR_OK)
             return code;
         parts[i] = (struct tasks_part){views[i].bytes, views[i].size};
@@ -128,22 +129,22 @@ static enum error_code read_parts(struct child *c, const struct frame *f, uint32
 }
 
 /* one of several tasks: its only output, inline or as a blob */
-static enum error_code answer_part(struct child *c, const struct tasks_result *r, struct frame *answer,
-                                   struct error *e)
+static enum error_code answer_part(struct child *child, const struct tasks_result *result,
+                                   struct frame *answer, struct error *e)
 {
     char digest[STORE_DIGEST_SIZE];
     uint8_t raw[32];
-    if (r->outputs.count != 1)
-        return error_set(e, ERROR_INTERNAL, "a task left %zu outputs instead of one", r->outputs.count);
-    const struct tasks_output *o = &r->outputs.at[0];
-    sha256_bytes(o->bytes, o->size, raw);
+    if (result->outputs.count != 1)
+        return error_set(e, ERROR_INTERNAL, "a task left %zu outputs instead of one", result->outputs.count);
+    const struct tasks_output *output = &result->outputs.at[0];
+    sha256_bytes(output->bytes, output->size, raw);
     sha256_format(raw, digest);
     struct text payload = {0};
-    text_add_char(&payload, o->size <= INLINE_MAX ? 'i' : 'b');
-    if (o->size <= INLINE_MAX) {
-        text_add_n(&payload, o->bytes, o->size);
+    text_add_char(&payload, output->size <= INLINE_MAX ? 'i' : 'b');
+    if (output->size <= INLINE_MAX) {
+        text_add_n(&payload, output->bytes, output->size);
     } else {
-        enum error_code code = store_put(c->store, o->bytes, o->size, digest, e);
+        enum error_code code = store_put(child->store, output->bytes, output->size, digest, e);
         if (code != ERROR_OK) {
             text_release(&payload);
             return code;
@@ -158,53 +159,54 @@ static enum error_code answer_part(struct child *c, const struct tasks_result *r
 }
 
 /* the only task of its step: blobs b:<name> = digest, artifacts a:<name> = digest:size:media type */
-static enum error_code answer_step(struct child *c, const struct tasks_result *r, struct frame *answer,
-                                   struct error *e)
+static enum error_code answer_step(struct child *child, const struct tasks_result *result,
+                                   struct frame *answer, struct error *e)
 {
-    for (size_t i = 0; i < r->outputs.count; i++) {
-        const struct tasks_output *o = &r->outputs.at[i];
+    for (size_t i = 0; i < result->outputs.count; i++) {
+        const struct tasks_output *output = &result->outputs.at[i];
         char digest[STORE_DIGEST_SIZE], name[80], value[160];
-        enum error_code code = store_put(c->store, o->bytes, o->size, digest, e);
+        enum error_code code = store_put(child->store, output->bytes, output->size, digest, e);
         if (code != ERROR_OK)
             return code;
-        snprintf(name, sizeof name, "%c:%s", o->artifact ? 'a' : 'b', o->name);
-        if (o->artifact)
-            snprintf(value, sizeof value, "%s:%zu:%s", digest, o->size, o->media_type);
-        frame_add_text(answer, name, o->artifact ? value : digest);
+        snprintf(name, sizeof name, "%c:%s", output->artifact ? 'a' : 'b', output->name);
+        if (output->artifact)
+            snprintf(value, sizeof value, "%s:%zu:%s", digest, output->size, output->media_type);
+        frame_add_text(answer, name, output->artifact ? value : digest);
     }
-    frame_add_text(answer, "outcome", r->finished ? "finish" : "step");
-    frame_add_text(answer, "progress", r->progress ? r->progress : "");
-    frame_add_number(answer, "rollouts", r->rollouts);
-    frame_add_number(answer, "dropped", r->dropped);
-    if (r->finished)
+    frame_add_text(answer, "outcome", result->finished ? "finish" : "step");
+    frame_add_text(answer, "progress", result->progress ? result->progress : "");
+    frame_add_number(answer, "rollouts", result->rollouts);
+    frame_add_number(answer, "dropped", result->dropped);
+    if (result->finished)
         return ERROR_OK;
-    frame_add_text(answer, "kind", r->kind);
-    frame_add_text(answer, "join", r->join ? r->join : "");
-    frame_add_text(answer, "wrap", r->wrap ? r->wrap : "");
-    frame_add_text(answer, "state", r->state);
-    frame_add_number(answer, "tasks", r->tasks);
+    frame_add_text(answer, "kind", result->kind);
+    frame_add_text(answer, "join", result->join ? result->join : "");
+    frame_add_text(answer, "wrap", result->wrap ? result->wrap : "");
+    frame_add_text(answer, "state", result->state);
+    frame_add_number(answer, "tasks", result->tasks);
     return ERROR_OK;
 }
 
-static enum error_code run_task(struct child *c, const struct tasks_task *t, struct frame *answer,
+static enum error_code run_task(struct child *child, const struct tasks_task *task, struct frame *answer,
                                 struct error *e)
 {
     void *context;
     struct tasks_result result = {0};
-    http_client_trace(queue_field(t->fields, "trace"));
-    enum error_code code = context_of(c, t, &context, e);
+    http_client_trace(queue_field(task->fields, "trace"));
+    enum error_code code = context_of(child, task, &context, e);
     if (code == ERROR_OK)
-        code = c->table->run(context, t, &result, e);
+        code = child->table->run(context, task, &result, e);
     if (code == ERROR_OK)
-        code = t->count > 1 ? answer_part(c, &result, answer, e) : answer_step(c, &result, answer, e);
+        code =
+            task->count > 1 ? answer_part(child, &result, answer, e) : answer_step(child, &result, answer, e);
     if (code == ERROR_OK && result.finished)
-        forget_context(c, t->job);
+        forget_context(child, task->job);
     tasks_result_release(&result);
     http_client_trace(NULL); /* it was borrowed from the task's fields */
     return code;
 }
 
-static void answer_error(const struct child *c, enum error_code code, const struct error *e,
+static void answer_error(const struct child *child, enum error_code code, const struct error *e,
                          struct frame *answer)
 {
     frame_release(answer);
@@ -214,34 +216,34 @@ static void answer_error(const struct child *c, enum error_code code, const stru
                    : again                   ? "again"
                    : code == ERROR_NOT_FOUND ? "reset" /* a blob of an earlier step is gone */
                                              : "fail");
-    char *json = c->table->error_json(e);
+    char *json = child->table->error_json(e);
     frame_add_text(answer, "error", json);
     free(json);
 }
 
-static void handle(struct child *c, const struct frame *f)
+static void handle(struct child *child, const struct frame *frame)
 {
     struct error e = {0};
     struct frame answer = {0};
-    uint32_t parts = (uint32_t)queue_number(&f->fields, "parts");
+    uint32_t parts = (uint32_t)queue_number(&frame->fields, "parts");
     struct tasks_part *part = mem_zalloc(parts + 1, sizeof *part);
     struct store_view *views = mem_zalloc(parts + 1, sizeof *views);
-    struct tasks_task t = {.job = queue_field(&f->fields, "task-job"),
-                           .kind = queue_field(&f->fields, "task-kind"),
-                           .epoch = (uint32_t)queue_number(&f->fields, "task-epoch"),
-                           .index = (uint32_t)queue_number(&f->fields, "task-index"),
-                           .count = (uint32_t)queue_number(&f->fields, "tasks"),
-                           .fields = &f->fields,
-                           .store = c->store,
-                           .parts = part,
-                           .part_count = parts,
-                           .stopping = stopping,
-                           .user = c};
-    enum error_code code = read_parts(c, f, parts, part, views, &e);
+    struct tasks_task task = {.job = queue_field(&frame->fields, "task-job"),
+                              .kind = queue_field(&frame->fields, "task-kind"),
+                              .epoch = (uint32_t)queue_number(&frame->fields, "task-epoch"),
+                              .index = (uint32_t)queue_number(&frame->fields, "task-index"),
+                              .count = (uint32_t)queue_number(&frame->fields, "tasks"),
+                              .fields = &frame->fields,
+                              .store = child->store,
+                              .parts = part,
+                              .part_count = parts,
+                              .stopping = stopping,
+                              .user = child};
+    enum error_code code = read_parts(child, frame, parts, part, views, &e);
     if (code == ERROR_OK)
-        code = run_task(c, &t, &answer, &e);
+        code = run_task(child, &task, &answer, &e);
     if (code != ERROR_OK)
-        answer_error(c, code, &e, &answer);
+        answer_error(child, code, &e, &answer);
     for (uint32_t i = 0; i < parts; i++)
         store_view_release(&views[i]);
     free(views);
@@ -268,7 +270,7 @@ static void limit_memory(long long bytes)
 
 int worker_child_run(int argc, char **argv, const struct tasks_table *table)
 {
-    struct child *c = mem_zalloc(1, sizeof *c);
+    struct child *child = mem_zalloc(1, sizeof *child);
     struct error e;
     pthread_t reader;
     if (argc != 6)
@@ -277,26 +279,26 @@ int worker_child_run(int argc, char **argv, const struct tasks_table *table)
     http_client_start();
     limit_memory(strtoll(argv[3], NULL, 10));
     setpriority(PRIO_PROCESS, 0, atoi(argv[4]));
-    c->table = table;
-    pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->arrived, NULL);
+    child->table = table;
+    pthread_mutex_init(&child->lock, NULL);
+    pthread_cond_init(&child->arrived, NULL);
     struct store_options store = {.cache_folder = getenv("TOAST_CACHE"),
                                   .cache_bytes = strtoll(argv[5], NULL, 10),
                                   .token = getenv("TOAST_WORKER_TOKEN")};
-    if (store_create(argv[2], &store, &c->store, &e) != ERROR_OK) {
+    if (store_create(argv[2], &store, &child->store, &e) != ERROR_OK) {
         fprintf(stderr, "toast-worker: %s\n", e.message);
         return 1;
     }
-    if (pthread_create(&reader, NULL, read_socket, c) != 0)
+    if (pthread_create(&reader, NULL, read_socket, child) != 0)
         return 1;
     for (;;) {
-        pthread_mutex_lock(&c->lock);
-        while (!c->has_task)
-            pthread_cond_wait(&c->arrived, &c->lock);
-        struct frame f = c->task;
-        c->has_task = false;
-        pthread_mutex_unlock(&c->lock);
-        handle(c, &f);
-        frame_release(&f);
+        pthread_mutex_lock(&child->lock);
+        while (!child->has_task)
+            pthread_cond_wait(&child->arrived, &child->lock);
+        struct frame frame = child->task;
+        child->has_task = false;
+        pthread_mutex_unlock(&child->lock);
+        handle(child, &frame);
+        frame_release(&frame);
     }
 }

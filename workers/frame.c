@@ -10,10 +10,10 @@
 
 enum { FRAME_MAX_BYTES = 1 << 28, FRAME_MAX_FIELDS = 4096 };
 
-void frame_add(struct frame *f, const char *name, const void *value, size_t size)
+void frame_add(struct frame *frame, const char *name, const void *value, size_t size)
 {
-    f->fields.at = mem_realloc(f->fields.at, f->fields.count + 1, sizeof *f->fields.at);
-    struct queue_field *at = &f->fields.at[f->fields.count++];
+    frame->fields.at = mem_realloc(frame->fields.at, frame->fields.count + 1, sizeof *frame->fields.at);
+    struct queue_field *at = &frame->fields.at[frame->fields.count++];
     at->name = mem_strdup(name);
     at->value = mem_alloc(size + 1);
     memcpy(at->value, value, size);
@@ -21,21 +21,21 @@ void frame_add(struct frame *f, const char *name, const void *value, size_t size
     at->size = size;
 }
 
-void frame_add_text(struct frame *f, const char *name, const char *value)
+void frame_add_text(struct frame *frame, const char *name, const char *value)
 {
-    frame_add(f, name, value, strlen(value));
+    frame_add(frame, name, value, strlen(value));
 }
 
-void frame_add_number(struct frame *f, const char *name, unsigned long long value)
+void frame_add_number(struct frame *frame, const char *name, unsigned long long value)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%llu", value);
-    frame_add_text(f, name, digits);
+    frame_add_text(frame, name, digits);
 }
 
-void frame_release(struct frame *f)
+void frame_release(struct frame *frame)
 {
-    queue_fields_release(&f->fields);
+    queue_fields_release(&frame->fields);
 }
 
 static enum error_code send_all(int fd, const char *bytes, size_t size, struct error *e)
@@ -67,21 +67,21 @@ static enum error_code receive_all(int fd, void *bytes, size_t size, struct erro
     return ERROR_OK;
 }
 
-enum error_code frame_write(int fd, const struct frame *f, struct error *e)
+enum error_code frame_write(int fd, const struct frame *frame, struct error *e)
 {
     struct text body = {0};
-    for (size_t i = 0; i < f->fields.count; i++) {
-        const struct queue_field *at = &f->fields.at[i];
+    for (size_t i = 0; i < frame->fields.count; i++) {
+        const struct queue_field *at = &frame->fields.at[i];
         uint32_t sizes[2] = {(uint32_t)strlen(at->name), (uint32_t)at->size};
         text_add_n(&body, (char *)sizes, sizeof sizes);
         text_add_n(&body, at->name, sizes[0]);
         text_add_n(&body, at->value, at->size);
     }
-    if (body.size > FRAME_MAX_BYTES || f->fields.count > FRAME_MAX_FIELDS) {
+    if (body.size > FRAME_MAX_BYTES || frame->fields.count > FRAME_MAX_FIELDS) {
         text_release(&body);
         return error_set(e, ERROR_INTERNAL, "a frame of %zu bytes is too large", body.size);
     }
-    uint32_t head[2] = {(uint32_t)f->fields.count, (uint32_t)body.size};
+    uint32_t head[2] = {(uint32_t)frame->fields.count, (uint32_t)body.size};
     enum error_code code = send_all(fd, (char *)head, sizeof head, e);
     if (code == ERROR_OK)
         code = send_all(fd, body.at, body.size, e);

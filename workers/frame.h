@@ -8,14 +8,14 @@
 struct frame {
     struct queue_fields fields; /* owned names and values */
 };
-void frame_add(struct frame *f, const char *name, const void *value, size_t size);
-void frame_add_text(struct frame *f, const char *name, const char *value);
-void frame_add_number(struct frame *f, const char *name, unsigned long long value);
-void frame_release(struct frame *f);
+void frame_add(struct frame *frame, const char *name, const void *value, size_t size);
+void frame_add_text(struct frame *frame, const char *name, const char *value);
+void frame_add_number(struct frame *frame, const char *name, unsigned long long value);
+void frame_release(struct frame *frame);
 
 /* Blocking. ERROR_UNAVAILABLE: the other side is gone. frame_read gives ERROR_INTERNAL for a damaged frame.
  */
-enum error_code frame_write(int fd, const struct frame *f, struct error *e) BASE_CHECKED;
+enum error_code frame_write(int fd, const struct frame *frame, struct error *e) BASE_CHECKED;
 enum error_code frame_read(int fd, struct frame *out, struct error *e) BASE_CHECKED;
 
 #endif

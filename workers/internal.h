@@ -40,14 +40,15 @@ struct process_end {
     double cpu_s;
     int64_t resident_bytes; /* at most */
 };
-void process_init(struct process *p);
+void process_init(struct process *process);
 /* p->fd stays -1 when there is no starting it (logged). A child that keeps ending at once is started more and
  * more slowly; the pause ends early when *leaving is set. */
-void process_start(struct process *p, const struct worker_options *o, const atomic_bool *leaving);
+void process_start(struct process *process, const struct worker_options *worker_options,
+                   const atomic_bool *leaving);
 /* Ends the child (when it has not died by itself) and says how it ended. */
-struct process_end process_end(struct process *p, bool kill_it);
+struct process_end process_end(struct process *process, bool kill_it);
 /* Ends the child where there is one; from any thread, beside all of the above. */
-void process_kill(struct process *p);
+void process_kill(struct process *process);
 /* "signal 11 (Segmentation fault) after 1.20 s of processor time and 35 MiB"; owned */
 char *process_end_text(const struct process_end *end);
 
@@ -56,7 +57,7 @@ char *process_end_text(const struct process_end *end);
 struct supervisor;
 
 struct slot {
-    struct supervisor *s;
+    struct supervisor *supervisor;
     int index;
     struct process child;
     unsigned long tokens;
@@ -80,9 +81,9 @@ struct supervisor {
 
 void worker_sleep_ms(int ms);
 /* SIGTERM came */
-bool worker_leaving(const struct supervisor *s);
+bool worker_leaving(const struct supervisor *supervisor);
 /* .. and the time to end tasks in is over */
-bool worker_must_leave(const struct supervisor *s);
+bool worker_must_leave(const struct supervisor *supervisor);
 
 /* ---- slot.c ---- */
 

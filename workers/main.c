@@ -52,12 +52,12 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
         return worker_child_run(argc, argv, table);
     const char *redis = getenv("TOAST_REDIS"), *store = getenv("TOAST_STORE");
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct worker_options o = {.redis = redis ? redis : "redis://127.0.0.1:6379",
-                               .store = store ? store : "dir:toast-data",
-                               .threads =
-                                   processors > 0 && processors <= WORKER_MAX_THREADS ? (int)processors : 1,
-                               .task_limit_s = TASK_LIMIT_S,
-                               .nice = 19};
+    struct worker_options worker_options = {
+        .redis = redis ? redis : "redis://127.0.0.1:6379",
+        .store = store ? store : "dir:toast-data",
+        .threads = processors > 0 && processors <= WORKER_MAX_THREADS ? (int)processors : 1,
+        .task_limit_s = TASK_LIMIT_S,
+        .nice = 19};
     static const struct option options[] = {
         {"redis", 1, NULL, 'r'},        {"store", 1, NULL, 's'},       {"threads", 1, NULL, 't'},
         {"child-memory", 1, NULL, 'm'}, {"cache-limit", 1, NULL, 'c'}, {"task-limit", 1, NULL, 'l'},
@@ -69,19 +69,19 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
             return 0;
         }
         if (c == 'r')
-            o.redis = optarg;
+            worker_options.redis = optarg;
         else if (c == 's')
-            o.store = optarg;
+            worker_options.store = optarg;
         else if (c == 't')
-            o.threads = (int)(value = number(optarg, 1, WORKER_MAX_THREADS));
+            worker_options.threads = (int)(value = number(optarg, 1, WORKER_MAX_THREADS));
         else if (c == 'm')
-            o.memory_bytes = value = number(optarg, CHILD_MEMORY_MIN, INT64_MAX);
+            worker_options.memory_bytes = value = number(optarg, CHILD_MEMORY_MIN, INT64_MAX);
         else if (c == 'c')
-            o.cache_bytes = value = number(optarg, 1, INT64_MAX);
+            worker_options.cache_bytes = value = number(optarg, 1, INT64_MAX);
         else if (c == 'l')
-            o.task_limit_s = (int)(value = number(optarg, 0, INT32_MAX));
+            worker_options.task_limit_s = (int)(value = number(optarg, 0, INT32_MAX));
         else if (c == 'n')
-            o.nice = (int)(value = number(optarg, 0, 19));
+            worker_options.nice = (int)(value = number(optarg, 0, 19));
         else
             value = -1;
         if (value < 0) {
@@ -94,5 +94,5 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
         return 2;
     }
     http_client_start();
-    return worker_run(&o, table);
+    return worker_run(&worker_options, table);
 }

@@ -41,38 +41,38 @@ struct context {
 
 static void context_close(void *user)
 {
-    struct context *c = user;
-    evaluator_session_destroy(c->session);
-    planner_job_destroy(c->job);
-    ir_program_release(&c->image);
-    store_view_release(&c->snapshot);
-    api_request_destroy(c->request);
-    free(c);
+    struct context *context = user;
+    evaluator_session_destroy(context->session);
+    planner_job_destroy(context->job);
+    ir_program_release(&context->image);
+    store_view_release(&context->snapshot);
+    api_request_destroy(context->request);
+    free(context);
 }
 
-static enum error_code context_open(const struct tasks_task *t, void **out, struct error *e)
+static enum error_code context_open(const struct tasks_task *task, void **out, struct error *e)
 {
-    struct context *c = mem_zalloc(1, sizeof *c);
+    struct context *context = mem_zalloc(1, sizeof *context);
     struct store_view text;
-    snprintf(c->module, sizeof c->module, "%s", queue_field(t->fields, "module"));
-    enum error_code code = store_get(t->store, queue_field(t->fields, "request"), &text, e);
+    snprintf(context->module, sizeof context->module, "%s", queue_field(task->fields, "module"));
+    enum error_code code = store_get(task->store, queue_field(task->fields, "request"), &text, e);
     if (code == ERROR_OK) {
-        code = api_request_parse(text.bytes, text.size, c->module, false, &c->request, e);
+        code = api_request_parse(text.bytes, text.size, context->module, false, &context->request, e);
         store_view_release(&text);
     }
     if (code != ERROR_OK) {
-        context_close(c);
+        context_close(context);
         return code;
     }
-    *out = c;
+    *out = context;
     return ERROR_OK;
 }
 
-static enum error_code read_module(struct context *c, const struct tasks_task *t, struct ir_program *out,
-                                   struct error *e)
+static enum error_code read_module(struct context *context, const struct tasks_task *task,
+                                   struct ir_program *out, struct error *e)
 {
     struct store_view text;
-    enum error_code code = store_get(t->store, c->module, &text, e);
+    enum error_code code = store_get(task->store, context->module, &text, e);
     if (code != ERROR_OK)
         return code;
     code = ir_read(text.bytes, text.size, NULL, out, e);
@@ -80,36 +80,37 @@ static enum error_code read_module(struct context *c, const struct tasks_task *t
     return code;
 }
 
-static enum error_code open_image(struct context *c, const struct tasks_task *t, struct error *e)
+static enum error_code open_image(struct context *context, const struct tasks_task *task, struct error *e)
 {
     struct store_view view;
-    enum error_code code = tasks_blob(t, "image", &view, e);
+    enum error_code code = tasks_blob(task, "image", &view, e);
     if (code != ERROR_OK)
         return code;
-    code = ir_image_open(view.bytes, view.size, &c->image, e);
+    code = ir_image_open(view.bytes, view.size, &context->image, e);
     if (code != ERROR_OK) /* else the program has taken the mapping over and unmaps it */
         store_view_release(&view);
     return code;
 }
 
-static bool has_blob(const struct tasks_task *t, const char *field)
+static bool has_blob(const struct tasks_task *task, const char *field)
 {
-    return queue_field(t->fields, field)[0] != 0;
+    return queue_field(task->fields, field)[0] != 0;
 }
 
 /* the job of this process, made once; deterministic, so every process has the same */
-static enum error_code need_job(struct context *c, const struct tasks_task *t, struct error *e)
+static enum error_code need_job(struct context *context, const struct tasks_task *task, struct error *e)
 {
-    if (c->job)
+    if (context->job)
         return ERROR_OK;
-    enum error_code code = has_blob(t, "b:image") ? open_image(c, t, e) : read_module(c, t, &c->image, e);
+    enum error_code code = has_blob(task, "b:image") ? open_image(context, task, e)
+                                                     : read_module(context, task, &context->image, e);
     if (code != ERROR_OK)
         return code;
-    code = planner_job_create(&c->request->planning, &c->image, &c->job, e);
+    code = planner_job_create(&context->request->planning, &context->image, &context->job, e);
     if (code == ERROR_OK)
-        c->session = evaluator_session_create(planner_job_evaluator(c->job));
+        context->session = evaluator_session_create(planner_job_evaluator(context->job));
     else
-        ir_program_release(&c->image);
+        ir_program_release(&context->image);
     return code;
 }
 
@@ -124,16 +125,16 @@ static enum error_code take_incumbent(struct planner_job *job, const char *json,
 }
 
 /* An incumbent that is gone or does not apply any more is none: the search will find as good a plan. */
-static enum error_code need_incumbent(struct context *c, const struct tasks_task *t, struct error *e)
+static enum error_code need_incumbent(struct context *context, const struct tasks_task *task, struct error *e)
 {
-    const char *digest = queue_field(t->fields, "b:incumbent");
+    const char *digest = queue_field(task->fields, "b:incumbent");
     struct store_view text;
     struct error why = {0};
-    if (!digest[0] || strcmp(digest, c->incumbent) == 0)
+    if (!digest[0] || strcmp(digest, context->incumbent) == 0)
         return ERROR_OK;
-    enum error_code code = store_get(t->store, digest, &text, &why);
+    enum error_code code = store_get(task->store, digest, &text, &why);
     if (code == ERROR_OK) {
-        code = take_incumbent(c->job, text.bytes, text.size, &why);
+        code = take_incumbent(context->job, text.bytes, text.size, &why);
         store_view_release(&text);
     }
     if (code == ERROR_IO || code == ERROR_UNAVAILABLE || code == ERROR_CANCELLED) {
@@ -141,32 +142,32 @@ static enum error_code need_incumbent(struct context *c, const struct tasks_task
         return code;
     }
     if (code != ERROR_OK)
-        log_event("incumbent_lost", "job", t->job, "reason", why.message, NULL);
-    snprintf(c->incumbent, sizeof c->incumbent, "%s", digest);
+        log_event("incumbent_lost", "job", task->job, "reason", why.message, NULL);
+    snprintf(context->incumbent, sizeof context->incumbent, "%s", digest);
     return ERROR_OK;
 }
 
-static enum error_code need_snapshot(struct context *c, const struct tasks_task *t, struct error *e)
+static enum error_code need_snapshot(struct context *context, const struct tasks_task *task, struct error *e)
 {
-    const char *digest = queue_field(t->fields, "b:snapshot");
-    if (strcmp(digest, c->snapshot_digest) == 0)
+    const char *digest = queue_field(task->fields, "b:snapshot");
+    if (strcmp(digest, context->snapshot_digest) == 0)
         return ERROR_OK;
-    store_view_release(&c->snapshot);
-    c->snapshot = (struct store_view){0};
-    c->snapshot_digest[0] = 0;
-    enum error_code code = tasks_blob(t, "snapshot", &c->snapshot, e);
+    store_view_release(&context->snapshot);
+    context->snapshot = (struct store_view){0};
+    context->snapshot_digest[0] = 0;
+    enum error_code code = tasks_blob(task, "snapshot", &context->snapshot, e);
     if (code == ERROR_OK)
-        snprintf(c->snapshot_digest, sizeof c->snapshot_digest, "%s", digest);
+        snprintf(context->snapshot_digest, sizeof context->snapshot_digest, "%s", digest);
     return code;
 }
 
 /* ---- steps of one task ---- */
 
-static enum error_code run_read(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                struct error *e)
+static enum error_code run_read(struct context *context, const struct tasks_task *task,
+                                struct tasks_result *out, struct error *e)
 {
     struct ir_program image;
-    enum error_code code = read_module(c, t, &image, e);
+    enum error_code code = read_module(context, task, &image, e);
     if (code != ERROR_OK)
         return code;
     char *copy = mem_alloc(image.image_size);
@@ -175,46 +176,47 @@ static enum error_code run_read(struct context *c, const struct tasks_task *t, s
     ir_program_release(&image);
     out->kind = "analyse";
     out->tasks = 1;
-    out->wrap = has_blob(t, "b:incumbent") ? "emit" : "";
+    out->wrap = has_blob(task, "b:incumbent") ? "emit" : "";
     out->state = "validating";
-    out->progress = api_progress_stage_json("analyse", queue_field(t->fields, "progress"));
+    out->progress = api_progress_stage_json("analyse", queue_field(task->fields, "progress"));
     return ERROR_OK;
 }
 
-static char *progress(const struct context *c, const char *stage, const struct search_state *state,
+static char *progress(const struct context *context, const char *stage, const struct search_state *state,
                       bool whole)
 {
-    struct planner_progress p;
-    planner_job_progress(c->job, state, whole, &p);
-    return api_progress_json(&p, stage);
+    struct planner_progress progress;
+    planner_job_progress(context->job, state, whole, &progress);
+    return api_progress_json(&progress, stage);
 }
 
 /* plan.json of the best plan so far */
-static enum error_code plan_so_far(const struct context *c, const struct search_state *state, char **json,
-                                   struct error *e)
+static enum error_code plan_so_far(const struct context *context, const struct search_state *state,
+                                   char **json, struct error *e)
 {
     struct report *report;
-    enum error_code code = planner_job_report(c->job, state, false, &report, e);
+    enum error_code code = planner_job_report(context->job, state, false, &report, e);
     if (code != ERROR_OK)
         return code;
-    *json = api_plan_text(c->request, report);
+    *json = api_plan_text(context->request, report);
     report_destroy(report);
     return ERROR_OK;
 }
 
 /* what follows a snapshot, and what the job shows meanwhile */
-static enum error_code follow(struct context *c, const struct tasks_task *t, struct search_blob *snapshot,
-                              struct tasks_result *out, struct error *e)
+static enum error_code follow(struct context *context, const struct tasks_task *task,
+                              struct search_blob *snapshot, struct tasks_result *out, struct error *e)
 {
     struct search_state *state = mem_alloc(sizeof *state);
-    enum error_code code = search_open(planner_job_search(c->job), snapshot->bytes, snapshot->size, state, e);
+    enum error_code code =
+        search_open(planner_job_search(context->job), snapshot->bytes, snapshot->size, state, e);
     struct search_plan best;
     char hash[33], *plan = NULL;
     if (code == ERROR_OK) {
-        planner_job_best(c->job, state, false, &best);
+        planner_job_best(context->job, state, false, &best);
         hash128_format(best.hash, hash);
-        if (strcmp(hash, c->best) != 0 || !has_blob(t, "a:plan.json"))
-            code = plan_so_far(c, state, &plan, e);
+        if (strcmp(hash, context->best) != 0 || !has_blob(task, "a:plan.json"))
+            code = plan_so_far(context, state, &plan, e);
     }
     if (code != ERROR_OK) {
         free(state);
@@ -223,16 +225,16 @@ static enum error_code follow(struct context *c, const struct tasks_task *t, str
     }
     if (plan) {
         tasks_output_add(out, "plan.json", "application/json", plan, strlen(plan), true);
-        memcpy(c->best, hash, sizeof hash);
+        memcpy(context->best, hash, sizeof hash);
     }
-    bool done = state->phase == SEARCH_DONE, network = done && planner_job_wants_network(c->job, true);
+    bool done = state->phase == SEARCH_DONE, network = done && planner_job_wants_network(context->job, true);
     const char *stage = done ? "emit" : state->phase == SEARCH_POLISH ? "polish" : "search";
     out->kind = network ? "network" : done ? "emit" : "rollouts";
     out->tasks = done ? 1 : state->tasks;
     out->join = "merge";
     out->wrap = "emit";
     out->state = done && !network ? "finalizing" : "running";
-    out->progress = progress(c, network ? "network" : stage, state, false);
+    out->progress = progress(context, network ? "network" : stage, state, false);
     out->rollouts = state->rollouts;
     out->dropped = state->dropped;
     tasks_output_add(out, "snapshot", "", (char *)snapshot->bytes, snapshot->size, false);
@@ -240,71 +242,75 @@ static enum error_code follow(struct context *c, const struct tasks_task *t, str
     return ERROR_OK;
 }
 
-static enum error_code run_analyse(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                   struct error *e)
+static enum error_code run_analyse(struct context *context, const struct tasks_task *task,
+                                   struct tasks_result *out, struct error *e)
 {
     struct search_blob snapshot = {0};
-    search_begin(planner_job_search(c->job), &snapshot);
-    return follow(c, t, &snapshot, out, e);
+    search_begin(planner_job_search(context->job), &snapshot);
+    return follow(context, task, &snapshot, out, e);
 }
 
-static enum error_code run_merge(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                 struct error *e)
+static enum error_code run_merge(struct context *context, const struct tasks_task *task,
+                                 struct tasks_result *out, struct error *e)
 {
-    struct search_blob next = {0}, *deltas = mem_zalloc(t->part_count + 1, sizeof *deltas);
-    for (uint32_t i = 0; i < t->part_count; i++)
-        deltas[i] = (struct search_blob){(unsigned char *)(uintptr_t)t->parts[i].bytes, t->parts[i].size};
-    enum error_code code = search_merge(planner_job_search(c->job), c->snapshot.bytes, c->snapshot.size,
-                                        deltas, t->part_count, &next, e);
+    struct search_blob next = {0}, *deltas = mem_zalloc(task->part_count + 1, sizeof *deltas);
+    for (uint32_t i = 0; i < task->part_count; i++)
+        deltas[i] =
+            (struct search_blob){(unsigned char *)(uintptr_t)task->parts[i].bytes, task->parts[i].size};
+    enum error_code code = search_merge(planner_job_search(context->job), context->snapshot.bytes,
+                                        context->snapshot.size, deltas, task->part_count, &next, e);
     free(deltas);
-    return code == ERROR_OK ? follow(c, t, &next, out, e) : code;
+    return code == ERROR_OK ? follow(context, task, &next, out, e) : code;
 }
 
-static enum error_code take_network(struct context *c, const struct tasks_task *t, struct error *e)
+static enum error_code take_network(struct context *context, const struct tasks_task *task, struct error *e)
 {
     struct store_view answer;
-    enum error_code code = tasks_blob(t, "network", &answer, e);
+    enum error_code code = tasks_blob(task, "network", &answer, e);
     if (code != ERROR_OK)
         return code;
-    code = planner_job_take_network(c->job, answer.bytes, answer.size, e);
+    code = planner_job_take_network(context->job, answer.bytes, answer.size, e);
     store_view_release(&answer);
     return code;
 }
 
 /* from the snapshot, or from the beginning of the search where there is none */
-static enum error_code open_state(struct context *c, struct search_state *out, struct error *e)
+static enum error_code open_state(struct context *context, struct search_state *out, struct error *e)
 {
     struct search_blob begun = {0};
-    if (c->snapshot_digest[0])
-        return search_open(planner_job_search(c->job), c->snapshot.bytes, c->snapshot.size, out, e);
-    search_begin(planner_job_search(c->job), &begun);
-    enum error_code code = search_open(planner_job_search(c->job), begun.bytes, begun.size, out, e);
+    if (context->snapshot_digest[0])
+        return search_open(planner_job_search(context->job), context->snapshot.bytes, context->snapshot.size,
+                           out, e);
+    search_begin(planner_job_search(context->job), &begun);
+    enum error_code code = search_open(planner_job_search(context->job), begun.bytes, begun.size, out, e);
     free(begun.bytes);
     return code;
 }
 
-static enum error_code run_emit(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                struct error *e)
+static enum error_code run_emit(struct context *context, const struct tasks_task *task,
+                                struct tasks_result *out, struct error *e)
 {
     struct api_artifacts artifacts = {0};
     struct planner_outcome outcome;
     struct search_state *state = mem_alloc(sizeof *state);
-    bool whole = queue_field(t->fields, "stop")[0] == 0;
-    enum error_code code = queue_field(t->fields, "b:network")[0] ? take_network(c, t, e) : ERROR_OK;
+    bool whole = queue_field(task->fields, "stop")[0] == 0;
+    enum error_code code =
+        queue_field(task->fields, "b:network")[0] ? take_network(context, task, e) : ERROR_OK;
     if (code == ERROR_OK)
-        code = open_state(c, state, e);
+        code = open_state(context, state, e);
     if (code == ERROR_OK)
-        code = planner_job_finish(c->job, state, whole, &outcome, e);
+        code = planner_job_finish(context->job, state, whole, &outcome, e);
     if (code == ERROR_OK) {
-        api_artifacts_create(c->request, &outcome, &artifacts);
+        api_artifacts_create(context->request, &outcome, &artifacts);
         planner_outcome_release(&outcome);
         for (uint32_t i = 0; i < artifacts.count; i++) {
-            struct api_artifact *a = &artifacts.at[i];
-            tasks_output_add(out, a->name, a->media_type, a->bytes, a->size, true);
-            a->bytes = NULL;
+            struct api_artifact *artifact = &artifacts.at[i];
+            tasks_output_add(out, artifact->name, artifact->media_type, artifact->bytes, artifact->size,
+                             true);
+            artifact->bytes = NULL;
         }
         out->finished = true;
-        out->progress = progress(c, "done", state, whole);
+        out->progress = progress(context, "done", state, whole);
         out->rollouts = state->rollouts;
         out->dropped = state->dropped;
     }
@@ -317,23 +323,24 @@ static enum error_code run_emit(struct context *c, const struct tasks_task *t, s
 
 static bool asked_to_stop(void *user)
 {
-    const struct tasks_task *t = user;
-    return t->stopping(t->user);
+    const struct tasks_task *task = user;
+    return task->stopping(task->user);
 }
 
 /* planner cfn: after the search, before the artifacts */
-static enum error_code run_network(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                   struct error *e)
+static enum error_code run_network(struct context *context, const struct tasks_task *task,
+                                   struct tasks_result *out, struct error *e)
 {
     struct search_blob answer = {0};
     struct search_state *state = mem_alloc(sizeof *state);
-    enum error_code code = open_state(c, state, e);
+    enum error_code code = open_state(context, state, e);
     if (code == ERROR_OK)
-        code = planner_job_network(c->job, state, 1, asked_to_stop, (void *)(uintptr_t)t, &answer, e);
+        code =
+            planner_job_network(context->job, state, 1, asked_to_stop, (void *)(uintptr_t)task, &answer, e);
     if (code == ERROR_OK)
-        code = planner_job_take_network(c->job, answer.bytes, answer.size, e);
+        code = planner_job_take_network(context->job, answer.bytes, answer.size, e);
     if (code == ERROR_OK)
-        out->progress = progress(c, "emit", state, false);
+        out->progress = progress(context, "emit", state, false);
     free(state);
     if (code != ERROR_OK) {
         free(answer.bytes);
@@ -347,57 +354,58 @@ static enum error_code run_network(struct context *c, const struct tasks_task *t
     return ERROR_OK;
 }
 
-static enum error_code run_rollouts(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                    struct error *e)
+static enum error_code run_rollouts(struct context *context, const struct tasks_task *task,
+                                    struct tasks_result *out, struct error *e)
 {
     struct search_blob delta = {0};
-    struct search_control control = {asked_to_stop, (void *)(uintptr_t)t};
-    enum error_code code = search_task(planner_job_search(c->job), c->snapshot.bytes, c->snapshot.size,
-                                       t->index, c->session, &control, &delta, e);
+    struct search_control control = {asked_to_stop, (void *)(uintptr_t)task};
+    enum error_code code =
+        search_task(planner_job_search(context->job), context->snapshot.bytes, context->snapshot.size,
+                    task->index, context->session, &control, &delta, e);
     if (code != ERROR_OK)
         return code;
     tasks_output_add(out, "delta", "", (char *)delta.bytes, delta.size, false);
     /* a step of one task has no join: its only task merges as well */
-    if (t->count > 1)
+    if (task->count > 1)
         return ERROR_OK;
     struct tasks_part part = {out->outputs.at[0].bytes, out->outputs.at[0].size};
-    struct tasks_task merge = *t;
+    struct tasks_task merge = *task;
     struct tasks_result merged = {0};
     merge.parts = &part;
     merge.part_count = 1;
-    code = run_merge(c, &merge, &merged, e);
+    code = run_merge(context, &merge, &merged, e);
     tasks_result_release(out);
     *out = merged;
     return code;
 }
 
-static enum error_code run(void *context, const struct tasks_task *t, struct tasks_result *out,
+static enum error_code run(void *context, const struct tasks_task *task, struct tasks_result *out,
                            struct error *e)
 {
-    struct context *c = context;
-    if (strcmp(t->kind, "read") == 0)
-        return run_read(c, t, out, e);
-    enum error_code code = need_job(c, t, e);
+    struct context *work = context;
+    if (strcmp(task->kind, "read") == 0)
+        return run_read(work, task, out, e);
+    enum error_code code = need_job(work, task, e);
     if (code != ERROR_OK)
         return code;
-    code = need_incumbent(c, t, e);
+    code = need_incumbent(work, task, e);
     if (code != ERROR_OK)
         return code;
-    if (strcmp(t->kind, "analyse") == 0)
-        return run_analyse(c, t, out, e);
-    bool none = strcmp(t->kind, "emit") == 0 && !has_blob(t, "b:snapshot");
-    code = none ? ERROR_OK : need_snapshot(c, t, e);
+    if (strcmp(task->kind, "analyse") == 0)
+        return run_analyse(work, task, out, e);
+    bool none = strcmp(task->kind, "emit") == 0 && !has_blob(task, "b:snapshot");
+    code = none ? ERROR_OK : need_snapshot(work, task, e);
     if (code != ERROR_OK)
         return code;
-    if (strcmp(t->kind, "rollouts") == 0)
-        return run_rollouts(c, t, out, e);
-    if (strcmp(t->kind, "merge") == 0)
-        return run_merge(c, t, out, e);
-    if (strcmp(t->kind, "network") == 0)
-        return run_network(c, t, out, e);
-    if (strcmp(t->kind, "emit") == 0)
-        return run_emit(c, t, out, e);
-    return error_set(e, ERROR_INTERNAL, "there is no task '%s'", t->kind);
+    if (strcmp(task->kind, "rollouts") == 0)
+        return run_rollouts(work, task, out, e);
+    if (strcmp(task->kind, "merge") == 0)
+        return run_merge(work, task, out, e);
+    if (strcmp(task->kind, "network") == 0)
+        return run_network(work, task, out, e);
+    if (strcmp(task->kind, "emit") == 0)
+        return run_emit(work, task, out, e);
+    return error_set(e, ERROR_INTERNAL, "there is no task '%s'", task->kind);
 }
 
 const struct tasks_table *tasks_planner(void)

@@ -38,89 +38,92 @@ struct context {
 
 static bool stopped(void *user)
 {
-    const struct context *c = user;
-    return c->now && c->now->stopping(c->now->user);
+    const struct context *context = user;
+    return context->now && context->now->stopping(context->now->user);
 }
 
 static void context_close(void *user)
 {
-    struct context *c = user;
-    if (c->begun)
-        cfn_session_release(&c->session);
-    cfn_best_release(&c->incumbent);
-    cfn_problem_release(&c->problem);
-    free(c);
+    struct context *context = user;
+    if (context->begun)
+        cfn_session_release(&context->session);
+    cfn_best_release(&context->incumbent);
+    cfn_problem_release(&context->problem);
+    free(context);
 }
 
-static enum error_code context_open(const struct tasks_task *t, void **out, struct error *e)
+static enum error_code context_open(const struct tasks_task *task, void **out, struct error *e)
 {
-    struct context *c = mem_zalloc(1, sizeof *c);
+    struct context *context = mem_zalloc(1, sizeof *context);
     struct store_view view;
-    enum error_code code = store_get(t->store, queue_field(t->fields, "request"), &view, e);
+    enum error_code code = store_get(task->store, queue_field(task->fields, "request"), &view, e);
     if (code == ERROR_OK) {
-        code = api_problem_request_parse(view.bytes, view.size, &c->request, e);
+        code = api_problem_request_parse(view.bytes, view.size, &context->request, e);
         store_view_release(&view);
     }
     if (code == ERROR_OK)
-        code = store_get(t->store, queue_field(t->fields, "module"), &view, e);
+        code = store_get(task->store, queue_field(task->fields, "module"), &view, e);
     if (code == ERROR_OK) {
-        code = cfn_problem_read(view.bytes, view.size, &c->problem, e);
+        code = cfn_problem_read(view.bytes, view.size, &context->problem, e);
         store_view_release(&view);
     }
     if (code != ERROR_OK) {
-        context_close(c);
+        context_close(context);
         return code;
     }
-    c->budget = (struct cfn_budget){
-        .units = c->request.units, .seed = c->request.seed, .threads = 1, .cancelled = stopped, .user = c};
-    *out = c;
+    context->budget = (struct cfn_budget){.units = context->request.units,
+                                          .seed = context->request.seed,
+                                          .threads = 1,
+                                          .cancelled = stopped,
+                                          .user = context};
+    *out = context;
     return ERROR_OK;
 }
 
-static enum error_code begin(struct context *c, struct error *e)
+static enum error_code begin(struct context *context, struct error *e)
 {
-    if (c->begun)
-        cfn_session_release(&c->session);
-    c->begun = true;
-    c->at[0] = 0;
-    return cfn_session_begin(&c->session, &c->problem, &c->budget, e);
+    if (context->begun)
+        cfn_session_release(&context->session);
+    context->begun = true;
+    context->at[0] = 0;
+    return cfn_session_begin(&context->session, &context->problem, &context->budget, e);
 }
 
 /* the session as of the job's last join */
-static enum error_code need_session(struct context *c, const struct tasks_task *t, struct error *e)
+static enum error_code need_session(struct context *context, const struct tasks_task *task, struct error *e)
 {
-    const char *digest = queue_field(t->fields, "b:session");
+    const char *digest = queue_field(task->fields, "b:session");
     struct store_view view;
-    if (c->begun && strcmp(c->at, digest) == 0)
+    if (context->begun && strcmp(context->at, digest) == 0)
         return ERROR_OK;
-    enum error_code code = !c->begun || c->session.over ? begin(c, e) : ERROR_OK;
+    enum error_code code = !context->begun || context->session.over ? begin(context, e) : ERROR_OK;
     if (code != ERROR_OK)
         return code;
-    code = tasks_blob(t, "session", &view, e);
+    code = tasks_blob(task, "session", &view, e);
     if (code != ERROR_OK)
         return code;
-    code = cfn_session_read(&c->session, view.bytes, view.size, e);
+    code = cfn_session_read(&context->session, view.bytes, view.size, e);
     store_view_release(&view);
     if (code != ERROR_OK)
         return e->code = ERROR_INTERNAL;
-    memcpy(c->at, digest, sizeof c->at);
+    memcpy(context->at, digest, sizeof context->at);
     return ERROR_OK;
 }
 
 /* The incumbent that the job has now. One that is gone or damaged counts as none: the search will find as
  * good an answer. */
-static enum error_code need_incumbent(struct context *c, const struct tasks_task *t, struct error *e)
+static enum error_code need_incumbent(struct context *context, const struct tasks_task *task, struct error *e)
 {
-    const char *digest = queue_field(t->fields, "b:incumbent");
+    const char *digest = queue_field(task->fields, "b:incumbent");
     struct store_view view;
     struct error why = {0};
-    if (strcmp(digest, c->incumbent_at) == 0)
+    if (strcmp(digest, context->incumbent_at) == 0)
         return ERROR_OK;
-    cfn_best_release(&c->incumbent);
-    c->incumbent_at[0] = 0;
-    enum error_code code = digest[0] ? store_get(t->store, digest, &view, &why) : ERROR_NOT_FOUND;
+    cfn_best_release(&context->incumbent);
+    context->incumbent_at[0] = 0;
+    enum error_code code = digest[0] ? store_get(task->store, digest, &view, &why) : ERROR_NOT_FOUND;
     if (code == ERROR_OK) {
-        code = cfn_best_read(&c->problem, view.bytes, view.size, &c->incumbent, &why);
+        code = cfn_best_read(&context->problem, view.bytes, view.size, &context->incumbent, &why);
         store_view_release(&view);
     }
     if (code == ERROR_IO || code == ERROR_UNAVAILABLE) {
@@ -128,153 +131,155 @@ static enum error_code need_incumbent(struct context *c, const struct tasks_task
         return code;
     }
     if (code != ERROR_OK && digest[0])
-        log_event("incumbent_lost", "job", t->job, "reason", why.message, NULL);
-    snprintf(c->incumbent_at, sizeof c->incumbent_at, "%s", digest);
+        log_event("incumbent_lost", "job", task->job, "reason", why.message, NULL);
+    snprintf(context->incumbent_at, sizeof context->incumbent_at, "%s", digest);
     return ERROR_OK;
 }
 
 /* what the job shows: the better of session and incumbent, which becomes the next incumbent when it is a
  * new one */
-static enum error_code show(struct context *c, const char *stage, struct tasks_result *out, struct error *e)
+static enum error_code show(struct context *context, const char *stage, struct tasks_result *out,
+                            struct error *e)
 {
     struct cfn_best now;
-    struct text t = {0};
-    enum error_code code = cfn_best_of(&c->session, &now, e);
+    struct text text = {0};
+    enum error_code code = cfn_best_of(&context->session, &now, e);
     if (code != ERROR_OK)
         return code;
-    if (cfn_best_merge(&c->incumbent, &now) && !out->finished) {
-        cfn_best_write(&c->incumbent, &c->problem, &t);
-        tasks_output_add(out, "incumbent", "", t.at, t.size, false);
+    if (cfn_best_merge(&context->incumbent, &now) && !out->finished) {
+        cfn_best_write(&context->incumbent, &context->problem, &text);
+        tasks_output_add(out, "incumbent", "", text.at, text.size, false);
         /* no blob's: whether this result counts is not known yet */
-        snprintf(c->incumbent_at, sizeof c->incumbent_at, "?");
+        snprintf(context->incumbent_at, sizeof context->incumbent_at, "?");
     }
-    out->progress = api_problem_progress_json(&c->session, &c->incumbent, stage);
+    out->progress = api_problem_progress_json(&context->session, &context->incumbent, stage);
     return ERROR_OK;
 }
 
 /* the session after a join or at the beginning, and what comes next */
-static enum error_code follow(struct context *c, struct tasks_result *out, struct error *e)
+static enum error_code follow(struct context *context, struct tasks_result *out, struct error *e)
 {
-    struct text t = {0};
-    cfn_session_write(&c->session, &t);
-    c->at[0] = 0;
-    tasks_output_add(out, "session", "", t.at, t.size, false);
-    out->kind = c->session.over ? "solution" : "cfn";
-    out->tasks = c->session.over ? 1 : CFN_WORKERS;
+    struct text text = {0};
+    cfn_session_write(&context->session, &text);
+    context->at[0] = 0;
+    tasks_output_add(out, "session", "", text.at, text.size, false);
+    out->kind = context->session.over ? "solution" : "cfn";
+    out->tasks = context->session.over ? 1 : CFN_WORKERS;
     out->join = "cfn-join";
     out->wrap = "solution";
-    out->state = c->session.over ? "finalizing" : "running";
-    out->rollouts = c->session.over ? c->session.answer.units : (uint64_t)c->session.search.position;
-    return show(c, c->session.over ? "emit" : "search", out, e);
+    out->state = context->session.over ? "finalizing" : "running";
+    out->rollouts =
+        context->session.over ? context->session.answer.units : (uint64_t)context->session.search.position;
+    return show(context, context->session.over ? "emit" : "search", out, e);
 }
 
-static enum error_code run_problem(struct context *c, struct tasks_result *out, struct error *e)
+static enum error_code run_problem(struct context *context, struct tasks_result *out, struct error *e)
 {
-    enum error_code code = begin(c, e);
+    enum error_code code = begin(context, e);
     if (code == ERROR_OK)
-        code = cfn_session_next(&c->session, e);
-    return code == ERROR_OK && !stopped(c) ? follow(c, out, e) : code;
+        code = cfn_session_next(&context->session, e);
+    return code == ERROR_OK && !stopped(context) ? follow(context, out, e) : code;
 }
 
-static enum error_code run_phase(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                 struct error *e)
+static enum error_code run_phase(struct context *context, const struct tasks_task *task,
+                                 struct tasks_result *out, struct error *e)
 {
     struct text bytes = {0};
-    if (t->index >= CFN_WORKERS || c->session.over)
-        return error_set(e, ERROR_INTERNAL, "there is no phase for task %u", t->index);
-    c->at[0] = 0;
-    cfn_search_work(&c->session.search, (int)t->index);
-    cfn_saved_write_worker(&c->session.search.worker[t->index], &bytes);
+    if (task->index >= CFN_WORKERS || context->session.over)
+        return error_set(e, ERROR_INTERNAL, "there is no phase for task %u", task->index);
+    context->at[0] = 0;
+    cfn_search_work(&context->session.search, (int)task->index);
+    cfn_saved_write_worker(&context->session.search.worker[task->index], &bytes);
     tasks_output_add(out, "worker", "", bytes.at, bytes.size, false);
     return ERROR_OK;
 }
 
-static enum error_code run_join(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                struct error *e)
+static enum error_code run_join(struct context *context, const struct tasks_task *task,
+                                struct tasks_result *out, struct error *e)
 {
-    if (t->part_count != CFN_WORKERS || c->session.over)
-        return error_set(e, ERROR_INTERNAL, "%u parts of a phase", t->part_count);
-    c->at[0] = 0;
+    if (task->part_count != CFN_WORKERS || context->session.over)
+        return error_set(e, ERROR_INTERNAL, "%u parts of a phase", task->part_count);
+    context->at[0] = 0;
     for (int k = 0; k < CFN_WORKERS; k++) {
-        enum error_code code =
-            cfn_saved_read_worker(t->parts[k].bytes, t->parts[k].size, &c->session.search.worker[k], e);
+        enum error_code code = cfn_saved_read_worker(task->parts[k].bytes, task->parts[k].size,
+                                                     &context->session.search.worker[k], e);
         if (code != ERROR_OK)
             return e->code = ERROR_INTERNAL;
     }
-    cfn_search_join(&c->session.search);
-    enum error_code code = cfn_session_next(&c->session, e);
-    return code == ERROR_OK && !stopped(c) ? follow(c, out, e) : code;
+    cfn_search_join(&context->session.search);
+    enum error_code code = cfn_session_next(&context->session, e);
+    return code == ERROR_OK && !stopped(context) ? follow(context, out, e) : code;
 }
 
-static enum error_code run_solution(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                    struct error *e)
+static enum error_code run_solution(struct context *context, const struct tasks_task *task,
+                                    struct tasks_result *out, struct error *e)
 {
-    bool whole = queue_field(t->fields, "stop")[0] == 0;
-    enum error_code code = cfn_session_settle(&c->session, !whole, e);
+    bool whole = queue_field(task->fields, "stop")[0] == 0;
+    enum error_code code = cfn_session_settle(&context->session, !whole, e);
     if (code == ERROR_OK)
-        code = cfn_best_offer(&c->incumbent, &c->session, e);
+        code = cfn_best_offer(&context->incumbent, &context->session, e);
     if (code != ERROR_OK)
         return code;
-    c->at[0] = 0;
-    char *json = api_solution_json(&c->problem, &c->session.answer, c->request.seed);
+    context->at[0] = 0;
+    char *json = api_solution_json(&context->problem, &context->session.answer, context->request.seed);
     tasks_output_add(out, "solution.json", "application/json", json, strlen(json), true);
     out->finished = true;
-    out->rollouts = c->session.answer.units;
-    return show(c, "done", out, e);
+    out->rollouts = context->session.answer.units;
+    return show(context, "done", out, e);
 }
 
 /* A job that started over and was told to end before it had a session again: what it had is its answer,
  * else what needs no search. */
-static enum error_code end_without_session(struct context *c, struct error *e)
+static enum error_code end_without_session(struct context *context, struct error *e)
 {
-    if (!c->incumbent.values)
-        return begin(c, e);
-    if (c->begun)
-        cfn_session_release(&c->session);
-    c->begun = true;
-    c->session = (struct cfn_session){.problem = &c->problem,
-                                      .budget = &c->budget,
-                                      .over = true,
-                                      .cut = true,
-                                      .answer = {.status = CFN_STATUS_FEASIBLE}};
+    if (!context->incumbent.values)
+        return begin(context, e);
+    if (context->begun)
+        cfn_session_release(&context->session);
+    context->begun = true;
+    context->session = (struct cfn_session){.problem = &context->problem,
+                                            .budget = &context->budget,
+                                            .over = true,
+                                            .cut = true,
+                                            .answer = {.status = CFN_STATUS_FEASIBLE}};
     return ERROR_OK;
 }
 
-static enum error_code run_kind(struct context *c, const struct tasks_task *t, struct tasks_result *out,
-                                struct error *e)
+static enum error_code run_kind(struct context *context, const struct tasks_task *task,
+                                struct tasks_result *out, struct error *e)
 {
-    enum error_code code = need_incumbent(c, t, e);
+    enum error_code code = need_incumbent(context, task, e);
     if (code != ERROR_OK)
         return code;
-    if (strcmp(t->kind, "problem") == 0)
-        return run_problem(c, out, e);
-    bool none = strcmp(t->kind, "solution") == 0 && !queue_field(t->fields, "b:session")[0];
-    code = none ? end_without_session(c, e) : need_session(c, t, e);
+    if (strcmp(task->kind, "problem") == 0)
+        return run_problem(context, out, e);
+    bool none = strcmp(task->kind, "solution") == 0 && !queue_field(task->fields, "b:session")[0];
+    code = none ? end_without_session(context, e) : need_session(context, task, e);
     if (code != ERROR_OK)
         return code;
-    if (strcmp(t->kind, "cfn") == 0)
-        return run_phase(c, t, out, e);
-    if (strcmp(t->kind, "cfn-join") == 0)
-        return run_join(c, t, out, e);
-    if (strcmp(t->kind, "solution") == 0)
-        return run_solution(c, t, out, e);
-    return error_set(e, ERROR_INTERNAL, "there is no task '%s'", t->kind);
+    if (strcmp(task->kind, "cfn") == 0)
+        return run_phase(context, task, out, e);
+    if (strcmp(task->kind, "cfn-join") == 0)
+        return run_join(context, task, out, e);
+    if (strcmp(task->kind, "solution") == 0)
+        return run_solution(context, task, out, e);
+    return error_set(e, ERROR_INTERNAL, "there is no task '%s'", task->kind);
 }
 
-static enum error_code run(void *context, const struct tasks_task *t, struct tasks_result *out,
+static enum error_code run(void *context, const struct tasks_task *task, struct tasks_result *out,
                            struct error *e)
 {
-    struct context *c = context;
-    c->now = t;
-    enum error_code code = run_kind(c, t, out, e);
-    if (code == ERROR_OK && stopped(c)) {
-        c->at[0] = 0; /* stopped in the middle of a phase: this session must not be taken for the job's */
+    struct context *work = context;
+    work->now = task;
+    enum error_code code = run_kind(work, task, out, e);
+    if (code == ERROR_OK && stopped(work)) {
+        work->at[0] = 0; /* stopped in the middle of a phase: this session must not be taken for the job's */
         code = error_set(e, ERROR_CANCELLED, "the task was told to stop");
     }
-    c->now = NULL;
-    if (code != ERROR_OK && c->begun) {
-        cfn_session_release(&c->session);
-        c->begun = false;
+    work->now = NULL;
+    if (code != ERROR_OK && work->begun) {
+        cfn_session_release(&work->session);
+        work->begun = false;
     }
     return code;
 }

@@ -24,34 +24,35 @@ enum {
     PAUSE_MAX_MS = 8000
 };
 
-static long long age_ms(const struct process *p)
+static long long age_ms(const struct process *process)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - p->started.tv_sec) * 1000LL + (now.tv_nsec - p->started.tv_nsec) / 1000000;
+    return (now.tv_sec - process->started.tv_sec) * 1000LL +
+           (now.tv_nsec - process->started.tv_nsec) / 1000000;
 }
 
 /* a child that ends at once (no store, no memory to start in) would otherwise be started hundreds of times a
  * second */
-static void pause_before(const struct process *p, const atomic_bool *leaving)
+static void pause_before(const struct process *process, const atomic_bool *leaving)
 {
-    int left = p->short_lives < SHORT_LIVES_FREE  ? 0
-               : p->short_lives > SHORT_LIVES_MAX ? PAUSE_MAX_MS
-                                                  : WORKER_RETRY_MS << (p->short_lives - 1);
+    int left = process->short_lives < SHORT_LIVES_FREE  ? 0
+               : process->short_lives > SHORT_LIVES_MAX ? PAUSE_MAX_MS
+                                                        : WORKER_RETRY_MS << (process->short_lives - 1);
     for (; left > 0 && !atomic_load(leaving); left -= WORKER_TICK_MS)
         worker_sleep_ms(WORKER_TICK_MS);
 }
 
-static int spawn(pid_t *pid, const struct worker_options *o, int socket)
+static int spawn(pid_t *pid, const struct worker_options *worker_options, int socket)
 {
     char memory[24], niceness[16], cache[24], store[4096];
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
-    snprintf(memory, sizeof memory, "%lld", (long long)o->memory_bytes);
-    snprintf(niceness, sizeof niceness, "%d", o->nice);
-    snprintf(cache, sizeof cache, "%lld", (long long)o->cache_bytes);
-    snprintf(store, sizeof store, "%s", o->store);
+    snprintf(memory, sizeof memory, "%lld", (long long)worker_options->memory_bytes);
+    snprintf(niceness, sizeof niceness, "%d", worker_options->nice);
+    snprintf(cache, sizeof cache, "%lld", (long long)worker_options->cache_bytes);
+    snprintf(store, sizeof store, "%s", worker_options->store);
     char *argv[] = {"toast-worker", "--child", store, memory, niceness, cache, NULL};
     sigemptyset(&none);
     sigfillset(&all);
@@ -69,48 +70,49 @@ static int spawn(pid_t *pid, const struct worker_options *o, int socket)
     return result;
 }
 
-static void set_pid(struct process *p, pid_t pid)
+static void set_pid(struct process *process, pid_t pid)
 {
-    pthread_mutex_lock(&p->lock);
-    p->pid = pid;
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_lock(&process->lock);
+    process->pid = pid;
+    pthread_mutex_unlock(&process->lock);
 }
 
-void process_init(struct process *p)
+void process_init(struct process *process)
 {
-    *p = (struct process){.fd = -1};
-    pthread_mutex_init(&p->lock, NULL);
+    *process = (struct process){.fd = -1};
+    pthread_mutex_init(&process->lock, NULL);
 }
 
-void process_kill(struct process *p)
+void process_kill(struct process *process)
 {
-    pthread_mutex_lock(&p->lock);
-    if (p->pid)
-        kill(p->pid, SIGKILL);
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_lock(&process->lock);
+    if (process->pid)
+        kill(process->pid, SIGKILL);
+    pthread_mutex_unlock(&process->lock);
 }
 
-void process_start(struct process *p, const struct worker_options *o, const atomic_bool *leaving)
+void process_start(struct process *process, const struct worker_options *worker_options,
+                   const atomic_bool *leaving)
 {
     int pair[2], result = 0;
     pid_t pid = 0;
-    pause_before(p, leaving);
-    p->fd = -1;
+    pause_before(process, leaving);
+    process->fd = -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         result = errno;
     } else {
-        result = spawn(&pid, o, pair[1]);
-        set_pid(p, result == 0 ? pid : 0);
+        result = spawn(&pid, worker_options, pair[1]);
+        set_pid(process, result == 0 ? pid : 0);
         close(pair[1]);
         if (result == 0)
-            p->fd = pair[0];
+            process->fd = pair[0];
         else
             close(pair[0]);
     }
-    clock_gettime(CLOCK_MONOTONIC, &p->started);
+    clock_gettime(CLOCK_MONOTONIC, &process->started);
     if (result != 0) {
         log_event("child_not_started", "reason", strerror(result), NULL);
-        p->short_lives++;
+        process->short_lives++;
     }
 }
 
@@ -132,28 +134,28 @@ static enum process_verdict judge(int status)
     }
 }
 
-struct process_end process_end(struct process *p, bool kill_it)
+struct process_end process_end(struct process *process, bool kill_it)
 {
     struct process_end end = {0};
     struct rusage used = {0};
-    if (p->fd < 0)
+    if (process->fd < 0)
         return end;
     if (kill_it)
-        process_kill(p);
-    close(p->fd);
-    p->fd = -1;
-    while (waitid(P_PID, (id_t)p->pid, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        process_kill(process);
+    close(process->fd);
+    process->fd = -1;
+    while (waitid(P_PID, (id_t)process->pid, &(siginfo_t){0}, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
-    pthread_mutex_lock(&p->lock); /* the child is dead: waiting for it returns at once */
-    while (wait4(p->pid, &end.status, 0, &used) < 0 && errno == EINTR)
+    pthread_mutex_lock(&process->lock); /* the child is dead: waiting for it returns at once */
+    while (wait4(process->pid, &end.status, 0, &used) < 0 && errno == EINTR)
         ;
-    p->pid = 0;
-    pthread_mutex_unlock(&p->lock);
+    process->pid = 0;
+    pthread_mutex_unlock(&process->lock);
     end.verdict = judge(end.status);
     end.cpu_s = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
                 (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     end.resident_bytes = (int64_t)used.ru_maxrss * 1024;
-    p->short_lives = age_ms(p) > SHORT_LIFE_MS ? 0 : p->short_lives + 1;
+    process->short_lives = age_ms(process) > SHORT_LIFE_MS ? 0 : process->short_lives + 1;
     return end;
 }
 

@@ -21,7 +21,7 @@ enum { DOORBELL_MS = 500 };
 /* after a failed call to Redis: whether to try again */
 static bool again(const struct slot *slot, enum error_code code)
 {
-    if (code != ERROR_UNAVAILABLE || worker_must_leave(slot->s))
+    if (code != ERROR_UNAVAILABLE || worker_must_leave(slot->supervisor))
         return false;
     worker_sleep_ms(WORKER_RETRY_MS);
     return true;
@@ -29,16 +29,16 @@ static bool again(const struct slot *slot, enum error_code code)
 
 static char *new_token(struct slot *slot)
 {
-    return mem_printf("%s#%d.%lu", slot->s->name, slot->index, ++slot->tokens);
+    return mem_printf("%s#%d.%lu", slot->supervisor->name, slot->index, ++slot->tokens);
 }
 
-static void hold(struct slot *slot, const struct queue_task *t)
+static void hold(struct slot *slot, const struct queue_task *task)
 {
     pthread_mutex_lock(&slot->lock);
     free(slot->member);
     free(slot->token);
-    slot->member = t ? mem_strdup(t->member) : NULL;
-    slot->token = t ? mem_strdup(t->token) : NULL;
+    slot->member = task ? mem_strdup(task->member) : NULL;
+    slot->token = task ? mem_strdup(task->token) : NULL;
     slot->lost = false;
     pthread_mutex_unlock(&slot->lock);
 }
@@ -51,38 +51,38 @@ static bool is_lost(struct slot *slot)
     return lost;
 }
 
-static void give_back(struct slot *slot, const struct queue_task *t)
+static void give_back(struct slot *slot, const struct queue_task *task)
 {
     struct error e;
-    while (again(slot, queue_release(slot->queue, t, &e)))
+    while (again(slot, queue_release(slot->queue, task, &e)))
         ;
 }
 
-static enum error_code send_task(struct slot *slot, const struct queue_task *t, struct error *e)
+static enum error_code send_task(struct slot *slot, const struct queue_task *task, struct error *e)
 {
-    struct frame f = {0};
+    struct frame frame = {0};
     struct queue_fields parts = {0};
     enum error_code code;
     /* results of the step before: a join reads them; for any other task there are none */
-    while (again(slot, code = queue_results(slot->queue, t->id, t->epoch, &parts, e)))
+    while (again(slot, code = queue_results(slot->queue, task->id, task->epoch, &parts, e)))
         ;
     if (code != ERROR_OK)
         return code;
-    frame_add_text(&f, "op", "task");
-    frame_add_text(&f, "task-job", t->id);
-    frame_add_text(&f, "task-kind", t->kind);
-    frame_add_number(&f, "task-epoch", t->epoch);
-    frame_add_number(&f, "task-index", t->index);
-    frame_add_number(&f, "parts", parts.count);
+    frame_add_text(&frame, "op", "task");
+    frame_add_text(&frame, "task-job", task->id);
+    frame_add_text(&frame, "task-kind", task->kind);
+    frame_add_number(&frame, "task-epoch", task->epoch);
+    frame_add_number(&frame, "task-index", task->index);
+    frame_add_number(&frame, "parts", parts.count);
     for (size_t i = 0; i < parts.count; i++) {
         char name[32];
         snprintf(name, sizeof name, "d:%s", parts.at[i].name);
-        frame_add(&f, name, parts.at[i].value, parts.at[i].size);
+        frame_add(&frame, name, parts.at[i].value, parts.at[i].size);
     }
-    for (size_t i = 0; i < t->job.count; i++)
-        frame_add(&f, t->job.at[i].name, t->job.at[i].value, t->job.at[i].size);
-    code = frame_write(slot->child.fd, &f, e);
-    frame_release(&f);
+    for (size_t i = 0; i < task->job.count; i++)
+        frame_add(&frame, task->job.at[i].name, task->job.at[i].value, task->job.at[i].size);
+    code = frame_write(slot->child.fd, &frame, e);
+    frame_release(&frame);
     queue_fields_release(&parts);
     return code;
 }
@@ -106,14 +106,15 @@ static enum waited wait_child(struct slot *slot, struct frame *answer)
     struct timespec began, now;
     clock_gettime(CLOCK_MONOTONIC, &began);
     for (;;) {
-        struct pollfd p = {.fd = slot->child.fd, .events = POLLIN};
-        int ready = poll(&p, 1, WORKER_TICK_MS);
+        struct pollfd pollfd = {.fd = slot->child.fd, .events = POLLIN};
+        int ready = poll(&pollfd, 1, WORKER_TICK_MS);
         if (ready > 0)
             return frame_read(slot->child.fd, answer, NULL) == ERROR_OK ? WAITED_ANSWER : WAITED_DEATH;
-        if (worker_must_leave(slot->s))
+        if (worker_must_leave(slot->supervisor))
             return WAITED_LEAVE;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        if (slot->s->options->task_limit_s && now.tv_sec - began.tv_sec > slot->s->options->task_limit_s)
+        if (slot->supervisor->options->task_limit_s &&
+            now.tv_sec - began.tv_sec > slot->supervisor->options->task_limit_s)
             return WAITED_LATE;
         if (told_ms >= 0)
             told_ms += WORKER_TICK_MS;
@@ -135,39 +136,40 @@ static uint32_t random_number(void)
 }
 
 /* of the request that made the job: the middle of its traceparent */
-static const char *trace_id(const struct queue_task *t)
+static const char *trace_id(const struct queue_task *task)
 {
     static _Thread_local char id[33];
-    const char *trace = queue_field(&t->job, "trace");
+    const char *trace = queue_field(&task->job, "trace");
     snprintf(id, sizeof id, "%.32s", strlen(trace) == 55 ? trace + 3 : "");
     return id;
 }
 
 /* the child died in the middle of a task: whose fault it was decides what becomes of the task */
-static void report_death(struct slot *slot, const struct queue_task *t, const struct process_end *end)
+static void report_death(struct slot *slot, const struct queue_task *task, const struct process_end *end)
 {
     static const char *const names[] = {
         [PROCESS_OUTSIDE] = "outside", [PROCESS_FAULT] = "fault", [PROCESS_MEMORY] = "memory_limit"};
     struct error e;
     bool fenced;
     char *how = process_end_text(end), *json = NULL;
-    log_event("child_died", "task", t->member, "trace_id", trace_id(t), "how", how, "verdict",
+    log_event("child_died", "task", task->member, "trace_id", trace_id(task), "how", how, "verdict",
               names[end->verdict], NULL);
     switch (end->verdict) {
-    case PROCESS_OUTSIDE: give_back(slot, t); break;
+    case PROCESS_OUTSIDE: give_back(slot, task); break;
     case PROCESS_FAULT:
         json = mem_printf(
             "{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
-            t->kind, how);
-        while (again(slot, queue_died(slot->queue, t, json, random_number(), &e)))
+            task->kind, how);
+        while (again(slot, queue_died(slot->queue, task, json, random_number(), &e)))
             ;
         break;
     case PROCESS_MEMORY:
         json = mem_printf(
             "{\"code\":\"%s\",\"message\":\"task %s needs more memory than the %lld MiB that this worker "
             "allows (--child-memory)\"}",
-            error_code_text(ERROR_MEMORY_LIMIT), t->kind, (long long)(slot->s->options->memory_bytes >> 20));
-        while (again(slot, queue_finish(slot->queue, t, "failed", json, "", NULL, 0, &fenced, &e)))
+            error_code_text(ERROR_MEMORY_LIMIT), task->kind,
+            (long long)(slot->supervisor->options->memory_bytes >> 20));
+        while (again(slot, queue_finish(slot->queue, task, "failed", json, "", NULL, 0, &fenced, &e)))
             ;
         break;
     }
@@ -180,19 +182,19 @@ static struct queue_pair *pairs_of(const struct frame *answer, size_t *count)
     struct queue_pair *pairs = mem_zalloc(answer->fields.count + 1, sizeof *pairs);
     *count = 0;
     for (size_t i = 0; i < answer->fields.count; i++) {
-        const struct queue_field *f = &answer->fields.at[i];
-        if ((f->name[0] == 'a' || f->name[0] == 'b') && f->name[1] == ':')
-            pairs[(*count)++] = (struct queue_pair){f->name, f->value};
+        const struct queue_field *field = &answer->fields.at[i];
+        if ((field->name[0] == 'a' || field->name[0] == 'b') && field->name[1] == ':')
+            pairs[(*count)++] = (struct queue_pair){field->name, field->value};
     }
     return pairs;
 }
 
 /* what the child said -> Redis; *found: `next` is a task that came with the answer */
-static enum error_code report(struct slot *slot, const struct queue_task *t, const struct frame *answer,
+static enum error_code report(struct slot *slot, const struct queue_task *task, const struct frame *answer,
                               struct queue_task *next, bool *found, struct error *e)
 {
-    const struct queue_fields *f = &answer->fields;
-    const char *outcome = queue_field(f, "outcome");
+    const struct queue_fields *fields = &answer->fields;
+    const char *outcome = queue_field(fields, "outcome");
     size_t count;
     bool fenced = false;
     enum error_code code;
@@ -202,41 +204,42 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
     do {
         if (strcmp(outcome, "done") == 0) {
             size_t size = 0;
-            for (size_t i = 0; i < f->count; i++)
-                if (strcmp(f->at[i].name, "payload") == 0)
-                    size = f->at[i].size;
-            code = queue_task_done(slot->queue, t, queue_field(f, "digest"), queue_field(f, "payload"), size,
-                                   token, next, found, e);
+            for (size_t i = 0; i < fields->count; i++)
+                if (strcmp(fields->at[i].name, "payload") == 0)
+                    size = fields->at[i].size;
+            code = queue_task_done(slot->queue, task, queue_field(fields, "digest"),
+                                   queue_field(fields, "payload"), size, token, next, found, e);
         } else if (strcmp(outcome, "step") == 0) {
-            struct queue_step step = {.kind = queue_field(f, "kind"),
-                                      .join = queue_field(f, "join"),
-                                      .wrap = queue_field(f, "wrap"),
-                                      .tasks = (uint32_t)queue_number(f, "tasks"),
-                                      .state = queue_field(f, "state"),
-                                      .progress = queue_field(f, "progress"),
-                                      .rollouts = (uint64_t)queue_number(f, "rollouts"),
-                                      .dropped = (uint64_t)queue_number(f, "dropped"),
+            struct queue_step step = {.kind = queue_field(fields, "kind"),
+                                      .join = queue_field(fields, "join"),
+                                      .wrap = queue_field(fields, "wrap"),
+                                      .tasks = (uint32_t)queue_number(fields, "tasks"),
+                                      .state = queue_field(fields, "state"),
+                                      .progress = queue_field(fields, "progress"),
+                                      .rollouts = (uint64_t)queue_number(fields, "rollouts"),
+                                      .dropped = (uint64_t)queue_number(fields, "dropped"),
                                       .fields = pairs,
                                       .field_count = count};
-            code = queue_commit(slot->queue, t, &step, token, next, found, e);
+            code = queue_commit(slot->queue, task, &step, token, next, found, e);
         } else if (strcmp(outcome, "finish") == 0) {
-            code = queue_finish(slot->queue, t, "succeeded", "", queue_field(f, "progress"), pairs, count,
-                                &fenced, e);
+            code = queue_finish(slot->queue, task, "succeeded", "", queue_field(fields, "progress"), pairs,
+                                count, &fenced, e);
         } else if (strcmp(outcome, "fail") == 0) {
-            code = queue_finish(slot->queue, t, "failed", queue_field(f, "error"), "", NULL, 0, &fenced, e);
+            code = queue_finish(slot->queue, task, "failed", queue_field(fields, "error"), "", NULL, 0,
+                                &fenced, e);
         } else if (strcmp(outcome, "reset") == 0) {
-            code = queue_reset(slot->queue, t, queue_field(f, "error"), e);
+            code = queue_reset(slot->queue, task, queue_field(fields, "error"), e);
         } else {
             /* cancelled, or the store did not answer: another slot does the task if the job still runs */
-            code = queue_release(slot->queue, t, e);
+            code = queue_release(slot->queue, task, e);
         }
     } while (again(slot, code));
     if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
-        log_event("job_ended", "job", t->id, "trace_id", trace_id(t), "outcome",
-                  fenced ? "too late" : outcome, "error", queue_field(f, "error"), NULL);
+        log_event("job_ended", "job", task->id, "trace_id", trace_id(task), "outcome",
+                  fenced ? "too late" : outcome, "error", queue_field(fields, "error"), NULL);
     if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0)
-        log_event("task_again", "task", t->member, "trace_id", trace_id(t), "outcome", outcome, "error",
-                  queue_field(f, "error"), NULL);
+        log_event("task_again", "task", task->member, "trace_id", trace_id(task), "outcome", outcome, "error",
+                  queue_field(fields, "error"), NULL);
     if (strcmp(outcome, "again") == 0)
         worker_sleep_ms(WORKER_RETRY_MS);
     free(token);
@@ -244,66 +247,66 @@ static enum error_code report(struct slot *slot, const struct queue_task *t, con
     return code;
 }
 
-/* one task from claim to report; consumes *t and leaves the next in it when one came with the answer */
-static bool work(struct slot *slot, struct queue_task *t)
+/* one task from claim to report; consumes *task and leaves the next in it when one came with the answer */
+static bool work(struct slot *slot, struct queue_task *task)
 {
     struct error e;
     struct frame answer = {0};
     struct queue_task next = {0};
     struct process_end end;
     bool found = false;
-    snprintf(slot->tenant, sizeof slot->tenant, "%s", queue_field(&t->job, "tenant"));
-    hold(slot, t);
+    snprintf(slot->tenant, sizeof slot->tenant, "%s", queue_field(&task->job, "tenant"));
+    hold(slot, task);
     if (slot->child.fd < 0)
-        process_start(&slot->child, slot->s->options, &slot->s->stopping);
-    if (slot->child.fd < 0 || send_task(slot, t, &e) != ERROR_OK) {
+        process_start(&slot->child, slot->supervisor->options, &slot->supervisor->stopping);
+    if (slot->child.fd < 0 || send_task(slot, task, &e) != ERROR_OK) {
         process_end(&slot->child, true);
-        give_back(slot, t);
+        give_back(slot, task);
         hold(slot, NULL);
-        queue_task_release(t);
+        queue_task_release(task);
         return false;
     }
     switch (wait_child(slot, &answer)) {
     case WAITED_ANSWER:
-        if (report(slot, t, &answer, &next, &found, &e) != ERROR_OK)
-            log_event("not_reported", "task", t->member, "reason", e.message, NULL);
+        if (report(slot, task, &answer, &next, &found, &e) != ERROR_OK)
+            log_event("not_reported", "task", task->member, "reason", e.message, NULL);
         break;
     case WAITED_DEATH:
         end = process_end(&slot->child, false);
-        report_death(slot, t, &end);
+        report_death(slot, task, &end);
         break;
-    case WAITED_LEAVE: give_back(slot, t); break;
+    case WAITED_LEAVE: give_back(slot, task); break;
     case WAITED_LATE:
         end = process_end(&slot->child, true);
         end.verdict = PROCESS_FAULT;
         end.late = true;
-        report_death(slot, t, &end);
+        report_death(slot, task, &end);
         break;
     case WAITED_DEAF: process_end(&slot->child, true); break;
     }
     hold(slot, NULL);
     frame_release(&answer);
-    queue_task_release(t);
-    *t = next;
+    queue_task_release(task);
+    *task = next;
     return found;
 }
 
 /* whether the slot takes no more tasks; one that came with an answer is then given back */
 static bool resting(const struct slot *slot)
 {
-    return worker_leaving(slot->s) || atomic_load(&slot->s->draining);
+    return worker_leaving(slot->supervisor) || atomic_load(&slot->supervisor->draining);
 }
 
 /* Finds a task: one to claim; when there was none the last time either, one that another worker is slow with.
  * Else waits for the doorbell. */
-static enum error_code find_task(struct slot *slot, int *idle, struct queue_task *t, bool *found,
+static enum error_code find_task(struct slot *slot, int *idle, struct queue_task *task, bool *found,
                                  struct error *e)
 {
-    const char *build = slot->s->table->build;
+    const char *build = slot->supervisor->table->build;
     char *token = new_token(slot);
-    enum error_code code = queue_claim(slot->queue, token, build, slot->tenant, t, found, e);
+    enum error_code code = queue_claim(slot->queue, token, build, slot->tenant, task, found, e);
     if (code == ERROR_OK && !*found && (*idle)++ > 0)
-        code = queue_assist(slot->queue, token, build, t, found, e);
+        code = queue_assist(slot->queue, token, build, task, found, e);
     free(token);
     if (code == ERROR_OK && !*found)
         return queue_wait(slot->queue, DOORBELL_MS, e);
@@ -315,21 +318,22 @@ void *slot_run(void *user)
 {
     struct slot *slot = user;
     struct error e;
-    struct queue_task t = {0};
+    struct queue_task task = {0};
     bool found = false, silent = false;
     int idle = 0;
-    process_start(&slot->child, slot->s->options, &slot->s->stopping); /* ready before its first task */
-    while (!worker_leaving(slot->s) || found) {
+    process_start(&slot->child, slot->supervisor->options,
+                  &slot->supervisor->stopping); /* ready before its first task */
+    while (!worker_leaving(slot->supervisor) || found) {
         if (found && resting(slot)) {
-            give_back(slot, &t);
-            queue_task_release(&t);
+            give_back(slot, &task);
+            queue_task_release(&task);
             found = false;
         } else if (found) {
-            found = work(slot, &t);
+            found = work(slot, &task);
         } else if (resting(slot)) {
             worker_sleep_ms(WORKER_TICK_MS);
         } else {
-            enum error_code code = find_task(slot, &idle, &t, &found, &e);
+            enum error_code code = find_task(slot, &idle, &task, &found, &e);
             if (code != ERROR_OK) {
                 if (!silent)
                     log_event("redis_unavailable", "reason", e.message, NULL);

@@ -23,40 +23,41 @@ enum {
 
 void worker_sleep_ms(int ms)
 {
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    nanosleep(&t, NULL);
+    struct timespec when = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&when, NULL);
 }
 
-bool worker_leaving(const struct supervisor *s)
+bool worker_leaving(const struct supervisor *supervisor)
 {
-    return atomic_load(&s->stopping);
+    return atomic_load(&supervisor->stopping);
 }
 
-static long leaving_ms(const struct supervisor *s)
+static long leaving_ms(const struct supervisor *supervisor)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - s->stop_at.tv_sec) * 1000 + (now.tv_nsec - s->stop_at.tv_nsec) / 1000000;
+    return (now.tv_sec - supervisor->stop_at.tv_sec) * 1000 +
+           (now.tv_nsec - supervisor->stop_at.tv_nsec) / 1000000;
 }
 
-bool worker_must_leave(const struct supervisor *s)
+bool worker_must_leave(const struct supervisor *supervisor)
 {
-    return worker_leaving(s) && leaving_ms(s) > GRACE_MS;
+    return worker_leaving(supervisor) && leaving_ms(supervisor) > GRACE_MS;
 }
 
 /* ---- the heartbeat ---- */
 
-static void beat(struct supervisor *s, struct queue *q)
+static void beat(struct supervisor *supervisor, struct queue *queue)
 {
     struct error e;
-    int threads = s->options->threads;
+    int threads = supervisor->options->threads;
     struct queue_lease *leases = mem_zalloc((size_t)threads, sizeof *leases);
     struct slot **owners = mem_zalloc((size_t)threads, sizeof *owners);
     char *copies[2 * WORKER_MAX_THREADS];
     size_t count = 0;
     bool drain = false;
     for (int i = 0; i < threads; i++) {
-        struct slot *slot = &s->slots[i];
+        struct slot *slot = &supervisor->slots[i];
         pthread_mutex_lock(&slot->lock);
         if (slot->member) {
             copies[2 * count] = mem_strdup(slot->member);
@@ -67,9 +68,10 @@ static void beat(struct supervisor *s, struct queue *q)
         }
         pthread_mutex_unlock(&slot->lock);
     }
-    if (queue_beat(q, s->name, s->table->build, s->host, threads, leases, count, &drain, &e) == ERROR_OK) {
-        if (atomic_exchange(&s->draining, drain) != drain)
-            log_event(drain ? "draining" : "taking_tasks", "worker", s->name, NULL);
+    if (queue_beat(queue, supervisor->name, supervisor->table->build, supervisor->host, threads, leases,
+                   count, &drain, &e) == ERROR_OK) {
+        if (atomic_exchange(&supervisor->draining, drain) != drain)
+            log_event(drain ? "draining" : "taking_tasks", "worker", supervisor->name, NULL);
         for (size_t i = 0; i < count; i++) {
             struct slot *slot = owners[i];
             pthread_mutex_lock(&slot->lock);
@@ -86,38 +88,39 @@ static void beat(struct supervisor *s, struct queue *q)
 
 static void *run_beat(void *user)
 {
-    struct supervisor *s = user;
-    struct queue *q;
+    struct supervisor *supervisor = user;
+    struct queue *queue;
     struct error e;
-    if (queue_create(s->options->redis, &q, &e) != ERROR_OK)
+    if (queue_create(supervisor->options->redis, &queue, &e) != ERROR_OK)
         return NULL;
-    for (int tick = 0; !atomic_load(&s->stopped); tick++) {
+    for (int tick = 0; !atomic_load(&supervisor->stopped); tick++) {
         if (tick % (BEAT_MS / WORKER_TICK_MS) == 0)
-            beat(s, q);
-        if (tick % (REAP_MS / WORKER_TICK_MS) == REAP_TICK && queue_reap(q, &e) != ERROR_OK)
+            beat(supervisor, queue);
+        if (tick % (REAP_MS / WORKER_TICK_MS) == REAP_TICK && queue_reap(queue, &e) != ERROR_OK)
             worker_sleep_ms(WORKER_RETRY_MS);
         worker_sleep_ms(WORKER_TICK_MS);
     }
-    queue_destroy(q);
+    queue_destroy(queue);
     return NULL;
 }
 
 /* ---- life ---- */
 
-static enum error_code prepare(struct supervisor *s, struct error *e)
+static enum error_code prepare(struct supervisor *supervisor, struct error *e)
 {
     unsigned random;
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         random = (unsigned)time(NULL);
-    if (gethostname(s->host, sizeof s->host - 1) != 0)
-        snprintf(s->host, sizeof s->host, "unknown");
-    snprintf(s->name, sizeof s->name, "%.40s:%d:%08x", s->host, (int)getpid(), random);
-    s->slots = mem_zalloc((size_t)s->options->threads, sizeof *s->slots);
-    for (int i = 0; i < s->options->threads; i++) {
-        s->slots[i] = (struct slot){.s = s, .index = i};
-        process_init(&s->slots[i].child);
-        pthread_mutex_init(&s->slots[i].lock, NULL);
-        enum error_code code = queue_create(s->options->redis, &s->slots[i].queue, e);
+    if (gethostname(supervisor->host, sizeof supervisor->host - 1) != 0)
+        snprintf(supervisor->host, sizeof supervisor->host, "unknown");
+    snprintf(supervisor->name, sizeof supervisor->name, "%.40s:%d:%08x", supervisor->host, (int)getpid(),
+             random);
+    supervisor->slots = mem_zalloc((size_t)supervisor->options->threads, sizeof *supervisor->slots);
+    for (int i = 0; i < supervisor->options->threads; i++) {
+        supervisor->slots[i] = (struct slot){.supervisor = supervisor, .index = i};
+        process_init(&supervisor->slots[i].child);
+        pthread_mutex_init(&supervisor->slots[i].lock, NULL);
+        enum error_code code = queue_create(supervisor->options->redis, &supervisor->slots[i].queue, e);
         if (code != ERROR_OK)
             return code;
     }
@@ -125,12 +128,12 @@ static enum error_code prepare(struct supervisor *s, struct error *e)
 }
 
 /* false: a slot does not come back in time; its child is ended */
-static bool join_slots(struct supervisor *s)
+static bool join_slots(struct supervisor *supervisor)
 {
     bool all = true;
-    for (int i = 0; i < s->options->threads; i++) {
-        struct slot *slot = &s->slots[i];
-        while (!atomic_load(&slot->ended) && leaving_ms(s) < LEAVE_MS)
+    for (int i = 0; i < supervisor->options->threads; i++) {
+        struct slot *slot = &supervisor->slots[i];
+        while (!atomic_load(&slot->ended) && leaving_ms(supervisor) < LEAVE_MS)
             worker_sleep_ms(LEAVE_TICK_MS);
         if (atomic_load(&slot->ended)) {
             pthread_join(slot->thread, NULL);
@@ -143,14 +146,14 @@ static bool join_slots(struct supervisor *s)
     return all;
 }
 
-int worker_run(const struct worker_options *o, const struct tasks_table *table)
+int worker_run(const struct worker_options *worker_options, const struct tasks_table *table)
 {
-    struct supervisor s = {.options = o, .table = table};
+    struct supervisor supervisor = {.options = worker_options, .table = table};
     struct error e;
     sigset_t ends;
     pthread_t beater;
     int got;
-    if (prepare(&s, &e) != ERROR_OK) {
+    if (prepare(&supervisor, &e) != ERROR_OK) {
         fprintf(stderr, "toast-worker: %s\n", e.message);
         return error_code_exit_status(e.code);
     }
@@ -159,21 +162,21 @@ int worker_run(const struct worker_options *o, const struct tasks_table *table)
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
-    BASE_CHECK(pthread_create(&beater, NULL, run_beat, &s) == 0);
-    for (int i = 0; i < o->threads; i++)
-        BASE_CHECK(pthread_create(&s.slots[i].thread, NULL, slot_run, &s.slots[i]) == 0);
-    log_event("worker_started", "worker", s.name, "build", table->build, NULL);
+    BASE_CHECK(pthread_create(&beater, NULL, run_beat, &supervisor) == 0);
+    for (int i = 0; i < worker_options->threads; i++)
+        BASE_CHECK(pthread_create(&supervisor.slots[i].thread, NULL, slot_run, &supervisor.slots[i]) == 0);
+    log_event("worker_started", "worker", supervisor.name, "build", table->build, NULL);
     sigwait(&ends, &got);
-    clock_gettime(CLOCK_MONOTONIC, &s.stop_at);
-    atomic_store(&s.stopping, true);
-    if (!join_slots(&s)) { /* Redis hangs in the middle of a call: leases will run out */
-        log_event("worker_stopped", "worker", s.name, "reason", "tasks could not be given back in time",
-                  NULL);
+    clock_gettime(CLOCK_MONOTONIC, &supervisor.stop_at);
+    atomic_store(&supervisor.stopping, true);
+    if (!join_slots(&supervisor)) { /* Redis hangs in the middle of a call: leases will run out */
+        log_event("worker_stopped", "worker", supervisor.name, "reason",
+                  "tasks could not be given back in time", NULL);
         _exit(0);
     }
-    atomic_store(&s.stopped, true);
+    atomic_store(&supervisor.stopped, true);
     pthread_join(beater, NULL);
-    free(s.slots);
-    log_event("worker_stopped", "worker", s.name, NULL);
+    free(supervisor.slots);
+    log_event("worker_stopped", "worker", supervisor.name, NULL);
     return 0;
 }

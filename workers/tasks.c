@@ -6,33 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum error_code tasks_blob(const struct tasks_task *t, const char *name, struct store_view *out,
+enum error_code tasks_blob(const struct tasks_task *task, const char *name, struct store_view *out,
                            struct error *e)
 {
     char field[80];
     snprintf(field, sizeof field, "b:%s", name);
-    const char *digest = queue_field(t->fields, field);
+    const char *digest = queue_field(task->fields, field);
     if (!digest[0])
-        return error_set(e, ERROR_INTERNAL, "the job has no blob '%s' at step %s", name, t->kind);
-    return store_get(t->store, digest, out, e);
+        return error_set(e, ERROR_INTERNAL, "the job has no blob '%s' at step %s", name, task->kind);
+    return store_get(task->store, digest, out, e);
 }
 
-void tasks_output_add(struct tasks_result *r, const char *name, const char *media_type, char *bytes,
+void tasks_output_add(struct tasks_result *result, const char *name, const char *media_type, char *bytes,
                       size_t size, bool artifact)
 {
-    struct tasks_output o = {.bytes = bytes, .size = size, .artifact = artifact};
-    snprintf(o.name, sizeof o.name, "%s", name);
-    snprintf(o.media_type, sizeof o.media_type, "%s", media_type);
-    VEC_PUSH(&r->outputs, o);
+    struct tasks_output output = {.bytes = bytes, .size = size, .artifact = artifact};
+    snprintf(output.name, sizeof output.name, "%s", name);
+    snprintf(output.media_type, sizeof output.media_type, "%s", media_type);
+    VEC_PUSH(&result->outputs, output);
 }
 
-void tasks_result_release(struct tasks_result *r)
+void tasks_result_release(struct tasks_result *result)
 {
-    for (size_t i = 0; i < r->outputs.count; i++)
-        free(r->outputs.at[i].bytes);
-    VEC_FREE(&r->outputs);
-    free(r->progress);
-    *r = (struct tasks_result){0};
+    for (size_t i = 0; i < result->outputs.count; i++)
+        free(result->outputs.at[i].bytes);
+    VEC_FREE(&result->outputs);
+    free(result->progress);
+    *result = (struct tasks_result){0};
 }
 
 /* ---- both kinds of jobs ---- */
@@ -42,31 +42,31 @@ struct either {
     void *context;
 };
 
-static enum error_code either_open(const struct tasks_task *t, void **out, struct error *e)
+static enum error_code either_open(const struct tasks_task *task, void **out, struct error *e)
 {
-    struct either *c = mem_zalloc(1, sizeof *c);
-    bool problem = strcmp(queue_field(t->fields, "first"), QUEUE_PROBLEM_KIND) == 0;
-    c->table = problem ? tasks_problems() : tasks_planner();
-    enum error_code code = c->table->open(t, &c->context, e);
+    struct either *either = mem_zalloc(1, sizeof *either);
+    bool problem = strcmp(queue_field(task->fields, "first"), QUEUE_PROBLEM_KIND) == 0;
+    either->table = problem ? tasks_problems() : tasks_planner();
+    enum error_code code = either->table->open(task, &either->context, e);
     if (code == ERROR_OK)
-        *out = c;
+        *out = either;
     else
-        free(c);
+        free(either);
     return code;
 }
 
 static void either_close(void *user)
 {
-    struct either *c = user;
-    c->table->close(c->context);
-    free(c);
+    struct either *either = user;
+    either->table->close(either->context);
+    free(either);
 }
 
-static enum error_code either_run(void *user, const struct tasks_task *t, struct tasks_result *out,
+static enum error_code either_run(void *user, const struct tasks_task *task, struct tasks_result *out,
                                   struct error *e)
 {
-    struct either *c = user;
-    return c->table->run(c->context, t, out, e);
+    struct either *either = user;
+    return either->table->run(either->context, task, out, e);
 }
 
 const struct tasks_table *tasks_service(void)

@@ -58,12 +58,12 @@ struct tasks_table {
 };
 
 /* the blob b:<name> of the job; release the view. ERROR_INTERNAL when the job has none of this name. */
-enum error_code tasks_blob(const struct tasks_task *t, const char *name, struct store_view *out,
+enum error_code tasks_blob(const struct tasks_task *task, const char *name, struct store_view *out,
                            struct error *e) BASE_CHECKED;
 /* takes bytes */
-void tasks_output_add(struct tasks_result *r, const char *name, const char *media_type, char *bytes,
+void tasks_output_add(struct tasks_result *result, const char *name, const char *media_type, char *bytes,
                       size_t size, bool artifact);
-void tasks_result_release(struct tasks_result *r);
+void tasks_result_release(struct tasks_result *result);
 
 /* The planner's jobs over api/job.h: read -> analyse -> (rollouts -> merge)* -> emit. */
 const struct tasks_table *tasks_planner(void);

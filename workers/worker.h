@@ -19,7 +19,7 @@ enum { WORKER_MAX_THREADS = 256 };
 /* Runs until SIGTERM or SIGINT: finishes or gives back its tasks within 5 s. The program must call
  * worker_child_run when its first argument is "--child" (children are the same program). Returns an exit
  * status. */
-int worker_run(const struct worker_options *o, const struct tasks_table *table);
+int worker_run(const struct worker_options *worker_options, const struct tasks_table *table);
 /* argv as worker_run made it: --child STORE MEMORY NICE CACHE; the socket is descriptor 3 */
 int worker_child_run(int argc, char **argv, const struct tasks_table *table);
 /* options of toast-worker, then one of the above */

@@ -17,8 +17,8 @@ struct map {
 };
 
 struct walk {
-    struct scan *s;
-    struct ir_builder *b;
+    struct scan *scan;
+    struct ir_builder *builder;
     struct map types, attrs, values;
     VEC(struct ir_attr) decoded; /* by map attrs */
     struct text scratch;
@@ -29,13 +29,13 @@ struct walk {
 };
 
 /* a slot with the key, or the free one for it */
-struct map_slot *map_find(struct map *m, const void *key);
-void map_put(struct map *m, const void *key, uint32_t value);
+struct map_slot *map_find(struct map *map, const void *key);
+void map_put(struct map *map, const void *key, uint32_t value);
 
 void walk_add_piece(MlirStringRef piece, void *text); /* printing callback of MLIR into a struct text */
-uint32_t walk_type(struct walk *w, MlirType type);    /* index of a type; decoded once */
-struct ir_attr walk_string(struct walk *w, enum ir_attr_kind kind, MlirStringRef text);
+uint32_t walk_type(struct walk *walk, MlirType type); /* index of a type; decoded once */
+struct ir_attr walk_string(struct walk *walk, enum ir_attr_kind kind, MlirStringRef text);
 /* an attribute of an op, decoded once; lists that were dense<..> before 2023 become arrays */
-struct ir_attr walk_attr(struct walk *w, MlirStringRef op, MlirStringRef name, MlirAttribute attr);
+struct ir_attr walk_attr(struct walk *walk, MlirStringRef op, MlirStringRef name, MlirAttribute attr);
 
 #endif

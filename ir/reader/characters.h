@@ -29,26 +29,26 @@ static const unsigned char character_classes[256] = {
     ['}'] = CLOSE,
     ['>'] = CLOSE,
 };
-static inline bool is_a(char c, unsigned kind)
+static inline bool is_a(char character, unsigned kind)
 {
-    return character_classes[(unsigned char)c] & kind;
+    return character_classes[(unsigned char)character] & kind;
 }
 
-static inline char look(const struct scan *s, uint32_t ahead)
+static inline char look(const struct scan *scan, uint32_t ahead)
 {
-    return s->at + ahead < s->size ? s->text[s->at + ahead] : 0;
+    return scan->at + ahead < scan->size ? scan->text[scan->at + ahead] : 0;
 }
 
-static inline uint32_t comment_end(const struct scan *s, uint32_t at)
+static inline uint32_t comment_end(const struct scan *scan, uint32_t at)
 {
-    const char *newline = memchr(s->text + at, '\n', s->size - at);
-    return newline ? (uint32_t)(newline - s->text) : s->size;
+    const char *newline = memchr(scan->text + at, '\n', scan->size - at);
+    return newline ? (uint32_t)(newline - scan->text) : scan->size;
 }
 
-static inline void dotted_name(struct scan *s)
+static inline void dotted_name(struct scan *scan)
 {
-    while (s->at < s->size && is_a(s->text[s->at], NAME))
-        s->at++;
+    while (scan->at < scan->size && is_a(scan->text[scan->at], NAME))
+        scan->at++;
 }
 
 #endif

@@ -9,136 +9,137 @@
 #include <string.h>
 
 /* `[HIGH, DEFAULT]` of dots and convolutions */
-void form_precisions(struct scan *s)
+void form_precisions(struct scan *scan)
 {
-    attr_begin(s, "precision_config");
-    if (scan_peek(s) == '#') {
-        attr_copy(s, scan_attr(s, NULL));
+    attr_begin(scan, "precision_config");
+    if (scan_peek(scan) == '#') {
+        attr_copy(scan, scan_attr(scan, NULL));
         return;
     }
-    attr_add(s, "[");
-    scan_expect(s, "[");
-    for (bool first = true; !scan_accept(s, "]"); first = false) {
+    attr_add(scan, "[");
+    scan_expect(scan, "[");
+    for (bool first = true; !scan_accept(scan, "]"); first = false) {
         if (!first)
-            scan_expect(s, ",");
-        struct span w = scan_word(s);
-        if (w.at == w.end)
-            scan_expect(s, "DEFAULT");
-        attr_add(s, first ? "#stablehlo<precision " : ", #stablehlo<precision ");
-        attr_copy(s, w);
-        attr_add(s, ">");
+            scan_expect(scan, ",");
+        struct span word = scan_word(scan);
+        if (word.at == word.end)
+            scan_expect(scan, "DEFAULT");
+        attr_add(scan, first ? "#stablehlo<precision " : ", #stablehlo<precision ");
+        attr_copy(scan, word);
+        attr_add(scan, ">");
     }
-    attr_add(s, "]");
+    attr_add(scan, "]");
 }
 
 /* `e8m7` of reduce_precision */
-void form_exponent_mantissa(struct scan *s)
+void form_exponent_mantissa(struct scan *scan)
 {
-    struct span w = scan_word(s);
-    uint32_t m = w.at + 1;
-    while (m < w.end && s->text[m] >= '0' && s->text[m] <= '9')
+    struct span word = scan_word(scan);
+    uint32_t m = word.at + 1;
+    while (m < word.end && scan->text[m] >= '0' && scan->text[m] <= '9')
         m++;
-    bool ok = w.end > w.at && s->text[w.at] == 'e' && m > w.at + 1 && m + 1 < w.end && s->text[m] == 'm';
-    for (uint32_t i = m + 1; ok && i < w.end; i++)
-        ok = s->text[i] >= '0' && s->text[i] <= '9';
+    bool ok = word.end > word.at && scan->text[word.at] == 'e' && m > word.at + 1 && m + 1 < word.end &&
+              scan->text[m] == 'm';
+    for (uint32_t i = m + 1; ok && i < word.end; i++)
+        ok = scan->text[i] >= '0' && scan->text[i] <= '9';
     if (!ok)
-        scan_fail(s, ERROR_INVALID_MODULE, w.at, "expected a format like e8m7");
-    attr_begin(s, "exponent_bits");
-    attr_copy(s, (struct span){w.at + 1, m});
-    attr_add(s, " : i32");
-    attr_begin(s, "mantissa_bits");
-    attr_copy(s, (struct span){m + 1, w.end});
-    attr_add(s, " : i32");
+        scan_fail(scan, ERROR_INVALID_MODULE, word.at, "expected a format like e8m7");
+    attr_begin(scan, "exponent_bits");
+    attr_copy(scan, (struct span){word.at + 1, m});
+    attr_add(scan, " : i32");
+    attr_begin(scan, "mantissa_bits");
+    attr_copy(scan, (struct span){m + 1, word.end});
+    attr_add(scan, " : i32");
 }
 
 /* of sdy.propagation_barrier; the number is the place in Shardy's enumeration */
-void form_direction(struct scan *s)
+void form_direction(struct scan *scan)
 {
     static const char *const words[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
-    struct span w = scan_word(s);
+    struct span word = scan_word(scan);
     for (unsigned i = 0; i < 4; i++)
-        if (scan_is(s, w, words[i])) {
-            attr_begin(s, "allowed_direction");
-            text_printf(&s->attrs, "%u : i32", i);
+        if (scan_is(scan, word, words[i])) {
+            attr_begin(scan, "allowed_direction");
+            text_printf(&scan->attrs, "%u : i32", i);
             return;
         }
-    scan_fail(s, ERROR_INVALID_MODULE, w.at, "expected NONE, FORWARD, BACKWARD or BOTH");
+    scan_fail(scan, ERROR_INVALID_MODULE, word.at, "expected NONE, FORWARD, BACKWARD or BOTH");
 }
 
-static void symbol_attr(struct scan *s, const char *name, bool as_string)
+static void symbol_attr(struct scan *scan, const char *name, bool as_string)
 {
-    struct span y = scan_symbol(s);
-    attr_begin(s, name);
+    struct span span = scan_symbol(scan);
+    attr_begin(scan, name);
     if (as_string)
-        attr_symbol_name(s, y);
+        attr_symbol_name(scan, span);
     else
-        attr_copy(s, y);
+        attr_copy(scan, span);
 }
 
 /* a constant's value, and the op's type, which is the value's */
-static void value_attr(struct scan *s, const char *name)
+static void value_attr(struct scan *scan, const char *name)
 {
-    struct span type, v = scan_attr(s, &type);
-    attr_begin(s, name);
-    attr_copy(s, v);
-    write_operands(s);
-    attr_flush(s);
-    scan_write(s, " : () -> ");
-    struct alias *a = s->text[v.at] == '#' ? scan_alias(s, v) : NULL;
+    struct span type, value = scan_attr(scan, &type);
+    attr_begin(scan, name);
+    attr_copy(scan, value);
+    write_operands(scan);
+    attr_flush(scan);
+    scan_write(scan, " : () -> ");
+    struct alias *alias = scan->text[value.at] == '#' ? scan_alias(scan, value) : NULL;
     if (type.end)
-        form_result_type(s, type);
-    else if (a && a->type_size)
-        text_add_n(&s->out, s->aliases_text.at + a->type, a->type_size);
+        form_result_type(scan, type);
+    else if (alias && alias->type_size)
+        text_add_n(&scan->out, scan->aliases_text.at + alias->type, alias->type_size);
     else
-        scan_fail(s, ERROR_INVALID_MODULE, v.at, "expected ': TYPE' after the constant's value");
+        scan_fail(scan, ERROR_INVALID_MODULE, value.at, "expected ': TYPE' after the constant's value");
 }
 
-static void typed_word(struct scan *s, const struct form_item *i, struct span w)
+static void typed_word(struct scan *scan, const struct form_item *i, struct span word)
 {
-    if (w.at == w.end)
-        scan_fail(s, ERROR_INVALID_MODULE, w.at, "expected a word for %s", i->attr);
-    attr_begin(s, i->attr);
-    attr_add(s, "#stablehlo<");
-    attr_add(s, i->second);
-    attr_add(s, " ");
-    attr_copy(s, w);
-    attr_add(s, ">");
+    if (word.at == word.end)
+        scan_fail(scan, ERROR_INVALID_MODULE, word.at, "expected a word for %s", i->attr);
+    attr_begin(scan, i->attr);
+    attr_add(scan, "#stablehlo<");
+    attr_add(scan, i->second);
+    attr_add(scan, " ");
+    attr_copy(scan, word);
+    attr_add(scan, ">");
 }
 
-void form_attr_item(struct scan *s, char kind, const struct form_item *i)
+void form_attr_item(struct scan *scan, char kind, const struct form_item *i)
 {
-    bool alias = scan_peek(s) == '#';
+    bool alias = scan_peek(scan) == '#';
     if (kind == 'I') {
-        attr_ints(s, i->attr);
+        attr_ints(scan, i->attr);
     } else if (alias && strchr("EGNnBS", kind)) {
-        attr_begin(s, i->attr);
-        attr_copy(s, scan_attr(s, NULL));
+        attr_begin(scan, i->attr);
+        attr_copy(scan, scan_attr(scan, NULL));
     } else if (kind == 'E') {
-        typed_word(s, i, scan_word(s));
+        typed_word(scan, i, scan_word(scan));
     } else if (kind == 'N' || kind == 'n') {
-        attr_begin(s, i->attr);
-        attr_copy(s, scan_integer(s));
-        attr_add(s, kind == 'N' ? " : i64" : " : i32");
+        attr_begin(scan, i->attr);
+        attr_copy(scan, scan_integer(scan));
+        attr_add(scan, kind == 'N' ? " : i64" : " : i32");
     } else if (kind == 'B') {
-        struct span w = scan_word(s);
-        if (!scan_is(s, w, "true") && !scan_is(s, w, "false"))
-            scan_fail(s, ERROR_INVALID_MODULE, w.at, "expected true or false");
-        attr_begin(s, i->attr);
-        attr_copy(s, w);
+        struct span word = scan_word(scan);
+        if (!scan_is(scan, word, "true") && !scan_is(scan, word, "false"))
+            scan_fail(scan, ERROR_INVALID_MODULE, word.at, "expected true or false");
+        attr_begin(scan, i->attr);
+        attr_copy(scan, word);
     } else if (kind == 'S') {
-        attr_begin(s, i->attr);
-        attr_copy(s, scan_string(s));
+        attr_begin(scan, i->attr);
+        attr_copy(scan, scan_string(scan));
     } else if (kind == 'Y' || kind == 'y') {
-        symbol_attr(s, i->attr, kind == 'y');
+        symbol_attr(scan, i->attr, kind == 'y');
     } else if (kind == 'G') {
-        char open = scan_peek(s);
+        char open = scan_peek(scan);
         if (open != '<' && open != '[' && open != '{')
-            scan_expect(s, "<");
-        attr_begin(s, i->attr);
-        attr_add(s, i->second);
-        attr_copy(s, scan_balanced(s));
-        attr_add(s, i->third);
+            scan_expect(scan, "<");
+        attr_begin(scan, i->attr);
+        attr_add(scan, i->second);
+        attr_copy(scan, scan_balanced(scan));
+        attr_add(scan, i->third);
     } else {
-        value_attr(s, i->attr);
+        value_attr(scan, i->attr);
     }
 }

@@ -15,153 +15,153 @@
 #include <string.h>
 
 /* the type with its aliases expanded, in scratch (valid until scratch changes) */
-static const char *expanded(struct scan *s, struct span type, struct text *scratch)
+static const char *expanded(struct scan *scan, struct span type, struct text *scratch)
 {
     scratch->size = 0;
-    scan_copy(s, scratch, type);
+    scan_copy(scan, scratch, type);
     return scratch->at;
 }
 
 /* a function type, or an alias of one? */
-static bool is_function(struct scan *s, struct span type)
+static bool is_function(struct scan *scan, struct span type)
 {
-    if (s->text[type.at] != '!')
-        return s->text[type.at] == '(';
-    struct alias *a = scan_alias(s, type);
-    return a && a->size && s->aliases_text.at[a->text] == '(';
+    if (scan->text[type.at] != '!')
+        return scan->text[type.at] == '(';
+    struct alias *alias = scan_alias(scan, type);
+    return alias && alias->size && scan->aliases_text.at[alias->text] == '(';
 }
 
 /* the type `count` times with commas between */
-static void repeated(struct scan *s, struct span type, size_t count)
+static void repeated(struct scan *scan, struct span type, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (i)
-            scan_write(s, ", ");
-        scan_copy(s, &s->out, type);
+            scan_write(scan, ", ");
+        scan_copy(scan, &scan->out, type);
     }
 }
 
 /* a result's type; a function type needs parentheses around it */
-void form_result_type(struct scan *s, struct span type)
+void form_result_type(struct scan *scan, struct span type)
 {
-    bool function = is_function(s, type);
-    scan_write(s, function ? "(" : "");
-    scan_copy(s, &s->out, type);
-    scan_write(s, function ? ")" : "");
+    bool function = is_function(scan, type);
+    scan_write(scan, function ? "(" : "");
+    scan_copy(scan, &scan->out, type);
+    scan_write(scan, function ? ")" : "");
 }
 
 /* `P, T` of select (predicate and branches), or a function type alone */
-static void select_type(struct scan *s)
+static void select_type(struct scan *scan)
 {
-    struct span first = scan_type(s);
-    if (!scan_accept(s, ",")) {
-        scan_copy(s, &s->out, first);
+    struct span first = scan_type(scan);
+    if (!scan_accept(scan, ",")) {
+        scan_copy(scan, &scan->out, first);
         return;
     }
-    struct span rest = scan_type(s);
-    scan_write(s, "(");
-    scan_copy(s, &s->out, first);
-    scan_write(s, ", ");
-    repeated(s, rest, 2);
-    scan_write(s, ") -> ");
-    scan_copy(s, &s->out, rest);
+    struct span rest = scan_type(scan);
+    scan_write(scan, "(");
+    scan_copy(scan, &scan->out, first);
+    scan_write(scan, ", ");
+    repeated(scan, rest, 2);
+    scan_write(scan, ") -> ");
+    scan_copy(scan, &scan->out, rest);
 }
 
 /* result T; the operands' type is T with complex<E> replaced by E */
-static void complex_type(struct scan *s, struct span type)
+static void complex_type(struct scan *scan, struct span type)
 {
-    struct text t = {0};
-    char *at = strdup(expanded(s, type, &t)), *open = strstr(at, "complex<"),
+    struct text text = {0};
+    char *at = strdup(expanded(scan, type, &text)), *open = strstr(at, "complex<"),
          *close = open ? strchr(open, '>') : NULL;
     if (!close)
-        scan_fail(s, ERROR_INVALID_MODULE, type.at, "expected a tensor of complex numbers");
-    t.size = 0;
-    text_printf(&t, "%.*s%.*s%s", (int)(open - at), at, (int)(close - open - 8), open + 8, close + 1);
-    text_printf(&s->out, "(%s, %s) -> %s", t.at, t.at, at);
+        scan_fail(scan, ERROR_INVALID_MODULE, type.at, "expected a tensor of complex numbers");
+    text.size = 0;
+    text_printf(&text, "%.*s%.*s%s", (int)(open - at), at, (int)(close - open - 8), open + 8, close + 1);
+    text_printf(&scan->out, "(%s, %s) -> %s", text.at, text.at, at);
     free(at);
-    text_release(&t);
+    text_release(&text);
 }
 
 /* result tuple<A, B>; the operands are its parts */
-static void tuple_type(struct scan *s, struct span type)
+static void tuple_type(struct scan *scan, struct span type)
 {
-    struct text t = {0};
-    expanded(s, type, &t);
-    if (t.size < 7 || memcmp(t.at, "tuple<", 6) != 0)
-        scan_fail(s, ERROR_INVALID_MODULE, type.at, "expected a tuple type");
-    text_printf(&s->out, "(%.*s) -> %s", (int)t.size - 7, t.at + 6, t.at);
-    text_release(&t);
+    struct text text = {0};
+    expanded(scan, type, &text);
+    if (text.size < 7 || memcmp(text.at, "tuple<", 6) != 0)
+        scan_fail(scan, ERROR_INVALID_MODULE, type.at, "expected a tuple type");
+    text_printf(&scan->out, "(%.*s) -> %s", (int)text.size - 7, text.at + 6, text.at);
+    text_release(&text);
 }
 
-void form_type_list(struct scan *s)
+void form_type_list(struct scan *scan)
 {
     do {
-        scan_copy(s, &s->out, scan_type(s));
-        if (!scan_accept(s, ","))
+        scan_copy(scan, &scan->out, scan_type(scan));
+        if (!scan_accept(scan, ","))
             return;
-        scan_write(s, ", ");
+        scan_write(scan, ", ");
     } while (true);
 }
 
 /* `T, T -> T` of CHLO, with or without parentheses */
-static void arrow_type(struct scan *s)
+static void arrow_type(struct scan *scan)
 {
-    if (scan_peek(s) == '(') {
-        scan_copy(s, &s->out, scan_type(s));
+    if (scan_peek(scan) == '(') {
+        scan_copy(scan, &scan->out, scan_type(scan));
         return;
     }
-    scan_write(s, "(");
-    form_type_list(s);
-    scan_expect(s, "->");
-    scan_write(s, ") -> ");
-    if (scan_peek(s) == '(')
-        scan_copy(s, &s->out, scan_balanced(s));
+    scan_write(scan, "(");
+    form_type_list(scan);
+    scan_expect(scan, "->");
+    scan_write(scan, ") -> ");
+    if (scan_peek(scan) == '(')
+        scan_copy(scan, &scan->out, scan_balanced(scan));
     else
-        scan_copy(s, &s->out, scan_type(s));
+        scan_copy(scan, &scan->out, scan_type(scan));
 }
 
-void form_write_type(struct scan *s, char kind)
+void form_write_type(struct scan *scan, char kind)
 {
     struct span type;
-    scan_write(s, " : ");
-    if (kind == 'n' || (kind == 'u' && scan_peek(s) != ':')) {
-        if (kind == 'u' && s->operands.count)
-            scan_expect(s, ":");
-        scan_write(s, "() -> ()");
+    scan_write(scan, " : ");
+    if (kind == 'n' || (kind == 'u' && scan_peek(scan) != ':')) {
+        if (kind == 'u' && scan->operands.count)
+            scan_expect(scan, ":");
+        scan_write(scan, "() -> ()");
         return;
     }
-    scan_expect(s, ":");
+    scan_expect(scan, ":");
     switch (kind) {
     case 'u':
-        scan_write(s, "(");
-        form_type_list(s);
-        scan_write(s, ") -> ()");
+        scan_write(scan, "(");
+        form_type_list(scan);
+        scan_write(scan, ") -> ()");
         return;
-    case 's': select_type(s); return;
-    case 'h': arrow_type(s); return;
+    case 's': select_type(scan); return;
+    case 'h': arrow_type(scan); return;
     default: break;
     }
-    type = scan_type(s);
-    if (kind == 'f' && !is_function(s, type))
-        scan_fail(s, ERROR_INVALID_MODULE, type.at,
+    type = scan_type(scan);
+    if (kind == 'f' && !is_function(scan, type))
+        scan_fail(scan, ERROR_INVALID_MODULE, type.at,
                   "expected a function type like '(tensor<2xf32>) -> tensor<2xf32>'");
-    if (kind == 'f' || (is_function(s, type) && (kind == 't' || kind == 'c'))) {
-        scan_copy(s, &s->out, type);
+    if (kind == 'f' || (is_function(scan, type) && (kind == 't' || kind == 'c'))) {
+        scan_copy(scan, &scan->out, type);
     } else if (kind == 't' || kind == '1') {
-        scan_write(s, "(");
-        repeated(s, type, s->operands.count);
-        scan_write(s, ") -> ");
-        scan_copy(s, &s->out, type);
+        scan_write(scan, "(");
+        repeated(scan, type, scan->operands.count);
+        scan_write(scan, ") -> ");
+        scan_copy(scan, &scan->out, type);
     } else if (kind == 'c') {
-        complex_type(s, type);
+        complex_type(scan, type);
     } else if (kind == 'm') {
-        tuple_type(s, type);
+        tuple_type(scan, type);
     } else if (kind == 'g') {
-        scan_write(s, "(");
-        scan_copy(s, &s->out, type);
-        scan_write(s, ") -> ()");
+        scan_write(scan, "(");
+        scan_copy(scan, &scan->out, type);
+        scan_write(scan, ") -> ()");
     } else {
-        scan_write(s, "() -> ");
-        form_result_type(s, type);
+        scan_write(scan, "() -> ");
+        form_result_type(scan, type);
     }
 }

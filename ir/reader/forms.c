@@ -147,42 +147,42 @@ static bool listed(const char *words, const char *word, size_t size)
  * of a million ops has some dozens of different ones. */
 static const char *find(const char *full, struct cached *cache)
 {
-    struct cached *c = &cache[hash_bytes(full, strlen(full), 2) & (SCAN_FORMS - 1)];
-    if (strcmp(c->name, full) == 0)
-        return c->format;
+    struct cached *cached = &cache[hash_bytes(full, strlen(full), 2) & (SCAN_FORMS - 1)];
+    if (strcmp(cached->name, full) == 0)
+        return cached->format;
     const char *dot = strchr(full, '.'), *format = NULL;
     for (unsigned i = 0; dot && !format && i < sizeof table / sizeof *table; i++)
         if (listed(table[i].dialect, full, (size_t)(dot - full)) &&
             listed(table[i].names, dot + 1, strlen(dot + 1)))
             format = table[i].format;
-    if (strlen(full) < sizeof c->name) {
-        strcpy(c->name, full);
-        c->format = format;
+    if (strlen(full) < sizeof cached->name) {
+        strcpy(cached->name, full);
+        cached->format = format;
     }
     return format;
 }
 
 /* ---------------------------------------------------------------- reading a format */
 /* optimization_barrier: the operands' types are the results' types, written twice */
-static void barrier(struct scan *s)
+static void barrier(struct scan *scan)
 {
-    if (scan_accept(s, "(")) {
-        scan_expect(s, ")");
-        write_operands(s);
-        attr_flush(s);
-        scan_write(s, " : () -> ()");
+    if (scan_accept(scan, "(")) {
+        scan_expect(scan, ")");
+        write_operands(scan);
+        attr_flush(scan);
+        scan_write(scan, " : () -> ()");
         return;
     }
-    operand_list(s);
-    write_operands(s);
-    attr_flush(s);
-    scan_write(s, " : (");
-    scan_expect(s, ":");
-    size_t start = s->out.size;
-    form_type_list(s);
-    size_t size = s->out.size - start;
-    char *types = mem_strndup(s->out.at + start, size);
-    text_printf(&s->out, ") -> (%s)", types);
+    operand_list(scan);
+    write_operands(scan);
+    attr_flush(scan);
+    scan_write(scan, " : (");
+    scan_expect(scan, ":");
+    size_t start = scan->out.size;
+    form_type_list(scan);
+    size_t size = scan->out.size - start;
+    char *types = mem_strndup(scan->out.at + start, size);
+    text_printf(&scan->out, ") -> (%s)", types);
     free(types);
 }
 
@@ -200,20 +200,20 @@ static const char *keyword(const char *f, char word[32])
 /* At `?`, the start of an optional part. Returns a place in the format from which the loop goes on with the
  * next item: inside the part when the text has it, at its closing `;` when not (nothing of the text is used
  * up). */
-static const char *option(struct scan *s, const char *f)
+static const char *option(struct scan *scan, const char *f)
 {
     char word[32];
-    uint32_t before = (scan_blank(s), s->at);
-    bool there = f[1] != ',' || scan_accept(s, ",");
+    uint32_t before = (scan_blank(scan), scan->at);
+    bool there = f[1] != ',' || scan_accept(scan, ",");
     if (f[1] == ',')
         f++;
     if (there && f[1] == '\'') {
         f = keyword(f + 1, word);
-        there = scan_accept_word(s, word);
+        there = scan_accept_word(scan, word);
     }
     if (there)
         return f;
-    s->at = before;
+    scan->at = before;
     while (*f != ';')
         f++;
     return f;
@@ -236,32 +236,32 @@ static const char *braces(const char *f, struct form_item *item)
     return f;
 }
 
-static void run(struct scan *s, const char *format)
+static void run(struct scan *scan, const char *format)
 {
     struct form_item item;
     char word[32], punctuation[2] = "";
     for (const char *f = format; *f; f++) {
         switch (*f) {
-        case 'x': VEC_PUSH(&s->operands, scan_value(s)); break;
-        case 'l': operand_list(s); break;
+        case 'x': VEC_PUSH(&scan->operands, scan_value(scan)); break;
+        case 'l': operand_list(scan); break;
         case '\'':
             f = keyword(f, word);
-            scan_expect_word(s, word);
+            scan_expect_word(scan, word);
             break;
-        case '?': f = option(s, f); break;
+        case '?': f = option(scan, f); break;
         case ';': break;
-        case 'A': attr_dictionary(s, take_dictionary(s)); break;
-        case 'P': form_precisions(s); break;
-        case 'X': form_exponent_mantissa(s); break;
-        case 'D': form_direction(s); break;
-        case 'b': barrier(s); break;
-        case 'd': list_dot(s); break;
-        case 'c': list_convolution(s); break;
-        case 'z': list_slice(s); break;
+        case 'A': attr_dictionary(scan, take_dictionary(scan)); break;
+        case 'P': form_precisions(scan); break;
+        case 'X': form_exponent_mantissa(scan); break;
+        case 'D': form_direction(scan); break;
+        case 'b': barrier(scan); break;
+        case 'd': list_dot(scan); break;
+        case 'c': list_convolution(scan); break;
+        case 'z': list_slice(scan); break;
         case ':':
-            write_operands(s);
-            attr_flush(s);
-            form_write_type(s, *++f);
+            write_operands(scan);
+            attr_flush(scan);
+            form_write_type(scan, *++f);
             break;
         case ',':
         case '=':
@@ -270,27 +270,27 @@ static void run(struct scan *s, const char *format)
         case '[':
         case ']':
             punctuation[0] = *f;
-            scan_expect(s, punctuation);
+            scan_expect(scan, punctuation);
             break;
         default: {
             char kind = *f;
             f = braces(f + 1, &item);
-            form_attr_item(s, kind, &item);
+            form_attr_item(scan, kind, &item);
         }
         }
     }
 }
 
-bool form_rewrite(struct scan *s, struct span name, const char *full)
+bool form_rewrite(struct scan *scan, struct span name, const char *full)
 {
-    const char *format = find(full, s->forms);
+    const char *format = find(full, scan->forms);
     if (!format)
         return false;
-    text_printf(&s->out, "\"%s\"", full);
-    s->operands.count = 0;
-    if (strcmp(full, "stablehlo.constant") == 0 && scan_peek(s) == '(')
-        rewrite_generic_rest(s, false); /* printed so where value and result have different types */
+    text_printf(&scan->out, "\"%s\"", full);
+    scan->operands.count = 0;
+    if (strcmp(full, "stablehlo.constant") == 0 && scan_peek(scan) == '(')
+        rewrite_generic_rest(scan, false); /* printed so where value and result have different types */
     else
-        run(s, format);
+        run(scan, format);
     return true;
 }

@@ -15,15 +15,15 @@ struct form_item {
 
 /* ---- form_types.c */
 /* reads the type of kind `:kind`, with its colon, and writes ` : (operands) -> results` */
-void form_write_type(struct scan *s, char kind);
+void form_write_type(struct scan *scan, char kind);
 /* `T, T, ..` as it is, at least one */
-void form_type_list(struct scan *s);
-void form_result_type(struct scan *s, struct span type);
+void form_type_list(struct scan *scan);
+void form_result_type(struct scan *scan, struct span type);
 
 /* ---- form_attrs.c: each appends one attribute, or two */
-void form_attr_item(struct scan *s, char kind, const struct form_item *i); /* I N n E B S Y y G v */
-void form_precisions(struct scan *s);
-void form_exponent_mantissa(struct scan *s);
-void form_direction(struct scan *s);
+void form_attr_item(struct scan *scan, char kind, const struct form_item *i); /* I N n E B S Y y G v */
+void form_precisions(struct scan *scan);
+void form_exponent_mantissa(struct scan *scan);
+void form_direction(struct scan *scan);
 
 #endif

@@ -16,94 +16,94 @@
 enum { LOCATION_DEPTH = 64 };
 
 struct resolve {
-    struct scan *s;
+    struct scan *scan;
     struct text *out;
     bool name_first;
 };
 
-static bool location(struct resolve *r, unsigned depth);
+static bool location(struct resolve *resolve, unsigned depth);
 
 /* `"x"` then `:3:5`, `(X)` or nothing */
-static bool named(struct resolve *r, unsigned depth)
+static bool named(struct resolve *resolve, unsigned depth)
 {
-    struct scan *s = r->s;
-    struct span name = scan_string(s), text = {name.at + 1, name.end - 1};
-    if (scan_accept(s, ":")) {
-        struct span line = scan_integer(s);
-        text_add_n(r->out, s->text + text.at, text.end - text.at);
-        text_add_char(r->out, ':');
-        text_add_n(r->out, s->text + line.at, line.end - line.at);
-        if (scan_accept(s, ":"))
-            scan_integer(s);
+    struct scan *scan = resolve->scan;
+    struct span name = scan_string(scan), text = {name.at + 1, name.end - 1};
+    if (scan_accept(scan, ":")) {
+        struct span line = scan_integer(scan);
+        text_add_n(resolve->out, scan->text + text.at, text.end - text.at);
+        text_add_char(resolve->out, ':');
+        text_add_n(resolve->out, scan->text + line.at, line.end - line.at);
+        if (scan_accept(scan, ":"))
+            scan_integer(scan);
         return true;
     }
-    if (scan_peek(s) == '(') {
-        uint32_t inner = s->at + 1;
-        struct span body = scan_balanced(s);
-        if (!r->name_first) {
-            s->at = inner;
-            bool found = location(r, depth + 1);
-            s->at = body.end;
+    if (scan_peek(scan) == '(') {
+        uint32_t inner = scan->at + 1;
+        struct span body = scan_balanced(scan);
+        if (!resolve->name_first) {
+            scan->at = inner;
+            bool found = location(resolve, depth + 1);
+            scan->at = body.end;
             if (found)
                 return true;
         }
     }
-    text_add_n(r->out, s->text + text.at, text.end - text.at);
+    text_add_n(resolve->out, scan->text + text.at, text.end - text.at);
     return text.end > text.at;
 }
 
-static bool aliased(struct resolve *r, unsigned depth)
+static bool aliased(struct resolve *resolve, unsigned depth)
 {
-    struct scan *s = r->s;
-    struct span name = {s->at++, 0};
-    name.end = scan_word(s).end;
-    struct alias *a = scan_alias(s, name);
-    uint32_t after = s->at;
+    struct scan *scan = resolve->scan;
+    struct span name = {scan->at++, 0};
+    name.end = scan_word(scan).end;
+    struct alias *alias = scan_alias(scan, name);
+    uint32_t after = scan->at;
     bool found = false;
-    if (a && a->is_location) {
-        s->at = a->source.at + 3;
-        scan_expect(s, "(");
-        found = location(r, depth + 1);
+    if (alias && alias->is_location) {
+        scan->at = alias->source.at + 3;
+        scan_expect(scan, "(");
+        found = location(resolve, depth + 1);
     }
-    s->at = after;
+    scan->at = after;
     return found;
 }
 
 /* the X of `loc(X)`; s->at is moved behind what was understood */
-static bool location(struct resolve *r, unsigned depth)
+static bool location(struct resolve *resolve, unsigned depth)
 {
-    struct scan *s = r->s;
-    char c = scan_peek(s);
+    struct scan *scan = resolve->scan;
+    char character = scan_peek(scan);
     if (depth > LOCATION_DEPTH)
         return false;
-    if (c == '"')
-        return named(r, depth);
-    if (c == '#')
-        return aliased(r, depth);
-    struct span word = scan_word(s);
-    if (scan_is(s, word, "callsite") && scan_accept(s, "("))
-        return location(r, depth + 1);
-    if (!scan_is(s, word, "fused"))
+    if (character == '"')
+        return named(resolve, depth);
+    if (character == '#')
+        return aliased(resolve, depth);
+    struct span word = scan_word(scan);
+    if (scan_is(scan, word, "callsite") && scan_accept(scan, "("))
+        return location(resolve, depth + 1);
+    if (!scan_is(scan, word, "fused"))
         return false;
-    if (scan_peek(s) == '<')
-        scan_balanced(s);
-    if (!scan_accept(s, "["))
+    if (scan_peek(scan) == '<')
+        scan_balanced(scan);
+    if (!scan_accept(scan, "["))
         return false;
     do {
-        uint32_t item = s->at;
-        if (location(r, depth + 1))
+        uint32_t item = scan->at;
+        if (location(resolve, depth + 1))
             return true;
-        s->at = item; /* what was not understood is skipped as a whole */
-        scan_attr(s, NULL);
-    } while (scan_accept(s, ","));
+        scan->at = item; /* what was not understood is skipped as a whole */
+        scan_attr(scan, NULL);
+    } while (scan_accept(scan, ","));
     return false;
 }
 
-bool location_resolve(struct scan *s, uint32_t loc, bool name_first, struct text *out)
+bool location_resolve(struct scan *scan, uint32_t loc, bool name_first, struct text *out)
 {
-    struct resolve r = {s, out, name_first};
+    struct resolve resolve = {scan, out, name_first};
     out->size = 0;
-    s->at = loc + 3;
-    scan_expect(s, "(");
-    return location(&r, 0);
+    scan->at = loc + 3;
+    scan_expect(scan, "(");
+    return location(&resolve, 0);
 }

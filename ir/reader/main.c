@@ -19,32 +19,35 @@
 
 static struct scan *scan_new(const char *text, size_t size, struct error *e, bool tracing)
 {
-    struct scan *s = mem_zalloc(1, sizeof *s);
-    s->text = text;
-    s->size = (uint32_t)size;
-    s->error = e;
-    s->tracing = tracing;
-    VEC_RESERVE(&s->ops, size / 64 + 16);
-    return s;
+    struct scan *scan = mem_zalloc(1, sizeof *scan);
+    scan->text = text;
+    scan->size = (uint32_t)size;
+    scan->error = e;
+    scan->tracing = tracing;
+    VEC_RESERVE(&scan->ops, size / 64 + 16);
+    return scan;
 }
 
 /* NULL with *e filled when the text is refused */
 static struct ir_builder *read_text(const char *text, size_t size, bool tracing, struct error *e)
 {
-    struct scan *s = scan_new(text, size, e, tracing);
-    if (setjmp(s->escape))
+    struct scan *scan = scan_new(text, size, e, tracing);
+    if (setjmp(scan->escape))
         return NULL;
-    rewrite_text(s);
-    return walk_text(s);
+    rewrite_text(scan);
+    return walk_text(scan);
 }
 
 static int refuse(const struct error *e)
 {
-    struct reader_refusal r = {.magic = READER_REFUSAL_MAGIC, .code = (int32_t)e->code};
-    r.line = e->line;
-    r.column = e->column;
-    memcpy(r.message, e->message, sizeof r.message);
-    return pwrite(READER_ANSWER_FD, &r, sizeof r, 0) == (ssize_t)sizeof r ? READER_REFUSED : 1;
+    struct reader_refusal reader_refusal = {.magic = READER_REFUSAL_MAGIC, .code = (int32_t)e->code};
+    reader_refusal.line = e->line;
+    reader_refusal.column = e->column;
+    memcpy(reader_refusal.message, e->message, sizeof reader_refusal.message);
+    return pwrite(READER_ANSWER_FD, &reader_refusal, sizeof reader_refusal, 0) ==
+                   (ssize_t)sizeof reader_refusal
+               ? READER_REFUSED
+               : 1;
 }
 
 int main(int argc, char **argv)
@@ -72,11 +75,12 @@ int main(int argc, char **argv)
     walk_start();
     if (sandbox_enter(memory, (unsigned)strtoul(argv[3], NULL, 10)) != 0)
         return 1;
-    struct ir_builder *b = read_text(text, size, false, &e);
-    if (!b) /* refused: once more with tracing on, which maps places in the written text to line and column */
-        b = read_text(text, size, true, &e);
-    if (!b)
+    struct ir_builder *builder = read_text(text, size, false, &e);
+    /* refused: once more with tracing on, which maps places in the written text to line and column */
+    if (!builder)
+        builder = read_text(text, size, true, &e);
+    if (!builder)
         _exit(refuse(&e));
     sha256_bytes(text, size, digest);
-    _exit(ir_builder_write(b, digest, READER_ANSWER_FD) == 0 ? 0 : 1);
+    _exit(ir_builder_write(builder, digest, READER_ANSWER_FD) == 0 ? 0 : 1);
 }

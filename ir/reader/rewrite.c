@@ -6,254 +6,254 @@
 #include <string.h>
 
 /* ---------------------------------------------------------------- attributes of the op being read */
-void attr_begin(struct scan *s, const char *name)
+void attr_begin(struct scan *scan, const char *name)
 {
-    if (s->attrs.size)
-        text_add(&s->attrs, ", ");
-    text_add(&s->attrs, name);
-    text_add(&s->attrs, " = ");
+    if (scan->attrs.size)
+        text_add(&scan->attrs, ", ");
+    text_add(&scan->attrs, name);
+    text_add(&scan->attrs, " = ");
 }
 
-void attr_add(struct scan *s, const char *text)
+void attr_add(struct scan *scan, const char *text)
 {
-    text_add(&s->attrs, text);
+    text_add(&scan->attrs, text);
 }
 
-void attr_copy(struct scan *s, struct span from)
+void attr_copy(struct scan *scan, struct span from)
 {
-    scan_copy(s, &s->attrs, from);
+    scan_copy(scan, &scan->attrs, from);
 }
 
-void attr_symbol_name(struct scan *s, struct span symbol)
+void attr_symbol_name(struct scan *scan, struct span symbol)
 {
     struct span name = {symbol.at + 1, symbol.end};
-    bool quoted = s->text[name.at] == '"';
-    attr_add(s, quoted ? "" : "\"");
-    text_add_n(&s->attrs, s->text + name.at, name.end - name.at);
-    attr_add(s, quoted ? "" : "\"");
+    bool quoted = scan->text[name.at] == '"';
+    attr_add(scan, quoted ? "" : "\"");
+    text_add_n(&scan->attrs, scan->text + name.at, name.end - name.at);
+    attr_add(scan, quoted ? "" : "\"");
 }
 
-bool span_is_blank(const struct scan *s, struct span x)
+bool span_is_blank(const struct scan *scan, struct span span)
 {
-    while (x.at < x.end) {
-        char c = s->text[x.at];
-        if (c == '/' && x.at + 1 < x.end && s->text[x.at + 1] == '/') {
-            const char *newline = memchr(s->text + x.at, '\n', x.end - x.at);
+    while (span.at < span.end) {
+        char character = scan->text[span.at];
+        if (character == '/' && span.at + 1 < span.end && scan->text[span.at + 1] == '/') {
+            const char *newline = memchr(scan->text + span.at, '\n', span.end - span.at);
             if (!newline)
                 return true;
-            x.at = (uint32_t)(newline - s->text);
-        } else if (c != ' ' && c != '\n' && c != '\t' && c != '\r') {
+            span.at = (uint32_t)(newline - scan->text);
+        } else if (character != ' ' && character != '\n' && character != '\t' && character != '\r') {
             return false;
         }
-        x.at++;
+        span.at++;
     }
     return true;
 }
 
-void attr_dictionary(struct scan *s, struct span braces)
+void attr_dictionary(struct scan *scan, struct span braces)
 {
     if (braces.end < braces.at + 2)
         return;
     struct span body = {braces.at + 1, braces.end - 1};
-    if (span_is_blank(s, body))
+    if (span_is_blank(scan, body))
         return;
-    if (s->attrs.size)
-        text_add(&s->attrs, ", ");
-    attr_copy(s, body);
+    if (scan->attrs.size)
+        text_add(&scan->attrs, ", ");
+    attr_copy(scan, body);
 }
 
-void attr_flush(struct scan *s)
+void attr_flush(struct scan *scan)
 {
-    if (s->attrs.size) {
-        scan_write(s, " {");
-        for (size_t i = 0; i < s->attr_traces.count; i++) {
-            struct trace t = s->attr_traces.at[i];
-            t.out += s->out.size;
-            VEC_PUSH(&s->traces, t);
+    if (scan->attrs.size) {
+        scan_write(scan, " {");
+        for (size_t i = 0; i < scan->attr_traces.count; i++) {
+            struct trace trace = scan->attr_traces.at[i];
+            trace.out += scan->out.size;
+            VEC_PUSH(&scan->traces, trace);
         }
-        text_add_n(&s->out, s->attrs.at, s->attrs.size);
-        scan_write(s, "}");
+        text_add_n(&scan->out, scan->attrs.at, scan->attrs.size);
+        scan_write(scan, "}");
     }
-    s->attrs.size = 0;
-    s->attr_traces.count = 0;
+    scan->attrs.size = 0;
+    scan->attr_traces.count = 0;
 }
 
-struct span take_dictionary(struct scan *s)
+struct span take_dictionary(struct scan *scan)
 {
-    if (scan_peek(s) != '{')
+    if (scan_peek(scan) != '{')
         return (struct span){0, 0};
-    return scan_balanced(s);
+    return scan_balanced(scan);
 }
 
 /* ---------------------------------------------------------------- parts of ops */
-void operand_list(struct scan *s)
+void operand_list(struct scan *scan)
 {
-    if (scan_peek(s) != '%')
+    if (scan_peek(scan) != '%')
         return;
     for (;;) {
-        VEC_PUSH(&s->operands, scan_value(s));
-        uint32_t before = s->at;
-        if (scan_accept(s, ",") && scan_peek(s) == '%')
+        VEC_PUSH(&scan->operands, scan_value(scan));
+        uint32_t before = scan->at;
+        if (scan_accept(scan, ",") && scan_peek(scan) == '%')
             continue;
-        s->at = before;
+        scan->at = before;
         return;
     }
 }
 
-void write_operands(struct scan *s)
+void write_operands(struct scan *scan)
 {
-    scan_write(s, "(");
-    for (size_t i = 0; i < s->operands.count; i++) {
+    scan_write(scan, "(");
+    for (size_t i = 0; i < scan->operands.count; i++) {
         if (i)
-            scan_write(s, ", ");
-        struct span v = s->operands.at[i];
-        if (s->tracing)
-            scan_copy(s, &s->out, v);
+            scan_write(scan, ", ");
+        struct span value = scan->operands.at[i];
+        if (scan->tracing)
+            scan_copy(scan, &scan->out, value);
         else
-            text_add_n(&s->out, s->text + v.at, v.end - v.at);
+            text_add_n(&scan->out, scan->text + value.at, value.end - value.at);
     }
-    scan_write(s, ")");
+    scan_write(scan, ")");
 }
 
-void write_function_type(struct scan *s)
+void write_function_type(struct scan *scan)
 {
-    scan_expect(s, ":");
-    scan_write(s, " : ");
-    scan_copy(s, &s->out, scan_type(s));
+    scan_expect(scan, ":");
+    scan_write(scan, " : ");
+    scan_copy(scan, &scan->out, scan_type(scan));
 }
 
-void write_block_arg(struct scan *s, struct span value, struct span type, uint32_t loc, bool first)
+void write_block_arg(struct scan *scan, struct span value, struct span type, uint32_t loc, bool first)
 {
-    scan_write(s, first ? "" : ", ");
-    scan_copy(s, &s->out, value);
-    scan_write(s, ": ");
-    scan_copy(s, &s->out, type);
+    scan_write(scan, first ? "" : ", ");
+    scan_copy(scan, &scan->out, value);
+    scan_write(scan, ": ");
+    scan_copy(scan, &scan->out, type);
     if (loc) {
-        struct arg_place a = {s->arg_count, loc};
-        VEC_PUSH(&s->args, a);
+        struct arg_place arg_place = {scan->arg_count, loc};
+        VEC_PUSH(&scan->args, arg_place);
     }
-    s->arg_count++;
+    scan->arg_count++;
 }
 
-size_t op_begin(struct scan *s, uint32_t at)
+size_t op_begin(struct scan *scan, uint32_t at)
 {
-    struct op_place o = {at, 0};
-    VEC_PUSH(&s->ops, o);
-    if (s->tracing) {
-        struct trace t = {s->out.size, at, 0};
-        VEC_PUSH(&s->traces, t);
+    struct op_place op_place = {at, 0};
+    VEC_PUSH(&scan->ops, op_place);
+    if (scan->tracing) {
+        struct trace trace = {scan->out.size, at, 0};
+        VEC_PUSH(&scan->traces, trace);
     }
-    return s->ops.count - 1;
+    return scan->ops.count - 1;
 }
 
 /* ---------------------------------------------------------------- regions */
-static void block_label(struct scan *s)
+static void block_label(struct scan *scan)
 {
-    struct span label = {s->at++, 0};
-    label.end = scan_word(s).end;
+    struct span label = {scan->at++, 0};
+    label.end = scan_word(scan).end;
     if (label.end == label.at + 1)
-        scan_fail(s, ERROR_INVALID_MODULE, label.at, "expected the name of a block after '^'");
-    scan_copy(s, &s->out, label);
-    if (scan_accept(s, "(")) {
-        scan_write(s, "(");
-        for (bool first = true; !scan_accept(s, ")"); first = false) {
+        scan_fail(scan, ERROR_INVALID_MODULE, label.at, "expected the name of a block after '^'");
+    scan_copy(scan, &scan->out, label);
+    if (scan_accept(scan, "(")) {
+        scan_write(scan, "(");
+        for (bool first = true; !scan_accept(scan, ")"); first = false) {
             if (!first)
-                scan_expect(s, ",");
-            struct span value = scan_value(s);
-            scan_expect(s, ":");
-            struct span type = scan_type(s);
-            write_block_arg(s, value, type, scan_loc(s), first);
+                scan_expect(scan, ",");
+            struct span value = scan_value(scan);
+            scan_expect(scan, ":");
+            struct span type = scan_type(scan);
+            write_block_arg(scan, value, type, scan_loc(scan), first);
         }
-        scan_write(s, ")");
+        scan_write(scan, ")");
     }
-    scan_expect(s, ":");
-    scan_write(s, ":\n");
+    scan_expect(scan, ":");
+    scan_write(scan, ":\n");
 }
 
-void rewrite_region(struct scan *s)
+void rewrite_region(struct scan *scan)
 {
-    uint32_t open = s->at ? s->at - 1 : 0;
-    scan_enter(s);
+    uint32_t open = scan->at ? scan->at - 1 : 0;
+    scan_enter(scan);
     for (;;) {
-        char c = scan_peek(s);
-        if (c == '}') {
-            s->at++;
+        char character = scan_peek(scan);
+        if (character == '}') {
+            scan->at++;
             break;
         }
-        if (c == 0)
-            scan_fail(s, ERROR_INVALID_MODULE, open, "this '{' is not closed: the text ends first");
-        if (c == '^')
-            block_label(s);
+        if (character == 0)
+            scan_fail(scan, ERROR_INVALID_MODULE, open, "this '{' is not closed: the text ends first");
+        if (character == '^')
+            block_label(scan);
         else
-            rewrite_statement(s);
+            rewrite_statement(scan);
     }
-    s->depth--;
+    scan->depth--;
 }
 
-static void generic_regions(struct scan *s, bool is_module)
+static void generic_regions(struct scan *scan, bool is_module)
 {
-    uint32_t before = (scan_blank(s), s->at);
-    if (!scan_accept(s, "(") || scan_peek(s) != '{') {
-        s->at = before;
+    uint32_t before = (scan_blank(scan), scan->at);
+    if (!scan_accept(scan, "(") || scan_peek(scan) != '{') {
+        scan->at = before;
         return;
     }
-    scan_write(s, " (");
+    scan_write(scan, " (");
     do {
-        scan_expect(s, "{");
-        scan_write(s, s->out.at[s->out.size - 1] == '}' ? ", {\n" : "{\n");
-        if (is_module && scan_peek(s) == '}')
-            scan_write(s, "^bb0:\n");
-        rewrite_region(s);
-        scan_write(s, "}");
-    } while (scan_accept(s, ","));
-    scan_expect(s, ")");
-    scan_write(s, ")");
+        scan_expect(scan, "{");
+        scan_write(scan, scan->out.at[scan->out.size - 1] == '}' ? ", {\n" : "{\n");
+        if (is_module && scan_peek(scan) == '}')
+            scan_write(scan, "^bb0:\n");
+        rewrite_region(scan);
+        scan_write(scan, "}");
+    } while (scan_accept(scan, ","));
+    scan_expect(scan, ")");
+    scan_write(scan, ")");
 }
 
 /* The rest of `"name"(operands) <{..}> ({..}) {..} : type`, from its `(` on. Properties (`<{..}>`) join the
  * attributes. */
-void rewrite_generic_rest(struct scan *s, bool is_module)
+void rewrite_generic_rest(struct scan *scan, bool is_module)
 {
     struct span properties = {0, 0};
-    scan_expect(s, "(");
-    s->operands.count = 0;
-    operand_list(s);
-    scan_expect(s, ")");
-    write_operands(s);
-    if (scan_peek(s) == '[')
-        scan_fail(s, ERROR_UNSUPPORTED_MODULE, s->at,
+    scan_expect(scan, "(");
+    scan->operands.count = 0;
+    operand_list(scan);
+    scan_expect(scan, ")");
+    write_operands(scan);
+    if (scan_peek(scan) == '[')
+        scan_fail(scan, ERROR_UNSUPPORTED_MODULE, scan->at,
                   "branches between blocks are not supported; use stablehlo's "
                   "while, case and if");
-    if (scan_accept(s, "<")) {
-        properties = take_dictionary(s);
-        scan_expect(s, ">");
+    if (scan_accept(scan, "<")) {
+        properties = take_dictionary(scan);
+        scan_expect(scan, ">");
     }
-    generic_regions(s, is_module);
-    attr_dictionary(s, properties);
-    attr_dictionary(s, take_dictionary(s));
-    attr_flush(s);
-    write_function_type(s);
+    generic_regions(scan, is_module);
+    attr_dictionary(scan, properties);
+    attr_dictionary(scan, take_dictionary(scan));
+    attr_flush(scan);
+    write_function_type(scan);
 }
 
 /* ---------------------------------------------------------------- statements */
-static void results(struct scan *s)
+static void results(struct scan *scan)
 {
     for (bool first = true;; first = false) {
-        struct span v = scan_value(s);
-        scan_write(s, first ? "" : ", ");
-        scan_copy(s, &s->out, v);
-        if (scan_accept(s, ":")) {
-            scan_write(s, ":");
-            scan_copy(s, &s->out, scan_integer(s));
+        struct span value = scan_value(scan);
+        scan_write(scan, first ? "" : ", ");
+        scan_copy(scan, &scan->out, value);
+        if (scan_accept(scan, ":")) {
+            scan_write(scan, ":");
+            scan_copy(scan, &scan->out, scan_integer(scan));
         }
-        if (scan_accept(s, "="))
+        if (scan_accept(scan, "="))
             break;
-        scan_expect(s, ",");
+        scan_expect(scan, ",");
     }
-    scan_write(s, " = ");
+    scan_write(scan, " = ");
 }
 
-static void full_name(struct scan *s, struct span name, char full[64])
+static void full_name(struct scan *scan, struct span name, char full[64])
 {
     static const char *const short_names[][2] = {{"module", "builtin.module"},
                                                  {"return", "func.return"},
@@ -263,109 +263,110 @@ static void full_name(struct scan *s, struct span name, char full[64])
     size_t size = name.end - name.at;
     if (size > 63)
         size = 63;
-    memcpy(full, s->text + name.at, size);
+    memcpy(full, scan->text + name.at, size);
     full[size] = 0;
     for (unsigned i = 0; i < sizeof short_names / sizeof *short_names; i++)
         if (strcmp(full, short_names[i][0]) == 0)
             strcpy(full, short_names[i][1]);
 }
 
-void rewrite_statement(struct scan *s)
+void rewrite_statement(struct scan *scan)
 {
     char full[64], quoted[64];
-    if (scan_peek(s) == '%')
-        results(s);
-    scan_blank(s);
-    size_t op = op_begin(s, s->at);
-    if (scan_peek(s) == '"') {
-        struct span name = scan_string(s);
-        scan_copy(s, &s->out, name);
-        rewrite_generic_rest(s, scan_is(s, name, "\"builtin.module\""));
+    if (scan_peek(scan) == '%')
+        results(scan);
+    scan_blank(scan);
+    size_t op = op_begin(scan, scan->at);
+    if (scan_peek(scan) == '"') {
+        struct span name = scan_string(scan);
+        scan_copy(scan, &scan->out, name);
+        rewrite_generic_rest(scan, scan_is(scan, name, "\"builtin.module\""));
     } else {
-        struct span name = scan_word(s);
+        struct span name = scan_word(scan);
         if (name.at == name.end)
-            scan_fail(s, ERROR_INVALID_MODULE, s->at, "expected an op, found %s",
-                      scan_quote(s, s->at, quoted));
-        full_name(s, name, full);
-        if (!form_rewrite(s, name, full) && !special_rewrite(s, name, full))
-            scan_fail(s, strchr(full, '.') ? ERROR_UNSUPPORTED_MODULE : ERROR_INVALID_MODULE, name.at,
+            scan_fail(scan, ERROR_INVALID_MODULE, scan->at, "expected an op, found %s",
+                      scan_quote(scan, scan->at, quoted));
+        full_name(scan, name, full);
+        if (!form_rewrite(scan, name, full) && !special_rewrite(scan, name, full))
+            scan_fail(scan, strchr(full, '.') ? ERROR_UNSUPPORTED_MODULE : ERROR_INVALID_MODULE, name.at,
                       "'%s' is not an op whose short form is known; write it in generic form: \"%s\"(..) : "
                       "(..) -> ..",
                       full, full);
     }
-    s->ops.at[op].loc = scan_loc(s);
-    scan_write(s, "\n");
+    scan->ops.at[op].loc = scan_loc(scan);
+    scan_write(scan, "\n");
 }
 
 /* ---------------------------------------------------------------- the text */
-static void resources(struct scan *s)
+static void resources(struct scan *scan)
 {
-    uint32_t at = s->at;
-    const char *end = memmem(s->text + at, s->size - at, "#-}", 3);
+    uint32_t at = scan->at;
+    const char *end = memmem(scan->text + at, scan->size - at, "#-}", 3);
     if (!end)
-        scan_fail(s, ERROR_INVALID_MODULE, at, "'{-#' is not closed by '#-}'");
-    s->at = (uint32_t)(end + 3 - s->text);
-    s->resources = (struct span){at, s->at};
+        scan_fail(scan, ERROR_INVALID_MODULE, at, "'{-#' is not closed by '#-}'");
+    scan->at = (uint32_t)(end + 3 - scan->text);
+    scan->resources = (struct span){at, scan->at};
 }
 
-static void check_bytes(struct scan *s)
+static void check_bytes(struct scan *scan)
 {
     static const char bytecode[] = {'M', 'L', (char)0xef, 'R'};
-    if (s->size >= 4 && memcmp(s->text, bytecode, 4) == 0)
-        scan_fail(s, ERROR_UNSUPPORTED_MODULE, 0,
+    if (scan->size >= 4 && memcmp(scan->text, bytecode, 4) == 0)
+        scan_fail(scan, ERROR_UNSUPPORTED_MODULE, 0,
                   "this is MLIR bytecode; send the module as text (print it with "
                   "str(module), or mlir-opt without --emit-bytecode)");
-    const char *nul = memchr(s->text, 0, s->size);
+    const char *nul = memchr(scan->text, 0, scan->size);
     if (nul)
-        scan_fail(s, ERROR_INVALID_MODULE, (uint32_t)(nul - s->text), "a NUL byte: this is not text");
+        scan_fail(scan, ERROR_INVALID_MODULE, (uint32_t)(nul - scan->text), "a NUL byte: this is not text");
     static const char *const alien[] = {"f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E8M0FNU"};
     for (unsigned i = 0; i < sizeof alien / sizeof *alien; i++)
-        s->has_alien |= memmem(s->text, s->size, alien[i], strlen(alien[i])) != NULL;
+        scan->has_alien |= memmem(scan->text, scan->size, alien[i], strlen(alien[i])) != NULL;
 }
 
-static bool at_module(struct scan *s)
+static bool at_module(struct scan *scan)
 {
-    uint32_t before = s->at;
-    struct span w = scan_word(s);
-    s->at = before;
+    uint32_t before = scan->at;
+    struct span word = scan_word(scan);
+    scan->at = before;
     static const char quoted[] = "\"builtin.module\"";
-    return scan_is(s, w, "module") || scan_is(s, w, "builtin.module") ||
-           (s->size - before >= sizeof quoted - 1 &&
-            memcmp(s->text + before, quoted, sizeof quoted - 1) == 0);
+    return scan_is(scan, word, "module") || scan_is(scan, word, "builtin.module") ||
+           (scan->size - before >= sizeof quoted - 1 &&
+            memcmp(scan->text + before, quoted, sizeof quoted - 1) == 0);
 }
 
-void rewrite_text(struct scan *s)
+void rewrite_text(struct scan *scan)
 {
     unsigned statements = 0, modules = 0;
-    check_bytes(s);
+    check_bytes(scan);
     for (;;) {
-        char c = scan_peek(s);
-        if (c == 0)
+        char character = scan_peek(scan);
+        if (character == 0)
             break;
-        if (c == '#' || c == '!') {
-            scan_define_alias(s);
-        } else if (c == '{' && s->size - s->at > 3 && memcmp(s->text + s->at, "{-#", 3) == 0) {
-            resources(s);
+        if (character == '#' || character == '!') {
+            scan_define_alias(scan);
+        } else if (character == '{' && scan->size - scan->at > 3 &&
+                   memcmp(scan->text + scan->at, "{-#", 3) == 0) {
+            resources(scan);
         } else {
-            modules += at_module(s);
+            modules += at_module(scan);
             statements++;
-            rewrite_statement(s);
+            rewrite_statement(scan);
         }
     }
     if (!statements)
-        scan_fail(s, ERROR_INVALID_MODULE, s->size, "the text holds no op; expected a module");
-    s->wrapped = statements != 1 || modules != 1;
+        scan_fail(scan, ERROR_INVALID_MODULE, scan->size, "the text holds no op; expected a module");
+    scan->wrapped = statements != 1 || modules != 1;
 }
 
-uint32_t rewrite_origin(const struct scan *s, size_t out)
+uint32_t rewrite_origin(const struct scan *scan, size_t out)
 {
     uint32_t at = 0;
-    for (size_t i = 0; i < s->traces.count; i++) {
-        const struct trace *t = &s->traces.at[i];
-        if (t->out > out)
+    for (size_t i = 0; i < scan->traces.count; i++) {
+        const struct trace *trace = &scan->traces.at[i];
+        if (trace->out > out)
             break;
-        size_t ahead = out - t->out;
-        at = t->at + (ahead < t->size ? (uint32_t)ahead : t->size);
+        size_t ahead = out - trace->out;
+        at = trace->at + (ahead < trace->size ? (uint32_t)ahead : trace->size);
     }
     return at;
 }

@@ -16,40 +16,40 @@
 #include "ir/reader/scan.h"
 
 /* The whole text into s->out; leaves by s->escape on errors. */
-void rewrite_text(struct scan *s);
+void rewrite_text(struct scan *scan);
 /* The offset in the user's text that an offset in s->out comes from; only after a run with s->tracing. */
-uint32_t rewrite_origin(const struct scan *s, size_t out);
+uint32_t rewrite_origin(const struct scan *scan, size_t out);
 
 /* ---------------------------------------------------------------- between the files of the rewriter */
 
 /* statements up to and with the `}` that closes the region whose `{` was just read */
-void rewrite_region(struct scan *s);
-void rewrite_statement(struct scan *s);
-void rewrite_generic_rest(struct scan *s, bool is_module); /* of a generic op, from its `(` */
+void rewrite_region(struct scan *scan);
+void rewrite_statement(struct scan *scan);
+void rewrite_generic_rest(struct scan *scan, bool is_module); /* of a generic op, from its `(` */
 /* The rest of a pretty op whose name was read; false when this file knows no pretty form of that name.
  * forms.c: ops without regions, by a table. */
-bool form_rewrite(struct scan *s, struct span name, const char *full);
+bool form_rewrite(struct scan *scan, struct span name, const char *full);
 /* special.c: the same for ops with regions, functions and modules */
-bool special_rewrite(struct scan *s, struct span name, const char *full);
+bool special_rewrite(struct scan *scan, struct span name, const char *full);
 
 /* attributes of the op being read: name, then text is appended to s->attrs */
-void attr_begin(struct scan *s, const char *name);
-void attr_add(struct scan *s, const char *text);
-void attr_copy(struct scan *s, struct span from);
-void attr_symbol_name(struct scan *s, struct span symbol); /* `@a` -> "a" */
-void attr_dictionary(struct scan *s, struct span braces);  /* entries of `{..}`; an empty span is fine */
-void attr_ints(struct scan *s, const char *name);          /* `[1, 2]` -> array<i64: 1, 2>, or an alias */
-void list_dot(struct scan *s);                             /* lists.c */
-void list_slice(struct scan *s);
-void list_convolution(struct scan *s);
-void attr_flush(struct scan *s);             /* writes ` {..}` when there is any */
-struct span take_dictionary(struct scan *s); /* `{..}` if it comes next, else empty */
-bool span_is_blank(const struct scan *s, struct span x);
+void attr_begin(struct scan *scan, const char *name);
+void attr_add(struct scan *scan, const char *text);
+void attr_copy(struct scan *scan, struct span from);
+void attr_symbol_name(struct scan *scan, struct span symbol); /* `@a` -> "a" */
+void attr_dictionary(struct scan *scan, struct span braces);  /* entries of `{..}`; an empty span is fine */
+void attr_ints(struct scan *scan, const char *name);          /* `[1, 2]` -> array<i64: 1, 2>, or an alias */
+void list_dot(struct scan *scan);                             /* lists.c */
+void list_slice(struct scan *scan);
+void list_convolution(struct scan *scan);
+void attr_flush(struct scan *scan);             /* writes ` {..}` when there is any */
+struct span take_dictionary(struct scan *scan); /* `{..}` if it comes next, else empty */
+bool span_is_blank(const struct scan *scan, struct span span);
 
-void operand_list(struct scan *s);        /* `%a, %b` to s->operands; maybe none */
-void write_operands(struct scan *s);      /* `(%a, %b)` */
-void write_function_type(struct scan *s); /* reads `: fn`, writes ` : fn` */
-void write_block_arg(struct scan *s, struct span value, struct span type, uint32_t loc, bool first);
-size_t op_begin(struct scan *s, uint32_t at); /* a new op in text order; its index */
+void operand_list(struct scan *scan);        /* `%a, %b` to s->operands; maybe none */
+void write_operands(struct scan *scan);      /* `(%a, %b)` */
+void write_function_type(struct scan *scan); /* reads `: fn`, writes ` : fn` */
+void write_block_arg(struct scan *scan, struct span value, struct span type, uint32_t loc, bool first);
+size_t op_begin(struct scan *scan, uint32_t at); /* a new op in text order; its index */
 
 #endif

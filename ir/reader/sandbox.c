@@ -15,8 +15,8 @@
 
 static int limit(int what, size_t value)
 {
-    struct rlimit r = {value, value};
-    return setrlimit((__rlimit_resource_t)what, &r);
+    struct rlimit rlimit = {value, value};
+    return setrlimit((__rlimit_resource_t)what, &rlimit);
 }
 
 /* What remains allowed: writing (to stderr and the answer), memory without PROT_EXEC, threads' waiting,

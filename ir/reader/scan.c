@@ -8,19 +8,19 @@
 #include <string.h>
 
 /* ---------------------------------------------------------------- positions and errors */
-void scan_position(const struct scan *s, uint32_t at, int *line, int *column)
+void scan_position(const struct scan *scan, uint32_t at, int *line, int *column)
 {
     uint32_t start = 0;
     *line = 1;
-    for (uint32_t i = 0; i < at && i < s->size; i++)
-        if (s->text[i] == '\n') {
+    for (uint32_t i = 0; i < at && i < scan->size; i++)
+        if (scan->text[i] == '\n') {
             ++*line;
             start = i + 1;
         }
     *column = (int)(at - start) + 1;
 }
 
-void scan_fail(struct scan *s, enum error_code code, uint32_t at, const char *format, ...)
+void scan_fail(struct scan *scan, enum error_code code, uint32_t at, const char *format, ...)
 {
     char message[700];
     int line, column;
@@ -28,23 +28,23 @@ void scan_fail(struct scan *s, enum error_code code, uint32_t at, const char *fo
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    scan_position(s, at, &line, &column);
-    (void)!error_set_at(s->error, code, line, column, "%s", message);
-    longjmp(s->escape, 1);
+    scan_position(scan, at, &line, &column);
+    (void)!error_set_at(scan->error, code, line, column, "%s", message);
+    longjmp(scan->escape, 1);
 }
 
-const char *scan_quote(const struct scan *s, uint32_t at, char out[64])
+const char *scan_quote(const struct scan *scan, uint32_t at, char out[64])
 {
     size_t n = 0;
-    if (at >= s->size)
+    if (at >= scan->size)
         return strcpy(out, "the end of the text");
     out[n++] = '\'';
-    for (; at < s->size && n < 44; at++) {
-        char c = s->text[at];
-        if (c == '\n' || c == '\r')
+    for (; at < scan->size && n < 44; at++) {
+        char character = scan->text[at];
+        if (character == '\n' || character == '\r')
             break;
-        out[n++] = c >= 0x20 && c < 0x7f ? c : '?';
-        if (n > 8 && (c == ' ' || c == ','))
+        out[n++] = character >= 0x20 && character < 0x7f ? character : '?';
+        if (n > 8 && (character == ' ' || character == ','))
             break;
     }
     out[n++] = '\'';
@@ -52,160 +52,161 @@ const char *scan_quote(const struct scan *s, uint32_t at, char out[64])
     return out;
 }
 
-static void unexpected(struct scan *s, const char *wanted) __attribute__((noreturn));
-static void unexpected(struct scan *s, const char *wanted)
+static void unexpected(struct scan *scan, const char *wanted) __attribute__((noreturn));
+static void unexpected(struct scan *scan, const char *wanted)
 {
     char found[64];
-    scan_blank(s);
-    scan_fail(s, ERROR_INVALID_MODULE, s->at, "expected %s, found %s", wanted, scan_quote(s, s->at, found));
+    scan_blank(scan);
+    scan_fail(scan, ERROR_INVALID_MODULE, scan->at, "expected %s, found %s", wanted,
+              scan_quote(scan, scan->at, found));
 }
 
 /* No program has names of 64 KiB; a hostile text's would stand in every message and table. */
-static void check_name(struct scan *s, struct span name)
+static void check_name(struct scan *scan, struct span name)
 {
     if (name.end - name.at > SCAN_NAME)
-        scan_fail(s, ERROR_INVALID_MODULE, name.at, "a name of %u characters; the longest allowed has %d",
+        scan_fail(scan, ERROR_INVALID_MODULE, name.at, "a name of %u characters; the longest allowed has %d",
                   name.end - name.at, SCAN_NAME);
 }
 
 /* ---------------------------------------------------------------- tokens */
-void scan_blank(struct scan *s)
+void scan_blank(struct scan *scan)
 {
     for (;;) {
-        while (s->at < s->size && is_a(s->text[s->at], BLANK))
-            s->at++;
-        if (look(s, 0) != '/' || look(s, 1) != '/')
+        while (scan->at < scan->size && is_a(scan->text[scan->at], BLANK))
+            scan->at++;
+        if (look(scan, 0) != '/' || look(scan, 1) != '/')
             return;
-        s->at = comment_end(s, s->at);
+        scan->at = comment_end(scan, scan->at);
     }
 }
 
-char scan_peek(struct scan *s)
+char scan_peek(struct scan *scan)
 {
-    scan_blank(s);
-    return look(s, 0);
+    scan_blank(scan);
+    return look(scan, 0);
 }
 
-bool scan_accept(struct scan *s, const char *punctuation)
+bool scan_accept(struct scan *scan, const char *punctuation)
 {
     size_t n = strlen(punctuation);
-    scan_blank(s);
-    if (s->size - s->at < n || memcmp(s->text + s->at, punctuation, n) != 0)
+    scan_blank(scan);
+    if (scan->size - scan->at < n || memcmp(scan->text + scan->at, punctuation, n) != 0)
         return false;
-    s->at += (uint32_t)n;
+    scan->at += (uint32_t)n;
     return true;
 }
 
-void scan_expect(struct scan *s, const char *punctuation)
+void scan_expect(struct scan *scan, const char *punctuation)
 {
-    if (!scan_accept(s, punctuation)) {
+    if (!scan_accept(scan, punctuation)) {
         char wanted[64];
         snprintf(wanted, sizeof wanted, "'%s'", punctuation);
-        unexpected(s, wanted);
+        unexpected(scan, wanted);
     }
 }
 
-struct span scan_word(struct scan *s)
+struct span scan_word(struct scan *scan)
 {
-    scan_blank(s);
-    struct span w = {s->at, s->at};
-    if (is_a(look(s, 0), LETTER))
-        while (s->at < s->size && is_a(s->text[s->at], NAME))
-            s->at++;
-    w.end = s->at;
-    check_name(s, w);
-    return w;
+    scan_blank(scan);
+    struct span word = {scan->at, scan->at};
+    if (is_a(look(scan, 0), LETTER))
+        while (scan->at < scan->size && is_a(scan->text[scan->at], NAME))
+            scan->at++;
+    word.end = scan->at;
+    check_name(scan, word);
+    return word;
 }
 
-bool scan_is(const struct scan *s, struct span w, const char *word)
+bool scan_is(const struct scan *scan, struct span span, const char *word)
 {
     size_t n = strlen(word);
-    return w.end - w.at == n && memcmp(s->text + w.at, word, n) == 0;
+    return span.end - span.at == n && memcmp(scan->text + span.at, word, n) == 0;
 }
 
-bool scan_accept_word(struct scan *s, const char *word)
+bool scan_accept_word(struct scan *scan, const char *word)
 {
-    struct span w = scan_word(s);
-    if (scan_is(s, w, word))
+    struct span span = scan_word(scan);
+    if (scan_is(scan, span, word))
         return true;
-    s->at = w.at;
+    scan->at = span.at;
     return false;
 }
 
-void scan_expect_word(struct scan *s, const char *word)
+void scan_expect_word(struct scan *scan, const char *word)
 {
-    if (!scan_accept_word(s, word)) {
+    if (!scan_accept_word(scan, word)) {
         char wanted[64];
         snprintf(wanted, sizeof wanted, "'%s'", word);
-        unexpected(s, wanted);
+        unexpected(scan, wanted);
     }
 }
 
-struct span scan_value(struct scan *s)
+struct span scan_value(struct scan *scan)
 {
-    if (scan_peek(s) != '%' || !is_a(look(s, 1), VALUE))
-        unexpected(s, "a value like '%0'");
-    struct span v = {s->at++, 0};
-    while (s->at < s->size && is_a(s->text[s->at], VALUE))
-        s->at++;
-    if (look(s, 0) == '#' && is_a(look(s, 1), DIGIT))
-        for (s->at++; is_a(look(s, 0), DIGIT);)
-            s->at++;
-    v.end = s->at;
-    check_name(s, v);
-    return v;
+    if (scan_peek(scan) != '%' || !is_a(look(scan, 1), VALUE))
+        unexpected(scan, "a value like '%0'");
+    struct span value = {scan->at++, 0};
+    while (scan->at < scan->size && is_a(scan->text[scan->at], VALUE))
+        scan->at++;
+    if (look(scan, 0) == '#' && is_a(look(scan, 1), DIGIT))
+        for (scan->at++; is_a(look(scan, 0), DIGIT);)
+            scan->at++;
+    value.end = scan->at;
+    check_name(scan, value);
+    return value;
 }
 
-struct span scan_string(struct scan *s)
+struct span scan_string(struct scan *scan)
 {
-    if (scan_peek(s) != '"')
-        unexpected(s, "a string");
-    struct span v = {s->at++, 0};
-    for (; s->at < s->size && s->text[s->at] != '"'; s->at++) {
-        if (s->text[s->at] == '\n')
+    if (scan_peek(scan) != '"')
+        unexpected(scan, "a string");
+    struct span value = {scan->at++, 0};
+    for (; scan->at < scan->size && scan->text[scan->at] != '"'; scan->at++) {
+        if (scan->text[scan->at] == '\n')
             break;
-        s->at += s->text[s->at] == '\\';
+        scan->at += scan->text[scan->at] == '\\';
     }
-    if (s->at >= s->size || s->text[s->at] != '"')
-        scan_fail(s, ERROR_INVALID_MODULE, v.at, "this string is not closed on its line");
-    v.end = ++s->at;
-    return v;
+    if (scan->at >= scan->size || scan->text[scan->at] != '"')
+        scan_fail(scan, ERROR_INVALID_MODULE, value.at, "this string is not closed on its line");
+    value.end = ++scan->at;
+    return value;
 }
 
-struct span scan_symbol(struct scan *s)
+struct span scan_symbol(struct scan *scan)
 {
-    if (scan_peek(s) != '@')
-        unexpected(s, "a symbol like '@main'");
-    struct span v = {s->at, 0};
+    if (scan_peek(scan) != '@')
+        unexpected(scan, "a symbol like '@main'");
+    struct span value = {scan->at, 0};
     for (;;) {
-        s->at++;
-        if (look(s, 0) == '"')
-            scan_string(s);
-        else if (is_a(look(s, 0), VALUE))
-            while (s->at < s->size && is_a(s->text[s->at], VALUE))
-                s->at++;
+        scan->at++;
+        if (look(scan, 0) == '"')
+            scan_string(scan);
+        else if (is_a(look(scan, 0), VALUE))
+            while (scan->at < scan->size && is_a(scan->text[scan->at], VALUE))
+                scan->at++;
         else
-            unexpected(s, "a name after '@'");
-        v.end = s->at;
-        check_name(s, v);
-        if (look(s, 0) != ':' || look(s, 1) != ':' || look(s, 2) != '@')
-            return v;
-        s->at += 2;
+            unexpected(scan, "a name after '@'");
+        value.end = scan->at;
+        check_name(scan, value);
+        if (look(scan, 0) != ':' || look(scan, 1) != ':' || look(scan, 2) != '@')
+            return value;
+        scan->at += 2;
     }
 }
 
-struct span scan_integer(struct scan *s)
+struct span scan_integer(struct scan *scan)
 {
-    scan_blank(s);
-    struct span v = {s->at, 0};
-    if (look(s, 0) == '-')
-        s->at++;
-    if (!is_a(look(s, 0), DIGIT))
-        unexpected(s, "an integer");
-    while (is_a(look(s, 0), DIGIT))
-        s->at++;
-    v.end = s->at;
-    return v;
+    scan_blank(scan);
+    struct span value = {scan->at, 0};
+    if (look(scan, 0) == '-')
+        scan->at++;
+    if (!is_a(look(scan, 0), DIGIT))
+        unexpected(scan, "an integer");
+    while (is_a(look(scan, 0), DIGIT))
+        scan->at++;
+    value.end = scan->at;
+    return value;
 }
 
 /* ---------------------------------------------------------------- balanced skips */
@@ -214,120 +215,121 @@ static char closing(char open)
     return open == '(' ? ')' : open == '[' ? ']' : open == '{' ? '}' : '>';
 }
 
-static void too_deep(struct scan *s) __attribute__((noreturn));
-static void too_deep(struct scan *s)
+static void too_deep(struct scan *scan) __attribute__((noreturn));
+static void too_deep(struct scan *scan)
 {
-    scan_fail(s, ERROR_INVALID_MODULE, s->at, "nesting deeper than %d; no such module is planned",
+    scan_fail(scan, ERROR_INVALID_MODULE, scan->at, "nesting deeper than %d; no such module is planned",
               SCAN_DEPTH);
 }
 
-void scan_enter(struct scan *s)
+void scan_enter(struct scan *scan)
 {
-    if (++s->depth > SCAN_DEPTH)
-        too_deep(s);
+    if (++scan->depth > SCAN_DEPTH)
+        too_deep(scan);
 }
 
-struct span scan_balanced(struct scan *s)
+struct span scan_balanced(struct scan *scan)
 {
     char open[SCAN_DEPTH + 1];
     unsigned depth = 0;
-    scan_blank(s);
-    struct span v = {s->at, 0};
+    scan_blank(scan);
+    struct span value = {scan->at, 0};
     do {
-        if (s->at >= s->size)
-            scan_fail(s, ERROR_INVALID_MODULE, v.at, "this '%c' is not closed: the text ends first",
-                      s->text[v.at]);
-        char c = s->text[s->at];
-        if (is_a(c, OPEN)) {
-            if (s->depth + depth >= SCAN_DEPTH)
-                too_deep(s);
-            open[depth++] = c;
-        } else if (is_a(c, CLOSE)) {
-            if (c == '>' && (s->text[s->at - 1] == '-' || look(s, 1) == '=')) {
-                s->at++; /* `->` and `>=` close nothing */
+        if (scan->at >= scan->size)
+            scan_fail(scan, ERROR_INVALID_MODULE, value.at, "this '%c' is not closed: the text ends first",
+                      scan->text[value.at]);
+        char character = scan->text[scan->at];
+        if (is_a(character, OPEN)) {
+            if (scan->depth + depth >= SCAN_DEPTH)
+                too_deep(scan);
+            open[depth++] = character;
+        } else if (is_a(character, CLOSE)) {
+            if (character == '>' && (scan->text[scan->at - 1] == '-' || look(scan, 1) == '=')) {
+                scan->at++; /* `->` and `>=` close nothing */
                 continue;
             }
-            if (!depth || closing(open[depth - 1]) != c)
-                scan_fail(s, ERROR_INVALID_MODULE, s->at, "'%c' closes nothing; expected '%c'", c,
-                          depth ? closing(open[depth - 1]) : ' ');
+            if (!depth || closing(open[depth - 1]) != character)
+                scan_fail(scan, ERROR_INVALID_MODULE, scan->at, "'%c' closes nothing; expected '%c'",
+                          character, depth ? closing(open[depth - 1]) : ' ');
             depth--;
-        } else if (c == '"') {
-            scan_string(s);
+        } else if (character == '"') {
+            scan_string(scan);
             continue;
-        } else if (c == '/' && look(s, 1) == '/') {
-            s->at = comment_end(s, s->at);
+        } else if (character == '/' && look(scan, 1) == '/') {
+            scan->at = comment_end(scan, scan->at);
             continue;
         }
-        s->at++;
+        scan->at++;
     } while (depth);
-    v.end = s->at;
-    return v;
+    value.end = scan->at;
+    return value;
 }
 
-struct span scan_type(struct scan *s)
+struct span scan_type(struct scan *scan)
 {
-    char c = scan_peek(s);
-    struct span v = {s->at, 0};
-    if (c == '(') {
-        scan_balanced(s);
-        v.end = s->at;
-        if (scan_accept(s, "->"))
-            v.end = scan_type(s).end;
-    } else if (c == '!' || is_a(c, LETTER)) {
-        s->at++;
-        dotted_name(s);
-        v.end = s->at;
-        if (look(s, 0) == '<') {
-            scan_balanced(s);
-            v.end = s->at;
+    char character = scan_peek(scan);
+    struct span value = {scan->at, 0};
+    if (character == '(') {
+        scan_balanced(scan);
+        value.end = scan->at;
+        if (scan_accept(scan, "->"))
+            value.end = scan_type(scan).end;
+    } else if (character == '!' || is_a(character, LETTER)) {
+        scan->at++;
+        dotted_name(scan);
+        value.end = scan->at;
+        if (look(scan, 0) == '<') {
+            scan_balanced(scan);
+            value.end = scan->at;
         }
     } else {
-        unexpected(s, "a type");
+        unexpected(scan, "a type");
     }
-    return v;
+    return value;
 }
 
 /* `: T` or, for function types, `-> T` behind a value */
-static void value_tail(struct scan *s, struct span *v, struct span *type)
+static void value_tail(struct scan *scan, struct span *value, struct span *type)
 {
-    v->end = s->at;
-    if (scan_peek(s) == ':' && look(s, 1) != ':') {
-        s->at++;
-        *type = scan_type(s);
-        v->end = type->end;
-    } else if (look(s, 0) == '-' && look(s, 1) == '>') {
-        s->at += 2;
-        v->end = scan_type(s).end;
+    value->end = scan->at;
+    if (scan_peek(scan) == ':' && look(scan, 1) != ':') {
+        scan->at++;
+        *type = scan_type(scan);
+        value->end = type->end;
+    } else if (look(scan, 0) == '-' && look(scan, 1) == '>') {
+        scan->at += 2;
+        value->end = scan_type(scan).end;
     }
-    s->at = v->end;
+    scan->at = value->end;
 }
 
-struct span scan_attr(struct scan *s, struct span *type)
+struct span scan_attr(struct scan *scan, struct span *type)
 {
     struct span none;
-    char c = scan_peek(s);
-    struct span v = {s->at, s->at};
+    char character = scan_peek(scan);
+    struct span value = {scan->at, scan->at};
     if (!type)
         type = &none;
     *type = (struct span){0, 0};
-    if (c == '@') {
-        return scan_symbol(s);
-    } else if (c == '"') {
-        scan_string(s);
-    } else if (c == '#' || c == '!' || is_a(c, LETTER)) {
-        s->at++;
-        dotted_name(s);
-        for (char next = look(s, 0); next == '<' || next == '[' || next == '('; next = look(s, 0))
-            scan_balanced(s);
-    } else if (is_a(c, OPEN)) {
-        scan_balanced(s);
-    } else if (c == '-' || is_a(c, DIGIT)) {
-        for (s->at++; is_a(look(s, 0), NAME) || ((look(s, 0) == '+' || look(s, 0) == '-') &&
-                                                 (s->text[s->at - 1] == 'e' || s->text[s->at - 1] == 'E'));)
-            s->at++;
+    if (character == '@') {
+        return scan_symbol(scan);
+    } else if (character == '"') {
+        scan_string(scan);
+    } else if (character == '#' || character == '!' || is_a(character, LETTER)) {
+        scan->at++;
+        dotted_name(scan);
+        for (char next = look(scan, 0); next == '<' || next == '[' || next == '('; next = look(scan, 0))
+            scan_balanced(scan);
+    } else if (is_a(character, OPEN)) {
+        scan_balanced(scan);
+    } else if (character == '-' || is_a(character, DIGIT)) {
+        for (scan->at++; is_a(look(scan, 0), NAME) ||
+                         ((look(scan, 0) == '+' || look(scan, 0) == '-') &&
+                          (scan->text[scan->at - 1] == 'e' || scan->text[scan->at - 1] == 'E'));)
+            scan->at++;
     } else {
-        unexpected(s, "an attribute");
+        unexpected(scan, "an attribute");
     }
-    value_tail(s, &v, type);
-    return v;
+    value_tail(scan, &value, type);
+    return value;
 }

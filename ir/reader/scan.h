@@ -92,39 +92,39 @@ struct scan {
 };
 
 /* line and column (bytes, from 1) of an offset */
-void scan_position(const struct scan *s, uint32_t at, int *line, int *column);
-void scan_fail(struct scan *s, enum error_code code, uint32_t at, const char *format, ...)
+void scan_position(const struct scan *scan, uint32_t at, int *line, int *column);
+void scan_fail(struct scan *scan, enum error_code code, uint32_t at, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
 /* what stands at an offset, for messages: at most 40 characters, quoted, printable */
-const char *scan_quote(const struct scan *s, uint32_t at, char out[64]);
+const char *scan_quote(const struct scan *scan, uint32_t at, char out[64]);
 
-void scan_blank(struct scan *s); /* white space and comments */
+void scan_blank(struct scan *scan); /* white space and comments */
 /* next character after blanks; 0 at the end */
-char scan_peek(struct scan *s);
-bool scan_accept(struct scan *s, const char *punctuation);
-void scan_expect(struct scan *s, const char *punctuation);
+char scan_peek(struct scan *scan);
+bool scan_accept(struct scan *scan, const char *punctuation);
+void scan_expect(struct scan *scan, const char *punctuation);
 /* [A-Za-z_][A-Za-z0-9_$.]*; empty when none */
-struct span scan_word(struct scan *s);
-bool scan_is(const struct scan *s, struct span w, const char *word);
-bool scan_accept_word(struct scan *s, const char *word);
-void scan_expect_word(struct scan *s, const char *word);
-struct span scan_value(struct scan *s);  /* `%name` or `%name#1` */
-struct span scan_string(struct scan *s); /* with its quotes */
-struct span scan_symbol(struct scan *s); /* `@a`, `@"a b"`, nested `@a::@b` */
-struct span scan_integer(struct scan *s);
+struct span scan_word(struct scan *scan);
+bool scan_is(const struct scan *scan, struct span span, const char *word);
+bool scan_accept_word(struct scan *scan, const char *word);
+void scan_expect_word(struct scan *scan, const char *word);
+struct span scan_value(struct scan *scan);  /* `%name` or `%name#1` */
+struct span scan_string(struct scan *scan); /* with its quotes */
+struct span scan_symbol(struct scan *scan); /* `@a`, `@"a b"`, nested `@a::@b` */
+struct span scan_integer(struct scan *scan);
 /* from an opening bracket to its closing one */
-struct span scan_balanced(struct scan *s);
-struct span scan_type(struct scan *s);
+struct span scan_balanced(struct scan *scan);
+struct span scan_type(struct scan *scan);
 /* an attribute value with its `: type`; type (may be NULL) is the part behind the colon, empty when none */
-struct span scan_attr(struct scan *s, struct span *type);
-void scan_enter(struct scan *s); /* a region: depth + 1, capped */
+struct span scan_attr(struct scan *scan, struct span *type);
+void scan_enter(struct scan *scan); /* a region: depth + 1, capped */
 
-void scan_copy(struct scan *s, struct text *to, struct span from);
-void scan_write(struct scan *s, const char *text); /* to out */
+void scan_copy(struct scan *scan, struct text *to, struct span from);
+void scan_write(struct scan *scan, const char *text); /* to out */
 /* alias by name span (`#a`); NULL when not defined */
-struct alias *scan_alias(struct scan *s, struct span name);
-void scan_define_alias(struct scan *s); /* at `#` or `!` of a definition */
+struct alias *scan_alias(struct scan *scan, struct span name);
+void scan_define_alias(struct scan *scan); /* at `#` or `!` of a definition */
 /* the trailing `loc(..)` of an op or argument: its offset, 0 = none */
-uint32_t scan_loc(struct scan *s);
+uint32_t scan_loc(struct scan *scan);
 
 #endif

@@ -20,187 +20,188 @@ struct arguments {
 static const struct span nothing = {0, 0};
 
 /* `(%a: T {d} loc(..), ..)` of functions and blocks; declarations leave the names out */
-static void read_arguments(struct scan *s, struct arguments *a)
+static void read_arguments(struct scan *scan, struct arguments *arguments)
 {
-    scan_expect(s, "(");
-    for (bool first = true; !scan_accept(s, ")"); first = false) {
-        struct argument x = {nothing, nothing, nothing, 0};
+    scan_expect(scan, "(");
+    for (bool first = true; !scan_accept(scan, ")"); first = false) {
+        struct argument argument = {nothing, nothing, nothing, 0};
         if (!first)
-            scan_expect(s, ",");
-        if (scan_peek(s) == '%') {
-            x.value = scan_value(s);
-            scan_expect(s, ":");
+            scan_expect(scan, ",");
+        if (scan_peek(scan) == '%') {
+            argument.value = scan_value(scan);
+            scan_expect(scan, ":");
         }
-        x.type = scan_type(s);
-        x.dictionary = take_dictionary(s);
-        x.loc = scan_loc(s);
-        VEC_PUSH(&a->list, x);
+        argument.type = scan_type(scan);
+        argument.dictionary = take_dictionary(scan);
+        argument.loc = scan_loc(scan);
+        VEC_PUSH(&arguments->list, argument);
     }
 }
 
-static void write_block_header(struct scan *s, const struct arguments *a)
+static void write_block_header(struct scan *scan, const struct arguments *arguments)
 {
-    if (!a->list.count)
+    if (!arguments->list.count)
         return;
-    scan_write(s, "^bb0(");
-    for (size_t i = 0; i < a->list.count; i++) {
-        const struct argument *x = &a->list.at[i];
-        if (x->value.at == x->value.end)
-            scan_fail(s, ERROR_INVALID_MODULE, x->type.at, "expected a name like '%%arg0' before this type");
-        write_block_arg(s, x->value, x->type, x->loc, i == 0);
+    scan_write(scan, "^bb0(");
+    for (size_t i = 0; i < arguments->list.count; i++) {
+        const struct argument *argument = &arguments->list.at[i];
+        if (argument->value.at == argument->value.end)
+            scan_fail(scan, ERROR_INVALID_MODULE, argument->type.at,
+                      "expected a name like '%%arg0' before this type");
+        write_block_arg(scan, argument->value, argument->type, argument->loc, i == 0);
     }
-    scan_write(s, "):\n");
+    scan_write(scan, "):\n");
 }
 
-static void write_types(struct scan *s, struct text *to, const struct arguments *a)
+static void write_types(struct scan *scan, struct text *to, const struct arguments *arguments)
 {
     text_add(to, "(");
-    for (size_t i = 0; i < a->list.count; i++) {
+    for (size_t i = 0; i < arguments->list.count; i++) {
         if (i)
             text_add(to, ", ");
-        scan_copy(s, to, a->list.at[i].type);
+        scan_copy(scan, to, arguments->list.at[i].type);
     }
     text_add(to, ")");
 }
 
 /* ---------------------------------------------------------------- module and functions */
-static void module(struct scan *s)
+static void module(struct scan *scan)
 {
     struct span name = nothing, dictionary = nothing;
-    if (scan_peek(s) == '@')
-        name = scan_symbol(s);
-    if (scan_accept_word(s, "attributes"))
-        dictionary = take_dictionary(s);
-    scan_expect(s, "{");
-    scan_write(s, "() ({\n^bb0:\n");
-    rewrite_region(s);
-    scan_write(s, "})");
+    if (scan_peek(scan) == '@')
+        name = scan_symbol(scan);
+    if (scan_accept_word(scan, "attributes"))
+        dictionary = take_dictionary(scan);
+    scan_expect(scan, "{");
+    scan_write(scan, "() ({\n^bb0:\n");
+    rewrite_region(scan);
+    scan_write(scan, "})");
     if (name.end) {
-        attr_begin(s, "sym_name");
-        attr_symbol_name(s, name);
+        attr_begin(scan, "sym_name");
+        attr_symbol_name(scan, name);
     }
-    attr_dictionary(s, dictionary);
-    attr_flush(s);
-    scan_write(s, " : () -> ()");
+    attr_dictionary(scan, dictionary);
+    attr_flush(scan);
+    scan_write(scan, " : () -> ()");
 }
 
-static void argument_dictionaries(struct scan *s, const char *name, const struct arguments *a)
+static void argument_dictionaries(struct scan *scan, const char *name, const struct arguments *arguments)
 {
     bool any = false;
-    for (size_t i = 0; i < a->list.count; i++) {
-        struct span d = a->list.at[i].dictionary;
-        any |= d.end && !span_is_blank(s, (struct span){d.at + 1, d.end - 1});
+    for (size_t i = 0; i < arguments->list.count; i++) {
+        struct span span = arguments->list.at[i].dictionary;
+        any |= span.end && !span_is_blank(scan, (struct span){span.at + 1, span.end - 1});
     }
     if (!any)
         return;
-    attr_begin(s, name);
-    for (size_t i = 0; i < a->list.count; i++) {
-        attr_add(s, i ? ", " : "[");
-        if (a->list.at[i].dictionary.end)
-            attr_copy(s, a->list.at[i].dictionary);
+    attr_begin(scan, name);
+    for (size_t i = 0; i < arguments->list.count; i++) {
+        attr_add(scan, i ? ", " : "[");
+        if (arguments->list.at[i].dictionary.end)
+            attr_copy(scan, arguments->list.at[i].dictionary);
         else
-            attr_add(s, "{}");
+            attr_add(scan, "{}");
     }
-    attr_add(s, "]");
+    attr_add(scan, "]");
 }
 
-static void function(struct scan *s)
+static void function(struct scan *scan)
 {
     static const char *const visibilities[] = {"public", "private", "nested"};
     struct arguments args = {0}, outs = {0};
     const char *visibility = NULL;
     struct span dictionary = nothing;
     for (unsigned i = 0; i < 3 && !visibility; i++)
-        if (scan_accept_word(s, visibilities[i]))
+        if (scan_accept_word(scan, visibilities[i]))
             visibility = visibilities[i];
-    struct span name = scan_symbol(s);
-    read_arguments(s, &args);
-    if (scan_accept(s, "->")) {
-        if (scan_peek(s) == '(') {
-            read_arguments(s, &outs);
+    struct span name = scan_symbol(scan);
+    read_arguments(scan, &args);
+    if (scan_accept(scan, "->")) {
+        if (scan_peek(scan) == '(') {
+            read_arguments(scan, &outs);
         } else {
-            struct argument only = {nothing, scan_type(s), nothing, 0};
+            struct argument only = {nothing, scan_type(scan), nothing, 0};
             VEC_PUSH(&outs.list, only);
         }
     }
-    if (scan_accept_word(s, "attributes"))
-        dictionary = take_dictionary(s);
-    scan_write(s, "() ({\n");
-    if (scan_accept(s, "{")) {
-        write_block_header(s, &args);
-        rewrite_region(s);
+    if (scan_accept_word(scan, "attributes"))
+        dictionary = take_dictionary(scan);
+    scan_write(scan, "() ({\n");
+    if (scan_accept(scan, "{")) {
+        write_block_header(scan, &args);
+        rewrite_region(scan);
     }
-    scan_write(s, "})");
-    attr_begin(s, "sym_name");
-    attr_symbol_name(s, name);
-    attr_begin(s, "function_type");
-    write_types(s, &s->attrs, &args);
-    attr_add(s, " -> ");
-    write_types(s, &s->attrs, &outs);
+    scan_write(scan, "})");
+    attr_begin(scan, "sym_name");
+    attr_symbol_name(scan, name);
+    attr_begin(scan, "function_type");
+    write_types(scan, &scan->attrs, &args);
+    attr_add(scan, " -> ");
+    write_types(scan, &scan->attrs, &outs);
     if (visibility) {
-        attr_begin(s, "sym_visibility");
-        text_printf(&s->attrs, "\"%s\"", visibility);
+        attr_begin(scan, "sym_visibility");
+        text_printf(&scan->attrs, "\"%s\"", visibility);
     }
-    argument_dictionaries(s, "arg_attrs", &args);
-    argument_dictionaries(s, "res_attrs", &outs);
-    attr_dictionary(s, dictionary);
-    attr_flush(s);
-    scan_write(s, " : () -> ()");
+    argument_dictionaries(scan, "arg_attrs", &args);
+    argument_dictionaries(scan, "res_attrs", &outs);
+    attr_dictionary(scan, dictionary);
+    attr_flush(scan);
+    scan_write(scan, " : () -> ()");
     VEC_FREE(&args.list);
     VEC_FREE(&outs.list);
 }
 
 /* ---------------------------------------------------------------- control flow and reductions */
-static void while_loop(struct scan *s)
+static void while_loop(struct scan *scan)
 {
     struct arguments args = {0};
     struct span dictionary = nothing;
-    s->operands.count = 0;
-    scan_expect(s, "(");
-    for (bool first = true; !scan_accept(s, ")"); first = false) {
-        struct argument x = {nothing, nothing, nothing, 0};
+    scan->operands.count = 0;
+    scan_expect(scan, "(");
+    for (bool first = true; !scan_accept(scan, ")"); first = false) {
+        struct argument argument = {nothing, nothing, nothing, 0};
         if (!first)
-            scan_expect(s, ",");
-        x.value = scan_value(s);
-        scan_expect(s, "=");
-        VEC_PUSH(&s->operands, scan_value(s));
-        VEC_PUSH(&args.list, x);
+            scan_expect(scan, ",");
+        argument.value = scan_value(scan);
+        scan_expect(scan, "=");
+        VEC_PUSH(&scan->operands, scan_value(scan));
+        VEC_PUSH(&args.list, argument);
     }
     if (args.list.count)
-        scan_expect(s, ":");
+        scan_expect(scan, ":");
     for (size_t i = 0; i < args.list.count; i++) {
         if (i)
-            scan_expect(s, ",");
-        args.list.at[i].type = scan_type(s);
-        args.list.at[i].loc = scan_loc(s);
+            scan_expect(scan, ",");
+        args.list.at[i].type = scan_type(scan);
+        args.list.at[i].loc = scan_loc(scan);
     }
-    if (scan_accept_word(s, "attributes"))
-        dictionary = take_dictionary(s);
-    write_operands(s);
+    if (scan_accept_word(scan, "attributes"))
+        dictionary = take_dictionary(scan);
+    write_operands(scan);
     for (unsigned i = 0; i < 2; i++) {
-        scan_expect_word(s, i ? "do" : "cond");
-        scan_expect(s, "{");
-        scan_write(s, i ? ", {\n" : " ({\n");
-        write_block_header(s, &args);
-        rewrite_region(s);
-        scan_write(s, "}");
+        scan_expect_word(scan, i ? "do" : "cond");
+        scan_expect(scan, "{");
+        scan_write(scan, i ? ", {\n" : " ({\n");
+        write_block_header(scan, &args);
+        rewrite_region(scan);
+        scan_write(scan, "}");
     }
-    scan_write(s, ")");
-    attr_dictionary(s, dictionary);
-    attr_flush(s);
-    scan_write(s, " : ");
-    write_types(s, &s->out, &args);
-    scan_write(s, " -> ");
-    write_types(s, &s->out, &args);
+    scan_write(scan, ")");
+    attr_dictionary(scan, dictionary);
+    attr_flush(scan);
+    scan_write(scan, " : ");
+    write_types(scan, &scan->out, &args);
+    scan_write(scan, " -> ");
+    write_types(scan, &scan->out, &args);
     VEC_FREE(&args.list);
 }
 
 /* `tensor<E>` for the element type of the first operand of a function type */
-static char *scalar_type(struct scan *s, struct span fn)
+static char *scalar_type(struct scan *scan, struct span fn)
 {
-    struct text t = {0};
-    scan_copy(s, &t, fn);
-    char *at = t.at + (*t.at == '(');
+    struct text text = {0};
+    scan_copy(scan, &text, fn);
+    char *at = text.at + (*text.at == '(');
     while (*at == ' ')
         at++;
     char *end = at;
@@ -208,7 +209,7 @@ static char *scalar_type(struct scan *s, struct span fn)
     for (; *end && (depth || (*end != ',' && *end != ')')); end++)
         depth += (*end == '<' || *end == '(') - ((*end == '>' && end[-1] != '-') || *end == ')');
     if (strncmp(at, "tensor<", 7) != 0 || end[-1] != '>')
-        scan_fail(s, ERROR_INVALID_MODULE, fn.at, "expected tensors in the type of this reduce");
+        scan_fail(scan, ERROR_INVALID_MODULE, fn.at, "expected tensors in the type of this reduce");
     at += 7;
     for (char *x = at; *x == '?' || *x == '*' || (*x >= '0' && *x <= '9'); x++) {
         while (*x == '?' || *x == '*' || (*x >= '0' && *x <= '9'))
@@ -221,239 +222,239 @@ static char *scalar_type(struct scan *s, struct span fn)
     for (depth = 0; at + size < end - 1 && (depth || at[size] != ','); size++)
         depth += (at[size] == '<') - (at[size] == '>');
     char *out = mem_printf("tensor<%.*s>", (int)size, at);
-    text_release(&t);
+    text_release(&text);
     return out;
 }
 
-static void short_reducer(struct scan *s, struct span op, struct span fn)
+static void short_reducer(struct scan *scan, struct span op, struct span fn)
 {
-    char *scalar = scalar_type(s, fn);
-    text_printf(&s->out, "({\n^bb0(%%" READER_DIALECT ".x: %s, %%" READER_DIALECT ".y: %s):\n", scalar,
+    char *scalar = scalar_type(scan, fn);
+    text_printf(&scan->out, "({\n^bb0(%%" READER_DIALECT ".x: %s, %%" READER_DIALECT ".y: %s):\n", scalar,
                 scalar);
-    s->arg_count += 2;
-    op_begin(s, op.at);
-    scan_write(s, "%" READER_DIALECT ".z = \"");
-    scan_copy(s, &s->out, op);
-    text_printf(&s->out, "\"(%%" READER_DIALECT ".x, %%" READER_DIALECT ".y) : (%s, %s) -> %s\n", scalar,
+    scan->arg_count += 2;
+    op_begin(scan, op.at);
+    scan_write(scan, "%" READER_DIALECT ".z = \"");
+    scan_copy(scan, &scan->out, op);
+    text_printf(&scan->out, "\"(%%" READER_DIALECT ".x, %%" READER_DIALECT ".y) : (%s, %s) -> %s\n", scalar,
                 scalar, scalar);
-    op_begin(s, op.at);
-    text_printf(&s->out, "\"stablehlo.return\"(%%" READER_DIALECT ".z) : (%s) -> ()\n})", scalar);
+    op_begin(scan, op.at);
+    text_printf(&scan->out, "\"stablehlo.return\"(%%" READER_DIALECT ".z) : (%s) -> ()\n})", scalar);
     free(scalar);
 }
 
 /* `(%a: T, %p: T) (%b: U, %q: U) { .. }`: elements first, then accumulators */
-static void long_reducer(struct scan *s)
+static void long_reducer(struct scan *scan)
 {
     struct arguments pairs = {0}, args = {0};
-    while (scan_peek(s) == '(')
-        read_arguments(s, &pairs);
+    while (scan_peek(scan) == '(')
+        read_arguments(scan, &pairs);
     for (unsigned k = 0; k < 2; k++)
         for (size_t i = k; i < pairs.list.count; i += 2)
             VEC_PUSH(&args.list, pairs.list.at[i]);
-    scan_expect(s, "{");
-    scan_write(s, "({\n");
-    write_block_header(s, &args);
-    rewrite_region(s);
-    scan_write(s, "})");
+    scan_expect(scan, "{");
+    scan_write(scan, "({\n");
+    write_block_header(scan, &args);
+    rewrite_region(scan);
+    scan_write(scan, "})");
     VEC_FREE(&pairs.list);
     VEC_FREE(&args.list);
 }
 
-static void reduce(struct scan *s)
+static void reduce(struct scan *scan)
 {
     VEC(struct span) inits = {0};
     struct span op = nothing;
-    s->operands.count = 0;
+    scan->operands.count = 0;
     do {
-        scan_expect(s, "(");
-        VEC_PUSH(&s->operands, scan_value(s));
-        scan_expect_word(s, "init");
-        scan_expect(s, ":");
-        VEC_PUSH(&inits, scan_value(s));
-        scan_expect(s, ")");
-    } while (scan_accept(s, ","));
+        scan_expect(scan, "(");
+        VEC_PUSH(&scan->operands, scan_value(scan));
+        scan_expect_word(scan, "init");
+        scan_expect(scan, ":");
+        VEC_PUSH(&inits, scan_value(scan));
+        scan_expect(scan, ")");
+    } while (scan_accept(scan, ","));
     for (size_t i = 0; i < inits.count; i++)
-        VEC_PUSH(&s->operands, inits.at[i]);
+        VEC_PUSH(&scan->operands, inits.at[i]);
     VEC_FREE(&inits);
-    write_operands(s);
-    if (scan_accept_word(s, "applies")) {
-        op = scan_word(s);
+    write_operands(scan);
+    if (scan_accept_word(scan, "applies")) {
+        op = scan_word(scan);
         if (op.at == op.end)
-            scan_fail(s, ERROR_INVALID_MODULE, op.at, "expected an op like stablehlo.add");
+            scan_fail(scan, ERROR_INVALID_MODULE, op.at, "expected an op like stablehlo.add");
     }
-    scan_expect_word(s, "across");
-    scan_expect_word(s, "dimensions");
-    scan_expect(s, "=");
-    struct span dims = scan_peek(s) == '#' ? scan_attr(s, NULL) : scan_balanced(s);
-    struct span dictionary = take_dictionary(s);
-    scan_expect(s, ":");
-    struct span fn = scan_type(s);
+    scan_expect_word(scan, "across");
+    scan_expect_word(scan, "dimensions");
+    scan_expect(scan, "=");
+    struct span dims = scan_peek(scan) == '#' ? scan_attr(scan, NULL) : scan_balanced(scan);
+    struct span dictionary = take_dictionary(scan);
+    scan_expect(scan, ":");
+    struct span fn = scan_type(scan);
     if (op.end) {
-        short_reducer(s, op, fn);
+        short_reducer(scan, op, fn);
     } else {
-        scan_expect_word(s, "reducer");
-        long_reducer(s);
+        scan_expect_word(scan, "reducer");
+        long_reducer(scan);
     }
-    uint32_t after = s->at;
-    s->at = dims.at;
-    attr_ints(s, "dimensions");
-    s->at = after;
-    attr_dictionary(s, dictionary);
-    attr_flush(s);
-    scan_write(s, " : ");
-    scan_copy(s, &s->out, fn);
+    uint32_t after = scan->at;
+    scan->at = dims.at;
+    attr_ints(scan, "dimensions");
+    scan->at = after;
+    attr_dictionary(scan, dictionary);
+    attr_flush(scan);
+    scan_write(scan, " : ");
+    scan_copy(scan, &scan->out, fn);
 }
 
 /* ---------------------------------------------------------------- composite, scan */
-static void composite(struct scan *s)
+static void composite(struct scan *scan)
 {
-    struct span name = scan_string(s);
-    s->operands.count = 0;
-    operand_list(s);
-    write_operands(s);
-    if (scan_accept(s, "(")) {
-        scan_write(s, " (");
-        for (bool first = true; !scan_accept(s, ")"); first = false) {
+    struct span name = scan_string(scan);
+    scan->operands.count = 0;
+    operand_list(scan);
+    write_operands(scan);
+    if (scan_accept(scan, "(")) {
+        scan_write(scan, " (");
+        for (bool first = true; !scan_accept(scan, ")"); first = false) {
             if (!first)
-                scan_expect(s, ",");
-            scan_expect(s, "{");
-            scan_write(s, first ? "{\n" : ", {\n");
-            rewrite_region(s);
-            scan_write(s, "}");
+                scan_expect(scan, ",");
+            scan_expect(scan, "{");
+            scan_write(scan, first ? "{\n" : ", {\n");
+            rewrite_region(scan);
+            scan_write(scan, "}");
         }
-        scan_write(s, ")");
+        scan_write(scan, ")");
     }
-    attr_begin(s, "name");
-    attr_copy(s, name);
-    attr_dictionary(s, take_dictionary(s));
-    attr_flush(s);
-    write_function_type(s);
+    attr_begin(scan, "name");
+    attr_copy(scan, name);
+    attr_dictionary(scan, take_dictionary(scan));
+    attr_flush(scan);
+    write_function_type(scan);
 }
 
 /* how many types a function type gives */
-static unsigned result_count(struct scan *s, struct span fn)
+static unsigned result_count(struct scan *scan, struct span fn)
 {
-    uint32_t after = s->at;
+    uint32_t after = scan->at;
     unsigned count = 0;
-    s->at = fn.at;
-    scan_balanced(s);
-    scan_expect(s, "->");
-    if (scan_accept(s, "("))
-        for (; !scan_accept(s, ")"); count++) {
+    scan->at = fn.at;
+    scan_balanced(scan);
+    scan_expect(scan, "->");
+    if (scan_accept(scan, "("))
+        for (; !scan_accept(scan, ")"); count++) {
             if (count)
-                scan_expect(s, ",");
-            scan_type(s);
+                scan_expect(scan, ",");
+            scan_type(scan);
         }
     else
         count = 1;
-    s->at = after;
+    scan->at = after;
     return count;
 }
 
-static void operands_in_parentheses(struct scan *s)
+static void operands_in_parentheses(struct scan *scan)
 {
-    scan_expect(s, "(");
-    operand_list(s);
-    scan_expect(s, ")");
+    scan_expect(scan, "(");
+    operand_list(scan);
+    scan_expect(scan, ")");
 }
 
-static void scan_op(struct scan *s)
+static void scan_op(struct scan *scan)
 {
     struct span dictionary = nothing;
-    s->operands.count = 0;
-    operands_in_parentheses(s);
-    unsigned inputs = (unsigned)s->operands.count;
-    scan_expect_word(s, "inits");
-    operands_in_parentheses(s);
-    unsigned inits = (unsigned)s->operands.count - inputs;
-    scan_expect_word(s, "dimension");
-    scan_expect(s, "=");
-    struct span dimension = scan_integer(s);
-    if (scan_accept_word(s, "attributes"))
-        dictionary = take_dictionary(s);
-    write_operands(s);
-    scan_expect(s, "{");
-    scan_write(s, " ({\n");
-    rewrite_region(s);
-    scan_write(s, "})");
-    scan_expect(s, ":");
-    struct span fn = scan_type(s);
-    unsigned outs = s->text[fn.at] == '(' ? result_count(s, fn) : 0;
+    scan->operands.count = 0;
+    operands_in_parentheses(scan);
+    unsigned inputs = (unsigned)scan->operands.count;
+    scan_expect_word(scan, "inits");
+    operands_in_parentheses(scan);
+    unsigned inits = (unsigned)scan->operands.count - inputs;
+    scan_expect_word(scan, "dimension");
+    scan_expect(scan, "=");
+    struct span dimension = scan_integer(scan);
+    if (scan_accept_word(scan, "attributes"))
+        dictionary = take_dictionary(scan);
+    write_operands(scan);
+    scan_expect(scan, "{");
+    scan_write(scan, " ({\n");
+    rewrite_region(scan);
+    scan_write(scan, "})");
+    scan_expect(scan, ":");
+    struct span fn = scan_type(scan);
+    unsigned outs = scan->text[fn.at] == '(' ? result_count(scan, fn) : 0;
     if (outs < inits)
-        scan_fail(s, ERROR_INVALID_MODULE, fn.at, "expected at least as many results as initial values");
-    attr_begin(s, "dimension");
-    attr_copy(s, dimension);
-    attr_add(s, " : i64");
-    attr_begin(s, "operandSegmentSizes");
-    text_printf(&s->attrs, "array<i32: %u, %u>", inputs, inits);
-    attr_begin(s, "resultSegmentSizes");
-    text_printf(&s->attrs, "array<i32: %u, %u>", outs - inits, inits);
-    attr_dictionary(s, dictionary);
-    attr_flush(s);
-    scan_write(s, " : ");
-    scan_copy(s, &s->out, fn);
+        scan_fail(scan, ERROR_INVALID_MODULE, fn.at, "expected at least as many results as initial values");
+    attr_begin(scan, "dimension");
+    attr_copy(scan, dimension);
+    attr_add(scan, " : i64");
+    attr_begin(scan, "operandSegmentSizes");
+    text_printf(&scan->attrs, "array<i32: %u, %u>", inputs, inits);
+    attr_begin(scan, "resultSegmentSizes");
+    text_printf(&scan->attrs, "array<i32: %u, %u>", outs - inits, inits);
+    attr_dictionary(scan, dictionary);
+    attr_flush(scan);
+    scan_write(scan, " : ");
+    scan_copy(scan, &scan->out, fn);
 }
 
 /* ---------------------------------------------------------------- sdy computations */
-static struct span list_attr(struct scan *s, const char *word, char open)
+static struct span list_attr(struct scan *scan, const char *word, char open)
 {
-    if (!scan_accept_word(s, word))
+    if (!scan_accept_word(scan, word))
         return nothing;
-    scan_expect(s, "=");
-    if (scan_peek(s) == '#')
-        return scan_attr(s, NULL);
-    if (scan_peek(s) != open)
-        scan_expect(s, open == '[' ? "[" : "{");
-    return scan_balanced(s);
+    scan_expect(scan, "=");
+    if (scan_peek(scan) == '#')
+        return scan_attr(scan, NULL);
+    if (scan_peek(scan) != open)
+        scan_expect(scan, open == '[' ? "[" : "{");
+    return scan_balanced(scan);
 }
 
-static void wrapped_attr(struct scan *s, const char *name, const char *before, struct span v,
+static void wrapped_attr(struct scan *scan, const char *name, const char *before, struct span value,
                          const char *after)
 {
-    if (!v.end)
+    if (!value.end)
         return;
-    bool whole = s->text[v.at] == '#';
-    attr_begin(s, name);
-    attr_add(s, whole ? "" : before);
-    attr_copy(s, v);
-    attr_add(s, whole ? "" : after);
+    bool whole = scan->text[value.at] == '#';
+    attr_begin(scan, name);
+    attr_add(scan, whole ? "" : before);
+    attr_copy(scan, value);
+    attr_add(scan, whole ? "" : after);
 }
 
-static void computation(struct scan *s, bool manual)
+static void computation(struct scan *scan, bool manual)
 {
     struct arguments args = {0};
     struct span name = nothing, axes = nothing;
     if (!manual) {
-        scan_expect(s, "<");
-        name = scan_string(s);
-        scan_expect(s, ">");
+        scan_expect(scan, "<");
+        name = scan_string(scan);
+        scan_expect(scan, ">");
     }
-    s->operands.count = 0;
-    operands_in_parentheses(s);
-    struct span in = list_attr(s, "in_shardings", '['), out = list_attr(s, "out_shardings", '[');
+    scan->operands.count = 0;
+    operands_in_parentheses(scan);
+    struct span in = list_attr(scan, "in_shardings", '['), out = list_attr(scan, "out_shardings", '[');
     if (manual)
-        axes = list_attr(s, "manual_axes", '{');
-    read_arguments(s, &args);
-    write_operands(s);
-    scan_expect(s, "{");
-    scan_write(s, " ({\n");
-    write_block_header(s, &args);
-    rewrite_region(s);
-    scan_write(s, "})");
+        axes = list_attr(scan, "manual_axes", '{');
+    read_arguments(scan, &args);
+    write_operands(scan);
+    scan_expect(scan, "{");
+    scan_write(scan, " ({\n");
+    write_block_header(scan, &args);
+    rewrite_region(scan);
+    scan_write(scan, "})");
     if (name.end) {
-        attr_begin(s, "name");
-        attr_copy(s, name);
+        attr_begin(scan, "name");
+        attr_copy(scan, name);
     }
-    wrapped_attr(s, "in_shardings", "#sdy.sharding_per_value<", in, ">");
-    wrapped_attr(s, "out_shardings", "#sdy.sharding_per_value<", out, ">");
-    wrapped_attr(s, "manual_axes", "#sdy<manual_axes", axes, ">");
-    attr_dictionary(s, take_dictionary(s));
-    attr_flush(s);
-    write_function_type(s);
+    wrapped_attr(scan, "in_shardings", "#sdy.sharding_per_value<", in, ">");
+    wrapped_attr(scan, "out_shardings", "#sdy.sharding_per_value<", out, ">");
+    wrapped_attr(scan, "manual_axes", "#sdy<manual_axes", axes, ">");
+    attr_dictionary(scan, take_dictionary(scan));
+    attr_flush(scan);
+    write_function_type(scan);
     VEC_FREE(&args.list);
 }
 
-bool special_rewrite(struct scan *s, struct span name, const char *full)
+bool special_rewrite(struct scan *scan, struct span name, const char *full)
 {
     static const char *const names[] = {
         "builtin.module",      "func.func", "stablehlo.while",        "stablehlo.reduce",
@@ -463,15 +464,15 @@ bool special_rewrite(struct scan *s, struct span name, const char *full)
         which++;
     if (which == count)
         return false;
-    text_printf(&s->out, "\"%s\"", full);
+    text_printf(&scan->out, "\"%s\"", full);
     switch (which) {
-    case 0: module(s); break;
-    case 1: function(s); break;
-    case 2: while_loop(s); break;
-    case 3: reduce(s); break;
-    case 4: composite(s); break;
-    case 5: scan_op(s); break;
-    default: computation(s, which == 6);
+    case 0: module(scan); break;
+    case 1: function(scan); break;
+    case 2: while_loop(scan); break;
+    case 3: reduce(scan); break;
+    case 4: composite(scan); break;
+    case 5: scan_op(scan); break;
+    default: computation(scan, which == 6);
     }
     return true;
 }

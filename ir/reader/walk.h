@@ -11,13 +11,13 @@ void walk_start(void);
 /* Parses s->out with MLIR and walks the result. s->out is freed as soon as MLIR has read it. Errors leave by
  * s->escape. Their position is the user's when s->tracing is on; otherwise the caller runs once more with
  * tracing. The builder is owned by the caller. */
-struct ir_builder *walk_text(struct scan *s);
+struct ir_builder *walk_text(struct scan *scan);
 
 /* The file or name of the `loc(..)` at an offset, appended to out; false when it says nothing. name_first:
  * prefer a name (arguments) to a file (ops). */
-bool location_resolve(struct scan *s, uint32_t loc, bool name_first, struct text *out);
+bool location_resolve(struct scan *scan, uint32_t loc, bool name_first, struct text *out);
 
 /* the elements of a constant `dense<"0x..">`, decoded from the digits in the user's text */
-struct ir_attr walk_hex(struct scan *s, struct ir_builder *b, struct span digits, uint32_t type);
+struct ir_attr walk_hex(struct scan *scan, struct ir_builder *builder, struct span digits, uint32_t type);
 
 #endif

@@ -22,100 +22,101 @@ struct keys {
 
 static long long now_ms(clockid_t clock)
 {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+    struct timespec when;
+    clock_gettime(clock, &when);
+    return when.tv_sec * 1000LL + when.tv_nsec / 1000000;
 }
 
 struct keys *keys_create(bool closed)
 {
-    struct keys *a = mem_zalloc(1, sizeof *a);
-    a->closed = closed;
-    pthread_rwlock_init(&a->lock, NULL);
-    return a;
+    struct keys *keys = mem_zalloc(1, sizeof *keys);
+    keys->closed = closed;
+    pthread_rwlock_init(&keys->lock, NULL);
+    return keys;
 }
 
-void keys_destroy(struct keys *a)
+void keys_destroy(struct keys *keys)
 {
-    if (!a)
+    if (!keys)
         return;
-    pthread_rwlock_destroy(&a->lock);
-    queue_keys_release(&a->keys);
-    free(a);
+    pthread_rwlock_destroy(&keys->lock);
+    queue_keys_release(&keys->keys);
+    free(keys);
 }
 
 /* The version is read first: a change in between is read again the next time. Only one thread refreshes. */
-enum error_code keys_refresh(struct keys *a, struct queue *q, struct error *e)
+enum error_code keys_refresh(struct keys *table, struct queue *queue, struct error *e)
 {
     long long version;
     struct queue_keys keys = {0};
-    enum error_code code = queue_keys_version(q, &version, e);
-    bool changed = code == ERROR_OK && (!a->known || version != a->version);
+    enum error_code code = queue_keys_version(queue, &version, e);
+    bool changed = code == ERROR_OK && (!table->known || version != table->version);
     if (changed)
-        code = queue_keys_list(q, &keys, e);
+        code = queue_keys_list(queue, &keys, e);
     if (code != ERROR_OK)
         return code;
-    pthread_rwlock_wrlock(&a->lock);
+    pthread_rwlock_wrlock(&table->lock);
     if (changed) {
-        queue_keys_release(&a->keys);
-        a->keys = keys;
-        a->version = version;
-        a->known = true;
+        queue_keys_release(&table->keys);
+        table->keys = keys;
+        table->version = version;
+        table->known = true;
     }
-    a->read_ms = now_ms(CLOCK_MONOTONIC);
-    pthread_rwlock_unlock(&a->lock);
+    table->read_ms = now_ms(CLOCK_MONOTONIC);
+    pthread_rwlock_unlock(&table->lock);
     return ERROR_OK;
 }
 
-bool keys_any(struct keys *a)
+bool keys_any(struct keys *keys)
 {
-    pthread_rwlock_rdlock(&a->lock);
-    bool any = a->keys.count > 0;
-    pthread_rwlock_unlock(&a->lock);
+    pthread_rwlock_rdlock(&keys->lock);
+    bool any = keys->keys.count > 0;
+    pthread_rwlock_unlock(&keys->lock);
     return any;
 }
 
-bool keys_required(struct keys *a)
+bool keys_required(struct keys *keys)
 {
-    return a->closed || keys_any(a);
+    return keys->closed || keys_any(keys);
 }
 
-static int by_id(const void *a, const void *b)
+static int by_id(const void *left, const void *right)
 {
-    return strcmp(a, ((const struct queue_key *)b)->id);
+    return strcmp(left, ((const struct queue_key *)right)->id);
 }
 
 /* The id is public and finds the record; the secret takes part only in a digest that is compared in constant
  * time. */
-bool keys_find_digest(struct keys *a, const char *id, const unsigned char digest[32], struct queue_key *out)
+bool keys_find_digest(struct keys *keys, const char *id, const unsigned char digest[32],
+                      struct queue_key *out)
 {
     bool good = false;
-    pthread_rwlock_rdlock(&a->lock);
+    pthread_rwlock_rdlock(&keys->lock);
     const struct queue_key *k =
-        a->keys.count ? bsearch(id, a->keys.at, a->keys.count, sizeof *a->keys.at, by_id) : NULL;
+        keys->keys.count ? bsearch(id, keys->keys.at, keys->keys.count, sizeof *keys->keys.at, by_id) : NULL;
     if (k && encode_equal_bytes(k->digest, digest, sizeof k->digest) &&
         (k->expires_ms == 0 || k->expires_ms > now_ms(CLOCK_REALTIME))) {
         *out = *k;
         good = true;
     }
-    pthread_rwlock_unlock(&a->lock);
+    pthread_rwlock_unlock(&keys->lock);
     return good;
 }
 
-bool keys_find(struct keys *a, const char *text, struct queue_key *out)
+bool keys_find(struct keys *keys, const char *text, struct queue_key *out)
 {
     char id[QUEUE_KEY_ID_SIZE];
     unsigned char digest[32];
     if (!queue_key_id(text, id))
         return false;
     sha256_bytes(text, strlen(text), digest);
-    return keys_find_digest(a, id, digest, out);
+    return keys_find_digest(keys, id, digest, out);
 }
 
-bool keys_usable(struct keys *a)
+bool keys_usable(struct keys *keys)
 {
-    pthread_rwlock_rdlock(&a->lock);
-    bool good = a->known && now_ms(CLOCK_MONOTONIC) - a->read_ms <= MAX_AGE_MS;
-    pthread_rwlock_unlock(&a->lock);
+    pthread_rwlock_rdlock(&keys->lock);
+    bool good = keys->known && now_ms(CLOCK_MONOTONIC) - keys->read_ms <= MAX_AGE_MS;
+    pthread_rwlock_unlock(&keys->lock);
     return good;
 }

@@ -46,28 +46,28 @@ static bool loopback(const char *host)
 /* a page's address that is a number cannot be pointed elsewhere */
 static bool numeric(const char *host)
 {
-    struct in6_addr a;
-    return inet_pton(AF_INET, host, &a) == 1 || inet_pton(AF_INET6, host, &a) == 1;
+    struct in6_addr in6_addr;
+    return inet_pton(AF_INET, host, &in6_addr) == 1 || inet_pton(AF_INET6, host, &in6_addr) == 1;
 }
 
-static bool own_name(const struct server *s, const char *host)
+static bool own_name(const struct server *server, const char *host)
 {
-    const struct access_names *names = &s->access->options->host_names;
+    const struct access_names *names = &server->access->options->host_names;
     for (size_t i = 0; i < names->count; i++)
         if (strcasecmp(names->at[i], host) == 0)
             return true;
-    return loopback(host) || (!s->access->loopback && numeric(host));
+    return loopback(host) || (!server->access->loopback && numeric(host));
 }
 
-enum error_code origin_check_host(const struct exchange *x, struct error *e)
+enum error_code origin_check_host(const struct exchange *exchange, struct error *e)
 {
-    const struct server *s = x->server;
-    const char *header = request_header(x, "Host");
+    const struct server *server = exchange->server;
+    const char *header = request_header(exchange, "Host");
     char host[256];
-    bool checked =
-        (s->access->loopback || s->access->options->host_names.count) && !keys_required(s->access->keys);
-    if (!checked || !header || x->route->access == ACCESS_WORKER ||
-        (host_of(header, host, sizeof host) && own_name(s, host)))
+    bool checked = (server->access->loopback || server->access->options->host_names.count) &&
+                   !keys_required(server->access->keys);
+    if (!checked || !header || exchange->route->access == ACCESS_WORKER ||
+        (host_of(header, host, sizeof host) && own_name(server, host)))
         return ERROR_OK;
     return error_set_pointer(
         e, ERROR_MISDIRECTED, "Host",
@@ -83,17 +83,17 @@ bool origin_valid(const char *text)
     const char *host = text + scheme;
     if (!scheme || !isalnum((unsigned char)host[host[0] == '[' ? 1 : 0]))
         return false;
-    for (const char *c = host; *c; c++)
-        if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && !strchr(".-_:[]", *c))
+    for (const char *at = host; *at; at++)
+        if (!islower((unsigned char)*at) && !isdigit((unsigned char)*at) && !strchr(".-_:[]", *at))
             return false;
     return true;
 }
 
 /* the Origin of the request, if it is one that the operator named */
-static const char *allowed(const struct exchange *x)
+static const char *allowed(const struct exchange *exchange)
 {
-    const struct access_names *named = &x->server->access->options->cors_origins;
-    const char *origin = named->count ? request_header(x, "Origin") : NULL;
+    const struct access_names *named = &exchange->server->access->options->cors_origins;
+    const char *origin = named->count ? request_header(exchange, "Origin") : NULL;
     for (size_t i = 0; origin && i < named->count; i++)
         if (strcmp(origin, named->at[i]) == 0)
             return origin;
@@ -101,44 +101,44 @@ static const char *allowed(const struct exchange *x)
 }
 
 /* pages and workers' paths are not for other origins */
-static bool shared(const struct exchange *x)
+static bool shared(const struct exchange *exchange)
 {
-    return strncmp(x->path, "/ui", 3) != 0 && strncmp(x->path, "/internal/", 10) != 0;
+    return strncmp(exchange->path, "/ui", 3) != 0 && strncmp(exchange->path, "/internal/", 10) != 0;
 }
 
-bool origin_allowed(const struct exchange *x)
+bool origin_allowed(const struct exchange *exchange)
 {
-    return shared(x) && allowed(x);
+    return shared(exchange) && allowed(exchange);
 }
 
-void origin_add_headers(const struct exchange *x, struct MHD_Response *r)
+void origin_add_headers(const struct exchange *exchange, struct MHD_Response *response)
 {
-    if (!x->server->access->options->cors_origins.count || !shared(x))
+    if (!exchange->server->access->options->cors_origins.count || !shared(exchange))
         return;
     /* refusals have it as well: a cache must not give one to a page whose origin is allowed */
-    MHD_add_response_header(r, "Vary", "Origin");
-    if (!allowed(x))
+    MHD_add_response_header(response, "Vary", "Origin");
+    if (!allowed(exchange))
         return;
-    MHD_add_response_header(r, "Access-Control-Allow-Origin", allowed(x));
+    MHD_add_response_header(response, "Access-Control-Allow-Origin", allowed(exchange));
     MHD_add_response_header(
-        r, "Access-Control-Expose-Headers",
+        response, "Access-Control-Expose-Headers",
         "Content-Digest, Content-Disposition, Content-Range, ETag, Idempotency-Replayed, Location, "
         "Retry-After, Sunset, X-Request-Id");
 }
 
-bool origin_preflight(struct exchange *x)
+bool origin_preflight(struct exchange *exchange)
 {
     char methods[64];
-    if (strcmp(x->method, "OPTIONS") != 0 || !x->route || !shared(x) || !allowed(x) ||
-        !request_header(x, "Access-Control-Request-Method"))
+    if (strcmp(exchange->method, "OPTIONS") != 0 || !exchange->route || !shared(exchange) ||
+        !allowed(exchange) || !request_header(exchange, "Access-Control-Request-Method"))
         return false;
-    route_allow(x->server->routes, x->route, methods, sizeof methods);
+    route_allow(exchange->server->routes, exchange->route, methods, sizeof methods);
     const struct header extra[] = {{"Access-Control-Allow-Methods", methods},
                                    {"Access-Control-Allow-Headers",
                                     "Authorization, Content-Encoding, Content-Type, Idempotency-Key, "
                                     "If-Match, If-None-Match, If-Range, Last-Event-ID, "
                                     "Prefer, Range, traceparent, X-Request-Id"},
                                    {"Access-Control-Max-Age", "600"}};
-    reply_empty(x, 204, extra, 3);
+    reply_empty(exchange, 204, extra, 3);
     return true;
 }

@@ -27,36 +27,36 @@ static void csrf_of(const char *id, char out[SESSION_CSRF_SIZE])
     free(text);
 }
 
-static const char *cookie(struct exchange *x)
+static const char *cookie(struct exchange *exchange)
 {
-    const char *id = MHD_lookup_connection_value(x->connection, MHD_COOKIE_KIND, cookie_name);
+    const char *id = MHD_lookup_connection_value(exchange->connection, MHD_COOKIE_KIND, cookie_name);
     return id && queue_session_valid(id) ? id : NULL;
 }
 
-enum error_code session_identify(struct exchange *x, struct queue_key *out)
+enum error_code session_identify(struct exchange *exchange, struct queue_key *out)
 {
-    const char *id = cookie(x);
+    const char *id = cookie(exchange);
     char key_id[QUEUE_KEY_ID_SIZE];
     unsigned char digest[32];
     struct error e;
     if (!id)
         return ERROR_UNAUTHORIZED;
-    struct queue *q = pool_take(x->server);
-    enum error_code code = queue_session_find(q, id, key_id, digest, &e);
-    pool_give(x->server, q);
+    struct queue *queue = pool_take(exchange->server);
+    enum error_code code = queue_session_find(queue, id, key_id, digest, &e);
+    pool_give(exchange->server, queue);
     if (code == ERROR_UNAVAILABLE)
         return code;
-    if (code != ERROR_OK || !keys_find_digest(x->server->access->keys, key_id, digest, out))
+    if (code != ERROR_OK || !keys_find_digest(exchange->server->access->keys, key_id, digest, out))
         return ERROR_UNAUTHORIZED;
-    csrf_of(id, x->csrf);
+    csrf_of(id, exchange->csrf);
     return ERROR_OK;
 }
 
 /* does a browser say that another site made this request? (Fetch Metadata; Origin, RFC 6454) */
-bool session_from_elsewhere(struct exchange *x)
+bool session_from_elsewhere(struct exchange *exchange)
 {
-    const char *site = request_header(x, "Sec-Fetch-Site"), *origin = request_header(x, "Origin"),
-               *host = request_header(x, "Host");
+    const char *site = request_header(exchange, "Sec-Fetch-Site"),
+               *origin = request_header(exchange, "Origin"), *host = request_header(exchange, "Host");
     if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
         return true;
     if (!origin)
@@ -65,127 +65,127 @@ bool session_from_elsewhere(struct exchange *x)
     return !authority || !host || strcmp(authority + 3, host) != 0;
 }
 
-bool session_csrf_good(struct exchange *x)
+bool session_csrf_good(struct exchange *exchange)
 {
     char given[SESSION_CSRF_SIZE + 1] = "";
-    const char *header = request_header(x, "X-CSRF-Token");
+    const char *header = request_header(exchange, "X-CSRF-Token");
     if (!header)
-        request_query(x, "csrf", given, sizeof given);
-    return x->csrf[0] && encode_equal_secret(header ? header : given, x->csrf);
+        request_query(exchange, "csrf", given, sizeof given);
+    return exchange->csrf[0] && encode_equal_secret(header ? header : given, exchange->csrf);
 }
 
 /* ---- POST /ui/session: JSON {"key": ..}, a form with key=.., or Authorization: Bearer ---- */
 
-static void set_cookie(struct exchange *x, const char *id, long seconds, char *out, size_t room)
+static void set_cookie(struct exchange *exchange, const char *id, long seconds, char *out, size_t room)
 {
-    const char *forwarded = request_header(x, "X-Forwarded-Proto");
+    const char *forwarded = request_header(exchange, "X-Forwarded-Proto");
     snprintf(out, room, "%s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%ld%s", cookie_name, id, seconds,
              forwarded && strcmp(forwarded, "https") == 0 ? "; Secure" : "");
 }
 
-static void go_to(struct exchange *x, const char *where, const char *set)
+static void go_to(struct exchange *exchange, const char *where, const char *set)
 {
     struct header extra[2] = {{"Location", where}, {"Set-Cookie", set}};
-    reply_empty(x, 303, extra, set ? 2 : 1);
+    reply_empty(exchange, 303, extra, set ? 2 : 1);
 }
 
-static bool is_form(const struct exchange *x)
+static bool is_form(const struct exchange *exchange)
 {
-    return x->content_type && form_is_type(x->content_type);
+    return exchange->content_type && form_is_type(exchange->content_type);
 }
 
-static enum error_code find_key(struct exchange *x, struct queue_key *out, struct error *e)
+static enum error_code find_key(struct exchange *exchange, struct queue_key *out, struct error *e)
 {
-    const char *authorization = request_header(x, "Authorization"), *body = x->body.memory.at;
+    const char *authorization = request_header(exchange, "Authorization"), *body = exchange->body.memory.at;
     char *key = NULL;
     enum error_code code = ERROR_OK;
-    if (is_form(x))
-        key = form_field(body, x->body.memory.size, "key");
-    else if (x->body.memory.size)
-        code = api_key_parse(body, x->body.memory.size, &key, e);
+    if (is_form(exchange))
+        key = form_field(body, exchange->body.memory.size, "key");
+    else if (exchange->body.memory.size)
+        code = api_key_parse(body, exchange->body.memory.size, &key, e);
     else if (authorization && strncmp(authorization, "Bearer ", 7) == 0)
         key = mem_strdup(authorization + 7);
-    if (code == ERROR_OK && !(key && keys_find(x->server->access->keys, key, out)))
+    if (code == ERROR_OK && !(key && keys_find(exchange->server->access->keys, key, out)))
         code = error_set(e, ERROR_UNAUTHORIZED, "this key is not known here, was revoked, or has expired");
     free(key);
     return code;
 }
 
-void handle_session_post(struct exchange *x)
+void handle_session_post(struct exchange *exchange)
 {
     struct queue_key key;
     struct error e;
     char id[QUEUE_SESSION_SIZE], csrf[SESSION_CSRF_SIZE], set[160];
     long seconds;
-    if (session_from_elsewhere(x)) {
+    if (session_from_elsewhere(exchange)) {
         error_set(&e, ERROR_FORBIDDEN, "a session is begun from this service's own pages only");
-        reply_problem(x, &e);
+        reply_problem(exchange, &e);
         return;
     }
-    if (find_key(x, &key, &e) != ERROR_OK) {
-        if (is_form(x))
-            go_to(x, "/ui/login?failed=1", NULL);
+    if (find_key(exchange, &key, &e) != ERROR_OK) {
+        if (is_form(exchange))
+            go_to(exchange, "/ui/login?failed=1", NULL);
         else
-            reply_problem(x, &e);
+            reply_problem(exchange, &e);
         return;
     }
-    struct queue *q = pool_take(x->server);
-    enum error_code code = queue_session_add(q, &key, id, &seconds, &e);
-    pool_give(x->server, q);
+    struct queue *queue = pool_take(exchange->server);
+    enum error_code code = queue_session_add(queue, &key, id, &seconds, &e);
+    pool_give(exchange->server, queue);
     if (code != ERROR_OK) {
-        reply_problem(x, &e);
+        reply_problem(exchange, &e);
         return;
     }
     csrf_of(id, csrf);
-    set_cookie(x, id, seconds, set, sizeof set);
-    if (is_form(x)) {
-        go_to(x, "/ui", set);
+    set_cookie(exchange, id, seconds, set, sizeof set);
+    if (is_form(exchange)) {
+        go_to(exchange, "/ui", set);
         return;
     }
     struct header extra[] = {{"Set-Cookie", set}, {"X-CSRF-Token", csrf}};
-    reply_empty(x, 204, extra, 2);
+    reply_empty(exchange, 204, extra, 2);
 }
 
 /* who the caller is; pages and scripts of /ui take the CSRF token from here */
-void handle_session_get(struct exchange *x)
+void handle_session_get(struct exchange *exchange)
 {
-    struct text t = {0};
-    text_printf(&t, "{\"tenant\":\"%s\",\"role\":\"%s\",\"key_id\":\"%s\",\"csrf\":\"%s\"}", x->tenant,
-                queue_role_text(x->role), x->key_id, x->csrf);
-    reply_json(x, 200, &t, NULL, 0);
+    struct text text = {0};
+    text_printf(&text, "{\"tenant\":\"%s\",\"role\":\"%s\",\"key_id\":\"%s\",\"csrf\":\"%s\"}",
+                exchange->tenant, queue_role_text(exchange->role), exchange->key_id, exchange->csrf);
+    reply_json(exchange, 200, &text, NULL, 0);
 }
 
-static enum error_code end_session(struct exchange *x, char *set, size_t room, struct error *e)
+static enum error_code end_session(struct exchange *exchange, char *set, size_t room, struct error *e)
 {
-    const char *id = cookie(x);
-    set_cookie(x, "", 0, set, room);
+    const char *id = cookie(exchange);
+    set_cookie(exchange, "", 0, set, room);
     if (!id)
         return ERROR_OK;
-    struct queue *q = pool_take(x->server);
-    enum error_code code = queue_session_end(q, id, e);
-    pool_give(x->server, q);
+    struct queue *queue = pool_take(exchange->server);
+    enum error_code code = queue_session_end(queue, id, e);
+    pool_give(exchange->server, queue);
     return code;
 }
 
-void handle_session_delete(struct exchange *x)
+void handle_session_delete(struct exchange *exchange)
 {
     struct error e;
     char set[160];
-    if (end_session(x, set, sizeof set, &e) != ERROR_OK) {
-        reply_problem(x, &e);
+    if (end_session(exchange, set, sizeof set, &e) != ERROR_OK) {
+        reply_problem(exchange, &e);
         return;
     }
     struct header extra = {"Set-Cookie", set};
-    reply_empty(x, 204, &extra, 1);
+    reply_empty(exchange, 204, &extra, 1);
 }
 
 /* the same for a form, which knows GET and POST only */
-void handle_session_end(struct exchange *x)
+void handle_session_end(struct exchange *exchange)
 {
     struct error e;
     char set[160];
-    if (end_session(x, set, sizeof set, &e) != ERROR_OK)
-        reply_problem(x, &e);
+    if (end_session(exchange, set, sizeof set, &e) != ERROR_OK)
+        reply_problem(exchange, &e);
     else
-        go_to(x, "/ui/login", set);
+        go_to(exchange, "/ui/login", set);
 }

@@ -14,16 +14,16 @@
 
 static enum error_code sink(void *user, const void *bytes, size_t size, struct error *e)
 {
-    struct body *b = user;
+    struct body *body = user;
     const unsigned char *p = bytes;
-    for (size_t i = 0; b->decoded + i < 2 && i < size; i++)
-        b->first[b->decoded + i] = p[i];
-    b->decoded += size;
-    if (b->kind == BODY_PROBLEM && b->decoded > LIMIT_PROBLEM)
+    for (size_t i = 0; body->decoded + i < 2 && i < size; i++)
+        body->first[body->decoded + i] = p[i];
+    body->decoded += size;
+    if (body->kind == BODY_PROBLEM && body->decoded > LIMIT_PROBLEM)
         return error_set(e, ERROR_TOO_LARGE, "the problem is larger than %zu bytes", LIMIT_PROBLEM);
-    if (b->kind != BODY_PROBLEM && b->decoded > LIMIT_MODULE)
+    if (body->kind != BODY_PROBLEM && body->decoded > LIMIT_MODULE)
         return error_set(e, ERROR_MODULE_TOO_LARGE, "the module is larger than %d bytes", LIMIT_MODULE);
-    return store_writer_add(b->writer, bytes, size, e);
+    return store_writer_add(body->writer, bytes, size, e);
 }
 
 /* a file without a name; -1 and errno */
@@ -40,90 +40,91 @@ static int open_spool(const char *folder)
     return fd;
 }
 
-static enum error_code begin_submit(struct exchange *x, struct error *e)
+static enum error_code begin_submit(struct exchange *exchange, struct error *e)
 {
-    struct body *b = &x->body;
-    const char *type = x->content_type ? x->content_type : "";
+    struct body *body = &exchange->body;
+    const char *type = exchange->content_type ? exchange->content_type : "";
     if (header_is_type(type, "application/json")) {
-        b->limit = LIMIT_JSON;
+        body->limit = LIMIT_JSON;
         return ERROR_OK;
     }
     if (!header_is_type(type, "multipart/form-data"))
         return error_set(e, ERROR_MEDIA_TYPE,
                          "send application/json, or multipart/form-data with the parts module and request");
-    x->boundary = multipart_boundary(type);
-    if (!x->boundary)
+    exchange->boundary = multipart_boundary(type);
+    if (!exchange->boundary)
         return error_set(e, ERROR_MALFORMED, "the Content-Type names no boundary of 1 to 70 characters");
-    if (x->gzip)
+    if (exchange->gzip)
         return error_set(e, ERROR_MEDIA_TYPE, "compress the module part, not the multipart body");
-    b->limit = (size_t)LIMIT_MODULE + LIMIT_JSON + (16 << 10);
-    b->fd = open_spool(x->server->spool);
-    return b->fd >= 0 ? ERROR_OK
-                      : error_set(e, ERROR_IO, "no temporary file can be made: %s", strerror(errno));
+    body->limit = (size_t)LIMIT_MODULE + LIMIT_JSON + (16 << 10);
+    body->fd = open_spool(exchange->server->spool);
+    return body->fd >= 0 ? ERROR_OK
+                         : error_set(e, ERROR_IO, "no temporary file can be made: %s", strerror(errno));
 }
 
-static enum error_code admit(struct exchange *x, struct error *e)
+static enum error_code admit(struct exchange *exchange, struct error *e)
 {
-    return x->route->admit ? x->route->admit(x, e) : ERROR_OK;
+    return exchange->route->admit ? exchange->route->admit(exchange, e) : ERROR_OK;
 }
 
-enum error_code body_begin(struct exchange *x, struct error *e)
+enum error_code body_begin(struct exchange *exchange, struct error *e)
 {
-    struct body *b = &x->body;
-    const char *length = request_header(x, "Content-Length");
-    bool chunked = request_header(x, "Transfer-Encoding") != NULL;
+    struct body *body = &exchange->body;
+    const char *length = request_header(exchange, "Content-Length");
+    bool chunked = request_header(exchange, "Transfer-Encoding") != NULL;
     long long announced = length ? strtoll(length, NULL, 10) : 0;
-    b->kind = x->route->body;
+    body->kind = exchange->route->body;
     enum error_code code = ERROR_OK;
-    switch (b->kind) {
+    switch (body->kind) {
     case BODY_NONE:
-        b->limit = 0;
+        body->limit = 0;
         if (announced || chunked)
             return error_set(e, ERROR_MALFORMED, "this request takes no body");
         break;
     case BODY_MODULE:
     case BODY_PROBLEM:
     case BODY_BLOB:
-        b->limit = b->kind == BODY_PROBLEM ? LIMIT_PROBLEM : LIMIT_MODULE;
-        code = admit(x, e);
+        body->limit = body->kind == BODY_PROBLEM ? LIMIT_PROBLEM : LIMIT_MODULE;
+        code = admit(exchange, e);
         if (code != ERROR_OK)
             return code;
         if (!length && !chunked)
             return error_set(e, ERROR_LENGTH, "send Content-Length or Transfer-Encoding: chunked");
-        code = store_writer_begin(x->server->store, &b->writer, e);
+        code = store_writer_begin(exchange->server->store, &body->writer, e);
         break;
     case BODY_SUBMIT:
-        code = begin_submit(x, e);
+        code = begin_submit(exchange, e);
         if (code == ERROR_OK)
-            code = admit(x, e);
+            code = admit(exchange, e);
         break;
-    case BODY_SMALL: b->limit = LIMIT_JSON; break;
+    case BODY_SMALL: body->limit = LIMIT_JSON; break;
     }
-    if (code == ERROR_OK && (announced < 0 || (size_t)announced > b->limit))
-        return error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", b->limit);
-    if (code == ERROR_OK && b->kind != BODY_NONE && atomic_load(&x->server->disk_short))
+    if (code == ERROR_OK && (announced < 0 || (size_t)announced > body->limit))
+        return error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", body->limit);
+    if (code == ERROR_OK && body->kind != BODY_NONE && atomic_load(&exchange->server->disk_short))
         return error_set(e, ERROR_NO_SPACE,
                          "less than a tenth of the disk is free; nothing is taken until that changes");
     return code;
 }
 
-static enum error_code add_stored(struct exchange *x, const char *bytes, size_t size, struct error *e)
+static enum error_code add_stored(struct exchange *exchange, const char *bytes, size_t size, struct error *e)
 {
-    struct body *b = &x->body;
-    if (!b->looked && size) {
-        b->looked = true;
+    struct body *body = &exchange->body;
+    if (!body->looked && size) {
+        body->looked = true;
         /* a module that begins like gzip is gzip, whether or not the header says so; a blob is what the
          * worker sent */
-        if (x->gzip || (b->kind != BODY_BLOB && (unsigned char)bytes[0] == 0x1f))
-            b->inflater = inflater_create(b->kind == BODY_PROBLEM ? LIMIT_PROBLEM : LIMIT_MODULE, sink, b);
+        if (exchange->gzip || (body->kind != BODY_BLOB && (unsigned char)bytes[0] == 0x1f))
+            body->inflater =
+                inflater_create(body->kind == BODY_PROBLEM ? LIMIT_PROBLEM : LIMIT_MODULE, sink, body);
     }
-    return b->inflater ? inflater_add(b->inflater, bytes, size, e) : sink(b, bytes, size, e);
+    return body->inflater ? inflater_add(body->inflater, bytes, size, e) : sink(body, bytes, size, e);
 }
 
-static enum error_code add_spooled(struct body *b, const char *bytes, size_t size, struct error *e)
+static enum error_code add_spooled(struct body *body, const char *bytes, size_t size, struct error *e)
 {
     while (size) {
-        ssize_t n = write(b->fd, bytes, size);
+        ssize_t n = write(body->fd, bytes, size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -148,78 +149,78 @@ static enum error_code name_gzip(enum error_code code, const char *part, struct 
                              inner.message);
 }
 
-void body_add(struct exchange *x, const char *bytes, size_t size)
+void body_add(struct exchange *exchange, const char *bytes, size_t size)
 {
-    struct body *b = &x->body;
-    struct error *e = &b->error;
-    b->received += size;
+    struct body *body = &exchange->body;
+    struct error *e = &body->error;
+    body->received += size;
     if (e->code != ERROR_OK)
         return;
     enum error_code code = ERROR_OK;
-    if (b->received > b->limit)
-        code = error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", b->limit);
-    else if (b->writer)
-        code = name_gzip(add_stored(x, bytes, size, e), NULL, e);
-    else if (b->fd >= 0)
-        code = add_spooled(b, bytes, size, e);
+    if (body->received > body->limit)
+        code = error_set(e, ERROR_TOO_LARGE, "the body may have at most %zu bytes here", body->limit);
+    else if (body->writer)
+        code = name_gzip(add_stored(exchange, bytes, size, e), NULL, e);
+    else if (body->fd >= 0)
+        code = add_spooled(body, bytes, size, e);
     else
-        text_add_n(&b->memory, bytes, size);
+        text_add_n(&body->memory, bytes, size);
     if (code != ERROR_OK)
-        x->close = true;
+        exchange->close = true;
 }
 
-void body_release(struct body *b)
+void body_release(struct body *body)
 {
-    text_release(&b->memory);
-    store_writer_abandon(b->writer);
-    inflater_destroy(b->inflater);
-    if (b->fd >= 0)
-        close(b->fd);
-    *b = (struct body){.fd = -1};
+    text_release(&body->memory);
+    store_writer_abandon(body->writer);
+    inflater_destroy(body->inflater);
+    if (body->fd >= 0)
+        close(body->fd);
+    *body = (struct body){.fd = -1};
 }
 
-static enum error_code end_stored(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
-                                  bool *existed, struct error *e)
+static enum error_code end_stored(struct exchange *exchange, const char *expected,
+                                  char digest[STORE_DIGEST_SIZE], bool *existed, struct error *e)
 {
-    struct body *b = &x->body;
-    enum error_code code = b->inflater ? inflater_finish(b->inflater, e) : ERROR_OK;
-    if (code == ERROR_OK && x->gzip && !b->inflater)
+    struct body *body = &exchange->body;
+    enum error_code code = body->inflater ? inflater_finish(body->inflater, e) : ERROR_OK;
+    if (code == ERROR_OK && exchange->gzip && !body->inflater)
         code = error_set(e, ERROR_INVALID_GZIP, "nothing was sent, not even an empty gzip file");
-    if (code == ERROR_OK && b->kind == BODY_MODULE && b->decoded == 0)
+    if (code == ERROR_OK && body->kind == BODY_MODULE && body->decoded == 0)
         code = error_set(e, ERROR_INVALID_MODULE, "the module is empty");
-    if (code == ERROR_OK && b->kind == BODY_PROBLEM && b->decoded == 0)
+    if (code == ERROR_OK && body->kind == BODY_PROBLEM && body->decoded == 0)
         code = error_set(e, ERROR_INVALID_REQUEST, "the problem is empty");
-    if (code == ERROR_OK && b->kind != BODY_BLOB && b->first[0] == 0x1f && b->first[1] == 0x8b)
+    if (code == ERROR_OK && body->kind != BODY_BLOB && body->first[0] == 0x1f && body->first[1] == 0x8b)
         code = error_set(e, ERROR_INVALID_GZIP, "this is gzip inside gzip; compress it once");
     if (code != ERROR_OK)
         return code;
-    struct store_writer *w = b->writer;
-    b->writer = NULL;
-    code = store_writer_finish(w, expected, digest, existed, e);
+    struct store_writer *writer = body->writer;
+    body->writer = NULL;
+    code = store_writer_finish(writer, expected, digest, existed, e);
     return code == ERROR_INVALID_REQUEST ? (e->code = ERROR_MALFORMED) : code;
 }
 
-enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
+enum error_code body_store(struct exchange *exchange, const char *expected, char digest[STORE_DIGEST_SIZE],
                            bool *existed, struct error *e)
 {
-    return name_gzip(end_stored(x, expected, digest, existed, e), NULL, e);
+    return name_gzip(end_stored(exchange, expected, digest, existed, e), NULL, e);
 }
 
-enum error_code body_expand(const struct body *b, char **json, size_t *size, struct error *e)
+enum error_code body_expand(const struct body *body, char **json, size_t *size, struct error *e)
 {
-    return name_gzip(gzip_expand(b->memory.at, b->memory.size, LIMIT_JSON, json, size, e), NULL, e);
+    return name_gzip(gzip_expand(body->memory.at, body->memory.size, LIMIT_JSON, json, size, e), NULL, e);
 }
 
-enum error_code body_store_module(struct server *s, const char *part, const void *bytes, size_t size,
+enum error_code body_store_module(struct server *server, const char *part, const void *bytes, size_t size,
                                   char digest[STORE_DIGEST_SIZE], struct error *e)
 {
-    struct exchange x = {.server = s, .body = {.kind = BODY_MODULE, .fd = -1}};
+    struct exchange exchange = {.server = server, .body = {.kind = BODY_MODULE, .fd = -1}};
     bool existed;
-    enum error_code code = store_writer_begin(s->store, &x.body.writer, e);
+    enum error_code code = store_writer_begin(server->store, &exchange.body.writer, e);
     if (code == ERROR_OK)
-        code = add_stored(&x, bytes, size, e);
+        code = add_stored(&exchange, bytes, size, e);
     if (code == ERROR_OK)
-        code = end_stored(&x, NULL, digest, &existed, e);
-    body_release(&x.body);
+        code = end_stored(&exchange, NULL, digest, &existed, e);
+    body_release(&exchange.body);
     return name_gzip(code, part, e);
 }

@@ -30,19 +30,19 @@ struct body {
 /* Headers are complete: prepares for the body that x's route takes, and asks the route's admit.
  * ERROR_MALFORMED: a body where none belongs, a bad boundary; ERROR_LENGTH: neither a length nor chunks;
  * ERROR_MEDIA_TYPE; ERROR_TOO_LARGE: announced so; ERROR_NO_SPACE: the disk is short; ERROR_IO; admit's. */
-enum error_code body_begin(struct exchange *x, struct error *e) BASE_CHECKED;
+enum error_code body_begin(struct exchange *exchange, struct error *e) BASE_CHECKED;
 /* The next bytes. Errors stay in x->body.error: too large, damaged gzip, a full disk. */
-void body_add(struct exchange *x, const char *bytes, size_t size);
-void body_release(struct body *b);
+void body_add(struct exchange *exchange, const char *bytes, size_t size);
+void body_release(struct body *body);
 /* BODY_MODULE, BODY_PROBLEM, BODY_BLOB: ends the stream. expected: the digest there must be, or NULL.
  * ERROR_INVALID_GZIP, ERROR_INVALID_MODULE, ERROR_INVALID_REQUEST: empty; ERROR_MALFORMED: another digest. */
-enum error_code body_store(struct exchange *x, const char *expected, char digest[STORE_DIGEST_SIZE],
+enum error_code body_store(struct exchange *exchange, const char *expected, char digest[STORE_DIGEST_SIZE],
                            bool *existed, struct error *e) BASE_CHECKED;
 /* BODY_SUBMIT, BODY_SMALL with Content-Encoding gzip -> owned bytes. ERROR_INVALID_GZIP, ERROR_TOO_LARGE */
-enum error_code body_expand(const struct body *b, char **json, size_t *size, struct error *e) BASE_CHECKED;
+enum error_code body_expand(const struct body *body, char **json, size_t *size, struct error *e) BASE_CHECKED;
 /* bytes (perhaps gzip) -> module in the store. part: what of the request they are, "module" or a JSON
  * pointer. ERROR_INVALID_MODULE: empty; ERROR_INVALID_GZIP: damaged, a bomb, gzip in gzip. */
-enum error_code body_store_module(struct server *s, const char *part, const void *bytes, size_t size,
+enum error_code body_store_module(struct server *server, const char *part, const void *bytes, size_t size,
                                   char digest[STORE_DIGEST_SIZE], struct error *e) BASE_CHECKED;
 
 /* ---- multipart/form-data (RFC 7578): names and bytes are borrowed from the body ---- */

@@ -66,13 +66,14 @@ static bool is_hex(const char *at, size_t n)
     return some; /* ids of zeros are none */
 }
 
-bool header_traceparent_valid(const char *t)
+bool header_traceparent_valid(const char *text)
 {
-    size_t n = t ? strlen(t) : 0;
-    bool later = n > 55 && t[55] == '-' && strncmp(t, "00", 2) != 0;
-    return (n == 55 || later) && t[2] == '-' && t[35] == '-' && t[52] == '-' && strncmp(t, "ff", 2) != 0 &&
-           (is_hex(t, 2) || strncmp(t, "00", 2) == 0) && is_hex(t + 3, 32) && is_hex(t + 36, 16) &&
-           (is_hex(t + 53, 2) || strncmp(t + 53, "00", 2) == 0);
+    size_t n = text ? strlen(text) : 0;
+    bool later = n > 55 && text[55] == '-' && strncmp(text, "00", 2) != 0;
+    return (n == 55 || later) && text[2] == '-' && text[35] == '-' && text[52] == '-' &&
+           strncmp(text, "ff", 2) != 0 && (is_hex(text, 2) || strncmp(text, "00", 2) == 0) &&
+           is_hex(text + 3, 32) && is_hex(text + 36, 16) &&
+           (is_hex(text + 53, 2) || strncmp(text + 53, "00", 2) == 0);
 }
 
 bool header_is_type(const char *text, const char *wanted)

@@ -98,12 +98,12 @@ struct server {
 };
 
 /* ---- serve.c ---- */
-/* Starts the daemon on a listening socket (taken). s has its routes, hooks, store, metrics and watch.
+/* Starts the daemon on a listening socket (taken). server has its routes, hooks, store, metrics and watch.
  * ERROR_INTERNAL: the library would not start. */
-enum error_code serve_start(struct server *s, int fd, struct error *e) BASE_CHECKED;
+enum error_code serve_start(struct server *server, int fd, struct error *e) BASE_CHECKED;
 
-/* sleeps for ms, or until s->stopped is set: at most 0.1 s longer */
-void serve_pause(const struct server *s, int ms);
+/* sleeps for ms, or until s->stopped is set: at most 0.1 server longer */
+void serve_pause(const struct server *server, int ms);
 
 /* ---- listen.c ---- */
 /* A socket that listens on "ADDRESS:PORT" or "[ADDRESS]:PORT"; *port: the one it got; *loopback: only this
@@ -113,8 +113,8 @@ enum error_code listen_open(const char *address, int *fd, int *port, bool *loopb
 
 /* ---- pool.c ---- */
 /* a connection to Redis for this thread, until given back; never NULL */
-struct queue *pool_take(struct server *s);
-void pool_give(struct server *s, struct queue *q);
-void pool_release(struct server *s); /* closes those that are idle */
+struct queue *pool_take(struct server *server);
+void pool_give(struct server *server, struct queue *queue);
+void pool_release(struct server *server); /* closes those that are idle */
 
 #endif

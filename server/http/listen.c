@@ -49,18 +49,19 @@ static enum error_code parse_listen(const char *text, struct sockaddr_storage *o
 
 enum error_code listen_open(const char *address, int *fd, int *port, bool *loopback, struct error *e)
 {
-    struct sockaddr_storage a;
+    struct sockaddr_storage sockaddr_storage;
     socklen_t size = 0;
     int one = 1;
-    enum error_code code = parse_listen(address, &a, &size, loopback, e);
+    enum error_code code = parse_listen(address, &sockaddr_storage, &size, loopback, e);
     if (code != ERROR_OK)
         return code;
-    *fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    *fd = socket(sockaddr_storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
-        bind(*fd, (struct sockaddr *)&a, size) != 0 || listen(*fd, BACKLOG) != 0 ||
-        getsockname(*fd, (struct sockaddr *)&a, &size) != 0)
+        bind(*fd, (struct sockaddr *)&sockaddr_storage, size) != 0 || listen(*fd, BACKLOG) != 0 ||
+        getsockname(*fd, (struct sockaddr *)&sockaddr_storage, &size) != 0)
         return error_set(e, ERROR_UNAVAILABLE, "cannot listen on %s: %s", address, strerror(errno));
-    *port = ntohs(a.ss_family == AF_INET ? ((struct sockaddr_in *)&a)->sin_port
-                                         : ((struct sockaddr_in6 *)&a)->sin6_port);
+    *port =
+        ntohs(sockaddr_storage.ss_family == AF_INET ? ((struct sockaddr_in *)&sockaddr_storage)->sin_port
+                                                    : ((struct sockaddr_in6 *)&sockaddr_storage)->sin6_port);
     return ERROR_OK;
 }

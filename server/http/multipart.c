@@ -54,7 +54,7 @@ static bool disposition(const char *line, size_t size, char *name, size_t room)
 }
 
 /* the headers of a part: *at moves behind the empty line */
-static enum error_code part_headers(const char **at, const char *end, struct part *p, struct error *e)
+static enum error_code part_headers(const char **at, const char *end, struct part *part, struct error *e)
 {
     const char *start = *at;
     for (;;) {
@@ -67,13 +67,13 @@ static enum error_code part_headers(const char **at, const char *end, struct par
         if (size > 26 && strncasecmp(*at, "content-transfer-encoding:", 26) == 0)
             return bad(e, "Content-Transfer-Encoding is not allowed (RFC 7578)");
         if (strncasecmp(*at, "content-disposition:", size < 20 ? size : 20) == 0 && size > 20) {
-            if (p->name[0] || !disposition(*at, size, p->name, sizeof p->name))
+            if (part->name[0] || !disposition(*at, size, part->name, sizeof part->name))
                 return bad(e, "a part needs one Content-Disposition with a name of at most 31 bytes");
         }
         *at = line_end + 2;
     }
     *at += 2;
-    return p->name[0] ? ERROR_OK : bad(e, "a part needs a Content-Disposition with a name");
+    return part->name[0] ? ERROR_OK : bad(e, "a part needs a Content-Disposition with a name");
 }
 
 enum error_code multipart_parse(const char *body, size_t size, const char *boundary,
@@ -105,9 +105,9 @@ enum error_code multipart_parse(const char *body, size_t size, const char *bound
             break;
         }
         at += 2;
-        struct part *p = &parts[*count];
-        *p = (struct part){0};
-        code = part_headers(&at, end, p, e);
+        struct part *part = &parts[*count];
+        *part = (struct part){0};
+        code = part_headers(&at, end, part, e);
         if (code != ERROR_OK)
             break;
         const char *stop = memmem(at, (size_t)(end - at), delimiter, n);
@@ -115,8 +115,8 @@ enum error_code multipart_parse(const char *body, size_t size, const char *bound
             code = bad(e, "the last boundary is missing");
             break;
         }
-        p->bytes = at;
-        p->size = (size_t)(stop - at);
+        part->bytes = at;
+        part->size = (size_t)(stop - at);
         ++*count;
         at = stop + n;
     }

@@ -4,33 +4,33 @@
 
 enum { IDLE_MAX = 32 }; /* kept open; half of THREADS_MAX in serve.c rarely ask at the same time */
 
-struct queue *pool_take(struct server *s)
+struct queue *pool_take(struct server *server)
 {
-    struct queue *q = NULL;
-    pthread_mutex_lock(&s->pool_lock);
-    if (s->pool.count)
-        q = s->pool.at[--s->pool.count];
-    pthread_mutex_unlock(&s->pool_lock);
+    struct queue *queue = NULL;
+    pthread_mutex_lock(&server->pool_lock);
+    if (server->pool.count)
+        queue = server->pool.at[--server->pool.count];
+    pthread_mutex_unlock(&server->pool_lock);
     /* the address was checked at start: creation cannot fail */
-    if (!q)
-        BASE_CHECK(queue_create(s->redis, &q, NULL) == ERROR_OK);
-    return q;
+    if (!queue)
+        BASE_CHECK(queue_create(server->redis, &queue, NULL) == ERROR_OK);
+    return queue;
 }
 
-void pool_give(struct server *s, struct queue *q)
+void pool_give(struct server *server, struct queue *queue)
 {
-    pthread_mutex_lock(&s->pool_lock);
-    bool keep = s->pool.count < IDLE_MAX;
+    pthread_mutex_lock(&server->pool_lock);
+    bool keep = server->pool.count < IDLE_MAX;
     if (keep)
-        VEC_PUSH(&s->pool, q);
-    pthread_mutex_unlock(&s->pool_lock);
+        VEC_PUSH(&server->pool, queue);
+    pthread_mutex_unlock(&server->pool_lock);
     if (!keep)
-        queue_destroy(q);
+        queue_destroy(queue);
 }
 
-void pool_release(struct server *s)
+void pool_release(struct server *server)
 {
-    for (size_t i = 0; i < s->pool.count; i++)
-        queue_destroy(s->pool.at[i]);
-    VEC_FREE(&s->pool);
+    for (size_t i = 0; i < server->pool.count; i++)
+        queue_destroy(server->pool.at[i]);
+    VEC_FREE(&server->pool);
 }

@@ -42,25 +42,25 @@ static bool listed(const char *names, const char *name, size_t n, bool *repeats)
     return false;
 }
 
-static bool writes(const struct exchange *x)
+static bool writes(const struct exchange *exchange)
 {
-    return strcmp(x->route->method, "GET") != 0;
+    return strcmp(exchange->route->method, "GET") != 0;
 }
 
-static enum error_code unknown(const struct exchange *x, const char *name, struct error *e)
+static enum error_code unknown(const struct exchange *exchange, const char *name, struct error *e)
 {
     char names[160];
     size_t at = 0;
-    for (const char *c = x->route->query; *c && at + 3 < sizeof names; c++)
-        if (*c == ' ')
+    for (const char *cursor = exchange->route->query; *cursor && at + 3 < sizeof names; cursor++)
+        if (*cursor == ' ')
             at += (size_t)snprintf(names + at, sizeof names - at, ", ");
-        else if (*c != '*')
-            names[at++] = *c;
+        else if (*cursor != '*')
+            names[at++] = *cursor;
     names[at] = 0;
     return error_set_pointer(e, ERROR_UNKNOWN_PARAMETER, name,
                              at ? "%s %s has no parameter %s; those that exist: %s"
                                 : "%s %s has no parameter %s, nor any other%s",
-                             x->method, x->route->pattern, name, names);
+                             exchange->method, exchange->route->pattern, name, names);
 }
 
 static bool escapes_whole(const char *from, size_t n)
@@ -72,29 +72,29 @@ static bool escapes_whole(const char *from, size_t n)
 }
 
 /* whether this name stood before `at` as well */
-static bool seen(const struct exchange *x, const char *at, size_t n)
+static bool seen(const struct exchange *exchange, const char *at, size_t n)
 {
-    for (const char *before = x->query; before < at; before += strcspn(before, "&") + 1)
+    for (const char *before = exchange->query; before < at; before += strcspn(before, "&") + 1)
         if (strcspn(before, "=&") == n && memcmp(before, at, n) == 0)
             return true;
     return false;
 }
 
-enum error_code query_check(const struct exchange *x, struct error *e)
+enum error_code query_check(const struct exchange *exchange, struct error *e)
 {
     char name[64];
     bool repeats;
-    for (const char *at = x->query; *at;) {
+    for (const char *at = exchange->query; *at;) {
         size_t length = strcspn(at, "&"), n = strcspn(at, "=&");
         show_name(at, n, name);
         repeats = false;
-        if (length && !listed(x->route->query, at, n, &repeats) &&
-            !(writes(x) && n == 4 && memcmp(at, "csrf", 4) == 0))
-            return unknown(x, name, e);
+        if (length && !listed(exchange->route->query, at, n, &repeats) &&
+            !(writes(exchange) && n == 4 && memcmp(at, "csrf", 4) == 0))
+            return unknown(exchange, name, e);
         if (length && (n == length || !escapes_whole(at + n, length - n)))
             return error_set_pointer(e, ERROR_MALFORMED, name,
                                      "the parameter %s needs a value with whole percent escapes", name);
-        if (length && !repeats && seen(x, at, n))
+        if (length && !repeats && seen(exchange, at, n))
             return error_set_pointer(e, ERROR_UNKNOWN_PARAMETER, name, "the parameter %s may be given once",
                                      name);
         at += length + (at[length] == '&');
@@ -103,10 +103,10 @@ enum error_code query_check(const struct exchange *x, struct error *e)
 }
 
 /* the value of a parameter, undecoded; NULL: absent */
-static const char *find(const struct exchange *x, const char *name, size_t *length)
+static const char *find(const struct exchange *exchange, const char *name, size_t *length)
 {
     size_t n = strlen(name);
-    for (const char *at = x->query; *at;) {
+    for (const char *at = exchange->query; *at;) {
         *length = strcspn(at, "&");
         if (*length > n && strncmp(at, name, n) == 0 && at[n] == '=') {
             *length -= n + 1;
@@ -117,25 +117,26 @@ static const char *find(const struct exchange *x, const char *name, size_t *leng
     return NULL;
 }
 
-bool request_query(const struct exchange *x, const char *name, char *out, size_t room)
+bool request_query(const struct exchange *exchange, const char *name, char *out, size_t room)
 {
     size_t length;
-    const char *value = find(x, name, &length);
+    const char *value = find(exchange, name, &length);
     if (value && !query_decode(value, length, out, room))
         out[0] = 0;
     return value != NULL;
 }
 
-bool request_query_empty(const struct exchange *x, const char *name)
+bool request_query_empty(const struct exchange *exchange, const char *name)
 {
     size_t length;
-    return find(x, name, &length) && length == 0;
+    return find(exchange, name, &length) && length == 0;
 }
 
-enum error_code request_query_flag(const struct exchange *x, const char *name, bool *out, struct error *e)
+enum error_code request_query_flag(const struct exchange *exchange, const char *name, bool *out,
+                                   struct error *e)
 {
     char value[8];
-    if (!request_query(x, name, value, sizeof value))
+    if (!request_query(exchange, name, value, sizeof value))
         return ERROR_OK;
     *out = strcmp(value, "true") == 0;
     return *out || strcmp(value, "false") == 0

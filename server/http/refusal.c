@@ -22,12 +22,13 @@ enum { UNREAD_MAX = 1 << 20 };
 
 static void (*answer)(struct MHD_Connection *c, const struct error *e);
 
-void refusal_install(void (*refuse)(struct MHD_Connection *c, const struct error *e))
+void refusal_install(void (*refuse)(struct MHD_Connection *connection, const struct error *e))
 {
     answer = refuse;
 }
 
-enum MHD_Result refusal_pass(struct MHD_Connection *c, unsigned status, struct MHD_Response *r)
+enum MHD_Result refusal_pass(struct MHD_Connection *connection, unsigned status,
+                             struct MHD_Response *response)
 {
     static _Atomic(queue_function *) library;
     queue_function *f = atomic_load(&library);
@@ -36,7 +37,7 @@ enum MHD_Result refusal_pass(struct MHD_Connection *c, unsigned status, struct M
         BASE_CHECK(f);
         atomic_store(&library, f);
     }
-    return f(c, status, r);
+    return f(connection, status, response);
 }
 
 static void explain(unsigned status, struct error *e)
@@ -65,28 +66,29 @@ void refusal_send(int fd, const struct error *e, const char *request_id)
 {
     unsigned status = (unsigned)error_code_http_status(e->code);
     char *body = api_problem_json(e, (int)status, NULL, request_id), waste[4096];
-    struct text t = {0};
+    struct text text = {0};
     text_printf(
-        &t,
+        &text,
         "HTTP/1.1 %u %s\r\nContent-Type: application/problem+json\r\nX-Content-Type-Options: nosniff\r\n"
         "Cache-Control: no-store\r\nConnection: close\r\nContent-Length: %zu\r\n",
         status, MHD_get_reason_phrase_for(status), strlen(body));
     if (request_id)
-        text_printf(&t, "X-Request-Id: %s\r\n", request_id);
-    text_printf(&t, "\r\n%s", body);
-    ssize_t n = send(fd, t.at, t.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        text_printf(&text, "X-Request-Id: %s\r\n", request_id);
+    text_printf(&text, "\r\n%s", body);
+    ssize_t n = send(fd, text.at, text.size, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(fd, SHUT_WR);
     for (size_t taken = 0; n > 0 && taken < UNREAD_MAX; taken += (size_t)n)
         n = recv(fd, waste, sizeof waste, MSG_DONTWAIT);
-    text_release(&t);
+    text_release(&text);
     free(body);
 }
 
-enum MHD_Result MHD_queue_response(struct MHD_Connection *c, unsigned status, struct MHD_Response *r)
+enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status,
+                                   struct MHD_Response *response)
 {
     struct error e = {0};
-    (void)r;
+    (void)response;
     explain(status, &e);
-    answer(c, &e);
+    answer(connection, &e);
     return MHD_NO; /* closes the connection */
 }

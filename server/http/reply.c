@@ -11,62 +11,64 @@
 #include <unistd.h>
 
 /* headers that a refusal must have, as JSON and as a page: Retry-After, Allow */
-static void add_remedy(const struct exchange *x, int status, bool retry, struct MHD_Response *r)
+static void add_remedy(const struct exchange *exchange, int status, bool retry, struct MHD_Response *response)
 {
     char allow[64];
     if ((status == 503 || status == 429) && !retry)
-        MHD_add_response_header(r, "Retry-After", "2");
-    if (status == 405 && x->route) {
-        route_allow(x->server->routes, x->route, allow, sizeof allow);
-        MHD_add_response_header(r, "Allow", allow);
+        MHD_add_response_header(response, "Retry-After", "2");
+    if (status == 405 && exchange->route) {
+        route_allow(exchange->server->routes, exchange->route, allow, sizeof allow);
+        MHD_add_response_header(response, "Allow", allow);
     }
 }
 
-void reply_response(struct exchange *x, int status, struct MHD_Response *r, const char *media_type,
-                    const struct header *extra, size_t count)
+void reply_response(struct exchange *exchange, int status, struct MHD_Response *response,
+                    const char *media_type, const struct header *extra, size_t count)
 {
     if (media_type)
-        MHD_add_response_header(r, "Content-Type", media_type);
-    MHD_add_response_header(r, "X-Request-Id", x->request_id);
-    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+        MHD_add_response_header(response, "Content-Type", media_type);
+    MHD_add_response_header(response, "X-Request-Id", exchange->request_id);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     bool caching = false, retry = false;
     for (size_t i = 0; i < count; i++) {
-        MHD_add_response_header(r, extra[i].name, extra[i].value);
+        MHD_add_response_header(response, extra[i].name, extra[i].value);
         caching |= strcmp(extra[i].name, "Cache-Control") == 0;
         retry |= strcmp(extra[i].name, "Retry-After") == 0;
     }
-    add_remedy(x, status, retry, r);
-    x->server->hooks->add_headers(x, r);
+    add_remedy(exchange, status, retry, response);
+    exchange->server->hooks->add_headers(exchange, response);
     if (!caching)
-        MHD_add_response_header(r, "Cache-Control", "no-store");
-    if (x->sunset[0])
-        MHD_add_response_header(r, "Sunset", x->sunset);
-    if (x->close || atomic_load(&x->server->draining))
-        MHD_add_response_header(r, "Connection", "close");
-    x->status = status;
-    x->replied = true;
-    refusal_pass(x->connection, (unsigned)status, r);
-    MHD_destroy_response(r);
+        MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (exchange->sunset[0])
+        MHD_add_response_header(response, "Sunset", exchange->sunset);
+    if (exchange->close || atomic_load(&exchange->server->draining))
+        MHD_add_response_header(response, "Connection", "close");
+    exchange->status = status;
+    exchange->replied = true;
+    refusal_pass(exchange->connection, (unsigned)status, response);
+    MHD_destroy_response(response);
 }
 
-void reply_json(struct exchange *x, int status, struct text *json, const struct header *extra, size_t count)
+void reply_json(struct exchange *exchange, int status, struct text *json, const struct header *extra,
+                size_t count)
 {
-    struct MHD_Response *r = MHD_create_response_from_buffer(json->size, json->at, MHD_RESPMEM_MUST_FREE);
-    x->reply_bytes = json->size;
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(json->size, json->at, MHD_RESPMEM_MUST_FREE);
+    exchange->reply_bytes = json->size;
     *json = (struct text){0};
-    reply_response(x, status, r, "application/json", extra, count);
+    reply_response(exchange, status, response, "application/json", extra, count);
 }
 
-void reply_empty(struct exchange *x, int status, const struct header *extra, size_t count)
+void reply_empty(struct exchange *exchange, int status, const struct header *extra, size_t count)
 {
-    reply_response(x, status, MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT), NULL, extra,
-                   count);
+    reply_response(exchange, status, MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT), NULL,
+                   extra, count);
 }
 
-void reply_problem(struct exchange *x, const struct error *e)
+void reply_problem(struct exchange *exchange, const struct error *e)
 {
     int status = error_code_http_status(e->code);
-    if (x->server->hooks->problem(x, e))
+    if (exchange->server->hooks->problem(exchange, e))
         return;
     struct header extra[3];
     char range[40];
@@ -75,17 +77,18 @@ void reply_problem(struct exchange *x, const struct error *e)
         extra[count++] = (struct header){"Retry-After", "2"};
     if (status == 401)
         extra[count++] =
-            (struct header){"WWW-Authenticate", request_header(x, "Authorization")
+            (struct header){"WWW-Authenticate", request_header(exchange, "Authorization")
                                                     ? "Bearer realm=\"toast\", error=\"invalid_token\""
                                                     : "Bearer realm=\"toast\""};
     if (e->code == ERROR_RANGE) {
-        snprintf(range, sizeof range, "bytes */%zu", x->range_size);
+        snprintf(range, sizeof range, "bytes */%zu", exchange->range_size);
         extra[count++] = (struct header){"Content-Range", range};
     }
-    char *json = api_problem_json(e, status, x->path[0] ? x->path : NULL, x->request_id);
-    x->reply_bytes = strlen(json);
-    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(json), json, MHD_RESPMEM_MUST_FREE);
-    reply_response(x, status, r, "application/problem+json", extra, count);
+    char *json = api_problem_json(e, status, exchange->path[0] ? exchange->path : NULL, exchange->request_id);
+    exchange->reply_bytes = strlen(json);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(strlen(json), json, MHD_RESPMEM_MUST_FREE);
+    reply_response(exchange, status, response, "application/problem+json", extra, count);
 }
 
 /* whether a list of entity tags (RFC 9110, weak comparison) names this one */
@@ -98,17 +101,17 @@ static bool tag_listed(const char *list, const char *etag)
     return false;
 }
 
-bool reply_not_modified(struct exchange *x, const char *etag, const char *caching)
+bool reply_not_modified(struct exchange *exchange, const char *etag, const char *caching)
 {
-    const char *list = request_header(x, "If-None-Match");
-    struct header h[] = {{"ETag", etag}, {"Cache-Control", caching}};
+    const char *list = request_header(exchange, "If-None-Match");
+    struct header header[] = {{"ETag", etag}, {"Cache-Control", caching}};
     if (!list || !tag_listed(list, etag))
         return false;
-    reply_empty(x, 304, h, 2);
+    reply_empty(exchange, 304, header, 2);
     return true;
 }
 
-void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, size_t size)
+void reply_bytes(struct exchange *exchange, const char *media_type, const void *bytes, size_t size)
 {
     static const char caching[] = "max-age=300";
     uint8_t raw[32];
@@ -116,11 +119,11 @@ void reply_bytes(struct exchange *x, const char *media_type, const void *bytes, 
     sha256_bytes(bytes, size, raw);
     sha256_format(raw, hex);
     snprintf(etag, sizeof etag, "\"%s\"", hex);
-    if (reply_not_modified(x, etag, caching))
+    if (reply_not_modified(exchange, etag, caching))
         return;
     struct header extra[] = {{"ETag", etag}, {"Cache-Control", caching}};
-    x->reply_bytes = size;
-    reply_response(x, 200,
+    exchange->reply_bytes = size;
+    reply_response(exchange, 200,
                    MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY),
                    media_type, extra, 2);
 }
@@ -138,32 +141,33 @@ static void content_digest(const char *hex, char out[80])
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "    \
     "frame-ancestors 'self'; sandbox allow-downloads"
 
-void reply_blob(struct exchange *x, const char *digest, const char *media_type, const char *name)
+void reply_blob(struct exchange *exchange, const char *digest, const char *media_type, const char *name)
 {
     struct error e;
     int fd;
     size_t size, from = 0, length;
     char etag[80], content[80], range[96], disposition[160];
-    enum error_code code = store_open(x->server->store, digest, &fd, &size, &e);
+    enum error_code code = store_open(exchange->server->store, digest, &fd, &size, &e);
     if (code != ERROR_OK) {
-        reply_problem(x, &e);
+        reply_problem(exchange, &e);
         return;
     }
     const char *caching = name ? "no-cache" : "private, max-age=31536000, immutable";
     snprintf(etag, sizeof etag, "\"%s\"", digest);
-    if (reply_not_modified(x, etag, caching)) {
+    if (reply_not_modified(exchange, etag, caching)) {
         close(fd);
         return;
     }
     length = size;
-    const char *wanted =
-        header_if_range(request_header(x, "If-Range"), etag) ? request_header(x, "Range") : NULL;
+    const char *wanted = header_if_range(request_header(exchange, "If-Range"), etag)
+                             ? request_header(exchange, "Range")
+                             : NULL;
     int partial = header_range(wanted, size, &from, &length);
     if (partial < 0) {
         close(fd);
-        x->range_size = size;
+        exchange->range_size = size;
         error_set(&e, ERROR_RANGE, "the range lies outside of the %zu bytes there are", size);
-        reply_problem(x, &e);
+        reply_problem(exchange, &e);
         return;
     }
     content_digest(digest, content);
@@ -183,7 +187,7 @@ void reply_blob(struct exchange *x, const char *digest, const char *media_type, 
     } else {
         extra[count++] = (struct header){"Content-Digest", content};
     }
-    x->reply_bytes = length;
-    struct MHD_Response *r = MHD_create_response_from_fd_at_offset64(length, fd, from); /* owns fd */
-    reply_response(x, partial ? 206 : 200, r, media_type, extra, count);
+    exchange->reply_bytes = length;
+    struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(length, fd, from); /* owns fd */
+    reply_response(exchange, partial ? 206 : 200, response, media_type, extra, count);
 }

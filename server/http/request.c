@@ -9,7 +9,7 @@
 #include <strings.h>
 
 struct headers {
-    struct exchange *x;
+    struct exchange *exchange;
     size_t bytes;
     int hosts, lengths, codings, encodings, types, credentials, keys;
     bool chunked, malformed;
@@ -20,8 +20,8 @@ struct headers {
 static bool name_good(const char *name)
 {
     static const char *const framing[] = {"Content-Length", "Transfer-Encoding"};
-    for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("!#$%&'*+-.^_`|~", *c))
+    for (const char *at = name; *at; at++)
+        if (!isalnum((unsigned char)*at) && !strchr("!#$%&'*+-.^_`|~", *at))
             return false;
     for (int i = 0; i < 2; i++) {
         size_t n = strlen(framing[i]);
@@ -33,52 +33,52 @@ static bool name_good(const char *name)
 
 static bool value_good(const char *value)
 {
-    for (const unsigned char *c = (const unsigned char *)value; *c; c++)
-        if ((*c < 0x20 && *c != '\t') || *c == 0x7f)
+    for (const unsigned char *byte = (const unsigned char *)value; *byte; byte++)
+        if ((*byte < 0x20 && *byte != '\t') || *byte == 0x7f)
             return false;
     return true;
 }
 
 static enum MHD_Result see_header(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    struct headers *h = user;
+    struct headers *headers = user;
     (void)kind;
     value = value ? value : "";
-    h->bytes += strlen(name) + strlen(value) + 4;
-    h->malformed |= !name_good(name) || !value_good(value);
+    headers->bytes += strlen(name) + strlen(value) + 4;
+    headers->malformed |= !name_good(name) || !value_good(value);
     if (strcasecmp(name, "Host") == 0) {
-        h->hosts++;
+        headers->hosts++;
     } else if (strcasecmp(name, "Authorization") == 0) {
-        h->credentials++;
+        headers->credentials++;
     } else if (strcasecmp(name, "Idempotency-Key") == 0) {
-        h->keys++;
+        headers->keys++;
     } else if (strcasecmp(name, "Content-Length") == 0) {
-        h->lengths++;
+        headers->lengths++;
     } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
-        h->codings++;
-        h->chunked = strcasecmp(value, "chunked") == 0;
+        headers->codings++;
+        headers->chunked = strcasecmp(value, "chunked") == 0;
     } else if (strcasecmp(name, "Content-Encoding") == 0) {
-        h->encodings++;
-        snprintf(h->encoding, sizeof h->encoding, "%s", value);
-    } else if (strcasecmp(name, "Content-Type") == 0 && h->types++ == 0) {
-        h->x->content_type = mem_strdup(value);
+        headers->encodings++;
+        snprintf(headers->encoding, sizeof headers->encoding, "%s", value);
+    } else if (strcasecmp(name, "Content-Type") == 0 && headers->types++ == 0) {
+        headers->exchange->content_type = mem_strdup(value);
     }
     return MHD_YES;
 }
 
-static enum error_code check_path(struct exchange *x, struct error *e)
+static enum error_code check_path(struct exchange *exchange, struct error *e)
 {
-    size_t n = strcspn(x->uri, "?");
-    x->query = x->uri[n] ? x->uri + n + 1 : "";
-    if (strlen(x->uri) > LIMIT_URI)
+    size_t n = strcspn(exchange->uri, "?");
+    exchange->query = exchange->uri[n] ? exchange->uri + n + 1 : "";
+    if (strlen(exchange->uri) > LIMIT_URI)
         return error_set(e, ERROR_URI_TOO_LONG, "the request's address is longer than %d bytes", LIMIT_URI);
-    if (x->uri[0] != '/')
+    if (exchange->uri[0] != '/')
         return error_set(e, ERROR_MALFORMED, "the request's address must begin with '/'");
-    if (!query_decode(x->uri, n, x->path, sizeof x->path))
+    if (!query_decode(exchange->uri, n, exchange->path, sizeof exchange->path))
         return error_set(e, ERROR_MALFORMED,
                          "the path must be printable ASCII of at most %zu bytes, with whole percent escapes",
-                         sizeof x->path - 1);
-    for (const char *at = x->path; at; at = strchr(at + 1, '/'))
+                         sizeof exchange->path - 1);
+    for (const char *at = exchange->path; at; at = strchr(at + 1, '/'))
         if (strncmp(at, "//", 2) == 0 ||
             (strncmp(at, "/.", 2) == 0 &&
              (at[2] == 0 || at[2] == '/' || (at[2] == '.' && (at[3] == 0 || at[3] == '/')))))
@@ -86,72 +86,75 @@ static enum error_code check_path(struct exchange *x, struct error *e)
     return ERROR_OK;
 }
 
-static enum error_code check_framing(struct exchange *x, const struct headers *h, const char *version,
-                                     struct error *e)
+static enum error_code check_framing(struct exchange *exchange, const struct headers *headers,
+                                     const char *version, struct error *e)
 {
     bool http_1_1 = strcmp(version, "HTTP/1.1") == 0;
     if (!http_1_1 && strcmp(version, "HTTP/1.0") != 0)
         return error_set(e, ERROR_HTTP_VERSION, "only HTTP/1.1 and HTTP/1.0 are spoken here");
-    if (h->bytes > LIMIT_HEADERS)
+    if (headers->bytes > LIMIT_HEADERS)
         return error_set(e, ERROR_HEADERS_TOO_LARGE, "the request's headers take more than %d bytes",
                          LIMIT_HEADERS);
-    if (h->malformed)
+    if (headers->malformed)
         return error_set(e, ERROR_MALFORMED,
                          "a header's name must be a token, directly before its colon; its value must be one "
                          "line without control characters");
-    if (h->credentials > 1 || h->keys > 1)
+    if (headers->credentials > 1 || headers->keys > 1)
         return error_set(e, ERROR_MALFORMED, "a request must not have more than one %s header",
-                         h->keys > 1 ? "Idempotency-Key" : "Authorization");
-    if (h->hosts > 1 || (http_1_1 && h->hosts == 0))
+                         headers->keys > 1 ? "Idempotency-Key" : "Authorization");
+    if (headers->hosts > 1 || (http_1_1 && headers->hosts == 0))
         return error_set(e, ERROR_MALFORMED, "a request must have exactly one Host header");
-    if (h->lengths && h->codings)
+    if (headers->lengths && headers->codings)
         return error_set(e, ERROR_MALFORMED,
                          "a request must not have both Content-Length and Transfer-Encoding");
-    if (h->codings && !http_1_1)
+    if (headers->codings && !http_1_1)
         return error_set(e, ERROR_MALFORMED, "HTTP/1.0 has no Transfer-Encoding");
-    if (h->lengths > 1)
+    if (headers->lengths > 1)
         return error_set(e, ERROR_MALFORMED, "a request must not have more than one Content-Length");
-    if (h->codings && (h->codings > 1 || !h->chunked))
+    if (headers->codings && (headers->codings > 1 || !headers->chunked))
         return error_set(e, ERROR_NOT_IMPLEMENTED, "the only Transfer-Encoding known here is chunked");
     return ERROR_OK;
 }
 
-static enum error_code check_encoding(struct exchange *x, const struct headers *h, struct error *e)
+static enum error_code check_encoding(struct exchange *exchange, const struct headers *headers,
+                                      struct error *e)
 {
-    if (h->types > 1)
+    if (headers->types > 1)
         return error_set(e, ERROR_MALFORMED, "a request must not have more than one Content-Type");
-    if (h->encodings > 1)
+    if (headers->encodings > 1)
         return error_set(e, ERROR_MEDIA_TYPE, "one Content-Encoding at most");
-    x->gzip = strcasecmp(h->encoding, "gzip") == 0;
-    if (h->encoding[0] && !x->gzip && strcasecmp(h->encoding, "identity") != 0)
+    exchange->gzip = strcasecmp(headers->encoding, "gzip") == 0;
+    if (headers->encoding[0] && !exchange->gzip && strcasecmp(headers->encoding, "identity") != 0)
         return error_set(e, ERROR_MEDIA_TYPE, "the Content-Encoding must be gzip or identity");
     return ERROR_OK;
 }
 
-enum error_code request_check(struct exchange *x, const char *method, const char *version, struct error *e)
+enum error_code request_check(struct exchange *exchange, const char *method, const char *version,
+                              struct error *e)
 {
-    struct headers h = {.x = x};
+    struct headers headers = {.exchange = exchange};
     const struct route *known;
-    snprintf(x->method, sizeof x->method, "%s", method);
-    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, see_header, &h);
-    enum error_code code = check_framing(x, &h, version, e);
+    snprintf(exchange->method, sizeof exchange->method, "%s", method);
+    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, see_header, &headers);
+    enum error_code code = check_framing(exchange, &headers, version, e);
     if (code == ERROR_OK)
-        code = check_path(x, e);
+        code = check_path(exchange, e);
     if (code == ERROR_OK)
-        code = check_encoding(x, &h, e);
+        code = check_encoding(exchange, &headers, e);
     if (code != ERROR_OK)
         return code;
-    x->route = route_find(x->server->routes, x->method, x->path, x->params, &known);
-    if (!x->route && known) {
-        x->route = known; /* for Allow */
+    exchange->route =
+        route_find(exchange->server->routes, exchange->method, exchange->path, exchange->params, &known);
+    if (!exchange->route && known) {
+        exchange->route = known; /* for Allow */
         return error_set(e, ERROR_METHOD, "this method is not allowed here; see the Allow header");
     }
-    if (!x->route)
+    if (!exchange->route)
         return error_set(e, ERROR_NOT_FOUND, "there is nothing at this path; see /openapi.json");
     return ERROR_OK;
 }
 
-const char *request_header(const struct exchange *x, const char *name)
+const char *request_header(const struct exchange *exchange, const char *name)
 {
-    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }

@@ -23,139 +23,143 @@ enum {
     PAUSE_TICK_MS = 100, /* how late a pausing thread may notice the end */
 };
 
-static double seconds_since(const struct timespec *t)
+static double seconds_since(const struct timespec *when)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) * 1e-9;
+    return (double)(now.tv_sec - when->tv_sec) + (double)(now.tv_nsec - when->tv_nsec) * 1e-9;
 }
 
-static struct watched *watched_of(struct MHD_Connection *c)
+static struct watched *watched_of(struct MHD_Connection *connection)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
-static void *on_uri(void *user, const char *uri, struct MHD_Connection *c)
+static void *on_uri(void *user, const char *uri, struct MHD_Connection *connection)
 {
-    struct exchange *x = mem_zalloc(1, sizeof *x);
+    struct exchange *exchange = mem_zalloc(1, sizeof *exchange);
     uint64_t random[2];
-    x->server = user;
-    x->connection = c;
-    x->uri = mem_strdup(uri);
-    x->query = "";
-    x->body.fd = -1;
-    x->watched = watched_of(c);
+    exchange->server = user;
+    exchange->connection = connection;
+    exchange->uri = mem_strdup(uri);
+    exchange->query = "";
+    exchange->body.fd = -1;
+    exchange->watched = watched_of(connection);
     if (getrandom(random, sizeof random, 0) != sizeof random)
         memset(random, 0, sizeof random);
-    snprintf(x->request_id, sizeof x->request_id, "%016llx%016llx", (unsigned long long)random[0],
-             (unsigned long long)random[1]);
-    clock_gettime(CLOCK_MONOTONIC, &x->began);
-    watch_headers(x->watched, x);
-    x->server->hooks->begin(x);
-    return x;
+    snprintf(exchange->request_id, sizeof exchange->request_id, "%016llx%016llx",
+             (unsigned long long)random[0], (unsigned long long)random[1]);
+    clock_gettime(CLOCK_MONOTONIC, &exchange->began);
+    watch_headers(exchange->watched, exchange);
+    exchange->server->hooks->begin(exchange);
+    return exchange;
 }
 
-static void count_begun(struct exchange *x)
+static void count_begun(struct exchange *exchange)
 {
-    x->begun = true;
-    atomic_fetch_add(&x->server->under_way, 1);
+    exchange->begun = true;
+    atomic_fetch_add(&exchange->server->under_way, 1);
 }
 
-static void on_completed(void *user, struct MHD_Connection *c, void **context,
+static void on_completed(void *user, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode code)
 {
-    struct exchange *x = *context;
-    struct server *s = user;
-    (void)c, (void)code;
-    if (!x)
+    struct exchange *exchange = *context;
+    struct server *server = user;
+    (void)connection, (void)code;
+    if (!exchange)
         return;
-    if (x->begun) {
-        double seconds = seconds_since(&x->began);
-        metrics_request(s->metrics, x->route, x->status ? x->status : STATUS_LOST,
-                        x->streaming ? -1 : seconds);
-        trace_log(x, seconds);
-        atomic_fetch_sub(&s->under_way, 1);
+    if (exchange->begun) {
+        double seconds = seconds_since(&exchange->began);
+        metrics_request(server->metrics, exchange->route, exchange->status ? exchange->status : STATUS_LOST,
+                        exchange->streaming ? -1 : seconds);
+        trace_log(exchange, seconds);
+        atomic_fetch_sub(&server->under_way, 1);
     }
-    watch_idle(x->watched);
-    s->hooks->end(x);
-    body_release(&x->body);
-    free(x->content_type);
-    free(x->boundary);
-    free(x->uri);
-    free(x);
+    watch_idle(exchange->watched);
+    server->hooks->end(exchange);
+    body_release(&exchange->body);
+    free(exchange->content_type);
+    free(exchange->boundary);
+    free(exchange->uri);
+    free(exchange);
     *context = NULL;
 }
 
-/* The library could not read the request on c: e is sent, counted and logged as its answer. The library
- * closes c afterwards. */
-static void refuse(struct MHD_Connection *c, const struct error *e)
+/* The library could not read the request on connection: e is sent, counted and logged as its answer. The
+ * library closes connection afterwards. */
+static void refuse(struct MHD_Connection *connection, const struct error *e)
 {
-    struct watched *w = watched_of(c);
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct exchange *x = w ? watch_exchange(w) : NULL;
+    struct watched *watched = watched_of(connection);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct exchange *exchange = watched ? watch_exchange(watched) : NULL;
     /* not even a request line was understood */
-    void *unread = w && !x ? on_uri(watch_server(w), "", c) : NULL;
+    void *unread = watched && !exchange ? on_uri(watch_server(watched), "", connection) : NULL;
     if (unread)
-        x = unread;
-    if (!x)
+        exchange = unread;
+    if (!exchange)
         return;
-    if (!x->begun)
-        count_begun(x);
-    x->status = error_code_http_status(e->code);
-    refusal_send(info->connect_fd, e, x->request_id);
+    if (!exchange->begun)
+        count_begun(exchange);
+    exchange->status = error_code_http_status(e->code);
+    refusal_send(info->connect_fd, e, exchange->request_id);
     if (unread) /* made here, so the library will not complete it */
-        on_completed(x->server, c, &unread, MHD_REQUEST_TERMINATED_WITH_ERROR);
+        on_completed(exchange->server, connection, &unread, MHD_REQUEST_TERMINATED_WITH_ERROR);
 }
 
 /* The first call has no body yet: what can be refused is refused before a byte of it is read. */
-static enum MHD_Result begin(struct exchange *x, const char *method, const char *version)
+static enum MHD_Result begin(struct exchange *exchange, const char *method, const char *version)
 {
     struct error e = {0};
-    count_begun(x);
-    trace_begin(x);
-    enum error_code code = request_check(x, method, version, &e);
-    if (code == ERROR_METHOD && x->server->hooks->preflight(x))
+    count_begun(exchange);
+    trace_begin(exchange);
+    enum error_code code = request_check(exchange, method, version, &e);
+    if (code == ERROR_METHOD && exchange->server->hooks->preflight(exchange))
         return MHD_YES;
     if (code == ERROR_OK)
-        code = x->server->hooks->admit(x, &e);
+        code = exchange->server->hooks->admit(exchange, &e);
     if (code == ERROR_OK)
-        code = query_check(x, &e);
+        code = query_check(exchange, &e);
     if (code == ERROR_OK)
-        code = body_begin(x, &e);
-    watch_body(x->watched, 0);
+        code = body_begin(exchange, &e);
+    watch_body(exchange->watched, 0);
     if (code == ERROR_OK)
         return MHD_YES;
-    x->close = true; /* the body, if any, is not read: the connection cannot go on */
-    reply_problem(x, &e);
-    return x->replied ? MHD_YES : MHD_NO;
+    exchange->close = true; /* the body, if any, is not read: the connection cannot go on */
+    reply_problem(exchange, &e);
+    return exchange->replied ? MHD_YES : MHD_NO;
 }
 
-static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const char *url, const char *method,
-                                  const char *version, const char *data, size_t *size, void **context)
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *data, size_t *size,
+                                  void **context)
 {
-    struct exchange *x = *context;
-    (void)user, (void)c, (void)url; /* url is decoded and cut at a NUL: the raw one came to on_uri */
-    if (!x)
+    struct exchange *exchange = *context;
+    (void)user, (void)connection, (void)url; /* url is decoded and cut at a NUL: the raw one came to on_uri */
+    if (!exchange)
         return MHD_NO;
-    if (!x->begun)
-        return begin(x, method, version);
+    if (!exchange->begun)
+        return begin(exchange, method, version);
     if (*size) {
-        body_add(x, data, *size);
-        watch_body(x->watched, x->body.received);
+        body_add(exchange, data, *size);
+        watch_body(exchange->watched, exchange->body.received);
         *size = 0;
-        bool cut = x->body.error.code != ERROR_OK && x->body.received > x->body.limit + SWALLOW_MAX;
+        bool cut = exchange->body.error.code != ERROR_OK &&
+                   exchange->body.received > exchange->body.limit + SWALLOW_MAX;
         return cut ? MHD_NO : MHD_YES;
     }
-    watch_reply(x->watched);
-    if (x->waiting) {
-        x->waiting = false;
-        x->again(x);
-    } else if (x->body.error.code != ERROR_OK)
-        reply_problem(x, &x->body.error);
+    watch_reply(exchange->watched);
+    if (exchange->waiting) {
+        exchange->waiting = false;
+        exchange->again(exchange);
+    } else if (exchange->body.error.code != ERROR_OK)
+        reply_problem(exchange, &exchange->body.error);
     else
-        x->route->handle(x);
-    return x->replied || x->waiting ? MHD_YES : MHD_NO;
+        exchange->route->handle(exchange);
+    return exchange->replied || exchange->waiting ? MHD_YES : MHD_NO;
 }
 
 /* messages of the library itself, most of them about clients that went away */
@@ -168,27 +172,27 @@ static void log_library(void *user, const char *format, va_list values)
     log_event("http_library", "text", text, NULL);
 }
 
-enum error_code serve_start(struct server *s, int fd, struct error *e)
+enum error_code serve_start(struct server *server, int fd, struct error *e)
 {
     refusal_install(refuse);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = processors < THREADS_MIN   ? THREADS_MIN
                        : processors > THREADS_MAX ? THREADS_MAX
                                                   : (unsigned)processors;
-    s->daemon = MHD_start_daemon(
+    server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
-        NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, watch_connection, s,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_URI_LOG_CALLBACK, on_uri, server,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, watch_connection,
+        server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
-    return s->daemon ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the HTTP server could not be started");
+    return server->daemon ? ERROR_OK : error_set(e, ERROR_INTERNAL, "the HTTP server could not be started");
 }
 
-void serve_pause(const struct server *s, int ms)
+void serve_pause(const struct server *server, int ms)
 {
-    for (int left = ms; left > 0 && !atomic_load(&s->stopped); left -= PAUSE_TICK_MS) {
+    for (int left = ms; left > 0 && !atomic_load(&server->stopped); left -= PAUSE_TICK_MS) {
         struct timespec pause = {0, PAUSE_TICK_MS * 1000000L};
         nanosleep(&pause, NULL);
     }

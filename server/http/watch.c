@@ -44,18 +44,18 @@ struct watch {
 
 static time_t now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return when.tv_sec;
 }
 
-static bool late(const struct watched *w, time_t now)
+static bool late(const struct watched *watched, time_t now)
 {
-    time_t passed = now - w->since;
-    switch (w->phase) {
+    time_t passed = now - watched->since;
+    switch (watched->phase) {
     case FRESH:
     case HEADERS: return passed > HEADERS_S;
-    case BODY: return passed > BODY_S + (time_t)(w->received / BODY_BYTES_PER_S);
+    case BODY: return passed > BODY_S + (time_t)(watched->received / BODY_BYTES_PER_S);
     case IDLE: return passed > IDLE_S;
     case REPLYING: return false;
     }
@@ -63,23 +63,23 @@ static bool late(const struct watched *w, time_t now)
 }
 
 /* nothing more will come, and the request is not whole */
-static bool gone(struct watched *w)
+static bool gone(struct watched *watched)
 {
     char byte;
-    bool waits = w->phase == FRESH || w->phase == HEADERS || w->phase == BODY;
-    bool end = waits && recv(w->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-    w->ended = end ? w->ended + 1 : 0;
-    return w->ended >= GONE_LOOKS;
+    bool waits = watched->phase == FRESH || watched->phase == HEADERS || watched->phase == BODY;
+    bool end = waits && recv(watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    watched->ended = end ? watched->ended + 1 : 0;
+    return watched->ended >= GONE_LOOKS;
 }
 
-static void shut(struct watched *w)
+static void shut(struct watched *watched)
 {
     struct error e;
     error_set(&e, ERROR_TIMEOUT, "the request came too slowly");
-    if (w->phase != IDLE && !w->ended)
-        refusal_send(w->fd, &e, NULL);
-    shutdown(w->fd, SHUT_RDWR);
-    w->shut = true;
+    if (watched->phase != IDLE && !watched->ended)
+        refusal_send(watched->fd, &e, NULL);
+    shutdown(watched->fd, SHUT_RDWR);
+    watched->shut = true;
 }
 
 static void *run(void *user)
@@ -90,65 +90,66 @@ static void *run(void *user)
         nanosleep(&pause, NULL);
         time_t now = now_s();
         pthread_mutex_lock(&watch->lock);
-        for (struct watched *w = watch->list; w; w = w->next)
-            if (!w->shut && (gone(w) || late(w, now)))
-                shut(w);
+        for (struct watched *watched = watch->list; watched; watched = watched->next)
+            if (!watched->shut && (gone(watched) || late(watched, now)))
+                shut(watched);
         pthread_mutex_unlock(&watch->lock);
     }
     return NULL;
 }
 
-struct watch *watch_create(struct server *s)
+struct watch *watch_create(struct server *server)
 {
-    struct watch *w = mem_zalloc(1, sizeof *w);
-    w->server = s;
-    pthread_mutex_init(&w->lock, NULL);
-    BASE_CHECK(pthread_create(&w->thread, NULL, run, w) == 0);
-    return w;
+    struct watch *watch = mem_zalloc(1, sizeof *watch);
+    watch->server = server;
+    pthread_mutex_init(&watch->lock, NULL);
+    BASE_CHECK(pthread_create(&watch->thread, NULL, run, watch) == 0);
+    return watch;
 }
 
-void watch_destroy(struct watch *w)
+void watch_destroy(struct watch *watch)
 {
-    atomic_store(&w->stop, true);
-    pthread_join(w->thread, NULL);
-    free(w);
+    atomic_store(&watch->stop, true);
+    pthread_join(watch->thread, NULL);
+    free(watch);
 }
 
-void watch_connection(void *user, struct MHD_Connection *c, void **context,
+void watch_connection(void *user, struct MHD_Connection *connection, void **context,
                       enum MHD_ConnectionNotificationCode code)
 {
     struct watch *watch = ((struct server *)user)->watch;
-    struct watched *w = *context;
+    struct watched *watched = *context;
     pthread_mutex_lock(&watch->lock);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-        w = mem_zalloc(1, sizeof *w);
-        *w = (struct watched){.watch = watch,
-                              .fd = info->connect_fd,
-                              .phase = FRESH,
-                              .since = now_s(),
-                              .next = watch->list,
-                              .place = &watch->list};
-        if (w->next)
-            w->next->place = &w->next;
-        watch->list = w;
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        watched = mem_zalloc(1, sizeof *watched);
+        *watched = (struct watched){.watch = watch,
+                                    .fd = info->connect_fd,
+                                    .phase = FRESH,
+                                    .since = now_s(),
+                                    .next = watch->list,
+                                    .place = &watch->list};
+        if (watched->next)
+            watched->next->place = &watched->next;
+        watch->list = watched;
         watch->started++;
-        *context = w;
-    } else if (w) {
-        *w->place = w->next;
-        if (w->next)
-            w->next->place = w->place;
-        free(w);
+        *context = watched;
+    } else if (watched) {
+        *watched->place = watched->next;
+        if (watched->next)
+            watched->next->place = watched->place;
+        free(watched);
         *context = NULL;
     }
     pthread_mutex_unlock(&watch->lock);
 }
 
-size_t watch_started(struct watch *w)
+size_t watch_started(struct watch *watch)
 {
-    pthread_mutex_lock(&w->lock);
-    size_t started = w->started;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_lock(&watch->lock);
+    size_t started = watch->started;
+    pthread_mutex_unlock(&watch->lock);
     return started;
 }
 
@@ -156,58 +157,58 @@ size_t watch_unread(struct watch *watch)
 {
     size_t count = 0;
     pthread_mutex_lock(&watch->lock);
-    for (const struct watched *w = watch->list; w; w = w->next) {
+    for (const struct watched *watched = watch->list; watched; watched = watched->next) {
         int bytes = 0;
-        bool between = w->phase == FRESH || w->phase == HEADERS || w->phase == IDLE;
-        count += between && !w->shut && ioctl(w->fd, FIONREAD, &bytes) == 0 && bytes > 0;
+        bool between = watched->phase == FRESH || watched->phase == HEADERS || watched->phase == IDLE;
+        count += between && !watched->shut && ioctl(watched->fd, FIONREAD, &bytes) == 0 && bytes > 0;
     }
     pthread_mutex_unlock(&watch->lock);
     return count;
 }
 
-static void enter(struct watched *w, enum phase phase, size_t received)
+static void enter(struct watched *watched, enum phase phase, size_t received)
 {
-    if (!w)
+    if (!watched)
         return;
-    pthread_mutex_lock(&w->watch->lock);
-    if (w->phase != phase)
-        w->since = now_s();
-    w->phase = phase;
-    w->received = received;
-    w->ended = 0;
-    pthread_mutex_unlock(&w->watch->lock);
+    pthread_mutex_lock(&watched->watch->lock);
+    if (watched->phase != phase)
+        watched->since = now_s();
+    watched->phase = phase;
+    watched->received = received;
+    watched->ended = 0;
+    pthread_mutex_unlock(&watched->watch->lock);
 }
 
-void watch_headers(struct watched *w, struct exchange *x)
+void watch_headers(struct watched *watched, struct exchange *exchange)
 {
-    enter(w, HEADERS, 0);
-    if (w)
-        w->exchange = x;
+    enter(watched, HEADERS, 0);
+    if (watched)
+        watched->exchange = exchange;
 }
 
-struct exchange *watch_exchange(const struct watched *w)
+struct exchange *watch_exchange(const struct watched *watched)
 {
-    return w->exchange;
+    return watched->exchange;
 }
 
-struct server *watch_server(const struct watched *w)
+struct server *watch_server(const struct watched *watched)
 {
-    return w->watch->server;
+    return watched->watch->server;
 }
 
-void watch_body(struct watched *w, size_t received)
+void watch_body(struct watched *watched, size_t received)
 {
-    enter(w, BODY, received);
+    enter(watched, BODY, received);
 }
 
-void watch_reply(struct watched *w)
+void watch_reply(struct watched *watched)
 {
-    enter(w, REPLYING, 0);
+    enter(watched, REPLYING, 0);
 }
 
-void watch_idle(struct watched *w)
+void watch_idle(struct watched *watched)
 {
-    enter(w, IDLE, 0);
-    if (w)
-        w->exchange = NULL;
+    enter(watched, IDLE, 0);
+    if (watched)
+        watched->exchange = NULL;
 }

@@ -17,80 +17,80 @@ struct acceptor {
 };
 
 /* At most `room` of what waits, oldest first; 0: the server is ending and nothing waits. */
-static size_t take(struct acceptor *a, struct waiting *out, size_t room)
+static size_t take(struct acceptor *acceptor, struct waiting *out, size_t room)
 {
-    pthread_mutex_lock(&a->lock);
-    while (!a->queue.count && !a->ended)
-        pthread_cond_wait(&a->some, &a->lock);
-    size_t count = a->queue.count < room ? a->queue.count : room;
+    pthread_mutex_lock(&acceptor->lock);
+    while (!acceptor->queue.count && !acceptor->ended)
+        pthread_cond_wait(&acceptor->some, &acceptor->lock);
+    size_t count = acceptor->queue.count < room ? acceptor->queue.count : room;
     for (size_t i = 0; i < count; i++)
-        out[i] = a->queue.at[i];
-    a->queue.count -= count;
-    for (size_t i = 0; i < a->queue.count; i++)
-        a->queue.at[i] = a->queue.at[i + count];
-    pthread_mutex_unlock(&a->lock);
+        out[i] = acceptor->queue.at[i];
+    acceptor->queue.count -= count;
+    for (size_t i = 0; i < acceptor->queue.count; i++)
+        acceptor->queue.at[i] = acceptor->queue.at[i + count];
+    pthread_mutex_unlock(&acceptor->lock);
     return count;
 }
 
 static void *run(void *user)
 {
-    struct acceptor *a = user;
+    struct acceptor *acceptor = user;
     struct waiting taken[QUEUE_ACCEPT_MAX];
     struct queue_accepting *items[QUEUE_ACCEPT_MAX];
-    struct queue *q = pool_take(a->server);
-    for (size_t count; (count = take(a, taken, QUEUE_ACCEPT_MAX)) > 0;) {
+    struct queue *queue = pool_take(acceptor->server);
+    for (size_t count; (count = take(acceptor, taken, QUEUE_ACCEPT_MAX)) > 0;) {
         for (size_t i = 0; i < count; i++)
             items[i] = taken[i].item;
-        queue_accept_many(q, items, count);
+        queue_accept_many(queue, items, count);
         for (size_t i = 0; i < count; i++) /* the item may be gone as soon as its connection goes on */
             MHD_resume_connection(taken[i].connection);
     }
-    pool_give(a->server, q);
+    pool_give(acceptor->server, queue);
     return NULL;
 }
 
-struct acceptor *acceptor_create(struct server *s)
+struct acceptor *acceptor_create(struct server *server)
 {
-    struct acceptor *a = mem_zalloc(1, sizeof *a);
-    a->server = s;
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->some, NULL);
-    BASE_CHECK(pthread_create(&a->thread, NULL, run, a) == 0);
-    return a;
+    struct acceptor *acceptor = mem_zalloc(1, sizeof *acceptor);
+    acceptor->server = server;
+    pthread_mutex_init(&acceptor->lock, NULL);
+    pthread_cond_init(&acceptor->some, NULL);
+    BASE_CHECK(pthread_create(&acceptor->thread, NULL, run, acceptor) == 0);
+    return acceptor;
 }
 
-void acceptor_end(struct acceptor *a)
+void acceptor_end(struct acceptor *acceptor)
 {
-    if (!a || a->ended)
+    if (!acceptor || acceptor->ended)
         return;
-    pthread_mutex_lock(&a->lock);
-    a->ended = true;
-    pthread_cond_signal(&a->some);
-    pthread_mutex_unlock(&a->lock);
-    pthread_join(a->thread, NULL);
+    pthread_mutex_lock(&acceptor->lock);
+    acceptor->ended = true;
+    pthread_cond_signal(&acceptor->some);
+    pthread_mutex_unlock(&acceptor->lock);
+    pthread_join(acceptor->thread, NULL);
 }
 
-void acceptor_destroy(struct acceptor *a)
+void acceptor_destroy(struct acceptor *acceptor)
 {
-    if (!a)
+    if (!acceptor)
         return;
-    acceptor_end(a);
-    VEC_FREE(&a->queue);
-    pthread_cond_destroy(&a->some);
-    pthread_mutex_destroy(&a->lock);
-    free(a);
+    acceptor_end(acceptor);
+    VEC_FREE(&acceptor->queue);
+    pthread_cond_destroy(&acceptor->some);
+    pthread_mutex_destroy(&acceptor->lock);
+    free(acceptor);
 }
 
-bool acceptor_add(struct acceptor *a, struct exchange *x, struct queue_accepting *item)
+bool acceptor_add(struct acceptor *acceptor, struct exchange *exchange, struct queue_accepting *item)
 {
-    pthread_mutex_lock(&a->lock);
-    bool good = !a->ended;
+    pthread_mutex_lock(&acceptor->lock);
+    bool good = !acceptor->ended;
     if (good) {
-        x->waiting = true;
-        MHD_suspend_connection(x->connection); /* before the thread can see it */
-        VEC_PUSH(&a->queue, ((struct waiting){x->connection, item}));
-        pthread_cond_signal(&a->some);
+        exchange->waiting = true;
+        MHD_suspend_connection(exchange->connection); /* before the thread can see it */
+        VEC_PUSH(&acceptor->queue, ((struct waiting){exchange->connection, item}));
+        pthread_cond_signal(&acceptor->some);
     }
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&acceptor->lock);
     return good;
 }

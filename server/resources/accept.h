@@ -7,13 +7,13 @@
 #include "server/resources/resources.h"
 
 struct acceptor;
-struct acceptor *acceptor_create(struct server *s);
+struct acceptor *acceptor_create(struct server *server);
 /* What has come is answered; later ones are refused. Before the HTTP daemon is stopped. NULL is fine. */
-void acceptor_end(struct acceptor *a);
-void acceptor_destroy(struct acceptor *a);
+void acceptor_end(struct acceptor *acceptor);
+void acceptor_destroy(struct acceptor *acceptor);
 
 /* Suspends the exchange until Redis has said what becomes of `item` (borrowed until then); then x->again
  * is called. false: the server is ending, nothing was done. Any thread. */
-bool acceptor_add(struct acceptor *a, struct exchange *x, struct queue_accepting *item);
+bool acceptor_add(struct acceptor *acceptor, struct exchange *exchange, struct queue_accepting *item);
 
 #endif

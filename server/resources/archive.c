@@ -62,17 +62,17 @@ static char *archive_text(const struct queue_fields *job, char *history)
 }
 
 /* two blobs: lists and pages of jobs need the fields alone */
-static enum error_code archive_put(struct store *store, struct queue *q, const char *id,
+static enum error_code archive_put(struct store *store, struct queue *queue, const char *id,
                                    const struct queue_fields *job, char digest[STORE_DIGEST_SIZE],
                                    struct error *e)
 {
-    struct history h;
+    struct history other_history;
     char history[STORE_DIGEST_SIZE];
-    enum error_code code = history_read(store, q, id, job, &h, e);
+    enum error_code code = history_read(store, queue, id, job, &other_history, e);
     if (code != ERROR_OK)
         return code;
-    code = history_write(store, &h, history, e);
-    history_release(&h);
+    code = history_write(store, &other_history, history, e);
+    history_release(&other_history);
     if (code != ERROR_OK)
         return code;
     char *text = archive_text(job, history);
@@ -81,32 +81,33 @@ static enum error_code archive_put(struct store *store, struct queue *q, const c
     return code;
 }
 
-static enum error_code archive_one(struct store *store, struct queue *q, const char *id, struct error *e)
+static enum error_code archive_one(struct store *store, struct queue *queue, const char *id, struct error *e)
 {
     struct queue_fields job;
     char digest[STORE_DIGEST_SIZE] = "";
-    enum error_code code = queue_job(q, id, &job, e);
+    enum error_code code = queue_job(queue, id, &job, e);
     if (code == ERROR_NOT_FOUND)
-        return queue_archive(q, id, "", "", e); /* removes it from the list of what is due */
+        return queue_archive(queue, id, "", "", e); /* removes it from the list of what is due */
     if (code != ERROR_OK)
         return code;
     if (!queue_field(&job, "blob")[0])
-        code = archive_put(store, q, id, &job, digest, e);
+        code = archive_put(store, queue, id, &job, digest, e);
     if (code == ERROR_OK)
-        code = queue_archive(q, id, queue_field(&job, "ver"), digest, e);
+        code = queue_archive(queue, id, queue_field(&job, "ver"), digest, e);
     queue_fields_release(&job);
     return code;
 }
 
-enum error_code archive_due(struct store *store, struct queue *q, size_t limit, size_t *done, struct error *e)
+enum error_code archive_due(struct store *store, struct queue *queue, size_t limit, size_t *done,
+                            struct error *e)
 {
     char(*ids)[QUEUE_ID_SIZE];
     size_t count;
     struct error other;
     *done = 0;
-    enum error_code first = queue_due(q, limit, &ids, &count, e);
+    enum error_code first = queue_due(queue, limit, &ids, &count, e);
     for (size_t i = 0; first != ERROR_UNAVAILABLE && i < count; i++) {
-        enum error_code code = archive_one(store, q, ids[i], first == ERROR_OK ? e : &other);
+        enum error_code code = archive_one(store, queue, ids[i], first == ERROR_OK ? e : &other);
         *done += code == ERROR_OK;
         if (first != ERROR_OK && code == ERROR_UNAVAILABLE)
             *e = other;

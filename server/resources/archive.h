@@ -13,7 +13,7 @@ enum error_code archive_expand(struct store *store, struct queue_fields *job, st
 /* Archives at most `limit` ended jobs that are due; *done: how many it archived. A job that cannot be
  * archived is left, and the first such error is returned after all were tried; only ERROR_UNAVAILABLE ends
  * it at once. */
-enum error_code archive_due(struct store *store, struct queue *q, size_t limit, size_t *done,
+enum error_code archive_due(struct store *store, struct queue *queue, size_t limit, size_t *done,
                             struct error *e) BASE_CHECKED;
 
 #endif

@@ -39,24 +39,24 @@ static bool parse_mark(const char *hex, struct mark *out)
     return encode_from_hex(hex, out->digest, sizeof out->digest);
 }
 
-static int compare_marks(const void *a, const void *b)
+static int compare_marks(const void *left, const void *right)
 {
-    return memcmp(a, b, sizeof(struct mark));
+    return memcmp(left, right, sizeof(struct mark));
 }
 
 static void add_mark(void *user, const char *digest, bool archive)
 {
-    struct collection *c = user;
-    struct mark m;
-    if (!parse_mark(digest, &m))
+    struct collection *collection = user;
+    struct mark mark;
+    if (!parse_mark(digest, &mark))
         return;
-    VEC_PUSH(&c->marks, m);
+    VEC_PUSH(&collection->marks, mark);
     if (archive)
-        VEC_PUSH(&c->archives, m);
+        VEC_PUSH(&collection->archives, mark);
 }
 
 /* every run of exactly 64 hex digits */
-static void mark_text(struct collection *c, const char *text, size_t size)
+static void mark_text(struct collection *collection, const char *text, size_t size)
 {
     char digest[STORE_DIGEST_SIZE];
     for (size_t i = 0; i < size;) {
@@ -67,56 +67,57 @@ static void mark_text(struct collection *c, const char *text, size_t size)
         if (n == STORE_DIGEST_SIZE - 1) {
             memcpy(digest, text + i, n);
             digest[n] = 0;
-            add_mark(c, digest, false);
+            add_mark(collection, digest, false);
         }
         i += n + 1;
     }
 }
 
-static enum error_code mark_archives(struct collection *c, struct error *e)
+static enum error_code mark_archives(struct collection *collection, struct error *e)
 {
     static const char hex[] = "0123456789abcdef";
-    for (size_t i = 0; i < c->archives.count; i++) {
+    for (size_t i = 0; i < collection->archives.count; i++) {
         char digest[STORE_DIGEST_SIZE] = "";
         struct store_view view;
         for (int k = 0; k < 32; k++) {
-            digest[2 * k] = hex[c->archives.at[i].digest[k] >> 4];
-            digest[2 * k + 1] = hex[c->archives.at[i].digest[k] & 15];
+            digest[2 * k] = hex[collection->archives.at[i].digest[k] >> 4];
+            digest[2 * k + 1] = hex[collection->archives.at[i].digest[k] & 15];
         }
-        enum error_code code = store_get(c->server->store, digest, &view, e);
+        enum error_code code = store_get(collection->server->store, digest, &view, e);
         if (code == ERROR_NOT_FOUND)
             /* deleted or started again since the walk; its references are in `moved` then */
             continue;
         if (code != ERROR_OK)
             return code;
-        mark_text(c, view.bytes, view.size);
+        mark_text(collection, view.bytes, view.size);
         store_view_release(&view);
     }
     return ERROR_OK;
 }
 
-static enum error_code look(struct collection *c, struct queue *q, const char *token, struct error *e)
+static enum error_code look(struct collection *collection, struct queue *queue, const char *token,
+                            struct error *e)
 {
     unsigned long long cursor = 0;
     enum error_code code;
     do
-        code = queue_collect_walk(q, token, &cursor, add_mark, c, e);
-    while (code == ERROR_OK && cursor && !atomic_load(&c->server->stopped));
+        code = queue_collect_walk(queue, token, &cursor, add_mark, collection, e);
+    while (code == ERROR_OK && cursor && !atomic_load(&collection->server->stopped));
     if (code == ERROR_OK)
-        code = mark_archives(c, e);
+        code = mark_archives(collection, e);
     if (code == ERROR_OK)
-        code = queue_collect_moved(q, token, add_mark, c, e);
-    if (c->marks.count)
-        qsort(c->marks.at, c->marks.count, sizeof *c->marks.at, compare_marks);
+        code = queue_collect_moved(queue, token, add_mark, collection, e);
+    if (collection->marks.count)
+        qsort(collection->marks.at, collection->marks.count, sizeof *collection->marks.at, compare_marks);
     return code;
 }
 
 static bool wanted(void *user, const char *digest)
 {
-    struct collection *c = user;
-    struct mark m;
-    return !parse_mark(digest, &m) || !c->marks.count ||
-           bsearch(&m, c->marks.at, c->marks.count, sizeof m, compare_marks) != NULL;
+    struct collection *collection = user;
+    struct mark mark;
+    return !parse_mark(digest, &mark) || !collection->marks.count ||
+           bsearch(&mark, collection->marks.at, collection->marks.count, sizeof mark, compare_marks) != NULL;
 }
 
 static bool must_stop(void *user)
@@ -133,41 +134,41 @@ struct clock_watch {
 
 static double seconds(clockid_t clock)
 {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    struct timespec when;
+    clock_gettime(clock, &when);
+    return (double)when.tv_sec + (double)when.tv_nsec * 1e-9;
 }
 
 /* whether ages of files can be trusted: the clock has not jumped for a grace period */
-static bool clock_good(struct clock_watch *w, double grace_s)
+static bool clock_good(struct clock_watch *clock_watch, double grace_s)
 {
     double now = seconds(CLOCK_BOOTTIME), offset = seconds(CLOCK_REALTIME) - now;
-    if (offset - w->offset_s > JUMP_S || w->offset_s - offset > JUMP_S) {
-        w->not_before_s = now + grace_s;
+    if (offset - clock_watch->offset_s > JUMP_S || clock_watch->offset_s - offset > JUMP_S) {
+        clock_watch->not_before_s = now + grace_s;
         log_event("clock_jumped", NULL);
     }
-    w->offset_s = offset;
-    return now >= w->not_before_s;
+    clock_watch->offset_s = offset;
+    return now >= clock_watch->not_before_s;
 }
 
-static enum error_code collect(struct server *s, struct queue *q, const char *token, struct clock_watch *w,
-                               struct error *e)
+static enum error_code collect(struct server *server, struct queue *queue, const char *token,
+                               struct clock_watch *clock_watch, struct error *e)
 {
-    struct collection c = {.server = s};
-    double grace_s = (double)s->resources->options->grace_ms * 1e-3;
+    struct collection collection = {.server = server};
+    double grace_s = (double)server->resources->options->grace_ms * 1e-3;
     struct store_sweep sweep = {.wanted = wanted,
                                 .stop = must_stop,
-                                .user = &c,
+                                .user = &collection,
                                 .before_s = (long long)(seconds(CLOCK_REALTIME) - grace_s)};
-    enum error_code code = look(&c, q, token, e);
-    bool whole = code == ERROR_OK && clock_good(w, grace_s) && !atomic_load(&s->stopped);
+    enum error_code code = look(&collection, queue, token, e);
+    bool whole = code == ERROR_OK && clock_good(clock_watch, grace_s) && !atomic_load(&server->stopped);
     if (whole)
-        code = store_sweep(s->store, &sweep, e);
-    VEC_FREE(&c.marks);
-    VEC_FREE(&c.archives);
-    struct queue_collected done = {whole && code == ERROR_OK && !atomic_load(&s->stopped), sweep.kept,
+        code = store_sweep(server->store, &sweep, e);
+    VEC_FREE(&collection.marks);
+    VEC_FREE(&collection.archives);
+    struct queue_collected done = {whole && code == ERROR_OK && !atomic_load(&server->stopped), sweep.kept,
                                    sweep.kept_bytes, sweep.removed, sweep.removed_bytes};
-    enum error_code ended = queue_collect_end(q, token, &done, code == ERROR_OK ? e : NULL);
+    enum error_code ended = queue_collect_end(queue, token, &done, code == ERROR_OK ? e : NULL);
     if (sweep.removed) {
         char number[24];
         snprintf(number, sizeof number, "%zu", sweep.removed);
@@ -178,23 +179,24 @@ static enum error_code collect(struct server *s, struct queue *q, const char *to
 
 void *collect_run(void *server)
 {
-    struct server *s = server;
-    struct queue *q = pool_take(s);
+    struct server *running = server;
+    struct queue *queue = pool_take(running);
     struct error e;
     char token[QUEUE_ID_SIZE];
-    struct clock_watch w = {seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME), 0};
+    struct clock_watch clock_watch = {seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME), 0};
     queue_new_id(token); /* any text of our own */
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
-    for (; !atomic_load(&s->stopped); serve_pause(s, EVERY_MS)) {
+    for (; !atomic_load(&running->stopped); serve_pause(running, EVERY_MS)) {
         bool begun = false;
-        if (!clock_good(&w, (double)s->resources->options->grace_ms * 1e-3))
+        if (!clock_good(&clock_watch, (double)running->resources->options->grace_ms * 1e-3))
             continue;
-        enum error_code code = queue_collect_begin(q, token, s->resources->options->collect_ms, &begun, &e);
+        enum error_code code =
+            queue_collect_begin(queue, token, running->resources->options->collect_ms, &begun, &e);
         if (code == ERROR_OK && begun)
-            code = collect(s, q, token, &w, &e);
+            code = collect(running, queue, token, &clock_watch, &e);
         if (code != ERROR_OK && code != ERROR_UNAVAILABLE)
             log_event("collection_failed", "reason", e.message, NULL);
     }
-    pool_give(s, q);
+    pool_give(running, queue);
     return NULL;
 }

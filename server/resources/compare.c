@@ -13,96 +13,97 @@ struct compared {
     } jobs[API_COMPARE_MAX];
 };
 
-static enum error_code read_ids(struct exchange *x, struct compared *c, struct error *e)
+static enum error_code read_ids(struct exchange *exchange, struct compared *compared, struct error *e)
 {
     char list[API_COMPARE_MAX * (JOB_NAME_MAX + 1) + 64] = "", *rest = list, *id;
-    request_query(x, "jobs", list, sizeof list);
+    request_query(exchange, "jobs", list, sizeof list);
     while ((id = strsep(&rest, ",")) != NULL) {
         bool twice = false;
         char known[QUEUE_ID_SIZE];
-        for (size_t i = 0; i < c->count; i++)
-            twice |= strcmp(c->jobs[i].id, id) == 0;
-        if (!job_resolve(x, id, known) || twice || c->count == API_COMPARE_MAX) {
-            c->count = 0;
+        for (size_t i = 0; i < compared->count; i++)
+            twice |= strcmp(compared->jobs[i].id, id) == 0;
+        if (!job_resolve(exchange, id, known) || twice || compared->count == API_COMPARE_MAX) {
+            compared->count = 0;
             break;
         }
-        snprintf(c->jobs[c->count++].id, sizeof c->jobs[0].id, "%s", id);
+        snprintf(compared->jobs[compared->count++].id, sizeof compared->jobs[0].id, "%s", id);
     }
-    return c->count >= API_COMPARE_MIN
+    return compared->count >= API_COMPARE_MIN
                ? ERROR_OK
                : error_set_pointer(e, ERROR_MALFORMED, "jobs",
                                    "two to eight different job ids are needed, with commas between");
 }
 
-static enum error_code find_texts(struct exchange *x, struct compared *c, struct error *e)
+static enum error_code find_texts(struct exchange *exchange, struct compared *compared, struct error *e)
 {
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < compared->count; i++) {
         struct queue_fields job;
-        struct job_artifact a;
+        struct job_artifact artifact_row;
         char id[QUEUE_ID_SIZE];
-        enum error_code code = job_load(x, c->jobs[i].id, id, &job, e);
+        enum error_code code = job_load(exchange, compared->jobs[i].id, id, &job, e);
         if (code != ERROR_OK)
             return code;
-        snprintf(c->jobs[i].state, sizeof c->jobs[i].state, "%s", queue_field(&job, "state"));
-        bool some = job_artifact(&job, "plan.json", &a);
+        snprintf(compared->jobs[i].state, sizeof compared->jobs[i].state, "%s", queue_field(&job, "state"));
+        bool some = job_artifact(&job, "plan.json", &artifact_row);
         if (some)
-            memcpy(c->jobs[i].plan, a.digest, STORE_DIGEST_SIZE);
-        if (job_artifact(&job, "report.json", &a)) {
-            memcpy(c->jobs[i].report, a.digest, STORE_DIGEST_SIZE);
+            memcpy(compared->jobs[i].plan, artifact_row.digest, STORE_DIGEST_SIZE);
+        if (job_artifact(&job, "report.json", &artifact_row)) {
+            memcpy(compared->jobs[i].report, artifact_row.digest, STORE_DIGEST_SIZE);
             some = true;
         }
         queue_fields_release(&job);
         if (!some)
-            return error_set(e, ERROR_NOT_READY, "job %s is %s and has no plan yet", c->jobs[i].id,
-                             c->jobs[i].state);
+            return error_set(e, ERROR_NOT_READY, "job %s is %s and has no plan yet", compared->jobs[i].id,
+                             compared->jobs[i].state);
     }
     return ERROR_OK;
 }
 
-static enum error_code compare(struct store *store, const struct compared *c, char **json, struct error *e)
+static enum error_code compare(struct store *store, const struct compared *compared, char **json,
+                               struct error *e)
 {
     struct store_view views[2 * API_COMPARE_MAX] = {0};
     struct api_compare_item items[API_COMPARE_MAX] = {0};
     enum error_code code = ERROR_OK;
-    for (size_t i = 0; i < c->count && code == ERROR_OK; i++) {
-        items[i].name = c->jobs[i].id;
-        items[i].state = c->jobs[i].state;
-        if (c->jobs[i].plan[0])
-            code = store_get(store, c->jobs[i].plan, &views[2 * i], e);
-        if (code == ERROR_OK && c->jobs[i].report[0])
-            code = store_get(store, c->jobs[i].report, &views[2 * i + 1], e);
+    for (size_t i = 0; i < compared->count && code == ERROR_OK; i++) {
+        items[i].name = compared->jobs[i].id;
+        items[i].state = compared->jobs[i].state;
+        if (compared->jobs[i].plan[0])
+            code = store_get(store, compared->jobs[i].plan, &views[2 * i], e);
+        if (code == ERROR_OK && compared->jobs[i].report[0])
+            code = store_get(store, compared->jobs[i].report, &views[2 * i + 1], e);
         items[i].plan = views[2 * i].bytes;
         items[i].plan_size = views[2 * i].size;
         items[i].report = views[2 * i + 1].bytes;
         items[i].report_size = views[2 * i + 1].size;
     }
     if (code == ERROR_OK)
-        code = api_compare(items, c->count, json, e);
-    for (size_t i = 0; i < 2 * c->count; i++)
+        code = api_compare(items, compared->count, json, e);
+    for (size_t i = 0; i < 2 * compared->count; i++)
         store_view_release(&views[i]);
     return code;
 }
 
-static void run(struct server *s, void *user, struct what_if_result *out)
+static void run(struct server *server, void *user, struct what_if_result *out)
 {
     struct error e = {0};
-    enum error_code code = compare(s->store, user, &out->json, &e);
+    enum error_code code = compare(server->store, user, &out->json, &e);
     e.code = code;
     out->error = e;
 }
 
-void handle_compare(struct exchange *x)
+void handle_compare(struct exchange *exchange)
 {
     struct error e = {0};
-    struct compared *c = mem_zalloc(1, sizeof *c);
-    enum error_code code = read_ids(x, c, &e);
+    struct compared *compared = mem_zalloc(1, sizeof *compared);
+    enum error_code code = read_ids(exchange, compared, &e);
     if (code == ERROR_OK)
-        code = find_texts(x, c, &e);
+        code = find_texts(exchange, compared, &e);
     if (code == ERROR_OK)
-        code = what_if_begin_other(x, run, c, &e);
+        code = what_if_begin_other(exchange, run, compared, &e);
     if (code == ERROR_OK)
         return;
-    free(c);
+    free(compared);
     e.code = code;
-    reply_problem(x, &e);
+    reply_problem(exchange, &e);
 }

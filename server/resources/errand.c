@@ -3,16 +3,16 @@
 #include "server/resources/resources.h"
 #include "server/resources/what_if.h"
 
-void errand_begin(struct exchange *x)
+void errand_begin(struct exchange *exchange)
 {
-    x->errand = mem_zalloc(1, sizeof *x->errand);
+    exchange->errand = mem_zalloc(1, sizeof *exchange->errand);
 }
 
-void errand_end(struct exchange *x)
+void errand_end(struct exchange *exchange)
 {
-    flight_end(x);
-    what_if_release(x->errand->what_if);
-    submission_destroy(x->errand->submission);
-    free(x->errand);
-    x->errand = NULL;
+    flight_end(exchange);
+    what_if_release(exchange->errand->what_if);
+    submission_destroy(exchange->errand->submission);
+    free(exchange->errand);
+    exchange->errand = NULL;
 }

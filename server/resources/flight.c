@@ -13,22 +13,22 @@ struct flights {
 
 struct flights *flights_create(void)
 {
-    struct flights *f = mem_zalloc(1, sizeof *f);
-    pthread_mutex_init(&f->lock, NULL);
-    return f;
+    struct flights *flights = mem_zalloc(1, sizeof *flights);
+    pthread_mutex_init(&flights->lock, NULL);
+    return flights;
 }
 
-void flights_destroy(struct flights *f)
+void flights_destroy(struct flights *flights)
 {
-    if (!f)
+    if (!flights)
         return;
-    VEC_FREE(&f->under_way);
-    pthread_mutex_destroy(&f->lock);
-    free(f);
+    VEC_FREE(&flights->under_way);
+    pthread_mutex_destroy(&flights->lock);
+    free(flights);
 }
 
 /* 1 to 255 printable characters, with or without quotes around them (RFC 9651 strings without escapes) */
-static enum error_code take_key(struct exchange *x, const char *text, struct error *e)
+static enum error_code take_key(struct exchange *exchange, const char *text, struct error *e)
 {
     size_t n = strlen(text);
     uint8_t digest[32];
@@ -44,46 +44,47 @@ static enum error_code take_key(struct exchange *x, const char *text, struct err
                                  "an Idempotency-Key has 1 to 255 printable characters, no spaces, quotes or "
                                  "backslashes");
     sha256_bytes(text, n, digest);
-    sha256_format(digest, x->errand->key);
+    sha256_format(digest, exchange->errand->key);
     return ERROR_OK;
 }
 
-enum error_code flight_begin(struct exchange *x, struct error *e)
+enum error_code flight_begin(struct exchange *exchange, struct error *e)
 {
-    const char *text = request_header(x, "Idempotency-Key");
-    struct flights *f = x->server->resources->flights;
+    const char *text = request_header(exchange, "Idempotency-Key");
+    struct flights *flights = exchange->server->resources->flights;
     if (!text)
         return ERROR_OK;
-    enum error_code code = take_key(x, text, e);
+    enum error_code code = take_key(exchange, text, e);
     if (code != ERROR_OK)
         return code;
-    pthread_mutex_lock(&f->lock);
-    for (size_t i = 0; i < f->under_way.count && code == ERROR_OK; i++) {
-        const struct exchange *other = f->under_way.at[i];
-        if (strcmp(other->errand->key, x->errand->key) == 0 && strcmp(other->tenant, x->tenant) == 0)
+    pthread_mutex_lock(&flights->lock);
+    for (size_t i = 0; i < flights->under_way.count && code == ERROR_OK; i++) {
+        const struct exchange *other = flights->under_way.at[i];
+        if (strcmp(other->errand->key, exchange->errand->key) == 0 &&
+            strcmp(other->tenant, exchange->tenant) == 0)
             code = error_set(
                 e, ERROR_IN_FLIGHT,
                 "a request with this Idempotency-Key is under way; ask again when it has its answer");
     }
     if (code == ERROR_OK) {
-        VEC_PUSH(&f->under_way, x);
-        x->errand->in_flight = true;
+        VEC_PUSH(&flights->under_way, exchange);
+        exchange->errand->in_flight = true;
     }
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&flights->lock);
     return code;
 }
 
-void flight_end(struct exchange *x)
+void flight_end(struct exchange *exchange)
 {
-    struct flights *f = x->server->resources->flights;
-    if (!x->errand->in_flight)
+    struct flights *flights = exchange->server->resources->flights;
+    if (!exchange->errand->in_flight)
         return;
-    pthread_mutex_lock(&f->lock);
-    for (size_t i = 0; i < f->under_way.count; i++)
-        if (f->under_way.at[i] == x) {
-            f->under_way.at[i] = f->under_way.at[--f->under_way.count];
+    pthread_mutex_lock(&flights->lock);
+    for (size_t i = 0; i < flights->under_way.count; i++)
+        if (flights->under_way.at[i] == exchange) {
+            flights->under_way.at[i] = flights->under_way.at[--flights->under_way.count];
             break;
         }
-    pthread_mutex_unlock(&f->lock);
-    x->errand->in_flight = false;
+    pthread_mutex_unlock(&flights->lock);
+    exchange->errand->in_flight = false;
 }

@@ -53,134 +53,134 @@ struct follow {
 
 static time_t now_s(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return when.tv_sec;
 }
 
 static void pause_ms(int ms)
 {
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    nanosleep(&t, NULL);
+    struct timespec when = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&when, NULL);
 }
 
 /* ---- the list; all under the lock ---- */
 
-static void insert(struct follow *f, struct watcher *w)
+static void insert(struct follow *follow, struct watcher *watcher)
 {
-    w->follow = f;
-    w->next = f->list;
-    w->slot = &f->list;
-    if (w->next)
-        w->next->slot = &w->next;
-    f->list = w;
-    f->count++;
-    f->streams += w->exchange == NULL;
-    pthread_cond_signal(&f->some);
+    watcher->follow = follow;
+    watcher->next = follow->list;
+    watcher->slot = &follow->list;
+    if (watcher->next)
+        watcher->next->slot = &watcher->next;
+    follow->list = watcher;
+    follow->count++;
+    follow->streams += watcher->exchange == NULL;
+    pthread_cond_signal(&follow->some);
 }
 
-static void take_out(struct watcher *w)
+static void take_out(struct watcher *watcher)
 {
-    *w->slot = w->next;
-    if (w->next)
-        w->next->slot = w->slot;
-    w->follow->count--;
-    w->follow->streams -= w->exchange == NULL;
+    *watcher->slot = watcher->next;
+    if (watcher->next)
+        watcher->next->slot = watcher->slot;
+    watcher->follow->count--;
+    watcher->follow->streams -= watcher->exchange == NULL;
 }
 
-static void wake(struct watcher *w)
+static void wake(struct watcher *watcher)
 {
-    if (w->suspended) {
-        w->suspended = false;
-        MHD_resume_connection(w->connection);
+    if (watcher->suspended) {
+        watcher->suspended = false;
+        MHD_resume_connection(watcher->connection);
     }
 }
 
 /* the waiter's exchange goes on; its entry is gone */
-static void answer(struct watcher *w)
+static void answer(struct watcher *watcher)
 {
-    take_out(w);
-    wake(w);
-    free(w);
+    take_out(watcher);
+    wake(watcher);
+    free(watcher);
 }
 
-static void add(struct watcher *w, const struct queue_event *v)
+static void add(struct watcher *watcher, const struct queue_event *event)
 {
-    w->place.after = v->id;
-    if (w->pending.size - w->sent > PENDING_MAX) {
-        w->ending = true;
+    watcher->place.after = event->id;
+    if (watcher->pending.size - watcher->sent > PENDING_MAX) {
+        watcher->ending = true;
     } else {
-        w->format(v, &w->pending);
-        w->ending |= queue_event_ends(v);
+        watcher->format(event, &watcher->pending);
+        watcher->ending |= queue_event_ends(event);
     }
-    w->due = now_s() + FOLLOW_KEEP_ALIVE_S;
-    wake(w);
+    watcher->due = now_s() + FOLLOW_KEEP_ALIVE_S;
+    wake(watcher);
 }
 
-static void deliver(struct follow *f, const struct queue_events *l)
+static void deliver(struct follow *follow, const struct queue_events *events)
 {
-    for (size_t i = 0; i < l->count; i++) {
-        const struct queue_event *v = &l->at[i];
-        for (struct watcher *w = f->list, *next; w; w = next) {
-            next = w->next;
-            if (w->ending || queue_event_id_compare(w->place.after, v->id) >= 0 ||
-                strcmp(w->place.job, v->job) != 0)
+    for (size_t i = 0; i < events->count; i++) {
+        const struct queue_event *event = &events->at[i];
+        for (struct watcher *watcher = follow->list, *next; watcher; watcher = next) {
+            next = watcher->next;
+            if (watcher->ending || queue_event_id_compare(watcher->place.after, event->id) >= 0 ||
+                strcmp(watcher->place.job, event->job) != 0)
                 continue;
-            if (!w->exchange)
-                add(w, v);
-            else if (queue_event_ends(v))
-                answer(w);
+            if (!watcher->exchange)
+                add(watcher, event);
+            else if (queue_event_ends(event))
+                answer(watcher);
             else
-                w->place.after = v->id;
+                watcher->place.after = event->id;
         }
     }
 }
 
 /* The library does not look at suspended connections; while this one is suspended its descriptor is open, and
  * ours to peek. */
-static bool client_gone(const struct watcher *w)
+static bool client_gone(const struct watcher *watcher)
 {
     char byte;
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(w->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        MHD_get_connection_info(watcher->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     ssize_t n = info ? recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) : 1;
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 /* once a second: ends watchers whose client is gone or whose time is over, and sends due comments */
-static void look_at_clock(struct follow *f)
+static void look_at_clock(struct follow *follow)
 {
     time_t now = now_s();
-    if (now == f->looked)
+    if (now == follow->looked)
         return;
-    f->looked = now;
-    for (struct watcher *w = f->list, *next; w; w = next) {
-        next = w->next;
-        bool gone = w->suspended && client_gone(w);
-        if (w->ending || (now < w->due && !gone))
+    follow->looked = now;
+    for (struct watcher *watcher = follow->list, *next; watcher; watcher = next) {
+        next = watcher->next;
+        bool gone = watcher->suspended && client_gone(watcher);
+        if (watcher->ending || (now < watcher->due && !gone))
             continue;
-        if (w->exchange) {
-            answer(w);
+        if (watcher->exchange) {
+            answer(watcher);
             continue;
         }
         if (gone) {
-            w->ending = true;
-            wake(w);
+            watcher->ending = true;
+            wake(watcher);
             continue;
         }
-        text_add(&w->pending, ": still here\n\n");
-        w->ending |= w->pending.size - w->sent > PENDING_MAX;
-        w->due = now + FOLLOW_KEEP_ALIVE_S;
-        wake(w);
+        text_add(&watcher->pending, ": still here\n\n");
+        watcher->ending |= watcher->pending.size - watcher->sent > PENDING_MAX;
+        watcher->due = now + FOLLOW_KEEP_ALIVE_S;
+        wake(watcher);
     }
 }
 
 /* ---- how many streams a tenant has ---- */
 
-static size_t streams_of(const struct follow *f, const char *tenant)
+static size_t streams_of(const struct follow *follow, const char *tenant)
 {
     size_t n = 0;
-    for (const struct watcher *at = f->list; at; at = at->next)
+    for (const struct watcher *at = follow->list; at; at = at->next)
         n += !at->exchange && strcmp(at->tenant, tenant) == 0;
     return n;
 }
@@ -199,61 +199,62 @@ static void count_stream(stream_list *l, const char *tenant, size_t by)
 
 /* Publishes the counts for other servers; a tenant that had streams here and has none now is published
  * as 0. */
-static void say_streams(struct follow *f, struct queue *q)
+static void say_streams(struct follow *follow, struct queue *queue)
 {
     stream_list now = {0};
-    if (now_s() - f->said_at < SAY_S)
+    if (now_s() - follow->said_at < SAY_S)
         return;
-    f->said_at = now_s();
-    pthread_mutex_lock(&f->lock);
-    for (const struct watcher *at = f->list; at; at = at->next)
+    follow->said_at = now_s();
+    pthread_mutex_lock(&follow->lock);
+    for (const struct watcher *at = follow->list; at; at = at->next)
         if (!at->exchange)
             count_stream(&now, at->tenant, 1);
-    pthread_mutex_unlock(&f->lock);
-    for (size_t i = 0; i < f->said.count; i++)
-        if (f->said.at[i].count)
-            count_stream(&now, f->said.at[i].tenant, 0);
-    if (now.count && queue_streams_beat(q, f->id, now.at, now.count, NULL) != ERROR_OK)
-        f->said_at = 0;
-    VEC_FREE(&f->said);
-    f->said = now;
+    pthread_mutex_unlock(&follow->lock);
+    for (size_t i = 0; i < follow->said.count; i++)
+        if (follow->said.at[i].count)
+            count_stream(&now, follow->said.at[i].tenant, 0);
+    if (now.count && queue_streams_beat(queue, follow->id, now.at, now.count, NULL) != ERROR_OK)
+        follow->said_at = 0;
+    VEC_FREE(&follow->said);
+    follow->said = now;
 }
 
 /* Whether the tenant may have one more, counting those at other servers. true while Redis cannot be asked:
  * those here (`here` with the new one) were counted before. */
-static bool room_elsewhere(struct follow *f, const char *tenant, size_t here)
+static bool room_elsewhere(struct follow *follow, const char *tenant, size_t here)
 {
     bool room = true;
-    struct queue *q = pool_take(f->server);
-    if (queue_stream_open(q, f->id, tenant, here, FOLLOW_STREAMS_PER_TENANT, &room, NULL) != ERROR_OK)
+    struct queue *queue = pool_take(follow->server);
+    if (queue_stream_open(queue, follow->id, tenant, here, FOLLOW_STREAMS_PER_TENANT, &room, NULL) !=
+        ERROR_OK)
         room = true;
-    pool_give(f->server, q);
+    pool_give(follow->server, queue);
     return room;
 }
 
 /* ---- the thread ---- */
 
-static int by_job(const void *a, const void *b)
+static int by_job(const void *left, const void *right)
 {
-    const struct queue_place *p = a, *q = b;
-    int order = strcmp(p->job, q->job);
-    return order ? order : queue_event_id_compare(p->after, q->after);
+    const struct queue_place *place = left, *queue_place = right;
+    int order = strcmp(place->job, queue_place->job);
+    return order ? order : queue_event_id_compare(place->after, queue_place->after);
 }
 
 typedef VEC(struct queue_place) place_list;
 
 /* every watched job once, from the watcher that is furthest behind; waits until there is one */
-static bool gather(struct follow *f, place_list *out)
+static bool gather(struct follow *follow, place_list *out)
 {
     out->count = 0;
-    pthread_mutex_lock(&f->lock);
-    while (!f->list && !f->said.count && !f->stop)
-        pthread_cond_wait(&f->some, &f->lock);
-    bool stop = f->stop;
-    for (struct watcher *w = f->list; w; w = w->next)
-        if (!w->ending)
-            VEC_PUSH(out, w->place);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_lock(&follow->lock);
+    while (!follow->list && !follow->said.count && !follow->stop)
+        pthread_cond_wait(&follow->some, &follow->lock);
+    bool stop = follow->stop;
+    for (struct watcher *watcher = follow->list; watcher; watcher = watcher->next)
+        if (!watcher->ending)
+            VEC_PUSH(out, watcher->place);
+    pthread_mutex_unlock(&follow->lock);
     if (out->count)
         qsort(out->at, out->count, sizeof *out->at, by_job);
     size_t kept = 0;
@@ -265,21 +266,22 @@ static bool gather(struct follow *f, place_list *out)
 }
 
 /* reads all places once; *some: there was a new event */
-static enum error_code look(struct follow *f, struct queue *q, const place_list *places, bool *some)
+static enum error_code look(struct follow *follow, struct queue *queue, const place_list *places, bool *some)
 {
     bool alone = places->count <= QUEUE_FOLLOW_MAX;
     *some = false;
     for (size_t i = 0; i < places->count; i += QUEUE_FOLLOW_MAX) {
-        struct queue_events l;
+        struct queue_events events;
         size_t n = places->count - i < QUEUE_FOLLOW_MAX ? places->count - i : QUEUE_FOLLOW_MAX;
-        enum error_code code = queue_events_follow(q, places->at + i, n, alone ? BLOCK_MS : 0, &l, NULL);
+        enum error_code code =
+            queue_events_follow(queue, places->at + i, n, alone ? BLOCK_MS : 0, &events, NULL);
         if (code != ERROR_OK)
             return code;
-        pthread_mutex_lock(&f->lock);
-        deliver(f, &l);
-        pthread_mutex_unlock(&f->lock);
-        *some |= l.count > 0;
-        queue_events_release(&l);
+        pthread_mutex_lock(&follow->lock);
+        deliver(follow, &events);
+        pthread_mutex_unlock(&follow->lock);
+        *some |= events.count > 0;
+        queue_events_release(&events);
     }
     if (!alone && !*some)
         pause_ms(ROUND_MS);
@@ -288,71 +290,71 @@ static enum error_code look(struct follow *f, struct queue *q, const place_list 
 
 static void *run(void *user)
 {
-    struct follow *f = user;
-    struct queue *q = pool_take(f->server);
+    struct follow *follow = user;
+    struct queue *queue = pool_take(follow->server);
     place_list places = {0};
-    while (gather(f, &places)) {
+    while (gather(follow, &places)) {
         bool some = false;
-        enum error_code code = places.count ? look(f, q, &places, &some) : ERROR_OK;
-        pthread_mutex_lock(&f->lock);
-        look_at_clock(f);
-        pthread_mutex_unlock(&f->lock);
-        say_streams(f, q);
+        enum error_code code = places.count ? look(follow, queue, &places, &some) : ERROR_OK;
+        pthread_mutex_lock(&follow->lock);
+        look_at_clock(follow);
+        pthread_mutex_unlock(&follow->lock);
+        say_streams(follow, queue);
         if (code != ERROR_OK)
             pause_ms(RETRY_MS);
         else if (!places.count)
             pause_ms(BLOCK_MS); /* only streams that end are left: their clients still take what is pending */
     }
     VEC_FREE(&places);
-    VEC_FREE(&f->said);
-    pool_give(f->server, q);
+    VEC_FREE(&follow->said);
+    pool_give(follow->server, queue);
     return NULL;
 }
 
-struct follow *follow_create(struct server *s)
+struct follow *follow_create(struct server *server)
 {
-    struct follow *f = mem_zalloc(1, sizeof *f);
-    f->server = s;
-    queue_new_id(f->id);
-    pthread_mutex_init(&f->lock, NULL);
-    pthread_cond_init(&f->some, NULL);
-    BASE_CHECK(pthread_create(&f->thread, NULL, run, f) == 0);
-    return f;
+    struct follow *follow = mem_zalloc(1, sizeof *follow);
+    follow->server = server;
+    queue_new_id(follow->id);
+    pthread_mutex_init(&follow->lock, NULL);
+    pthread_cond_init(&follow->some, NULL);
+    BASE_CHECK(pthread_create(&follow->thread, NULL, run, follow) == 0);
+    return follow;
 }
 
-void follow_end(struct follow *f)
+void follow_end(struct follow *follow)
 {
-    pthread_mutex_lock(&f->lock);
-    f->ended = true;
-    for (struct watcher *w = f->list, *next; w; w = next) {
-        next = w->next;
-        if (w->exchange) {
-            answer(w);
+    pthread_mutex_lock(&follow->lock);
+    follow->ended = true;
+    for (struct watcher *watcher = follow->list, *next; watcher; watcher = next) {
+        next = watcher->next;
+        if (watcher->exchange) {
+            answer(watcher);
         } else {
-            w->ending = true;
-            wake(w);
+            watcher->ending = true;
+            wake(watcher);
         }
     }
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&follow->lock);
 }
 
-void follow_destroy(struct follow *f)
+void follow_destroy(struct follow *follow)
 {
-    pthread_mutex_lock(&f->lock);
-    f->stop = true;
-    pthread_cond_signal(&f->some);
-    pthread_mutex_unlock(&f->lock);
-    pthread_join(f->thread, NULL);
-    pthread_cond_destroy(&f->some);
-    pthread_mutex_destroy(&f->lock);
-    free(f);
+    pthread_mutex_lock(&follow->lock);
+    follow->stop = true;
+    pthread_cond_signal(&follow->some);
+    pthread_mutex_unlock(&follow->lock);
+    pthread_join(follow->thread, NULL);
+    pthread_cond_destroy(&follow->some);
+    pthread_mutex_destroy(&follow->lock);
+    free(follow);
 }
 
-size_t follow_streams(struct follow *f)
+size_t follow_streams(struct follow *follow)
 {
-    pthread_mutex_lock(&f->lock);
-    size_t n = f->streams;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_lock(&follow->lock);
+    size_t n = follow->streams;
+    pthread_mutex_unlock(&follow->lock);
     return n;
 }
 
@@ -362,57 +364,57 @@ size_t follow_streams(struct follow *f)
  * something. */
 static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room)
 {
-    struct watcher *w = user;
+    struct watcher *watcher = user;
     ssize_t n = 0;
     (void)position;
-    pthread_mutex_lock(&w->follow->lock);
-    size_t left = w->pending.size - w->sent;
+    pthread_mutex_lock(&watcher->follow->lock);
+    size_t left = watcher->pending.size - watcher->sent;
     if (left > 0) {
         n = (ssize_t)(left < room ? left : room);
-        memcpy(out, w->pending.at + w->sent, (size_t)n);
-        w->sent += (size_t)n;
-        if (w->sent == w->pending.size) {
-            text_release(&w->pending);
-            w->sent = 0;
+        memcpy(out, watcher->pending.at + watcher->sent, (size_t)n);
+        watcher->sent += (size_t)n;
+        if (watcher->sent == watcher->pending.size) {
+            text_release(&watcher->pending);
+            watcher->sent = 0;
         }
-    } else if (w->ending) {
+    } else if (watcher->ending) {
         n = MHD_CONTENT_READER_END_OF_STREAM;
     } else {
-        w->suspended = true;
-        MHD_suspend_connection(w->connection);
+        watcher->suspended = true;
+        MHD_suspend_connection(watcher->connection);
     }
-    pthread_mutex_unlock(&w->follow->lock);
+    pthread_mutex_unlock(&watcher->follow->lock);
     return n;
 }
 
 static void end_stream(void *user)
 {
-    struct watcher *w = user;
-    struct follow *f = w->follow;
-    pthread_mutex_lock(&f->lock);
-    take_out(w);
-    pthread_mutex_unlock(&f->lock);
-    text_release(&w->pending);
-    free(w);
+    struct watcher *watcher = user;
+    struct follow *follow = watcher->follow;
+    pthread_mutex_lock(&follow->lock);
+    take_out(watcher);
+    pthread_mutex_unlock(&follow->lock);
+    text_release(&watcher->pending);
+    free(watcher);
 }
 
 /* The stream is inserted before the limits are asked, so that two at once cannot both be the last one
  * allowed; it is taken out again when there is no room. */
-static enum error_code admit(struct follow *f, struct watcher *w, bool ended, struct error *e)
+static enum error_code admit(struct follow *follow, struct watcher *watcher, bool ended, struct error *e)
 {
-    pthread_mutex_lock(&f->lock);
-    size_t own = streams_of(f, w->tenant) + 1;
-    bool crowded = f->streams >= (size_t)f->server->resources->options->event_streams,
+    pthread_mutex_lock(&follow->lock);
+    size_t own = streams_of(follow, watcher->tenant) + 1;
+    bool crowded = follow->streams >= (size_t)follow->server->resources->options->event_streams,
          room = own <= FOLLOW_STREAMS_PER_TENANT;
-    w->ending = ended || f->ended;
+    watcher->ending = ended || follow->ended;
     bool in = room && !crowded;
     if (in)
-        insert(f, w);
-    pthread_mutex_unlock(&f->lock);
-    if (in && !ended && !room_elsewhere(f, w->tenant, own)) {
-        pthread_mutex_lock(&f->lock);
-        take_out(w);
-        pthread_mutex_unlock(&f->lock);
+        insert(follow, watcher);
+    pthread_mutex_unlock(&follow->lock);
+    if (in && !ended && !room_elsewhere(follow, watcher->tenant, own)) {
+        pthread_mutex_lock(&follow->lock);
+        take_out(watcher);
+        pthread_mutex_unlock(&follow->lock);
         room = false;
     }
     if (!room)
@@ -422,49 +424,50 @@ static enum error_code admit(struct follow *f, struct watcher *w, bool ended, st
     if (crowded)
         return error_set(e, ERROR_UNAVAILABLE,
                          "this server has %d event streams open and takes no more; ask with ?format=json",
-                         f->server->resources->options->event_streams);
+                         follow->server->resources->options->event_streams);
     return ERROR_OK;
 }
 
-enum error_code follow_stream(struct follow *f, struct MHD_Connection *c, const char *tenant,
+enum error_code follow_stream(struct follow *follow, struct MHD_Connection *connection, const char *tenant,
                               const struct queue_place *place, bool ended, struct text *head,
                               follow_format format, struct MHD_Response **out, struct error *e)
 {
-    struct watcher *w = mem_zalloc(1, sizeof *w);
-    w->place = *place;
-    w->connection = c;
-    w->format = format;
-    w->pending = *head;
-    w->due = now_s() + FOLLOW_KEEP_ALIVE_S;
+    struct watcher *watcher = mem_zalloc(1, sizeof *watcher);
+    watcher->place = *place;
+    watcher->connection = connection;
+    watcher->format = format;
+    watcher->pending = *head;
+    watcher->due = now_s() + FOLLOW_KEEP_ALIVE_S;
     *head = (struct text){0};
-    snprintf(w->tenant, sizeof w->tenant, "%s", tenant);
-    enum error_code code = admit(f, w, ended, e);
+    snprintf(watcher->tenant, sizeof watcher->tenant, "%s", tenant);
+    enum error_code code = admit(follow, watcher, ended, e);
     if (code != ERROR_OK) {
-        text_release(&w->pending);
-        free(w);
+        text_release(&watcher->pending);
+        free(watcher);
         return code;
     }
-    *out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK, read_stream, w, end_stream);
+    *out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK, read_stream, watcher, end_stream);
     BASE_CHECK(*out);
     return ERROR_OK;
 }
 
 /* ---- waiters ---- */
 
-bool follow_wait(struct follow *f, struct exchange *x, const struct queue_place *place, int seconds)
+bool follow_wait(struct follow *follow, struct exchange *exchange, const struct queue_place *place,
+                 int seconds)
 {
-    pthread_mutex_lock(&f->lock);
-    bool good = !f->ended;
+    pthread_mutex_lock(&follow->lock);
+    bool good = !follow->ended;
     if (good) {
-        struct watcher *w = mem_zalloc(1, sizeof *w);
-        w->place = *place;
-        w->connection = x->connection;
-        w->exchange = x;
-        w->suspended = true;
-        w->due = now_s() + seconds + 1; /* whole seconds: rather later than early */
-        MHD_suspend_connection(x->connection);
-        insert(f, w);
+        struct watcher *watcher = mem_zalloc(1, sizeof *watcher);
+        watcher->place = *place;
+        watcher->connection = exchange->connection;
+        watcher->exchange = exchange;
+        watcher->suspended = true;
+        watcher->due = now_s() + seconds + 1; /* whole seconds: rather later than early */
+        MHD_suspend_connection(exchange->connection);
+        insert(follow, watcher);
     }
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&follow->lock);
     return good;
 }

@@ -24,23 +24,24 @@ enum {
 };
 
 struct follow;
-struct follow *follow_create(struct server *s);
+struct follow *follow_create(struct server *server);
 /* ends all streams and answers all waiters; later ones end at once. Before the HTTP daemon is stopped. */
-void follow_end(struct follow *f);
-void follow_destroy(struct follow *f); /* after the daemon has stopped */
-size_t follow_streams(struct follow *f);
+void follow_end(struct follow *follow);
+void follow_destroy(struct follow *follow); /* after the daemon has stopped */
+size_t follow_streams(struct follow *follow);
 
 /* A response whose body is `head` (taken) and then every event of the place's job after its position,
  * formatted by `format`. ended: the job has ended; the body is head alone. Owned by the caller
  * (MHD_destroy_response). ERROR_TOO_MANY_STREAMS: the tenant has its share of streams, here and at other
  * servers. ERROR_UNAVAILABLE: this server has as many as it takes (server_options.event_streams). */
 typedef void (*follow_format)(const struct queue_event *v, struct text *out);
-enum error_code follow_stream(struct follow *f, struct MHD_Connection *c, const char *tenant,
+enum error_code follow_stream(struct follow *follow, struct MHD_Connection *connection, const char *tenant,
                               const struct queue_place *place, bool ended, struct text *head,
                               follow_format format, struct MHD_Response **out, struct error *e) BASE_CHECKED;
 
 /* Suspends the exchange until the place's job has ended or `seconds` are over; then x->again is called.
  * false: the server is ending, nothing was done. */
-bool follow_wait(struct follow *f, struct exchange *x, const struct queue_place *place, int seconds);
+bool follow_wait(struct follow *follow, struct exchange *exchange, const struct queue_place *place,
+                 int seconds);
 
 #endif

@@ -10,38 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-void history_release(struct history *h)
+void history_release(struct history *history)
 {
-    queue_events_release(&h->events);
-    queue_done_release(&h->done);
+    queue_events_release(&history->events);
+    queue_done_release(&history->done);
 }
 
 /* ---- store -> history ---- */
 
-static void take_event(struct history *h, const char *id, const char *shown,
+static void take_event(struct history *history, const char *id, const char *shown,
                        const struct api_history_event *from)
 {
-    struct queue_event v = {.version = from->version};
-    if (!queue_event_id_parse(from->id, &v.id))
+    struct queue_event event = {.version = from->version};
+    if (!queue_event_id_parse(from->id, &event.id))
         return;
-    snprintf(v.job, sizeof v.job, "%s", id);
-    snprintf(v.shown, sizeof v.shown, "%s", shown);
-    snprintf(v.name, sizeof v.name, "%s", from->name);
-    v.data = mem_strdup(from->data);
-    v.progress = mem_strdup(from->progress);
-    h->events.at[h->events.count++] = v;
+    snprintf(event.job, sizeof event.job, "%s", id);
+    snprintf(event.shown, sizeof event.shown, "%s", shown);
+    snprintf(event.name, sizeof event.name, "%s", from->name);
+    event.data = mem_strdup(from->data);
+    event.progress = mem_strdup(from->progress);
+    history->events.at[history->events.count++] = event;
 }
 
-static void take_task(struct history *h, const struct api_history_task *from)
+static void take_task(struct history *history, const struct api_history_task *from)
 {
-    struct queue_done *d = &h->done.at[h->done.count++];
-    *d = (struct queue_done){.slot = from->slot,
-                             .epoch = from->epoch,
-                             .index = from->index,
-                             .from_ms = from->from_ms,
-                             .until_ms = from->until_ms};
-    snprintf(d->kind, sizeof d->kind, "%s", from->kind);
-    snprintf(d->worker, sizeof d->worker, "%s", from->worker);
+    struct queue_done *done = &history->done.at[history->done.count++];
+    *done = (struct queue_done){.slot = from->slot,
+                                .epoch = from->epoch,
+                                .index = from->index,
+                                .from_ms = from->from_ms,
+                                .until_ms = from->until_ms};
+    snprintf(done->kind, sizeof done->kind, "%s", from->kind);
+    snprintf(done->worker, sizeof done->worker, "%s", from->worker);
 }
 
 static enum error_code read_stored(struct store *store, const char *id, const struct queue_fields *job,
@@ -78,11 +78,11 @@ static enum error_code read_stored(struct store *store, const char *id, const st
 
 /* ---- .. and Redis' after it; entries go over to *out ---- */
 
-static enum error_code read_live_events(struct queue *q, const char *id, struct queue_events *out,
+static enum error_code read_live_events(struct queue *queue, const char *id, struct queue_events *out,
                                         struct error *e)
 {
     struct queue_events live;
-    enum error_code code = queue_events_since(q, id, (struct queue_event_id){0, 0}, &live, e);
+    enum error_code code = queue_events_since(queue, id, (struct queue_event_id){0, 0}, &live, e);
     if (code != ERROR_OK || live.count == 0)
         return code;
     out->at = mem_realloc(out->at, out->count + live.count, sizeof *out->at);
@@ -92,11 +92,11 @@ static enum error_code read_live_events(struct queue *q, const char *id, struct 
     return ERROR_OK;
 }
 
-static enum error_code read_live_tasks(struct queue *q, const char *id, struct queue_done_list *out,
+static enum error_code read_live_tasks(struct queue *queue, const char *id, struct queue_done_list *out,
                                        struct error *e)
 {
     struct queue_done_list live;
-    enum error_code code = queue_done_tasks(q, id, &live, e);
+    enum error_code code = queue_done_tasks(queue, id, &live, e);
     if (code != ERROR_OK)
         return code;
     out->at = mem_realloc(out->at, out->count + live.count + 1, sizeof *out->at);
@@ -107,15 +107,15 @@ static enum error_code read_live_tasks(struct queue *q, const char *id, struct q
     return ERROR_OK;
 }
 
-enum error_code history_read(struct store *store, struct queue *q, const char *id,
+enum error_code history_read(struct store *store, struct queue *queue, const char *id,
                              const struct queue_fields *job, struct history *out, struct error *e)
 {
     *out = (struct history){0};
     enum error_code code = read_stored(store, id, job, out, e);
     if (code == ERROR_OK)
-        code = read_live_events(q, id, &out->events, e);
+        code = read_live_events(queue, id, &out->events, e);
     if (code == ERROR_OK)
-        code = read_live_tasks(q, id, &out->done, e);
+        code = read_live_tasks(queue, id, &out->done, e);
     if (code != ERROR_OK)
         history_release(out);
     return code;
@@ -123,25 +123,26 @@ enum error_code history_read(struct store *store, struct queue *q, const char *i
 
 /* ---- history -> store ---- */
 
-enum error_code history_write(struct store *store, const struct history *h, char digest[STORE_DIGEST_SIZE],
-                              struct error *e)
+enum error_code history_write(struct store *store, const struct history *history,
+                              char digest[STORE_DIGEST_SIZE], struct error *e)
 {
-    size_t events = h->events.count < QUEUE_EVENTS_KEPT ? h->events.count : QUEUE_EVENTS_KEPT;
-    size_t tasks = h->done.count < HISTORY_TASKS ? h->done.count : HISTORY_TASKS;
+    size_t events = history->events.count < QUEUE_EVENTS_KEPT ? history->events.count : QUEUE_EVENTS_KEPT;
+    size_t tasks = history->done.count < HISTORY_TASKS ? history->done.count : HISTORY_TASKS;
     char(*ids)[QUEUE_EVENT_ID_SIZE] = mem_zalloc(events + 1, sizeof *ids);
     struct api_history out = {.events = mem_zalloc(events + 1, sizeof *out.events),
                               .tasks = mem_zalloc(tasks + 1, sizeof *out.tasks),
                               .event_count = events,
                               .task_count = tasks};
     for (size_t i = 0; i < events; i++) {
-        struct queue_event *v = &h->events.at[h->events.count - events + i];
-        queue_event_id_format(v->id, ids[i]);
-        out.events[i] = (struct api_history_event){ids[i], v->name, v->data, v->progress, v->version};
+        struct queue_event *event = &history->events.at[history->events.count - events + i];
+        queue_event_id_format(event->id, ids[i]);
+        out.events[i] =
+            (struct api_history_event){ids[i], event->name, event->data, event->progress, event->version};
     }
     for (size_t i = 0; i < tasks; i++) {
-        struct queue_done *d = &h->done.at[h->done.count - tasks + i];
-        out.tasks[i] = (struct api_history_task){d->kind,  d->worker,  d->slot,    d->epoch,
-                                                 d->index, d->from_ms, d->until_ms};
+        struct queue_done *done = &history->done.at[history->done.count - tasks + i];
+        out.tasks[i] = (struct api_history_task){done->kind,  done->worker,  done->slot,    done->epoch,
+                                                 done->index, done->from_ms, done->until_ms};
     }
     char *text = api_history_json(&out);
     enum error_code code = store_put(store, text, strlen(text), digest, e);
@@ -154,26 +155,26 @@ enum error_code history_write(struct store *store, const struct history *h, char
 
 /* ---- positions ---- */
 
-bool history_knows(const struct history *h, struct queue_event_id id)
+bool history_knows(const struct history *history, struct queue_event_id id)
 {
-    for (size_t i = 0; i < h->events.count; i++)
-        if (queue_event_id_compare(h->events.at[i].id, id) == 0)
+    for (size_t i = 0; i < history->events.count; i++)
+        if (queue_event_id_compare(history->events.at[i].id, id) == 0)
             return true;
     /* a job's first event is its version 1: a list that begins later was cut */
-    const struct queue_event *first = h->events.at;
-    return h->events.count && first->version > 1 && queue_event_id_compare(id, first->id) < 0;
+    const struct queue_event *first = history->events.at;
+    return history->events.count && first->version > 1 && queue_event_id_compare(id, first->id) < 0;
 }
 
-void history_after(struct history *h, struct queue_event_id id)
+void history_after(struct history *history, struct queue_event_id id)
 {
-    struct queue_events *l = &h->events;
+    struct queue_events *events = &history->events;
     size_t kept = 0;
-    for (size_t i = 0; i < l->count; i++)
-        if (queue_event_id_compare(l->at[i].id, id) > 0) {
-            l->at[kept++] = l->at[i];
+    for (size_t i = 0; i < events->count; i++)
+        if (queue_event_id_compare(events->at[i].id, id) > 0) {
+            events->at[kept++] = events->at[i];
         } else {
-            free(l->at[i].data);
-            free(l->at[i].progress);
+            free(events->at[i].data);
+            free(events->at[i].progress);
         }
-    l->count = kept;
+    events->count = kept;
 }

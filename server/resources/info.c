@@ -11,77 +11,78 @@
 extern const unsigned char server_openapi[]; /* docs/openapi.json */
 extern const size_t server_openapi_size;
 
-void handle_livez(struct exchange *x)
+void handle_livez(struct exchange *exchange)
 {
-    struct text t = {0};
-    text_add(&t, "{\"status\":\"ok\"}");
-    reply_json(x, 200, &t, NULL, 0);
+    struct text text = {0};
+    text_add(&text, "{\"status\":\"ok\"}");
+    reply_json(exchange, 200, &text, NULL, 0);
 }
 
-static void check(struct text *t, bool *all, const char *name, bool good, const char *fix)
+static void check(struct text *text, bool *all, const char *name, bool good, const char *fix)
 {
-    text_printf(t, "%s{\"name\":\"%s\",\"ok\":%s", t->size ? "," : "", name, good ? "true" : "false");
+    text_printf(text, "%s{\"name\":\"%s\",\"ok\":%s", text->size ? "," : "", name, good ? "true" : "false");
     if (!good)
-        text_printf(t, ",\"fix\":\"%s\"", fix);
-    text_add(t, "}");
+        text_printf(text, ",\"fix\":\"%s\"", fix);
+    text_add(text, "}");
     *all &= good;
 }
 
 /* Our functions must be there; those of other builds may be, or no upgrade could roll. */
-static void check_library(struct queue *q, struct text *t, bool *all)
+static void check_library(struct queue *queue, struct text *text, bool *all)
 {
-    struct queue_library l;
+    struct queue_library library;
     struct error e;
-    bool good = queue_library_check(q, TOAST_VERSION, &l, &e) == ERROR_OK;
-    check(t, all, "redis_functions", good,
+    bool good = queue_library_check(queue, TOAST_VERSION, &library, &e) == ERROR_OK;
+    check(text, all, "redis_functions", good,
           "let the server's user call FUNCTION LOAD and FCALL; Redis must be 7.0 or newer");
-    t->size--; /* the brace */
-    text_printf(t, ",\"version\":\"%s\"", l.version);
-    if (good && l.newer[0]) {
-        text_add(t, ",\"note\":");
+    text->size--; /* the brace */
+    text_printf(text, ",\"version\":\"%s\"", library.version);
+    if (good && library.newer[0]) {
+        text_add(text, ",\"note\":");
         char *note =
             mem_printf("build %s, which is newer, has loaded its functions, too: replace this one (%s)",
-                       l.newer, TOAST_VERSION);
-        log_json_string(t, note, strlen(note));
+                       library.newer, TOAST_VERSION);
+        log_json_string(text, note, strlen(note));
         free(note);
-    } else if (good && l.others) {
-        text_printf(t,
+    } else if (good && library.others) {
+        text_printf(text,
                     ",\"note\":\"functions of %d older build%s are loaded, too: FUNCTION DELETE removes them "
                     "when no process of "
                     "%s is left\"",
-                    l.others, l.others > 1 ? "s" : "", l.others > 1 ? "theirs" : "its");
+                    library.others, library.others > 1 ? "s" : "", library.others > 1 ? "theirs" : "its");
     }
-    text_add(t, "}");
+    text_add(text, "}");
 }
 
-void handle_readyz(struct exchange *x)
+void handle_readyz(struct exchange *exchange)
 {
-    struct queue_health h = {0};
+    struct queue_health health = {0};
     struct error e;
-    struct text checks = {0}, t = {0};
+    struct text checks = {0}, text = {0};
     bool all = true;
-    struct queue *q = pool_take(x->server);
-    bool reached = queue_check(q, &h, &e) == ERROR_OK;
+    struct queue *queue = pool_take(exchange->server);
+    bool reached = queue_check(queue, &health, &e) == ERROR_OK;
     check(&checks, &all, "redis", reached, "start Redis or correct its address");
     if (reached) {
-        check(&checks, &all, "redis_primary", h.primary, "give the address of the primary, not of a replica");
-        check(&checks, &all, "redis_append_only", h.append_only, "set appendonly yes");
-        check(&checks, &all, "redis_append_fsync", h.append_always, "set appendfsync always");
-        check(&checks, &all, "redis_no_eviction", h.no_eviction, "set maxmemory-policy noeviction");
-        check(&checks, &all, "redis_max_memory", h.memory_bounded, "set maxmemory, for example 1gb");
-        check(&checks, &all, "redis_memory", !atomic_load(&x->server->resources->memory_short),
+        check(&checks, &all, "redis_primary", health.primary,
+              "give the address of the primary, not of a replica");
+        check(&checks, &all, "redis_append_only", health.append_only, "set appendonly yes");
+        check(&checks, &all, "redis_append_fsync", health.append_always, "set appendfsync always");
+        check(&checks, &all, "redis_no_eviction", health.no_eviction, "set maxmemory-policy noeviction");
+        check(&checks, &all, "redis_max_memory", health.memory_bounded, "set maxmemory, for example 1gb");
+        check(&checks, &all, "redis_memory", !atomic_load(&exchange->server->resources->memory_short),
               "free memory or raise maxmemory");
-        check_library(q, &checks, &all);
+        check_library(queue, &checks, &all);
     }
-    pool_give(x->server, q);
-    check(&checks, &all, "disk", store_free_share(x->server->store) >= SERVER_DISK_FREE_MIN,
+    pool_give(exchange->server, queue);
+    check(&checks, &all, "disk", store_free_share(exchange->server->store) >= SERVER_DISK_FREE_MIN,
           "free a tenth of the disk");
-    check(&checks, &all, "accepting", !atomic_load(&x->server->draining),
+    check(&checks, &all, "accepting", !atomic_load(&exchange->server->draining),
           "this server is going away; use another");
-    text_printf(&t, "{\"status\":\"%s\",\"checks\":[%s]}", all ? "ready" : "not_ready", checks.at);
+    text_printf(&text, "{\"status\":\"%s\",\"checks\":[%s]}", all ? "ready" : "not_ready", checks.at);
     text_release(&checks);
     struct header retry = {"Retry-After", "2"};
-    reply_json(x, all ? 200 : 503, &t, &retry, all ? 0 : 1);
+    reply_json(exchange, all ? 200 : 503, &text, &retry, all ? 0 : 1);
 }
 
 /* Each stands from the first scrape on, at 0: the first event of all must show as an increase. */
@@ -112,96 +113,97 @@ static const struct {
     {"slots_wanted", "toast_slots_wanted", "gauge", "Tasks that could run now"},
 };
 
-static void write_counters(struct text *t, const struct queue_fields *n)
+static void write_counters(struct text *text, const struct queue_fields *n)
 {
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         const char *value = queue_field(n, plain[i].name);
-        metrics_head(t, plain[i].metric, plain[i].type, plain[i].help);
-        text_printf(t, "%s %s\n", plain[i].metric, value[0] ? value : "0");
+        metrics_head(text, plain[i].metric, plain[i].type, plain[i].help);
+        text_printf(text, "%s %s\n", plain[i].metric, value[0] ? value : "0");
     }
-    metrics_head(t, "toast_job_queue_age_seconds", "gauge",
+    metrics_head(text, "toast_job_queue_age_seconds", "gauge",
                  "How long the oldest of the claimable jobs has waited");
-    text_printf(t, "toast_job_queue_age_seconds %.3f\n",
+    text_printf(text, "toast_job_queue_age_seconds %.3f\n",
                 (double)strtoll(queue_field(n, "queue_age_ms"), NULL, 10) * 1e-3);
 }
 
 /* task_ms:<kind> and task_timed:<kind>: from claim to result, waiting for the worker's report included */
-static void write_task_times(struct text *t, const struct queue_fields *n)
+static void write_task_times(struct text *text, const struct queue_fields *n)
 {
-    metrics_head(t, "toast_task_seconds", "summary", "From a task's claim to its result");
+    metrics_head(text, "toast_task_seconds", "summary", "From a task's claim to its result");
     for (size_t i = 0; i < n->count; i++) {
         const char *name = n->at[i].name;
         if (strncmp(name, "task_ms:", 8) == 0)
-            text_printf(t, "toast_task_seconds_sum{kind=\"%s\"} %.3f\n", name + 8,
+            text_printf(text, "toast_task_seconds_sum{kind=\"%s\"} %.3f\n", name + 8,
                         (double)strtoll(n->at[i].value, NULL, 10) * 1e-3);
         if (strncmp(name, "task_timed:", 11) == 0)
-            text_printf(t, "toast_task_seconds_count{kind=\"%s\"} %s\n", name + 11, n->at[i].value);
+            text_printf(text, "toast_task_seconds_count{kind=\"%s\"} %s\n", name + 11, n->at[i].value);
     }
 }
 
-void handle_metrics(struct exchange *x)
+void handle_metrics(struct exchange *exchange)
 {
     struct queue_fields n = {0};
     struct error e;
-    struct text t = {0};
-    struct queue *q = pool_take(x->server);
-    bool reached = queue_counters(q, &n, &e) == ERROR_OK;
-    pool_give(x->server, q);
-    metrics_write(x->server->metrics, &t);
-    metrics_head(&t, "toast_redis_up", "gauge", "Whether this server reaches Redis");
-    text_printf(&t, "toast_redis_up %d\n", reached);
-    metrics_head(&t, "toast_event_streams", "gauge", "Open event streams of this server");
-    text_printf(&t, "toast_event_streams %zu\n", follow_streams(x->server->resources->follow));
-    metrics_head(&t, "toast_jobs", "gauge", "Jobs that are kept, by state");
+    struct text text = {0};
+    struct queue *queue = pool_take(exchange->server);
+    bool reached = queue_counters(queue, &n, &e) == ERROR_OK;
+    pool_give(exchange->server, queue);
+    metrics_write(exchange->server->metrics, &text);
+    metrics_head(&text, "toast_redis_up", "gauge", "Whether this server reaches Redis");
+    text_printf(&text, "toast_redis_up %d\n", reached);
+    metrics_head(&text, "toast_event_streams", "gauge", "Open event streams of this server");
+    text_printf(&text, "toast_event_streams %zu\n", follow_streams(exchange->server->resources->follow));
+    metrics_head(&text, "toast_jobs", "gauge", "Jobs that are kept, by state");
     for (size_t i = 0; i < n.count; i++)
         if (strncmp(n.at[i].name, "jobs:", 5) == 0)
-            text_printf(&t, "toast_jobs{state=\"%s\"} %s\n", n.at[i].name + 5, n.at[i].value);
-    metrics_head(&t, "toast_tasks_total", "counter", "Tasks that ended, by kind and result");
+            text_printf(&text, "toast_jobs{state=\"%s\"} %s\n", n.at[i].name + 5, n.at[i].value);
+    metrics_head(&text, "toast_tasks_total", "counter", "Tasks that ended, by kind and result");
     for (size_t i = 0; i < n.count; i++) {
         const char *kind = n.at[i].name + 6, *result = strrchr(n.at[i].name, ':');
         if (strncmp(n.at[i].name, "tasks:", 6) == 0 && result > kind)
-            text_printf(&t, "toast_tasks_total{kind=\"%.*s\",result=\"%s\"} %s\n", (int)(result - kind), kind,
-                        result + 1, n.at[i].value);
+            text_printf(&text, "toast_tasks_total{kind=\"%.*s\",result=\"%s\"} %s\n", (int)(result - kind),
+                        kind, result + 1, n.at[i].value);
     }
-    write_task_times(&t, &n);
+    write_task_times(&text, &n);
     if (reached) /* else unknown, which is not 0 */
-        write_counters(&t, &n);
-    metrics_head(&t, "toast_redis_reconnects_total", "counter",
+        write_counters(&text, &n);
+    metrics_head(&text, "toast_redis_reconnects_total", "counter",
                  "Connections to Redis that this server made anew");
-    text_printf(&t, "toast_redis_reconnects_total %lu\n", queue_reconnects_total());
+    text_printf(&text, "toast_redis_reconnects_total %lu\n", queue_reconnects_total());
     queue_fields_release(&n);
-    struct MHD_Response *r = MHD_create_response_from_buffer(t.size, t.at, MHD_RESPMEM_MUST_FREE);
-    x->reply_bytes = t.size;
-    reply_response(x, 200, r, "text/plain; version=0.0.4; charset=utf-8", NULL, 0);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(text.size, text.at, MHD_RESPMEM_MUST_FREE);
+    exchange->reply_bytes = text.size;
+    reply_response(exchange, 200, response, "text/plain; version=0.0.4; charset=utf-8", NULL, 0);
 }
 
-void handle_openapi(struct exchange *x)
+void handle_openapi(struct exchange *exchange)
 {
-    reply_bytes(x, "application/json", server_openapi, server_openapi_size);
+    reply_bytes(exchange, "application/json", server_openapi, server_openapi_size);
 }
 
-static void reply_text(struct exchange *x, char *json)
+static void reply_text(struct exchange *exchange, char *json)
 {
-    reply_bytes(x, "application/json", json, strlen(json));
+    reply_bytes(exchange, "application/json", json, strlen(json));
     free(json);
 }
 
-void handle_devices(struct exchange *x)
+void handle_devices(struct exchange *exchange)
 {
-    reply_text(x, api_devices_json());
+    reply_text(exchange, api_devices_json());
 }
 
-void handle_presets(struct exchange *x)
+void handle_presets(struct exchange *exchange)
 {
-    reply_text(x, api_presets_json());
+    reply_text(exchange, api_presets_json());
 }
 
-void handle_limits(struct exchange *x)
+void handle_limits(struct exchange *exchange)
 {
-    const struct tenant_limits *l = &x->server->access->options->limits;
-    struct api_tenant_limits of_tenant = {.open_jobs = l->open_jobs,
-                                          .submits_per_s = l->submits_per_s,
+    const struct tenant_limits *tenant_limits = &exchange->server->access->options->limits;
+    struct api_tenant_limits of_tenant = {.open_jobs = tenant_limits->open_jobs,
+                                          .submits_per_s = tenant_limits->submits_per_s,
                                           .event_streams = FOLLOW_STREAMS_PER_TENANT,
-                                          .module_bytes = l->tenant_bytes};
-    reply_text(x, api_limits_json(&of_tenant));
+                                          .module_bytes = tenant_limits->tenant_bytes};
+    reply_text(exchange, api_limits_json(&of_tenant));
 }

@@ -45,12 +45,12 @@ static void add_text(struct text *out, const char *name, const char *value)
 
 static void add_time(struct text *out, const char *name, long long ms)
 {
-    time_t s = (time_t)(ms / 1000);
+    time_t seconds = (time_t)(ms / 1000);
     struct tm parts;
     char when[32];
     if (ms <= 0)
         return;
-    gmtime_r(&s, &parts);
+    gmtime_r(&seconds, &parts);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &parts);
     text_printf(out, ",\"%s\":\"%s.%03lldZ\"", name, when, ms % 1000);
 }
@@ -124,9 +124,9 @@ void job_body(const char *id, const struct queue_fields *job, struct text *out)
                 id, id, id, id, id, id);
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-    return strcmp(((const struct queue_field *)a)->name, ((const struct queue_field *)b)->name);
+    return strcmp(((const struct queue_field *)left)->name, ((const struct queue_field *)right)->name);
 }
 
 void job_artifacts_body(const char *id, const struct queue_fields *job, struct text *out)
@@ -139,15 +139,15 @@ void job_artifacts_body(const char *id, const struct queue_fields *job, struct t
     qsort(sorted, job->count, sizeof *sorted, by_name);
     text_printf(out, "{\"complete\":%s,\"artifacts\":[", job_ended(job) ? "true" : "false");
     for (size_t i = 0; i < job->count; i++) {
-        struct job_artifact a;
-        if (strncmp(sorted[i].name, "a:", 2) != 0 || !parse_artifact(sorted[i].value, &a))
+        struct job_artifact job_artifact;
+        if (strncmp(sorted[i].name, "a:", 2) != 0 || !parse_artifact(sorted[i].value, &job_artifact))
             continue;
         text_add(out, shown++ ? ",{\"name\":" : "{\"name\":");
         log_json_string(out, sorted[i].name + 2, strlen(sorted[i].name + 2));
-        add_text(out, "media_type", a.media_type);
+        add_text(out, "media_type", job_artifact.media_type);
         text_printf(out,
                     ",\"size_bytes\":%zu,\"digest\":\"sha256:%s\",\"href\":\"/v1/jobs/%s/artifacts/%s\"}",
-                    a.size, a.digest, id, sorted[i].name + 2);
+                    job_artifact.size, job_artifact.digest, id, sorted[i].name + 2);
     }
     text_add(out, "]}");
     free(sorted);

@@ -23,11 +23,11 @@ struct listing {
     size_t size;
 };
 
-static void listing_release(struct listing *l)
+static void listing_release(struct listing *listing)
 {
     for (int i = 0; i < LABELS_MAX; i++)
-        free(l->texts[i]);
-    text_release(&l->scope);
+        free(listing->texts[i]);
+    text_release(&listing->scope);
 }
 
 /* ---- times ---- */
@@ -50,15 +50,15 @@ static bool literal(const char **at, const char *any)
 
 bool list_time_parse(const char *at, long long *ms)
 {
-    struct tm t = {0};
+    struct tm tm = {0};
     int year, month, hours, minutes, scale = 100, sign;
     if (!digits(&at, 4, 1970, 9999, &year) || !literal(&at, "-") || !digits(&at, 2, 1, 12, &month) ||
-        !literal(&at, "-") || !digits(&at, 2, 1, 31, &t.tm_mday) || !literal(&at, "Tt") ||
-        !digits(&at, 2, 0, 23, &t.tm_hour) || !literal(&at, ":") || !digits(&at, 2, 0, 59, &t.tm_min) ||
-        !literal(&at, ":") || !digits(&at, 2, 0, 60, &t.tm_sec))
+        !literal(&at, "-") || !digits(&at, 2, 1, 31, &tm.tm_mday) || !literal(&at, "Tt") ||
+        !digits(&at, 2, 0, 23, &tm.tm_hour) || !literal(&at, ":") || !digits(&at, 2, 0, 59, &tm.tm_min) ||
+        !literal(&at, ":") || !digits(&at, 2, 0, 60, &tm.tm_sec))
         return false;
-    t.tm_year = year - 1900;
-    t.tm_mon = month - 1;
+    tm.tm_year = year - 1900;
+    tm.tm_mon = month - 1;
     *ms = 0;
     if (literal(&at, "."))
         for (bool any = false; isdigit((unsigned char)*at) || !any; any = true, scale /= 10) {
@@ -66,7 +66,7 @@ bool list_time_parse(const char *at, long long *ms)
                 return false;
             *ms += (*at++ - '0') * scale;
         }
-    *ms += (long long)timegm(&t) * 1000;
+    *ms += (long long)timegm(&tm) * 1000;
     if (literal(&at, "Zz"))
         return !*at;
     sign = *at == '-' ? -1 : 1;
@@ -77,10 +77,11 @@ bool list_time_parse(const char *at, long long *ms)
     return true;
 }
 
-static enum error_code take_time(const struct exchange *x, const char *name, long long *ms, struct error *e)
+static enum error_code take_time(const struct exchange *exchange, const char *name, long long *ms,
+                                 struct error *e)
 {
     char text[48];
-    if (!request_query(x, name, text, sizeof text) || list_time_parse(text, ms))
+    if (!request_query(exchange, name, text, sizeof text) || list_time_parse(text, ms))
         return ERROR_OK;
     return error_set_pointer(e, ERROR_MALFORMED, name, "%s must be a time such as 2026-11-21T03:04:05Z",
                              name);
@@ -88,15 +89,15 @@ static enum error_code take_time(const struct exchange *x, const char *name, lon
 
 /* ---- the rest of a query ---- */
 
-static enum error_code take_state(const struct exchange *x, struct listing *l, struct error *e)
+static enum error_code take_state(const struct exchange *exchange, struct listing *listing, struct error *e)
 {
     static const char *const states[] = {"queued",    "validating", "running", "finalizing", "cancelling",
                                          "succeeded", "failed",     "expired", "cancelled",  "dead"};
-    if (!request_query(x, "state", l->state, sizeof l->state))
+    if (!request_query(exchange, "state", listing->state, sizeof listing->state))
         return ERROR_OK;
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        if (strcmp(l->state, states[i]) == 0) {
-            l->filter.state = l->state;
+        if (strcmp(listing->state, states[i]) == 0) {
+            listing->filter.state = listing->state;
             return ERROR_OK;
         }
     return error_set_pointer(
@@ -106,139 +107,141 @@ static enum error_code take_state(const struct exchange *x, struct listing *l, s
 }
 
 /* label=name=value, percent-encoded, any number of times: all must be there */
-static enum error_code take_labels(const struct exchange *x, struct listing *l, struct error *e)
+static enum error_code take_labels(const struct exchange *exchange, struct listing *listing, struct error *e)
 {
-    for (const char *at = x->query; *at;) {
+    for (const char *at = exchange->query; *at;) {
         size_t n = strcspn(at, "&"), out = 0;
         const char *value = at + 6;
         if (n >= 6 && strncmp(at, "label=", 6) == 0) {
-            if (l->filter.label_count == LABELS_MAX || n > LABEL_SIZE)
+            if (listing->filter.label_count == LABELS_MAX || n > LABEL_SIZE)
                 return error_set_pointer(e, ERROR_MALFORMED, "label", "at most %d labels of %d bytes",
                                          LABELS_MAX, LABEL_SIZE);
-            char *text = l->texts[l->filter.label_count] = mem_zalloc(n + 1, 1);
-            for (const char *c = value; c < at + n; c++) {
-                int byte = *c == '%'   ? encode_from_percent(c, (size_t)(at + n - c))
-                           : *c == '+' ? ' '
-                                       : (unsigned char)*c;
+            char *text = listing->texts[listing->filter.label_count] = mem_zalloc(n + 1, 1);
+            for (const char *cursor = value; cursor < at + n; cursor++) {
+                int byte = *cursor == '%'   ? encode_from_percent(cursor, (size_t)(at + n - cursor))
+                           : *cursor == '+' ? ' '
+                                            : (unsigned char)*cursor;
                 if (byte <= 0)
                     return error_set_pointer(e, ERROR_MALFORMED, "label",
                                              "a percent escape in label is not whole");
                 text[out++] = (char)byte;
-                c += *c == '%' ? 2 : 0;
+                cursor += *cursor == '%' ? 2 : 0;
             }
             char *equals = strchr(text, '=');
             if (!equals)
                 return error_set_pointer(e, ERROR_MALFORMED, "label", "a label is given as label=name=value");
             *equals = 0;
-            l->labels[l->filter.label_count++] = (struct queue_pair){text, equals + 1};
+            listing->labels[listing->filter.label_count++] = (struct queue_pair){text, equals + 1};
         }
         at += n + (at[n] == '&');
     }
-    l->filter.labels = l->labels;
+    listing->filter.labels = listing->labels;
     return ERROR_OK;
 }
 
-static enum error_code take_secret(struct exchange *x, char out[65], struct error *e)
+static enum error_code take_secret(struct exchange *exchange, char out[65], struct error *e)
 {
-    struct server *s = x->server;
+    struct server *server = exchange->server;
     enum error_code code = ERROR_OK;
-    pthread_mutex_lock(&s->resources->secret_lock);
-    snprintf(out, 65, "%s", s->resources->secret);
-    pthread_mutex_unlock(&s->resources->secret_lock);
+    pthread_mutex_lock(&server->resources->secret_lock);
+    snprintf(out, 65, "%s", server->resources->secret);
+    pthread_mutex_unlock(&server->resources->secret_lock);
     if (out[0])
         return ERROR_OK;
-    struct queue *q = pool_take(s);
-    code = queue_secret(q, out, e);
-    pool_give(s, q);
+    struct queue *queue = pool_take(server);
+    code = queue_secret(queue, out, e);
+    pool_give(server, queue);
     if (code != ERROR_OK)
         return code;
-    pthread_mutex_lock(&s->resources->secret_lock);
-    snprintf(s->resources->secret, sizeof s->resources->secret, "%s", out);
-    pthread_mutex_unlock(&s->resources->secret_lock);
+    pthread_mutex_lock(&server->resources->secret_lock);
+    snprintf(server->resources->secret, sizeof server->resources->secret, "%s", out);
+    pthread_mutex_unlock(&server->resources->secret_lock);
     return ERROR_OK;
 }
 
-static enum error_code take_position(struct exchange *x, struct listing *l, struct error *e)
+static enum error_code take_position(struct exchange *exchange, struct listing *listing, struct error *e)
 {
     char token[PAGE_TOKEN_SIZE + 8], id[PAGE_ID_SIZE];
-    const struct queue_filter *f = &l->filter;
-    text_printf(&l->scope, "jobs\n%s\n%s\n%lld\n%lld\n", x->tenant, l->state, f->from_ms, f->until_ms);
-    for (size_t i = 0; i < f->label_count; i++)
-        text_printf(&l->scope, "%zu %s\n%zu %s\n", strlen(f->labels[i].name), f->labels[i].name,
-                    strlen(f->labels[i].value), f->labels[i].value);
-    enum error_code code = take_secret(x, l->secret, e);
-    if (code != ERROR_OK || request_query_empty(x, "page_token") || /* a client's loop begins with it */
-        !request_query(x, "page_token", token, sizeof token))
+    const struct queue_filter *filter = &listing->filter;
+    text_printf(&listing->scope, "jobs\n%s\n%s\n%lld\n%lld\n", exchange->tenant, listing->state,
+                filter->from_ms, filter->until_ms);
+    for (size_t i = 0; i < filter->label_count; i++)
+        text_printf(&listing->scope, "%zu %s\n%zu %s\n", strlen(filter->labels[i].name),
+                    filter->labels[i].name, strlen(filter->labels[i].value), filter->labels[i].value);
+    enum error_code code = take_secret(exchange, listing->secret, e);
+    if (code != ERROR_OK ||
+        request_query_empty(exchange, "page_token") || /* a client's loop begins with it */
+        !request_query(exchange, "page_token", token, sizeof token))
         return code;
-    if (!page_token_read(l->secret, l->scope.at, token, &l->filter.before_ms, id))
+    if (!page_token_read(listing->secret, listing->scope.at, token, &listing->filter.before_ms, id))
         return error_set_pointer(e, ERROR_MALFORMED, "page_token",
                                  "this page_token is not one that the service gave you for this filter");
-    snprintf(l->filter.before_id, sizeof l->filter.before_id, "%.28s", id);
+    snprintf(listing->filter.before_id, sizeof listing->filter.before_id, "%.28s", id);
     return ERROR_OK;
 }
 
-static enum error_code take_query(struct exchange *x, struct listing *l, struct error *e)
+static enum error_code take_query(struct exchange *exchange, struct listing *listing, struct error *e)
 {
     char number[16], *end;
-    l->filter.tenant = x->tenant;
-    l->size = PAGE_DEFAULT;
-    if (request_query(x, "page_size", number, sizeof number)) {
+    listing->filter.tenant = exchange->tenant;
+    listing->size = PAGE_DEFAULT;
+    if (request_query(exchange, "page_size", number, sizeof number)) {
         long value = strtol(number, &end, 10);
         if (!isdigit((unsigned char)number[0]) || *end || value < 1)
             return error_set_pointer(e, ERROR_MALFORMED, "page_size",
                                      "page_size must be a number from 1 to %d", PAGE_MAX);
-        l->size = value > PAGE_MAX ? PAGE_MAX : (size_t)value;
+        listing->size = value > PAGE_MAX ? PAGE_MAX : (size_t)value;
     }
-    enum error_code code = take_state(x, l, e);
+    enum error_code code = take_state(exchange, listing, e);
     if (code == ERROR_OK)
-        code = take_labels(x, l, e);
+        code = take_labels(exchange, listing, e);
     if (code == ERROR_OK)
-        code = take_time(x, "created_after", &l->filter.from_ms, e);
+        code = take_time(exchange, "created_after", &listing->filter.from_ms, e);
     if (code == ERROR_OK)
-        code = take_time(x, "created_before", &l->filter.until_ms, e);
-    return code == ERROR_OK ? take_position(x, l, e) : code;
+        code = take_time(exchange, "created_before", &listing->filter.until_ms, e);
+    return code == ERROR_OK ? take_position(exchange, listing, e) : code;
 }
 
 /* ---- the page ---- */
 
-static void add_jobs(struct exchange *x, struct queue_page *page, struct text *t)
+static void add_jobs(struct exchange *exchange, struct queue_page *page, struct text *text)
 {
     struct error e;
     size_t shown = 0;
     for (size_t i = 0; i < page->count; i++) {
-        struct queue_listed *l = &page->at[i];
-        if (archive_expand(x->server->store, &l->fields, &e) != ERROR_OK)
+        struct queue_listed *listed = &page->at[i];
+        if (archive_expand(exchange->server->store, &listed->fields, &e) != ERROR_OK)
             continue; /* its blob cannot be read; GET of the job itself gives the error */
-        text_add(t, shown++ ? "," : "");
-        job_body(l->id, &l->fields, t);
+        text_add(text, shown++ ? "," : "");
+        job_body(listed->id, &listed->fields, text);
     }
 }
 
-void handle_job_list(struct exchange *x)
+void handle_job_list(struct exchange *exchange)
 {
-    struct listing l = {0};
+    struct listing listing = {0};
     struct error e;
     struct queue_page page = {0};
-    struct text t = {0};
+    struct text text = {0};
     char token[PAGE_TOKEN_SIZE] = "";
-    enum error_code code = take_query(x, &l, &e);
+    enum error_code code = take_query(exchange, &listing, &e);
     if (code == ERROR_OK) {
-        struct queue *q = pool_take(x->server);
-        code = queue_list(q, &l.filter, l.size, &page, &e);
-        pool_give(x->server, q);
+        struct queue *queue = pool_take(exchange->server);
+        code = queue_list(queue, &listing.filter, listing.size, &page, &e);
+        pool_give(exchange->server, queue);
     }
     if (code != ERROR_OK) {
         e.code = code;
-        reply_problem(x, &e);
-        listing_release(&l);
+        reply_problem(exchange, &e);
+        listing_release(&listing);
         return;
     }
-    text_add(&t, "{\"jobs\":[");
-    add_jobs(x, &page, &t);
+    text_add(&text, "{\"jobs\":[");
+    add_jobs(exchange, &page, &text);
     if (page.more)
-        page_token_make(l.secret, l.scope.at, page.last_ms, page.last_id, token);
-    text_printf(&t, "],\"next_page_token\":\"%s\"}", token);
+        page_token_make(listing.secret, listing.scope.at, page.last_ms, page.last_id, token);
+    text_printf(&text, "],\"next_page_token\":\"%s\"}", token);
     queue_page_release(&page);
-    listing_release(&l);
-    reply_json(x, 200, &t, NULL, 0);
+    listing_release(&listing);
+    reply_json(exchange, 200, &text, NULL, 0);
 }

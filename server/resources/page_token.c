@@ -19,17 +19,17 @@ static void seal(const char *secret, const char *scope, const char *position, ch
     char hex[65];
     size_t n = strlen(secret);
     for (int outer = 0; outer < 2; outer++) {
-        struct sha256 *h = sha256_create();
+        struct sha256 *sha = sha256_create();
         for (size_t i = 0; i < sizeof pad; i++)
             pad[i] = (unsigned char)((i < n ? secret[i] : 0) ^ (outer ? 0x5c : 0x36));
-        sha256_add(h, pad, sizeof pad);
+        sha256_add(sha, pad, sizeof pad);
         if (outer) {
-            sha256_add(h, raw, sizeof raw);
+            sha256_add(sha, raw, sizeof raw);
         } else {
-            sha256_add(h, scope, strlen(scope) + 1);
-            sha256_add(h, position, strlen(position));
+            sha256_add(sha, scope, strlen(scope) + 1);
+            sha256_add(sha, position, strlen(position));
         }
-        sha256_finish(h, raw);
+        sha256_finish(sha, raw);
     }
     sha256_format(raw, hex);
     snprintf(out, SEAL + 1, "%.32s", hex);

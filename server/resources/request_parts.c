@@ -45,13 +45,13 @@ static enum error_code check_parts(const struct part *request, const struct part
     return ERROR_OK;
 }
 
-static enum error_code read_multipart(struct exchange *x, const char *body, size_t size, bool with_plan,
-                                      take_parts *take, void *user, struct error *e)
+static enum error_code read_multipart(struct exchange *exchange, const char *body, size_t size,
+                                      bool with_plan, take_parts *take, void *user, struct error *e)
 {
     struct part list[MULTIPART_MAX];
     const struct part *by_name[3] = {NULL};
     size_t count;
-    enum error_code code = multipart_parse(body, size, x->boundary, list, &count, e);
+    enum error_code code = multipart_parse(body, size, exchange->boundary, list, &count, e);
     if (code == ERROR_OK)
         code = sort_parts(list, count, with_plan, by_name, e);
     const struct part *module = by_name[0], *request = by_name[1], *plan = by_name[2];
@@ -66,49 +66,50 @@ static enum error_code read_multipart(struct exchange *x, const char *body, size
         parts.plan = plan->bytes, parts.plan_size = plan->size;
     if (module)
         parts.module = module->bytes, parts.module_size = module->size;
-    return take(x, &parts, user, e);
+    return take(exchange, &parts, user, e);
 }
 
-static enum error_code read_json(struct exchange *x, take_parts *take, void *user, struct error *e)
+static enum error_code read_json(struct exchange *exchange, take_parts *take, void *user, struct error *e)
 {
-    const struct body *b = &x->body;
-    struct request_parts parts = {.request = b->memory.at ? b->memory.at : "",
-                                  .request_size = b->memory.size};
-    if (!x->gzip)
-        return take(x, &parts, user, e);
+    const struct body *body = &exchange->body;
+    struct request_parts parts = {.request = body->memory.at ? body->memory.at : "",
+                                  .request_size = body->memory.size};
+    if (!exchange->gzip)
+        return take(exchange, &parts, user, e);
     char *json;
-    enum error_code code = body_expand(b, &json, &parts.request_size, e);
+    enum error_code code = body_expand(body, &json, &parts.request_size, e);
     if (code != ERROR_OK)
         return code;
     parts.request = json;
-    code = take(x, &parts, user, e);
+    code = take(exchange, &parts, user, e);
     free(json);
     return code;
 }
 
-enum error_code request_parts_read(struct exchange *x, bool with_plan, take_parts *take, void *user,
+enum error_code request_parts_read(struct exchange *exchange, bool with_plan, take_parts *take, void *user,
                                    struct error *e)
 {
-    const struct body *b = &x->body;
-    if (b->fd < 0)
-        return read_json(x, take, user, e);
-    if (b->received == 0)
+    const struct body *body = &exchange->body;
+    if (body->fd < 0)
+        return read_json(exchange, take, user, e);
+    if (body->received == 0)
         return error_set(e, ERROR_MALFORMED, "the body is empty");
-    char *map = mmap(NULL, b->received, PROT_READ, MAP_PRIVATE, b->fd, 0);
+    char *map = mmap(NULL, body->received, PROT_READ, MAP_PRIVATE, body->fd, 0);
     if (map == MAP_FAILED)
         return error_set(e, ERROR_IO, "the body cannot be read back");
-    enum error_code code = read_multipart(x, map, b->received, with_plan, take, user, e);
-    munmap(map, b->received);
+    enum error_code code = read_multipart(exchange, map, body->received, with_plan, take, user, e);
+    munmap(map, body->received);
     return code;
 }
 
-enum error_code request_module(struct exchange *x, const struct api_request *r,
-                               enum error_code (*find)(struct exchange *x, const char *digest,
+enum error_code request_module(struct exchange *exchange, const struct api_request *request,
+                               enum error_code (*find)(struct exchange *exchange, const char *digest,
                                                        struct error *e),
                                char digest[STORE_DIGEST_SIZE], struct error *e)
 {
-    if (r->module_inline)
-        return tenant_module_store(x, "/module/inline", r->module_inline, r->module_inline_size, digest, e);
-    snprintf(digest, STORE_DIGEST_SIZE, "%s", r->module_digest);
-    return find(x, digest, e);
+    if (request->module_inline)
+        return tenant_module_store(exchange, "/module/inline", request->module_inline,
+                                   request->module_inline_size, digest, e);
+    snprintf(digest, STORE_DIGEST_SIZE, "%s", request->module_digest);
+    return find(exchange, digest, e);
 }

@@ -44,48 +44,49 @@ struct errand {
     char key[65];                   /* hash of the Idempotency-Key, or "" */
     bool in_flight;                 /* key is in flights */
 };
-void errand_begin(struct exchange *x); /* a struct http_hooks' begin and end */
-void errand_end(struct exchange *x);
+void errand_begin(struct exchange *exchange); /* a struct http_hooks' begin and end */
+void errand_end(struct exchange *exchange);
 
 /* ---- find.c ---- */
 /* an id that a client may choose: see JOB_NAME_MAX, docs/service.md */
 bool job_name_valid(const char *name);
 /* what a path says -> the id in Redis; false: nothing that could be a job */
-bool job_resolve(const struct exchange *x, const char *name, char id[QUEUE_ID_SIZE]);
+bool job_resolve(const struct exchange *exchange, const char *name, char id[QUEUE_ID_SIZE]);
 /* The caller's job of this id or name, archived or not: all its fields (owned). ERROR_NOT_FOUND (also another
  * tenant's), ERROR_GONE (deleted, or its time was over). *job is empty then. */
-enum error_code job_load(struct exchange *x, const char *name, char id[QUEUE_ID_SIZE],
+enum error_code job_load(struct exchange *exchange, const char *name, char id[QUEUE_ID_SIZE],
                          struct queue_fields *job, struct error *e) BASE_CHECKED;
 
 /* ---- profiles.c ---- */
 /* *out (owned): json with the profile that r (decoded from it) names put inline; NULL when it names none.
  * ERROR_INVALID_REQUEST: the tenant has no such profile. */
 struct api_request;
-enum error_code profile_resolve(struct exchange *x, const struct api_request *r, const char *json,
-                                size_t size, char **out, struct error *e) BASE_CHECKED;
+enum error_code profile_resolve(struct exchange *exchange, const struct api_request *request,
+                                const char *json, size_t size, char **out, struct error *e) BASE_CHECKED;
 
 /* ---- events.c ---- */
 /* WAIT_BEGUN: the client prefers to wait for the job's end; the exchange is suspended and again(x) answers
  * it. WAIT_OVER: the job has ended meanwhile: look again. WAIT_NONE: answer now. */
 enum wait_result { WAIT_NONE, WAIT_BEGUN, WAIT_OVER };
-enum wait_result wait_begin(struct exchange *x, const char *id, void (*again)(struct exchange *x));
+enum wait_result wait_begin(struct exchange *exchange, const char *id,
+                            void (*again)(struct exchange *other_exchange));
 
 /* ---- submit.c, jobs.c: what pages do as well; answered by the caller ---- */
 /* a job of the caller's from a request's JSON; errors as of POST /v1/jobs */
-enum error_code job_submit(struct exchange *x, const char *json, size_t size, char id[QUEUE_ID_SIZE],
+enum error_code job_submit(struct exchange *exchange, const char *json, size_t size, char id[QUEUE_ID_SIZE],
                            struct error *e) BASE_CHECKED;
 /* ERROR_UNAVAILABLE: Redis is nearly full, so no job is taken */
-enum error_code job_memory_check(struct exchange *x, struct error *e) BASE_CHECKED;
+enum error_code job_memory_check(struct exchange *exchange, struct error *e) BASE_CHECKED;
 struct submission;
-void submission_destroy(struct submission *s); /* NULL is fine */
+void submission_destroy(struct submission *submission); /* NULL is fine */
 /* starts a failed or dead job, archived or not, again; the job was found to be the caller's */
-enum error_code job_retry(struct exchange *x, const char *id, struct error *e) BASE_CHECKED;
+enum error_code job_retry(struct exchange *exchange, const char *id, struct error *e) BASE_CHECKED;
 
 /* ---- jobs.c ---- */
 /* answers with the job as it is now, or when the client's Prefer: wait is over (errand->showing) */
-void job_show(struct exchange *x, const char *name, struct job_showing how);
+void job_show(struct exchange *exchange, const char *name, struct job_showing how);
 /* the same with fields that the caller has (taken) of the job of this id */
-void job_show_fields(struct exchange *x, const char *name, const char *id, struct queue_fields *job,
+void job_show_fields(struct exchange *exchange, const char *name, const char *id, struct queue_fields *job,
                      struct job_showing how);
 
 /* ---- list.c ---- */
@@ -94,9 +95,9 @@ bool list_time_parse(const char *text, long long *ms);
 
 /* ---- flight.c ---- */
 struct flights *flights_create(void);
-void flights_destroy(struct flights *f); /* NULL is fine */
+void flights_destroy(struct flights *flights); /* NULL is fine */
 /* any number of times */
-void flight_end(struct exchange *x);
+void flight_end(struct exchange *exchange);
 
 /* ---- janitor.c, collect.c: threads that run until s->stopped; `server`: a struct server ---- */
 /* archives ended jobs, forgets old ones */

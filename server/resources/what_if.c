@@ -31,7 +31,7 @@ static const size_t CHILD_MEMORY = (size_t)2 << 30, CHILD_MEMORY_PER_BYTE = 64;
 
 struct work {
     struct work *next;
-    struct exchange *x;
+    struct exchange *exchange;
     char tenant[QUEUE_TENANT_SIZE], module[STORE_DIGEST_SIZE];
     char *request, *plan;
     size_t plan_size;
@@ -51,12 +51,12 @@ struct what_if_pool {
     pthread_t threads[THREADS_MAX];
 };
 
-void what_if_release(struct what_if_result *r)
+void what_if_release(struct what_if_result *what_if_result)
 {
-    if (!r)
+    if (!what_if_result)
         return;
-    free(r->json);
-    free(r);
+    free(what_if_result->json);
+    free(what_if_result);
 }
 
 /* ---- one child ---- */
@@ -88,69 +88,69 @@ static int memory_file(const char *name, const void *bytes, size_t size)
 }
 
 /* the module's image when this build made one, else its text */
-static enum error_code open_module(struct server *s, const char *module, bool reread, struct child *c,
-                                   struct error *e)
+static enum error_code open_module(struct server *server, const char *module, bool reread,
+                                   struct child *child, struct error *e)
 {
     char image[STORE_DIGEST_SIZE] = "";
-    struct queue *q = pool_take(s);
-    enum error_code code = reread ? ERROR_OK : queue_image_find(q, module, api_build(), image, e);
-    pool_give(s, q);
+    struct queue *queue = pool_take(server);
+    enum error_code code = reread ? ERROR_OK : queue_image_find(queue, module, api_build(), image, e);
+    pool_give(server, queue);
     if (code != ERROR_OK)
         return code;
-    c->is_image =
-        image[0] && store_open(s->store, image, &c->fd[WHAT_IF_MODULE], &c->module_size, NULL) == ERROR_OK;
-    if (c->is_image)
+    child->is_image = image[0] && store_open(server->store, image, &child->fd[WHAT_IF_MODULE],
+                                             &child->module_size, NULL) == ERROR_OK;
+    if (child->is_image)
         return ERROR_OK;
-    code = store_open(s->store, module, &c->fd[WHAT_IF_MODULE], &c->module_size, e);
+    code = store_open(server->store, module, &child->fd[WHAT_IF_MODULE], &child->module_size, e);
     return code == ERROR_NOT_FOUND ? error_set_pointer(e, ERROR_INVALID_REQUEST, "/module",
                                                        "there is no module sha256:%s", module)
                                    : code;
 }
 
-static enum error_code prepare(struct server *s, const struct work *w, bool reread, struct child *c,
-                               struct error *e)
+static enum error_code prepare(struct server *server, const struct work *work, bool reread,
+                               struct child *child, struct error *e)
 {
     int alive[2];
-    *c = (struct child){.alive = -1};
+    *child = (struct child){.alive = -1};
     for (int i = 0; i < WHAT_IF_DESCRIPTORS; i++)
-        c->fd[i] = -1;
-    enum error_code code = open_module(s, w->module, reread, c, e);
+        child->fd[i] = -1;
+    enum error_code code = open_module(server, work->module, reread, child, e);
     if (code != ERROR_OK)
         return code;
     if (pipe2(alive, O_CLOEXEC) != 0)
         return error_set(e, ERROR_UNAVAILABLE, "the server has no descriptors left");
-    c->alive = alive[0];
-    c->fd[WHAT_IF_ALIVE] = alive[1];
-    c->fd[WHAT_IF_REQUEST] = memory_file("toast-request", w->request, strlen(w->request));
-    c->fd[WHAT_IF_PLAN] = memory_file("toast-plan", w->plan, w->plan_size);
-    c->fd[WHAT_IF_ANSWER] = memory_file("toast-answer", NULL, 0);
-    c->fd[WHAT_IF_IMAGE] = memory_file("toast-image", NULL, 0);
+    child->alive = alive[0];
+    child->fd[WHAT_IF_ALIVE] = alive[1];
+    child->fd[WHAT_IF_REQUEST] = memory_file("toast-request", work->request, strlen(work->request));
+    child->fd[WHAT_IF_PLAN] = memory_file("toast-plan", work->plan, work->plan_size);
+    child->fd[WHAT_IF_ANSWER] = memory_file("toast-answer", NULL, 0);
+    child->fd[WHAT_IF_IMAGE] = memory_file("toast-image", NULL, 0);
     for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++)
-        if (c->fd[i] < 0)
+        if (child->fd[i] < 0)
             return error_set(e, ERROR_UNAVAILABLE, "the server has no memory or descriptors left");
     return ERROR_OK;
 }
 
-static void child_release(struct child *c)
+static void child_release(struct child *child)
 {
     for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++)
-        if (c->fd[i] >= 0)
-            close(c->fd[i]);
-    if (c->alive >= 0)
-        close(c->alive);
+        if (child->fd[i] >= 0)
+            close(child->fd[i]);
+    if (child->alive >= 0)
+        close(child->alive);
 }
 
-static int spawn(struct child *c, const char *module, pid_t *pid)
+static int spawn(struct child *child, const char *module, pid_t *pid)
 {
     extern char **environ;
     char name[] = "toast-server", mode[] = "--what-if", memory[32], digest[STORE_DIGEST_SIZE];
     char text[] = "text", image[] = "image";
-    char *argv[] = {name, mode, c->is_image ? image : text, memory, digest, NULL};
+    char *argv[] = {name, mode, child->is_image ? image : text, memory, digest, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
     int moved[WHAT_IF_DESCRIPTORS];
-    snprintf(memory, sizeof memory, "%zu", CHILD_MEMORY + CHILD_MEMORY_PER_BYTE * c->module_size);
+    snprintf(memory, sizeof memory, "%zu", CHILD_MEMORY + CHILD_MEMORY_PER_BYTE * child->module_size);
     snprintf(digest, sizeof digest, "%s", module);
     sigemptyset(&none);
     sigfillset(&all);
@@ -163,7 +163,7 @@ static int spawn(struct child *c, const char *module, pid_t *pid)
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     /* first out of the way, then into place */
     for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++) {
-        moved[i] = fcntl(c->fd[i], F_DUPFD_CLOEXEC, ASIDE_FD);
+        moved[i] = fcntl(child->fd[i], F_DUPFD_CLOEXEC, ASIDE_FD);
         posix_spawn_file_actions_adddup2(&actions, moved[i], i);
     }
     int failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
@@ -172,18 +172,18 @@ static int spawn(struct child *c, const char *module, pid_t *pid)
             close(moved[i]);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    close(c->fd[WHAT_IF_ALIVE]);
-    c->fd[WHAT_IF_ALIVE] = -1;
+    close(child->fd[WHAT_IF_ALIVE]);
+    child->fd[WHAT_IF_ALIVE] = -1;
     return failed;
 }
 
 /* waits for the child's end; false: it took too long and was killed */
-static bool wait_for(const struct child *c, pid_t pid, int *status)
+static bool wait_for(const struct child *child, pid_t pid, int *status)
 {
-    struct pollfd p = {c->alive, POLLIN, 0};
+    struct pollfd pollfd = {child->alive, POLLIN, 0};
     int n;
     do
-        n = poll(&p, 1, RUN_S * 1000);
+        n = poll(&pollfd, 1, RUN_S * 1000);
     while (n < 0 && errno == EINTR);
     if (n == 0)
         kill(-pid, SIGKILL);
@@ -213,9 +213,9 @@ static char *read_all(int fd, size_t skip, size_t *size)
     return out;
 }
 
-static enum error_code read_answer(const struct child *c, int status, char **json, struct error *e)
+static enum error_code read_answer(const struct child *child, int status, char **json, struct error *e)
 {
-    struct what_if_answer a;
+    struct what_if_answer what_if_answer;
     size_t size;
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     if (signal == SIGKILL)
@@ -224,188 +224,192 @@ static enum error_code read_answer(const struct child *c, int status, char **jso
         return error_set(e, ERROR_RESOURCE,
                          "pricing this module ended by %s %d: it takes more memory than there is for it",
                          signal ? "signal" : "status", signal ? signal : WEXITSTATUS(status));
-    if (pread(c->fd[WHAT_IF_ANSWER], &a, sizeof a, 0) != (ssize_t)sizeof a || a.magic != WHAT_IF_MAGIC)
+    if (pread(child->fd[WHAT_IF_ANSWER], &what_if_answer, sizeof what_if_answer, 0) !=
+            (ssize_t)sizeof what_if_answer ||
+        what_if_answer.magic != WHAT_IF_MAGIC)
         return error_set(e, ERROR_INTERNAL, "pricing gave no answer");
-    a.error.pointer[sizeof a.error.pointer - 1] = a.error.message[sizeof a.error.message - 1] = 0;
-    if (a.error.code != ERROR_OK) {
-        *e = a.error;
-        return (unsigned)a.error.code < ERROR_CODES ? a.error.code : (e->code = ERROR_INTERNAL);
+    what_if_answer.error.pointer[sizeof what_if_answer.error.pointer - 1] =
+        what_if_answer.error.message[sizeof what_if_answer.error.message - 1] = 0;
+    if (what_if_answer.error.code != ERROR_OK) {
+        *e = what_if_answer.error;
+        return (unsigned)what_if_answer.error.code < ERROR_CODES ? what_if_answer.error.code
+                                                                 : (e->code = ERROR_INTERNAL);
     }
-    *json = read_all(c->fd[WHAT_IF_ANSWER], sizeof a, &size);
+    *json = read_all(child->fd[WHAT_IF_ANSWER], sizeof what_if_answer, &size);
     return *json ? ERROR_OK : error_set(e, ERROR_INTERNAL, "pricing's answer cannot be read");
 }
 
 /* the image that the child made: for the next one. Failure costs only time. */
-static void keep_image(struct server *s, const struct child *c, const char *module)
+static void keep_image(struct server *server, const struct child *child, const char *module)
 {
     char digest[STORE_DIGEST_SIZE];
     size_t size = 0;
-    char *image = c->is_image ? NULL : read_all(c->fd[WHAT_IF_IMAGE], 0, &size);
-    if (image && size && store_put(s->store, image, size, digest, NULL) == ERROR_OK) {
-        struct queue *q = pool_take(s);
-        if (queue_image_keep(q, module, api_build(), digest, NULL) != ERROR_OK)
+    char *image = child->is_image ? NULL : read_all(child->fd[WHAT_IF_IMAGE], 0, &size);
+    if (image && size && store_put(server->store, image, size, digest, NULL) == ERROR_OK) {
+        struct queue *queue = pool_take(server);
+        if (queue_image_keep(queue, module, api_build(), digest, NULL) != ERROR_OK)
             log_event("image_not_kept", "module", module, NULL);
-        pool_give(s, q);
+        pool_give(server, queue);
     }
     free(image);
 }
 
 /* *no_image: the child found that the image in the store was not made by this build, and answered nothing */
-static enum error_code run_child(struct what_if_pool *p, struct work *w, bool reread, bool *no_image,
-                                 struct error *e)
+static enum error_code run_child(struct what_if_pool *what_if_pool, struct work *work, bool reread,
+                                 bool *no_image, struct error *e)
 {
-    struct child c;
+    struct child child;
     int status = 0;
     pid_t pid = 0;
-    enum error_code code = prepare(p->server, w, reread, &c, e);
-    if (code == ERROR_OK && spawn(&c, w->module, &pid) != 0)
+    enum error_code code = prepare(what_if_pool->server, work, reread, &child, e);
+    if (code == ERROR_OK && spawn(&child, work->module, &pid) != 0)
         code = error_set(e, ERROR_UNAVAILABLE, "no process could be started for this");
     if (code == ERROR_OK) {
-        pthread_mutex_lock(&p->lock);
-        w->child = pid;
-        bool ended = p->ended;
-        pthread_mutex_unlock(&p->lock);
+        pthread_mutex_lock(&what_if_pool->lock);
+        work->child = pid;
+        bool ended = what_if_pool->ended;
+        pthread_mutex_unlock(&what_if_pool->lock);
         if (ended)
             kill(-pid, SIGKILL);
-        bool in_time = wait_for(&c, pid, &status);
-        pthread_mutex_lock(&p->lock);
-        w->child = 0;
-        pthread_mutex_unlock(&p->lock);
+        bool in_time = wait_for(&child, pid, &status);
+        pthread_mutex_lock(&what_if_pool->lock);
+        work->child = 0;
+        pthread_mutex_unlock(&what_if_pool->lock);
         *no_image = in_time && WIFEXITED(status) && WEXITSTATUS(status) == WHAT_IF_NO_IMAGE;
-        code = in_time ? read_answer(&c, status, &w->result->json, e)
+        code = in_time ? read_answer(&child, status, &work->result->json, e)
                        : error_set(e, ERROR_RESOURCE, "pricing this module takes more than %d s", RUN_S);
-        keep_image(p->server, &c, w->module);
+        keep_image(what_if_pool->server, &child, work->module);
     }
-    child_release(&c);
+    child_release(&child);
     return code;
 }
 
-static void price(struct what_if_pool *p, struct work *w, struct error *e)
+static void price(struct what_if_pool *what_if_pool, struct work *work, struct error *e)
 {
     bool no_image = false;
-    enum error_code code = run_child(p, w, false, &no_image, e);
+    enum error_code code = run_child(what_if_pool, work, false, &no_image, e);
     if (no_image)
-        code = run_child(p, w, true, &no_image, e);
+        code = run_child(what_if_pool, work, true, &no_image, e);
     if (code == ERROR_OK)
         e->code = ERROR_OK;
 }
 
 /* ---- the pool ---- */
 
-static void work_free(struct work *w)
+static void work_free(struct work *work)
 {
-    free(w->request);
-    free(w->plan);
-    free(w->user);
-    free(w);
+    free(work->request);
+    free(work->plan);
+    free(work->user);
+    free(work);
 }
 
-static void finish(struct work *w)
+static void finish(struct work *work)
 {
-    struct exchange *x = w->x;
-    x->errand->what_if = w->result;
-    work_free(w);
-    MHD_resume_connection(x->connection);
+    struct exchange *exchange = work->exchange;
+    exchange->errand->what_if = work->result;
+    work_free(work);
+    MHD_resume_connection(exchange->connection);
 }
 
 static void *run(void *user)
 {
-    struct what_if_pool *p = user;
-    pthread_mutex_lock(&p->lock);
-    int own = p->thread_count++;
-    while (!p->stop) {
-        struct work *w = p->first;
-        if (!w) {
-            pthread_cond_wait(&p->some, &p->lock);
+    struct what_if_pool *what_if_pool = user;
+    pthread_mutex_lock(&what_if_pool->lock);
+    int own = what_if_pool->thread_count++;
+    while (!what_if_pool->stop) {
+        struct work *work = what_if_pool->first;
+        if (!work) {
+            pthread_cond_wait(&what_if_pool->some, &what_if_pool->lock);
             continue;
         }
-        p->first = w->next;
-        if (!p->first)
-            p->last = &p->first;
-        p->waiting--;
-        p->running[own] = w;
-        bool ended = p->ended;
-        pthread_mutex_unlock(&p->lock);
+        what_if_pool->first = work->next;
+        if (!what_if_pool->first)
+            what_if_pool->last = &what_if_pool->first;
+        what_if_pool->waiting--;
+        what_if_pool->running[own] = work;
+        bool ended = what_if_pool->ended;
+        pthread_mutex_unlock(&what_if_pool->lock);
         struct error e = {0};
         if (ended)
             error_set(&e, ERROR_UNAVAILABLE, "this server is going away; use another");
-        else if (w->run)
-            w->run(p->server, w->user, w->result);
+        else if (work->run)
+            work->run(what_if_pool->server, work->user, work->result);
         else
-            price(p, w, &e);
-        if (ended || !w->run)
-            w->result->error = e;
-        pthread_mutex_lock(&p->lock);
-        p->running[own] = NULL;
-        pthread_mutex_unlock(&p->lock);
-        finish(w);
-        pthread_mutex_lock(&p->lock);
+            price(what_if_pool, work, &e);
+        if (ended || !work->run)
+            work->result->error = e;
+        pthread_mutex_lock(&what_if_pool->lock);
+        what_if_pool->running[own] = NULL;
+        pthread_mutex_unlock(&what_if_pool->lock);
+        finish(work);
+        pthread_mutex_lock(&what_if_pool->lock);
     }
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&what_if_pool->lock);
     return NULL;
 }
 
-struct what_if_pool *what_if_create(struct server *s)
+struct what_if_pool *what_if_create(struct server *server)
 {
-    struct what_if_pool *p = mem_zalloc(1, sizeof *p);
+    struct what_if_pool *what_if_pool = mem_zalloc(1, sizeof *what_if_pool);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = processors < 2 ? 2 : processors > THREADS_MAX ? THREADS_MAX : (int)processors;
-    p->server = s;
-    p->last = &p->first;
-    pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->some, NULL);
+    what_if_pool->server = server;
+    what_if_pool->last = &what_if_pool->first;
+    pthread_mutex_init(&what_if_pool->lock, NULL);
+    pthread_cond_init(&what_if_pool->some, NULL);
     for (int i = 0; i < threads; i++)
-        BASE_CHECK(pthread_create(&p->threads[i], NULL, run, p) == 0);
-    return p;
+        BASE_CHECK(pthread_create(&what_if_pool->threads[i], NULL, run, what_if_pool) == 0);
+    return what_if_pool;
 }
 
-void what_if_end(struct what_if_pool *p)
+void what_if_end(struct what_if_pool *what_if_pool)
 {
-    pthread_mutex_lock(&p->lock);
-    p->ended = true;
+    pthread_mutex_lock(&what_if_pool->lock);
+    what_if_pool->ended = true;
     for (int i = 0; i < THREADS_MAX; i++)
-        if (p->running[i] && p->running[i]->child > 0)
-            kill(-p->running[i]->child, SIGKILL);
-    pthread_mutex_unlock(&p->lock);
+        if (what_if_pool->running[i] && what_if_pool->running[i]->child > 0)
+            kill(-what_if_pool->running[i]->child, SIGKILL);
+    pthread_mutex_unlock(&what_if_pool->lock);
 }
 
-void what_if_destroy(struct what_if_pool *p)
+void what_if_destroy(struct what_if_pool *what_if_pool)
 {
-    pthread_mutex_lock(&p->lock);
-    p->stop = true;
-    pthread_cond_broadcast(&p->some);
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_lock(&what_if_pool->lock);
+    what_if_pool->stop = true;
+    pthread_cond_broadcast(&what_if_pool->some);
+    pthread_mutex_unlock(&what_if_pool->lock);
     for (int i = 0; i < THREADS_MAX; i++)
-        if (p->threads[i])
-            pthread_join(p->threads[i], NULL);
-    pthread_cond_destroy(&p->some);
-    pthread_mutex_destroy(&p->lock);
-    free(p);
+        if (what_if_pool->threads[i])
+            pthread_join(what_if_pool->threads[i], NULL);
+    pthread_cond_destroy(&what_if_pool->some);
+    pthread_mutex_destroy(&what_if_pool->lock);
+    free(what_if_pool);
 }
 
 /* takes the work when there is room for it, and suspends the exchange */
-static enum error_code enqueue(struct exchange *x, struct work *work, void (*again)(struct exchange *),
+static enum error_code enqueue(struct exchange *exchange, struct work *work, void (*again)(struct exchange *),
                                struct error *e)
 {
-    struct what_if_pool *p = x->server->resources->what_ifs;
+    struct what_if_pool *what_if_pool = exchange->server->resources->what_ifs;
     int own = 0;
-    work->x = x;
+    work->exchange = exchange;
     work->result = mem_zalloc(1, sizeof *work->result);
-    snprintf(work->tenant, sizeof work->tenant, "%s", x->tenant);
-    pthread_mutex_lock(&p->lock);
-    for (const struct work *at = p->first; at; at = at->next)
-        own += strcmp(at->tenant, x->tenant) == 0;
-    bool full = p->ended || p->waiting >= WAITING_MAX || own >= WAITING_PER_TENANT;
+    snprintf(work->tenant, sizeof work->tenant, "%s", exchange->tenant);
+    pthread_mutex_lock(&what_if_pool->lock);
+    for (const struct work *at = what_if_pool->first; at; at = at->next)
+        own += strcmp(at->tenant, exchange->tenant) == 0;
+    bool full = what_if_pool->ended || what_if_pool->waiting >= WAITING_MAX || own >= WAITING_PER_TENANT;
     if (!full) {
-        x->again = again;
-        x->waiting = true;
-        MHD_suspend_connection(x->connection);
-        *p->last = work;
-        p->last = &work->next;
-        p->waiting++;
-        pthread_cond_signal(&p->some);
+        exchange->again = again;
+        exchange->waiting = true;
+        MHD_suspend_connection(exchange->connection);
+        *what_if_pool->last = work;
+        what_if_pool->last = &work->next;
+        what_if_pool->waiting++;
+        pthread_cond_signal(&what_if_pool->some);
     }
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&what_if_pool->lock);
     if (!full)
         return ERROR_OK;
     what_if_release(work->result);
@@ -414,35 +418,35 @@ static enum error_code enqueue(struct exchange *x, struct work *work, void (*aga
     return error_set(e, ERROR_UNAVAILABLE, "too many requests wait to be computed; try again");
 }
 
-enum error_code what_if_begin(struct exchange *x, const struct api_what_if *w, const char *module,
-                              void (*again)(struct exchange *), struct error *e)
+enum error_code what_if_begin(struct exchange *exchange, const struct api_what_if *what_if,
+                              const char *module, void (*again)(struct exchange *), struct error *e)
 {
     struct work *work = mem_zalloc(1, sizeof *work);
     const char *plan;
-    work->request = mem_strdup(api_what_if_forward(w, &plan, &work->plan_size));
+    work->request = mem_strdup(api_what_if_forward(what_if, &plan, &work->plan_size));
     work->plan = plan ? mem_strndup(plan, work->plan_size) : NULL;
     snprintf(work->module, sizeof work->module, "%s", module);
-    return enqueue(x, work, again, e);
+    return enqueue(exchange, work, again, e);
 }
 
-void what_if_reply(struct exchange *x)
+void what_if_reply(struct exchange *exchange)
 {
-    struct what_if_result *r = x->errand->what_if;
-    if (r->error.code != ERROR_OK) {
-        reply_problem(x, &r->error);
+    struct what_if_result *what_if_result = exchange->errand->what_if;
+    if (what_if_result->error.code != ERROR_OK) {
+        reply_problem(exchange, &what_if_result->error);
         return;
     }
-    struct text t = {.at = r->json, .size = strlen(r->json)};
-    r->json = NULL;
-    reply_json(x, 200, &t, NULL, 0);
+    struct text text = {.at = what_if_result->json, .size = strlen(what_if_result->json)};
+    what_if_result->json = NULL;
+    reply_json(exchange, 200, &text, NULL, 0);
 }
 
-enum error_code what_if_begin_other(struct exchange *x,
+enum error_code what_if_begin_other(struct exchange *exchange,
                                     void (*run)(struct server *, void *, struct what_if_result *), void *user,
                                     struct error *e)
 {
     struct work *work = mem_zalloc(1, sizeof *work);
     work->run = run;
     work->user = user;
-    return enqueue(x, work, what_if_reply, e);
+    return enqueue(exchange, work, what_if_reply, e);
 }

@@ -8,9 +8,10 @@
 #include "server/resources/resources.h"
 
 struct what_if_pool;
-struct what_if_pool *what_if_create(struct server *s);
-void what_if_end(struct what_if_pool *p); /* answers what waits with "unavailable", kills what runs */
-void what_if_destroy(struct what_if_pool *p);
+struct what_if_pool *what_if_create(struct server *server);
+void what_if_end(
+    struct what_if_pool *what_if_pool); /* answers what waits with "unavailable", kills what runs */
+void what_if_destroy(struct what_if_pool *what_if_pool);
 
 struct what_if_result {
     struct error error; /* code ERROR_OK: none */
@@ -20,19 +21,20 @@ struct what_if_result {
  * decoded (borrowed during the call); module: digest of its text in the store. ERROR_UNAVAILABLE: too many
  * wait, or the server is ending. */
 struct api_what_if;
-enum error_code what_if_begin(struct exchange *x, const struct api_what_if *w, const char *module,
-                              void (*again)(struct exchange *), struct error *e) BASE_CHECKED;
+enum error_code what_if_begin(struct exchange *exchange, const struct api_what_if *what_if,
+                              const char *module, void (*again)(struct exchange *),
+                              struct error *e) BASE_CHECKED;
 /* price.c: what_if_begin for the JSON body of a POST /v1/price, with the errors of that */
-enum error_code what_if_begin_json(struct exchange *x, const char *json, size_t size,
+enum error_code what_if_begin_json(struct exchange *exchange, const char *json, size_t size,
                                    void (*again)(struct exchange *), struct error *e) BASE_CHECKED;
 /* Other work that takes longer than an HTTP thread may spend: run(server, user, result) is called on one of
  * the threads, then user (malloc; taken on success) is freed and what_if_reply answers. */
-enum error_code what_if_begin_other(struct exchange *x,
+enum error_code what_if_begin_other(struct exchange *exchange,
                                     void (*run)(struct server *, void *, struct what_if_result *), void *user,
                                     struct error *e) BASE_CHECKED;
 /* answers with x->what_if: its JSON or its error */
-void what_if_reply(struct exchange *x);
-void what_if_release(struct what_if_result *r); /* NULL is fine */
+void what_if_reply(struct exchange *exchange);
+void what_if_release(struct what_if_result *what_if_result); /* NULL is fine */
 
 /* main of the child: --what-if text|image MEMORY-BYTES MODULE-DIGEST, descriptors of what_if_child.h */
 int what_if_child(int argc, char **argv);

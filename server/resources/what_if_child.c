@@ -52,26 +52,26 @@ static enum error_code price(bool is_image, const char *digest, char **json, str
 {
     const char *request, *plan, *module;
     size_t request_size, plan_size, module_size;
-    struct api_what_if *w = NULL;
+    struct api_what_if *what_if = NULL;
     struct ir_program image = {0};
     if (!map_fd(WHAT_IF_REQUEST, &request, &request_size) || !map_fd(WHAT_IF_PLAN, &plan, &plan_size) ||
         !map_fd(WHAT_IF_MODULE, &module, &module_size))
         return error_set(e, ERROR_RESOURCE, "no memory for this request");
-    enum error_code code =
-        api_what_if_parse_forwarded(request ? request : "", request_size, plan, plan_size, digest, &w, e);
+    enum error_code code = api_what_if_parse_forwarded(request ? request : "", request_size, plan, plan_size,
+                                                       digest, &what_if, e);
     if (code == ERROR_OK && is_image && ir_image_open(module, module_size, &image, e) != ERROR_OK)
         _exit(WHAT_IF_NO_IMAGE);
     if (code == ERROR_OK && !is_image)
         code = ir_read(module ? module : "", module_size, NULL, &image, e);
     if (code == ERROR_OK && !is_image && !write_all(WHAT_IF_IMAGE, image.image, image.image_size))
         code = error_set(e, ERROR_RESOURCE, "no memory for the module's image");
-    return code == ERROR_OK ? api_what_if_run(w, &image, json, e) : code;
+    return code == ERROR_OK ? api_what_if_run(what_if, &image, json, e) : code;
 }
 
 static void limit(int resource, rlim_t value)
 {
-    struct rlimit l = {value, value};
-    if (setrlimit(resource, &l) != 0)
+    struct rlimit rlimit = {value, value};
+    if (setrlimit(resource, &rlimit) != 0)
         _exit(WHAT_IF_BROKEN);
 }
 

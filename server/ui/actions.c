@@ -5,52 +5,52 @@
 
 enum { JOBS_MAX = 200 };
 
-static enum error_code cancel(struct exchange *x, const char *id, bool discard, struct error *e)
+static enum error_code cancel(struct exchange *exchange, const char *id, bool discard, struct error *e)
 {
     char state[32];
     bool ended;
-    struct queue *q = pool_take(x->server);
-    enum error_code code = queue_cancel(q, id, discard, state, &ended, e);
-    pool_give(x->server, q);
+    struct queue *queue = pool_take(exchange->server);
+    enum error_code code = queue_cancel(queue, id, discard, state, &ended, e);
+    pool_give(exchange->server, queue);
     if (code == ERROR_OK && ended && strcmp(state, "cancelled") != 0)
         code = error_set(e, ERROR_CONFLICT, "the job has ended as %s", state);
     return code;
 }
 
-static enum error_code act(struct exchange *x, const char *action, const char *name, struct error *e)
+static enum error_code act(struct exchange *exchange, const char *action, const char *name, struct error *e)
 {
     struct queue_fields job;
     char id[QUEUE_ID_SIZE];
-    enum error_code code = job_load(x, name, id, &job, e);
+    enum error_code code = job_load(exchange, name, id, &job, e);
     queue_fields_release(&job);
     if (code != ERROR_OK)
         return code;
     if (strcmp(action, "cancel") == 0 || strcmp(action, "discard") == 0)
-        return cancel(x, id, action[0] == 'd', e);
+        return cancel(exchange, id, action[0] == 'd', e);
     if (strcmp(action, "retry") == 0)
-        return job_retry(x, id, e);
+        return job_retry(exchange, id, e);
     if (strcmp(action, "delete") != 0)
         return error_set_pointer(e, ERROR_MALFORMED, "action", "this is no action of a job");
-    struct queue *q = pool_take(x->server);
-    code = queue_delete(q, id, NULL, 0, e);
-    pool_give(x->server, q);
+    struct queue *queue = pool_take(exchange->server);
+    code = queue_delete(queue, id, NULL, 0, e);
+    pool_give(exchange->server, queue);
     return code;
 }
 
 /* several jobs: those that cannot be are counted, and the others are done */
-void handle_ui_jobs_post(struct exchange *x)
+void handle_ui_jobs_post(struct exchange *exchange)
 {
-    char *action = ui_field(x, "action", 0), *id;
+    char *action = ui_field(exchange, "action", 0), *id;
     size_t done = 0, refused = 0;
     struct error e;
     struct text where = {0};
     if (!action) {
         error_set_pointer(&e, ERROR_MALFORMED, "action", "the form says no action");
-        ui_problem(x, NULL, &e);
+        ui_problem(exchange, NULL, &e);
         return;
     }
-    for (size_t i = 0; i < JOBS_MAX && (id = ui_field(x, "id", i)); i++) {
-        if (act(x, action, id, &e) == ERROR_OK)
+    for (size_t i = 0; i < JOBS_MAX && (id = ui_field(exchange, "id", i)); i++) {
+        if (act(exchange, action, id, &e) == ERROR_OK)
             done++;
         else
             refused++;
@@ -58,24 +58,25 @@ void handle_ui_jobs_post(struct exchange *x)
     }
     text_printf(&where, "/ui/jobs?done=%zu&refused=%zu", done, refused);
     ui_query(&where, "action", action);
-    ui_redirect(x, where.at);
+    ui_redirect(exchange, where.at);
     text_release(&where);
     free(action);
 }
 
-void handle_ui_job_post(struct exchange *x)
+void handle_ui_job_post(struct exchange *exchange)
 {
-    char *action = ui_field(x, "action", 0), where[160];
+    char *action = ui_field(exchange, "action", 0), where[160];
     struct error e;
     enum error_code code = action
-                               ? act(x, action, x->params[0], &e)
+                               ? act(exchange, action, exchange->params[0], &e)
                                : error_set_pointer(&e, ERROR_MALFORMED, "action", "the form says no action");
     if (code != ERROR_OK) {
-        ui_problem(x, NULL, &e);
+        ui_problem(exchange, NULL, &e);
     } else {
         bool gone = strcmp(action, "delete") == 0;
-        snprintf(where, sizeof where, gone ? "/ui/jobs?action=delete&done=1" : "/ui/jobs/%s", x->params[0]);
-        ui_redirect(x, where);
+        snprintf(where, sizeof where, gone ? "/ui/jobs?action=delete&done=1" : "/ui/jobs/%s",
+                 exchange->params[0]);
+        ui_redirect(exchange, where);
     }
     free(action);
 }

@@ -26,49 +26,49 @@ static size_t take_names(const char *list, struct side sides[MOST])
     return count;
 }
 
-static enum error_code load(struct exchange *x, struct side *sides, size_t count, struct error *e)
+static enum error_code load(struct exchange *exchange, struct side *sides, size_t count, struct error *e)
 {
     char id[QUEUE_ID_SIZE];
     for (size_t i = 0; i < count; i++) {
-        enum error_code code = job_load(x, sides[i].name, id, &sides[i].job, e);
+        enum error_code code = job_load(exchange, sides[i].name, id, &sides[i].job, e);
         if (code != ERROR_OK)
             return code;
-        sides[i].plan = ui_artifact(x, &sides[i].job, "plan.json");
-        sides[i].report = ui_artifact(x, &sides[i].job, "report.json");
+        sides[i].plan = ui_artifact(exchange, &sides[i].job, "plan.json");
+        sides[i].report = ui_artifact(exchange, &sides[i].job, "report.json");
     }
     return ERROR_OK;
 }
 
 enum cell { CELL_TIME, CELL_BYTES, CELL_NUMBER, CELL_TEXT, CELL_FITS };
 
-static void write_cell(struct text *t, const struct look *v, enum cell kind, bool best)
+static void write_cell(struct text *text, const struct look *look, enum cell kind, bool best)
 {
     char value[32];
-    html_add(t, best ? "<td class=\"num best\">" : "<td class=\"num\">");
-    if (!look_there(v)) {
-        text_add(t, "–</td>");
+    html_add(text, best ? "<td class=\"num best\">" : "<td class=\"num\">");
+    if (!look_there(look)) {
+        text_add(text, "–</td>");
         return;
     }
     switch (kind) {
     case CELL_TIME:
-        html_format_time(look_number(v), value);
-        html_text(t, value);
+        html_format_time(look_number(look), value);
+        html_text(text, value);
         break;
     case CELL_BYTES:
-        html_format_bytes(look_number(v), value);
-        html_text(t, value);
+        html_format_bytes(look_number(look), value);
+        html_text(text, value);
         break;
-    case CELL_NUMBER: html_add(t, "%.5g", look_number(v)); break;
-    case CELL_TEXT: html_text(t, look_text(v)); break;
+    case CELL_NUMBER: html_add(text, "%.5g", look_number(look)); break;
+    case CELL_TEXT: html_text(text, look_text(look)); break;
     case CELL_FITS:
-        html_add(t, "<span class=\"badge %s\">%s</span>", look_true(v) ? "good" : "bad",
-                 look_true(v) ? "yes" : "no");
+        html_add(text, "<span class=\"badge %s\">%s</span>", look_true(look) ? "good" : "bad",
+                 look_true(look) ? "yes" : "no");
         break;
     }
-    text_add(t, best ? " <span class=\"note\">least</span></td>" : "</td>");
+    text_add(text, best ? " <span class=\"note\">least</span></td>" : "</td>");
 }
 
-static void write_prices(struct text *t, const struct side *sides, size_t count)
+static void write_prices(struct text *text, const struct side *sides, size_t count)
 {
     static const struct {
         const char *name, *path;
@@ -90,69 +90,69 @@ static void write_prices(struct text *t, const struct side *sides, size_t count)
         double least = 0, most = 0;
         size_t there = 0;
         for (size_t i = 0; i < count; i++) {
-            const struct look *v = look_get(sides[i].report, rows[r].path);
-            if (look_there(v) && (there++ == 0 || look_number(v) < least))
-                least = look_number(v);
-            if (look_there(v) && look_number(v) > most)
-                most = look_number(v);
+            const struct look *look = look_get(sides[i].report, rows[r].path);
+            if (look_there(look) && (there++ == 0 || look_number(look) < least))
+                least = look_number(look);
+            if (look_there(look) && look_number(look) > most)
+                most = look_number(look);
         }
-        html_add(t, "<tr><th scope=\"row\">%s</th>", rows[r].name);
+        html_add(text, "<tr><th scope=\"row\">%s</th>", rows[r].name);
         for (size_t i = 0; i < count; i++) {
-            const struct look *v = look_get(sides[i].report, rows[r].path);
-            write_cell(t, v, rows[r].kind,
-                       rows[r].least && there > 1 && most > least && look_there(v) &&
-                           look_number(v) <= least);
+            const struct look *look = look_get(sides[i].report, rows[r].path);
+            write_cell(text, look, rows[r].kind,
+                       rows[r].least && there > 1 && most > least && look_there(look) &&
+                           look_number(look) <= least);
         }
-        text_add(t, "</tr>");
+        text_add(text, "</tr>");
     }
 }
 
-static void write_mesh(struct text *t, const struct side *sides, size_t count)
+static void write_mesh(struct text *text, const struct side *sides, size_t count)
 {
-    text_add(t, "<tr><th scope=\"row\">Mesh</th>");
+    text_add(text, "<tr><th scope=\"row\">Mesh</th>");
     for (size_t i = 0; i < count; i++) {
         const struct look *axes = look_get(sides[i].plan, "mesh.axes");
-        text_add(t, "<td class=\"num\">");
-        for (size_t a = 0; a < look_count(axes); a++)
-            html_add(t, "%s%s=%.0f", a ? " × " : "", look_text(look_get(look_item(axes, a), "name")),
-                     look_number(look_get(look_item(axes, a), "size")));
-        text_add(t, look_count(axes) ? "</td>" : "–</td>");
+        text_add(text, "<td class=\"num\">");
+        for (size_t axis = 0; axis < look_count(axes); axis++)
+            html_add(text, "%s%s=%.0f", axis ? " × " : "", look_text(look_get(look_item(axes, axis), "name")),
+                     look_number(look_get(look_item(axes, axis), "size")));
+        text_add(text, look_count(axes) ? "</td>" : "–</td>");
     }
-    text_add(t, "</tr><tr><th scope=\"row\">Decisions, in order</th>");
+    text_add(text, "</tr><tr><th scope=\"row\">Decisions, in order</th>");
     for (size_t i = 0; i < count; i++) {
         const struct look *list = look_get(sides[i].report, "decisions");
         char worth[48];
         if (look_count(list) == 0) {
-            text_add(t, "<td class=\"num muted\">none</td>");
+            text_add(text, "<td class=\"num muted\">none</td>");
             continue;
         }
-        text_add(t, "<td class=\"decisions\"><ol>");
+        text_add(text, "<td class=\"decisions\"><ol>");
         for (size_t d = 0; d < look_count(list); d++) {
             double w = look_number(look_get(look_item(list, d), "worth_ps"));
             report_worth((int64_t)w, worth);
-            html_add(t, "<li>%s <span class=\"note\">%s</span></li>",
+            html_add(text, "<li>%s <span class=\"note\">%s</span></li>",
                      look_text(look_get(look_item(list, d), "decision")), worth);
         }
-        text_add(t, "</ol></td>");
+        text_add(text, "</ol></td>");
     }
-    text_add(t, "</tr>");
+    text_add(text, "</tr>");
 }
 
-static const char *spec_of(const struct side *s, size_t i)
+static const char *spec_of(const struct side *side, size_t i)
 {
-    return look_text(look_get(look_item(look_get(s->plan, "arguments"), i), "partition_spec"));
+    return look_text(look_get(look_item(look_get(side->plan, "arguments"), i), "partition_spec"));
 }
 
-static void write_differences(struct text *t, const struct side *sides, size_t count)
+static void write_differences(struct text *text, const struct side *sides, size_t count)
 {
     size_t shown = 0, more = 0, arguments = look_count(look_get(sides[0].plan, "arguments"));
     for (size_t i = 1; i < count; i++)
         if (strcmp(queue_field(&sides[i].job, "module"), queue_field(&sides[0].job, "module")) != 0) {
-            text_add(t, "<p class=\"muted\">The jobs are of different modules: their arguments are not "
-                        "compared.</p>");
+            text_add(text, "<p class=\"muted\">The jobs are of different modules: their arguments are not "
+                           "compared.</p>");
             return;
         }
-    ui_card(t, "differences", "Arguments whose sharding differs", true);
+    ui_card(text, "differences", "Arguments whose sharding differs", true);
     for (size_t a = 0; a < arguments; a++) {
         bool same = true;
         for (size_t i = 1; i < count; i++)
@@ -164,23 +164,24 @@ static void write_differences(struct text *t, const struct side *sides, size_t c
             continue;
         }
         if (shown++ == 0)
-            text_add(t, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
-                        "aria-label=\"Differences\"><table><tbody>");
-        html_add(t, "<tr><th scope=\"row\">%s</th>",
+            text_add(text, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+                           "aria-label=\"Differences\"><table><tbody>");
+        html_add(text, "<tr><th scope=\"row\">%s</th>",
                  look_text(look_get(look_item(look_get(sides[0].plan, "arguments"), a), "name")));
         for (size_t i = 0; i < count; i++)
-            html_add(t, "<td><code>%s</code></td>", spec_of(&sides[i], a)[0] ? spec_of(&sides[i], a) : "–");
-        text_add(t, "</tr>");
+            html_add(text, "<td><code>%s</code></td>",
+                     spec_of(&sides[i], a)[0] ? spec_of(&sides[i], a) : "–");
+        text_add(text, "</tr>");
     }
-    text_add(t, shown ? "</tbody></table></div>" : "<p class=\"empty\">None.</p>");
+    text_add(text, shown ? "</tbody></table></div>" : "<p class=\"empty\">None.</p>");
     if (more)
-        html_add(t, "<p class=\"muted\">and %zu more</p>", more);
-    ui_card_end(t);
+        html_add(text, "<p class=\"muted\">and %zu more</p>", more);
+    ui_card_end(text);
 }
 
-static void write_form(struct text *t, const char *list)
+static void write_form(struct text *text, const char *list)
 {
-    html_add(t,
+    html_add(text,
              "<form class=\"filter\" method=\"get\" action=\"/ui/compare\"><label class=\"grow\">Jobs, "
              "separated by commas <input "
              "name=\"jobs\" value=\"%s\" spellcheck=\"false\" "
@@ -188,46 +189,47 @@ static void write_form(struct text *t, const char *list)
              list);
 }
 
-static void write_sides(struct text *t, const struct side *sides, size_t count)
+static void write_sides(struct text *text, const struct side *sides, size_t count)
 {
-    ui_card(t, "sides", "Side by side", true);
-    text_add(t, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Side by side\"><table "
-                "class=\"compare\"><thead><tr><td></td>");
+    ui_card(text, "sides", "Side by side", true);
+    text_add(text, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Side by side\"><table "
+                   "class=\"compare\"><thead><tr><td></td>");
     for (size_t i = 0; i < count; i++) {
-        text_add(t, "<th scope=\"col\" class=\"num\">");
-        ui_job_link(t, sides[i].name);
-        text_add(t, " ");
-        ui_state(t, queue_field(&sides[i].job, "state"));
-        text_add(t, "</th>");
+        text_add(text, "<th scope=\"col\" class=\"num\">");
+        ui_job_link(text, sides[i].name);
+        text_add(text, " ");
+        ui_state(text, queue_field(&sides[i].job, "state"));
+        text_add(text, "</th>");
     }
-    text_add(t, "</tr></thead><tbody>");
-    write_prices(t, sides, count);
-    write_mesh(t, sides, count);
-    text_add(t, "</tbody></table></div>");
-    ui_card_end(t);
+    text_add(text, "</tr></thead><tbody>");
+    write_prices(text, sides, count);
+    write_mesh(text, sides, count);
+    text_add(text, "</tbody></table></div>");
+    ui_card_end(text);
 }
 
-void handle_ui_compare(struct exchange *x)
+void handle_ui_compare(struct exchange *exchange)
 {
     struct side sides[MOST] = {0};
-    struct ui_page p;
+    struct ui_page page;
     struct error e;
     char list[700] = "";
-    request_query(x, "jobs", list, sizeof list);
+    request_query(exchange, "jobs", list, sizeof list);
     size_t count = take_names(list, sides);
-    enum error_code code = load(x, sides, count, &e);
+    enum error_code code = load(exchange, sides, count, &e);
     if (code == ERROR_OK) {
-        ui_begin(&p, x, UI_COMPARE, "Compare", 0);
-        text_add(&p.t, "<header class=\"top\"><h1>Compare</h1></header>");
-        write_form(&p.t, list);
+        ui_begin(&page, exchange, UI_COMPARE, "Compare", 0);
+        text_add(&page.text, "<header class=\"top\"><h1>Compare</h1></header>");
+        write_form(&page.text, list);
         if (count == 0)
-            text_add(&p.t, "<section class=\"card empty\"><h2>Two to eight jobs</h2><p>Their ids stand on "
-                           "the list of jobs.</p></section>");
+            text_add(&page.text,
+                     "<section class=\"card empty\"><h2>Two to eight jobs</h2><p>Their ids stand on "
+                     "the list of jobs.</p></section>");
         else
-            write_sides(&p.t, sides, count);
+            write_sides(&page.text, sides, count);
         if (count > 1)
-            write_differences(&p.t, sides, count);
-        ui_end(&p, 200);
+            write_differences(&page.text, sides, count);
+        ui_end(&page, 200);
     }
     for (size_t i = 0; i < count; i++) {
         queue_fields_release(&sides[i].job);
@@ -235,5 +237,5 @@ void handle_ui_compare(struct exchange *x)
         look_release(sides[i].report);
     }
     if (code != ERROR_OK)
-        ui_problem(x, NULL, &e);
+        ui_problem(exchange, NULL, &e);
 }

@@ -33,71 +33,72 @@ struct gantt {
 };
 
 /* the lane of a worker's child; LANES: there is no room */
-static size_t lane_of(struct gantt *g, const char *worker, int slot)
+static size_t lane_of(struct gantt *gantt, const char *worker, int slot)
 {
-    for (size_t i = 0; i < g->count; i++)
-        if (g->lanes[i].slot == slot && strcmp(g->lanes[i].worker, worker) == 0)
+    for (size_t i = 0; i < gantt->count; i++)
+        if (gantt->lanes[i].slot == slot && strcmp(gantt->lanes[i].worker, worker) == 0)
             return i;
-    if (g->count == LANES) {
-        g->dropped++;
+    if (gantt->count == LANES) {
+        gantt->dropped++;
         return LANES;
     }
-    g->lanes[g->count] = (struct lane){worker, slot, 0, 0};
-    return g->count++;
+    gantt->lanes[gantt->count] = (struct lane){worker, slot, 0, 0};
+    return gantt->count++;
 }
 
-static void measure(struct gantt *g, const struct ui_job *j)
+static void measure(struct gantt *gantt, const struct ui_job *j)
 {
     for (size_t i = 0; i < j->history.done.count; i++) {
-        const struct queue_done *d = &j->history.done.at[i];
-        long long from = d->from_ms ? d->from_ms : d->until_ms;
-        if (i == 0 || from < g->from_ms)
-            g->from_ms = from;
-        if (d->until_ms > g->until_ms)
-            g->until_ms = d->until_ms;
+        const struct queue_done *done = &j->history.done.at[i];
+        long long from = done->from_ms ? done->from_ms : done->until_ms;
+        if (i == 0 || from < gantt->from_ms)
+            gantt->from_ms = from;
+        if (done->until_ms > gantt->until_ms)
+            gantt->until_ms = done->until_ms;
     }
-    if (!job_ended(&j->fields) && j->now_ms > g->until_ms)
-        g->until_ms = j->now_ms;
-    long long span = g->until_ms - g->from_ms;
-    g->scale = (double)(WIDE - LEFT - 8) / (double)(span > 0 ? span : 1);
+    if (!job_ended(&j->fields) && j->now_ms > gantt->until_ms)
+        gantt->until_ms = j->now_ms;
+    long long span = gantt->until_ms - gantt->from_ms;
+    gantt->scale = (double)(WIDE - LEFT - 8) / (double)(span > 0 ? span : 1);
 }
 
-static void draw_bar(struct text *t, const struct gantt *g, size_t lane, const struct queue_done *d,
+static void draw_bar(struct text *text, const struct gantt *gantt, size_t lane, const struct queue_done *done,
                      bool held)
 {
-    long long from = d->from_ms > g->from_ms ? d->from_ms : g->from_ms;
-    double x = LEFT + (double)(from - g->from_ms) * g->scale, wide = (double)(d->until_ms - from) * g->scale;
+    long long from = done->from_ms > gantt->from_ms ? done->from_ms : gantt->from_ms;
+    double x = LEFT + (double)(from - gantt->from_ms) * gantt->scale,
+           wide = (double)(done->until_ms - from) * gantt->scale;
     char took[32];
-    ui_duration(d->until_ms - from, took);
-    html_add(t,
+    ui_duration(done->until_ms - from, took);
+    html_add(text,
              "<rect class=\"%sc%d\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"16\" rx=\"1\"><title>%s "
              "%u/%u, %s%s</title></rect>",
-             held ? "pale " : "", color_of(d->kind), x, TOP + lane * ROW + 3, wide < 1 ? 1 : wide, d->kind,
-             d->epoch, d->index, took, held ? " so far" : "");
+             held ? "pale " : "", color_of(done->kind), x, TOP + lane * ROW + 3, wide < 1 ? 1 : wide,
+             done->kind, done->epoch, done->index, took, held ? " so far" : "");
 }
 
-static void draw_frame(struct text *t, const struct gantt *g)
+static void draw_frame(struct text *text, const struct gantt *gantt)
 {
-    size_t bottom = TOP + g->count * ROW;
+    size_t bottom = TOP + gantt->count * ROW;
     double x = LEFT;
     char label[96];
-    html_add(t,
+    html_add(text,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"picture wide\" viewBox=\"0 0 %d %zu\" "
              "role=\"img\" "
              "aria-label=\"Tasks by worker over time\">",
              WIDE, bottom + BOTTOM);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        html_add(t,
+        html_add(text,
                  "<rect class=\"c%d\" x=\"%.0f\" y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/><text "
                  "x=\"%.0f\" y=\"14\">%s</text>",
                  kinds[i].color, x, x + 17, kinds[i].kind);
         x += 34 + 7 * (double)strlen(kinds[i].kind);
     }
     for (int i = 0; i <= 6; i++) {
-        long long at = (g->until_ms - g->from_ms) * i / 6;
-        double place = LEFT + (double)at * g->scale;
+        long long at = (gantt->until_ms - gantt->from_ms) * i / 6;
+        double place = LEFT + (double)at * gantt->scale;
         ui_duration(at, label);
-        html_add(t,
+        html_add(text,
                  "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%zu\"/><text x=\"%.1f\" "
                  "y=\"%zu\" text-anchor=\"%s\">+%s</text>",
                  place, place, TOP, bottom, place, bottom + 16,
@@ -106,73 +107,76 @@ static void draw_frame(struct text *t, const struct gantt *g)
                         : "start",
                  label);
     }
-    for (size_t i = 0; i < g->count; i++) {
-        size_t n = strlen(g->lanes[i].worker);
+    for (size_t i = 0; i < gantt->count; i++) {
+        size_t n = strlen(gantt->lanes[i].worker);
         snprintf(label, sizeof label, "%s%.16s #%d", n > 16 ? "…" : "",
-                 g->lanes[i].worker + (n > 16 ? n - 16 : 0), g->lanes[i].slot);
-        html_add(t, "<text class=\"name\" x=\"%d\" y=\"%zu\" text-anchor=\"end\">%s</text>", LEFT - 8,
+                 gantt->lanes[i].worker + (n > 16 ? n - 16 : 0), gantt->lanes[i].slot);
+        html_add(text, "<text class=\"name\" x=\"%d\" y=\"%zu\" text-anchor=\"end\">%s</text>", LEFT - 8,
                  TOP + i * ROW + 15, label);
     }
 }
 
-static void write_table(struct text *t, const struct gantt *g)
+static void write_table(struct text *text, const struct gantt *gantt)
 {
     char busy[32];
-    html_details(t, "Numbers", (uint32_t)g->count);
-    text_add(t, "<table><thead><tr><th>Worker</th><th class=\"num\">Child</th><th "
-                "class=\"num\">Tasks</th><th class=\"num\">Busy</th><th "
-                "class=\"num\">Of the time</th></tr></thead><tbody>");
-    for (size_t i = 0; i < g->count; i++) {
-        const struct lane *l = &g->lanes[i];
-        ui_duration(l->busy_ms, busy);
-        html_add(t,
+    html_details(text, "Numbers", (uint32_t)gantt->count);
+    text_add(text, "<table><thead><tr><th>Worker</th><th class=\"num\">Child</th><th "
+                   "class=\"num\">Tasks</th><th class=\"num\">Busy</th><th "
+                   "class=\"num\">Of the time</th></tr></thead><tbody>");
+    for (size_t i = 0; i < gantt->count; i++) {
+        const struct lane *lane = &gantt->lanes[i];
+        ui_duration(lane->busy_ms, busy);
+        html_add(text,
                  "<tr><td class=\"long mono\">%s</td><td class=\"num\">%d</td><td class=\"num\">%zu</td><td "
                  "class=\"num\">%s</td><td "
                  "class=\"num\">%.0f %%</td></tr>",
-                 l->worker, l->slot, l->tasks, busy,
-                 g->until_ms > g->from_ms ? 100.0 * (double)l->busy_ms / (double)(g->until_ms - g->from_ms)
-                                          : 0);
+                 lane->worker, lane->slot, lane->tasks, busy,
+                 gantt->until_ms > gantt->from_ms
+                     ? 100.0 * (double)lane->busy_ms / (double)(gantt->until_ms - gantt->from_ms)
+                     : 0);
     }
-    text_add(t, "</tbody></table>");
-    html_details_end(t);
+    text_add(text, "</tbody></table>");
+    html_details_end(text);
 }
 
-void ui_job_gantt(struct ui_page *p, const struct ui_job *j)
+void ui_job_gantt(struct ui_page *page, const struct ui_job *j)
 {
-    struct gantt g = {0};
+    struct gantt gantt = {0};
     struct text svg = {0}, bars = {0};
     char note[160];
     if (j->history.done.count == 0)
         return;
-    measure(&g, j);
+    measure(&gantt, j);
     for (size_t i = 0; i < j->history.done.count; i++) {
-        const struct queue_done *d = &j->history.done.at[i];
-        size_t lane = lane_of(&g, d->worker, d->slot);
+        const struct queue_done *done = &j->history.done.at[i];
+        size_t lane = lane_of(&gantt, done->worker, done->slot);
         if (lane == LANES)
             continue;
-        g.lanes[lane].tasks++;
-        g.lanes[lane].busy_ms += d->from_ms ? d->until_ms - d->from_ms : 0;
-        draw_bar(&bars, &g, lane, d, false);
+        gantt.lanes[lane].tasks++;
+        gantt.lanes[lane].busy_ms += done->from_ms ? done->until_ms - done->from_ms : 0;
+        draw_bar(&bars, &gantt, lane, done, false);
     }
     for (size_t i = 0; i < j->held.count; i++) {
-        const struct queue_held *h = &j->held.at[i];
-        struct queue_done d = {
-            .epoch = h->epoch, .index = h->index, .from_ms = h->since_ms, .until_ms = g.until_ms};
-        size_t lane = h->since_ms && h->worker[0] ? lane_of(&g, h->worker, h->slot) : LANES;
-        snprintf(d.kind, sizeof d.kind, "%s", h->kind);
+        const struct queue_held *held = &j->held.at[i];
+        struct queue_done done = {.epoch = held->epoch,
+                                  .index = held->index,
+                                  .from_ms = held->since_ms,
+                                  .until_ms = gantt.until_ms};
+        size_t lane = held->since_ms && held->worker[0] ? lane_of(&gantt, held->worker, held->slot) : LANES;
+        snprintf(done.kind, sizeof done.kind, "%s", held->kind);
         if (lane < LANES)
-            draw_bar(&bars, &g, lane, &d, true);
+            draw_bar(&bars, &gantt, lane, &done, true);
     }
-    draw_frame(&svg, &g);
+    draw_frame(&svg, &gantt);
     text_add_n(&svg, bars.at, bars.size);
     text_add(&svg, "</svg>");
     snprintf(note, sizeof note, "The last %zu finished tasks, a row for every worker's child%s.",
-             j->history.done.count, g.dropped ? "; more workers than rows" : "");
-    text_add(&p->t, "<div class=\"wide\">");
-    html_figure(&p->t, "gantt", "Tasks by worker", note, &svg);
-    write_table(&p->t, &g);
-    html_figure_end(&p->t);
-    text_add(&p->t, "</div>");
+             j->history.done.count, gantt.dropped ? "; more workers than rows" : "");
+    text_add(&page->text, "<div class=\"wide\">");
+    html_figure(&page->text, "gantt", "Tasks by worker", note, &svg);
+    write_table(&page->text, &gantt);
+    html_figure_end(&page->text);
+    text_add(&page->text, "</div>");
     text_release(&svg);
     text_release(&bars);
 }

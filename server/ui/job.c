@@ -12,28 +12,29 @@ static void release(struct ui_job *j)
     look_release(j->report);
 }
 
-static enum error_code load(struct exchange *x, struct ui_job *j, char id[QUEUE_ID_SIZE], struct error *e)
+static enum error_code load(struct exchange *exchange, struct ui_job *j, char id[QUEUE_ID_SIZE],
+                            struct error *e)
 {
-    enum error_code code = job_load(x, x->params[0], id, &j->fields, e);
+    enum error_code code = job_load(exchange, exchange->params[0], id, &j->fields, e);
     if (code != ERROR_OK)
         return code;
-    j->id = x->params[0];
+    j->id = exchange->params[0];
     j->now_ms = ui_now_ms();
     j->progress = ui_field_look(&j->fields, "progress");
-    j->report = ui_artifact(x, &j->fields, "report.json");
-    struct queue *q = pool_take(x->server);
-    code = history_read(x->server->store, q, id, &j->fields, &j->history, e);
+    j->report = ui_artifact(exchange, &j->fields, "report.json");
+    struct queue *queue = pool_take(exchange->server);
+    code = history_read(exchange->server->store, queue, id, &j->fields, &j->history, e);
     if (code == ERROR_OK && !job_ended(&j->fields))
-        code = queue_held_tasks(q, id, &j->held, e);
-    pool_give(x->server, q);
+        code = queue_held_tasks(queue, id, &j->held, e);
+    pool_give(exchange->server, queue);
     return code;
 }
 
 /* the request as it is understood, indented; owned */
-static char *request_text(struct exchange *x, const struct ui_job *j)
+static char *request_text(struct exchange *exchange, const struct ui_job *j)
 {
     struct store_view view;
-    if (store_get(x->server->store, queue_field(&j->fields, "request"), &view, NULL) != ERROR_OK)
+    if (store_get(exchange->server->store, queue_field(&j->fields, "request"), &view, NULL) != ERROR_OK)
         return mem_strdup("{}");
     struct look *request = look_parse(view.bytes, view.size);
     char *text = look_pretty(request);
@@ -42,122 +43,127 @@ static char *request_text(struct exchange *x, const struct ui_job *j)
     return text;
 }
 
-static void action(struct ui_page *p, const char *value, const char *class, const char *text)
+static void action(struct ui_page *page, const char *value, const char *class, const char *text)
 {
-    html_add(&p->t, "<button class=\"%s\" name=\"action\" value=\"%s\">%s</button>", class, value, text);
+    html_add(&page->text, "<button class=\"%s\" name=\"action\" value=\"%s\">%s</button>", class, value,
+             text);
 }
 
-static void write_actions(struct ui_page *p, const struct ui_job *j)
+static void write_actions(struct ui_page *page, const struct ui_job *j)
 {
     const char *state = queue_field(&j->fields, "state");
     char path[128];
-    text_add(&p->t, "<div class=\"actions\">");
-    if (ui_may(p->x, QUEUE_ROLE_SUBMIT)) {
+    text_add(&page->text, "<div class=\"actions\">");
+    if (ui_may(page->exchange, QUEUE_ROLE_SUBMIT)) {
         snprintf(path, sizeof path, "/ui/jobs/%s", j->id);
-        ui_form(p, path, "inline");
+        ui_form(page, path, "inline");
         if (!job_ended(&j->fields)) {
-            action(p, "cancel", "", "Cancel, keep the best plan");
-            action(p, "discard", "danger", "Cancel, keep nothing");
+            action(page, "cancel", "", "Cancel, keep the best plan");
+            action(page, "discard", "danger", "Cancel, keep nothing");
         } else {
             if (strcmp(state, "failed") == 0 || strcmp(state, "dead") == 0)
-                action(p, "retry", "", "Start again");
-            action(p, "delete", "danger", "Delete");
+                action(page, "retry", "", "Start again");
+            action(page, "delete", "danger", "Delete");
         }
-        html_add(&p->t, "</form><a class=\"button\" href=\"/ui/new?from=%s\">Clone with edits</a>", j->id);
+        html_add(&page->text, "</form><a class=\"button\" href=\"/ui/new?from=%s\">Clone with edits</a>",
+                 j->id);
     }
     if (j->report)
-        html_add(&p->t, "<a class=\"button\" href=\"/ui/what-if?job=%s\">What if</a>", j->id);
-    html_add(&p->t,
+        html_add(&page->text, "<a class=\"button\" href=\"/ui/what-if?job=%s\">What if</a>", j->id);
+    html_add(&page->text,
              "<a class=\"button\" href=\"/ui/compare?jobs=%s\">Compare</a><a class=\"button\" "
              "href=\"/v1/jobs/%s\">JSON</a></div>",
              j->id, j->id);
 }
 
 /* single quotes for a shell: ' becomes '\'' */
-static void add_quoted(struct text *t, const char *s)
+static void add_quoted(struct text *text, const char *string)
 {
-    text_add_char(t, '\'');
-    for (; *s; s++) {
-        if (*s == '\'')
-            text_add(t, "'\\''");
+    text_add_char(text, '\'');
+    for (; *string; string++) {
+        if (*string == '\'')
+            text_add(text, "'\\''");
         else
-            text_add_char(t, *s);
+            text_add_char(text, *string);
     }
-    text_add_char(t, '\'');
+    text_add_char(text, '\'');
 }
 
-static void write_request(struct ui_page *p, const struct ui_job *j)
+static void write_request(struct ui_page *page, const struct ui_job *j)
 {
-    struct text *t = &p->t, curl = {0};
-    const char *host = request_header(p->x, "Host");
-    char *request = request_text(p->x, j);
+    struct text *text = &page->text, curl = {0};
+    const char *host = request_header(page->exchange, "Host");
+    char *request = request_text(page->exchange, j);
     struct look *parsed = look_parse(request, strlen(request));
     char *compact = look_compact(parsed);
-    text_printf(&curl,
-                "curl -X POST http://%s/v1/jobs \\\n     %s-H 'Content-Type: application/json' \\\n     -d ",
-                host ? host : "127.0.0.1:8080",
-                p->x->csrf[0] || p->x->key_id[0] ? "-H \"Authorization: Bearer $TOAST_KEY\" " : "");
+    text_printf(
+        &curl, "curl -X POST http://%s/v1/jobs \\\n     %s-H 'Content-Type: application/json' \\\n     -d ",
+        host ? host : "127.0.0.1:8080",
+        page->exchange->csrf[0] || page->exchange->key_id[0] ? "-H \"Authorization: Bearer $TOAST_KEY\" "
+                                                             : "");
     add_quoted(&curl, compact);
-    ui_card(t, "request", "Request", true);
-    text_add(t, "<div class=\"columns\"><div><h3>As it is understood</h3><pre tabindex=\"0\" role=\"region\" "
-                "aria-label=\"Request\"><code>");
-    html_text(t, request);
-    text_add(t, "</code></pre></div><div><h3>As a command <button type=\"button\" class=\"quiet\" "
-                "data-copy=\"curl\" hidden>Copy</button></h3>"
-                "<pre tabindex=\"0\" role=\"region\" aria-label=\"curl command\"><code id=\"curl\">");
-    html_text(t, curl.at);
-    text_add(t, "</code></pre><table class=\"facts\"><tbody>");
-    html_add(t,
+    ui_card(text, "request", "Request", true);
+    text_add(text,
+             "<div class=\"columns\"><div><h3>As it is understood</h3><pre tabindex=\"0\" role=\"region\" "
+             "aria-label=\"Request\"><code>");
+    html_text(text, request);
+    text_add(text, "</code></pre></div><div><h3>As a command <button type=\"button\" class=\"quiet\" "
+                   "data-copy=\"curl\" hidden>Copy</button></h3>"
+                   "<pre tabindex=\"0\" role=\"region\" aria-label=\"curl command\"><code id=\"curl\">");
+    html_text(text, curl.at);
+    text_add(text, "</code></pre><table class=\"facts\"><tbody>");
+    html_add(text,
              "<tr><td>Module</td><td class=\"long\"><a class=\"mono\" "
              "href=\"/v1/modules/sha256:%s\">%.16s…</a></td></tr>",
              queue_field(&j->fields, "module"), queue_field(&j->fields, "module"));
-    html_add(t, "<tr><td>Request digest</td><td class=\"long mono\">%.16s…</td></tr>",
+    html_add(text, "<tr><td>Request digest</td><td class=\"long mono\">%.16s…</td></tr>",
              queue_field(&j->fields, "digest"));
-    html_add(t, "<tr><td>Build</td><td class=\"long mono\">%s</td></tr>", queue_field(&j->fields, "build"));
-    html_add(t, "<tr><td>Fence</td><td>%lld</td></tr>", queue_number(&j->fields, "fence"));
-    text_add(t, "</tbody></table></div></div>");
-    ui_card_end(t);
+    html_add(text, "<tr><td>Build</td><td class=\"long mono\">%s</td></tr>",
+             queue_field(&j->fields, "build"));
+    html_add(text, "<tr><td>Fence</td><td>%lld</td></tr>", queue_number(&j->fields, "fence"));
+    text_add(text, "</tbody></table></div></div>");
+    ui_card_end(text);
     free(request);
     free(compact);
     look_release(parsed);
     text_release(&curl);
 }
 
-void handle_ui_job(struct exchange *x)
+void handle_ui_job(struct exchange *exchange)
 {
     struct ui_job j = {0};
-    struct ui_page p;
+    struct ui_page page;
     struct error e;
     char id[QUEUE_ID_SIZE], title[140], events[160];
-    enum error_code code = load(x, &j, id, &e);
+    enum error_code code = load(exchange, &j, id, &e);
     if (code != ERROR_OK) {
         release(&j);
-        ui_problem(x, NULL, &e);
+        ui_problem(exchange, NULL, &e);
         return;
     }
     bool ended = job_ended(&j.fields);
     snprintf(title, sizeof title, "Job %.80s", j.id);
     snprintf(events, sizeof events, "/v1/jobs/%.80s/events", j.id);
-    ui_begin(&p, x, UI_JOBS, title, ended ? 0 : 3);
-    html_add(&p.t,
+    ui_begin(&page, exchange, UI_JOBS, title, ended ? 0 : 3);
+    html_add(&page.text,
              "<p class=\"crumbs\"><a href=\"/ui/jobs\">Jobs</a></p><header class=\"top\"><h1 "
              "class=\"mono\">%s</h1></header>",
              j.id);
-    ui_live(&p, ended ? NULL : events);
-    ui_job_summary(&p, &j);
-    write_actions(&p, &j);
-    text_add(&p.t, "<div class=\"columns\"><div class=\"column\">");
-    ui_job_search(&p, &j);
-    ui_job_artifacts(&p, &j);
-    text_add(&p.t, "</div><div class=\"column\">");
-    ui_job_tasks(&p, &j);
-    ui_job_events(&p, &j);
-    text_add(&p.t, "</div>");
-    ui_job_gantt(&p, &j);
-    text_add(&p.t, "</div>");
-    ui_live_end(&p);
-    if (!x->replied)
-        write_request(&p, &j);
+    ui_live(&page, ended ? NULL : events);
+    ui_job_summary(&page, &j);
+    write_actions(&page, &j);
+    text_add(&page.text, "<div class=\"columns\"><div class=\"column\">");
+    ui_job_search(&page, &j);
+    ui_job_artifacts(&page, &j);
+    text_add(&page.text, "</div><div class=\"column\">");
+    ui_job_tasks(&page, &j);
+    ui_job_events(&page, &j);
+    text_add(&page.text, "</div>");
+    ui_job_gantt(&page, &j);
+    text_add(&page.text, "</div>");
+    ui_live_end(&page);
+    if (!exchange->replied)
+        write_request(&page, &j);
     release(&j);
-    ui_end(&p, 200);
+    ui_end(&page, 200);
 }

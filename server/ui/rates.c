@@ -18,49 +18,49 @@ struct rates {
 
 struct rates *rates_create(void)
 {
-    struct rates *h = mem_zalloc(1, sizeof *h);
-    pthread_mutex_init(&h->lock, NULL);
-    return h;
+    struct rates *rates = mem_zalloc(1, sizeof *rates);
+    pthread_mutex_init(&rates->lock, NULL);
+    return rates;
 }
 
-void rates_destroy(struct rates *h)
+void rates_destroy(struct rates *rates)
 {
-    if (h)
-        pthread_mutex_destroy(&h->lock);
-    free(h);
+    if (rates)
+        pthread_mutex_destroy(&rates->lock);
+    free(rates);
 }
 
 static long long monotonic_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return when.tv_sec * 1000LL + when.tv_nsec / 1000000;
 }
 
-static const struct sample *nth(const struct rates *h, size_t i) /* 0: the oldest */
+static const struct sample *nth(const struct rates *rates, size_t i) /* 0: the oldest */
 {
-    return &h->ring[(h->next + RATES_MAX + 1 - h->count + i) % (RATES_MAX + 1)];
+    return &rates->ring[(rates->next + RATES_MAX + 1 - rates->count + i) % (RATES_MAX + 1)];
 }
 
-void rates_sample(struct rates *h, struct queue *q)
+void rates_sample(struct rates *rates, struct queue *queue)
 {
     struct queue_fields n;
-    struct sample s = {.at_ms = monotonic_ms()};
-    if (h->count &&
-        s.at_ms - nth(h, h->count - 1)->at_ms < EVERY_MS) /* read without the lock: no other thread writes */
+    struct sample sample = {.at_ms = monotonic_ms()};
+    if (rates->count && sample.at_ms - nth(rates, rates->count - 1)->at_ms <
+                            EVERY_MS) /* read without the lock: no other thread writes */
         return;
-    if (queue_counters(q, &n, NULL) != ERROR_OK)
+    if (queue_counters(queue, &n, NULL) != ERROR_OK)
         return;
-    s.rollouts = queue_number(&n, "rollouts");
-    s.ended = queue_number(&n, "jobs:succeeded") + queue_number(&n, "jobs:failed") +
-              queue_number(&n, "jobs:cancelled") + queue_number(&n, "jobs:expired") +
-              queue_number(&n, "jobs:dead");
+    sample.rollouts = queue_number(&n, "rollouts");
+    sample.ended = queue_number(&n, "jobs:succeeded") + queue_number(&n, "jobs:failed") +
+                   queue_number(&n, "jobs:cancelled") + queue_number(&n, "jobs:expired") +
+                   queue_number(&n, "jobs:dead");
     queue_fields_release(&n);
-    pthread_mutex_lock(&h->lock);
-    h->ring[h->next] = s;
-    h->next = (h->next + 1) % (RATES_MAX + 1);
-    h->count += h->count < RATES_MAX + 1;
-    pthread_mutex_unlock(&h->lock);
+    pthread_mutex_lock(&rates->lock);
+    rates->ring[rates->next] = sample;
+    rates->next = (rates->next + 1) % (RATES_MAX + 1);
+    rates->count += rates->count < RATES_MAX + 1;
+    pthread_mutex_unlock(&rates->lock);
 }
 
 static double per_minute(long long before, long long after, long long ms)
@@ -68,17 +68,18 @@ static double per_minute(long long before, long long after, long long ms)
     return after > before && ms > 0 ? (double)(after - before) * 60000.0 / (double)ms : 0;
 }
 
-size_t rates_read(struct rates *h, struct rate out[RATES_MAX])
+size_t rates_read(struct rates *rates, struct rate out[RATES_MAX])
 {
     long long now = monotonic_ms();
     size_t count = 0;
-    pthread_mutex_lock(&h->lock);
-    for (size_t i = 1; i < h->count; i++) {
-        const struct sample *a = nth(h, i - 1), *b = nth(h, i);
-        long long ms = b->at_ms - a->at_ms;
-        out[count++] = (struct rate){(double)(now - b->at_ms) / 60000, per_minute(a->ended, b->ended, ms),
-                                     per_minute(a->rollouts, b->rollouts, ms)};
+    pthread_mutex_lock(&rates->lock);
+    for (size_t i = 1; i < rates->count; i++) {
+        const struct sample *sample = nth(rates, i - 1), *other_sample = nth(rates, i);
+        long long ms = other_sample->at_ms - sample->at_ms;
+        out[count++] = (struct rate){(double)(now - other_sample->at_ms) / 60000,
+                                     per_minute(sample->ended, other_sample->ended, ms),
+                                     per_minute(sample->rollouts, other_sample->rollouts, ms)};
     }
-    pthread_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&rates->lock);
     return count;
 }

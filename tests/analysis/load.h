@@ -10,45 +10,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline void load_text(struct subject *l, const char *text, size_t size)
+static inline void load_text(struct subject *subject, const char *text, size_t size)
 {
     struct error e = {0};
-    ASSERT_OK(subject_text(l, text, size, &e), &e);
+    ASSERT_OK(subject_text(subject, text, size, &e), &e);
 }
 
 /* path below the source tree */
-static inline void load(struct subject *l, const char *path)
+static inline void load(struct subject *subject, const char *path)
 {
     struct error e = {0};
     char *full = mem_printf("%s/%s", TOAST_SOURCE_DIR, path);
-    ASSERT_OK(subject_file(l, full, &e), &e);
+    ASSERT_OK(subject_file(subject, full, &e), &e);
     free(full);
 }
 
-static inline struct plan_context *context(const struct subject *l, const char *mesh_text)
+static inline struct plan_context *context(const struct subject *subject, const char *mesh_text)
 {
     struct error e = {0};
     struct mesh mesh;
-    struct plan_context *c = NULL;
+    struct plan_context *context = NULL;
     ASSERT_OK(mesh_parse(mesh_text, &mesh, &e), &e);
-    ASSERT_OK(plan_context_create(l->nda, &mesh, NULL, 0, &c, &e), &e);
-    return c;
+    ASSERT_OK(plan_context_create(subject->nda, &mesh, NULL, 0, &context, &e), &e);
+    return context;
 }
 
 /* compares with tests/analysis/golden/NAME; TOAST_GOLDEN=accept writes it instead */
-static inline void assert_golden(const char *name, const struct text *t)
+static inline void assert_golden(const char *name, const struct text *text)
 {
     char *path = mem_printf("%s/tests/analysis/golden/%s", TOAST_SOURCE_DIR, name), *want;
     const char *mode = getenv("TOAST_GOLDEN");
     struct error e = {0};
     size_t size;
     if (mode && strcmp(mode, "accept") == 0) {
-        ASSERT_OK(file_write(path, t->at, t->size, &e), &e);
+        ASSERT_OK(file_write(path, text->at, text->size, &e), &e);
     } else {
         want = support_read(path, &size);
-        if (size != t->size || memcmp(want, t->at, size) != 0) {
+        if (size != text->size || memcmp(want, text->at, size) != 0) {
             size_t at = 0, line = 1;
-            for (; at < size && at < t->size && want[at] == t->at[at]; at++)
+            for (; at < size && at < text->size && want[at] == text->at[at]; at++)
                 line += want[at] == '\n';
             fail_msg(
                 "%s differs from line %zu on; scripts/golden --accept writes it anew (review the difference)",

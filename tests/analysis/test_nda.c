@@ -26,22 +26,23 @@ static const struct {
 static void counts_of_every_model(void **state)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct subject l;
+        struct subject subject;
         char path[80], found[200], want[200];
         snprintf(path, sizeof path, "tests/models/%s", table[i].model);
-        load(&l, path);
+        load(&subject, path);
         snprintf(found, sizeof found,
                  "%s: operations %u names %u colors %u conflicts %u sets %u classes %u groups %u",
-                 table[i].model, nda_operation_count(l.nda), l.nda->factor_count, l.nda->color_count,
-                 l.nda->conflict_count, l.nda->set_count, l.nda->class_count, l.nda->group_count);
+                 table[i].model, nda_operation_count(subject.nda), subject.nda->factor_count,
+                 subject.nda->color_count, subject.nda->conflict_count, subject.nda->set_count,
+                 subject.nda->class_count, subject.nda->group_count);
         snprintf(want, sizeof want,
                  "%s: operations %u names %u colors %u conflicts %u sets %u classes %u groups %u",
                  table[i].model, table[i].operations, table[i].names, table[i].colors, table[i].conflicts,
                  table[i].sets, table[i].classes, table[i].groups);
         assert_string_equal(found, want);
-        for (uint32_t s = 0; s < l.nda->set_count; s++)
-            assert_false(l.nda->sets[s].inconsistent);
-        subject_close(&l);
+        for (uint32_t set = 0; set < subject.nda->set_count; set++)
+            assert_false(subject.nda->sets[set].inconsistent);
+        subject_close(&subject);
     }
 }
 
@@ -52,38 +53,39 @@ static void small_models(void **state)
                                          "t2b_flat", "t2b_remat", "t2b_scan",  "unet"};
     struct text out = {0};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct subject l;
-        struct plan_context *c;
+        struct subject subject;
+        struct plan_context *plan_context;
         struct plan_baseline *baselines;
         uint32_t count;
         char path[80];
         snprintf(path, sizeof path, "tests/models/small/%s.mlir", models[i]);
-        load(&l, path);
-        c = context(&l, "data=4,model=2");
+        load(&subject, path);
+        plan_context = context(&subject, "data=4,model=2");
         text_printf(
             &out,
             "%s\n  operations %u names %u colors %u conflicts %u sets %u classes %u boxes %u crossed %u\n",
-            models[i], nda_operation_count(l.nda), l.nda->factor_count, l.nda->color_count,
-            l.nda->conflict_count, l.nda->set_count, l.nda->class_count, l.nda->boxes, l.nda->crossed_boxes);
-        for (uint32_t g = 0; g < l.nda->group_count; g++)
-            text_printf(&out, "  %s size %lld colors %u names %u%s\n", l.nda->groups[g].label,
-                        (long long)l.nda->groups[g].size, l.nda->groups[g].color_count,
-                        l.nda->groups[g].factor_count,
-                        l.nda->groups[g].touches_argument ? "" : " (on no argument)");
-        baselines = plan_baselines(c, &count);
+            models[i], nda_operation_count(subject.nda), subject.nda->factor_count, subject.nda->color_count,
+            subject.nda->conflict_count, subject.nda->set_count, subject.nda->class_count, subject.nda->boxes,
+            subject.nda->crossed_boxes);
+        for (uint32_t group = 0; group < subject.nda->group_count; group++)
+            text_printf(&out, "  %s size %lld colors %u names %u%s\n", subject.nda->groups[group].label,
+                        (long long)subject.nda->groups[group].size, subject.nda->groups[group].color_count,
+                        subject.nda->groups[group].factor_count,
+                        subject.nda->groups[group].touches_argument ? "" : " (on no argument)");
+        baselines = plan_baselines(plan_context, &count);
         for (uint32_t k = 0; k < count; k++) {
             text_printf(&out, "  %s =", baselines[k].name);
             for (uint32_t d = 0; d < baselines[k].count; d++) {
                 text_add_char(&out, ' ');
-                plan_decision_text(c, baselines[k].decisions[d], &out);
+                plan_decision_text(plan_context, baselines[k].decisions[d], &out);
             }
             text_add_char(&out, '\n');
         }
-        for (uint32_t w = 0; w < l.nda->warning_count; w++)
-            text_printf(&out, "  warning: %s\n", l.nda->warnings[w]);
+        for (uint32_t warning = 0; warning < subject.nda->warning_count; warning++)
+            text_printf(&out, "  warning: %s\n", subject.nda->warnings[warning]);
         free(baselines);
-        plan_context_destroy(c);
-        subject_close(&l);
+        plan_context_destroy(plan_context);
+        subject_close(&subject);
     }
     assert_golden("small.txt", &out);
     text_release(&out);
@@ -102,28 +104,29 @@ static uint32_t result_color(const struct nda *n, uint32_t atom)
 /* figure 4: mlp(x : [B, X], w1 : [X, U], w2 : [U, W]) -> [B, W] */
 static void mlp_has_the_colors_of_figure_4(void **state)
 {
-    struct subject l;
-    uint32_t b, x, u, w;
-    load(&l, "tests/models/mlp.mlir");
-    b = argument_color(l.nda, 0, 0);
-    x = argument_color(l.nda, 0, 1);
-    u = argument_color(l.nda, 1, 1);
-    w = argument_color(l.nda, 2, 1);
-    assert_int_equal(argument_color(l.nda, 1, 0), x);
-    assert_int_equal(argument_color(l.nda, 2, 0), u);
-    assert_int_equal(result_color(l.nda, 0), b);
-    assert_int_equal(result_color(l.nda, 1), w);
-    assert_true(b != x && b != u && b != w && x != u && x != w && u != w);
-    assert_int_equal(l.nda->color_count, 4);
-    assert_int_equal(l.nda->groups[l.nda->colors[b].group].roles, NDA_COLOR_BATCH);
-    assert_string_equal(l.nda->groups[l.nda->colors[u].group].label, "ffn");
-    subject_close(&l);
+    struct subject subject;
+    uint32_t color, x, u, w;
+    load(&subject, "tests/models/mlp.mlir");
+    color = argument_color(subject.nda, 0, 0);
+    x = argument_color(subject.nda, 0, 1);
+    u = argument_color(subject.nda, 1, 1);
+    w = argument_color(subject.nda, 2, 1);
+    assert_int_equal(argument_color(subject.nda, 1, 0), x);
+    assert_int_equal(argument_color(subject.nda, 2, 0), u);
+    assert_int_equal(result_color(subject.nda, 0), color);
+    assert_int_equal(result_color(subject.nda, 1), w);
+    assert_true(color != x && color != u && color != w && x != u && x != w && u != w);
+    assert_int_equal(subject.nda->color_count, 4);
+    assert_int_equal(subject.nda->groups[subject.nda->colors[color].group].roles, NDA_COLOR_BATCH);
+    assert_string_equal(subject.nda->groups[subject.nda->colors[u].group].label, "ffn");
+    subject_close(&subject);
 }
 
 /* the opcode of the op whose factors a conflict is between */
-static const char *conflict_op(const struct subject *l, uint32_t i)
+static const char *conflict_op(const struct subject *subject, uint32_t i)
 {
-    return ir_op_name(&l->program, l->nda->spaces[l->nda->factors[l->nda->conflicts[i].a].space].op);
+    return ir_op_name(&subject->program,
+                      subject->nda->spaces[subject->nda->factors[subject->nda->conflicts[i].a].space].op);
 }
 
 /* figure 5d: conflicts at the definitions of a, c, d and the uses of a (by the reduce) and d (by the last
@@ -133,107 +136,108 @@ static void attention_has_the_conflicts_of_figure_5(void **state)
     static const char *const ops[] = {"stablehlo.dot_general", "stablehlo.reduce",
                                       "stablehlo.broadcast_in_dim", "stablehlo.divide",
                                       "stablehlo.dot_general"};
-    struct subject l;
-    load(&l, "tests/models/paper_attention.mlir");
-    assert_int_equal(l.nda->conflict_count, 5);
-    assert_int_equal(l.nda->set_count, 1);
-    assert_int_equal(l.nda->classes[0].bit, 0);
+    struct subject subject;
+    load(&subject, "tests/models/paper_attention.mlir");
+    assert_int_equal(subject.nda->conflict_count, 5);
+    assert_int_equal(subject.nda->set_count, 1);
+    assert_int_equal(subject.nda->classes[0].bit, 0);
     for (uint32_t i = 0; i < 5; i++) {
-        const struct nda_conflict *k = &l.nda->conflicts[i];
-        assert_string_equal(conflict_op(&l, i), ops[i]);
+        const struct nda_conflict *k = &subject.nda->conflicts[i];
+        assert_string_equal(conflict_op(&subject, i), ops[i]);
         assert_int_equal(k->set, 0);
-        assert_int_equal(l.nda->factors[k->a].size, 128);
-        assert_int_equal(l.nda->factors[k->a].color, argument_color(l.nda, 0, 0));
+        assert_int_equal(subject.nda->factors[k->a].size, 128);
+        assert_int_equal(subject.nda->factors[k->a].color, argument_color(subject.nda, 0, 0));
     }
     /* one side of the set is the score rows in all five places: same dimension of the 128x128 tensor */
     for (uint32_t i = 1; i < 5; i++) {
-        const struct nda_conflict *k = &l.nda->conflicts[i];
+        const struct nda_conflict *k = &subject.nda->conflicts[i];
         uint32_t kept = k->flipped ? k->b : k->a, slot = k->slot, at = NDA_NONE;
         for (uint32_t atom = 0; atom < 2; atom++)
-            if (nda_slot_factor(l.nda, slot, atom) == kept)
+            if (nda_slot_factor(subject.nda, slot, atom) == kept)
                 at = atom;
-        assert_int_equal(at, l.nda->conflicts[0].flipped ? 1 : 0);
+        assert_int_equal(at, subject.nda->conflicts[0].flipped ? 1 : 0);
     }
-    subject_close(&l);
+    subject_close(&subject);
 }
 
 /* reduced over the other dimension, the averaged vector runs across the box */
 static void a_path_across_splits_the_set(void **state)
 {
-    struct subject l;
-    load(&l, "tests/analysis/data/paper_attention_other.mlir");
-    assert_int_equal(l.nda->conflict_count, 5);
-    assert_int_equal(l.nda->boxes, 3);
-    assert_int_equal(l.nda->crossed_boxes, 1);
-    assert_int_equal(l.nda->set_count, 2);
-    assert_int_equal(l.nda->class_count, 2);
-    subject_close(&l);
+    struct subject subject;
+    load(&subject, "tests/analysis/data/paper_attention_other.mlir");
+    assert_int_equal(subject.nda->conflict_count, 5);
+    assert_int_equal(subject.nda->boxes, 3);
+    assert_int_equal(subject.nda->crossed_boxes, 1);
+    assert_int_equal(subject.nda->set_count, 2);
+    assert_int_equal(subject.nda->class_count, 2);
+    subject_close(&subject);
 }
 
 static void flat_agrees_with_t2b(void **state)
 {
-    struct subject a, b;
-    load(&a, "tests/models/t2b.mlir.gz");
-    load(&b, "tests/models/t2b_flat.mlir.gz");
-    assert_int_equal(a.nda->conflict_count, b.nda->conflict_count);
-    assert_int_equal(a.nda->set_count, b.nda->set_count);
-    assert_int_equal(a.nda->class_count, b.nda->class_count);
-    assert_int_equal(a.nda->color_count, b.nda->color_count);
-    for (uint32_t g = 0; g < a.nda->group_count; g++) {
-        uint32_t roles = a.nda->groups[g].roles, found = 0;
-        for (uint32_t h = 0; h < b.nda->group_count; h++)
-            found |= b.nda->groups[h].roles == roles && b.nda->groups[h].size == a.nda->groups[g].size;
+    struct subject subject, other_subject;
+    load(&subject, "tests/models/t2b.mlir.gz");
+    load(&other_subject, "tests/models/t2b_flat.mlir.gz");
+    assert_int_equal(subject.nda->conflict_count, other_subject.nda->conflict_count);
+    assert_int_equal(subject.nda->set_count, other_subject.nda->set_count);
+    assert_int_equal(subject.nda->class_count, other_subject.nda->class_count);
+    assert_int_equal(subject.nda->color_count, other_subject.nda->color_count);
+    for (uint32_t group = 0; group < subject.nda->group_count; group++) {
+        uint32_t roles = subject.nda->groups[group].roles, found = 0;
+        for (uint32_t h = 0; h < other_subject.nda->group_count; h++)
+            found |= other_subject.nda->groups[h].roles == roles &&
+                     other_subject.nda->groups[h].size == subject.nda->groups[group].size;
         assert_true(roles == 0 || found);
     }
-    subject_close(&a);
-    subject_close(&b);
+    subject_close(&subject);
+    subject_close(&other_subject);
 }
 
 static void roles_and_names_of_a_train_step(void **state)
 {
-    struct subject l;
+    struct subject subject;
     const struct nda *n;
-    load(&l, "tests/models/t2b.mlir.gz");
-    n = l.nda;
+    load(&subject, "tests/models/t2b.mlir.gz");
+    n = subject.nda;
     assert_string_equal(n->arguments[0].name, "params/embed");
     assert_int_equal(n->arguments[0].role, NDA_ROLE_PARAMETER);
     assert_string_equal(n->arguments[9].name, "params/layer_00/wq");
     assert_string_equal(n->groups[n->colors[argument_color(n, 9, 0)].group].label, "embed");
     assert_string_equal(n->groups[n->colors[argument_color(n, 9, 1)].group].label, "heads");
     for (uint32_t i = 0; i < n->argument_count; i++) {
-        const struct nda_argument *a = &n->arguments[i];
+        const struct nda_argument *argument = &n->arguments[i];
         for (uint32_t j = 0; j < i; j++)
-            assert_string_not_equal(a->name, n->arguments[j].name);
-        if (strncmp(a->name, "params/", 7) == 0)
-            assert_int_equal(a->role, NDA_ROLE_PARAMETER);
-        else if (strncmp(a->name, "state/", 6) == 0)
-            assert_int_equal(a->role, NDA_ROLE_OPTIMIZER);
+            assert_string_not_equal(argument->name, n->arguments[j].name);
+        if (strncmp(argument->name, "params/", 7) == 0)
+            assert_int_equal(argument->role, NDA_ROLE_PARAMETER);
+        else if (strncmp(argument->name, "state/", 6) == 0)
+            assert_int_equal(argument->role, NDA_ROLE_OPTIMIZER);
         else
-            assert_int_equal(a->role, NDA_ROLE_DATA);
+            assert_int_equal(argument->role, NDA_ROLE_DATA);
     }
     assert_int_equal(n->arguments[n->argument_count - 1].role, NDA_ROLE_DATA);
     assert_int_equal(n->groups[n->colors[argument_color(n, n->argument_count - 1, 0)].group].roles,
                      NDA_COLOR_BATCH);
-    subject_close(&l);
+    subject_close(&subject);
 }
 
 static void roles_of_a_decode_step(void **state)
 {
-    struct subject l;
+    struct subject subject;
     uint32_t caches = 0;
-    load(&l, "tests/models/itx.mlir.gz");
-    for (uint32_t i = 0; i < l.nda->argument_count; i++)
-        caches += l.nda->arguments[i].role == NDA_ROLE_CACHE;
+    load(&subject, "tests/models/itx.mlir.gz");
+    for (uint32_t i = 0; i < subject.nda->argument_count; i++)
+        caches += subject.nda->arguments[i].role == NDA_ROLE_CACHE;
     assert_int_equal(caches, 64); /* keys and values of 32 layers */
-    assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_PARAMETER);
-    subject_close(&l);
+    assert_int_equal(subject.nda->arguments[0].role, NDA_ROLE_PARAMETER);
+    subject_close(&subject);
 }
 
 static uint32_t colors_of_role(const struct nda *n, uint32_t role)
 {
     uint32_t count = 0;
-    for (uint32_t c = 0; c < n->color_count; c++)
-        count += (n->colors[c].roles & role) != 0;
+    for (uint32_t color = 0; color < n->color_count; color++)
+        count += (n->colors[color].roles & role) != 0;
     return count;
 }
 
@@ -241,38 +245,38 @@ static uint32_t colors_of_role(const struct nda *n, uint32_t role)
  * sums of products */
 static void sgd_is_training_and_sampling_is_not(void **state)
 {
-    struct subject l;
-    load(&l, "tests/analysis/data/sgd.mlir");
-    assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_PARAMETER);
-    assert_int_equal(l.nda->arguments[1].role, NDA_ROLE_PARAMETER);
-    assert_int_equal(l.nda->arguments[2].role, NDA_ROLE_DATA);
-    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
-    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);
-    subject_close(&l);
-    load(&l, "tests/analysis/data/sampler.mlir");
-    assert_int_equal(l.nda->arguments[0].role, NDA_ROLE_CACHE);
-    assert_int_equal(l.nda->arguments[1].role, NDA_ROLE_PARAMETER);
-    assert_int_equal(l.nda->arguments[2].role, NDA_ROLE_PARAMETER);
-    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
-    subject_close(&l);
+    struct subject subject;
+    load(&subject, "tests/analysis/data/sgd.mlir");
+    assert_int_equal(subject.nda->arguments[0].role, NDA_ROLE_PARAMETER);
+    assert_int_equal(subject.nda->arguments[1].role, NDA_ROLE_PARAMETER);
+    assert_int_equal(subject.nda->arguments[2].role, NDA_ROLE_DATA);
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_BATCH), 1);
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_MODEL), 1);
+    subject_close(&subject);
+    load(&subject, "tests/analysis/data/sampler.mlir");
+    assert_int_equal(subject.nda->arguments[0].role, NDA_ROLE_CACHE);
+    assert_int_equal(subject.nda->arguments[1].role, NDA_ROLE_PARAMETER);
+    assert_int_equal(subject.nda->arguments[2].role, NDA_ROLE_PARAMETER);
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_BATCH), 1);
+    subject_close(&subject);
 }
 
 /* two losses, of which one uses weights that the other has just updated; frozen weights under trained
  * adapters */
 static void judges_and_adapters(void **state)
 {
-    struct subject l;
-    load(&l, "tests/analysis/data/adversarial.mlir");
-    for (uint32_t i = 0; i < l.nda->argument_count; i++)
-        assert_int_equal(l.nda->arguments[i].role, i < 4   ? NDA_ROLE_PARAMETER
-                                                   : i < 8 ? NDA_ROLE_OPTIMIZER
-                                                           : NDA_ROLE_DATA);
-    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), 1);
-    subject_close(&l);
-    load(&l, "tests/analysis/data/adapters.mlir");
-    for (uint32_t i = 0; i < l.nda->argument_count; i++) /* a, b; frozen w; examples */
-        assert_int_equal(l.nda->arguments[i].role, i < 3 ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA);
-    subject_close(&l);
+    struct subject subject;
+    load(&subject, "tests/analysis/data/adversarial.mlir");
+    for (uint32_t i = 0; i < subject.nda->argument_count; i++)
+        assert_int_equal(subject.nda->arguments[i].role, i < 4   ? NDA_ROLE_PARAMETER
+                                                         : i < 8 ? NDA_ROLE_OPTIMIZER
+                                                                 : NDA_ROLE_DATA);
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_BATCH), 1);
+    subject_close(&subject);
+    load(&subject, "tests/analysis/data/adapters.mlir");
+    for (uint32_t i = 0; i < subject.nda->argument_count; i++) /* a, b; frozen w; examples */
+        assert_int_equal(subject.nda->arguments[i].role, i < 3 ? NDA_ROLE_PARAMETER : NDA_ROLE_DATA);
+    subject_close(&subject);
 }
 
 /* weights that are made of several arguments before they meet an example: quantized with scales, merged
@@ -311,24 +315,25 @@ static void weights_made_before_use(void **state)
         "  %10 = stablehlo.dot_general %9, %m, contracting_dims = [1] x [0] : (tensor<16x32xf32>, "
         "tensor<32x8xf32>) -> tensor<16x8xf32>\n"
         "  return %10 : tensor<16x8xf32>\n}\n";
-    struct subject l;
-    load_text(&l, text, sizeof text - 1);
-    for (uint32_t i = 0; i < l.nda->argument_count; i++)
-        assert_int_equal(l.nda->arguments[i].role, i == 0 || i == 7 ? NDA_ROLE_DATA : NDA_ROLE_PARAMETER);
+    struct subject subject;
+    load_text(&subject, text, sizeof text - 1);
+    for (uint32_t i = 0; i < subject.nda->argument_count; i++)
+        assert_int_equal(subject.nda->arguments[i].role,
+                         i == 0 || i == 7 ? NDA_ROLE_DATA : NDA_ROLE_PARAMETER);
     /* the 32 of w and v: made by one, summed by the next */
-    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);
-    subject_close(&l);
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_MODEL), 1);
+    subject_close(&subject);
 }
 
 static void expect_roles(const char *path, const uint8_t *roles, uint32_t count, uint32_t batches)
 {
-    struct subject l;
-    load(&l, path);
-    assert_int_equal(l.nda->argument_count, count);
+    struct subject subject;
+    load(&subject, path);
+    assert_int_equal(subject.nda->argument_count, count);
     for (uint32_t i = 0; i < count; i++)
-        assert_int_equal(l.nda->arguments[i].role, roles[i]);
-    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_BATCH), batches);
-    subject_close(&l);
+        assert_int_equal(subject.nda->arguments[i].role, roles[i]);
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_BATCH), batches);
+    subject_close(&subject);
 }
 
 /* train steps that donate nothing, and one within a loop; a shared block applied again and again is no
@@ -337,29 +342,29 @@ static void state_is_found_without_donation(void **state)
 {
     enum { P = NDA_ROLE_PARAMETER, O = NDA_ROLE_OPTIMIZER, D = NDA_ROLE_DATA };
     static const uint8_t adam[] = {P, P, O, O, O, O, D, D}, two[] = {P, P, D, D}, one[] = {P, P, D};
-    struct subject l;
+    struct subject subject;
     expect_roles("tests/analysis/data/undonated.mlir", adam, 8, 1);
     expect_roles("tests/analysis/data/gradients.mlir", two, 4, 1);
     expect_roles("tests/analysis/data/trained_in_loop.mlir", two, 4, 1);
     expect_roles("tests/analysis/data/recurrent.mlir", one, 3, 1);
-    load(&l, "tests/analysis/data/undonated.mlir");
+    load(&subject, "tests/analysis/data/undonated.mlir");
     /* results: weights, moments, moments, loss, norm of the gradient */
     for (uint32_t i = 0; i < 8; i++) {
-        assert_int_equal(l.nda->arguments[i].tied_result, NDA_NONE);
-        assert_int_equal(l.nda->arguments[i].becomes, i < 6 ? i : (uint32_t)NDA_NONE);
-        assert_int_equal(l.nda->arguments[i].updated, i < 6);
+        assert_int_equal(subject.nda->arguments[i].tied_result, NDA_NONE);
+        assert_int_equal(subject.nda->arguments[i].becomes, i < 6 ? i : (uint32_t)NDA_NONE);
+        assert_int_equal(subject.nda->arguments[i].updated, i < 6);
     }
-    assert_string_equal(l.nda->arguments[1].name, "params/b");
-    assert_int_equal(colors_of_role(l.nda, NDA_COLOR_MODEL), 1);
-    subject_close(&l);
-    load(&l, "tests/analysis/data/gradients.mlir");
-    assert_int_equal(l.nda->arguments[0].becomes, 1); /* after the loss */
-    assert_int_equal(l.nda->arguments[1].becomes, 2);
-    assert_int_equal(l.nda->arguments[0].updated, 0);
-    subject_close(&l);
-    load(&l, "tests/analysis/data/recurrent.mlir");
-    assert_int_equal(l.nda->arguments[2].becomes, NDA_NONE);
-    subject_close(&l);
+    assert_string_equal(subject.nda->arguments[1].name, "params/b");
+    assert_int_equal(colors_of_role(subject.nda, NDA_COLOR_MODEL), 1);
+    subject_close(&subject);
+    load(&subject, "tests/analysis/data/gradients.mlir");
+    assert_int_equal(subject.nda->arguments[0].becomes, 1); /* after the loss */
+    assert_int_equal(subject.nda->arguments[1].becomes, 2);
+    assert_int_equal(subject.nda->arguments[0].updated, 0);
+    subject_close(&subject);
+    load(&subject, "tests/analysis/data/recurrent.mlir");
+    assert_int_equal(subject.nda->arguments[2].becomes, NDA_NONE);
+    subject_close(&subject);
     (void)state;
 }
 
@@ -383,18 +388,18 @@ static void weights_handed_back_are_no_examples(void **state)
 
 static void scans_tell_their_trips(void **state)
 {
-    struct subject l;
+    struct subject subject;
     uint32_t loops = 0;
-    load(&l, "tests/models/t2b_scan.mlir.gz");
-    for (uint32_t op = 0; op < l.program.op_count; op++)
-        if (l.program.ops[op].code == IR_WHILE) {
-            assert_int_equal(l.nda->trip_count[op], 18);
-            assert_int_not_equal(l.nda->op_end_space[op], NDA_NONE);
+    load(&subject, "tests/models/t2b_scan.mlir.gz");
+    for (uint32_t op = 0; op < subject.program.op_count; op++)
+        if (subject.program.ops[op].code == IR_WHILE) {
+            assert_int_equal(subject.nda->trip_count[op], 18);
+            assert_int_not_equal(subject.nda->op_end_space[op], NDA_NONE);
             loops++;
         }
     assert_int_equal(loops, 2);
-    assert_int_equal(l.nda->warning_count, 0);
-    subject_close(&l);
+    assert_int_equal(subject.nda->warning_count, 0);
+    subject_close(&subject);
 }
 
 /* `i < 12 and r > limit`, as a solver stops: 12 at most, with a warning */
@@ -422,43 +427,43 @@ static void early_ends_have_a_bound(void **state)
         "    %d = stablehlo.tanh %c : tensor<8xf32>\n    stablehlo.return %j, %d : tensor<i32>, "
         "tensor<8xf32>\n  }\n"
         "  return %0#1 : tensor<8xf32>\n}\n";
-    struct subject l;
-    load_text(&l, text, sizeof text - 1);
-    for (uint32_t op = 0; op < l.program.op_count; op++)
-        if (l.program.ops[op].code == IR_WHILE)
-            assert_int_equal(l.nda->trip_count[op], 12);
-    assert_int_equal(l.nda->warning_count, 1);
-    subject_close(&l);
+    struct subject subject;
+    load_text(&subject, text, sizeof text - 1);
+    for (uint32_t op = 0; op < subject.program.op_count; op++)
+        if (subject.program.ops[op].code == IR_WHILE)
+            assert_int_equal(subject.nda->trip_count[op], 12);
+    assert_int_equal(subject.nda->warning_count, 1);
+    subject_close(&subject);
 }
 
 /* a transformer of 8, 18 and 28 layers has one set a layer, and the same classes, groups and decisions */
 static void depth_changes_no_decision(void **state)
 {
     static const int layers[] = {8, 18, 28};
-    struct text m = {0}, first = {0}, now = {0};
+    struct text text = {0}, first = {0}, now = {0};
     for (int i = 0; i < 3; i++) {
-        struct subject l;
-        struct plan_context *c;
+        struct subject subject;
+        struct plan_context *plan_context;
         uint32_t count;
         const struct plan_decision *list;
-        layers_generate(&m, layers[i]);
-        load_text(&l, m.at, m.size);
-        c = context(&l, "data=4,model=2");
-        assert_int_equal(l.nda->set_count, layers[i]);
+        layers_generate(&text, layers[i]);
+        load_text(&subject, text.at, text.size);
+        plan_context = context(&subject, "data=4,model=2");
+        assert_int_equal(subject.nda->set_count, layers[i]);
         now.size = 0;
-        text_printf(&now, "classes %u groups %u:", l.nda->class_count, l.nda->group_count);
-        list = plan_context_decisions(c, &count);
+        text_printf(&now, "classes %u groups %u:", subject.nda->class_count, subject.nda->group_count);
+        list = plan_context_decisions(plan_context, &count);
         for (uint32_t k = 0; k < count; k++) {
             text_add_char(&now, ' ');
-            plan_decision_text(c, list[k], &now);
+            plan_decision_text(plan_context, list[k], &now);
         }
         if (i == 0)
             text_add(&first, now.at);
         assert_string_equal(now.at, first.at);
-        plan_context_destroy(c);
-        subject_close(&l);
+        plan_context_destroy(plan_context);
+        subject_close(&subject);
     }
-    text_release(&m);
+    text_release(&text);
     text_release(&first);
     text_release(&now);
 }
@@ -466,24 +471,24 @@ static void depth_changes_no_decision(void **state)
 /* invariants of the tables on a model with everything in it */
 static void edges_go_forward_and_join_equal_atoms(void **state)
 {
-    struct subject l;
-    load(&l, "tests/models/small/t2b_scan.mlir");
-    for (uint32_t i = 0; i < l.nda->edge_count; i++) {
-        const struct nda_factor *from = &l.nda->factors[l.nda->edge_from[i]],
-                                *to = &l.nda->factors[l.nda->edge_to[i]];
-        assert_true(l.nda->edge_from[i] < l.nda->edge_to[i]);
+    struct subject subject;
+    load(&subject, "tests/models/small/t2b_scan.mlir");
+    for (uint32_t i = 0; i < subject.nda->edge_count; i++) {
+        const struct nda_factor *from = &subject.nda->factors[subject.nda->edge_from[i]],
+                                *to = &subject.nda->factors[subject.nda->edge_to[i]];
+        assert_true(subject.nda->edge_from[i] < subject.nda->edge_to[i]);
         assert_int_equal(from->size, to->size);
         assert_int_equal(from->color, to->color);
     }
-    for (uint32_t s = 0; s < l.nda->slot_count; s++) {
-        uint32_t value = l.nda->slots[s].value;
-        for (uint32_t k = 0; k < nda_atom_count(l.nda, value); k++) {
-            uint32_t factor_index = nda_slot_factor(l.nda, s, k);
+    for (uint32_t slot = 0; slot < subject.nda->slot_count; slot++) {
+        uint32_t value = subject.nda->slots[slot].value;
+        for (uint32_t k = 0; k < nda_atom_count(subject.nda, value); k++) {
+            uint32_t factor_index = nda_slot_factor(subject.nda, slot, k);
             assert_int_not_equal(factor_index, NDA_NONE);
-            assert_int_equal(l.nda->factors[factor_index].size, nda_atoms(l.nda, value)[k].size);
+            assert_int_equal(subject.nda->factors[factor_index].size, nda_atoms(subject.nda, value)[k].size);
         }
     }
-    subject_close(&l);
+    subject_close(&subject);
 }
 
 int main(void)

@@ -18,53 +18,54 @@ static void meshes(void **state)
                                       "a=1048576,b=2",
                                       "a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2,i=2",
                                       "a=9999999999999999999"};
-    struct mesh m;
+    struct mesh mesh;
     struct error e = {0};
-    ASSERT_OK(mesh_parse("data=4,model=2", &m, &e), &e);
-    assert_int_equal(m.axis_count, 2);
-    assert_int_equal(mesh_devices(&m), 8);
-    assert_int_equal(mesh_axis_find(&m, "model"), 1);
-    assert_int_equal(mesh_axis_find(&m, "none"), -1);
+    ASSERT_OK(mesh_parse("data=4,model=2", &mesh, &e), &e);
+    assert_int_equal(mesh.axis_count, 2);
+    assert_int_equal(mesh_devices(&mesh), 8);
+    assert_int_equal(mesh_axis_find(&mesh, "model"), 1);
+    assert_int_equal(mesh_axis_find(&mesh, "none"), -1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         e.message[0] = 0;
-        assert_int_equal(mesh_parse(bad[i], &m, &e), ERROR_INVALID_MESH);
+        assert_int_equal(mesh_parse(bad[i], &mesh, &e), ERROR_INVALID_MESH);
         assert_int_not_equal(e.message[0], 0);
     }
 }
 
 /* one axis shards one factor of a space, positions count up, sizes divide, kinds can be lowered, ties
  * agree */
-static void check_plan(const struct plan_context *c, const struct plan *p)
+static void check_plan(const struct plan_context *context, const struct plan *plan)
 {
-    const struct nda *n = plan_context_nda(c);
-    const struct mesh *m = plan_context_mesh(c);
-    struct hash128 full = plan_hash_full(p, n);
-    assert_int_equal(hash128_compare(p->hash, full), 0);
-    for (uint32_t s = 0; s < n->space_count; s++)
-        for (uint32_t a = 0; a < m->axis_count; a++) {
-            struct plan_cell cell = plan_space(p, s)[a];
+    const struct nda *n = plan_context_nda(context);
+    const struct mesh *mesh = plan_context_mesh(context);
+    struct hash128 full = plan_hash_full(plan, n);
+    assert_int_equal(hash128_compare(plan->hash, full), 0);
+    for (uint32_t space = 0; space < n->space_count; space++)
+        for (uint32_t axis = 0; axis < mesh->axis_count; axis++) {
+            struct plan_cell cell = plan_space(plan, space)[axis];
             const struct nda_factor *nm;
             uint32_t before = 0;
             if (cell.factor == NDA_NO_FACTOR)
                 continue;
-            assert_true(cell.factor < n->spaces[s].factor_count);
-            nm = &n->factors[n->spaces[s].factors + cell.factor];
+            assert_true(cell.factor < n->spaces[space].factor_count);
+            nm = &n->factors[n->spaces[space].factors + cell.factor];
             assert_true(nm->shardable);
-            assert_int_equal(nm->size % plan_factor_shards(p, m, s, cell.factor), 0);
-            for (uint32_t b = 0; b < m->axis_count; b++)
-                before +=
-                    plan_space(p, s)[b].factor == cell.factor && plan_space(p, s)[b].position < cell.position;
+            assert_int_equal(nm->size % plan_factor_shards(plan, mesh, space, cell.factor), 0);
+            for (uint32_t b = 0; b < mesh->axis_count; b++)
+                before += plan_space(plan, space)[b].factor == cell.factor &&
+                          plan_space(plan, space)[b].position < cell.position;
             assert_int_equal(before, cell.position);
         }
     for (uint32_t i = 0; i < n->argument_count; i++)
         if (n->arguments[i].tied_result != NDA_NONE)
-            assert_memory_equal(plan_space(p, n->arguments[i].space),
-                                plan_space(p, n->result_spaces[n->arguments[i].tied_result]),
-                                m->axis_count * sizeof(struct plan_cell));
+            assert_memory_equal(plan_space(plan, n->arguments[i].space),
+                                plan_space(plan, n->result_spaces[n->arguments[i].tied_result]),
+                                mesh->axis_count * sizeof(struct plan_cell));
     for (uint32_t op = 0; op < n->program->op_count; op++)
         for (uint32_t k = 0; n->op_end_space[op] != NDA_NONE && k < n->op_space_count[op]; k++)
-            assert_memory_equal(plan_space(p, n->op_space[op] + k), plan_space(p, n->op_end_space[op] + k),
-                                m->axis_count * sizeof(struct plan_cell));
+            assert_memory_equal(plan_space(plan, n->op_space[op] + k),
+                                plan_space(plan, n->op_end_space[op] + k),
+                                mesh->axis_count * sizeof(struct plan_cell));
 }
 
 static void random_plans_keep_the_rules(void **state)
@@ -79,100 +80,105 @@ static void random_plans_keep_the_rules(void **state)
                                          "small/itx.mlir",
                                          "small/gpt_torch.mlir"};
     static const char *const meshes[] = {"a=8", "a=4,b=2", "a=2,b=2,c=2"};
-    struct rng r = {support_seed(7)};
+    struct rng rng = {support_seed(7)};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct subject l;
+        struct subject subject;
         char path[80];
         snprintf(path, sizeof path, "tests/models/%s", models[i]);
-        load(&l, path);
+        load(&subject, path);
         for (int k = 0; k < 3; k++) {
-            struct plan_context *c = context(&l, meshes[k]);
-            struct plan p;
-            plan_init(&p, l.nda, plan_context_mesh(c));
+            struct plan_context *plan_context = context(&subject, meshes[k]);
+            struct plan plan;
+            plan_init(&plan, subject.nda, plan_context_mesh(plan_context));
             for (int round = 0; round < 40; round++) {
-                plan_random(c, &r, &p);
-                check_plan(c, &p);
-                assert_int_not_equal(hash128_compare(p.hash, plan_context_start(c)->hash), 0);
+                plan_random(plan_context, &rng, &plan);
+                check_plan(plan_context, &plan);
+                assert_int_not_equal(hash128_compare(plan.hash, plan_context_start(plan_context)->hash), 0);
             }
-            plan_release(&p);
-            plan_context_destroy(c);
+            plan_release(&plan);
+            plan_context_destroy(plan_context);
         }
-        subject_close(&l);
+        subject_close(&subject);
     }
 }
 
-static struct plan_decision decision(const struct plan_context *c, const char *group, const char *axis,
+static struct plan_decision decision(const struct plan_context *context, const char *group, const char *axis,
                                      const char *bits, const char *scope)
 {
-    struct plan_decision d;
+    struct plan_decision decision;
     struct error e = {0};
-    ASSERT_OK(plan_decision_find(c, group, axis, bits, scope, &d, &e), &e);
-    return d;
+    ASSERT_OK(plan_decision_find(context, group, axis, bits, scope, &decision, &e), &e);
+    return decision;
 }
 
 static void order_is_priority_and_plans_are_states(void **state)
 {
-    struct subject l;
-    struct plan_context *c;
-    struct plan p, q;
+    struct subject subject;
+    struct plan_context *plan_context;
+    struct plan plan, other_plan;
     struct plan_decision list[4];
     uint32_t count = 3;
-    load(&l, "tests/models/small/t2b.mlir");
-    c = context(&l, "b=2,m=2");
-    plan_init(&p, l.nda, plan_context_mesh(c));
-    plan_init(&q, l.nda, plan_context_mesh(c));
-    list[0] = decision(c, "batch", "b", NULL, NULL);
-    list[1] = decision(c, "batch", "b", NULL, NULL); /* again: no effect, dropped */
-    list[2] = decision(c, "ffn", "m", NULL, NULL);
-    plan_replay(c, list, &count, &p);
+    load(&subject, "tests/models/small/t2b.mlir");
+    plan_context = context(&subject, "b=2,m=2");
+    plan_init(&plan, subject.nda, plan_context_mesh(plan_context));
+    plan_init(&other_plan, subject.nda, plan_context_mesh(plan_context));
+    list[0] = decision(plan_context, "batch", "b", NULL, NULL);
+    list[1] = decision(plan_context, "batch", "b", NULL, NULL); /* again: no effect, dropped */
+    list[2] = decision(plan_context, "ffn", "m", NULL, NULL);
+    plan_replay(plan_context, list, &count, &plan);
     assert_int_equal(count, 2);
-    check_plan(c, &p);
+    check_plan(plan_context, &plan);
     count = 2;
-    list[0] = decision(c, "ffn", "m", NULL, NULL); /* other axes, other factors: order does not matter */
-    list[1] = decision(c, "batch", "b", NULL, NULL);
-    plan_replay(c, list, &count, &q);
-    assert_int_equal(hash128_compare(p.hash, q.hash), 0);
-    assert_memory_equal(p.cells, q.cells, (size_t)p.space_count * p.axis_count * sizeof *p.cells);
-    list[0] = decision(c, "batch", "b", NULL, NULL); /* one axis: who comes first has it */
-    list[1] = decision(c, "embed", "b", NULL, NULL);
-    plan_replay(c, list, &count, &p);
-    list[0] = decision(c, "embed", "b", NULL, NULL);
-    list[1] = decision(c, "batch", "b", NULL, NULL);
-    plan_replay(c, list, &count, &q);
-    check_plan(c, &p);
-    check_plan(c, &q);
-    assert_int_not_equal(hash128_compare(p.hash, q.hash), 0);
-    plan_release(&p);
-    plan_release(&q);
-    plan_context_destroy(c);
-    subject_close(&l);
+    list[0] =
+        decision(plan_context, "ffn", "m", NULL, NULL); /* other axes, other factors: order does not matter */
+    list[1] = decision(plan_context, "batch", "b", NULL, NULL);
+    plan_replay(plan_context, list, &count, &other_plan);
+    assert_int_equal(hash128_compare(plan.hash, other_plan.hash), 0);
+    assert_memory_equal(plan.cells, other_plan.cells,
+                        (size_t)plan.space_count * plan.axis_count * sizeof *plan.cells);
+    list[0] = decision(plan_context, "batch", "b", NULL, NULL); /* one axis: who comes first has it */
+    list[1] = decision(plan_context, "embed", "b", NULL, NULL);
+    plan_replay(plan_context, list, &count, &plan);
+    list[0] = decision(plan_context, "embed", "b", NULL, NULL);
+    list[1] = decision(plan_context, "batch", "b", NULL, NULL);
+    plan_replay(plan_context, list, &count, &other_plan);
+    check_plan(plan_context, &plan);
+    check_plan(plan_context, &other_plan);
+    assert_int_not_equal(hash128_compare(plan.hash, other_plan.hash), 0);
+    plan_release(&plan);
+    plan_release(&other_plan);
+    plan_context_destroy(plan_context);
+    subject_close(&subject);
 }
 
 /* figure 5b: side with the last dimension of a, c and d sharded; the other side has the first */
 static void resolutions_choose_a_side(void **state)
 {
-    struct subject l;
-    struct plan_context *c;
-    struct plan p;
+    struct subject subject;
+    struct plan_context *plan_context;
+    struct plan plan;
     uint32_t sides = 0;
-    load(&l, "tests/models/paper_attention.mlir");
-    c = context(&l, "s=4");
-    plan_init(&p, l.nda, plan_context_mesh(c));
+    load(&subject, "tests/models/paper_attention.mlir");
+    plan_context = context(&subject, "s=4");
+    plan_init(&plan, subject.nda, plan_context_mesh(plan_context));
     for (uint32_t bit = 0; bit < 2; bit++) {
         uint32_t space[3], dim = NDA_NONE, found = 0;
-        plan_copy(&p, plan_context_start(c));
-        assert_true(plan_apply(c, &p, decision(c, "sequence", "s", bit ? "1" : "0", NULL)) > 0);
-        check_plan(c, &p);
-        for (uint32_t s = 0; s < l.nda->space_count; s++) {
-            uint32_t slot = l.nda->spaces[s].slots + l.nda->spaces[s].slot_count - 1;
-            if (l.nda->spaces[s].kind == NDA_SPACE_OP &&
-                nda_atom_count(l.nda, l.nda->slots[slot].value) == 2 &&
-                nda_atoms(l.nda, l.nda->slots[slot].value)[1].size == 128 &&
-                nda_atoms(l.nda, l.nda->slots[slot].value)[0].size == 128 && found < 3) {
+        plan_copy(&plan, plan_context_start(plan_context));
+        assert_true(plan_apply(plan_context, &plan,
+                               decision(plan_context, "sequence", "s", bit ? "1" : "0", NULL)) > 0);
+        check_plan(plan_context, &plan);
+        for (uint32_t s = 0; s < subject.nda->space_count; s++) {
+            uint32_t slot = subject.nda->spaces[s].slots + subject.nda->spaces[s].slot_count - 1;
+            if (subject.nda->spaces[s].kind == NDA_SPACE_OP &&
+                nda_atom_count(subject.nda, subject.nda->slots[slot].value) == 2 &&
+                nda_atoms(subject.nda, subject.nda->slots[slot].value)[1].size == 128 &&
+                nda_atoms(subject.nda, subject.nda->slots[slot].value)[0].size == 128 && found < 3) {
                 space[found++] = s;
                 for (uint32_t k = 0; k < 2; k++)
-                    if (l.nda->factor_of[l.nda->slots[slot].map + k] == plan_space(&p, s)[0].factor) {
-                        assert_true(dim == NDA_NONE || dim == k); /* the same dimension of a, c and d */
+                    if (subject.nda->factor_of[subject.nda->slots[slot].map + k] ==
+                        plan_space(&plan, s)[0].factor) {
+                        assert_true(dim == NDA_NONE ||
+                                    dim == k); /* the same dimension of a, plan_context and d */
                         dim = k;
                     }
             }
@@ -182,21 +188,21 @@ static void resolutions_choose_a_side(void **state)
         sides |= 1u << dim;
     }
     assert_int_equal(sides, 3);
-    plan_release(&p);
-    plan_context_destroy(c);
-    subject_close(&l);
+    plan_release(&plan);
+    plan_context_destroy(plan_context);
+    subject_close(&subject);
 }
 
-static uint32_t sharded_arguments(const struct plan_context *c, const struct plan *p, uint8_t role,
+static uint32_t sharded_arguments(const struct plan_context *context, const struct plan *plan, uint8_t role,
                                   uint32_t *all)
 {
-    const struct nda *n = plan_context_nda(c);
+    const struct nda *n = plan_context_nda(context);
     uint32_t sharded = 0;
     *all = 0;
     for (uint32_t i = 0; i < n->argument_count; i++)
         if (n->arguments[i].role == role) {
             ++*all;
-            sharded += plan_space(p, n->arguments[i].space)[0].factor != NDA_NO_FACTOR;
+            sharded += plan_space(plan, n->arguments[i].space)[0].factor != NDA_NO_FACTOR;
         }
     return sharded;
 }
@@ -204,31 +210,31 @@ static uint32_t sharded_arguments(const struct plan_context *c, const struct pla
 /* ZeRO-1 shards the moments and leaves the parameters whole; FSDP shards both */
 static void experts_store_what_they_say(void **state)
 {
-    struct subject l;
-    struct plan_context *c;
-    struct plan p;
-    struct plan_baseline b;
+    struct subject subject;
+    struct plan_context *plan_context;
+    struct plan plan;
+    struct plan_baseline baseline;
     struct error e = {0};
     uint32_t all, sharded;
-    load(&l, "tests/models/t2b.mlir.gz");
-    c = context(&l, "data=8");
-    plan_init(&p, l.nda, plan_context_mesh(c));
-    ASSERT_OK(plan_baseline_find(c, "zero1:data", &b, &e), &e);
-    plan_replay(c, b.decisions, &b.count, &p);
-    check_plan(c, &p);
-    assert_int_equal(sharded_arguments(c, &p, NDA_ROLE_PARAMETER, &all), 0);
-    sharded = sharded_arguments(c, &p, NDA_ROLE_OPTIMIZER, &all);
+    load(&subject, "tests/models/t2b.mlir.gz");
+    plan_context = context(&subject, "data=8");
+    plan_init(&plan, subject.nda, plan_context_mesh(plan_context));
+    ASSERT_OK(plan_baseline_find(plan_context, "zero1:data", &baseline, &e), &e);
+    plan_replay(plan_context, baseline.decisions, &baseline.count, &plan);
+    check_plan(plan_context, &plan);
+    assert_int_equal(sharded_arguments(plan_context, &plan, NDA_ROLE_PARAMETER, &all), 0);
+    sharded = sharded_arguments(plan_context, &plan, NDA_ROLE_OPTIMIZER, &all);
     assert_int_equal(sharded, all - 1); /* the step counter is a scalar */
-    ASSERT_OK(plan_baseline_find(c, "fsdp:data", &b, &e), &e);
-    plan_replay(c, b.decisions, &b.count, &p);
-    check_plan(c, &p);
-    sharded = sharded_arguments(c, &p, NDA_ROLE_PARAMETER, &all);
+    ASSERT_OK(plan_baseline_find(plan_context, "fsdp:data", &baseline, &e), &e);
+    plan_replay(plan_context, baseline.decisions, &baseline.count, &plan);
+    check_plan(plan_context, &plan);
+    sharded = sharded_arguments(plan_context, &plan, NDA_ROLE_PARAMETER, &all);
     assert_int_equal(sharded, all);
-    assert_int_equal(plan_baseline_find(c, "fsdp:nowhere", &b, &e), ERROR_INVALID_PLAN);
-    assert_int_equal(plan_baseline_find(c, "magic:data", &b, &e), ERROR_INVALID_PLAN);
-    plan_release(&p);
-    plan_context_destroy(c);
-    subject_close(&l);
+    assert_int_equal(plan_baseline_find(plan_context, "fsdp:nowhere", &baseline, &e), ERROR_INVALID_PLAN);
+    assert_int_equal(plan_baseline_find(plan_context, "magic:data", &baseline, &e), ERROR_INVALID_PLAN);
+    plan_release(&plan);
+    plan_context_destroy(plan_context);
+    subject_close(&subject);
 }
 
 static void baselines_are_distinct_and_replay(void **state)
@@ -236,37 +242,37 @@ static void baselines_are_distinct_and_replay(void **state)
     static const char *const models[] = {"mlp.mlir", "t2b.mlir.gz", "gns.mlir.gz", "unet.mlir.gz",
                                          "itx.mlir.gz"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct subject l;
-        struct plan_context *c;
+        struct subject subject;
+        struct plan_context *plan_context;
         struct plan_baseline *list;
         struct hash128 hashes[128];
-        struct plan p;
+        struct plan plan;
         uint32_t count;
         char path[80];
         snprintf(path, sizeof path, "tests/models/%s", models[i]);
-        load(&l, path);
-        c = context(&l, "data=4,model=4");
-        plan_init(&p, l.nda, plan_context_mesh(c));
-        list = plan_baselines(c, &count);
+        load(&subject, path);
+        plan_context = context(&subject, "data=4,model=4");
+        plan_init(&plan, subject.nda, plan_context_mesh(plan_context));
+        list = plan_baselines(plan_context, &count);
         assert_in_range(count, 4, 128);
         assert_string_equal(list[0].name, "replicated");
         for (uint32_t k = 0; k < count; k++) {
             struct plan_baseline again;
             struct error e = {0};
             uint32_t kept = list[k].count;
-            plan_replay(c, list[k].decisions, &kept, &p);
+            plan_replay(plan_context, list[k].decisions, &kept, &plan);
             assert_int_equal(kept, list[k].count); /* every decision of a baseline does something */
-            check_plan(c, &p);
-            hashes[k] = p.hash;
+            check_plan(plan_context, &plan);
+            hashes[k] = plan.hash;
             for (uint32_t j = 0; j < k; j++)
                 assert_int_not_equal(hash128_compare(hashes[j], hashes[k]), 0);
-            ASSERT_OK(plan_baseline_find(c, list[k].name, &again, &e), &e);
+            ASSERT_OK(plan_baseline_find(plan_context, list[k].name, &again, &e), &e);
             assert_int_equal(again.count, list[k].count);
         }
         free(list);
-        plan_release(&p);
-        plan_context_destroy(c);
-        subject_close(&l);
+        plan_release(&plan);
+        plan_context_destroy(plan_context);
+        subject_close(&subject);
     }
 }
 
@@ -285,10 +291,10 @@ static void baselines_over_many_axes(void **state)
           "fsdp:w+fsdp:x+megatron:y+megatron:z", "batch:w+fsdp:x+megatron:y+megatron:z"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct subject l;
+        struct subject other_subject;
         uint32_t count;
-        load(&l, "tests/models/small/t2b.mlir");
-        struct plan_context *c = context(&l, cases[i].mesh);
+        load(&other_subject, "tests/models/small/t2b.mlir");
+        struct plan_context *c = context(&other_subject, cases[i].mesh);
         struct plan_baseline *list = plan_baselines(c, &count);
         for (size_t w = 0; w < 4; w++) {
             uint32_t k = 0;
@@ -299,128 +305,136 @@ static void baselines_over_many_axes(void **state)
         }
         free(list);
         plan_context_destroy(c);
-        subject_close(&l);
+        subject_close(&other_subject);
     }
     /* axes of one device change nothing: as many plans as without them */
-    struct subject l;
+    struct subject subject;
     uint32_t two, four;
-    load(&l, "tests/models/small/t2b.mlir");
-    struct plan_context *a = context(&l, "x=2,z=2"), *b = context(&l, "one=1,x=2,y=1,z=2");
-    free(plan_baselines(a, &two));
-    free(plan_baselines(b, &four));
+    load(&subject, "tests/models/small/t2b.mlir");
+    struct plan_context *plan_context = context(&subject, "x=2,z=2"),
+                        *other_context = context(&subject, "one=1,x=2,y=1,z=2");
+    free(plan_baselines(plan_context, &two));
+    free(plan_baselines(other_context, &four));
     assert_int_equal(two, four);
-    plan_context_destroy(a);
-    plan_context_destroy(b);
-    subject_close(&l);
+    plan_context_destroy(plan_context);
+    plan_context_destroy(other_context);
+    subject_close(&subject);
     (void)state;
 }
 
 static void decisions_have_text_and_back(void **state)
 {
-    struct subject l;
-    struct plan_context *c;
-    struct plan_decision d;
+    struct subject subject;
+    struct plan_context *plan_context;
+    struct plan_decision plan_decision;
     struct error e = {0};
-    struct text t = {0};
-    load(&l, "tests/models/small/t2b_remat.mlir");
-    c = context(&l, "data=2,model=2");
-    d = decision(c, "sequence", "model", "10", "all");
-    plan_decision_text(c, d, &t);
-    assert_string_equal(t.at, "sequence[10]@model");
-    assert_int_equal(d.bits, 1);
-    t.size = 0;
-    plan_decision_text(c, decision(c, "embed", "data", NULL, "update"), &t);
-    assert_string_equal(t.at, "update:embed@data");
-    assert_int_equal(plan_decision_find(c, "nobody", "data", NULL, NULL, &d, &e), ERROR_INVALID_PLAN);
-    assert_int_equal(plan_decision_find(c, "embed", "x", NULL, NULL, &d, &e), ERROR_INVALID_PLAN);
-    assert_int_equal(plan_decision_find(c, "embed", "data", "1", NULL, &d, &e), ERROR_INVALID_PLAN);
-    assert_int_equal(plan_decision_find(c, "sequence", "data", "1x", NULL, &d, &e), ERROR_INVALID_PLAN);
-    assert_int_equal(plan_decision_find(c, "embed", "data", NULL, "some", &d, &e), ERROR_INVALID_PLAN);
+    struct text text = {0};
+    load(&subject, "tests/models/small/t2b_remat.mlir");
+    plan_context = context(&subject, "data=2,model=2");
+    plan_decision = decision(plan_context, "sequence", "model", "10", "all");
+    plan_decision_text(plan_context, plan_decision, &text);
+    assert_string_equal(text.at, "sequence[10]@model");
+    assert_int_equal(plan_decision.bits, 1);
+    text.size = 0;
+    plan_decision_text(plan_context, decision(plan_context, "embed", "data", NULL, "update"), &text);
+    assert_string_equal(text.at, "update:embed@data");
+    assert_int_equal(plan_decision_find(plan_context, "nobody", "data", NULL, NULL, &plan_decision, &e),
+                     ERROR_INVALID_PLAN);
+    assert_int_equal(plan_decision_find(plan_context, "embed", "x", NULL, NULL, &plan_decision, &e),
+                     ERROR_INVALID_PLAN);
+    assert_int_equal(plan_decision_find(plan_context, "embed", "data", "1", NULL, &plan_decision, &e),
+                     ERROR_INVALID_PLAN);
+    assert_int_equal(plan_decision_find(plan_context, "sequence", "data", "1x", NULL, &plan_decision, &e),
+                     ERROR_INVALID_PLAN);
+    assert_int_equal(plan_decision_find(plan_context, "embed", "data", NULL, "some", &plan_decision, &e),
+                     ERROR_INVALID_PLAN);
     for (uint8_t scope = PLAN_SCOPE_ALL; scope <= PLAN_SCOPE_REGATHER; scope++) {
-        struct text t = {0};
-        ASSERT_OK(plan_decision_find(c, "embed", "data", NULL, plan_scope_name(scope), &d, &e), &e);
-        assert_int_equal(d.scope, scope);
-        plan_decision_text(c, d, &t);
-        assert_string_equal(t.at, scope == PLAN_SCOPE_ALL      ? "embed@data"
-                                  : scope == PLAN_SCOPE_UPDATE ? "update:embed@data"
-                                                               : "regather:embed@data");
-        text_release(&t);
+        struct text other_text = {0};
+        ASSERT_OK(plan_decision_find(plan_context, "embed", "data", NULL, plan_scope_name(scope),
+                                     &plan_decision, &e),
+                  &e);
+        assert_int_equal(plan_decision.scope, scope);
+        plan_decision_text(plan_context, plan_decision, &other_text);
+        assert_string_equal(other_text.at, scope == PLAN_SCOPE_ALL      ? "embed@data"
+                                           : scope == PLAN_SCOPE_UPDATE ? "update:embed@data"
+                                                                        : "regather:embed@data");
+        text_release(&other_text);
     }
-    text_release(&t);
-    plan_context_destroy(c);
-    subject_close(&l);
+    text_release(&text);
+    plan_context_destroy(plan_context);
+    subject_close(&subject);
 }
 
-static enum error_code pin(const struct subject *l, const struct plan_pin *pin, struct plan_context **c,
-                           struct error *e)
+static enum error_code pin(const struct subject *subject, const struct plan_pin *pin,
+                           struct plan_context **context, struct error *e)
 {
     struct mesh mesh;
     ASSERT_OK(mesh_parse("a=4,b=2", &mesh, e), e);
-    return plan_context_create(l->nda, &mesh, pin, 1, c, e);
+    return plan_context_create(subject->nda, &mesh, pin, 1, context, e);
 }
 
 static void pins_are_kept(void **state)
 {
-    struct subject l;
-    struct plan_context *c = NULL;
-    struct plan p;
-    struct plan_sharding s;
+    struct subject subject;
+    struct plan_context *context = NULL;
+    struct plan plan;
+    struct plan_sharding sharding;
     struct error e = {0};
     struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2};
-    load(&l, "tests/models/mlp.mlir");
+    load(&subject, "tests/models/mlp.mlir");
     on.dims[0].count = 2; /* x : [{b, a}, {}] */
     on.dims[0].axes[0] = 1;
-    ASSERT_OK(pin(&l, &on, &c, &e), &e);
-    plan_boundary_sharding(c, plan_context_start(c), 0, &s);
-    assert_int_equal(s.dims[0].count, 2);
-    assert_int_equal(s.dims[0].axes[0], 1);
-    assert_int_equal(s.dims[0].axes[1], 0);
-    assert_int_equal(s.dims[1].count, 0);
-    plan_init(&p, l.nda, plan_context_mesh(c));
-    plan_copy(&p, plan_context_start(c));
-    plan_apply(c, &p, decision(c, "embed", "a", NULL, NULL));
-    plan_boundary_sharding(c, &p, 0, &s);
-    assert_int_equal(s.dims[1].count, 0); /* closed */
-    plan_release(&p);
-    plan_context_destroy(c);
+    ASSERT_OK(pin(&subject, &on, &context, &e), &e);
+    plan_boundary_sharding(context, plan_context_start(context), 0, &sharding);
+    assert_int_equal(sharding.dims[0].count, 2);
+    assert_int_equal(sharding.dims[0].axes[0], 1);
+    assert_int_equal(sharding.dims[0].axes[1], 0);
+    assert_int_equal(sharding.dims[1].count, 0);
+    plan_init(&plan, subject.nda, plan_context_mesh(context));
+    plan_copy(&plan, plan_context_start(context));
+    plan_apply(context, &plan, decision(context, "embed", "a", NULL, NULL));
+    plan_boundary_sharding(context, &plan, 0, &sharding);
+    assert_int_equal(sharding.dims[1].count, 0); /* closed */
+    plan_release(&plan);
+    plan_context_destroy(context);
     on.dims[0].count = on.dims[1].count = 1;
     on.dims[0].axes[0] = on.dims[1].axes[0] = 0;
-    assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT); /* an axis twice */
+    assert_int_equal(pin(&subject, &on, &context, &e), ERROR_INVALID_CONSTRAINT); /* an axis twice */
     assert_string_equal(e.pointer, "/constraints/0");
     on.rank = 3;
-    assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
+    assert_int_equal(pin(&subject, &on, &context, &e), ERROR_INVALID_CONSTRAINT);
     on.rank = 2;
     on.index = 99;
-    assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
-    subject_close(&l);
+    assert_int_equal(pin(&subject, &on, &context, &e), ERROR_INVALID_CONSTRAINT);
+    subject_close(&subject);
 }
 
 /* x : [{a}, {}] alone gives the batch plan: y, z and w follow, the weights stay whole */
 static void pins_propagate(void **state)
 {
-    struct subject l;
-    struct plan_context *c = NULL;
-    struct plan p, q;
+    struct subject subject;
+    struct plan_context *context = NULL;
+    struct plan plan, other_plan;
     struct error e = {0};
     struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2};
-    struct plan_sharding s;
-    load(&l, "tests/models/mlp.mlir");
+    struct plan_sharding sharding;
+    load(&subject, "tests/models/mlp.mlir");
     on.dims[0].count = 1;
-    ASSERT_OK(pin(&l, &on, &c, &e), &e);
-    plan_init(&p, l.nda, plan_context_mesh(c));
-    plan_init(&q, l.nda, plan_context_mesh(c));
-    plan_copy(&p, plan_context_start(c));
-    assert_int_equal(plan_propagate(c, &p), 5); /* dot, maximum and its broadcast, dot, result */
-    check_plan(c, &p);
-    plan_copy(&q, plan_context_start(c));
-    plan_apply(c, &q, decision(c, "batch", "a", NULL, NULL));
-    assert_int_equal(hash128_compare(p.hash, q.hash), 0);
-    plan_boundary_sharding(c, &p, l.nda->result_spaces[0], &s);
-    assert_int_equal(s.dims[0].count, 1);
-    plan_release(&p);
-    plan_release(&q);
-    plan_context_destroy(c);
-    subject_close(&l);
+    ASSERT_OK(pin(&subject, &on, &context, &e), &e);
+    plan_init(&plan, subject.nda, plan_context_mesh(context));
+    plan_init(&other_plan, subject.nda, plan_context_mesh(context));
+    plan_copy(&plan, plan_context_start(context));
+    assert_int_equal(plan_propagate(context, &plan), 5); /* dot, maximum and its broadcast, dot, result */
+    check_plan(context, &plan);
+    plan_copy(&other_plan, plan_context_start(context));
+    plan_apply(context, &other_plan, decision(context, "batch", "a", NULL, NULL));
+    assert_int_equal(hash128_compare(plan.hash, other_plan.hash), 0);
+    plan_boundary_sharding(context, &plan, subject.nda->result_spaces[0], &sharding);
+    assert_int_equal(sharding.dims[0].count, 1);
+    plan_release(&plan);
+    plan_release(&other_plan);
+    plan_context_destroy(context);
+    subject_close(&subject);
 }
 
 /* state that goes in and comes out as the user pins both, also where they differ; pinned on one side, both
@@ -430,25 +444,27 @@ static void both_ends_of_state_are_pinned(void **state)
     static const char *const files[] = {"tests/analysis/data/undonated.mlir", "tests/analysis/data/sgd.mlir"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         for (uint32_t both = 0; both < 2; both++) {
-            struct subject l;
-            struct plan_context *c;
-            struct plan_sharding s;
+            struct subject subject;
+            struct plan_context *context;
+            struct plan_sharding sharding;
             struct error e = {0};
             struct mesh mesh;
-            load(&l, files[i]);
-            uint32_t result = l.nda->arguments[0].becomes;
+            load(&subject, files[i]);
+            uint32_t result = subject.nda->arguments[0].becomes;
             struct plan_pin pins[2] = {{.index = 0, .value = NDA_NONE, .rank = 2},
                                        {.is_result = 1, .index = result, .value = NDA_NONE, .rank = 2}};
             assert_int_not_equal(result, NDA_NONE);
             pins[0].dims[1].count = 1; /* {}, {a}; the result {}, {} */
             ASSERT_OK(mesh_parse("a=4,b=2", &mesh, &e), &e);
-            ASSERT_OK(plan_context_create(l.nda, &mesh, pins, 1 + both, &c, &e), &e);
-            plan_boundary_sharding(c, plan_context_start(c), l.nda->arguments[0].space, &s);
-            assert_int_equal(s.dims[1].count, 1);
-            plan_boundary_sharding(c, plan_context_start(c), l.nda->result_spaces[result], &s);
-            assert_int_equal(s.dims[1].count, both ? 0 : 1);
-            plan_context_destroy(c);
-            subject_close(&l);
+            ASSERT_OK(plan_context_create(subject.nda, &mesh, pins, 1 + both, &context, &e), &e);
+            plan_boundary_sharding(context, plan_context_start(context), subject.nda->arguments[0].space,
+                                   &sharding);
+            assert_int_equal(sharding.dims[1].count, 1);
+            plan_boundary_sharding(context, plan_context_start(context), subject.nda->result_spaces[result],
+                                   &sharding);
+            assert_int_equal(sharding.dims[1].count, both ? 0 : 1);
+            plan_context_destroy(context);
+            subject_close(&subject);
         }
     (void)state;
 }
@@ -458,17 +474,17 @@ static void an_indivisible_pin_is_refused(void **state)
     static const char module[] =
         "func.func @main(%a: tensor<6x4xf32>) -> tensor<6x4xf32> {\n"
         "  %0 = stablehlo.negate %a : tensor<6x4xf32>\n  return %0 : tensor<6x4xf32>\n}\n";
-    struct subject l;
-    struct plan_context *c = NULL;
+    struct subject subject;
+    struct plan_context *context = NULL;
     struct error e = {0};
     struct plan_pin on = {.index = 0, .value = NDA_NONE, .rank = 2};
-    load_text(&l, module, sizeof module - 1);
+    load_text(&subject, module, sizeof module - 1);
     on.dims[0].count = 1; /* 6 over a=4 */
-    assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
+    assert_int_equal(pin(&subject, &on, &context, &e), ERROR_INVALID_CONSTRAINT);
     assert_non_null(strstr(e.message, "arg0"));
     assert_non_null(strstr(e.message, "size 6"));
     assert_non_null(strstr(e.message, "does not divide it evenly"));
-    subject_close(&l);
+    subject_close(&subject);
     /* 4 over a=4, but used as 2 x 2 */
     static const char apart[] =
         "func.func @main(%a: tensor<4x6xf32>) -> tensor<2x6xf32> {\n"
@@ -476,10 +492,10 @@ static void an_indivisible_pin_is_refused(void **state)
         "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
         "  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : "
         "(tensor<2x2x6xf32>, tensor<f32>) -> tensor<2x6xf32>\n  return %1 : tensor<2x6xf32>\n}\n";
-    load_text(&l, apart, sizeof apart - 1);
-    assert_int_equal(pin(&l, &on, &c, &e), ERROR_INVALID_CONSTRAINT);
+    load_text(&subject, apart, sizeof apart - 1);
+    assert_int_equal(pin(&subject, &on, &context, &e), ERROR_INVALID_CONSTRAINT);
     assert_non_null(strstr(e.message, "divides it, but not the parts"));
-    subject_close(&l);
+    subject_close(&subject);
 }
 
 int main(void)

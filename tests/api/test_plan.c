@@ -21,7 +21,7 @@ static void test_plan_so_far(void **state)
 {
     (void)state;
     struct error e;
-    struct api_request *r;
+    struct api_request *api_request;
     struct ir_program image;
     struct planner_job *job;
     char *text, *so_far;
@@ -29,8 +29,8 @@ static void test_plan_so_far(void **state)
     ASSERT_OK(file_read("tests/models/small/gpt_torch.mlir", (size_t)1 << 24, &text, &size, &e), &e);
     ASSERT_OK(ir_read(text, size, NULL, &image, &e), &e);
     free(text);
-    ASSERT_OK(api_request_parse(request, strlen(request), NULL, false, &r, &e), &e);
-    ASSERT_OK(planner_job_create(&r->planning, &image, &job, &e), &e);
+    ASSERT_OK(api_request_parse(request, strlen(request), NULL, false, &api_request, &e), &e);
+    ASSERT_OK(planner_job_create(&api_request->planning, &image, &job, &e), &e);
     struct search_state *found = mem_zalloc(1, sizeof *found);
     ASSERT_OK(search_run(planner_job_search(job), 1, 0, NULL, NULL, found, NULL, &e), &e);
     assert_true(found->best.count > 0); /* decisions whose worth is told */
@@ -39,10 +39,10 @@ static void test_plan_so_far(void **state)
     for (int reproducible = 0; reproducible < 2; reproducible++) {
         struct report *report;
         ASSERT_OK(planner_job_report(job, found, reproducible, &report, &e), &e);
-        so_far = api_plan_text(r, report);
+        so_far = api_plan_text(api_request, report);
         report_destroy(report);
         ASSERT_OK(planner_job_finish(job, found, reproducible, &outcome, &e), &e);
-        api_artifacts_create(r, &outcome, &end);
+        api_artifacts_create(api_request, &outcome, &end);
         planner_outcome_release(&outcome);
         const struct api_artifact *plan = NULL;
         for (uint32_t i = 0; i < end.count; i++)
@@ -58,7 +58,7 @@ static void test_plan_so_far(void **state)
     free(found);
     planner_job_destroy(job);
     ir_program_release(&image);
-    api_request_destroy(r);
+    api_request_destroy(api_request);
 }
 
 int main(void)

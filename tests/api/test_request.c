@@ -14,10 +14,10 @@
 
 static enum error_code parse(const char *json, struct error *e)
 {
-    struct api_request *r = NULL;
+    struct api_request *request = NULL;
     memset(e, 0, sizeof *e);
-    enum error_code code = api_request_parse(json, strlen(json), NULL, false, &r, e);
-    api_request_destroy(r);
+    enum error_code code = api_request_parse(json, strlen(json), NULL, false, &request, e);
+    api_request_destroy(request);
     return code;
 }
 
@@ -96,22 +96,22 @@ static void whole_request_is_taken(void **state)
         "\"budget\": {\"rollouts\": 100, \"seconds\": 1.5}, \"parallelism\": 4, \"seed\": 7,"
         "\"outputs\": [\"annotated\", \"plan\"], \"proof\": true, \"on_deadline\": \"best\","
         "\"deadline_s\": 600, \"labels\": {\"team\": \"speech\"}}";
-    struct api_request *r = NULL;
+    struct api_request *request = NULL;
     struct error e;
-    ASSERT_OK(api_request_parse(json, strlen(json), NULL, false, &r, &e), &e);
-    assert_string_equal(r->module_digest, DIGEST);
-    assert_int_equal(r->planning.mesh.axis_count, 2);
-    assert_int_equal(r->planning.mesh.axes[1].size, 2);
-    assert_int_equal(r->planning.constraint_count, 1);
-    assert_int_equal(r->planning.constraints[0].rank, 3);
-    assert_string_equal(r->planning.constraints[0].dims[0].axes[0], "model");
-    assert_int_equal(r->planning.constraints[0].dims[2].open, 1);
-    assert_int_equal(r->planning.analysis.trip_counts[0].trips, 32);
-    assert_int_equal(r->planning.rollouts, 100);
-    assert_int_equal(r->planning.outputs, PLANNER_OUTPUT_ANNOTATED | PLANNER_OUTPUT_PLAN);
-    assert_true(r->planning.proof);
-    assert_null(strstr(r->canonical, "speech"));
-    api_request_destroy(r);
+    ASSERT_OK(api_request_parse(json, strlen(json), NULL, false, &request, &e), &e);
+    assert_string_equal(request->module_digest, DIGEST);
+    assert_int_equal(request->planning.mesh.axis_count, 2);
+    assert_int_equal(request->planning.mesh.axes[1].size, 2);
+    assert_int_equal(request->planning.constraint_count, 1);
+    assert_int_equal(request->planning.constraints[0].rank, 3);
+    assert_string_equal(request->planning.constraints[0].dims[0].axes[0], "model");
+    assert_int_equal(request->planning.constraints[0].dims[2].open, 1);
+    assert_int_equal(request->planning.analysis.trip_counts[0].trips, 32);
+    assert_int_equal(request->planning.rollouts, 100);
+    assert_int_equal(request->planning.outputs, PLANNER_OUTPUT_ANNOTATED | PLANNER_OUTPUT_PLAN);
+    assert_true(request->planning.proof);
+    assert_null(strstr(request->canonical, "speech"));
+    api_request_destroy(request);
 }
 
 static void digest_ignores_labels_order_and_spelling(void **state)
@@ -121,11 +121,11 @@ static void digest_ignores_labels_order_and_spelling(void **state)
                            "{" BASE ", \"seed\": 2}"};
     char digests[3][65];
     for (int i = 0; i < 3; i++) {
-        struct api_request *r = NULL;
+        struct api_request *request = NULL;
         struct error e;
-        ASSERT_OK(api_request_parse(texts[i], strlen(texts[i]), NULL, false, &r, &e), &e);
-        api_request_digest(r, r->module_digest, digests[i]);
-        api_request_destroy(r);
+        ASSERT_OK(api_request_parse(texts[i], strlen(texts[i]), NULL, false, &request, &e), &e);
+        api_request_digest(request, request->module_digest, digests[i]);
+        api_request_destroy(request);
     }
     assert_string_equal(digests[0], digests[1]);
     assert_string_not_equal(digests[0], digests[2]);
@@ -134,18 +134,20 @@ static void digest_ignores_labels_order_and_spelling(void **state)
 static void inline_and_side_modules(void **state)
 {
     (void)state;
-    struct api_request *r = NULL;
+    struct api_request *request = NULL;
     struct error e;
     const char *text = "{\"module\": {\"inline\": \"abc\"}, " MESH ", \"device\": \"h100\"}";
-    ASSERT_OK(api_request_parse(text, strlen(text), NULL, false, &r, &e), &e);
-    assert_string_equal(r->module_digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    assert_int_equal(r->module_inline_size, 3);
-    api_request_destroy(r);
-    assert_int_equal(api_request_parse(text, strlen(text), DIGEST, false, &r, &e), ERROR_INVALID_REQUEST);
+    ASSERT_OK(api_request_parse(text, strlen(text), NULL, false, &request, &e), &e);
+    assert_string_equal(request->module_digest,
+                        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_int_equal(request->module_inline_size, 3);
+    api_request_destroy(request);
+    assert_int_equal(api_request_parse(text, strlen(text), DIGEST, false, &request, &e),
+                     ERROR_INVALID_REQUEST);
     text = "{" MESH ", \"device\": \"h100\"}";
-    ASSERT_OK(api_request_parse(text, strlen(text), DIGEST, false, &r, &e), &e);
-    assert_string_equal(r->module_digest, DIGEST);
-    api_request_destroy(r);
+    ASSERT_OK(api_request_parse(text, strlen(text), DIGEST, false, &request, &e), &e);
+    assert_string_equal(request->module_digest, DIGEST);
+    api_request_destroy(request);
 }
 
 static void flags_make_requests(void **state)
@@ -165,25 +167,25 @@ static void flags_make_requests(void **state)
                     "--proof",
                     "--outputs",
                     "plan,report"};
-    struct api_flags f = {0};
+    struct api_flags flags = {0};
     struct error e;
     for (int i = 1; i < (int)(sizeof argv / sizeof *argv); i++)
-        assert_int_equal(api_flags_take(&f, sizeof argv / sizeof *argv, argv, &i, &e), 1);
+        assert_int_equal(api_flags_take(&flags, sizeof argv / sizeof *argv, argv, &i, &e), 1);
     char *json = NULL;
-    struct api_request *r = NULL;
-    ASSERT_OK(api_flags_request(&f, &json, &e), &e);
-    ASSERT_OK(api_request_parse(json, strlen(json), NULL, true, &r, &e), &e);
-    assert_int_equal(r->planning.constraints[0].rank, 4);
-    assert_int_equal(r->planning.constraints[0].dims[3].count, 2);
-    assert_int_equal(r->planning.seed, 9);
-    assert_int_equal(r->planning.rollouts, 50);
-    api_request_destroy(r);
+    struct api_request *request = NULL;
+    ASSERT_OK(api_flags_request(&flags, &json, &e), &e);
+    ASSERT_OK(api_request_parse(json, strlen(json), NULL, true, &request, &e), &e);
+    assert_int_equal(request->planning.constraints[0].rank, 4);
+    assert_int_equal(request->planning.constraints[0].dims[3].count, 2);
+    assert_int_equal(request->planning.seed, 9);
+    assert_int_equal(request->planning.rollouts, 50);
+    api_request_destroy(request);
     free(json);
-    f.mesh = "data=0";
-    assert_int_equal(api_flags_request(&f, &json, &e), ERROR_INVALID_MESH);
-    f.mesh = "data=4";
-    f.seed = "x";
-    assert_int_equal(api_flags_request(&f, &json, &e), ERROR_USAGE);
+    flags.mesh = "data=0";
+    assert_int_equal(api_flags_request(&flags, &json, &e), ERROR_INVALID_MESH);
+    flags.mesh = "data=4";
+    flags.seed = "x";
+    assert_int_equal(api_flags_request(&flags, &json, &e), ERROR_USAGE);
 }
 
 int main(void)

@@ -26,12 +26,13 @@ static int reduced_optimum(const struct cfn_network *n, int64_t *best, int32_t *
                     usage[t] += n->nodes[i].items.at[k].use[values[i]];
         }
         for (size_t i = 0; i < n->links.count; i++) {
-            const struct cfn_link *l = &n->links.at[i];
-            if (l->table)
-                cost = cfn_add(cost, l->table->entry[values[l->first] * l->table->cols + values[l->second]]);
+            const struct cfn_link *link = &n->links.at[i];
+            if (link->table)
+                cost = cfn_add(
+                    cost, link->table->entry[values[link->first] * link->table->cols + values[link->second]]);
         }
-        for (int32_t t = 0; t < n->time_count; t++)
-            fits = fits && usage[t] <= n->limit;
+        for (int32_t time = 0; time < n->time_count; time++)
+            fits = fits && usage[time] <= n->limit;
         if (fits && !cfn_infinite(cost) && (!found || cost < *best)) {
             *best = cost;
             found = 1;
@@ -46,25 +47,25 @@ static int reduced_optimum(const struct cfn_network *n, int64_t *best, int32_t *
 
 static void check_answer(const struct cfn_network *n, int32_t *values, __int128 want, uint64_t seed)
 {
-    struct cfn_verdict v;
+    struct cfn_verdict verdict;
     struct error e;
     cfn_undo_apply(&n->undo, values);
-    ASSERT_OK(cfn_evaluate(n->problem, values, &v, &e), &e);
-    if (!v.feasible || v.cost != want)
+    ASSERT_OK(cfn_evaluate(n->problem, values, &verdict, &e), &e);
+    if (!verdict.feasible || verdict.cost != want)
         fail_msg("seed %llu: the answer costs %lld, feasible %d; the optimum is %lld",
-                 (unsigned long long)seed, (long long)v.cost, v.feasible, (long long)want);
+                 (unsigned long long)seed, (long long)verdict.cost, verdict.feasible, (long long)want);
 }
 
 /* 1 when the rules changed something */
-static int check_one(const struct cfn_problem *p, bool infinite, unsigned rules, uint64_t seed)
+static int check_one(const struct cfn_problem *problem, bool infinite, unsigned rules, uint64_t seed)
 {
     struct cfn_network *n;
     struct error e;
     __int128 want = 0;
     int64_t best = 0;
-    int32_t *values = mem_zalloc(p->node_count, sizeof *values);
-    ASSERT_OK(cfn_network_create(p, infinite, &n, &e), &e);
-    int exists = brute_force(p, &want);
+    int32_t *values = mem_zalloc(problem->node_count, sizeof *values);
+    ASSERT_OK(cfn_network_create(problem, infinite, &n, &e), &e);
+    int exists = brute_force(problem, &want);
     cfn_reduce(n, rules, NULL, NULL);
     int found = !n->wiped && reduced_optimum(n, &best, values);
     if (infinite && exists && want >= CFN_LARGE)
@@ -89,14 +90,14 @@ static int check_one(const struct cfn_problem *p, bool infinite, unsigned rules,
 
 static void check_rules(unsigned rules, const struct random_shape *shape, bool infinite, int rounds)
 {
-    struct cfn_problem p;
+    struct cfn_problem problem;
     int changed = 0;
     uint64_t start = support_seed(rules * 1000003u);
     for (int round = 0; round < rounds; round++) {
-        struct rng r = {start + (uint64_t)round};
-        random_problem(&r, shape, &p);
-        changed += check_one(&p, infinite, rules, start + (uint64_t)round);
-        cfn_problem_release(&p);
+        struct rng rng = {start + (uint64_t)round};
+        random_problem(&rng, shape, &problem);
+        changed += check_one(&problem, infinite, rules, start + (uint64_t)round);
+        cfn_problem_release(&problem);
     }
     print_message("rules %u: changed %d of %d networks\n", rules, changed, rounds);
     assert_true(changed > rounds / 20);

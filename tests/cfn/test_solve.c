@@ -21,47 +21,48 @@ struct tally {
 
 static uint64_t units = 2; /* of each problem's budget */
 
-static void check_problem(const struct cfn_problem *p, uint64_t seed, unsigned without, struct tally *tally)
+static void check_problem(const struct cfn_problem *problem, uint64_t seed, unsigned without,
+                          struct tally *tally)
 {
     struct cfn_budget budget = small_budget(units, seed);
-    struct cfn_answer a;
+    struct cfn_answer answer;
     struct error e;
     __int128 best = 0;
     budget.without = without;
-    int exists = brute_force(p, &best);
-    ASSERT_OK(cfn_solve(p, &budget, &a, &e), &e);
+    int exists = brute_force(problem, &best);
+    ASSERT_OK(cfn_solve(problem, &budget, &answer, &e), &e);
     tally->rounds++;
-    if ((a.status == CFN_STATUS_INFEASIBLE) == exists)
-        fail_msg("seed %llu: status %d, but an assignment exists: %d", (unsigned long long)seed, a.status,
-                 exists);
+    if ((answer.status == CFN_STATUS_INFEASIBLE) == exists)
+        fail_msg("seed %llu: status %d, but an assignment exists: %d", (unsigned long long)seed,
+                 answer.status, exists);
     tally->infeasible += !exists;
     if (exists) {
-        struct cfn_verdict v;
-        ASSERT_OK(cfn_evaluate(p, a.values, &v, &e), &e);
-        assert_true(v.feasible && v.cost == a.verdict.cost);
-        if (a.has_bound && a.bound > best)
+        struct cfn_verdict verdict;
+        ASSERT_OK(cfn_evaluate(problem, answer.values, &verdict, &e), &e);
+        assert_true(verdict.feasible && verdict.cost == answer.verdict.cost);
+        if (answer.has_bound && answer.bound > best)
             fail_msg("seed %llu: bound %lld above the optimum %lld", (unsigned long long)seed,
-                     (long long)a.bound, (long long)best);
-        if (a.status == CFN_STATUS_OPTIMAL && v.cost != best)
+                     (long long)answer.bound, (long long)best);
+        if (answer.status == CFN_STATUS_OPTIMAL && verdict.cost != best)
             fail_msg("seed %llu: called optimal at %lld, optimum %lld", (unsigned long long)seed,
-                     (long long)v.cost, (long long)best);
+                     (long long)verdict.cost, (long long)best);
         tally->large += best >= CFN_LARGE;
-        tally->optimal += v.cost == best;
-        tally->proved += a.status == CFN_STATUS_OPTIMAL;
+        tally->optimal += verdict.cost == best;
+        tally->proved += answer.status == CFN_STATUS_OPTIMAL;
     }
-    cfn_answer_release(&a);
+    cfn_answer_release(&answer);
 }
 
 static struct tally check_many(const struct random_shape *shape, int rounds, unsigned without)
 {
-    struct cfn_problem p;
+    struct cfn_problem problem;
     struct tally tally = {0};
     uint64_t start = support_seed(77);
     for (int round = 0; round < rounds; round++) {
-        struct rng r = {start + (uint64_t)round * 7919};
-        random_problem(&r, shape, &p);
-        check_problem(&p, start + (uint64_t)round, without, &tally);
-        cfn_problem_release(&p);
+        struct rng rng = {start + (uint64_t)round * 7919};
+        random_problem(&rng, shape, &problem);
+        check_problem(&problem, start + (uint64_t)round, without, &tally);
+        cfn_problem_release(&problem);
     }
     print_message("%d problems: %d infeasible, %d optimal, %d proved\n", tally.rounds, tally.infeasible,
                   tally.optimal, tally.proved);
@@ -75,20 +76,20 @@ static const struct random_shape large = {5, 3, 8, 0.5, 0.0, 0.0, 1000000000, 0,
 /* branch and bound alone: everything this small is settled */
 static void branching(void **state)
 {
-    struct tally t = check_many(&plain, 400, 0);
-    assert_int_equal(t.proved, t.rounds - t.infeasible - t.large);
-    t = check_many(&hard, 200, CFN_WITHOUT_REDUCTION);
-    assert_int_equal(t.proved, t.rounds - t.infeasible - t.large);
+    struct tally tally = check_many(&plain, 400, 0);
+    assert_int_equal(tally.proved, tally.rounds - tally.infeasible - tally.large);
+    tally = check_many(&hard, 200, CFN_WITHOUT_REDUCTION);
+    assert_int_equal(tally.proved, tally.rounds - tally.infeasible - tally.large);
     check_many(&large, 300, 0);
 }
 
 static void random_networks(void **state)
 {
-    struct tally t = check_many(&plain, 500, CFN_WITHOUT_BRANCH);
-    assert_true(t.optimal >= (t.rounds - t.infeasible) * 95 / 100);
-    assert_true(t.infeasible > t.rounds / 50);
-    t = check_many(&hard, 300, CFN_WITHOUT_BRANCH);
-    assert_true(t.optimal >= (t.rounds - t.infeasible) * 95 / 100);
+    struct tally tally = check_many(&plain, 500, CFN_WITHOUT_BRANCH);
+    assert_true(tally.optimal >= (tally.rounds - tally.infeasible) * 95 / 100);
+    assert_true(tally.infeasible > tally.rounds / 50);
+    tally = check_many(&hard, 300, CFN_WITHOUT_BRANCH);
+    assert_true(tally.optimal >= (tally.rounds - tally.infeasible) * 95 / 100);
     check_many(&large, 300, CFN_WITHOUT_BRANCH);
 }
 
@@ -107,8 +108,8 @@ static void branching_under_multipliers(void **state)
 
 static void without_reductions(void **state)
 {
-    struct tally t = check_many(&hard, 200, CFN_WITHOUT_REDUCTION | CFN_WITHOUT_BRANCH);
-    assert_true(t.optimal >= (t.rounds - t.infeasible) * 90 / 100);
+    struct tally tally = check_many(&hard, 200, CFN_WITHOUT_REDUCTION | CFN_WITHOUT_BRANCH);
+    assert_true(tally.optimal >= (tally.rounds - tally.infeasible) * 90 / 100);
     check_many(&plain, 200, CFN_WITHOUT_REDUCTION | CFN_WITHOUT_BRANCH);
 }
 
@@ -118,37 +119,38 @@ static void bounds_under_any_multipliers(void **state)
     uint64_t start = support_seed(5);
     int checked = 0;
     for (int round = 0; round < 1500; round++) {
-        struct rng r = {start + (uint64_t)round * 31};
-        struct cfn_problem p;
+        struct rng rng = {start + (uint64_t)round * 31};
+        struct cfn_problem problem;
         struct cfn_network *n;
-        struct cfn_model m;
-        struct cfn_trws t;
+        struct cfn_model model;
+        struct cfn_trws trws;
         struct error e;
         __int128 best = 0;
-        random_problem(&r, round % 2 ? &plain : &hard, &p);
-        ASSERT_OK(cfn_network_create(&p, true, &n, &e), &e);
+        random_problem(&rng, round % 2 ? &plain : &hard, &problem);
+        ASSERT_OK(cfn_network_create(&problem, true, &n, &e), &e);
         cfn_reduce(n, CFN_RULE_CONSISTENCY | CFN_RULE_MEMORY, NULL, NULL);
-        if (!n->wiped && brute_force(&p, &best) && best < CFN_LARGE) {
-            cfn_model_create(n, &m);
-            cfn_trws_create(&m, &t);
-            double *lambda = mem_zalloc((size_t)m.time_count + 1, sizeof *lambda);
+        if (!n->wiped && brute_force(&problem, &best) && best < CFN_LARGE) {
+            cfn_model_create(n, &model);
+            cfn_trws_create(&model, &trws);
+            double *lambda = mem_zalloc((size_t)model.time_count + 1, sizeof *lambda);
             for (int k = 0; k < 4; k++) {
-                for (int32_t i = 0; i < m.time_count; i++)
-                    lambda[i] = rng_unit(&r) < 0.5 ? 0 : rng_unit(&r) * (double)(1 << rng_below(&r, 16));
-                cfn_trws_price(&t, lambda);
-                double estimate = cfn_trws_iterate(&t);
-                int64_t bound = cfn_trws_certify(&t);
+                for (int32_t i = 0; i < model.time_count; i++)
+                    lambda[i] =
+                        rng_unit(&rng) < 0.5 ? 0 : rng_unit(&rng) * (double)(1 << rng_below(&rng, 16));
+                cfn_trws_price(&trws, lambda);
+                double estimate = cfn_trws_iterate(&trws);
+                int64_t bound = cfn_trws_certify(&trws);
                 if (bound > best || estimate > (double)best + 1e-6 * (1 + (double)(best < 0 ? -best : best)))
                     fail_msg("seed %llu: bound %lld, estimate %f, optimum %lld",
                              (unsigned long long)start + round, (long long)bound, estimate, (long long)best);
                 checked++;
             }
             free(lambda);
-            cfn_trws_release(&t);
-            cfn_model_release(&m);
+            cfn_trws_release(&trws);
+            cfn_model_release(&model);
         }
         cfn_network_destroy(n);
-        cfn_problem_release(&p);
+        cfn_problem_release(&problem);
     }
     print_message("%d bounds\n", checked);
     assert_true(checked > 2000);
@@ -158,43 +160,43 @@ static void bounds_under_any_multipliers(void **state)
 static void state_follows(void **state)
 {
     static const struct random_shape shape = {30, 5, 60, 0.1, 0.1, 0.1, 100, 1, 1};
-    struct rng r = {support_seed(3)};
+    struct rng rng = {support_seed(3)};
     for (int round = 0; round < 60; round++) {
-        struct cfn_problem p;
+        struct cfn_problem problem;
         struct cfn_network *n;
-        struct cfn_model m;
-        struct cfn_state s;
+        struct cfn_model model;
+        struct cfn_state state;
         struct cfn_point check;
         struct error e;
-        random_problem(&r, &shape, &p);
-        ASSERT_OK(cfn_network_create(&p, false, &n, &e), &e);
-        cfn_model_create(n, &m);
-        cfn_state_create(&m, &s);
-        cfn_point_create(&m, &check);
-        int64_t *profile = mem_zalloc((size_t)m.time_count + 1, sizeof *profile);
-        cfn_state_load(&s, &check);
+        random_problem(&rng, &shape, &problem);
+        ASSERT_OK(cfn_network_create(&problem, false, &n, &e), &e);
+        cfn_model_create(n, &model);
+        cfn_state_create(&model, &state);
+        cfn_point_create(&model, &check);
+        int64_t *profile = mem_zalloc((size_t)model.time_count + 1, sizeof *profile);
+        cfn_state_load(&state, &check);
         for (int k = 0; k < 100; k++) {
             int32_t nodes[30], old[30], count = 0;
-            for (int32_t i = 0; i < m.node_count; i++)
-                if (rng_below(&r, 3) == 0) {
-                    old[count] = s.at.value[i];
+            for (int32_t i = 0; i < model.node_count; i++)
+                if (rng_below(&rng, 3) == 0) {
+                    old[count] = state.at.value[i];
                     nodes[count++] = i;
-                    s.at.value[i] = (int32_t)rng_below(&r, (uint64_t)m.size[i]);
+                    state.at.value[i] = (int32_t)rng_below(&rng, (uint64_t)model.size[i]);
                 }
-            cfn_state_commit(&s, nodes, old, count);
-            if (rng_below(&r, 2))
-                cfn_state_revert(&s, nodes, old, count);
-            cfn_point_copy(&m, &check, &s.at);
-            cfn_point_evaluate(&m, &check, profile);
-            assert_true(check.cost == s.at.cost && check.forbidden == s.at.forbidden &&
-                        check.worst == s.at.worst);
+            cfn_state_commit(&state, nodes, old, count);
+            if (rng_below(&rng, 2))
+                cfn_state_revert(&state, nodes, old, count);
+            cfn_point_copy(&model, &check, &state.at);
+            cfn_point_evaluate(&model, &check, profile);
+            assert_true(check.cost == state.at.cost && check.forbidden == state.at.forbidden &&
+                        check.worst == state.at.worst);
         }
         free(profile);
         cfn_point_release(&check);
-        cfn_state_release(&s);
-        cfn_model_release(&m);
+        cfn_state_release(&state);
+        cfn_model_release(&model);
         cfn_network_destroy(n);
-        cfn_problem_release(&p);
+        cfn_problem_release(&problem);
     }
 }
 
@@ -203,27 +205,29 @@ static void same_with_one_thread_and_two(void **state)
     static const struct random_shape shape = {60, 8, 140, 0.02, 0.05, 0.05, 1000, 0, 1};
     uint64_t start = support_seed(11);
     for (int round = 0; round < 6; round++) {
-        struct rng r = {start + (uint64_t)round};
-        struct cfn_problem p;
-        struct cfn_answer a, b;
+        struct rng rng = {start + (uint64_t)round};
+        struct cfn_problem problem;
+        struct cfn_answer answer, cfn_answer;
         struct error e;
         do {
-            random_problem(&r, &shape, &p);
-            if (p.node_count < 30)
-                cfn_problem_release(&p);
-        } while (p.node_count < 30);
+            random_problem(&rng, &shape, &problem);
+            if (problem.node_count < 30)
+                cfn_problem_release(&problem);
+        } while (problem.node_count < 30);
         struct cfn_budget budget = small_budget(60, start);
-        ASSERT_OK(cfn_solve(&p, &budget, &a, &e), &e);
+        ASSERT_OK(cfn_solve(&problem, &budget, &answer, &e), &e);
         budget.threads = 2;
-        ASSERT_OK(cfn_solve(&p, &budget, &b, &e), &e);
-        assert_int_equal(a.status, b.status);
-        assert_true(a.status == CFN_STATUS_INFEASIBLE || (a.reproducible && b.reproducible));
-        assert_true(a.has_bound == b.has_bound && a.bound == b.bound && a.units == b.units);
-        if (a.values)
-            assert_memory_equal(a.values, b.values, p.node_count * sizeof *a.values);
-        cfn_answer_release(&a);
-        cfn_answer_release(&b);
-        cfn_problem_release(&p);
+        ASSERT_OK(cfn_solve(&problem, &budget, &cfn_answer, &e), &e);
+        assert_int_equal(answer.status, cfn_answer.status);
+        assert_true(answer.status == CFN_STATUS_INFEASIBLE ||
+                    (answer.reproducible && cfn_answer.reproducible));
+        assert_true(answer.has_bound == cfn_answer.has_bound && answer.bound == cfn_answer.bound &&
+                    answer.units == cfn_answer.units);
+        if (answer.values)
+            assert_memory_equal(answer.values, cfn_answer.values, problem.node_count * sizeof *answer.values);
+        cfn_answer_release(&answer);
+        cfn_answer_release(&cfn_answer);
+        cfn_problem_release(&problem);
     }
 }
 
@@ -231,18 +235,18 @@ static void infeasible_is_exact(void **state)
 {
     static const char text[] = "{\"intervals\":[[0,5],[3,9],[9,9]],\"costs\":[[1,2],[1,1],[0]],"
                                "\"usages\":[[4,7],[6,5],[99]],\"usage_limit\":8}";
-    struct cfn_problem p;
-    struct cfn_answer a;
+    struct cfn_problem problem;
+    struct cfn_answer answer;
     struct error e;
     struct cfn_budget budget = small_budget(10, 1);
-    ASSERT_OK(cfn_problem_read(text, strlen(text), &p, &e), &e);
-    ASSERT_OK(cfn_solve(&p, &budget, &a, &e), &e);
-    assert_int_equal(a.status, CFN_STATUS_INFEASIBLE);
-    assert_int_equal(a.verdict.violated_time, 3);
-    assert_true(a.verdict.violated_usage == 9);
-    assert_null(a.values);
-    cfn_answer_release(&a);
-    cfn_problem_release(&p);
+    ASSERT_OK(cfn_problem_read(text, strlen(text), &problem, &e), &e);
+    ASSERT_OK(cfn_solve(&problem, &budget, &answer, &e), &e);
+    assert_int_equal(answer.status, CFN_STATUS_INFEASIBLE);
+    assert_int_equal(answer.verdict.violated_time, 3);
+    assert_true(answer.verdict.violated_usage == 9);
+    assert_null(answer.values);
+    cfn_answer_release(&answer);
+    cfn_problem_release(&problem);
 }
 
 int main(void)

@@ -8,10 +8,10 @@
 #include <string.h>
 
 /* one axis of p devices, 1 GB/s (1000 ps a byte), latency 10 us */
-static struct cost_machine machine_of(struct mesh *m, int64_t p, uint8_t topology, uint8_t spans_hosts)
+static struct cost_machine machine_of(struct mesh *mesh, int64_t p, uint8_t topology, uint8_t spans_hosts)
 {
     struct cost_machine machine = {.device = *cost_device_find("a100-40")};
-    *m = (struct mesh){.axis_count = 1, .axes = {{.name = "x", .size = p}}};
+    *mesh = (struct mesh){.axis_count = 1, .axes = {{.name = "x", .size = p}}};
     machine.links[0] = (struct cost_link){1e9, 10000000, topology, spans_hosts};
     return machine;
 }
@@ -19,16 +19,16 @@ static struct cost_machine machine_of(struct mesh *m, int64_t p, uint8_t topolog
 static struct cost_collective price(int64_t p, uint8_t topology, uint8_t spans_hosts, uint8_t kind,
                                     int64_t bytes)
 {
-    struct mesh m;
-    struct cost_machine machine = machine_of(&m, p, topology, spans_hosts);
+    struct mesh mesh;
+    struct cost_machine machine = machine_of(&mesh, p, topology, spans_hosts);
     uint8_t axis = 0;
-    return cost_collective_price(&machine, &m, kind, &axis, 1, bytes);
+    return cost_collective_price(&machine, &mesh, kind, &axis, 1, bytes);
 }
 
-static void expect(struct cost_collective c, int64_t ps, const char *algorithm)
+static void expect(struct cost_collective collective, int64_t ps, const char *algorithm)
 {
-    assert_string_equal(c.algorithm, algorithm);
-    assert_int_equal(c.time_ps, ps);
+    assert_string_equal(collective.algorithm, algorithm);
+    assert_int_equal(collective.time_ps, ps);
 }
 
 enum { US = 1000000, BYTE = 1000 }; /* ps */
@@ -82,7 +82,8 @@ static void nothing_costs_nothing(void **state)
  * inside */
 static void hierarchy_carries_the_small_piece_across(void **state)
 {
-    struct mesh m = {.axis_count = 2, .axes = {{.name = "hosts", .size = 4}, {.name = "inside", .size = 4}}};
+    struct mesh mesh = {.axis_count = 2,
+                        .axes = {{.name = "hosts", .size = 4}, {.name = "inside", .size = 4}}};
     struct cost_machine machine = {.device = *cost_device_find("a100-40")};
     machine.links[0] = (struct cost_link){1e9, 10000000, COST_SWITCH, 1};
     machine.links[1] = (struct cost_link){1e10, 1000000, COST_SWITCH, 0};
@@ -90,9 +91,9 @@ static void hierarchy_carries_the_small_piece_across(void **state)
     int64_t inside = 2 * US + n * 3 / 4 * 100, across = 2 * (3 * 10 * US + n / 4 * 3 / 4 * BYTE);
     for (int swap = 0; swap < 2; swap++) {
         uint8_t axes[2] = {(uint8_t)swap, (uint8_t)!swap};
-        expect(cost_collective_price(&machine, &m, SPMD_ALL_REDUCE, axes, 2, n), 2 * inside + across,
+        expect(cost_collective_price(&machine, &mesh, SPMD_ALL_REDUCE, axes, 2, n), 2 * inside + across,
                "hierarchical");
-        expect(cost_collective_price(&machine, &m, SPMD_ALL_GATHER, axes, 2, n),
+        expect(cost_collective_price(&machine, &mesh, SPMD_ALL_GATHER, axes, 2, n),
                inside + 20 * US + n / 4 * 3 / 4 * BYTE, "hierarchical");
     }
 }
@@ -122,17 +123,19 @@ static void monotone_over_several_axes(void **state)
             for (int64_t p = 1; p <= 16; p *= 2) {
                 int64_t before = 0;
                 for (int64_t bytes = 1; bytes < INT64_C(1) << 36; bytes *= 3) {
-                    struct mesh m = {.axis_count = 2,
-                                     .axes = {{.name = "x", .size = p}, {.name = "y", .size = 4}}};
-                    struct mesh wider = m;
-                    struct cost_machine a, b;
+                    struct mesh mesh = {.axis_count = 2,
+                                        .axes = {{.name = "x", .size = p}, {.name = "y", .size = 4}}};
+                    struct mesh wider = mesh;
+                    struct cost_machine machine, cost_machine;
                     struct error e;
                     wider.axes[0].size *= 2;
-                    ASSERT_OK(cost_machine_create(&m, devices[d], 0, &a, &e), &e);
-                    ASSERT_OK(cost_machine_create(&wider, devices[d], 0, &b, &e), &e);
+                    ASSERT_OK(cost_machine_create(&mesh, devices[d], 0, &machine, &e), &e);
+                    ASSERT_OK(cost_machine_create(&wider, devices[d], 0, &cost_machine, &e), &e);
                     uint8_t axes[2] = {0, 1};
-                    int64_t now = cost_collective_price(&a, &m, kinds[k], axes, 2, bytes).time_ps;
-                    assert_true(now <= cost_collective_price(&b, &wider, kinds[k], axes, 2, bytes).time_ps);
+                    int64_t now = cost_collective_price(&machine, &mesh, kinds[k], axes, 2, bytes).time_ps;
+                    assert_true(
+                        now <=
+                        cost_collective_price(&cost_machine, &wider, kinds[k], axes, 2, bytes).time_ps);
                     assert_true(before <= now);
                     before = now;
                 }

@@ -7,22 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void open_model(struct subject *f, const char *path, const char *mesh)
+static void open_model(struct subject *subject, const char *path, const char *mesh)
 {
     struct error e;
-    ASSERT_OK(subject_file(f, path, &e), &e);
-    ASSERT_OK(subject_mesh(f, mesh, &e), &e);
-    ASSERT_OK(subject_device(f, "a100-40", 0, &e), &e);
+    ASSERT_OK(subject_file(subject, path, &e), &e);
+    ASSERT_OK(subject_mesh(subject, mesh, &e), &e);
+    ASSERT_OK(subject_device(subject, "a100-40", 0, &e), &e);
 }
 
-static struct price price_afresh(const struct subject *f, const struct plan *p)
+static struct price price_afresh(const struct subject *subject, const struct plan *plan)
 {
     struct spmd_local local = {0};
     struct price_scratch *scratch = NULL;
     struct price out;
     struct error e;
-    ASSERT_OK(spmd_walk(f->context, p, evaluator_options(f->evaluator), &local, &e), &e);
-    price_local(&local, &f->machine, &scratch, &out);
+    ASSERT_OK(spmd_walk(subject->context, plan, evaluator_options(subject->evaluator), &local, &e), &e);
+    price_local(&local, &subject->machine, &scratch, &out);
     price_scratch_destroy(scratch);
     spmd_local_release(&local);
     return out;
@@ -35,42 +35,42 @@ static const char *const models[] = {"small/t2b.mlir", "small/gns.mlir",  "small
  * remembered. */
 static void session_equals_full_recomputation(void **state)
 {
-    struct rng r = {.state = support_seed(7)};
+    struct rng rng = {.state = support_seed(7)};
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        struct subject f;
+        struct subject subject;
         char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
-        open_model(&f, path, "data=4,model=2");
+        open_model(&subject, path, "data=4,model=2");
         free(path);
-        struct evaluator_session *one = evaluator_session_create(f.evaluator);
-        struct plan p;
+        struct evaluator_session *one = evaluator_session_create(subject.evaluator);
+        struct plan plan;
         struct error e;
         uint32_t offered;
-        const struct plan_decision *decisions = plan_context_decisions(f.context, &offered);
+        const struct plan_decision *decisions = plan_context_decisions(subject.context, &offered);
         assert_true(offered > 0);
-        plan_init(&p, f.nda, &f.mesh);
-        plan_copy(&p, plan_context_start(f.context));
+        plan_init(&plan, subject.nda, &subject.mesh);
+        plan_copy(&plan, plan_context_start(subject.context));
         for (int step = 0; step < 40; step++) {
             if (step % 8 == 0)
-                plan_copy(&p, plan_context_start(f.context));
+                plan_copy(&plan, plan_context_start(subject.context));
             else
-                plan_apply(f.context, &p, decisions[rng_below(&r, offered)]);
-            struct price fresh = price_afresh(&f, &p), first, again;
-            struct cost c;
-            ASSERT_OK(evaluator_price(one, &p, &first, &c, &e), &e);
-            ASSERT_OK(evaluator_price(one, &p, &again, NULL, &e), &e);
+                plan_apply(subject.context, &plan, decisions[rng_below(&rng, offered)]);
+            struct price fresh = price_afresh(&subject, &plan), first, again;
+            struct cost cost;
+            ASSERT_OK(evaluator_price(one, &plan, &first, &cost, &e), &e);
+            ASSERT_OK(evaluator_price(one, &plan, &again, NULL, &e), &e);
             assert_memory_equal(&fresh, &first, sizeof fresh);
             assert_memory_equal(&fresh, &again, sizeof fresh);
-            struct cost expected =
-                price_cost(&fresh, evaluator_unsharded(f.evaluator), f.machine.memory_limit_bytes);
-            assert_true(c.c == expected.c && c.over_steps == expected.over_steps);
+            struct cost expected = price_cost(&fresh, evaluator_unsharded(subject.evaluator),
+                                              subject.machine.memory_limit_bytes);
+            assert_true(cost.c == expected.c && cost.over_steps == expected.over_steps);
             assert_true(fresh.step_ps == fresh.compute_ps + fresh.exposed_ps);
             assert_true(fresh.exposed_ps == fresh.communication_ps); /* overlap 0 */
             assert_true(fresh.critical_path_ps <= fresh.step_ps && fresh.matmul_ps <= fresh.compute_ps);
             assert_true(fresh.peak_bytes >= fresh.argument_bytes + fresh.output_bytes - fresh.alias_bytes);
         }
-        plan_release(&p);
+        plan_release(&plan);
         evaluator_session_destroy(one);
-        subject_close(&f);
+        subject_close(&subject);
     }
 }
 
@@ -78,30 +78,30 @@ static void session_equals_full_recomputation(void **state)
  * nothing. */
 static void replicated_is_the_unsharded_module(void **state)
 {
-    struct subject f;
+    struct subject subject;
     struct error e;
-    open_model(&f, SUPPORT_MODELS "t2b.mlir.gz", "data=4,model=4");
-    const struct price *u = evaluator_unsharded(f.evaluator);
-    struct price start = price_afresh(&f, plan_context_start(f.context));
-    assert_memory_equal(&start, u, sizeof start);
-    assert_int_equal(u->communication_ps, 0);
+    open_model(&subject, SUPPORT_MODELS "t2b.mlir.gz", "data=4,model=4");
+    const struct price *price = evaluator_unsharded(subject.evaluator);
+    struct price start = price_afresh(&subject, plan_context_start(subject.context));
+    assert_memory_equal(&start, price, sizeof start);
+    assert_int_equal(price->communication_ps, 0);
     /* 2.507 billion parameters: bfloat16 and two float32 moments, donated */
-    assert_in_range(u->argument_bytes, 25060000000, 25080000000);
-    assert_int_equal(u->alias_bytes, u->argument_bytes - 2 * 64 * 2048 * 4);
-    struct plan_baseline b;
-    struct plan p;
-    ASSERT_OK(plan_baseline_find(f.context, "fsdp:data+fsdp:model", &b, &e), &e);
-    plan_init(&p, f.nda, &f.mesh);
-    plan_copy(&p, plan_context_start(f.context));
-    plan_replay(f.context, b.decisions, &b.count, &p);
-    struct price fsdp = price_afresh(&f, &p);
-    assert_true(fsdp.step_ps * 10 < u->step_ps);
-    assert_true(fsdp.peak_bytes * 10 < u->peak_bytes);
-    assert_in_range(fsdp.argument_bytes, u->argument_bytes / 16, u->argument_bytes / 16 + 1000000);
+    assert_in_range(price->argument_bytes, 25060000000, 25080000000);
+    assert_int_equal(price->alias_bytes, price->argument_bytes - 2 * 64 * 2048 * 4);
+    struct plan_baseline baseline;
+    struct plan plan;
+    ASSERT_OK(plan_baseline_find(subject.context, "fsdp:data+fsdp:model", &baseline, &e), &e);
+    plan_init(&plan, subject.nda, &subject.mesh);
+    plan_copy(&plan, plan_context_start(subject.context));
+    plan_replay(subject.context, baseline.decisions, &baseline.count, &plan);
+    struct price fsdp = price_afresh(&subject, &plan);
+    assert_true(fsdp.step_ps * 10 < price->step_ps);
+    assert_true(fsdp.peak_bytes * 10 < price->peak_bytes);
+    assert_in_range(fsdp.argument_bytes, price->argument_bytes / 16, price->argument_bytes / 16 + 1000000);
     /* nearly all of the matmuls' FLOPs divide by sixteen */
-    assert_in_range(fsdp.matmul_ps, u->matmul_ps / 16, u->matmul_ps / 16 + u->matmul_ps / 1000);
-    plan_release(&p);
-    subject_close(&f);
+    assert_in_range(fsdp.matmul_ps, price->matmul_ps / 16, price->matmul_ps / 16 + price->matmul_ps / 1000);
+    plan_release(&plan);
+    subject_close(&subject);
 }
 
 /* the scanned model's steps are counted once an iteration: its matmuls take as long as the rematerialised
@@ -122,35 +122,35 @@ static void loops_multiply_time(void **state)
  * result's memory, what they are ordered into does not. */
 static void ordered_blocks_take_the_results_memory(void **state)
 {
-    struct subject f;
-    struct plan p;
-    struct plan_baseline b;
+    struct subject subject;
+    struct plan plan;
+    struct plan_baseline baseline;
     struct error e;
-    open_model(&f, SUPPORT_MODELS "mlp.mlir", "data=4,model=2");
-    plan_init(&p, f.nda, &f.mesh);
-    ASSERT_OK(plan_baseline_find(f.context, "fsdp:model", &b, &e), &e);
-    for (uint32_t i = 0; i < b.count; i++)
-        plan_apply(f.context, &p, b.decisions[i]);
-    assert_int_equal(price_afresh(&f, &p).peak_bytes, 71680);
-    plan_release(&p);
-    subject_close(&f);
+    open_model(&subject, SUPPORT_MODELS "mlp.mlir", "data=4,model=2");
+    plan_init(&plan, subject.nda, &subject.mesh);
+    ASSERT_OK(plan_baseline_find(subject.context, "fsdp:model", &baseline, &e), &e);
+    for (uint32_t i = 0; i < baseline.count; i++)
+        plan_apply(subject.context, &plan, baseline.decisions[i]);
+    assert_int_equal(price_afresh(&subject, &plan).peak_bytes, 71680);
+    plan_release(&plan);
+    subject_close(&subject);
 }
 
 /* in the order that takes most: what is alive at the peak adds up to it, and nothing is higher */
-static void check_peak(struct subject *f, const struct plan *p)
+static void check_peak(struct subject *subject, const struct plan *plan)
 {
     struct spmd_local local = {0};
-    struct price price = price_afresh(f, p);
+    struct price price = price_afresh(subject, plan);
     struct error e;
     uint32_t count;
-    ASSERT_OK(spmd_walk(f->context, p, evaluator_options(f->evaluator), &local, &e), &e);
-    assert_int_equal(price_reorder_to_peak(&local, &f->machine, &price),
+    ASSERT_OK(spmd_walk(subject->context, plan, evaluator_options(subject->evaluator), &local, &e), &e);
+    assert_int_equal(price_reorder_to_peak(&local, &subject->machine, &price),
                      price.depth_first_peak_bytes > price.program_peak_bytes);
-    int64_t *alive = price_timeline(&local, &f->machine), sum = 0;
+    int64_t *alive = price_timeline(&local, &subject->machine), sum = 0;
     for (uint32_t i = 0; i < local.step_count; i++)
         assert_true(alive[i] <= price.peak_bytes);
     assert_int_equal(alive[price.peak_step], price.peak_bytes);
-    struct price_live *live = price_live_at(&local, &f->machine, price.peak_step, &count);
+    struct price_live *live = price_live_at(&local, &subject->machine, price.peak_step, &count);
     for (uint32_t i = 0; i < count; i++)
         sum += live[i].bytes;
     assert_int_equal(sum, price.peak_bytes);
@@ -162,32 +162,33 @@ static void check_peak(struct subject *f, const struct plan *p)
 /* Other orders of the same steps: still a local program, with the same kernels and collectives. */
 static void orders_mean_the_same(void **state)
 {
-    struct rng r = {.state = support_seed(11)};
+    struct rng rng = {.state = support_seed(11)};
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        struct subject f;
+        struct subject subject;
         char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
-        open_model(&f, path, "data=4,model=2");
+        open_model(&subject, path, "data=4,model=2");
         free(path);
-        struct plan p;
+        struct plan plan;
         struct error e;
         uint32_t offered;
-        const struct plan_decision *decisions = plan_context_decisions(f.context, &offered);
-        plan_init(&p, f.nda, &f.mesh);
-        plan_copy(&p, plan_context_start(f.context));
+        const struct plan_decision *decisions = plan_context_decisions(subject.context, &offered);
+        plan_init(&plan, subject.nda, &subject.mesh);
+        plan_copy(&plan, plan_context_start(subject.context));
         for (int step = 0; step < 4; step++) {
-            plan_apply(f.context, &p, decisions[rng_below(&r, offered)]);
-            struct price program = price_afresh(&f, &p), other;
+            plan_apply(subject.context, &plan, decisions[rng_below(&rng, offered)]);
+            struct price program = price_afresh(&subject, &plan), other;
             assert_int_equal(program.peak_bytes, program.depth_first_peak_bytes > program.program_peak_bytes
                                                      ? program.depth_first_peak_bytes
                                                      : program.program_peak_bytes);
-            check_peak(&f, &p);
+            check_peak(&subject, &plan);
             for (int order = COST_ORDER_DEPTH_FIRST; order <= COST_ORDER_MEMORY; order++) {
                 struct spmd_local local = {0};
                 struct price_scratch *scratch = NULL;
-                ASSERT_OK(spmd_walk(f.context, &p, evaluator_options(f.evaluator), &local, &e), &e);
+                ASSERT_OK(spmd_walk(subject.context, &plan, evaluator_options(subject.evaluator), &local, &e),
+                          &e);
                 price_reorder(&local, &scratch, (enum cost_order)order);
                 ASSERT_OK(spmd_local_check(&local, &e), &e);
-                struct cost_machine as_they_stand = f.machine;
+                struct cost_machine as_they_stand = subject.machine;
                 as_they_stand.order = COST_ORDER_PROGRAM;
                 price_local(&local, &as_they_stand, &scratch, &other);
                 /* what was priced without putting the steps in that order */
@@ -201,8 +202,8 @@ static void orders_mean_the_same(void **state)
                 spmd_local_release(&local);
             }
         }
-        plan_release(&p);
-        subject_close(&f);
+        plan_release(&plan);
+        subject_close(&subject);
     }
 }
 

@@ -7,17 +7,17 @@
 
 static struct mesh mesh_of(const char *text)
 {
-    struct mesh m;
+    struct mesh mesh;
     struct error e;
-    ASSERT_OK(mesh_parse(text, &m, &e), &e);
-    return m;
+    ASSERT_OK(mesh_parse(text, &mesh, &e), &e);
+    return mesh;
 }
 
-static struct cost_machine machine_of(const struct mesh *m, const char *device)
+static struct cost_machine machine_of(const struct mesh *mesh, const char *device)
 {
     struct cost_machine machine;
     struct error e;
-    ASSERT_OK(cost_machine_create(m, device, 0, &machine, &e), &e);
+    ASSERT_OK(cost_machine_create(mesh, device, 0, &machine, &e), &e);
     return machine;
 }
 
@@ -47,50 +47,50 @@ static void catalogue_is_sorted_and_complete(void **state)
 
 static void unknown_device_names_the_known(void **state)
 {
-    struct mesh m = mesh_of("data=4");
+    struct mesh mesh = mesh_of("data=4");
     struct cost_machine machine;
     struct error e;
-    assert_int_equal(cost_machine_create(&m, "a100", 0, &machine, &e), ERROR_UNKNOWN_DEVICE);
+    assert_int_equal(cost_machine_create(&mesh, "a100", 0, &machine, &e), ERROR_UNKNOWN_DEVICE);
     assert_non_null(strstr(e.message, "a100-40"));
     assert_non_null(strstr(e.message, "tpu-v6e"));
 }
 
 static void memory_limit_defaults_to_nine_tenths(void **state)
 {
-    struct mesh m = mesh_of("data=4");
-    struct cost_machine machine = machine_of(&m, "a100-40");
+    struct mesh mesh = mesh_of("data=4");
+    struct cost_machine machine = machine_of(&mesh, "a100-40");
     struct error e;
     assert_int_equal(machine.memory_limit_bytes, 42949672960 - 4294967296);
-    ASSERT_OK(cost_machine_create(&m, "a100-40", 12345, &machine, &e), &e);
+    ASSERT_OK(cost_machine_create(&mesh, "a100-40", 12345, &machine, &e), &e);
     assert_int_equal(machine.memory_limit_bytes, 12345);
-    assert_int_equal(cost_machine_create(&m, "a100-40", -1, &machine, &e), ERROR_INVALID_REQUEST);
+    assert_int_equal(cost_machine_create(&mesh, "a100-40", -1, &machine, &e), ERROR_INVALID_REQUEST);
 }
 
 /* NVLink 300 GB/s, network 25 GB/s, of which 90 % are achieved */
 static void axes_inside_a_host_are_fast(void **state)
 {
-    struct mesh m = mesh_of("b=4,m=4");
-    struct cost_machine machine = machine_of(&m, "a100-40");
+    struct mesh mesh = mesh_of("b=4,m=4");
+    struct cost_machine machine = machine_of(&mesh, "a100-40");
     assert_true(machine.links[0].bytes_per_s == 25e9 * 0.9 && machine.links[0].spans_hosts);
     assert_true(machine.links[1].bytes_per_s == 300e9 * 0.9 && !machine.links[1].spans_hosts);
-    m = mesh_of("b=2,m=4"); /* one host: both inside */
-    machine = machine_of(&m, "a100-40");
+    mesh = mesh_of("b=2,m=4"); /* one host: both inside */
+    machine = machine_of(&mesh, "a100-40");
     assert_true(!machine.links[0].spans_hosts && !machine.links[1].spans_hosts);
-    m = mesh_of("b=4,m=6"); /* runs of 6 in hosts of 8: the second run lies in two hosts */
-    machine = machine_of(&m, "a100-40");
+    mesh = mesh_of("b=4,m=6"); /* runs of 6 in hosts of 8: the second run lies in two hosts */
+    machine = machine_of(&mesh, "a100-40");
     assert_true(machine.links[0].spans_hosts && machine.links[1].spans_hosts);
-    m = mesh_of("b=4,m=4");
-    m.devices_per_host = 16;
-    machine = machine_of(&m, "a100-40");
+    mesh = mesh_of("b=4,m=4");
+    mesh.devices_per_host = 16;
+    machine = machine_of(&mesh, "a100-40");
     assert_true(!machine.links[0].spans_hosts && !machine.links[1].spans_hosts);
 }
 
 static void explicit_links_win(void **state)
 {
-    struct mesh m = mesh_of("b=4,m=4");
-    m.axes[0].link_bytes_per_s = 100000000000;
-    m.axes[0].link_latency_ps = 7000000;
-    struct cost_machine machine = machine_of(&m, "a100-40");
+    struct mesh mesh = mesh_of("b=4,m=4");
+    mesh.axes[0].link_bytes_per_s = 100000000000;
+    mesh.axes[0].link_latency_ps = 7000000;
+    struct cost_machine machine = machine_of(&mesh, "a100-40");
     assert_true(machine.links[0].bytes_per_s == 100e9 * 0.9);
     assert_int_equal(machine.links[0].latency_ps, 7000000);
 }
@@ -99,25 +99,25 @@ static void explicit_links_win(void **state)
  */
 static void axes_beyond_the_torus_share_links(void **state)
 {
-    struct mesh m = mesh_of("a=4,b=2,c=8");
-    struct cost_machine machine = machine_of(&m, "tpu-v5e");
+    struct mesh mesh = mesh_of("a=4,b=2,c=8");
+    struct cost_machine machine = machine_of(&mesh, "tpu-v5e");
     assert_true(machine.links[0].bytes_per_s == 50e9 / 2 * 0.9);
     assert_true(machine.links[1].bytes_per_s == 50e9 * 0.9);
     assert_true(machine.links[2].bytes_per_s == 50e9 * 0.9);
-    machine = machine_of(&m, "tpu-v5p");
+    machine = machine_of(&mesh, "tpu-v5p");
     assert_true(machine.links[0].bytes_per_s == 100e9 * 0.9);
-    m = mesh_of("a=4,one=1,c=8"); /* an axis of one device needs no dimension */
-    machine = machine_of(&m, "tpu-v5e");
+    mesh = mesh_of("a=4,one=1,c=8"); /* an axis of one device needs no dimension */
+    machine = machine_of(&mesh, "tpu-v5e");
     assert_true(machine.links[0].bytes_per_s == 50e9 * 0.9);
 }
 
 static void slowest_axis_comes_first(void **state)
 {
-    struct mesh m = mesh_of("x=2,y=4,z=4");
-    m.axes[1].link_bytes_per_s = 1000000000;
-    struct cost_machine machine = machine_of(&m, "a100-40");
+    struct mesh mesh = mesh_of("x=2,y=4,z=4");
+    mesh.axes[1].link_bytes_per_s = 1000000000;
+    struct cost_machine machine = machine_of(&mesh, "a100-40");
     uint8_t order[MESH_MAX_AXES];
-    cost_axis_order(&machine, &m, order);
+    cost_axis_order(&machine, &mesh, order);
     assert_int_equal(order[0], 1);
     assert_int_equal(order[1], 0);
     assert_int_equal(order[2], 2);
@@ -125,18 +125,18 @@ static void slowest_axis_comes_first(void **state)
 
 static void overrides_are_checked(void **state)
 {
-    struct mesh m = mesh_of("data=4");
-    struct cost_device d = *cost_device_find("h100");
+    struct mesh mesh = mesh_of("data=4");
+    struct cost_device device = *cost_device_find("h100");
     struct cost_machine machine;
     struct error e;
-    d.memory_bytes = 1000;
-    ASSERT_OK(cost_machine_create_device(&m, &d, 0, &machine, &e), &e);
+    device.memory_bytes = 1000;
+    ASSERT_OK(cost_machine_create_device(&mesh, &device, 0, &machine, &e), &e);
     assert_int_equal(machine.memory_limit_bytes, 900);
-    d.rate_flops[COST_RATE_BF16] = 0;
-    assert_int_equal(cost_machine_create_device(&m, &d, 0, &machine, &e), ERROR_INVALID_REQUEST);
-    d = *cost_device_find("h100");
-    d.link_fraction = 1.5;
-    assert_int_equal(cost_machine_create_device(&m, &d, 0, &machine, &e), ERROR_INVALID_REQUEST);
+    device.rate_flops[COST_RATE_BF16] = 0;
+    assert_int_equal(cost_machine_create_device(&mesh, &device, 0, &machine, &e), ERROR_INVALID_REQUEST);
+    device = *cost_device_find("h100");
+    device.link_fraction = 1.5;
+    assert_int_equal(cost_machine_create_device(&mesh, &device, 0, &machine, &e), ERROR_INVALID_REQUEST);
 }
 
 int main(void)

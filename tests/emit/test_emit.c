@@ -23,44 +23,44 @@ struct setup {
     struct spmd_local local;
 };
 
-static void open_text(struct setup *s, const char *text, const char *mesh)
+static void open_text(struct setup *setup, const char *text, const char *mesh)
 {
     struct error e = {0};
-    memset(s, 0, sizeof *s);
-    ASSERT_OK(ir_read(text, strlen(text), NULL, &s->read, &e), &e);
-    ASSERT_OK(ir_prepare(&s->read, &s->prepared, &e), &e);
-    ASSERT_OK(nda_create(&s->prepared, NULL, &s->nda, &e), &e);
-    ASSERT_OK(mesh_parse(mesh, &s->mesh, &e), &e);
-    ASSERT_OK(plan_context_create(s->nda, &s->mesh, NULL, 0, &s->context, &e), &e);
-    plan_init(&s->plan, s->nda, &s->mesh);
+    memset(setup, 0, sizeof *setup);
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &setup->read, &e), &e);
+    ASSERT_OK(ir_prepare(&setup->read, &setup->prepared, &e), &e);
+    ASSERT_OK(nda_create(&setup->prepared, NULL, &setup->nda, &e), &e);
+    ASSERT_OK(mesh_parse(mesh, &setup->mesh, &e), &e);
+    ASSERT_OK(plan_context_create(setup->nda, &setup->mesh, NULL, 0, &setup->context, &e), &e);
+    plan_init(&setup->plan, setup->nda, &setup->mesh);
 }
 
-static void walk(struct setup *s)
+static void walk(struct setup *setup)
 {
     struct error e = {0};
-    struct spmd_options options = spmd_default_options(&s->mesh);
-    ASSERT_OK(spmd_walk(s->context, &s->plan, &options, &s->local, &e), &e);
-    ASSERT_OK(spmd_local_check(&s->local, &e), &e);
+    struct spmd_options options = spmd_default_options(&setup->mesh);
+    ASSERT_OK(spmd_walk(setup->context, &setup->plan, &options, &setup->local, &e), &e);
+    ASSERT_OK(spmd_local_check(&setup->local, &e), &e);
 }
 
-static void close_setup(struct setup *s)
+static void close_setup(struct setup *setup)
 {
-    spmd_local_release(&s->local);
-    plan_release(&s->plan);
-    plan_context_destroy(s->context);
-    nda_destroy(s->nda);
-    ir_program_release(&s->prepared);
-    ir_program_release(&s->read);
+    spmd_local_release(&setup->local);
+    plan_release(&setup->plan);
+    plan_context_destroy(setup->context);
+    nda_destroy(setup->nda);
+    ir_program_release(&setup->prepared);
+    ir_program_release(&setup->read);
 }
 
 /* the factor of the space of the first op with this code that holds dim of its operand (or result) */
-static void shard(struct setup *s, enum ir_opcode code, bool result, uint32_t which, uint32_t dim,
+static void shard(struct setup *setup, enum ir_opcode code, bool result, uint32_t which, uint32_t dim,
                   uint32_t axis)
 {
-    const struct nda *n = s->nda;
+    const struct nda *n = setup->nda;
     for (uint32_t i = 0; i < n->space_count; i++) {
         const struct nda_space *space = &n->spaces[i];
-        if (space->kind != NDA_SPACE_OP || s->prepared.ops[space->op].code != code)
+        if (space->kind != NDA_SPACE_OP || setup->prepared.ops[space->op].code != code)
             continue;
         for (uint32_t k = 0; k < space->slot_count; k++) {
             const struct nda_slot *slot = &n->slots[space->slots + k];
@@ -69,7 +69,8 @@ static void shard(struct setup *s, enum ir_opcode code, bool result, uint32_t wh
             for (uint32_t a = 0; a < nda_atom_count(n, slot->value); a++)
                 if (nda_atoms(n, slot->value)[a].dim == dim && n->factor_of[slot->map + a] != NDA_NO_FACTOR) {
                     assert_int_equal(
-                        plan_apply_factor(s->context, &s->plan, i, n->factor_of[slot->map + a], axis), 1);
+                        plan_apply_factor(setup->context, &setup->plan, i, n->factor_of[slot->map + a], axis),
+                        1);
                     return;
                 }
         }
@@ -77,16 +78,16 @@ static void shard(struct setup *s, enum ir_opcode code, bool result, uint32_t wh
     fail_msg("no such factor");
 }
 
-static char *emit_text(const struct setup *s, enum emit_output form)
+static char *emit_text(const struct setup *setup, enum emit_output form)
 {
     struct error e = {0};
     struct ir_program module = {0};
-    struct text t = {0};
-    ASSERT_OK(spmd_emit(s->context, &s->plan, &s->local, form, &module, &e), &e);
+    struct text text = {0};
+    ASSERT_OK(spmd_emit(setup->context, &setup->plan, &setup->local, form, &module, &e), &e);
     ASSERT_OK(ir_verify(&module, &e), &e);
-    ir_print(&module, &t);
+    ir_print(&module, &text);
     ir_program_release(&module);
-    return t.at;
+    return text.at;
 }
 
 static uint32_t occurrences(const char *text, const char *what)
@@ -127,23 +128,23 @@ static const struct {
                    {"\"stablehlo.collective_permute\"", SPMD_PERMUTE}};
 
 /* steps of a kind, one a combined tuple; loops not multiplied */
-static uint32_t steps_of(const struct spmd_local *l, enum spmd_step_kind kind)
+static uint32_t steps_of(const struct spmd_local *local, enum spmd_step_kind kind)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < l->step_count; i++)
-        if (l->steps[i].kind == kind &&
-            (!l->steps[i].combined || i == 0 || l->steps[i - 1].combined != l->steps[i].combined))
+    for (uint32_t i = 0; i < local->step_count; i++)
+        if (local->steps[i].kind == kind &&
+            (!local->steps[i].combined || i == 0 || local->steps[i - 1].combined != local->steps[i].combined))
             n++;
     return n;
 }
 
-static void expect_style(const struct setup *s, const char *text, enum emit_output form)
+static void expect_style(const struct setup *setup, const char *text, enum emit_output form)
 {
     uint32_t total = 0, permutes = occurrences(text, "stablehlo.collective_permute");
     uint32_t exchanges = occurrences(text, "stablehlo.all_to_all");
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
         uint32_t n = occurrences(text, collectives[i].op);
-        assert_int_equal(n, form == EMIT_ANNOTATED ? 0 : steps_of(&s->local, collectives[i].kind));
+        assert_int_equal(n, form == EMIT_ANNOTATED ? 0 : steps_of(&setup->local, collectives[i].kind));
         total += n;
     }
     assert_int_equal(occurrences(text, "channel_handle"), form == EMIT_MANUAL ? 2 * total : 0);
@@ -160,16 +161,16 @@ static void expect_style(const struct setup *s, const char *text, enum emit_outp
     char devices[64];
     snprintf(devices, sizeof devices, "%s = %lld : i32",
              form == EMIT_LOCAL ? "mhlo.num_replicas" : "mhlo.num_partitions",
-             (long long)mesh_devices(&s->mesh));
+             (long long)mesh_devices(&setup->mesh));
     assert_int_equal(occurrences(text, devices), 1);
 }
 
-static void expect_all_forms(struct setup *s)
+static void expect_all_forms(struct setup *setup)
 {
-    walk(s);
+    walk(setup);
     for (int form = EMIT_ANNOTATED; form <= EMIT_LOCAL; form++) {
-        char *text = emit_text(s, (enum emit_output)form);
-        expect_style(s, text, (enum emit_output)form);
+        char *text = emit_text(setup, (enum emit_output)form);
+        expect_style(setup, text, (enum emit_output)form);
         expect_rereads(text);
         free(text);
     }
@@ -193,14 +194,14 @@ static void test_models(void **state)
         char *path = mem_printf(SUPPORT_MODELS "%s", models[m]);
         size_t size;
         char *text = support_read(path, &size);
-        struct setup s;
-        struct rng r = {.state = seed + m};
-        open_text(&s, text, meshes[m % 3]);
+        struct setup setup;
+        struct rng rng = {.state = seed + m};
+        open_text(&setup, text, meshes[m % 3]);
         for (int k = 0; k < 2; k++) {
-            plan_random(s.context, &r, &s.plan);
-            expect_all_forms(&s);
+            plan_random(setup.context, &rng, &setup.plan);
+            expect_all_forms(&setup);
         }
-        close_setup(&s);
+        close_setup(&setup);
         free(text);
         free(path);
     }
@@ -211,23 +212,23 @@ static void test_models(void **state)
 
 static void test_iota_adds_offset(void **state)
 {
-    struct setup s;
+    struct setup setup;
     (void)state;
-    open_text(&s,
+    open_text(&setup,
               MAIN("%x: tensor<16x3xi32>", "tensor<16x3xi32>",
                    "%0 = stablehlo.iota dim = 0 : tensor<16x3xi32>\n"
                    "%1 = stablehlo.add %0, %x : tensor<16x3xi32>\n return %1 : tensor<16x3xi32>"),
               "a=4,b=2");
-    shard(&s, IR_ADD, true, 0, 0, 0);
-    shard(&s, IR_IOTA, true, 0, 0, 0);
-    walk(&s);
-    char *text = emit_text(&s, EMIT_LOCAL);
+    shard(&setup, IR_ADD, true, 0, 0, 0);
+    shard(&setup, IR_IOTA, true, 0, 0, 0);
+    walk(&setup);
+    char *text = emit_text(&setup, EMIT_LOCAL);
     assert_int_equal(occurrences(text, "stablehlo.replica_id"), 1);
     assert_true(occurrences(text, "dense<2> : tensor<i32>") >= 1); /* devices between neighbours along a */
     assert_true(occurrences(text, "dense<4> : tensor<i32>") >= 1); /* 16 / 4 rows a block */
     assert_int_equal(occurrences(text, "iota_dimension = 0 : i64} : () -> tensor<4x3xi32>"), 1);
     free(text);
-    close_setup(&s);
+    close_setup(&setup);
 }
 
 static const char lookup[] =
@@ -240,12 +241,12 @@ static const char lookup[] =
 
 static void test_gather_selects(void **state)
 {
-    struct setup s;
+    struct setup setup;
     (void)state;
-    open_text(&s, lookup, "a=8");
-    shard(&s, IR_GATHER, false, 0, 0, 0);
-    walk(&s);
-    char *text = emit_text(&s, EMIT_MANUAL);
+    open_text(&setup, lookup, "a=8");
+    shard(&setup, IR_GATHER, false, 0, 0, 0);
+    walk(&setup);
+    char *text = emit_text(&setup, EMIT_MANUAL);
     assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 2);     /* to the whole dim, to the part */
     assert_int_equal(occurrences(text, "dense<31> : tensor<i32>"), 1); /* the global bound */
     assert_int_equal(occurrences(text, "indices_are_sorted = false"), 1);
@@ -255,7 +256,7 @@ static void test_gather_selects(void **state)
                *subtract = strstr(text, "\"stablehlo.subtract\"");
     assert_true(clamp < subtract && subtract < strstr(text, "\"stablehlo.gather\""));
     free(text);
-    close_setup(&s);
+    close_setup(&setup);
 }
 
 static const char scatter_add[] = MAIN(
@@ -270,28 +271,28 @@ static const char scatter_add[] = MAIN(
 
 static void test_scatter(void **state)
 {
-    struct setup s;
+    struct setup setup;
     (void)state;
     /* looked up: positions elsewhere become the local size, which drops */
-    open_text(&s, scatter_add, "a=4");
-    shard(&s, IR_SCATTER, false, 0, 0, 0);
-    walk(&s);
-    char *text = emit_text(&s, EMIT_LOCAL);
+    open_text(&setup, scatter_add, "a=4");
+    shard(&setup, IR_SCATTER, false, 0, 0, 0);
+    walk(&setup);
+    char *text = emit_text(&setup, EMIT_LOCAL);
     assert_int_equal(occurrences(text, "\"stablehlo.clamp\""), 0);
     assert_int_equal(occurrences(text, "dense<8> : tensor<8x1xi32>"), 1);
     assert_int_equal(occurrences(text, "unique_indices = false"), 1);
     assert_int_equal(occurrences(text, "\"stablehlo.all_reduce\""), 0);
     free(text);
-    close_setup(&s);
-    open_text(&s, scatter_add, "a=4"); /* contracted: the operand counts on one device */
-    shard(&s, IR_SCATTER, false, 2, 0, 0);
-    walk(&s);
-    text = emit_text(&s, EMIT_LOCAL);
+    close_setup(&setup);
+    open_text(&setup, scatter_add, "a=4"); /* contracted: the operand counts on one device */
+    shard(&setup, IR_SCATTER, false, 2, 0, 0);
+    walk(&setup);
+    text = emit_text(&setup, EMIT_LOCAL);
     assert_int_equal(occurrences(text, "unique_indices = true"), 1);
     assert_int_equal(occurrences(text, "\"stablehlo.select\""), 1);
     assert_int_equal(occurrences(text, "dense<0.000000e+00> : tensor<32x4xf32>"), 1);
     free(text);
-    close_setup(&s);
+    close_setup(&setup);
 }
 
 static char *reduce_program(const char *initial)
@@ -312,17 +313,17 @@ static void test_initial_value_counts_once(void **state)
     } cases[] = {{"0.0", 0, 0}, {"1.5", 1, 1}};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct setup s;
+        struct setup setup;
         char *program = reduce_program(cases[i].initial);
-        open_text(&s, program, "a=4");
-        shard(&s, IR_REDUCE, false, 0, 0, 0);
-        walk(&s);
-        char *manual = emit_text(&s, EMIT_MANUAL), *annotated = emit_text(&s, EMIT_ANNOTATED);
+        open_text(&setup, program, "a=4");
+        shard(&setup, IR_REDUCE, false, 0, 0, 0);
+        walk(&setup);
+        char *manual = emit_text(&setup, EMIT_MANUAL), *annotated = emit_text(&setup, EMIT_ANNOTATED);
         assert_int_equal(occurrences(manual, "\"stablehlo.select\""), cases[i].selects);
         assert_int_equal(occurrences(annotated, "\"stablehlo.add\""), 1 + cases[i].added);
         free(manual);
         free(annotated);
-        close_setup(&s);
+        close_setup(&setup);
         free(program);
     }
 }
@@ -336,20 +337,20 @@ static void test_signature(void **state)
         "tensor<8x4xf32>) {\n"
         "%0 = stablehlo.add %x, %y : tensor<8x4xf32>\n%1 = stablehlo.multiply %x, %y : tensor<8x4xf32>\n"
         "return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>\n}\n";
-    struct setup s;
+    struct setup setup;
     (void)state;
-    open_text(&s, text, "a=2,b=2");
-    shard(&s, IR_ADD, false, 0, 0, 0);
-    walk(&s);
+    open_text(&setup, text, "a=2,b=2");
+    shard(&setup, IR_ADD, false, 0, 0, 0);
+    walk(&setup);
     for (int form = EMIT_ANNOTATED; form <= EMIT_LOCAL; form++) {
-        char *out = emit_text(&s, (enum emit_output)form);
+        char *out = emit_text(&setup, (enum emit_output)form);
         assert_int_equal(occurrences(out, "jax.result_info = \"a\""), 1);
         assert_int_equal(occurrences(out, "tf.aliasing_output = 1") + occurrences(out, "jax.buffer_donor"),
                          2);
         assert_int_equal(occurrences(out, "mhlo.sharding"), 0);
         free(out);
     }
-    close_setup(&s);
+    close_setup(&setup);
 }
 
 /* ---------------------------------------------------------------- what is refused */
@@ -357,19 +358,19 @@ static void test_refusals(void **state)
 {
     static const char text[] = MAIN("%x: tensor<8xf32>", "tensor<ui32>",
                                     "%0 = stablehlo.partition_id : tensor<ui32>\n return %0 : tensor<ui32>");
-    struct setup s;
+    struct setup setup;
     struct ir_program module = {0};
     struct error e = {0};
     (void)state;
-    open_text(&s, text, "a=2");
-    walk(&s);
-    assert_int_equal(spmd_emit(s.context, &s.plan, &s.local, EMIT_LOCAL, &module, &e),
+    open_text(&setup, text, "a=2");
+    walk(&setup);
+    assert_int_equal(spmd_emit(setup.context, &setup.plan, &setup.local, EMIT_LOCAL, &module, &e),
                      ERROR_UNSUPPORTED_MODULE);
     assert_int_equal(e.line, 2);
     assert_non_null(strstr(e.message, "partition_id"));
-    struct spmd_local empty = {.nda = s.nda, .mesh = &s.mesh};
-    assert_int_equal(spmd_emit(s.context, &s.plan, &empty, EMIT_LOCAL, &module, &e), ERROR_INTERNAL);
-    close_setup(&s);
+    struct spmd_local empty = {.nda = setup.nda, .mesh = &setup.mesh};
+    assert_int_equal(spmd_emit(setup.context, &setup.plan, &empty, EMIT_LOCAL, &module, &e), ERROR_INTERNAL);
+    close_setup(&setup);
 }
 
 int main(void)

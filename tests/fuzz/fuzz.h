@@ -58,14 +58,14 @@ static inline void fuzz_seed(const char *name, const void *bytes, size_t size)
 static inline char *fuzz_read(const char *path, size_t *size)
 {
     char *full = mem_printf("%s/%s", TOAST_SOURCE_DIR, path), *text = NULL;
-    FILE *f = fopen(full, "rb");
-    FUZZ_CHECK(f && fseek(f, 0, SEEK_END) == 0);
-    *size = (size_t)ftell(f);
-    FUZZ_CHECK(fseek(f, 0, SEEK_SET) == 0);
+    FILE *file = fopen(full, "rb");
+    FUZZ_CHECK(file && fseek(file, 0, SEEK_END) == 0);
+    *size = (size_t)ftell(file);
+    FUZZ_CHECK(fseek(file, 0, SEEK_SET) == 0);
     text = mem_alloc(*size + 1);
-    FUZZ_CHECK(fread(text, 1, *size, f) == *size);
+    FUZZ_CHECK(fread(text, 1, *size, file) == *size);
     text[*size] = 0;
-    fclose(f);
+    fclose(file);
     free(full);
     return text;
 }

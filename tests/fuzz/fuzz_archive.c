@@ -14,20 +14,20 @@ static void release(struct api_archive_field *fields, size_t count)
 
 static void try_history(const uint8_t *data, size_t size)
 {
-    struct api_history h, again;
+    struct api_history history, again;
     struct error e = {0};
-    enum error_code code = api_history_parse((const char *)data, size, &h, &e);
+    enum error_code code = api_history_parse((const char *)data, size, &history, &e);
     FUZZ_CHECK(code == ERROR_OK || (e.code == code && e.message[0]));
     if (code != ERROR_OK)
         return;
-    char *first = api_history_json(&h), *second;
+    char *first = api_history_json(&history), *second;
     FUZZ_CHECK(api_history_parse(first, strlen(first), &again, &e) == ERROR_OK);
-    FUZZ_CHECK(again.event_count == h.event_count && again.task_count == h.task_count);
+    FUZZ_CHECK(again.event_count == history.event_count && again.task_count == history.task_count);
     second = api_history_json(&again);
     FUZZ_CHECK(strcmp(first, second) == 0);
     free(first);
     free(second);
-    api_history_release(&h);
+    api_history_release(&history);
     api_history_release(&again);
 }
 

@@ -21,20 +21,20 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct core_delta d, again;
+    struct core_delta delta, again;
     struct search_blob first, second, next = {NULL, 0};
     struct search_state state;
     struct error e = {0};
     unsigned char *copy = fuzz_mend(search, data, size, 0x31544c4454534f54u);
-    enum error_code code = core_delta_read(search, copy, size, &d, &e);
+    enum error_code code = core_delta_read(search, copy, size, &delta, &e);
     FUZZ_CHECK(code == ERROR_OK || (code == ERROR_INVALID_REQUEST && e.message[0]));
     if (code == ERROR_OK) {
-        core_delta_write(search, &d, &first);
+        core_delta_write(search, &delta, &first);
         FUZZ_CHECK(core_delta_read(search, first.bytes, first.size, &again, &e) == ERROR_OK);
         core_delta_write(search, &again, &second);
         FUZZ_CHECK(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
         core_delta_release(&again);
-        core_delta_release(&d);
+        core_delta_release(&delta);
         free(first.bytes);
         free(second.bytes);
         struct search_blob both[2] = {{copy, size}, other};

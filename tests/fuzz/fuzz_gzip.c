@@ -12,20 +12,20 @@ struct output {
 
 static enum error_code take(void *user, const void *bytes, size_t size, struct error *e)
 {
-    struct output *o = user;
+    struct output *output = user;
     const unsigned char *p = bytes;
     (void)e;
-    o->size += size;
+    output->size += size;
     for (size_t i = 0; i < size; i++)
-        o->hash = (o->hash ^ p[i]) * 0x100000001b3u;
-    FUZZ_CHECK(o->size <= LIMIT);
+        output->hash = (output->hash ^ p[i]) * 0x100000001b3u;
+    FUZZ_CHECK(output->size <= LIMIT);
     return ERROR_OK;
 }
 
-static enum error_code expand(const uint8_t *data, size_t size, size_t piece, struct output *o)
+static enum error_code expand(const uint8_t *data, size_t size, size_t piece, struct output *output)
 {
     struct error e = {0};
-    struct inflater *i = inflater_create(LIMIT, take, o);
+    struct inflater *i = inflater_create(LIMIT, take, output);
     enum error_code code = ERROR_OK;
     for (size_t at = 0; code == ERROR_OK && at < size; at += piece)
         code = inflater_add(i, data + at, size - at < piece ? size - at : piece, &e);

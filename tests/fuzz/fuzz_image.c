@@ -36,12 +36,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         return 0;
     fuzz_reader();
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
-        struct ir_program p;
+        struct ir_program program;
         char name[24];
         snprintf(name, sizeof name, "image%zu", i);
-        fuzz_program(seeds[i], strlen(seeds[i]), &p);
-        fuzz_seed(name, p.image, p.image_size);
-        ir_program_release(&p);
+        fuzz_program(seeds[i], strlen(seeds[i]), &program);
+        fuzz_seed(name, program.image, program.image_size);
+        ir_program_release(&program);
     }
     return 0;
 }
@@ -49,29 +49,29 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 /* what stands in the first bytes of every image of this build */
 static void mend_header(unsigned char *image, size_t size)
 {
-    struct ir_image_header h;
-    if (size < sizeof h)
+    struct ir_image_header image_header;
+    if (size < sizeof image_header)
         return;
-    memcpy(&h, image, sizeof h);
-    memcpy(h.magic, IR_IMAGE_MAGIC, sizeof h.magic);
-    h.version = IR_IMAGE_VERSION;
-    h.sections = IR_IMAGE_SECTION_COUNT;
-    h.size = size;
-    memcpy(image, &h, sizeof h);
+    memcpy(&image_header, image, sizeof image_header);
+    memcpy(image_header.magic, IR_IMAGE_MAGIC, sizeof image_header.magic);
+    image_header.version = IR_IMAGE_VERSION;
+    image_header.sections = IR_IMAGE_SECTION_COUNT;
+    image_header.size = size;
+    memcpy(image, &image_header, sizeof image_header);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     unsigned char *image = mem_alloc(size);
-    struct ir_program p, prepared;
+    struct ir_program program, prepared;
     struct nda *nda;
     struct error e = {0};
     struct text out = {0};
     memcpy(image, data, size);
     mend_header(image, size);
-    if (ir_image_open(image, size, &p, &e) == ERROR_OK) {
-        ir_print(&p, &out);
-        if (ir_prepare(&p, &prepared, &e) == ERROR_OK) {
+    if (ir_image_open(image, size, &program, &e) == ERROR_OK) {
+        ir_print(&program, &out);
+        if (ir_prepare(&program, &prepared, &e) == ERROR_OK) {
             if (nda_create(&prepared, NULL, &nda, &e) == ERROR_OK)
                 nda_destroy(nda);
             ir_program_release(&prepared);

@@ -17,10 +17,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct ir_read_limits limits = {.memory_bytes = (size_t)1 << 30, .cpu_seconds = 5};
-    struct ir_program p, again, prepared;
+    struct ir_program program, again, prepared;
     struct nda *nda;
     struct error e = {0};
-    enum error_code code = ir_read((const char *)data, size, &limits, &p, &e);
+    enum error_code code = ir_read((const char *)data, size, &limits, &program, &e);
     fuzz_check_error(code, &e, data, size);
     if (code != ERROR_OK) {
         if (code == ERROR_INTERNAL)
@@ -29,18 +29,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct text printed = {0};
-    ir_print(&p, &printed);
+    ir_print(&program, &printed);
     code = ir_read(printed.at, printed.size, &limits, &again, &e);
     if (code != ERROR_OK)
         fprintf(stderr, "%d:%d: %s\n%s\n", e.line, e.column, e.message, printed.at);
-    FUZZ_CHECK(code == ERROR_OK && again.op_count == p.op_count && again.value_count == p.value_count);
+    FUZZ_CHECK(code == ERROR_OK && again.op_count == program.op_count &&
+               again.value_count == program.value_count);
     ir_program_release(&again);
     text_release(&printed);
-    if (ir_prepare(&p, &prepared, &e) == ERROR_OK) {
+    if (ir_prepare(&program, &prepared, &e) == ERROR_OK) {
         if (nda_create(&prepared, NULL, &nda, &e) == ERROR_OK)
             nda_destroy(nda);
         ir_program_release(&prepared);
     }
-    ir_program_release(&p);
+    ir_program_release(&program);
     return 0;
 }

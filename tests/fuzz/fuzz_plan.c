@@ -19,21 +19,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct planner_plan *f = NULL;
+    struct planner_plan *planner_plan = NULL;
     struct plan_context *context = NULL;
     struct plan plan;
     struct error e = {0};
-    enum error_code code = api_plan_parse((const char *)data, size, &f, &e);
+    enum error_code code = api_plan_parse((const char *)data, size, &planner_plan, &e);
     fuzz_check_error(code, &e, data, size);
-    FUZZ_CHECK(code != ERROR_INTERNAL && (code == ERROR_OK) == (f != NULL));
+    FUZZ_CHECK(code != ERROR_INTERNAL && (code == ERROR_OK) == (planner_plan != NULL));
     if (code != ERROR_OK)
         return 0;
-    code = planner_plan_apply(f, nda, &context, &plan, &e);
+    code = planner_plan_apply(planner_plan, nda, &context, &plan, &e);
     FUZZ_CHECK(code == ERROR_OK || (e.code == code && e.message[0] && code != ERROR_INTERNAL));
     if (code == ERROR_OK) {
         plan_release(&plan);
         plan_context_destroy(context);
     }
-    planner_plan_destroy(f);
+    planner_plan_destroy(planner_plan);
     return 0;
 }

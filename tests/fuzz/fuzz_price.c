@@ -17,19 +17,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static struct api_what_if *parse(const char *json, size_t size, const char *plan, size_t plan_size)
 {
-    struct api_what_if *w = NULL;
+    struct api_what_if *what_if = NULL;
     struct error e = {0};
-    enum error_code code = api_what_if_parse(json, size, plan, plan_size, DIGEST, true, &w, &e);
-    FUZZ_CHECK((code == ERROR_OK) == (w != NULL));
+    enum error_code code = api_what_if_parse(json, size, plan, plan_size, DIGEST, true, &what_if, &e);
+    FUZZ_CHECK((code == ERROR_OK) == (what_if != NULL));
     FUZZ_CHECK(code == ERROR_OK || (e.code == code && e.message[0] && code != ERROR_INTERNAL));
-    return w;
+    return what_if;
 }
 
-static char *price(const struct api_what_if *w, enum error_code *code)
+static char *price(const struct api_what_if *what_if, enum error_code *code)
 {
     char *json = NULL;
     struct error e = {0};
-    *code = api_what_if_run(w, &image, &json, &e);
+    *code = api_what_if_run(what_if, &image, &json, &e);
     FUZZ_CHECK((*code == ERROR_OK) == (json != NULL));
     FUZZ_CHECK(*code == ERROR_OK || (e.code == *code && e.message[0] && *code != ERROR_INTERNAL));
     return json;
@@ -40,13 +40,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *end = size ? memchr(data, 0, size) : NULL;
     size_t length = end ? (size_t)(end - data) : size, plan_size = 0;
     const char *plan = end ? (const char *)end + 1 : NULL;
-    struct api_what_if *w = parse((const char *)data, length, plan, end ? size - length - 1 : 0), *again;
+    struct api_what_if *what_if = parse((const char *)data, length, plan, end ? size - length - 1 : 0),
+                       *again;
     enum error_code code, same;
-    if (!w)
+    if (!what_if)
         return 0;
-    char *first = price(w, &code), *second;
+    char *first = price(what_if, &code), *second;
     /* what another process is sent gives the same */
-    const char *forward = api_what_if_forward(w, &plan, &plan_size);
+    const char *forward = api_what_if_forward(what_if, &plan, &plan_size);
     again = parse(forward, strlen(forward), plan, plan_size);
     FUZZ_CHECK(again);
     second = price(again, &same);
@@ -54,6 +55,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(first);
     free(second);
     api_what_if_destroy(again);
-    api_what_if_destroy(w);
+    api_what_if_destroy(what_if);
     return 0;
 }

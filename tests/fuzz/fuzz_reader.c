@@ -10,34 +10,34 @@ const char *__asan_default_options(void)
     return "detect_leaks=0";
 }
 
-static void scan_free(struct scan *s)
+static void scan_free(struct scan *scan)
 {
-    text_release(&s->out);
-    text_release(&s->attrs);
-    text_release(&s->aliases_text);
-    VEC_FREE(&s->traces);
-    VEC_FREE(&s->attr_traces);
-    VEC_FREE(&s->aliases);
-    VEC_FREE(&s->alias_slots);
-    VEC_FREE(&s->ops);
-    VEC_FREE(&s->args);
-    VEC_FREE(&s->hexes);
-    VEC_FREE(&s->operands);
-    free(s);
+    text_release(&scan->out);
+    text_release(&scan->attrs);
+    text_release(&scan->aliases_text);
+    VEC_FREE(&scan->traces);
+    VEC_FREE(&scan->attr_traces);
+    VEC_FREE(&scan->aliases);
+    VEC_FREE(&scan->alias_slots);
+    VEC_FREE(&scan->ops);
+    VEC_FREE(&scan->args);
+    VEC_FREE(&scan->hexes);
+    VEC_FREE(&scan->operands);
+    free(scan);
 }
 
 /* -> taken? The generic text is then s->out. */
 static bool rewrite(struct scan **out, const uint8_t *text, size_t size, bool tracing, struct error *e)
 {
-    struct scan *volatile s = mem_zalloc(1, sizeof *s);
-    s->text = (const char *)text;
-    s->size = (uint32_t)size;
-    s->error = e;
-    s->tracing = tracing;
-    *out = s;
-    if (setjmp(s->escape))
+    struct scan *volatile scan = mem_zalloc(1, sizeof *scan);
+    scan->text = (const char *)text;
+    scan->size = (uint32_t)size;
+    scan->error = e;
+    scan->tracing = tracing;
+    *out = scan;
+    if (setjmp(scan->escape))
         return false;
-    rewrite_text(s);
+    rewrite_text(scan);
     return true;
 }
 

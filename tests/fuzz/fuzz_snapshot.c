@@ -48,22 +48,22 @@ static void go_on(const unsigned char *bytes, size_t size, uint32_t tasks)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct core_snapshot p, again;
+    struct core_snapshot snapshot, again;
     struct search_blob first, second;
     struct search_state state;
     struct error e = {0};
     unsigned char *copy = fuzz_mend(search, data, size, 0x31504e5354534f54u);
-    enum error_code code = core_snapshot_read(search, copy, size, &p, &e);
+    enum error_code code = core_snapshot_read(search, copy, size, &snapshot, &e);
     FUZZ_CHECK(code == ERROR_OK || (code == ERROR_INVALID_REQUEST && e.message[0]));
     if (code == ERROR_OK) {
-        core_snapshot_write(search, &p, &first);
+        core_snapshot_write(search, &snapshot, &first);
         FUZZ_CHECK(core_snapshot_read(search, first.bytes, first.size, &again, &e) == ERROR_OK);
         core_snapshot_write(search, &again, &second);
         FUZZ_CHECK(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
         if (search_open(search, copy, size, &state, &e) == ERROR_OK && state.tasks <= 2)
             go_on(copy, size, state.tasks);
         core_snapshot_release(&again);
-        core_snapshot_release(&p);
+        core_snapshot_release(&snapshot);
         free(first.bytes);
         free(second.bytes);
     }

@@ -8,16 +8,16 @@
 
 static inline struct search *fuzz_search(void)
 {
-    struct search *s;
-    struct search_options o = {.seed = 3, .rollouts = 64, .parallelism = 2};
+    struct search *search;
+    struct search_options options = {.seed = 3, .rollouts = 64, .parallelism = 2};
     struct error e = {0};
     (void)land_exhaust;
-    FUZZ_CHECK(search_create_on(land_create(11, 6), &o, &s, &e) == ERROR_OK);
-    return s;
+    FUZZ_CHECK(search_create_on(land_create(11, 6), &options, &search, &e) == ERROR_OK);
+    return search;
 }
 
 /* size, checksum and the search's identity, as in the head of snapshot.c; owned */
-static inline unsigned char *fuzz_mend(const struct search *s, const uint8_t *data, size_t size,
+static inline unsigned char *fuzz_mend(const struct search *search, const uint8_t *data, size_t size,
                                        uint64_t magic)
 {
     unsigned char *copy = mem_alloc(size ? size : 1);
@@ -27,7 +27,7 @@ static inline unsigned char *fuzz_mend(const struct search *s, const uint8_t *da
     uint64_t length = size, sum;
     memcpy(copy, &magic, 8);
     memcpy(copy + 8, &length, 8);
-    memcpy(copy + 24, &s->id, 8);
+    memcpy(copy + 24, &search->id, 8);
     sum = hash_bytes(copy + 24, size - 24, size);
     memcpy(copy + 16, &sum, 8);
     return copy;

@@ -84,9 +84,9 @@ static const struct row {
 static void refused(const char *name, const char *text, size_t size, enum error_code code, int line,
                     int column, const char *says)
 {
-    struct ir_program p = {0};
+    struct ir_program program = {0};
     struct error e = {.code = ERROR_OK};
-    enum error_code got = ir_read(text, size, NULL, &p, &e);
+    enum error_code got = ir_read(text, size, NULL, &program, &e);
     if (got != code || e.line != line || e.column != column || !strstr(e.message, says))
         fail_msg("%s: %s, line %d column %d: %s", name, error_code_text(got), e.line, e.column, e.message);
     assert_true(strlen(e.message) < 400);
@@ -102,12 +102,12 @@ static void each_says_what_and_where(void **state)
 
 static char *repeated(const char *head, const char *piece, size_t count, const char *tail)
 {
-    struct text t = {0};
-    text_add(&t, head);
+    struct text text = {0};
+    text_add(&text, head);
     for (size_t i = 0; i < count; i++)
-        text_add(&t, piece);
-    text_add(&t, tail);
-    return t.at;
+        text_add(&text, piece);
+    text_add(&text, tail);
+    return text.at;
 }
 
 /* nesting of 100,000 of everything that nests: refused at the 256th, before MLIR would overflow its stack */
@@ -130,16 +130,16 @@ static void deep_nesting_is_refused(void **state)
         free(text);
     }
     char *fine = repeated("", "module {\n", 250, "");
-    struct text t = {0};
-    struct ir_program p;
+    struct text other_text = {0};
+    struct ir_program program;
     struct error e;
-    text_add(&t, fine);
+    text_add(&other_text, fine);
     for (int i = 0; i < 250; i++)
-        text_add(&t, "}");
-    ASSERT_OK(ir_read(t.at, t.size, NULL, &p, &e), &e);
-    assert_int_equal(p.op_count, 250);
-    ir_program_release(&p);
-    text_release(&t);
+        text_add(&other_text, "}");
+    ASSERT_OK(ir_read(other_text.at, other_text.size, NULL, &program, &e), &e);
+    assert_int_equal(program.op_count, 250);
+    ir_program_release(&program);
+    text_release(&other_text);
     free(fine);
 }
 
@@ -159,38 +159,38 @@ static void long_names_are_refused(void **state)
 /* each alias names the one before ten times: 10^19 numbers */
 static void alias_bombs_are_refused(void **state)
 {
-    struct text t = {0};
-    text_add(&t, "#a0 = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
+    struct text text = {0};
+    text_add(&text, "#a0 = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
     for (int i = 1; i < 20; i++) {
-        text_printf(&t, "#a%d = [", i);
+        text_printf(&text, "#a%d = [", i);
         for (int k = 0; k < 10; k++)
-            text_printf(&t, "%s#a%d", k ? ", " : "", i - 1);
-        text_add(&t, "]\n");
+            text_printf(&text, "%s#a%d", k ? ", " : "", i - 1);
+        text_add(&text, "]\n");
     }
-    text_add(&t, "module attributes {a.x = #a19} {}\n");
-    struct ir_program p;
+    text_add(&text, "module attributes {a.x = #a19} {}\n");
+    struct ir_program program;
     struct error e;
-    assert_int_equal(ir_read(t.at, t.size, NULL, &p, &e), ERROR_MODULE_TOO_LARGE);
+    assert_int_equal(ir_read(text.at, text.size, NULL, &program, &e), ERROR_MODULE_TOO_LARGE);
     assert_non_null(strstr(e.message, "aliases"));
-    text_release(&t);
+    text_release(&text);
 }
 
 static void limits_are_kept(void **state)
 {
-    struct ir_program p;
+    struct ir_program program;
     struct error e;
-    struct ir_read_limits l = {.text_bytes = 10};
-    assert_int_equal(ir_read("module @long {}", 15, &l, &p, &e), ERROR_MODULE_TOO_LARGE);
+    struct ir_read_limits read_limits = {.text_bytes = 10};
+    assert_int_equal(ir_read("module @long {}", 15, &read_limits, &program, &e), ERROR_MODULE_TOO_LARGE);
     char *many = repeated("module {\n", "\"a.b\"() : () -> ()\n", 400000, "}\n");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    l = (struct ir_read_limits){.memory_bytes = (size_t)300 << 20};
-    assert_int_equal(ir_read(many, strlen(many), &l, &p, &e), ERROR_RESOURCE);
+    read_limits = (struct ir_read_limits){.memory_bytes = (size_t)300 << 20};
+    assert_int_equal(ir_read(many, strlen(many), &read_limits, &program, &e), ERROR_RESOURCE);
     assert_non_null(strstr(e.message, "300 MiB"));
 #endif
     free(many);
     char *slow = repeated("module {\n", "\"a.b\"() : () -> ()\n", 1500000, "}\n");
-    l = (struct ir_read_limits){.cpu_seconds = 1};
-    assert_int_equal(ir_read(slow, strlen(slow), &l, &p, &e), ERROR_RESOURCE);
+    read_limits = (struct ir_read_limits){.cpu_seconds = 1};
+    assert_int_equal(ir_read(slow, strlen(slow), &read_limits, &program, &e), ERROR_RESOURCE);
     assert_non_null(strstr(e.message, "processor time"));
     free(slow);
 }
@@ -202,23 +202,23 @@ static void damaged_texts_never_crash(void **state)
     size_t size;
     char *text = support_read(SUPPORT_MODELS "paper_attention.mlir", &size), *copy = mem_alloc(size);
     static const char letters[] = "(){}[]<>\"#!%@:,=-^/\\ \n0x1aA.?";
-    struct rng r = {support_seed(7)};
+    struct rng rng = {support_seed(7)};
     unsigned accepted = 0, tries = 250;
     for (unsigned i = 0; i < tries; i++) {
         memcpy(copy, text, size);
-        for (unsigned k = 0, n = 1 + (unsigned)rng_below(&r, 4); k < n; k++)
-            copy[rng_below(&r, size)] =
-                rng_below(&r, 4) ? letters[rng_below(&r, sizeof letters - 1)] : (char)rng_next(&r);
-        struct ir_program p;
+        for (unsigned k = 0, n = 1 + (unsigned)rng_below(&rng, 4); k < n; k++)
+            copy[rng_below(&rng, size)] =
+                rng_below(&rng, 4) ? letters[rng_below(&rng, sizeof letters - 1)] : (char)rng_next(&rng);
+        struct ir_program program;
         struct error e = {.code = ERROR_OK};
         enum error_code code =
-            ir_read(copy, rng_below(&r, 5) ? size : (size_t)rng_below(&r, size), NULL, &p, &e);
+            ir_read(copy, rng_below(&rng, 5) ? size : (size_t)rng_below(&rng, size), NULL, &program, &e);
         if (code == ERROR_OK)
             accepted++;
         else if ((code != ERROR_INVALID_MODULE && code != ERROR_UNSUPPORTED_MODULE) || e.line < 1 ||
                  e.column < 1)
             fail_msg("try %u: %s at line %d: %s", i, error_code_text(code), e.line, e.message);
-        ir_program_release(&p);
+        ir_program_release(&program);
     }
     printf("%u of %u damaged texts were refused\n", tries - accepted, tries);
     assert_true(accepted < tries / 2);

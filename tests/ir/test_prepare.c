@@ -12,23 +12,24 @@
 
 static enum error_code prepare(const char *text, struct ir_program *out, struct error *e)
 {
-    struct ir_program p = {0};
-    ASSERT_OK(ir_read(text, strlen(text), NULL, &p, e), e);
-    enum error_code code = ir_prepare(&p, out, e);
-    ir_program_release(&p);
+    struct ir_program program = {0};
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &program, e), e);
+    enum error_code code = ir_prepare(&program, out, e);
+    ir_program_release(&program);
     return code;
 }
 
 /* The prototype's count: arguments of main, one for each result, and the ops of main, of while and of case
  * (with the returns of those, without main's), not those of reducer bodies. */
-static uint32_t prototype_ops(const struct ir_program *p)
+static uint32_t prototype_ops(const struct ir_program *program)
 {
-    uint32_t body = ir_region_block(p, ir_function(p, "main"), 0), end = ir_block_terminator(p, body);
-    uint32_t n = p->blocks[body].arg_count + p->ops[end].operand_count;
-    for (uint32_t op = 1; op < p->op_count; op++) {
-        uint32_t block = p->ops[op].block, parent = p->regions[p->blocks[block].region].op;
-        n +=
-            op != end && (block == body || p->ops[parent].code == IR_WHILE || p->ops[parent].code == IR_CASE);
+    uint32_t body = ir_region_block(program, ir_function(program, "main"), 0),
+             end = ir_block_terminator(program, body);
+    uint32_t n = program->blocks[body].arg_count + program->ops[end].operand_count;
+    for (uint32_t op = 1; op < program->op_count; op++) {
+        uint32_t block = program->ops[op].block, parent = program->regions[program->blocks[block].region].op;
+        n += op != end &&
+             (block == body || program->ops[parent].code == IR_WHILE || program->ops[parent].code == IR_CASE);
     }
     return n;
 }
@@ -52,16 +53,16 @@ static void op_counts_are_the_prototypes(void **state)
                 {"t2b_flat.mlir.gz", 22055}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *path = mem_printf("%s%s", SUPPORT_MODELS, rows[i].model), *text = support_read(path, NULL);
-        struct ir_program p;
+        struct ir_program program;
         struct error e;
-        ASSERT_OK(prepare(text, &p, &e), &e);
-        if (prototype_ops(&p) != rows[i].ops)
-            fail_msg("%s: %u ops, the prototype had %u", rows[i].model, prototype_ops(&p), rows[i].ops);
-        for (uint32_t op = 0; op < p.op_count; op++)
-            assert_true(p.ops[op].code != IR_CALL);
+        ASSERT_OK(prepare(text, &program, &e), &e);
+        if (prototype_ops(&program) != rows[i].ops)
+            fail_msg("%s: %u ops, the prototype had %u", rows[i].model, prototype_ops(&program), rows[i].ops);
+        for (uint32_t op = 0; op < program.op_count; op++)
+            assert_true(program.ops[op].code != IR_CALL);
         struct ir_program checked;
-        ASSERT_OK(ir_image_open(p.image, p.image_size, &checked, &e), &e);
-        ir_program_release(&p);
+        ASSERT_OK(ir_image_open(program.image, program.image_size, &checked, &e), &e);
+        ir_program_release(&program);
         free(text);
         free(path);
     }
@@ -69,16 +70,16 @@ static void op_counts_are_the_prototypes(void **state)
 
 static void expect_text(const char *text, const char *expected)
 {
-    struct ir_program p;
+    struct ir_program program;
     struct error e;
     struct text out = {0};
-    ASSERT_OK(prepare(text, &p, &e), &e);
-    ir_print(&p, &out);
+    ASSERT_OK(prepare(text, &program, &e), &e);
+    ir_print(&program, &out);
     const char *at = strstr(out.at, "^bb0"), *end = strstr(at, "  }) {function_type");
     out.at[end - out.at] = 0;
     assert_string_equal(at, expected);
     text_release(&out);
-    ir_program_release(&p);
+    ir_program_release(&program);
 }
 
 static void calls_are_inlined_and_dead_code_goes(void **state)
@@ -369,9 +370,9 @@ static void refusals_say_where(void **state)
          ERROR_UNSUPPORTED_MODULE, 1, "outside of any function"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct ir_program p = {0};
+        struct ir_program program = {0};
         struct error e = {.code = ERROR_OK};
-        enum error_code code = prepare(rows[i].text, &p, &e);
+        enum error_code code = prepare(rows[i].text, &program, &e);
         if (code != rows[i].code || e.line != rows[i].line || !strstr(e.message, rows[i].says))
             fail_msg("row %zu: %s at line %d: %s", i, error_code_text(code), e.line, e.message);
     }
@@ -380,31 +381,31 @@ static void refusals_say_where(void **state)
 /* hostile growth: calls that double at every level, chains of broadcasts that are all used */
 static void growth_is_bounded(void **state)
 {
-    struct text t = {0};
-    struct ir_program p = {0};
+    struct text text = {0};
+    struct ir_program program = {0};
     struct error e;
-    text_add(&t, "func.func @main(%a: " F32 ") -> " F32 " { %0 = call @f0(%a) : (" F32 ") -> " F32
-                 " return %0 : " F32 " }\n");
+    text_add(&text, "func.func @main(%a: " F32 ") -> " F32 " { %0 = call @f0(%a) : (" F32 ") -> " F32
+                    " return %0 : " F32 " }\n");
     for (int i = 0; i < 40; i++)
-        text_printf(&t,
+        text_printf(&text,
                     "func.func private @f%d(%%a: " F32 ") -> " F32 " { %%0 = call @f%d(%%a) : (" F32
                     ") -> " F32 " %%1 = call @f%d(%%0) : (" F32 ") -> " F32 " return %%1 : " F32 " }\n",
                     i, i + 1, i + 1);
-    text_add(&t, "func.func private @f40(%a: " F32 ") -> " F32 " { %0 = stablehlo.negate %a : " F32
-                 " return %0 : " F32 " }\n");
-    assert_int_equal(prepare(t.at, &p, &e), ERROR_MODULE_TOO_LARGE);
-    t.size = 0;
-    text_add(&t, "func.func @main(%v0: " F32 ") -> " F32 " {\n%s0 = stablehlo.negate %v0 : " F32 "\n");
+    text_add(&text, "func.func private @f40(%a: " F32 ") -> " F32 " { %0 = stablehlo.negate %a : " F32
+                    " return %0 : " F32 " }\n");
+    assert_int_equal(prepare(text.at, &program, &e), ERROR_MODULE_TOO_LARGE);
+    text.size = 0;
+    text_add(&text, "func.func @main(%v0: " F32 ") -> " F32 " {\n%s0 = stablehlo.negate %v0 : " F32 "\n");
     for (int i = 0; i < 5000; i++)
-        text_printf(&t,
+        text_printf(&text,
                     "%%v%d = stablehlo.broadcast_in_dim %%v%d, dims = [0] : (" F32 ") -> " F32 "\n"
                     "%%s%d = stablehlo.add %%s%d, %%v%d : " F32 "\n",
                     i + 1, i, i + 1, i, i + 1);
-    text_add(&t, "return %s5000 : " F32 " }\n");
-    ASSERT_OK(prepare(t.at, &p, &e), &e);
-    assert_true(p.op_count < 5000u * 80);
-    ir_program_release(&p);
-    text_release(&t);
+    text_add(&text, "return %s5000 : " F32 " }\n");
+    ASSERT_OK(prepare(text.at, &program, &e), &e);
+    assert_true(program.op_count < 5000u * 80);
+    ir_program_release(&program);
+    text_release(&text);
 }
 
 int main(void)

@@ -74,21 +74,21 @@ static void types_are_decoded(void **state)
         {"tensor<99999999999999999999xf32>", IR_TYPE_OTHER, 0, 0, 0, 1, 0},
         {"vector<4xf32>", IR_TYPE_OTHER, 0, 0, 0, 1, 0},
     };
-    struct ir_builder *b = ir_builder_create();
+    struct ir_builder *builder = ir_builder_create();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint32_t index = ir_build_type(b, rows[i].text, strlen(rows[i].text));
-        assert_int_equal(ir_build_type(b, rows[i].text, strlen(rows[i].text)), index);
-        struct ir_program p = ir_builder_view(b);
-        const struct ir_type *t = &p.types[index];
-        assert_int_equal(t->kind, rows[i].kind);
-        assert_int_equal(t->element, rows[i].element);
-        assert_int_equal(t->rank, rows[i].rank);
-        assert_int_equal(t->flags, rows[i].flags);
-        assert_int_equal(ir_type_elements(&p, t), rows[i].elements);
-        if (t->kind == IR_TYPE_TENSOR)
-            assert_int_equal(ir_type_bytes(&p, t), rows[i].bytes);
+        uint32_t index = ir_build_type(builder, rows[i].text, strlen(rows[i].text));
+        assert_int_equal(ir_build_type(builder, rows[i].text, strlen(rows[i].text)), index);
+        struct ir_program program = ir_builder_view(builder);
+        const struct ir_type *type = &program.types[index];
+        assert_int_equal(type->kind, rows[i].kind);
+        assert_int_equal(type->element, rows[i].element);
+        assert_int_equal(type->rank, rows[i].rank);
+        assert_int_equal(type->flags, rows[i].flags);
+        assert_int_equal(ir_type_elements(&program, type), rows[i].elements);
+        if (type->kind == IR_TYPE_TENSOR)
+            assert_int_equal(ir_type_bytes(&program, type), rows[i].bytes);
     }
-    ir_builder_destroy(b);
+    ir_builder_destroy(builder);
 }
 
 static void reducers_are_recognised(void **state)
@@ -116,38 +116,38 @@ static void reducers_are_recognised(void **state)
             "{dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
             "return %%0 : tensor<f32> }",
             rows[i].body);
-        struct ir_program p;
+        struct ir_program program;
         struct error e;
-        ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);
-        assert_int_equal(p.ops[2].code, IR_REDUCE);
-        assert_int_equal(ir_region_reducer(&p, 2, 0), rows[i].reducer);
-        ir_program_release(&p);
+        ASSERT_OK(ir_read(text, strlen(text), NULL, &program, &e), &e);
+        assert_int_equal(program.ops[2].code, IR_REDUCE);
+        assert_int_equal(ir_region_reducer(&program, 2, 0), rows[i].reducer);
+        ir_program_release(&program);
         free(text);
     }
 }
 
 /* A model's image with some bytes changed: opened or refused, and what is opened can be walked and
  * printed. */
-static void mutate(const unsigned char *image, size_t size, struct rng *r, unsigned *opened)
+static void mutate(const unsigned char *image, size_t size, struct rng *rng, unsigned *opened)
 {
     unsigned char *copy = mem_alloc(size);
     memcpy(copy, image, size);
-    unsigned changes = 1 + (unsigned)rng_below(r, 3);
+    unsigned changes = 1 + (unsigned)rng_below(rng, 3);
     for (unsigned i = 0; i < changes; i++) {
-        size_t at = (size_t)rng_below(r, rng_below(r, 4) ? size : 400);
-        copy[at] =
-            rng_below(r, 2) ? (unsigned char)rng_next(r) : (unsigned char)(copy[at] ^ 1u << rng_below(r, 8));
+        size_t at = (size_t)rng_below(rng, rng_below(rng, 4) ? size : 400);
+        copy[at] = rng_below(rng, 2) ? (unsigned char)rng_next(rng)
+                                     : (unsigned char)(copy[at] ^ 1u << rng_below(rng, 8));
     }
-    size_t given = rng_below(r, 16) ? size : (size_t)rng_below(r, size);
-    struct ir_program p;
+    size_t given = rng_below(rng, 16) ? size : (size_t)rng_below(rng, size);
+    struct ir_program program;
     struct error e = {.code = ERROR_OK};
-    if (ir_image_open(copy, given, &p, &e) == ERROR_OK) {
+    if (ir_image_open(copy, given, &program, &e) == ERROR_OK) {
         struct text out = {0};
-        ir_print(&p, &out);
-        for (uint32_t op = 0; op < p.op_count; op++)
-            for (uint32_t g = 0; g < p.ops[op].region_count; g++)
-                (void)ir_region_reducer(&p, op, g);
-        (void)ir_function(&p, "main");
+        ir_print(&program, &out);
+        for (uint32_t op = 0; op < program.op_count; op++)
+            for (uint32_t region = 0; region < program.ops[op].region_count; region++)
+                (void)ir_region_reducer(&program, op, region);
+        (void)ir_function(&program, "main");
         text_release(&out);
         ++*opened;
     } else {
@@ -160,19 +160,19 @@ static void mutate(const unsigned char *image, size_t size, struct rng *r, unsig
 static void damaged_images_never_crash(void **state)
 {
     static const char *const models[] = {"mlp.mlir", "paper_attention.mlir", "small/t2b_scan.mlir"};
-    struct rng r = {support_seed(20261120)};
+    struct rng rng = {support_seed(20261120)};
     for (size_t m = 0; m < 3; m++) {
         size_t size;
         char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]), *text = support_read(path, &size);
-        struct ir_program p;
+        struct ir_program program;
         struct error e;
         unsigned opened = 0, tries = m == 2 ? 300 : 6000;
-        ASSERT_OK(ir_read(text, size, NULL, &p, &e), &e);
+        ASSERT_OK(ir_read(text, size, NULL, &program, &e), &e);
         for (unsigned i = 0; i < tries; i++)
-            mutate(p.image, p.image_size, &r, &opened);
+            mutate(program.image, program.image_size, &rng, &opened);
         printf("%s: %u of %u damaged images were refused\n", models[m], tries - opened, tries);
         assert_true(opened < tries * 9 / 10);
-        ir_program_release(&p);
+        ir_program_release(&program);
         free(text);
         free(path);
     }

@@ -35,10 +35,10 @@ static const char *const models[] = {"mlp.mlir",
                                      "small/unet.mlir"};
 enum { MODELS = sizeof models / sizeof *models };
 
-static void load(const char *text, size_t size, struct ir_program *p)
+static void load(const char *text, size_t size, struct ir_program *program)
 {
     struct error e;
-    ASSERT_OK(ir_read(text, size, NULL, p, &e), &e);
+    ASSERT_OK(ir_read(text, size, NULL, program, &e), &e);
 }
 
 /* ops a text names: `stablehlo.x` at the start of a statement or quoted, by a scan that knows nothing else */
@@ -60,11 +60,11 @@ static void ops_are_those_of_the_text(void **state)
         char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
         size_t size;
         char *text = support_read(path, &size);
-        struct ir_program p;
-        load(text, size, &p);
+        struct ir_program program;
+        load(text, size, &program);
         unsigned found[IR_OPCODES] = {0}, expected[IR_OPCODES] = {0};
-        for (uint32_t op = 0; op < p.op_count; op++)
-            found[p.ops[op].code]++;
+        for (uint32_t op = 0; op < program.op_count; op++)
+            found[program.ops[op].code]++;
         for (int code = 1; code < IR_OPCODES; code++)
             expected[code] = count_in_text(text, ir_opcode_name((enum ir_opcode)code));
         /* short reduces name no return; module, return and call are written without their dialect */
@@ -77,7 +77,7 @@ static void ops_are_those_of_the_text(void **state)
             if (found[code] != expected[code])
                 fail_msg("%s: %u %s, the text has %u", models[m], found[code],
                          ir_opcode_name((enum ir_opcode)code), expected[code]);
-        ir_program_release(&p);
+        ir_program_release(&program);
         free(text);
         free(path);
     }
@@ -89,21 +89,21 @@ static void printing_is_a_fixpoint(void **state)
         char *path = mem_printf("%s%s", SUPPORT_MODELS, models[m]);
         size_t size;
         char *text = support_read(path, &size);
-        struct ir_program p, q;
+        struct ir_program program, ir_program;
         struct text first = {0}, second = {0};
-        load(text, size, &p);
-        ir_print(&p, &first);
-        load(first.at, first.size, &q);
-        ir_print(&q, &second);
+        load(text, size, &program);
+        ir_print(&program, &first);
+        load(first.at, first.size, &ir_program);
+        ir_print(&ir_program, &second);
         assert_int_equal(first.size, second.size);
         assert_memory_equal(first.at, second.at, first.size);
-        assert_int_equal(p.op_count, q.op_count);
-        assert_int_equal(p.value_count, q.value_count);
-        assert_int_equal(p.byte_count, q.byte_count);
+        assert_int_equal(program.op_count, ir_program.op_count);
+        assert_int_equal(program.value_count, ir_program.value_count);
+        assert_int_equal(program.byte_count, ir_program.byte_count);
         text_release(&first);
         text_release(&second);
-        ir_program_release(&p);
-        ir_program_release(&q);
+        ir_program_release(&program);
+        ir_program_release(&ir_program);
         free(text);
         free(path);
     }
@@ -120,41 +120,45 @@ static const char *line_of(const char *text, uint32_t n)
 static void ops_know_their_places(void **state)
 {
     char *text = support_read(SUPPORT_MODELS "small/unet.mlir", NULL);
-    struct ir_program p;
-    load(text, strlen(text), &p);
+    struct ir_program program;
+    load(text, strlen(text), &program);
     const char *line = text;
     uint32_t number = 1;
-    for (uint32_t op = 0; op < p.op_count; op++) {
-        const struct ir_op *o = &p.ops[op];
-        assert_true(o->line >= number);
-        for (; number < o->line; number++)
+    for (uint32_t op = 0; op < program.op_count; op++) {
+        const struct ir_op *ir_op = &program.ops[op];
+        assert_true(ir_op->line >= number);
+        for (; number < ir_op->line; number++)
             line = strchr(line, '\n') + 1;
-        const char *at = line + o->column - 1, *name = ir_op_name(&p, op), *dot = strchr(name, '.') + 1;
+        const char *at = line + ir_op->column - 1, *name = ir_op_name(&program, op),
+                   *dot = strchr(name, '.') + 1;
         bool quoted = at[0] == '"' && strncmp(at + 1, name, strlen(name)) == 0;
         bool full = strncmp(at, name, strlen(name)) == 0, bare = strncmp(at, dot, strlen(dot)) == 0;
         /* the return of a short reduce stands where its op is named */
-        bool applied = o->code == IR_RETURN && strncmp(at - 8, "applies ", 8) == 0;
+        bool applied = ir_op->code == IR_RETURN && strncmp(at - 8, "applies ", 8) == 0;
         if (!quoted && !full && !bare && !applied)
-            fail_msg("op %u, %s, is not at line %u column %u: %.40s", op, name, o->line, o->column, at);
+            fail_msg("op %u, %s, is not at line %u column %u: %.40s", op, name, ir_op->line, ir_op->column,
+                     at);
     }
-    ir_program_release(&p);
+    ir_program_release(&program);
     free(text);
 }
 
 static void locations_are_kept(void **state)
 {
     char *text = support_read(SUPPORT_MODELS "small/t2b.loc.mlir.gz", NULL);
-    struct ir_program p;
-    load(text, strlen(text), &p);
-    uint32_t main_op = ir_function(&p, "main"), body = ir_region_block(&p, main_op, 0), named = 0, files = 0;
-    assert_string_equal(ir_value_location(&p, p.blocks[body].args), "params['embed']");
-    for (uint32_t i = 0; i < p.blocks[body].arg_count; i++)
-        named += strchr(ir_value_location(&p, p.blocks[body].args + i), '[') != NULL;
-    assert_true(named + 1 >= p.blocks[body].arg_count);
-    for (uint32_t op = 0; op < p.op_count; op++)
-        files += p.ops[op].location != IR_NONE && strstr(ir_string(&p, p.ops[op].location), ".py:") != NULL;
-    assert_true(files > p.op_count / 2);
-    ir_program_release(&p);
+    struct ir_program program;
+    load(text, strlen(text), &program);
+    uint32_t main_op = ir_function(&program, "main"), body = ir_region_block(&program, main_op, 0), named = 0,
+             files = 0;
+    assert_string_equal(ir_value_location(&program, program.blocks[body].args), "params['embed']");
+    for (uint32_t i = 0; i < program.blocks[body].arg_count; i++)
+        named += strchr(ir_value_location(&program, program.blocks[body].args + i), '[') != NULL;
+    assert_true(named + 1 >= program.blocks[body].arg_count);
+    for (uint32_t op = 0; op < program.op_count; op++)
+        files += program.ops[op].location != IR_NONE &&
+                 strstr(ir_string(&program, program.ops[op].location), ".py:") != NULL;
+    assert_true(files > program.op_count / 2);
+    ir_program_release(&program);
     free(text);
 
     static const char forms[] =
@@ -167,14 +171,14 @@ static void locations_are_kept(void **state)
         "%3 = stablehlo.add %a, %b : tensor<f32> loc(unknown)\n"
         "return %3 : tensor<f32> loc(\"r.py\":10:1)\n} loc(\"main.py\":1:1)\n#later = loc(\"z.py\":4:4)\n";
     static const char *const expected[] = {"main.py:1", "m.py:7", "f", "z.py:4", "", "r.py:10"};
-    load(forms, strlen(forms), &p);
-    for (uint32_t op = 1; op < p.op_count; op++)
-        assert_string_equal(ir_string(&p, p.ops[op].location), expected[op - 1]);
-    body = ir_region_block(&p, 1, 0);
-    assert_string_equal(ir_value_location(&p, p.blocks[body].args), "x['k']");
-    assert_string_equal(ir_value_location(&p, p.blocks[body].args + 1), "");
-    assert_string_equal(ir_value_location(&p, p.blocks[body].args + 2), "m.py:7");
-    ir_program_release(&p);
+    load(forms, strlen(forms), &program);
+    for (uint32_t op = 1; op < program.op_count; op++)
+        assert_string_equal(ir_string(&program, program.ops[op].location), expected[op - 1]);
+    body = ir_region_block(&program, 1, 0);
+    assert_string_equal(ir_value_location(&program, program.blocks[body].args), "x['k']");
+    assert_string_equal(ir_value_location(&program, program.blocks[body].args + 1), "");
+    assert_string_equal(ir_value_location(&program, program.blocks[body].args + 2), "m.py:7");
+    ir_program_release(&program);
 }
 
 static void attributes_are_decoded(void **state)
@@ -193,35 +197,37 @@ static void attributes_are_decoded(void **state)
         "dense<4> : "
         "tensor<1xi64>, strides = dense<[1]> : tensor<1xi64>} : (!v) -> !v\n"
         "    %1 = stablehlo.add %0, %c : !v\n    return %1 : !v\n  }\n}\n";
-    struct ir_program p;
-    load(text, strlen(text), &p);
-    const struct ir_attr *list = ir_attr_find(&p, 0, "a.b");
+    struct ir_program program;
+    load(text, strlen(text), &program);
+    const struct ir_attr *list = ir_attr_find(&program, 0, "a.b");
     assert_int_equal(list->kind, IR_ATTR_ARRAY);
-    assert_int_equal(p.attrs[list->first].value, 1);
-    assert_string_equal(ir_string(&p, p.attrs[list->first + 1].first), "two");
-    assert_int_equal(p.attrs[list->first + 2].kind, IR_ATTR_SYMBOL);
-    assert_int_equal(ir_attr_find(&p, 0, "a.flag")->kind, IR_ATTR_UNIT);
-    uint32_t f = ir_function(&p, "main");
-    const struct ir_attr *a = ir_attr_entry(&p, ir_function_arg_attrs(&p, f, 0), "sdy.sharding");
-    assert_int_equal(a->kind, IR_ATTR_TEXT);
-    assert_string_equal(ir_string(&p, a->first), "#sdy.sharding<@m, [{\"x\"}]>");
-    assert_null(ir_function_arg_attrs(&p, f, 1));
-    a = ir_attr_entry(&p, ir_function_result_attrs(&p, f, 0), "jax.result_info");
-    assert_string_equal(ir_string(&p, a->first), "result");
+    assert_int_equal(program.attrs[list->first].value, 1);
+    assert_string_equal(ir_string(&program, program.attrs[list->first + 1].first), "two");
+    assert_int_equal(program.attrs[list->first + 2].kind, IR_ATTR_SYMBOL);
+    assert_int_equal(ir_attr_find(&program, 0, "a.flag")->kind, IR_ATTR_UNIT);
+    uint32_t f = ir_function(&program, "main");
+    const struct ir_attr *attr =
+        ir_attr_entry(&program, ir_function_arg_attrs(&program, f, 0), "sdy.sharding");
+    assert_int_equal(attr->kind, IR_ATTR_TEXT);
+    assert_string_equal(ir_string(&program, attr->first), "#sdy.sharding<@m, [{\"x\"}]>");
+    assert_null(ir_function_arg_attrs(&program, f, 1));
+    attr = ir_attr_entry(&program, ir_function_result_attrs(&program, f, 0), "jax.result_info");
+    assert_string_equal(ir_string(&program, attr->first), "result");
     uint32_t c = f + 1, packed = f + 2, alien = f + 3, slice = f + 4;
-    a = ir_attr_find(&p, c, "value");
-    const float *values = (const float *)(const void *)(p.bytes + p.constants[a->first].offset);
+    attr = ir_attr_find(&program, c, "value");
+    const float *values =
+        (const float *)(const void *)(program.bytes + program.constants[attr->first].offset);
     assert_true(values[0] == 1 && values[1] == 2 && values[2] == 3 && values[3] == -1);
-    a = ir_attr_find(&p, packed, "value");
-    assert_memory_equal(p.bytes + p.constants[a->first].offset, "\1\0\1\0", 4);
-    a = ir_attr_find(&p, alien, "value");
-    assert_string_equal(ir_string(&p, a->first), "dense<[1.0, 0.5]> : tensor<2xf4E2M1FN>");
-    assert_int_equal(ir_value_type(&p, p.ops[alien].results)->element, IR_F4E2M1FN);
-    a = ir_attr_find(&p, slice, "limit_indices");
-    assert_int_equal(a->kind, IR_ATTR_INTS);
-    assert_int_equal(p.ints[a->first], 4);
-    assert_int_equal(line_of(text, p.ops[slice].line)[p.ops[slice].column - 1], '"');
-    ir_program_release(&p);
+    attr = ir_attr_find(&program, packed, "value");
+    assert_memory_equal(program.bytes + program.constants[attr->first].offset, "\1\0\1\0", 4);
+    attr = ir_attr_find(&program, alien, "value");
+    assert_string_equal(ir_string(&program, attr->first), "dense<[1.0, 0.5]> : tensor<2xf4E2M1FN>");
+    assert_int_equal(ir_value_type(&program, program.ops[alien].results)->element, IR_F4E2M1FN);
+    attr = ir_attr_find(&program, slice, "limit_indices");
+    assert_int_equal(attr->kind, IR_ATTR_INTS);
+    assert_int_equal(program.ints[attr->first], 4);
+    assert_int_equal(line_of(text, program.ops[slice].line)[program.ops[slice].column - 1], '"');
+    ir_program_release(&program);
 }
 
 int main(void)

@@ -7,20 +7,20 @@
 
 #include "landscape.h"
 
-static struct search *create(uint64_t land_seed, uint32_t groups, struct search_options o)
+static struct search *create(uint64_t land_seed, uint32_t groups, struct search_options options)
 {
-    struct search *s;
+    struct search *search;
     struct error e;
-    ASSERT_OK(search_create_on(land_create(land_seed, groups), &o, &s, &e), &e);
-    return s;
+    ASSERT_OK(search_create_on(land_create(land_seed, groups), &options, &search, &e), &e);
+    return search;
 }
 
-static struct search_state run(const struct search *s, uint32_t threads)
+static struct search_state run(const struct search *search, uint32_t threads)
 {
     struct search_state state;
     struct error e;
     bool reproducible = false;
-    ASSERT_OK(search_run(s, threads, 0, NULL, NULL, &state, &reproducible, &e), &e);
+    ASSERT_OK(search_run(search, threads, 0, NULL, NULL, &state, &reproducible, &e), &e);
     assert_true(reproducible);
     assert_int_equal(state.phase, SEARCH_DONE);
     return state;
@@ -62,21 +62,22 @@ static void reward_is_zero_at_the_root_and_falls_with_cost(void **state)
 static void reward_orders_plans_as_cost_compare_does(void **state)
 {
     (void)state;
-    struct rng r = {support_seed(1)};
+    struct rng rng = {support_seed(1)};
     const struct hash128 same = {0, 0};
     for (int i = 0; i < 200000; i++) {
-        struct cost x[2];
+        struct cost cost[2];
         for (int k = 0; k < 2; k++) {
             /* in 2^-10 of the limit */
-            int64_t over = rng_below(&r, 2) ? 0 : (int64_t)rng_below(&r, 1 << rng_below(&r, 12));
-            x[k].over_steps = (over * 100 + 1023) / 1024;
-            x[k].c = ((over * 10) << 22) + (int64_t)(rng_next(&r) >> (30 + rng_below(&r, 20)));
+            int64_t over = rng_below(&rng, 2) ? 0 : (int64_t)rng_below(&rng, 1 << rng_below(&rng, 12));
+            cost[k].over_steps = (over * 100 + 1023) / 1024;
+            cost[k].c = ((over * 10) << 22) + (int64_t)(rng_next(&rng) >> (30 + rng_below(&rng, 20)));
         }
-        int64_t a = reward_cost(x[0].c, x[0].over_steps), b = reward_cost(x[1].c, x[1].over_steps);
-        int order = cost_compare(x[0], same, x[1], same);
+        int64_t a = reward_cost(cost[0].c, cost[0].over_steps),
+                b = reward_cost(cost[1].c, cost[1].over_steps);
+        int order = cost_compare(cost[0], same, cost[1], same);
         if ((order < 0 && a > b) || (order > 0 && a < b))
-            fail_msg("(%ld, %ld) and (%ld, %ld) give %ld and %ld", (long)x[0].over_steps, (long)x[0].c,
-                     (long)x[1].over_steps, (long)x[1].c, (long)a, (long)b);
+            fail_msg("(%ld, %ld) and (%ld, %ld) give %ld and %ld", (long)cost[0].over_steps, (long)cost[0].c,
+                     (long)cost[1].over_steps, (long)cost[1].c, (long)a, (long)b);
     }
     assert_int_equal(reward_cost((int64_t)1 << 30, 0), (int64_t)1 << 30);
     assert_true(reward_cost(INT64_MAX, 0) < reward_cost(1, 1));
@@ -86,41 +87,41 @@ static void reward_orders_plans_as_cost_compare_does(void **state)
 static void lists_move_as_they_say(void **state)
 {
     (void)state;
-    struct search_list l = {3, {10, 20, 30}};
-    assert_true(core_list_insert(&l, 0, 5));
-    assert_true(core_list_move(&l, 0, 3));
+    struct search_list list = {3, {10, 20, 30}};
+    assert_true(core_list_insert(&list, 0, 5));
+    assert_true(core_list_move(&list, 0, 3));
     const uint16_t moved[] = {10, 20, 30, 5};
-    assert_memory_equal(l.at, moved, sizeof moved);
-    assert_true(core_list_move(&l, 3, 1));
-    assert_true(core_list_delete(&l, 0));
+    assert_memory_equal(list.at, moved, sizeof moved);
+    assert_true(core_list_move(&list, 3, 1));
+    assert_true(core_list_delete(&list, 0));
     const uint16_t rest[] = {5, 20, 30};
-    assert_int_equal(l.count, 3);
-    assert_memory_equal(l.at, rest, sizeof rest);
-    assert_false(core_list_replace(&l, 1, 20));
-    assert_false(core_list_delete(&l, 3));
-    l.count = SEARCH_MAX_DEPTH;
-    assert_false(core_list_insert(&l, 0, 1));
+    assert_int_equal(list.count, 3);
+    assert_memory_equal(list.at, rest, sizeof rest);
+    assert_false(core_list_replace(&list, 1, 20));
+    assert_false(core_list_delete(&list, 3));
+    list.count = SEARCH_MAX_DEPTH;
+    assert_false(core_list_insert(&list, 0, 1));
 }
 
 static void a_node_keeps_the_least_list(void **state)
 {
     (void)state;
-    struct tree t = {0};
+    struct tree tree = {0};
     const uint16_t longer[] = {1, 2, 3}, later[] = {2, 1}, least[] = {1, 2};
-    uint32_t a = tree_node(&t, 77, longer, 3);
-    assert_int_equal(tree_node(&t, 77, later, 2), a);
-    tree_node(&t, 77, least, 2);
-    tree_node(&t, 77, later, 2);
-    struct search_list l;
-    tree_node_list(&t, a, &l);
-    assert_int_equal(l.count, 2);
-    assert_memory_equal(l.at, least, sizeof least);
+    uint32_t a = tree_node(&tree, 77, longer, 3);
+    assert_int_equal(tree_node(&tree, 77, later, 2), a);
+    tree_node(&tree, 77, least, 2);
+    tree_node(&tree, 77, later, 2);
+    struct search_list list;
+    tree_node_list(&tree, a, &list);
+    assert_int_equal(list.count, 2);
+    assert_memory_equal(list.at, least, sizeof least);
     for (uint64_t i = 0; i < 1000; i++)
-        tree_node(&t, i * 4096, least, 2);
+        tree_node(&tree, i * 4096, least, 2);
     for (uint64_t i = 0; i < 1000; i++)
-        assert_int_not_equal(tree_find(&t, i * 4096), TREE_NONE);
-    assert_int_equal(tree_find(&t, 4095), TREE_NONE);
-    tree_release(&t);
+        assert_int_not_equal(tree_find(&tree, i * 4096), TREE_NONE);
+    assert_int_equal(tree_find(&tree, 4095), TREE_NONE);
+    tree_release(&tree);
 }
 
 static void small_landscapes_are_solved(void **state)
@@ -129,20 +130,20 @@ static void small_landscapes_are_solved(void **state)
     uint64_t seed = support_seed(1);
     for (uint64_t i = 0; i < 12; i++) {
         for (uint8_t no_baselines = 0; no_baselines < 2; no_baselines++) {
-            struct search_domain *d = land_create(seed + i, 4);
+            struct search_domain *domain = land_create(seed + i, 4);
             struct cost best;
             struct hash128 hash;
-            uint32_t plans = land_exhaust(d, &best, &hash);
-            struct search *s;
+            uint32_t plans = land_exhaust(domain, &best, &hash);
+            struct search *search;
             struct error e;
-            struct search_options o = {.seed = i, .rollouts = 4000, .no_baselines = no_baselines};
-            ASSERT_OK(search_create_on(d, &o, &s, &e), &e);
-            struct search_state found = run(s, 2);
+            struct search_options options = {.seed = i, .rollouts = 4000, .no_baselines = no_baselines};
+            ASSERT_OK(search_create_on(domain, &options, &search, &e), &e);
+            struct search_state found = run(search, 2);
             if (cost_compare(found.best.cost, found.best.hash, best, hash) != 0)
                 fail_msg("landscape %lu of %u plans: %ld, best %ld (%lu evaluations)",
                          (unsigned long)(seed + i), plans, (long)found.best.cost.c, (long)best.c,
                          (unsigned long)found.evaluations);
-            search_destroy(s);
+            search_destroy(search);
         }
     }
 }
@@ -153,22 +154,23 @@ static void never_worse_than_baselines_random_or_greedy(void **state)
     uint64_t seed = support_seed(1);
     uint32_t better = 0;
     for (uint64_t i = 0; i < 6; i++) {
-        struct search *s = create(seed + 100 + i, LAND_GROUPS, (struct search_options){.seed = 3});
-        struct search_state found = run(s, 2);
-        for (uint32_t b = 0; b < search_baseline_count(s); b++) {
-            const struct search_plan *p = search_baseline(s, b);
-            assert_true(cost_compare(found.best.cost, found.best.hash, p->cost, p->hash) <= 0);
+        struct search *search = create(seed + 100 + i, LAND_GROUPS, (struct search_options){.seed = 3});
+        struct search_state found = run(search, 2);
+        for (uint32_t b = 0; b < search_baseline_count(search); b++) {
+            const struct search_plan *plan = search_baseline(search, b);
+            assert_true(cost_compare(found.best.cost, found.best.hash, plan->cost, plan->hash) <= 0);
         }
-        search_destroy(s);
+        search_destroy(search);
         for (uint8_t method = SEARCH_RANDOM; method <= SEARCH_GREEDY; method++) {
-            struct search_options o = {.seed = 3, .method = method, .rollouts = (uint32_t)found.evaluations};
-            s = create(seed + 100 + i, LAND_GROUPS, o);
-            struct search_state other = run(s, 1);
+            struct search_options options = {
+                .seed = 3, .method = method, .rollouts = (uint32_t)found.evaluations};
+            search = create(seed + 100 + i, LAND_GROUPS, options);
+            struct search_state other = run(search, 1);
             assert_true(other.evaluations <= found.evaluations);
             assert_true(cost_compare(found.best.cost, found.best.hash, other.best.cost, other.best.hash) <=
                         0);
             better += (double)found.best.cost.c < 0.995 * (double)other.best.cost.c;
-            search_destroy(s);
+            search_destroy(search);
         }
     }
     assert_true(better >= 4);
@@ -176,15 +178,15 @@ static void never_worse_than_baselines_random_or_greedy(void **state)
 
 /* ---- determinism ---- */
 
-static struct search_blob copy(struct search_blob b)
+static struct search_blob copy(struct search_blob blob)
 {
-    struct search_blob c = {mem_alloc(b.size), b.size};
-    memcpy(c.bytes, b.bytes, b.size);
-    return c;
+    struct search_blob search_blob = {mem_alloc(blob.size), blob.size};
+    memcpy(search_blob.bytes, blob.bytes, blob.size);
+    return search_blob;
 }
 
 /* As worker processes would: tasks in any order, each on a search of its own; blobs are all they share. */
-static struct search_blob run_apart(struct search *const *workers, uint32_t count, struct rng *r)
+static struct search_blob run_apart(struct search *const *workers, uint32_t count, struct rng *rng)
 {
     struct search_blob snapshot;
     struct error e;
@@ -195,17 +197,17 @@ static struct search_blob run_apart(struct search *const *workers, uint32_t coun
         if (state.phase == SEARCH_DONE)
             return snapshot;
         struct search_blob *deltas = mem_zalloc(state.tasks, sizeof *deltas);
-        uint32_t offset = (uint32_t)rng_below(r, state.tasks);
+        uint32_t offset = (uint32_t)rng_below(rng, state.tasks);
         for (uint32_t i = 0; i < state.tasks; i++) {
             uint32_t task = (i + offset) % state.tasks;
             struct search_blob mine = copy(snapshot);
-            ASSERT_OK(search_task(workers[rng_below(r, count)], mine.bytes, mine.size, task, NULL, NULL,
+            ASSERT_OK(search_task(workers[rng_below(rng, count)], mine.bytes, mine.size, task, NULL, NULL,
                                   &deltas[task], &e),
                       &e);
             free(mine.bytes);
         }
         struct search_blob next;
-        ASSERT_OK(search_merge(workers[rng_below(r, count)], snapshot.bytes, snapshot.size, deltas,
+        ASSERT_OK(search_merge(workers[rng_below(rng, count)], snapshot.bytes, snapshot.size, deltas,
                                state.tasks, &next, &e),
                   &e);
         for (uint32_t i = 0; i < state.tasks; i++)
@@ -219,26 +221,26 @@ static struct search_blob run_apart(struct search *const *workers, uint32_t coun
 static void threads_and_processes_give_the_same(void **state)
 {
     (void)state;
-    struct search_options o = {.seed = 9, .rollouts = 3000};
-    struct search *s = create(5, LAND_GROUPS, o), *workers[3];
-    struct rng r = {support_seed(1)};
+    struct search_options options = {.seed = 9, .rollouts = 3000};
+    struct search *search = create(5, LAND_GROUPS, options), *workers[3];
+    struct rng rng = {support_seed(1)};
     for (int i = 0; i < 3; i++)
-        workers[i] = create(5, LAND_GROUPS, o);
-    struct search_state one = run(s, 1), two = run(s, 2), five = run(s, 5);
-    struct search_blob a = run_apart(workers, 1, &r), b = run_apart(workers, 3, &r);
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.bytes, b.bytes, a.size);
+        workers[i] = create(5, LAND_GROUPS, options);
+    struct search_state one = run(search, 1), two = run(search, 2), five = run(search, 5);
+    struct search_blob blob = run_apart(workers, 1, &rng), search_blob = run_apart(workers, 3, &rng);
+    assert_int_equal(blob.size, search_blob.size);
+    assert_memory_equal(blob.bytes, search_blob.bytes, blob.size);
     struct search_state apart;
     struct error e;
-    ASSERT_OK(search_open(s, a.bytes, a.size, &apart, &e), &e);
+    ASSERT_OK(search_open(search, blob.bytes, blob.size, &apart, &e), &e);
     assert_memory_equal(&one, &two, sizeof one);
     assert_memory_equal(&one, &five, sizeof one);
     assert_memory_equal(&one, &apart, sizeof one);
     assert_true(one.rollouts <= 3000 + 0);
     assert_true(one.curve_count > 1);
-    free(a.bytes);
-    free(b.bytes);
-    search_destroy(s);
+    free(blob.bytes);
+    free(search_blob.bytes);
+    search_destroy(search);
     for (int i = 0; i < 3; i++)
         search_destroy(workers[i]);
 }
@@ -246,60 +248,62 @@ static void threads_and_processes_give_the_same(void **state)
 static void seed_and_parallelism_are_part_of_the_result(void **state)
 {
     (void)state;
-    struct search *a = create(5, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 2000});
-    struct search *b = create(5, LAND_GROUPS, (struct search_options){.seed = 2, .rollouts = 2000});
+    struct search *search = create(5, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 2000});
+    struct search *other_search =
+        create(5, LAND_GROUPS, (struct search_options){.seed = 2, .rollouts = 2000});
     struct search_blob snapshot;
     struct search_state state_b;
     struct error e;
-    search_begin(a, &snapshot);
-    assert_int_equal(search_open(b, snapshot.bytes, snapshot.size, &state_b, &e), ERROR_INVALID_REQUEST);
+    search_begin(search, &snapshot);
+    assert_int_equal(search_open(other_search, snapshot.bytes, snapshot.size, &state_b, &e),
+                     ERROR_INVALID_REQUEST);
     assert_non_null(strstr(e.message, "another search"));
     free(snapshot.bytes);
-    struct search_state x = run(a, 1), y = run(b, 1);
-    assert_int_not_equal(x.evaluations, y.evaluations);
-    search_destroy(a);
-    search_destroy(b);
+    struct search_state search_state = run(search, 1), y = run(other_search, 1);
+    assert_int_not_equal(search_state.evaluations, y.evaluations);
+    search_destroy(search);
+    search_destroy(other_search);
 }
 
 static void the_budget_is_kept_exactly(void **state)
 {
     (void)state;
     for (uint32_t rollouts = 1; rollouts < 3000; rollouts = rollouts * 3 + 1) {
-        struct search *s =
+        struct search *search =
             create(6, 5, (struct search_options){.seed = 1, .rollouts = rollouts, .parallelism = 7});
-        struct search_state x = run(s, 2);
-        assert_true(x.rollouts == rollouts ||
-                    (x.rollouts < rollouts && strcmp(x.stop_reason, "no_gain") == 0));
-        search_destroy(s);
+        struct search_state state = run(search, 2);
+        assert_true(state.rollouts == rollouts ||
+                    (state.rollouts < rollouts && strcmp(state.stop_reason, "no_gain") == 0));
+        search_destroy(search);
     }
 }
 
 /* ---- blobs ---- */
 
-static void reseal(struct search_blob *b)
+static void reseal(struct search_blob *blob)
 {
-    uint64_t check = hash_bytes(b->bytes + 24, b->size - 24, b->size);
+    uint64_t check = hash_bytes(blob->bytes + 24, blob->size - 24, blob->size);
     for (int i = 0; i < 8; i++) {
-        b->bytes[8 + i] = (unsigned char)(b->size >> 8 * i);
-        b->bytes[16 + i] = (unsigned char)(check >> 8 * i);
+        blob->bytes[8 + i] = (unsigned char)(blob->size >> 8 * i);
+        blob->bytes[16 + i] = (unsigned char)(check >> 8 * i);
     }
 }
 
 static void damaged_blobs_are_refused_or_harmless(void **state)
 {
     (void)state;
-    struct search *s =
+    struct search *search =
         create(7, LAND_GROUPS, (struct search_options){.seed = 1, .rollouts = 4000, .parallelism = 2});
-    struct rng r = {support_seed(1)};
+    struct rng rng = {support_seed(1)};
     struct search_blob snapshot, next, deltas[2];
     struct error e;
-    search_begin(s, &snapshot);
+    search_begin(search, &snapshot);
     for (int epoch = 0; epoch < 4; epoch++) {
         for (uint32_t i = 0; i < 2; i++)
-            ASSERT_OK(search_task(s, snapshot.bytes, snapshot.size, i, NULL, NULL, &deltas[i], &e), &e);
+            ASSERT_OK(search_task(search, snapshot.bytes, snapshot.size, i, NULL, NULL, &deltas[i], &e), &e);
         if (epoch == 3)
             break;
-        ASSERT_OK(search_merge(s, snapshot.bytes, snapshot.size, deltas, 2, &next, &e), &e);
+        ASSERT_OK(search_merge(search, snapshot.bytes, snapshot.size, deltas, 2, &next, &e), &e);
         free(snapshot.bytes);
         free(deltas[0].bytes);
         free(deltas[1].bytes);
@@ -308,27 +312,27 @@ static void damaged_blobs_are_refused_or_harmless(void **state)
     uint32_t refused = 0, accepted = 0;
     for (int i = 0; i < 4000; i++) {
         struct search_blob bad = copy(i % 2 ? snapshot : deltas[0]);
-        if (rng_below(&r, 8) == 0)
-            bad.size = rng_below(&r, bad.size);
+        if (rng_below(&rng, 8) == 0)
+            bad.size = rng_below(&rng, bad.size);
         else
-            for (uint64_t k = 1 + rng_below(&r, 3); k > 0; k--)
-                bad.bytes[rng_below(&r, rng_below(&r, 2) ? bad.size : 400)] ^=
-                    (unsigned char)(1 + rng_below(&r, 255));
-        bool sealed = rng_below(&r, 4) != 0 && bad.size >= 32;
+            for (uint64_t k = 1 + rng_below(&rng, 3); k > 0; k--)
+                bad.bytes[rng_below(&rng, rng_below(&rng, 2) ? bad.size : 400)] ^=
+                    (unsigned char)(1 + rng_below(&rng, 255));
+        bool sealed = rng_below(&rng, 4) != 0 && bad.size >= 32;
         if (sealed)
             reseal(&bad);
         enum error_code code;
         if (i % 2) {
             struct search_state out;
             struct search_blob delta = {0};
-            code = search_open(s, bad.bytes, bad.size, &out, &e);
+            code = search_open(search, bad.bytes, bad.size, &out, &e);
             if (!code && !sealed)
                 assert_memory_equal(bad.bytes, snapshot.bytes, snapshot.size);
-            if (search_task(s, bad.bytes, bad.size, 1, NULL, NULL, &delta, &e) == ERROR_OK)
+            if (search_task(search, bad.bytes, bad.size, 1, NULL, NULL, &delta, &e) == ERROR_OK)
                 free(delta.bytes);
         } else {
             struct search_blob both[2] = {bad, deltas[1]};
-            code = search_merge(s, snapshot.bytes, snapshot.size, both, 2, &next, &e);
+            code = search_merge(search, snapshot.bytes, snapshot.size, both, 2, &next, &e);
             if (!code)
                 free(next.bytes);
         }
@@ -339,14 +343,14 @@ static void damaged_blobs_are_refused_or_harmless(void **state)
     assert_true(refused > 500);
     assert_true(accepted > 100); /* sealed damage within range: other numbers, no harm */
     struct search_blob swapped[2] = {deltas[1], deltas[0]};
-    assert_int_equal(search_merge(s, snapshot.bytes, snapshot.size, swapped, 2, &next, &e),
+    assert_int_equal(search_merge(search, snapshot.bytes, snapshot.size, swapped, 2, &next, &e),
                      ERROR_INVALID_REQUEST);
-    assert_int_equal(search_merge(s, snapshot.bytes, snapshot.size, deltas, 1, &next, &e),
+    assert_int_equal(search_merge(search, snapshot.bytes, snapshot.size, deltas, 1, &next, &e),
                      ERROR_INVALID_REQUEST);
     free(snapshot.bytes);
     free(deltas[0].bytes);
     free(deltas[1].bytes);
-    search_destroy(s);
+    search_destroy(search);
 }
 
 static uint32_t replays;
@@ -363,27 +367,27 @@ static void a_merge_replays_equal_best_plans_once(void **state)
     (void)state;
     enum { TASKS = 64 };
     struct search_domain *land = land_create(7, LAND_GROUPS);
-    struct search_options o = {.seed = 1, .rollouts = 20000, .parallelism = TASKS};
+    struct search_options options = {.seed = 1, .rollouts = 20000, .parallelism = TASKS};
     struct search_blob snapshot, next, deltas[TASKS];
-    struct search *s;
+    struct search *search;
     struct error e;
     land->replay = count_replay;
-    ASSERT_OK(search_create_on(land, &o, &s, &e), &e);
-    search_begin(s, &snapshot);
+    ASSERT_OK(search_create_on(land, &options, &search, &e), &e);
+    search_begin(search, &snapshot);
     for (int epoch = 0; epoch < 3; epoch++) {
         /* of the best plan from one delta to the next; one more for the merged one */
         uint32_t changes = 1;
         struct hash128 before = {0, 0};
         for (uint32_t i = 0; i < TASKS; i++) {
-            struct core_delta d;
-            ASSERT_OK(search_task(s, snapshot.bytes, snapshot.size, i, NULL, NULL, &deltas[i], &e), &e);
-            ASSERT_OK(core_delta_read(s, deltas[i].bytes, deltas[i].size, &d, &e), &e);
-            changes += hash128_compare(before, d.elites.at[0].hash) != 0;
-            before = d.elites.at[0].hash;
-            core_delta_release(&d);
+            struct core_delta delta;
+            ASSERT_OK(search_task(search, snapshot.bytes, snapshot.size, i, NULL, NULL, &deltas[i], &e), &e);
+            ASSERT_OK(core_delta_read(search, deltas[i].bytes, deltas[i].size, &delta, &e), &e);
+            changes += hash128_compare(before, delta.elites.at[0].hash) != 0;
+            before = delta.elites.at[0].hash;
+            core_delta_release(&delta);
         }
         replays = 0;
-        ASSERT_OK(search_merge(s, snapshot.bytes, snapshot.size, deltas, TASKS, &next, &e), &e);
+        ASSERT_OK(search_merge(search, snapshot.bytes, snapshot.size, deltas, TASKS, &next, &e), &e);
         assert_in_range(replays, 1, changes);
         for (uint32_t i = 0; i < TASKS; i++)
             free(deltas[i].bytes);
@@ -393,7 +397,7 @@ static void a_merge_replays_equal_best_plans_once(void **state)
             assert_true(changes < TASKS / 2);
     }
     free(snapshot.bytes);
-    search_destroy(s);
+    search_destroy(search);
 }
 
 static bool stop_at_once(void *user)
@@ -405,20 +409,20 @@ static bool stop_at_once(void *user)
 static void control_cancels(void **state)
 {
     (void)state;
-    struct search *s = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
+    struct search *search = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
     struct search_blob snapshot, delta;
     struct error e;
     int asked = 0;
     struct search_control control = {stop_at_once, &asked};
-    search_begin(s, &snapshot);
-    assert_int_equal(search_task(s, snapshot.bytes, snapshot.size, 0, NULL, &control, &delta, &e),
+    search_begin(search, &snapshot);
+    assert_int_equal(search_task(search, snapshot.bytes, snapshot.size, 0, NULL, &control, &delta, &e),
                      ERROR_CANCELLED);
     assert_null(delta.bytes);
     assert_int_equal(asked, 1);
-    assert_int_equal(search_task(s, snapshot.bytes, snapshot.size, 16, NULL, NULL, &delta, &e),
+    assert_int_equal(search_task(search, snapshot.bytes, snapshot.size, 16, NULL, NULL, &delta, &e),
                      ERROR_INVALID_REQUEST);
     free(snapshot.bytes);
-    search_destroy(s);
+    search_destroy(search);
 }
 
 /* what a damaged snapshot may say: the places of the tasks behind the last offset must not begin at 0
@@ -426,80 +430,81 @@ static void control_cancels(void **state)
 static void polish_behind_its_candidates_ends_at_once(void **state)
 {
     (void)state;
-    struct search *s = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
+    struct search *search = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
     struct search_blob begin, snapshot, delta;
     struct core_snapshot p;
     struct error e;
     int asked = 0;
     struct search_control control = {stop_at_once, &asked};
-    search_begin(s, &begin);
-    ASSERT_OK(core_snapshot_read(s, begin.bytes, begin.size, &p, &e), &e);
+    search_begin(search, &begin);
+    ASSERT_OK(core_snapshot_read(search, begin.bytes, begin.size, &p, &e), &e);
     p.phase = SEARCH_POLISH;
     p.polish_offset = UINT32_MAX;
-    core_snapshot_write(s, &p, &snapshot);
-    ASSERT_OK(search_task(s, snapshot.bytes, snapshot.size, 1, NULL, &control, &delta, &e), &e);
+    core_snapshot_write(search, &p, &snapshot);
+    ASSERT_OK(search_task(search, snapshot.bytes, snapshot.size, 1, NULL, &control, &delta, &e), &e);
     assert_int_equal(asked, 0);
     core_snapshot_release(&p);
     free(delta.bytes);
     free(snapshot.bytes);
     free(begin.bytes);
-    search_destroy(s);
+    search_destroy(search);
 }
 
 static void costs_below_nothing_are_refused(void **state)
 {
     (void)state;
-    struct search *s = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
+    struct search *search = create(7, LAND_GROUPS, (struct search_options){.seed = 1});
     struct search_blob begin, snapshot;
     struct core_snapshot p, again;
     struct error e;
-    search_begin(s, &begin);
-    ASSERT_OK(core_snapshot_read(s, begin.bytes, begin.size, &p, &e), &e);
+    search_begin(search, &begin);
+    ASSERT_OK(core_snapshot_read(search, begin.bytes, begin.size, &p, &e), &e);
     p.elites.at[0].cost.c = INT64_MIN;
-    core_snapshot_write(s, &p, &snapshot);
-    assert_int_equal(core_snapshot_read(s, snapshot.bytes, snapshot.size, &again, &e), ERROR_INVALID_REQUEST);
+    core_snapshot_write(search, &p, &snapshot);
+    assert_int_equal(core_snapshot_read(search, snapshot.bytes, snapshot.size, &again, &e),
+                     ERROR_INVALID_REQUEST);
     core_snapshot_release(&p);
     free(snapshot.bytes);
     free(begin.bytes);
-    search_destroy(s);
+    search_destroy(search);
 }
 
 static void options_out_of_range_are_refused(void **state)
 {
     (void)state;
-    struct search *s;
+    struct search *search;
     struct error e;
-    struct search_options o = {.parallelism = 257};
-    assert_int_equal(search_create_on(land_create(1, 4), &o, &s, &e), ERROR_INVALID_REQUEST);
+    struct search_options options = {.parallelism = 257};
+    assert_int_equal(search_create_on(land_create(1, 4), &options, &search, &e), ERROR_INVALID_REQUEST);
 }
 
 static void nothing_to_decide_ends_at_once(void **state)
 {
     (void)state;
-    struct search_domain *d = land_create(1, 1);
-    d->decision_count = 0;
-    struct search *s;
+    struct search_domain *domain = land_create(1, 1);
+    domain->decision_count = 0;
+    struct search *search;
     struct error e;
-    ASSERT_OK(search_create_on(d, NULL, &s, &e), &e);
-    struct search_state x = run(s, 2);
-    assert_string_equal(x.stop_reason, "exhausted");
-    assert_string_equal(x.best.found_by, "baseline batch");
-    search_destroy(s);
+    ASSERT_OK(search_create_on(domain, NULL, &search, &e), &e);
+    struct search_state search_state = run(search, 2);
+    assert_string_equal(search_state.stop_reason, "exhausted");
+    assert_string_equal(search_state.best.found_by, "baseline batch");
+    search_destroy(search);
 }
 
 static void without_search_the_baselines_race_or_the_pins_stand(void **state)
 {
     (void)state;
-    struct search *s = create(1, 4, (struct search_options){.method = SEARCH_BASELINES});
-    struct search_state x = run(s, 1);
-    assert_string_equal(x.best.found_by, "baseline batch");
-    assert_int_equal(x.rollouts, 0);
-    search_destroy(s);
-    s = create(1, 4, (struct search_options){.method = SEARCH_START});
-    x = run(s, 1);
-    assert_int_equal(x.best.count, 0);
-    assert_int_equal(search_baseline_count(s), 0);
-    search_destroy(s);
+    struct search *search = create(1, 4, (struct search_options){.method = SEARCH_BASELINES});
+    struct search_state search_state = run(search, 1);
+    assert_string_equal(search_state.best.found_by, "baseline batch");
+    assert_int_equal(search_state.rollouts, 0);
+    search_destroy(search);
+    search = create(1, 4, (struct search_options){.method = SEARCH_START});
+    search_state = run(search, 1);
+    assert_int_equal(search_state.best.count, 0);
+    assert_int_equal(search_baseline_count(search), 0);
+    search_destroy(search);
 }
 
 int main(void)

@@ -22,77 +22,78 @@ struct writer {
     uint32_t count;
 };
 
-static uint32_t pick(struct writer *w, uint32_t n)
+static uint32_t pick(struct writer *writer, uint32_t n)
 {
-    return (uint32_t)rng_below(&w->rng, n);
+    return (uint32_t)rng_below(&writer->rng, n);
 }
 
-static uint32_t add_value(struct writer *w, int64_t rows, int64_t columns)
+static uint32_t add_value(struct writer *writer, int64_t rows, int64_t columns)
 {
-    w->rows[w->count] = rows;
-    w->columns[w->count] = columns;
-    return w->count++;
+    writer->rows[writer->count] = rows;
+    writer->columns[writer->count] = columns;
+    return writer->count++;
 }
 
-static void type_text(const struct writer *w, uint32_t v, char out[48])
+static void type_text(const struct writer *writer, uint32_t v, char out[48])
 {
-    snprintf(out, 48, "tensor<%lldx%lldxf32>", (long long)w->rows[v], (long long)w->columns[v]);
+    snprintf(out, 48, "tensor<%lldx%lldxf32>", (long long)writer->rows[v], (long long)writer->columns[v]);
 }
 
-static bool write_dot(struct writer *w, uint32_t a, uint32_t b)
+static bool write_dot(struct writer *writer, uint32_t a, uint32_t b)
 {
     char ta[48], tb[48], tr[48];
-    if (w->columns[a] != w->rows[b])
+    if (writer->columns[a] != writer->rows[b])
         return false;
-    type_text(w, a, ta);
-    type_text(w, b, tb);
-    uint32_t r = add_value(w, w->rows[a], w->columns[b]);
-    type_text(w, r, tr);
+    type_text(writer, a, ta);
+    type_text(writer, b, tb);
+    uint32_t r = add_value(writer, writer->rows[a], writer->columns[b]);
+    type_text(writer, r, tr);
     text_printf(
-        &w->body,
+        &writer->body,
         "  %%v%u = stablehlo.dot_general %%v%u, %%v%u, contracting_dims = [1] x [0] : (%s, %s) -> %s\n", r, a,
         b, ta, tb, tr);
     return true;
 }
 
-static bool write_binary(struct writer *w, uint32_t a, uint32_t b)
+static bool write_binary(struct writer *writer, uint32_t a, uint32_t b)
 {
     static const char *const names[] = {"add", "multiply", "subtract", "maximum"};
     char t[48];
-    if (w->rows[a] != w->rows[b] || w->columns[a] != w->columns[b])
+    if (writer->rows[a] != writer->rows[b] || writer->columns[a] != writer->columns[b])
         return false;
-    type_text(w, a, t);
-    uint32_t r = add_value(w, w->rows[a], w->columns[a]);
-    text_printf(&w->body, "  %%v%u = stablehlo.%s %%v%u, %%v%u : %s\n", r, names[pick(w, 4)], a, b, t);
+    type_text(writer, a, t);
+    uint32_t r = add_value(writer, writer->rows[a], writer->columns[a]);
+    text_printf(&writer->body, "  %%v%u = stablehlo.%s %%v%u, %%v%u : %s\n", r, names[pick(writer, 4)], a, b,
+                t);
     return true;
 }
 
-static void write_unary(struct writer *w, uint32_t a)
+static void write_unary(struct writer *writer, uint32_t a)
 {
     static const char *const names[] = {"tanh", "negate", "exponential"};
     char t[48], tr[48];
-    type_text(w, a, t);
-    if (pick(w, 2)) {
-        uint32_t r = add_value(w, w->columns[a], w->rows[a]);
-        type_text(w, r, tr);
-        text_printf(&w->body, "  %%v%u = stablehlo.transpose %%v%u, dims = [1, 0] : (%s) -> %s\n", r, a, t,
-                    tr);
+    type_text(writer, a, t);
+    if (pick(writer, 2)) {
+        uint32_t r = add_value(writer, writer->columns[a], writer->rows[a]);
+        type_text(writer, r, tr);
+        text_printf(&writer->body, "  %%v%u = stablehlo.transpose %%v%u, dims = [1, 0] : (%s) -> %s\n", r, a,
+                    t, tr);
         return;
     }
-    uint32_t r = add_value(w, w->rows[a], w->columns[a]);
-    text_printf(&w->body, "  %%v%u = stablehlo.%s %%v%u : %s\n", r, names[pick(w, 3)], a, t);
+    uint32_t r = add_value(writer, writer->rows[a], writer->columns[a]);
+    text_printf(&writer->body, "  %%v%u = stablehlo.%s %%v%u : %s\n", r, names[pick(writer, 3)], a, t);
 }
 
 /* a sum over one dimension, broadcast back */
-static void write_reduce(struct writer *w, uint32_t a)
+static void write_reduce(struct writer *writer, uint32_t a)
 {
     char t[48];
-    uint32_t dim = pick(w, 2);
-    long long kept = dim ? w->rows[a] : w->columns[a];
-    type_text(w, a, t);
-    uint32_t r = add_value(w, w->rows[a], w->columns[a]);
+    uint32_t dim = pick(writer, 2);
+    long long kept = dim ? writer->rows[a] : writer->columns[a];
+    type_text(writer, a, t);
+    uint32_t r = add_value(writer, writer->rows[a], writer->columns[a]);
     text_printf(
-        &w->body,
+        &writer->body,
         "  %%z%u = stablehlo.constant dense<0.0> : tensor<f32>\n"
         "  %%s%u = stablehlo.reduce(%%v%u init: %%z%u) applies stablehlo.add across dimensions = [%u] : (%s, "
         "tensor<f32>) -> tensor<%lldxf32>\n"
@@ -103,58 +104,60 @@ static void write_reduce(struct writer *w, uint32_t a)
 static char *write_program(uint64_t seed)
 {
     static const int64_t sizes[] = {4, 8, 16, 64};
-    struct writer w = {.rng = {seed}};
+    struct writer writer = {.rng = {seed}};
     struct text out = {0};
     char t[48], last[48];
-    uint32_t arguments = 2 + pick(&w, 2), ops = 2 + pick(&w, 4);
+    uint32_t arguments = 2 + pick(&writer, 2), ops = 2 + pick(&writer, 4);
     text_add(&out, "func.func @main(");
     for (uint32_t i = 0; i < arguments; i++) {
-        int64_t rows = i ? w.columns[i - 1] : sizes[pick(&w, 4)];
-        add_value(&w, rows, sizes[pick(&w, 4)]);
-        type_text(&w, i, t);
+        int64_t rows = i ? writer.columns[i - 1] : sizes[pick(&writer, 4)];
+        add_value(&writer, rows, sizes[pick(&writer, 4)]);
+        type_text(&writer, i, t);
         text_printf(&out, "%s%%v%u: %s", i ? ", " : "", i, t);
     }
-    for (uint32_t i = 0; i < ops && w.count < MAX_VALUES - 1; i++) {
-        uint32_t a = pick(&w, w.count), b = pick(&w, w.count), kind = pick(&w, 6);
-        if ((kind < 3 && write_dot(&w, a, b)) || (kind < 5 && write_binary(&w, a, b)))
+    for (uint32_t i = 0; i < ops && writer.count < MAX_VALUES - 1; i++) {
+        uint32_t a = pick(&writer, writer.count), b = pick(&writer, writer.count), kind = pick(&writer, 6);
+        if ((kind < 3 && write_dot(&writer, a, b)) || (kind < 5 && write_binary(&writer, a, b)))
             continue;
         if (kind == 5)
-            write_reduce(&w, a);
+            write_reduce(&writer, a);
         else
-            write_unary(&w, a);
+            write_unary(&writer, a);
     }
-    type_text(&w, w.count - 1, last);
-    text_printf(&out, ") -> %s {\n%s  return %%v%u : %s\n}\n", last, w.body.at ? w.body.at : "", w.count - 1,
-                last);
-    text_release(&w.body);
+    type_text(&writer, writer.count - 1, last);
+    text_printf(&out, ") -> %s {\n%s  return %%v%u : %s\n}\n", last, writer.body.at ? writer.body.at : "",
+                writer.count - 1, last);
+    text_release(&writer.body);
     return out.at;
 }
 
 /* ---- one program against all its plans ---- */
-static void open_subject(struct subject *s, uint64_t seed)
+static void open_subject(struct subject *subject, uint64_t seed)
 {
     static const char *const meshes[] = {"x=2", "x=4", "x=2,y=2", "x=4,y=2"};
     struct error e;
-    struct rng r = {seed ^ 0x6d657368};
+    struct rng rng = {seed ^ 0x6d657368};
     char *text = write_program(seed);
-    if (subject_text(s, text, strlen(text), &e) != ERROR_OK)
+    if (subject_text(subject, text, strlen(text), &e) != ERROR_OK)
         fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, e.message, text);
     free(text);
-    ASSERT_OK(subject_mesh(s, meshes[rng_below(&r, 4)], &e), &e);
-    ASSERT_OK(cost_machine_create(&s->mesh, rng_below(&r, 2) ? "a100-40" : "h100", 0, &s->machine, &e), &e);
-    if (rng_below(&r, 3) == 0) /* so slow that FLOPs count, or so slow to talk to */
+    ASSERT_OK(subject_mesh(subject, meshes[rng_below(&rng, 4)], &e), &e);
+    ASSERT_OK(cost_machine_create(&subject->mesh, rng_below(&rng, 2) ? "a100-40" : "h100", 0,
+                                  &subject->machine, &e),
+              &e);
+    if (rng_below(&rng, 3) == 0) /* so slow that FLOPs count, or so slow to talk to */
         for (int i = 0; i < COST_RATES; i++)
-            s->machine.device.rate_flops[i] *= 1e-4;
-    if (rng_below(&r, 3) == 0)
-        for (uint32_t a = 0; a < s->mesh.axis_count; a++)
-            s->machine.links[a].bytes_per_s *= 1e-4;
-    if (rng_below(&r, 3) == 0)
-        s->machine.device.launch_ps = 1000;
-    ASSERT_OK(subject_evaluator(s, &e), &e);
-    if (rng_below(&r, 3) == 0) { /* memory that not every plan keeps */
-        s->machine.memory_limit_bytes =
-            evaluator_unsharded(s->evaluator)->peak_bytes * (int64_t)(4 + rng_below(&r, 6)) / 10;
-        ASSERT_OK(subject_evaluator(s, &e), &e);
+            subject->machine.device.rate_flops[i] *= 1e-4;
+    if (rng_below(&rng, 3) == 0)
+        for (uint32_t axis = 0; axis < subject->mesh.axis_count; axis++)
+            subject->machine.links[axis].bytes_per_s *= 1e-4;
+    if (rng_below(&rng, 3) == 0)
+        subject->machine.device.launch_ps = 1000;
+    ASSERT_OK(subject_evaluator(subject, &e), &e);
+    if (rng_below(&rng, 3) == 0) { /* memory that not every plan keeps */
+        subject->machine.memory_limit_bytes =
+            evaluator_unsharded(subject->evaluator)->peak_bytes * (int64_t)(4 + rng_below(&rng, 6)) / 10;
+        ASSERT_OK(subject_evaluator(subject, &e), &e);
     }
 }
 
@@ -171,36 +174,38 @@ struct best {
     bool any;
 };
 
-static void try_plan(const struct subject *s, struct evaluator_session *session, const struct plan *p,
-                     const struct plan_cfn_answer *a, uint64_t seed, struct best *best)
+static void try_plan(const struct subject *subject, struct evaluator_session *session,
+                     const struct plan *plan, const struct plan_cfn_answer *cfn_answer, uint64_t seed,
+                     struct best *best)
 {
     struct price price;
     struct cost cost;
     struct error e;
-    ASSERT_OK(evaluator_price(session, p, &price, &cost, &e), &e);
-    if (!cost.over_steps && a->has_bound && a->bound_ps > price.step_ps) {
-        struct text t = {0};
-        struct spmd_local l = {0};
-        ASSERT_OK(spmd_walk(s->context, p, evaluator_options(s->evaluator), &l, &e), &e);
-        spmd_local_text(&l, &t);
+    ASSERT_OK(evaluator_price(session, plan, &price, &cost, &e), &e);
+    if (!cost.over_steps && cfn_answer->has_bound && cfn_answer->bound_ps > price.step_ps) {
+        struct text text = {0};
+        struct spmd_local local = {0};
+        ASSERT_OK(spmd_walk(subject->context, plan, evaluator_options(subject->evaluator), &local, &e), &e);
+        spmd_local_text(&local, &text);
         fail_msg("seed %llu: the bound %lld is above a plan's %lld\n%s%s", (unsigned long long)seed,
-                 (long long)a->bound_ps, (long long)price.step_ps, write_program(seed), t.at);
+                 (long long)cfn_answer->bound_ps, (long long)price.step_ps, write_program(seed), text.at);
     }
-    if (!best->any || cost_compare(cost, p->hash, best->cost, best->hash) < 0)
-        *best = (struct best){cost, p->hash, price, true};
+    if (!best->any || cost_compare(cost, plan->hash, best->cost, best->hash) < 0)
+        *best = (struct best){cost, plan->hash, price, true};
 }
 
 /* every combination of options when they are few (true), else a sample; and random plans */
-static bool try_plans(const struct subject *s, const struct plan_cfn *n, const struct plan_cfn_answer *a,
-                      uint64_t seed, struct best *best, struct tally *t)
+static bool try_plans(const struct subject *subject, const struct plan_cfn *n,
+                      const struct plan_cfn_answer *cfn_answer, uint64_t seed, struct best *best,
+                      struct tally *tally)
 {
     uint32_t nodes = plan_cfn_problem(n)->node_count;
     uint64_t product = 1, tries;
     int32_t *values = mem_zalloc(nodes + 1, sizeof *values);
-    struct evaluator_session *session = evaluator_session_create(s->evaluator);
-    struct rng r = {seed ^ 0x706c616e};
-    struct plan p;
-    plan_init(&p, s->nda, &s->mesh);
+    struct evaluator_session *session = evaluator_session_create(subject->evaluator);
+    struct rng rng = {seed ^ 0x706c616e};
+    struct plan plan;
+    plan_init(&plan, subject->nda, &subject->mesh);
     for (uint32_t i = 0; i < nodes && product <= EXHAUSTIVE; i++)
         product *= plan_cfn_domain(n, i);
     bool all = product <= EXHAUSTIVE;
@@ -209,78 +214,79 @@ static bool try_plans(const struct subject *s, const struct plan_cfn *n, const s
         uint64_t rest = k;
         for (uint32_t i = 0; i < nodes; i++) {
             uint64_t domain = plan_cfn_domain(n, i);
-            values[i] = (int32_t)(all ? rest % domain : rng_below(&r, domain));
+            values[i] = (int32_t)(all ? rest % domain : rng_below(&rng, domain));
             rest /= domain;
         }
-        plan_cfn_plan(n, values, &p);
-        try_plan(s, session, &p, a, seed, best);
+        plan_cfn_plan(n, values, &plan);
+        try_plan(subject, session, &plan, cfn_answer, seed, best);
     }
     for (uint32_t k = 0; k < SAMPLES; k++) {
-        plan_random(s->context, &r, &p);
-        try_plan(s, session, &p, a, seed, best);
+        plan_random(subject->context, &rng, &plan);
+        try_plan(subject, session, &plan, cfn_answer, seed, best);
     }
-    t->plans += tries + SAMPLES;
-    t->exhausted += all;
-    plan_release(&p);
+    tally->plans += tries + SAMPLES;
+    tally->exhausted += all;
+    plan_release(&plan);
     evaluator_session_destroy(session);
     free(values);
     return all;
 }
 
-static void one_program(uint64_t seed, struct tally *t)
+static void one_program(uint64_t seed, struct tally *tally)
 {
-    struct subject s;
+    struct subject subject;
     struct plan_cfn *n;
-    struct plan_cfn_answer a, again;
+    struct plan_cfn_answer cfn_answer, again;
     struct error e;
     struct best best = {.any = false};
     unsigned char *bytes;
     size_t size;
-    open_subject(&s, seed);
+    open_subject(&subject, seed);
     struct plan_cfn_budget budget = {.passes = 100, .seed = seed, .threads = 1};
-    ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &a, &e), &e);
-    ASSERT_OK(plan_cfn_create(s.evaluator, PLAN_CFN_SHARED, &n, &e), &e);
-    bool all = try_plans(&s, n, &a, seed, &best, t);
+    ASSERT_OK(plan_cfn_solve(subject.evaluator, &budget, &cfn_answer, &e), &e);
+    ASSERT_OK(plan_cfn_create(subject.evaluator, PLAN_CFN_SHARED, &n, &e), &e);
+    bool all = try_plans(&subject, n, &cfn_answer, seed, &best, tally);
     /* nothing is better than the best of all plans */
-    if (all && cost_compare(a.cost, a.hash, best.cost, best.hash) < 0)
+    if (all && cost_compare(cfn_answer.cost, cfn_answer.hash, best.cost, best.hash) < 0)
         fail_msg("seed %llu: the answer is better than every plan", (unsigned long long)seed);
-    t->optimal += all && a.cost.c == best.cost.c && a.cost.over_steps == best.cost.over_steps;
-    t->bounded += a.has_bound;
-    if (all && a.has_bound && !best.cost.over_steps) {
-        t->bound_over_optimum += (double)a.bound_ps / (double)best.price.step_ps;
-        t->tight++;
+    tally->optimal +=
+        all && cfn_answer.cost.c == best.cost.c && cfn_answer.cost.over_steps == best.cost.over_steps;
+    tally->bounded += cfn_answer.has_bound;
+    if (all && cfn_answer.has_bound && !best.cost.over_steps) {
+        tally->bound_over_optimum += (double)cfn_answer.bound_ps / (double)best.price.step_ps;
+        tally->tight++;
     }
-    plan_cfn_answer_write(&a, &bytes, &size);
-    ASSERT_OK(plan_cfn_answer_read(s.evaluator, bytes, size, &again, &e), &e);
-    assert_int_equal(again.price.step_ps, a.price.step_ps);
-    assert_int_equal(hash128_compare(again.hash, a.hash), 0);
-    assert_int_equal(again.bound_ps, a.bound_ps);
+    plan_cfn_answer_write(&cfn_answer, &bytes, &size);
+    ASSERT_OK(plan_cfn_answer_read(subject.evaluator, bytes, size, &again, &e), &e);
+    assert_int_equal(again.price.step_ps, cfn_answer.price.step_ps);
+    assert_int_equal(hash128_compare(again.hash, cfn_answer.hash), 0);
+    assert_int_equal(again.bound_ps, cfn_answer.bound_ps);
     plan_cfn_answer_release(&again);
     if (size > 80) {
         bytes[size - 8] ^= 1; /* a factor */
-        assert_int_not_equal(plan_cfn_answer_read(s.evaluator, bytes, size, &again, &e), ERROR_OK);
+        assert_int_not_equal(plan_cfn_answer_read(subject.evaluator, bytes, size, &again, &e), ERROR_OK);
     }
     free(bytes);
-    plan_cfn_answer_release(&a);
+    plan_cfn_answer_release(&cfn_answer);
     plan_cfn_destroy(n);
-    subject_close(&s);
+    subject_close(&subject);
 }
 
 static void test_bound_optimum_plan(void **state)
 {
     (void)state;
-    struct tally t = {0};
+    struct tally tally = {0};
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++)
-        one_program(seed, &t);
+        one_program(seed, &tally);
     printf("%d programs, %llu plans; all plans of %u; bound given for %u, on average %.3f of the optimum "
            "(%u); the answer is "
            "optimal on %u\n",
-           PROGRAMS, (unsigned long long)t.plans, t.exhausted, t.bounded,
-           t.tight ? t.bound_over_optimum / t.tight : 0, t.tight, t.optimal);
-    assert_true(t.exhausted >= PROGRAMS / 10);
-    assert_true(t.bounded >= PROGRAMS / 5);
-    assert_true(t.bound_over_optimum > 0.05 * t.tight); /* a bound of nothing would pass all else */
-    assert_true(t.optimal * 2 >= t.exhausted);
+           PROGRAMS, (unsigned long long)tally.plans, tally.exhausted, tally.bounded,
+           tally.tight ? tally.bound_over_optimum / tally.tight : 0, tally.tight, tally.optimal);
+    assert_true(tally.exhausted >= PROGRAMS / 10);
+    assert_true(tally.bounded >= PROGRAMS / 5);
+    assert_true(tally.bound_over_optimum > 0.05 * tally.tight); /* a bound of nothing would pass all else */
+    assert_true(tally.optimal * 2 >= tally.exhausted);
 }
 
 /* a quick run gives no bound and seldom less; where its first plan is behind what is known it solves no
@@ -291,20 +297,20 @@ static void test_quick(void **state)
     enum { TRIES = 100 };
     unsigned as_good = 0, shorter = 0;
     for (uint64_t seed = 1; seed <= TRIES; seed++) {
-        struct subject s;
+        struct subject subject;
         struct plan_cfn_answer whole, quick, behind, level;
         struct error e;
-        open_subject(&s, seed);
+        open_subject(&subject, seed);
         struct cost perfect = {.c = 0};
         struct plan_cfn_budget budget = {.passes = 100, .seed = seed, .threads = 1};
-        ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &whole, &e), &e);
+        ASSERT_OK(plan_cfn_solve(subject.evaluator, &budget, &whole, &e), &e);
         budget.quick = true;
-        ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &quick, &e), &e);
+        ASSERT_OK(plan_cfn_solve(subject.evaluator, &budget, &quick, &e), &e);
         budget.known = &perfect;
-        ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &behind, &e), &e);
+        ASSERT_OK(plan_cfn_solve(subject.evaluator, &budget, &behind, &e), &e);
         budget.known = &whole.cost;
         budget.threads = 2;
-        ASSERT_OK(plan_cfn_solve(s.evaluator, &budget, &level, &e), &e);
+        ASSERT_OK(plan_cfn_solve(subject.evaluator, &budget, &level, &e), &e);
         assert_false(quick.has_bound);
         assert_true(behind.rounds <= 3 && behind.rounds <= quick.rounds);
         shorter += behind.rounds < quick.rounds;
@@ -316,7 +322,7 @@ static void test_quick(void **state)
         plan_cfn_answer_release(&quick);
         plan_cfn_answer_release(&behind);
         plan_cfn_answer_release(&level);
-        subject_close(&s);
+        subject_close(&subject);
     }
     printf("quick: as good on %u of %d, ended early on %u\n", as_good, TRIES, shorter);
     assert_true(as_good >= TRIES * 9 / 10);
@@ -327,31 +333,31 @@ static void test_quick(void **state)
 static void test_export(void **state)
 {
     (void)state;
-    struct subject s;
+    struct subject subject;
     struct plan_cfn *n;
     struct error e;
-    struct text t = {0};
-    struct cfn_problem p;
+    struct text text = {0};
+    struct cfn_problem problem;
     struct cfn_verdict mine, its;
-    open_subject(&s, 7);
-    ASSERT_OK(plan_cfn_create(s.evaluator, PLAN_CFN_FULL, &n, &e), &e);
-    plan_cfn_write(n, "seven", &t);
-    ASSERT_OK(cfn_problem_read(t.at, t.size, &p, &e), &e);
-    assert_string_equal(p.name, "seven");
-    int32_t *values = mem_zalloc(p.node_count + 1, sizeof *values);
-    struct rng r = {7};
+    open_subject(&subject, 7);
+    ASSERT_OK(plan_cfn_create(subject.evaluator, PLAN_CFN_FULL, &n, &e), &e);
+    plan_cfn_write(n, "seven", &text);
+    ASSERT_OK(cfn_problem_read(text.at, text.size, &problem, &e), &e);
+    assert_string_equal(problem.name, "seven");
+    int32_t *values = mem_zalloc(problem.node_count + 1, sizeof *values);
+    struct rng rng = {7};
     for (int k = 0; k < 20; k++) {
-        for (uint32_t i = 0; i < p.node_count; i++)
-            values[i] = (int32_t)rng_below(&r, (uint64_t)p.nodes[i].domain);
+        for (uint32_t i = 0; i < problem.node_count; i++)
+            values[i] = (int32_t)rng_below(&rng, (uint64_t)problem.nodes[i].domain);
         ASSERT_OK(cfn_evaluate(plan_cfn_problem(n), values, &mine, &e), &e);
-        ASSERT_OK(cfn_evaluate(&p, values, &its, &e), &e);
+        ASSERT_OK(cfn_evaluate(&problem, values, &its, &e), &e);
         assert_true(mine.cost == its.cost && mine.peak == its.peak && mine.feasible == its.feasible);
     }
     free(values);
-    cfn_problem_release(&p);
-    text_release(&t);
+    cfn_problem_release(&problem);
+    text_release(&text);
     plan_cfn_destroy(n);
-    subject_close(&s);
+    subject_close(&subject);
 }
 
 int main(void)

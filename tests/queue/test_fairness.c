@@ -14,54 +14,54 @@ enum { SLOTS = 4, TICK_MS = 5 };
 
 static void sleep_ms(long ms)
 {
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
+    struct timespec when = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&when, NULL);
 }
 
 static double now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    struct timespec when;
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    return (double)when.tv_sec * 1e3 + (double)when.tv_nsec * 1e-6;
 }
 
-static void submit(struct queue *q, const char *tenant, const char *priority, char id[QUEUE_ID_SIZE])
+static void submit(struct queue *queue, const char *tenant, const char *priority, char id[QUEUE_ID_SIZE])
 {
     struct error e;
     bool existed;
     struct queue_pair fields[] = {{"priority", priority}};
     queue_new_id(id);
-    struct queue_submission s = {
+    struct queue_submission submission = {
         .id = id, .tenant = tenant, .first_kind = "read", .fields = fields, .field_count = 1};
-    ASSERT_OK(queue_submit(q, &s, &existed, &e), &e);
+    ASSERT_OK(queue_submit(queue, &submission, &existed, &e), &e);
 }
 
-static bool claim(struct queue *q, const char *last, struct queue_task *t)
+static bool claim(struct queue *queue, const char *last, struct queue_task *task)
 {
     static unsigned long tokens;
     struct error e;
     bool found;
     char token[24];
     snprintf(token, sizeof token, "t%lu", tokens++);
-    ASSERT_OK(queue_claim(q, token, "b", last, t, &found, &e), &e);
+    ASSERT_OK(queue_claim(queue, token, "b", last, task, &found, &e), &e);
     return found;
 }
 
-static void finish(struct queue *q, struct queue_task *t)
+static void finish(struct queue *queue, struct queue_task *task)
 {
     struct error e;
     bool fenced;
-    ASSERT_OK(queue_finish(q, t, "succeeded", "", "", NULL, 0, &fenced, &e), &e);
+    ASSERT_OK(queue_finish(queue, task, "succeeded", "", "", NULL, 0, &fenced, &e), &e);
     assert_false(fenced);
-    queue_task_release(t);
+    queue_task_release(task);
 }
 
 /* Runs SLOTS workers for `ms` over what is queued; times of tenant "a" are a_ms a task, of others b_ms. ->
  * share of the slots' time that went to a. *last says whether workers tell whose task they did before. */
-static double share_of_a(struct queue *q, double ms, double a_ms, double b_ms, bool sticky)
+static double share_of_a(struct queue *queue, double ms, double a_ms, double b_ms, bool sticky)
 {
     struct {
-        struct queue_task t;
+        struct queue_task task;
         double began, lasts;
         char tenant[8];
         bool busy;
@@ -71,30 +71,31 @@ static double share_of_a(struct queue *q, double ms, double a_ms, double b_ms, b
         for (int i = 0; i < SLOTS; i++) {
             if (slots[i].busy && now_ms() - slots[i].began >= slots[i].lasts) {
                 spent[strcmp(slots[i].tenant, "a") != 0] += now_ms() - slots[i].began;
-                finish(q, &slots[i].t);
+                finish(queue, &slots[i].task);
                 slots[i].busy = false;
             }
             if (slots[i].busy)
                 continue;
             assert_true(
                 /* the backlog must outlast the test */
-                claim(q, sticky ? slots[i].tenant : "", &slots[i].t));
-            snprintf(slots[i].tenant, sizeof slots[i].tenant, "%s", queue_field(&slots[i].t.job, "tenant"));
+                claim(queue, sticky ? slots[i].tenant : "", &slots[i].task));
+            snprintf(slots[i].tenant, sizeof slots[i].tenant, "%s",
+                     queue_field(&slots[i].task.job, "tenant"));
             slots[i].began = now_ms();
             slots[i].lasts = strcmp(slots[i].tenant, "a") == 0 ? a_ms : b_ms;
             slots[i].busy = true;
         }
     for (int i = 0; i < SLOTS; i++)
         if (slots[i].busy)
-            finish(q, &slots[i].t);
+            finish(queue, &slots[i].task);
     return spent[0] / (spent[0] + spent[1]);
 }
 
-static void fill(struct queue *q, const char *tenant, int jobs)
+static void fill(struct queue *queue, const char *tenant, int jobs)
 {
     char id[QUEUE_ID_SIZE];
     for (int i = 0; i < jobs; i++)
-        submit(q, tenant, "0", id);
+        submit(queue, tenant, "0", id);
 }
 
 struct trial {
@@ -106,106 +107,106 @@ struct trial {
 
 /* A stall of this process counts as work of whoever holds the slots just then, and the trial may end before
  * that is made good: on a busy machine a trial has three attempts. */
-static void try_shares(struct queue *q, const struct trial *t)
+static void try_shares(struct queue *queue, const struct trial *trial)
 {
     struct error e;
     double share = -1;
-    for (int attempt = 0; attempt < 3 && !(share > t->low && share < t->high); attempt++) {
-        redisReply *r = NULL;
+    for (int attempt = 0; attempt < 3 && !(share > trial->low && share < trial->high); attempt++) {
+        redisReply *reply = NULL;
         const char *argv[] = {"FLUSHALL"};
-        ASSERT_OK(call_read(q, 1, argv, &r, &e), &e);
-        freeReplyObject(r);
-        if (t->a_weight)
-            ASSERT_OK(queue_tenant_weigh(q, "a", t->a_weight, &e), &e);
-        fill(q, "a", t->a_jobs);
-        if (t->late)
-            assert_true(share_of_a(q, t->ms / 2, t->a_ms, t->b_ms, t->sticky) > 0.99);
-        fill(q, "b", t->b_jobs);
-        share = share_of_a(q, t->ms, t->a_ms, t->b_ms, t->sticky);
+        ASSERT_OK(call_read(queue, 1, argv, &reply, &e), &e);
+        freeReplyObject(reply);
+        if (trial->a_weight)
+            ASSERT_OK(queue_tenant_weigh(queue, "a", trial->a_weight, &e), &e);
+        fill(queue, "a", trial->a_jobs);
+        if (trial->late)
+            assert_true(share_of_a(queue, trial->ms / 2, trial->a_ms, trial->b_ms, trial->sticky) > 0.99);
+        fill(queue, "b", trial->b_jobs);
+        share = share_of_a(queue, trial->ms, trial->a_ms, trial->b_ms, trial->sticky);
         print_message("share of a: %.3f\n", share);
     }
-    assert_true(share > t->low && share < t->high);
+    assert_true(share > trial->low && share < trial->high);
 }
 
 /* ten times as many jobs of a, all of them older */
 static void test_ten_to_one(void **state)
 {
-    struct fixture *f = *state;
-    struct trial t = {600, 60, 500, 20, 20, 0.4, 0.6, .sticky = false};
-    try_shares(f->q, &t);
+    struct fixture *fixture = *state;
+    struct trial trial = {600, 60, 500, 20, 20, 0.4, 0.6, .sticky = false};
+    try_shares(fixture->queue, &trial);
 }
 
 /* the same time, not the same number of tasks */
 static void test_unequal_tasks(void **state)
 {
-    struct fixture *f = *state;
-    struct trial t = {60, 200, 1500, 80, 20, 0.4, 0.6, .sticky = false};
-    try_shares(f->q, &t);
+    struct fixture *fixture = *state;
+    struct trial trial = {60, 200, 1500, 80, 20, 0.4, 0.6, .sticky = false};
+    try_shares(fixture->queue, &trial);
 }
 
 /* workers that stay with a tenant for a slice (1 s of work) share alike over several slices */
 static void test_slices(void **state)
 {
-    struct fixture *f = *state;
-    struct trial t = {150, 150, 5000, 100, 100, 0.4, 0.6, .sticky = true};
-    try_shares(f->q, &t);
+    struct fixture *fixture = *state;
+    struct trial trial = {150, 150, 5000, 100, 100, 0.4, 0.6, .sticky = true};
+    try_shares(fixture->queue, &trial);
 }
 
 static void test_weight(void **state)
 {
-    struct fixture *f = *state;
-    struct trial t = {150, 80, 700, 20, 20, 0.65, 0.85, .a_weight = 3};
-    try_shares(f->q, &t);
+    struct fixture *fixture = *state;
+    struct trial trial = {150, 80, 700, 20, 20, 0.65, 0.85, .a_weight = 3};
+    try_shares(fixture->queue, &trial);
 }
 
 /* who was away has saved nothing up: it gets half from now on, not everything */
 static void test_newcomer(void **state)
 {
-    struct fixture *f = *state;
-    struct trial t = {250, 80, 600, 20, 20, 0.4, 0.6, .late = true};
-    try_shares(f->q, &t);
+    struct fixture *fixture = *state;
+    struct trial trial = {250, 80, 600, 20, 20, 0.4, 0.6, .late = true};
+    try_shares(fixture->queue, &trial);
 }
 
-static void expect(struct queue *q, const char *id)
+static void expect(struct queue *queue, const char *id)
 {
-    struct queue_task t;
-    assert_true(claim(q, "", &t));
-    assert_string_equal(t.id, id);
-    finish(q, &t);
+    struct queue_task task;
+    assert_true(claim(queue, "", &task));
+    assert_string_equal(task.id, id);
+    finish(queue, &task);
 }
 
 static void test_priority_and_age(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *fixture = *state;
     char ids[4][QUEUE_ID_SIZE];
     const char *const priorities[] = {"0", "0", "9", "5"};
     for (int i = 0; i < 4; i++) {
-        submit(f->q, "a", priorities[i], ids[i]);
+        submit(fixture->queue, "a", priorities[i], ids[i]);
         sleep_ms(2);
     }
-    expect(f->q, ids[2]);
-    expect(f->q, ids[3]);
-    expect(f->q, ids[0]);
-    expect(f->q, ids[1]);
+    expect(fixture->queue, ids[2]);
+    expect(fixture->queue, ids[3]);
+    expect(fixture->queue, ids[0]);
+    expect(fixture->queue, ids[1]);
     struct queue_task none;
-    assert_false(claim(f->q, "", &none));
+    assert_false(claim(fixture->queue, "", &none));
 }
 
 /* a job that only {t}:run knows (an older library put it there) is found again */
 static void test_mend(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *fixture = *state;
     struct error e;
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     char id[QUEUE_ID_SIZE];
     struct queue_task none;
-    submit(f->q, "a", "0", id);
+    submit(fixture->queue, "a", "0", id);
     const char *argv[] = {"DEL", "{t}:r:a", "{t}:vt"};
-    ASSERT_OK(call_read(f->q, 3, argv, &r, &e), &e);
-    freeReplyObject(r);
-    assert_false(claim(f->q, "", &none));
-    ASSERT_OK(queue_reap(f->q, &e), &e);
-    expect(f->q, id);
+    ASSERT_OK(call_read(fixture->queue, 3, argv, &reply, &e), &e);
+    freeReplyObject(reply);
+    assert_false(claim(fixture->queue, "", &none));
+    ASSERT_OK(queue_reap(fixture->queue, &e), &e);
+    expect(fixture->queue, id);
 }
 
 int main(void)

@@ -6,115 +6,115 @@
 #include "queue_counter.h"
 #include "queue_fixture.h"
 
-static long long raw(struct fixture *f, int argc, const char **argv)
+static long long raw(struct fixture *fixture, int argc, const char **argv)
 {
     struct error e;
-    redisReply *r = NULL;
-    ASSERT_OK(redis_command(f->raw, argc, argv, NULL, &r, &e), &e);
-    long long n = r->type == REDIS_REPLY_STRING ? strtoll(r->str, NULL, 10) : r->integer;
-    freeReplyObject(r);
+    redisReply *reply = NULL;
+    ASSERT_OK(redis_command(fixture->raw, argc, argv, NULL, &reply, &e), &e);
+    long long n = reply->type == REDIS_REPLY_STRING ? strtoll(reply->str, NULL, 10) : reply->integer;
+    freeReplyObject(reply);
     return n;
 }
 
-static long long now_ms(struct fixture *f)
+static long long now_ms(struct fixture *fixture)
 {
     struct error e;
-    redisReply *r = NULL;
+    redisReply *reply = NULL;
     const char *argv[] = {"TIME"};
-    ASSERT_OK(redis_command(f->raw, 1, argv, NULL, &r, &e), &e);
+    ASSERT_OK(redis_command(fixture->raw, 1, argv, NULL, &reply, &e), &e);
     long long ms =
-        strtoll(r->element[0]->str, NULL, 10) * 1000 + strtoll(r->element[1]->str, NULL, 10) / 1000;
-    freeReplyObject(r);
+        strtoll(reply->element[0]->str, NULL, 10) * 1000 + strtoll(reply->element[1]->str, NULL, 10) / 1000;
+    freeReplyObject(reply);
     return ms;
 }
 
-static long long lease_end(struct fixture *f, const char *member)
+static long long lease_end(struct fixture *fixture, const char *member)
 {
     const char *argv[] = {"ZSCORE", "{t}:lease", member};
-    return raw(f, 3, argv);
+    return raw(fixture, 3, argv);
 }
 
-static void submit(struct fixture *f, char id[QUEUE_ID_SIZE])
+static void submit(struct fixture *fixture, char id[QUEUE_ID_SIZE])
 {
     struct error e;
     bool existed;
     struct queue_pair fields[] = {{"request", "r"}, {"module", "m"}};
     queue_new_id(id);
-    struct queue_submission s = {
+    struct queue_submission submission = {
         .id = id, .tenant = "default", .first_kind = "read", .fields = fields, .field_count = 2};
-    ASSERT_OK(queue_submit(f->q, &s, &existed, &e), &e);
+    ASSERT_OK(queue_submit(fixture->queue, &submission, &existed, &e), &e);
 }
 
-static void claim(struct fixture *f, const char *token, struct queue_task *t)
+static void claim(struct fixture *fixture, const char *token, struct queue_task *task)
 {
     struct error e;
     bool found;
-    ASSERT_OK(queue_claim(f->q, token, "build1", "", t, &found, &e), &e);
+    ASSERT_OK(queue_claim(fixture->queue, token, "build1", "", task, &found, &e), &e);
     assert_true(found);
 }
 
-static bool assist(struct fixture *f, const char *token, struct queue_task *t)
+static bool assist(struct fixture *fixture, const char *token, struct queue_task *task)
 {
     struct error e;
     bool found;
-    ASSERT_OK(queue_assist(f->q, token, "build1", t, &found, &e), &e);
+    ASSERT_OK(queue_assist(fixture->queue, token, "build1", task, &found, &e), &e);
     return found;
 }
 
 /* a job at a step of `tasks` tasks, the first of which is t's */
-static void begin(struct fixture *f, char id[QUEUE_ID_SIZE], uint32_t tasks, struct queue_task *t)
+static void begin(struct fixture *fixture, char id[QUEUE_ID_SIZE], uint32_t tasks, struct queue_task *task)
 {
     struct error e;
     bool found;
     struct queue_task first;
-    struct queue_step s = {.kind = "rollouts",
-                           .tasks = tasks,
-                           .join = "merge",
-                           .wrap = "emit",
-                           .state = "running",
-                           .progress = "{}"};
-    submit(f, id);
-    claim(f, "w0", &first);
-    ASSERT_OK(queue_commit(f->q, &first, &s, "w1", t, &found, &e), &e);
+    struct queue_step step = {.kind = "rollouts",
+                              .tasks = tasks,
+                              .join = "merge",
+                              .wrap = "emit",
+                              .state = "running",
+                              .progress = "{}"};
+    submit(fixture, id);
+    claim(fixture, "w0", &first);
+    ASSERT_OK(queue_commit(fixture->queue, &first, &step, "w1", task, &found, &e), &e);
     assert_true(found);
     queue_task_release(&first);
 }
 
 static void test_stragglers(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *fixture = *state;
     char id[QUEUE_ID_SIZE];
-    struct queue_task slow, b, again, next;
+    struct queue_task slow, task, again, next;
     bool drain;
     struct error e;
-    begin(f, id, 3, &slow);
-    assert_false(assist(f, "h1", &again)); /* nothing is done yet: nobody knows what is slow */
+    begin(fixture, id, 3, &slow);
+    assert_false(assist(fixture, "h1", &again)); /* nothing is done yet: nobody knows what is slow */
     for (int i = 0; i < 2; i++) {
-        claim(f, i ? "w3" : "w2", &b);
-        assert_false(done(f->q, &b, "x", "", &next));
-        queue_task_release(&b);
+        claim(fixture, i ? "w3" : "w2", &task);
+        assert_false(done(fixture->queue, &task, "x", "", &next));
+        queue_task_release(&task);
     }
-    assert_false(assist(f, "h1", &again)); /* it has not run for long */
-    char *k = mem_printf("{t}:k:%s:1", id), *since = mem_printf("%lld", now_ms(f) - 5000);
+    assert_false(assist(fixture, "h1", &again)); /* it has not run for long */
+    char *k = mem_printf("{t}:k:%s:1", id), *since = mem_printf("%lld", now_ms(fixture) - 5000);
     const char *earlier[] = {"HSET", k, "s:0", since};
-    raw(f, 4, earlier);
-    assert_true(assist(f, "h1", &again));
+    raw(fixture, 4, earlier);
+    assert_true(assist(fixture, "h1", &again));
     assert_string_equal(again.member, slow.member);
     struct queue_task third;
-    assert_false(assist(f, "h2", &third)); /* once is enough */
+    assert_false(assist(fixture, "h2", &third)); /* once is enough */
     struct queue_lease both[] = {{slow.member, slow.token, false}, {again.member, again.token, false}};
-    ASSERT_OK(queue_beat(f->q, "w", "build1", "host", 1, both, 2, &drain, &e), &e);
+    ASSERT_OK(queue_beat(fixture->queue, "w", "build1", "host", 1, both, 2, &drain, &e), &e);
     assert_true(both[0].held && both[1].held && !drain);
     /* the helper is first and gets the join; the slow one's differing result is seen although its step is
      * over */
-    assert_true(done(f->q, &again, "same", "h1b", &next));
+    assert_true(done(fixture->queue, &again, "same", "h1b", &next));
     assert_string_equal(next.kind, "merge");
-    assert_false(done(f->q, &slow, "same", "w4", &b));
-    assert_int_equal(counter(f->q, "nondeterminism"), 0);
-    assert_false(done(f->q, &slow, "other", "w4", &b));
-    assert_int_equal(counter(f->q, "nondeterminism"), 1);
-    assert_int_equal(counter(f->q, "assisted"), 1);
-    ASSERT_OK(queue_beat(f->q, "w", "build1", "host", 1, both, 2, &drain, &e), &e);
+    assert_false(done(fixture->queue, &slow, "same", "w4", &task));
+    assert_int_equal(counter(fixture->queue, "nondeterminism"), 0);
+    assert_false(done(fixture->queue, &slow, "other", "w4", &task));
+    assert_int_equal(counter(fixture->queue, "nondeterminism"), 1);
+    assert_int_equal(counter(fixture->queue, "assisted"), 1);
+    ASSERT_OK(queue_beat(fixture->queue, "w", "build1", "host", 1, both, 2, &drain, &e), &e);
     assert_false(both[0].held || both[1].held);
     free(k);
     free(since);
@@ -126,82 +126,82 @@ static void test_stragglers(void **state)
 /* a helper that gives up takes nothing from the holder */
 static void test_helper_leaves(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *fixture = *state;
     char id[QUEUE_ID_SIZE];
-    struct queue_task slow, b, again, next;
+    struct queue_task slow, task, again, next;
     struct error e;
     bool drain;
-    begin(f, id, 2, &slow);
-    claim(f, "w2", &b);
-    assert_false(done(f->q, &b, "x", "", &next));
+    begin(fixture, id, 2, &slow);
+    claim(fixture, "w2", &task);
+    assert_false(done(fixture->queue, &task, "x", "", &next));
     char *k = mem_printf("{t}:k:%s:1", id);
     const char *earlier[] = {"HSET", k, "s:0", "1"};
-    raw(f, 4, earlier);
-    assert_true(assist(f, "h1", &again));
-    ASSERT_OK(queue_release(f->q, &again, &e), &e);
+    raw(fixture, 4, earlier);
+    assert_true(assist(fixture, "h1", &again));
+    ASSERT_OK(queue_release(fixture->queue, &again, &e), &e);
     struct queue_lease lease[] = {{slow.member, slow.token, false}};
-    ASSERT_OK(queue_beat(f->q, "w", "build1", "host", 1, lease, 1, &drain, &e), &e);
+    ASSERT_OK(queue_beat(fixture->queue, "w", "build1", "host", 1, lease, 1, &drain, &e), &e);
     assert_true(lease[0].held);
     queue_task_release(&again);
-    assert_true(assist(f, "h2", &again)); /* another may help now */
+    assert_true(assist(fixture, "h2", &again)); /* another may help now */
     free(k);
     queue_task_release(&slow);
     queue_task_release(&again);
-    queue_task_release(&b);
+    queue_task_release(&task);
 }
 
 /* pauses: 1 to 4 s after the first death, 1 to 16 s after the second */
 static void test_pauses(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *fixture = *state;
     static const uint32_t random[2][2] = {{0, 0xffff}, {0, 0xffff}};
     for (int high = 0; high < 2; high++) {
         char id[QUEUE_ID_SIZE];
-        struct queue_task t;
+        struct queue_task task;
         struct error e;
-        submit(f, id);
+        submit(fixture, id);
         for (int death = 1; death <= 2; death++) {
-            claim(f, "w", &t);
-            long long before = now_ms(f);
-            ASSERT_OK(queue_died(f->q, &t, "{}", random[death - 1][high], &e), &e);
-            long long pause = lease_end(f, t.member) - before;
+            claim(fixture, "w", &task);
+            long long before = now_ms(fixture);
+            ASSERT_OK(queue_died(fixture->queue, &task, "{}", random[death - 1][high], &e), &e);
+            long long pause = lease_end(fixture, task.member) - before;
             long long expected = !high ? 1000 : death == 1 ? 4000 : 16000;
             assert_in_range(pause, expected - 50, expected + 2000);
-            const char *expire[] = {"ZADD", "{t}:lease", "XX", "1", t.member};
-            ASSERT_OK(queue_reap(f->q, &e), &e); /* the first after a silence only extends */
-            raw(f, 5, expire);
-            ASSERT_OK(queue_reap(f->q, &e), &e);
-            queue_task_release(&t);
+            const char *expire[] = {"ZADD", "{t}:lease", "XX", "1", task.member};
+            ASSERT_OK(queue_reap(fixture->queue, &e), &e); /* the first after a silence only extends */
+            raw(fixture, 5, expire);
+            ASSERT_OK(queue_reap(fixture->queue, &e), &e);
+            queue_task_release(&task);
         }
-        claim(f, "w", &t); /* a third attempt, which lives */
-        queue_task_release(&t);
+        claim(fixture, "w", &task); /* a third attempt, which lives */
+        queue_task_release(&task);
     }
 }
 
 static void test_start_over(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *fixture = *state;
     char id[QUEUE_ID_SIZE];
-    struct queue_task t;
+    struct queue_task task;
     struct queue_fields job;
     struct error e;
     for (int attempt = 1; attempt <= 5; attempt++) {
         if (attempt == 1) {
-            begin(f, id, 3, &t);
+            begin(fixture, id, 3, &task);
         } else {
-            claim(f, "w", &t);
-            assert_string_equal(t.kind, "read");
+            claim(fixture, "w", &task);
+            assert_string_equal(task.kind, "read");
         }
-        ASSERT_OK(queue_job(f->q, id, &job, &e), &e);
+        ASSERT_OK(queue_job(fixture->queue, id, &job, &e), &e);
         assert_int_equal(queue_number(&job, "attempt"), attempt);
         assert_string_equal(queue_field(&job, "b:snapshot"), "");
         queue_fields_release(&job);
-        ASSERT_OK(queue_reset(f->q, &t, "{\"code\":\"not_found\"}", &e), &e);
-        ASSERT_OK(queue_reset(f->q, &t, "{\"code\":\"not_found\"}", &e),
+        ASSERT_OK(queue_reset(fixture->queue, &task, "{\"code\":\"not_found\"}", &e), &e);
+        ASSERT_OK(queue_reset(fixture->queue, &task, "{\"code\":\"not_found\"}", &e),
                   &e); /* the second says nothing new */
-        queue_task_release(&t);
+        queue_task_release(&task);
     }
-    ASSERT_OK(queue_job(f->q, id, &job, &e), &e);
+    ASSERT_OK(queue_job(fixture->queue, id, &job, &e), &e);
     assert_string_equal(queue_field(&job, "state"), "dead");
     assert_string_equal(queue_field(&job, "error"), "{\"code\":\"not_found\"}");
     queue_fields_release(&job);
@@ -209,44 +209,44 @@ static void test_start_over(void **state)
 
 static void test_drain(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *fixture = *state;
     struct error e;
     bool drain, known;
-    ASSERT_OK(queue_drain(f->q, "nobody", true, &known, &e), &e);
+    ASSERT_OK(queue_drain(fixture->queue, "nobody", true, &known, &e), &e);
     assert_false(known);
-    ASSERT_OK(queue_beat(f->q, "w", "build1", "host", 1, NULL, 0, &drain, &e), &e);
+    ASSERT_OK(queue_beat(fixture->queue, "w", "build1", "host", 1, NULL, 0, &drain, &e), &e);
     assert_false(drain);
-    ASSERT_OK(queue_drain(f->q, "w", true, &known, &e), &e);
+    ASSERT_OK(queue_drain(fixture->queue, "w", true, &known, &e), &e);
     assert_true(known);
-    ASSERT_OK(queue_beat(f->q, "w", "build1", "host", 1, NULL, 0, &drain, &e), &e);
+    ASSERT_OK(queue_beat(fixture->queue, "w", "build1", "host", 1, NULL, 0, &drain, &e), &e);
     assert_true(drain);
-    ASSERT_OK(queue_drain(f->q, "w", false, &known, &e), &e);
-    ASSERT_OK(queue_beat(f->q, "w", "build1", "host", 1, NULL, 0, &drain, &e), &e);
+    ASSERT_OK(queue_drain(fixture->queue, "w", false, &known, &e), &e);
+    ASSERT_OK(queue_beat(fixture->queue, "w", "build1", "host", 1, NULL, 0, &drain, &e), &e);
     assert_false(drain);
 }
 
 /* leases and beats that lie an hour ahead are what a clock that was set back leaves behind */
 static void test_clock_set_back(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *fixture = *state;
     char id[QUEUE_ID_SIZE];
-    struct queue_task t;
+    struct queue_task task;
     struct error e;
     bool drain;
-    submit(f, id);
-    claim(f, "w", &t);
-    ASSERT_OK(queue_beat(f->q, "w", "build1", "host", 1, NULL, 0, &drain, &e), &e);
-    char *ahead = mem_printf("%lld", now_ms(f) + 3600000);
-    const char *lease[] = {"ZADD", "{t}:lease", ahead, t.member},
+    submit(fixture, id);
+    claim(fixture, "w", &task);
+    ASSERT_OK(queue_beat(fixture->queue, "w", "build1", "host", 1, NULL, 0, &drain, &e), &e);
+    char *ahead = mem_printf("%lld", now_ms(fixture) + 3600000);
+    const char *lease[] = {"ZADD", "{t}:lease", ahead, task.member},
                *build[] = {"ZADD", "{t}:builds", ahead, "build1"},
                *seen[] = {"ZSCORE", "{t}:builds", "build1"};
-    raw(f, 4, lease);
-    raw(f, 4, build);
-    ASSERT_OK(queue_reap(f->q, &e), &e);
-    assert_in_range(lease_end(f, t.member) - now_ms(f), 5000, 10000);
-    assert_true(raw(f, 3, seen) <= now_ms(f));
+    raw(fixture, 4, lease);
+    raw(fixture, 4, build);
+    ASSERT_OK(queue_reap(fixture->queue, &e), &e);
+    assert_in_range(lease_end(fixture, task.member) - now_ms(fixture), 5000, 10000);
+    assert_true(raw(fixture, 3, seen) <= now_ms(fixture));
     free(ahead);
-    queue_task_release(&t);
+    queue_task_release(&task);
 }
 
 int main(void)

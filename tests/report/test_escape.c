@@ -6,10 +6,10 @@
 
 static void expect(const char *in, const char *out)
 {
-    struct text t = {0};
-    html_text(&t, in);
-    assert_string_equal(t.at ? t.at : "", out);
-    text_release(&t);
+    struct text text = {0};
+    html_text(&text, in);
+    assert_string_equal(text.at ? text.at : "", out);
+    text_release(&text);
 }
 
 static void test_text(void **state)
@@ -31,11 +31,11 @@ static void test_text(void **state)
 static void test_add(void **state)
 {
     (void)state;
-    struct text t = {0};
-    html_add(&t, "<td class=\"%s\">%.3s|%5d|%lld|%zu|%.2f|%%|%c|%u</td>", "a\"b", "<<<<", 42, -7LL, (size_t)9,
-             1.5, 'x', 3u);
-    assert_string_equal(t.at, "<td class=\"a&quot;b\">&lt;&lt;&lt;|   42|-7|9|1.50|%|x|3</td>");
-    text_release(&t);
+    struct text text = {0};
+    html_add(&text, "<td class=\"%s\">%.3s|%5d|%lld|%zu|%.2f|%%|%c|%u</td>", "a\"b", "<<<<", 42, -7LL,
+             (size_t)9, 1.5, 'x', 3u);
+    assert_string_equal(text.at, "<td class=\"a&quot;b\">&lt;&lt;&lt;|   42|-7|9|1.50|%|x|3</td>");
+    text_release(&text);
 }
 
 static void test_numbers(void **state)
@@ -61,22 +61,22 @@ static void test_plot(void **state)
     double x[3] = {0, 0, 5}, y[3] = {1, 1, 1e300};
     for (uint32_t count = 0; count <= 3; count++) {
         struct html_line line = {"l", x, y, count, 0, true, true};
-        struct html_plot p = {.title = "<t>",
-                              .x_name = "x",
-                              .x_format = html_format_count,
-                              .y_format = html_format_number,
-                              .x_high = 5,
-                              .y_high = 1,
-                              .lines = &line,
-                              .line_count = 1};
-        struct text t = {0};
-        html_plot(&t, &p);
-        assert_true(t.size > 100 && t.size < 10000);
-        assert_non_null(strstr(t.at, "aria-label=\"&lt;t&gt;\""));
-        assert_string_equal(t.at + t.size - 6, "</svg>");
-        assert_null(strstr(t.at, "nan"));
-        assert_null(strstr(t.at, "inf"));
-        text_release(&t);
+        struct html_plot plot = {.title = "<t>",
+                                 .x_name = "x",
+                                 .x_format = html_format_count,
+                                 .y_format = html_format_number,
+                                 .x_high = 5,
+                                 .y_high = 1,
+                                 .lines = &line,
+                                 .line_count = 1};
+        struct text text = {0};
+        html_plot(&text, &plot);
+        assert_true(text.size > 100 && text.size < 10000);
+        assert_non_null(strstr(text.at, "aria-label=\"&lt;t&gt;\""));
+        assert_string_equal(text.at + text.size - 6, "</svg>");
+        assert_null(strstr(text.at, "nan"));
+        assert_null(strstr(text.at, "inf"));
+        text_release(&text);
     }
 }
 
@@ -87,20 +87,20 @@ static void test_plot_of_a_point(void **state)
     double at[2] = {7, 7};
     struct html_line line = {"l", at, at, 2, 0, true, true};
     for (double where = 0; where < 1e18; where = where * 1e17 + 7) {
-        struct html_plot p = {.title = "t",
-                              .x_name = "x",
-                              .x_format = html_format_count,
-                              .y_format = html_format_number,
-                              .x_low = where,
-                              .x_high = where,
-                              .y_low = where,
-                              .y_high = where,
-                              .lines = &line,
-                              .line_count = 1};
-        struct text t = {0};
-        html_plot(&t, &p);
-        assert_true(t.size > 100 && t.size < 10000);
-        text_release(&t);
+        struct html_plot plot = {.title = "t",
+                                 .x_name = "x",
+                                 .x_format = html_format_count,
+                                 .y_format = html_format_number,
+                                 .x_low = where,
+                                 .x_high = where,
+                                 .y_low = where,
+                                 .y_high = where,
+                                 .lines = &line,
+                                 .line_count = 1};
+        struct text text = {0};
+        html_plot(&text, &plot);
+        assert_true(text.size > 100 && text.size < 10000);
+        text_release(&text);
     }
 }
 

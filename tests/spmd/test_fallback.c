@@ -35,17 +35,17 @@ static const char *const models[] = {"mlp.mlir",
                                      "itx.mlir.gz"};
 static char *listed; /* docs/op-status.md from "## Replicated" on */
 
-static void check_walk(const char *model, const struct plan_context *c, const struct plan *p,
-                       struct spmd_local *l)
+static void check_walk(const char *model, const struct plan_context *context, const struct plan *plan,
+                       struct spmd_local *local)
 {
-    struct spmd_options options = spmd_default_options(plan_context_mesh(c));
+    struct spmd_options options = spmd_default_options(plan_context_mesh(context));
     struct error e;
-    ASSERT_OK(spmd_walk(c, p, &options, l, &e), &e);
-    for (uint32_t i = 0; i < l->replicated_op_count; i++) {
-        char *name = mem_printf("`%s`", ir_op_name(l->nda->program, l->replicated_ops[i]));
+    ASSERT_OK(spmd_walk(context, plan, &options, local, &e), &e);
+    for (uint32_t i = 0; i < local->replicated_op_count; i++) {
+        char *name = mem_printf("`%s`", ir_op_name(local->nda->program, local->replicated_ops[i]));
         if (!strstr(listed, name))
             fail_msg("%s line %u: %s was replicated, which docs/op-status.md does not list", model,
-                     l->nda->program->ops[l->replicated_ops[i]].line, name);
+                     local->nda->program->ops[local->replicated_ops[i]].line, name);
         free(name);
     }
 }
@@ -53,27 +53,27 @@ static void check_walk(const char *model, const struct plan_context *c, const st
 static void check_model(const char *model)
 {
     char *path = mem_printf("%s%s", SUPPORT_MODELS, model);
-    struct subject s;
-    struct spmd_local l = {0};
+    struct subject subject;
+    struct spmd_local local = {0};
     struct error e;
-    ASSERT_OK(subject_file(&s, path, &e), &e);
-    ASSERT_OK(subject_mesh(&s, "data=4,model=2", &e), &e);
+    ASSERT_OK(subject_file(&subject, path, &e), &e);
+    ASSERT_OK(subject_mesh(&subject, "data=4,model=2", &e), &e);
     uint32_t count;
-    struct plan_baseline *baselines = plan_baselines(s.context, &count);
+    struct plan_baseline *baselines = plan_baselines(subject.context, &count);
     for (uint32_t b = 0; b < count + 8; b++) {
-        struct plan p;
-        plan_init(&p, s.nda, &s.mesh);
-        plan_copy(&p, plan_context_start(s.context));
+        struct plan plan;
+        plan_init(&plan, subject.nda, &subject.mesh);
+        plan_copy(&plan, plan_context_start(subject.context));
         if (b < count)
-            plan_replay(s.context, baselines[b].decisions, &baselines[b].count, &p);
+            plan_replay(subject.context, baselines[b].decisions, &baselines[b].count, &plan);
         else
-            plan_random(s.context, &(struct rng){b}, &p);
-        check_walk(model, s.context, &p, &l);
-        plan_release(&p);
+            plan_random(subject.context, &(struct rng){b}, &plan);
+        check_walk(model, subject.context, &plan, &local);
+        plan_release(&plan);
     }
     free(baselines);
-    spmd_local_release(&l);
-    subject_close(&s);
+    spmd_local_release(&local);
+    subject_close(&subject);
     free(path);
 }
 

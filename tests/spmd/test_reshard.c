@@ -21,88 +21,88 @@ static void prepare(void)
     nda.atoms = atoms;
     nda.value_atoms = value_atoms;
     table.value_bytes = &bytes;
-    w = (struct walk){.nda = &nda, .t = &table, .axes = 4};
+    w = (struct walk){.nda = &nda, .table = &table, .axes = 4};
     memcpy(w.size, sizes, sizeof sizes);
     for (uint8_t a = 0; a < 4; a++)
         w.slow_first[a] = a;
 }
 
 /* puts every axis on a random atom with room, or nowhere, or (from) makes it a partial sum */
-static struct spmd_form random_form(struct rng *r, bool partial)
+static struct spmd_form random_form(struct rng *rng, bool partial)
 {
-    struct spmd_form f = spmd_form_none;
+    struct spmd_form form = spmd_form_none;
     uint32_t order[4] = {0, 1, 2, 3};
 
     for (uint32_t i = 3; i > 0; i--) {
-        uint32_t k = (uint32_t)rng_below(r, i + 1), t = order[i];
+        uint32_t k = (uint32_t)rng_below(rng, i + 1), t = order[i];
         order[i] = order[k];
         order[k] = t;
     }
     for (uint32_t i = 0; i < 4; i++) {
-        uint32_t a = order[i], choice = (uint32_t)rng_below(r, partial ? 6 : 4);
+        uint32_t a = order[i], choice = (uint32_t)rng_below(rng, partial ? 6 : 4);
         if (choice >= 4)
-            f.at[a] = SPMD_PARTIAL + NDA_REDUCE_ADD;
+            form.at[a] = SPMD_PARTIAL + NDA_REDUCE_ADD;
         if (choice >= 3)
             continue;
         int64_t left = atoms[choice].size;
         uint8_t here = 0;
         for (uint32_t b = 0; b < 4; b++)
-            if (f.at[b] == choice) {
+            if (form.at[b] == choice) {
                 left /= w.size[b];
                 here++;
             }
         if (left % w.size[a])
             continue;
-        f.at[a] = (uint8_t)choice;
-        f.position[a] = here;
+        form.at[a] = (uint8_t)choice;
+        form.position[a] = here;
     }
-    return f;
+    return form;
 }
 
 /* Function boundary: some free axes go on the whole first dim, 16 x 8, when the atoms' axes leave one
  * block of it. */
-static bool add_whole(struct rng *r, struct spmd_form *f)
+static bool add_whole(struct rng *rng, struct spmd_form *form)
 {
     int64_t left = 16 * 8, outer = 16;
     uint8_t here = 0;
 
     for (uint32_t a = 0; a < 4; a++) {
-        left /= f->at[a] < 2 ? w.size[a] : 1;
-        outer /= f->at[a] == 0 ? w.size[a] : 1;
-        if (walk_partial_mask(f, 4))
+        left /= form->at[a] < 2 ? w.size[a] : 1;
+        outer /= form->at[a] == 0 ? w.size[a] : 1;
+        if (walk_partial_mask(form, 4))
             return false;
     }
     for (uint32_t a = 0; a < 4; a++)
-        if (f->at[a] == 1 && outer > 1)
+        if (form->at[a] == 1 && outer > 1)
             return false;
     for (uint32_t a = 4; a-- > 0;)
-        if (f->at[a] == SPMD_REPLICATED && left % w.size[a] == 0 && rng_below(r, 2)) {
+        if (form->at[a] == SPMD_REPLICATED && left % w.size[a] == 0 && rng_below(rng, 2)) {
             left /= w.size[a];
-            f->at[a] = SPMD_WHOLE;
-            f->position[a] = here++;
+            form->at[a] = SPMD_WHOLE;
+            form->position[a] = here++;
         }
     return here > 0;
 }
 
-static int64_t local_bytes(const struct spmd_form *f)
+static int64_t local_bytes(const struct spmd_form *form)
 {
     int64_t b = bytes;
 
     for (uint32_t a = 0; a < 4; a++)
-        if (f->at[a] < SPMD_PARTIAL)
+        if (form->at[a] < SPMD_PARTIAL)
             b /= w.size[a];
     return b;
 }
 
-static void check_legal(const struct spmd_form *f)
+static void check_legal(const struct spmd_form *form)
 {
     for (uint8_t atom = 0; atom < 3; atom++) {
         int64_t shards = 1;
         uint32_t seen = 0, count = 0;
         for (uint32_t a = 0; a < 4; a++)
-            if (f->at[a] == atom) {
+            if (form->at[a] == atom) {
                 shards *= w.size[a];
-                seen |= 1u << f->position[a];
+                seen |= 1u << form->position[a];
                 count++;
             }
         assert_int_equal(seen, (1u << count) - 1);
@@ -111,54 +111,57 @@ static void check_legal(const struct spmd_form *f)
 }
 
 /* applies a step by its own description; returns bytes received */
-static int64_t apply(struct spmd_form *f, const struct reshard_step *s)
+static int64_t apply(struct spmd_form *form, const struct reshard_step *reshard_step)
 {
-    int64_t before = local_bytes(f), at_most = 0;
+    int64_t before = local_bytes(form), at_most = 0;
 
-    if (s->kind == SPMD_PERMUTE) {
-        assert_int_equal(local_bytes(&s->after), before);
-        *f = s->after;
+    if (reshard_step->kind == SPMD_PERMUTE) {
+        assert_int_equal(local_bytes(&reshard_step->after), before);
+        *form = reshard_step->after;
         return before;
     }
-    for (uint32_t k = s->axis_count; k-- > 0;) {
-        uint8_t a = s->axes[k];
-        if (s->kind == SPMD_ALL_GATHER || s->kind == SPMD_ALL_TO_ALL) {
-            assert_int_equal(f->at[a], s->atom);
+    for (uint32_t k = reshard_step->axis_count; k-- > 0;) {
+        uint8_t a = reshard_step->axes[k];
+        if (reshard_step->kind == SPMD_ALL_GATHER || reshard_step->kind == SPMD_ALL_TO_ALL) {
+            assert_int_equal(form->at[a], reshard_step->atom);
             for (uint32_t b = 0; b < 4; b++)
-                assert_true(f->at[b] != s->atom || f->position[b] <= f->position[a]);
+                assert_true(form->at[b] != reshard_step->atom || form->position[b] <= form->position[a]);
         } else {
-            assert_int_equal(f->at[a], s->kind == SPMD_SLICE ? SPMD_REPLICATED : SPMD_PARTIAL + s->reducer);
+            assert_int_equal(form->at[a], reshard_step->kind == SPMD_SLICE
+                                              ? SPMD_REPLICATED
+                                              : SPMD_PARTIAL + reshard_step->reducer);
         }
-        f->at[a] = SPMD_REPLICATED;
-        f->position[a] = 0;
+        form->at[a] = SPMD_REPLICATED;
+        form->position[a] = 0;
     }
-    if (s->kind == SPMD_ALL_TO_ALL || s->kind == SPMD_REDUCE_SCATTER || s->kind == SPMD_SLICE)
-        for (uint32_t k = 0; k < s->axis_count; k++) {
+    if (reshard_step->kind == SPMD_ALL_TO_ALL || reshard_step->kind == SPMD_REDUCE_SCATTER ||
+        reshard_step->kind == SPMD_SLICE)
+        for (uint32_t k = 0; k < reshard_step->axis_count; k++) {
             uint8_t here = 0;
             for (uint32_t b = 0; b < 4; b++)
-                here += f->at[b] == s->to_atom;
-            f->at[s->axes[k]] = s->to_atom;
-            f->position[s->axes[k]] = here;
+                here += form->at[b] == reshard_step->to_atom;
+            form->at[reshard_step->axes[k]] = reshard_step->to_atom;
+            form->position[reshard_step->axes[k]] = here;
         }
-    assert_true(spmd_form_equal(f, &s->after));
-    if (s->kind == SPMD_ALL_GATHER)
-        at_most = local_bytes(f);
-    else if (s->kind == SPMD_ALL_REDUCE)
+    assert_true(spmd_form_equal(form, &reshard_step->after));
+    if (reshard_step->kind == SPMD_ALL_GATHER)
+        at_most = local_bytes(form);
+    else if (reshard_step->kind == SPMD_ALL_REDUCE)
         at_most = 2 * before;
-    else if (s->kind != SPMD_SLICE)
+    else if (reshard_step->kind != SPMD_SLICE)
         at_most = before;
     return at_most;
 }
 
 static void test_random_forms(void **state)
 {
-    struct rng r = {support_seed(7)};
+    struct rng rng = {support_seed(7)};
     uint32_t kinds[SPMD_RESULT + 1] = {0};
 
     (void)state;
     prepare();
     for (int i = 0; i < 200000; i++) {
-        struct spmd_form from = random_form(&r, true), to = random_form(&r, false), f = from;
+        struct spmd_form from = random_form(&rng, true), to = random_form(&rng, false), form = from;
         struct reshard plan;
         if (i % 4 == 0) /* some partials stay */
             for (uint32_t a = 0; a < 4; a++)
@@ -169,11 +172,11 @@ static void test_random_forms(void **state)
         walk_reshard(&w, 0, &from, &to, &plan);
         int64_t moved = 0;
         for (uint32_t k = 0; k < plan.count; k++) {
-            moved += apply(&f, &plan.steps[k]);
-            check_legal(&f);
+            moved += apply(&form, &plan.steps[k]);
+            check_legal(&form);
             kinds[plan.steps[k].kind]++;
         }
-        assert_true(spmd_form_equal(&f, &to));
+        assert_true(spmd_form_equal(&form, &to));
         assert_true(plan.count <= 10);
         assert_true(moved <= 4 * bytes);
     }
@@ -183,22 +186,22 @@ static void test_random_forms(void **state)
 
 static void test_whole_dims(void **state)
 {
-    struct rng r = {support_seed(9)};
+    struct rng rng = {support_seed(9)};
     uint32_t both = 0, one = 0;
 
     (void)state;
     prepare();
     for (int i = 0; i < 100000; i++) {
-        struct spmd_form from = random_form(&r, i % 4 == 0), to = random_form(&r, false), f = from;
+        struct spmd_form from = random_form(&rng, i % 4 == 0), to = random_form(&rng, false), form = from;
         struct reshard plan;
-        bool stored = add_whole(&r, &from), wanted = add_whole(&r, &to);
-        f = from;
+        bool stored = add_whole(&rng, &from), wanted = add_whole(&rng, &to);
+        form = from;
         walk_reshard(&w, 0, &from, &to, &plan);
         for (uint32_t k = 0; k < plan.count; k++) {
-            apply(&f, &plan.steps[k]);
-            check_legal(&f);
+            apply(&form, &plan.steps[k]);
+            check_legal(&form);
         }
-        assert_true(spmd_form_equal(&f, &to));
+        assert_true(spmd_form_equal(&form, &to));
         both += stored && wanted;
         one += stored != wanted;
     }
@@ -208,25 +211,25 @@ static void test_whole_dims(void **state)
 /* per axis: '-' or "01" atom and position, "+ " partial */
 static struct spmd_form form(const char *spec)
 {
-    struct spmd_form f = spmd_form_none;
+    struct spmd_form form = spmd_form_none;
 
     for (uint32_t a = 0; a < 4; a++, spec += 2) {
         if (spec[0] == '+')
-            f.at[a] = SPMD_PARTIAL + NDA_REDUCE_ADD;
+            form.at[a] = SPMD_PARTIAL + NDA_REDUCE_ADD;
         else if (spec[0] != '-') {
-            f.at[a] = (uint8_t)(spec[0] - '0');
-            f.position[a] = (uint8_t)(spec[1] - '0');
+            form.at[a] = (uint8_t)(spec[0] - '0');
+            form.position[a] = (uint8_t)(spec[1] - '0');
         }
     }
-    return f;
+    return form;
 }
 
 static void expect(const char *from, const char *to, uint32_t count, const enum spmd_step_kind *kinds)
 {
-    struct spmd_form a = form(from), b = form(to);
+    struct spmd_form spmd_form = form(from), other_form = form(to);
     struct reshard plan;
 
-    walk_reshard(&w, 0, &a, &b, &plan);
+    walk_reshard(&w, 0, &spmd_form, &other_form, &plan);
     assert_int_equal(plan.count, count);
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(plan.steps[i].kind, kinds[i]);

@@ -3,125 +3,126 @@
 /* timeout: 120 */
 #include "walk_support.h"
 
-static void print_walk(const struct model *m)
+static void print_walk(const struct model *model)
 {
-    struct text t = {0};
+    struct text text = {0};
 
-    spmd_local_text(&m->local, &t);
-    print_message("%s", t.at);
-    text_release(&t);
+    spmd_local_text(&model->local, &text);
+    print_message("%s", text.at);
+    text_release(&text);
 }
 
-static void expect_count(const struct model *m, enum spmd_step_kind kind, int64_t count, int64_t bytes)
+static void expect_count(const struct model *model, enum spmd_step_kind kind, int64_t count, int64_t bytes)
 {
-    int64_t b, n = model_count(m, kind, &b);
+    int64_t b, n = model_count(model, kind, &b);
 
     if (n == count && (bytes < 0 || b == bytes))
         return;
-    print_walk(m);
+    print_walk(model);
     fail_msg("%s: %lld of %lld bytes, expected %lld of %lld", spmd_step_kind_name(kind), (long long)n,
              (long long)b, (long long)count, (long long)bytes);
 }
 
-static void expect_none_but(const struct model *m, uint32_t kinds)
+static void expect_none_but(const struct model *model, uint32_t kinds)
 {
     for (int k = SPMD_ALL_GATHER; k <= SPMD_PERMUTE; k++)
         if (!(kinds >> k & 1))
-            expect_count(m, (enum spmd_step_kind)k, 0, 0);
+            expect_count(model, (enum spmd_step_kind)k, 0, 0);
 }
 
-static void apply(const struct model *m, struct plan *p, uint32_t group, uint32_t bits, uint8_t axis)
+static void apply(const struct model *model, struct plan *plan, uint32_t group, uint32_t bits, uint8_t axis)
 {
-    struct plan_decision d = {.group = group, .bits = bits, .axis = axis, .scope = PLAN_SCOPE_ALL};
+    struct plan_decision decision = {.group = group, .bits = bits, .axis = axis, .scope = PLAN_SCOPE_ALL};
 
-    assert_true(plan_apply(m->context, p, d) > 0);
+    assert_true(plan_apply(model->context, plan, decision) > 0);
 }
 
 /* The paper's figure 2: batch alone is free of communication; the hidden dimension is Megatron's split. */
 static void test_mlp(void **state)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
     (void)state;
-    model_open(&m, "mlp.mlir", "b=4,m=2");
-    plan_init(&p, m.nda, &m.mesh);
-    apply(&m, &p, model_group(&m, 0, 0), 0, 0);
-    model_walk(&m, &p, NULL);
-    expect_none_but(&m, 0);
-    apply(&m, &p, model_group(&m, 1, 1), 0, 1);
-    model_walk(&m, &p, NULL);
-    expect_none_but(&m, 1u << SPMD_ALL_REDUCE);
-    expect_count(&m, SPMD_ALL_REDUCE, 1, 256 / 4 * 16 * 4); /* [256{b}, 16] f32, figure 2c */
-    plan_release(&p);
-    model_close(&m);
+    model_open(&model, "mlp.mlir", "b=4,m=2");
+    plan_init(&plan, model.nda, &model.mesh);
+    apply(&model, &plan, model_group(&model, 0, 0), 0, 0);
+    model_walk(&model, &plan, NULL);
+    expect_none_but(&model, 0);
+    apply(&model, &plan, model_group(&model, 1, 1), 0, 1);
+    model_walk(&model, &plan, NULL);
+    expect_none_but(&model, 1u << SPMD_ALL_REDUCE);
+    expect_count(&model, SPMD_ALL_REDUCE, 1, 256 / 4 * 16 * 4); /* [256{b}, 16] f32, figure 2c */
+    plan_release(&plan);
+    model_close(&model);
 }
 
 /* The paper's figure 5: one side of the conflict is figure 5b, the other gathers q and v and completes b. */
 static void test_attention(void **state)
 {
-    struct model m;
+    struct model model;
     uint32_t figure_5b = 0;
 
     (void)state;
-    model_open(&m, "paper_attention.mlir", "s=4");
-    uint32_t group = model_group(&m, 0, 0);
-    assert_int_equal(m.nda->groups[group].bits, 1);
+    model_open(&model, "paper_attention.mlir", "s=4");
+    uint32_t group = model_group(&model, 0, 0);
+    assert_int_equal(model.nda->groups[group].bits, 1);
     for (uint32_t bits = 0; bits < 2; bits++) {
-        struct plan p = {0};
-        plan_init(&p, m.nda, &m.mesh);
-        apply(&m, &p, group, bits, 0);
-        model_walk(&m, &p, NULL);
-        if (model_count(&m, SPMD_REDUCE_SCATTER, NULL) == 1 && model_count(&m, SPMD_ALL_GATHER, NULL) == 1) {
+        struct plan plan = {0};
+        plan_init(&plan, model.nda, &model.mesh);
+        apply(&model, &plan, group, bits, 0);
+        model_walk(&model, &plan, NULL);
+        if (model_count(&model, SPMD_REDUCE_SCATTER, NULL) == 1 &&
+            model_count(&model, SPMD_ALL_GATHER, NULL) == 1) {
             figure_5b++;
-            expect_none_but(&m, 1u << SPMD_ALL_GATHER | 1u << SPMD_REDUCE_SCATTER);
-            expect_count(&m, SPMD_ALL_GATHER, 1, 128 * 16 * 4);         /* k : [S, H1] */
-            expect_count(&m, SPMD_REDUCE_SCATTER, 1, 128 / 4 * 24 * 4); /* z : [S{s}, H2] */
+            expect_none_but(&model, 1u << SPMD_ALL_GATHER | 1u << SPMD_REDUCE_SCATTER);
+            expect_count(&model, SPMD_ALL_GATHER, 1, 128 * 16 * 4);         /* k : [S, H1] */
+            expect_count(&model, SPMD_REDUCE_SCATTER, 1, 128 / 4 * 24 * 4); /* z : [S{s}, H2] */
         } else {
-            expect_none_but(&m, 1u << SPMD_ALL_GATHER | 1u << SPMD_ALL_REDUCE);
-            expect_count(&m, SPMD_ALL_GATHER, 2, 128 * 16 * 4 + 128 * 24 * 4); /* q, v */
-            expect_count(&m, SPMD_ALL_REDUCE, 1, 128 * 4);                     /* b */
+            expect_none_but(&model, 1u << SPMD_ALL_GATHER | 1u << SPMD_ALL_REDUCE);
+            expect_count(&model, SPMD_ALL_GATHER, 2, 128 * 16 * 4 + 128 * 24 * 4); /* q, v */
+            expect_count(&model, SPMD_ALL_REDUCE, 1, 128 * 4);                     /* b */
         }
-        plan_release(&p);
+        plan_release(&plan);
     }
     assert_int_equal(figure_5b, 1);
-    model_close(&m);
+    model_close(&model);
 }
 
 /* Data parallel T2B: every parameter's gradient is reduced once (164 of them) and the loss's two sums. */
 static void test_gradients(void **state)
 {
-    struct model m;
-    struct plan p = {0};
-    struct plan_baseline b;
+    struct model model;
+    struct plan plan = {0};
+    struct plan_baseline baseline;
     struct error e = {0};
-    struct spmd_options o;
+    struct spmd_options options;
 
     (void)state;
-    model_open(&m, "t2b.mlir.gz", "data=16");
-    plan_init(&p, m.nda, &m.mesh);
-    ASSERT_OK(plan_baseline_find(m.context, "batch:data", &b, &e), &e);
-    plan_replay(m.context, b.decisions, &b.count, &p);
-    o = spmd_default_options(&m.mesh);
-    o.combine_bytes = 1;
-    model_walk(&m, &p, &o);
-    expect_none_but(&m, 1u << SPMD_ALL_REDUCE);
+    model_open(&model, "t2b.mlir.gz", "data=16");
+    plan_init(&plan, model.nda, &model.mesh);
+    ASSERT_OK(plan_baseline_find(model.context, "batch:data", &baseline, &e), &e);
+    plan_replay(model.context, baseline.decisions, &baseline.count, &plan);
+    options = spmd_default_options(&model.mesh);
+    options.combine_bytes = 1;
+    model_walk(&model, &plan, &options);
+    expect_none_but(&model, 1u << SPMD_ALL_REDUCE);
     uint32_t gradients = 0, scalars = 0;
-    for (uint32_t i = 0; i < m.local.step_count; i++)
-        if (m.local.steps[i].kind == SPMD_ALL_REDUCE) {
-            uint32_t origin = m.local.values[m.local.steps[i].results].origin;
-            if (nda_atom_count(m.nda, origin))
+    for (uint32_t i = 0; i < model.local.step_count; i++)
+        if (model.local.steps[i].kind == SPMD_ALL_REDUCE) {
+            uint32_t origin = model.local.values[model.local.steps[i].results].origin;
+            if (nda_atom_count(model.nda, origin))
                 gradients++;
             else
                 scalars++;
         }
     assert_int_equal(gradients, 164);
     assert_in_range(scalars, 1, 2);
-    o.combine_bytes = 0;
-    model_walk(&m, &p, &o);
-    assert_in_range(model_count(&m, SPMD_ALL_REDUCE, NULL), 20, 140);
-    plan_release(&p);
-    model_close(&m);
+    options.combine_bytes = 0;
+    model_walk(&model, &plan, &options);
+    assert_in_range(model_count(&model, SPMD_ALL_REDUCE, NULL), 20, 140);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 /* Gradient accumulation by a scan, batch-sharded: every parameter's gradient and the loss are summed over
@@ -134,33 +135,33 @@ static void test_accumulated_step(void **state)
         const char *baseline;
         int64_t all_reduces, scatters, combined;
     } cases[] = {{"batch:data", 3 + 1, 0, 1}, {"zero1:data", 1, 3, 1}, {"fsdp:data", 1, 3 * 4, 1}};
-    struct model m;
+    struct model model;
     struct error e = {0};
     size_t size;
     char *text = support_read(TOAST_SOURCE_DIR "/tests/spmd/accumulated_step.mlir", &size);
 
     (void)state;
-    model_text(&m, text, size, "data=8");
+    model_text(&model, text, size, "data=8");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct plan p = {0};
-        struct plan_baseline b;
-        struct spmd_options o = spmd_default_options(&m.mesh);
-        plan_init(&p, m.nda, &m.mesh);
-        ASSERT_OK(plan_baseline_find(m.context, cases[i].baseline, &b, &e), &e);
-        plan_replay(m.context, b.decisions, &b.count, &p);
-        o.combine_bytes = 1;
-        model_walk(&m, &p, &o);
-        expect_count(&m, SPMD_ALL_REDUCE, cases[i].all_reduces, -1);
-        assert_int_equal(model_count(&m, SPMD_REDUCE_SCATTER, NULL), cases[i].scatters);
-        for (uint32_t k = 0; k < m.local.step_count; k++)
-            if (m.local.steps[k].kind == SPMD_ALL_REDUCE)
-                assert_int_equal(m.local.steps[k].trips, 1);
-        o.combine_bytes = 0;
-        model_walk(&m, &p, &o);
-        assert_int_equal(model_count(&m, SPMD_ALL_REDUCE, NULL), cases[i].combined);
-        plan_release(&p);
+        struct plan plan = {0};
+        struct plan_baseline baseline;
+        struct spmd_options options = spmd_default_options(&model.mesh);
+        plan_init(&plan, model.nda, &model.mesh);
+        ASSERT_OK(plan_baseline_find(model.context, cases[i].baseline, &baseline, &e), &e);
+        plan_replay(model.context, baseline.decisions, &baseline.count, &plan);
+        options.combine_bytes = 1;
+        model_walk(&model, &plan, &options);
+        expect_count(&model, SPMD_ALL_REDUCE, cases[i].all_reduces, -1);
+        assert_int_equal(model_count(&model, SPMD_REDUCE_SCATTER, NULL), cases[i].scatters);
+        for (uint32_t k = 0; k < model.local.step_count; k++)
+            if (model.local.steps[k].kind == SPMD_ALL_REDUCE)
+                assert_int_equal(model.local.steps[k].trips, 1);
+        options.combine_bytes = 0;
+        model_walk(&model, &plan, &options);
+        assert_int_equal(model_count(&model, SPMD_ALL_REDUCE, NULL), cases[i].combined);
+        plan_release(&plan);
     }
-    model_close(&m);
+    model_close(&model);
     free(text);
 }
 
@@ -168,30 +169,30 @@ static void test_accumulated_step(void **state)
  * use. */
 static void test_regather(void **state)
 {
-    struct model m;
-    struct plan p = {0};
-    struct plan_baseline b;
+    struct model model;
+    struct plan plan = {0};
+    struct plan_baseline baseline;
     struct error e = {0};
-    struct spmd_options o;
+    struct spmd_options options;
     int64_t bytes, again;
 
     (void)state;
-    model_open(&m, "t2b.mlir.gz", "data=16");
-    plan_init(&p, m.nda, &m.mesh);
-    ASSERT_OK(plan_baseline_find(m.context, "fsdp:data", &b, &e), &e);
-    plan_replay(m.context, b.decisions, &b.count, &p);
-    o = spmd_default_options(&m.mesh);
-    o.combine_bytes = 1;
-    model_walk(&m, &p, &o);
-    expect_none_but(&m, 1u << SPMD_ALL_REDUCE | 1u << SPMD_ALL_GATHER | 1u << SPMD_REDUCE_SCATTER);
-    assert_int_equal(model_count(&m, SPMD_ALL_GATHER, &bytes), 164);
-    assert_int_equal(model_count(&m, SPMD_REDUCE_SCATTER, NULL), 164);
-    o.regather = 1;
-    model_walk(&m, &p, &o);
-    assert_in_range(model_count(&m, SPMD_ALL_GATHER, &again), 280, 164 * 2 + 2);
+    model_open(&model, "t2b.mlir.gz", "data=16");
+    plan_init(&plan, model.nda, &model.mesh);
+    ASSERT_OK(plan_baseline_find(model.context, "fsdp:data", &baseline, &e), &e);
+    plan_replay(model.context, baseline.decisions, &baseline.count, &plan);
+    options = spmd_default_options(&model.mesh);
+    options.combine_bytes = 1;
+    model_walk(&model, &plan, &options);
+    expect_none_but(&model, 1u << SPMD_ALL_REDUCE | 1u << SPMD_ALL_GATHER | 1u << SPMD_REDUCE_SCATTER);
+    assert_int_equal(model_count(&model, SPMD_ALL_GATHER, &bytes), 164);
+    assert_int_equal(model_count(&model, SPMD_REDUCE_SCATTER, NULL), 164);
+    options.regather = 1;
+    model_walk(&model, &plan, &options);
+    assert_in_range(model_count(&model, SPMD_ALL_GATHER, &again), 280, 164 * 2 + 2);
     assert_true(again > bytes * 3 / 2);
-    plan_release(&p);
-    model_close(&m);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 /* The same as a decision: only the weights that one group shards are gathered again; without the sharding
@@ -200,43 +201,44 @@ static void test_regather_decision(void **state)
 {
     static const char *const sharding[][2] = {
         {"batch", "data"}, {"batch", "model"}, {"embed", "data"}, {"ffn", "model"}};
-    struct model m;
-    struct plan p = {0}, q = {0};
+    struct model model;
+    struct plan plan = {0}, other_plan = {0};
     struct error e = {0};
-    struct spmd_options o;
-    struct plan_decision d;
+    struct spmd_options options;
+    struct plan_decision decision;
     uint32_t count, again = 0, in_list = 0;
     int64_t whole;
 
     (void)state;
-    model_open(&m, "small/t2b.mlir", "data=4,model=2");
-    plan_init(&p, m.nda, &m.mesh);
-    plan_init(&q, m.nda, &m.mesh);
+    model_open(&model, "small/t2b.mlir", "data=4,model=2");
+    plan_init(&plan, model.nda, &model.mesh);
+    plan_init(&other_plan, model.nda, &model.mesh);
     for (size_t i = 0; i < sizeof sharding / sizeof *sharding; i++) {
-        ASSERT_OK(plan_decision_find(m.context, sharding[i][0], sharding[i][1], "", "all", &d, &e), &e);
-        assert_true(plan_apply(m.context, &p, d) > 0);
+        ASSERT_OK(plan_decision_find(model.context, sharding[i][0], sharding[i][1], "", "all", &decision, &e),
+                  &e);
+        assert_true(plan_apply(model.context, &plan, decision) > 0);
     }
-    const struct plan_decision *offered = plan_context_regathers(m.context, &count);
-    ASSERT_OK(plan_decision_find(m.context, "ffn", "model", "", "regather", &d, &e), &e);
-    assert_int_equal(plan_apply(m.context, &q, d), 0);
-    o = spmd_default_options(&m.mesh);
-    o.combine_bytes = 1;
-    model_walk(&m, &p, &o);
-    int64_t kept = model_count(&m, SPMD_ALL_GATHER, NULL), last = kept;
-    o.regather = 1;
-    model_walk(&m, &p, &o);
-    int64_t most = model_count(&m, SPMD_ALL_GATHER, &whole);
-    o.regather = 0;
+    const struct plan_decision *offered = plan_context_regathers(model.context, &count);
+    ASSERT_OK(plan_decision_find(model.context, "ffn", "model", "", "regather", &decision, &e), &e);
+    assert_int_equal(plan_apply(model.context, &other_plan, decision), 0);
+    options = spmd_default_options(&model.mesh);
+    options.combine_bytes = 1;
+    model_walk(&model, &plan, &options);
+    int64_t kept = model_count(&model, SPMD_ALL_GATHER, NULL), last = kept;
+    options.regather = 1;
+    model_walk(&model, &plan, &options);
+    int64_t most = model_count(&model, SPMD_ALL_GATHER, &whole);
+    options.regather = 0;
     for (uint32_t i = 0; i < count; i++) {
-        in_list += offered[i].group == d.group && offered[i].axis == d.axis;
-        struct hash128 before = p.hash;
-        uint32_t changed = plan_apply(m.context, &p, offered[i]);
-        assert_int_equal(changed > 0, hash128_compare(before, p.hash) != 0);
-        struct hash128 full = plan_hash_full(&p, m.nda);
-        assert_int_equal(hash128_compare(full, p.hash), 0);
-        assert_int_equal(plan_apply(m.context, &p, offered[i]), 0); /* twice is once */
-        model_walk(&m, &p, &o);
-        int64_t now = model_count(&m, SPMD_ALL_GATHER, NULL);
+        in_list += offered[i].group == decision.group && offered[i].axis == decision.axis;
+        struct hash128 before = plan.hash;
+        uint32_t changed = plan_apply(model.context, &plan, offered[i]);
+        assert_int_equal(changed > 0, hash128_compare(before, plan.hash) != 0);
+        struct hash128 full = plan_hash_full(&plan, model.nda);
+        assert_int_equal(hash128_compare(full, plan.hash), 0);
+        assert_int_equal(plan_apply(model.context, &plan, offered[i]), 0); /* twice is once */
+        model_walk(&model, &plan, &options);
+        int64_t now = model_count(&model, SPMD_ALL_GATHER, NULL);
         assert_true(changed ? now >= last && now <= most : now == last);
         again += now > last;
         last = now;
@@ -244,11 +246,11 @@ static void test_regather_decision(void **state)
     assert_int_equal(in_list, 1);
     assert_true(again >= 2);   /* a choice per group, not one for all */
     assert_true(last <= most); /* the walk's option lets go what is no weight, too */
-    plan_copy(&q, &p);
-    assert_memory_equal(q.regather, p.regather, m.nda->argument_count);
-    plan_release(&q);
-    plan_release(&p);
-    model_close(&m);
+    plan_copy(&other_plan, &plan);
+    assert_memory_equal(other_plan.regather, plan.regather, model.nda->argument_count);
+    plan_release(&other_plan);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 static const char *const models[] = {"mlp.mlir",
@@ -263,68 +265,68 @@ static const char *const models[] = {"mlp.mlir",
                                      "small/unet.mlir",
                                      "small/itx.mlir"};
 
-static void check_random(struct model *m, struct rng *r, uint32_t plans)
+static void check_random(struct model *model, struct rng *rng, uint32_t plans)
 {
-    struct spmd_options o = spmd_default_options(&m->mesh);
+    struct spmd_options options = spmd_default_options(&model->mesh);
 
     for (uint32_t i = 0; i < plans; i++) {
-        struct plan p = {0};
-        plan_init(&p, m->nda, &m->mesh);
-        plan_random(m->context, r, &p);
-        o.defer_partials = i % 4 != 3;
-        o.gather_everything = i % 8 == 7;
-        o.combine_bytes = i % 3 ? 0 : 1;
-        model_walk(m, &p, &o);
-        plan_release(&p);
+        struct plan plan = {0};
+        plan_init(&plan, model->nda, &model->mesh);
+        plan_random(model->context, rng, &plan);
+        options.defer_partials = i % 4 != 3;
+        options.gather_everything = i % 8 == 7;
+        options.combine_bytes = i % 3 ? 0 : 1;
+        model_walk(model, &plan, &options);
+        plan_release(&plan);
     }
 }
 
 static void test_random_plans(void **state)
 {
     static const char *const meshes[] = {"a=8", "a=4,b=2", "a=2,b=2,c=2"};
-    struct rng r = {support_seed(11)};
+    struct rng rng = {support_seed(11)};
 
     (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct model m;
-        model_open(&m, models[i], meshes[0]);
+        struct model model;
+        model_open(&model, models[i], meshes[0]);
         for (size_t k = 0; k < 3; k++) {
             if (k) {
-                spmd_local_release(&m.local);
-                model_mesh(&m, meshes[k]);
+                spmd_local_release(&model.local);
+                model_mesh(&model, meshes[k]);
             }
-            check_random(&m, &r, 40);
+            check_random(&model, &rng, 40);
         }
-        model_close(&m);
+        model_close(&model);
     }
 }
 
 /* a walk into a used struct gives what one into a fresh struct gives */
 static void test_reuse(void **state)
 {
-    struct model m;
-    struct rng r = {support_seed(3)};
+    struct model model;
+    struct rng rng = {support_seed(3)};
 
     (void)state;
-    model_open(&m, "small/t2b.mlir", "a=4,b=2");
+    model_open(&model, "small/t2b.mlir", "a=4,b=2");
     for (int i = 0; i < 20; i++) {
-        struct plan p = {0};
+        struct plan plan = {0};
         struct spmd_local fresh = {0};
-        struct text a = {0}, b = {0};
+        struct text text = {0}, other_text = {0};
         struct error e = {0};
-        plan_init(&p, m.nda, &m.mesh);
-        plan_random(m.context, &r, &p);
-        model_walk(&m, &p, NULL);
-        ASSERT_OK(spmd_walk(m.context, &p, NULL, &fresh, &e), &e);
-        spmd_local_text(&m.local, &a);
-        spmd_local_text(&fresh, &b);
-        assert_string_equal(a.at, b.at);
-        text_release(&a);
-        text_release(&b);
+        plan_init(&plan, model.nda, &model.mesh);
+        plan_random(model.context, &rng, &plan);
+        model_walk(&model, &plan, NULL);
+        ASSERT_OK(spmd_walk(model.context, &plan, NULL, &fresh, &e), &e);
+        spmd_local_text(&model.local, &text);
+        spmd_local_text(&fresh, &other_text);
+        assert_string_equal(text.at, other_text.at);
+        text_release(&text);
+        text_release(&other_text);
         spmd_local_release(&fresh);
-        plan_release(&p);
+        plan_release(&plan);
     }
-    model_close(&m);
+    model_close(&model);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void compare(const char *name, const struct text *t)
+static void compare(const char *name, const struct text *text)
 {
     struct error e = {0};
     size_t size;
@@ -14,9 +14,9 @@ static void compare(const char *name, const struct text *t)
     const char *mode = getenv("TOAST_GOLDEN");
 
     if (mode && strcmp(mode, "accept") == 0)
-        ASSERT_OK(file_write(path, t->at, t->size, &e), &e);
+        ASSERT_OK(file_write(path, text->at, text->size, &e), &e);
     char *expected = support_read(path, &size);
-    const char *a = expected, *b = t->at;
+    const char *a = expected, *b = text->at;
     for (int line = 1; *a || *b; line++) {
         size_t m = strcspn(a, "\n"), n = strcspn(b, "\n");
         if (m != n || memcmp(a, b, n) != 0)
@@ -28,19 +28,19 @@ static void compare(const char *name, const struct text *t)
     free(path);
 }
 
-static void add_sums(const struct model *m, struct text *t)
+static void add_sums(const struct model *model, struct text *text)
 {
     struct spmd_collective_sum sums[256];
-    uint32_t n = spmd_collective_sums(&m->local, sums, 256);
+    uint32_t n = spmd_collective_sums(&model->local, sums, 256);
 
     for (uint32_t i = 0; i < n; i++) {
-        text_printf(t, "    %s", spmd_step_kind_name((enum spmd_step_kind)sums[i].kind));
-        for (uint32_t a = 0; a < sums[i].axis_count; a++)
-            text_printf(t, "%s%s", a ? "," : " ", m->mesh.axes[sums[i].axes[a]].name);
-        text_printf(t, ": %lld, %lld bytes\n", (long long)sums[i].count, (long long)sums[i].bytes);
+        text_printf(text, "    %s", spmd_step_kind_name((enum spmd_step_kind)sums[i].kind));
+        for (uint32_t axis = 0; axis < sums[i].axis_count; axis++)
+            text_printf(text, "%s%s", axis ? "," : " ", model->mesh.axes[sums[i].axes[axis]].name);
+        text_printf(text, ": %lld, %lld bytes\n", (long long)sums[i].count, (long long)sums[i].bytes);
     }
     if (!n)
-        text_add(t, "    none\n");
+        text_add(text, "    none\n");
 }
 
 static void test_baselines(void **state)
@@ -56,53 +56,53 @@ static void test_baselines(void **state)
                                          "small/gns.mlir",
                                          "small/unet.mlir",
                                          "small/itx.mlir"};
-    struct text t = {0};
+    struct text text = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct model m;
+        struct model model;
         uint32_t count;
-        model_open(&m, models[i], "data=4,model=2");
-        struct plan_baseline *b = plan_baselines(m.context, &count);
-        struct spmd_options o = spmd_default_options(&m.mesh);
-        o.combine_bytes = 1;
+        model_open(&model, models[i], "data=4,model=2");
+        struct plan_baseline *baseline = plan_baselines(model.context, &count);
+        struct spmd_options options = spmd_default_options(&model.mesh);
+        options.combine_bytes = 1;
         for (uint32_t k = 0; k < count; k++) {
-            struct plan p = {0};
-            plan_init(&p, m.nda, &m.mesh);
-            plan_replay(m.context, b[k].decisions, &b[k].count, &p);
-            model_walk(&m, &p, &o);
-            text_printf(&t, "%s %s\n", models[i], b[k].name);
-            add_sums(&m, &t);
-            plan_release(&p);
+            struct plan plan = {0};
+            plan_init(&plan, model.nda, &model.mesh);
+            plan_replay(model.context, baseline[k].decisions, &baseline[k].count, &plan);
+            model_walk(&model, &plan, &options);
+            text_printf(&text, "%s %s\n", models[i], baseline[k].name);
+            add_sums(&model, &text);
+            plan_release(&plan);
         }
-        free(b);
-        model_close(&m);
+        free(baseline);
+        model_close(&model);
     }
-    compare("baselines.txt", &t);
-    text_release(&t);
+    compare("baselines.txt", &text);
+    text_release(&text);
 }
 
 static void test_attention_text(void **state)
 {
-    struct model m;
-    struct text t = {0};
+    struct model model;
+    struct text text = {0};
 
     (void)state;
-    model_open(&m, "paper_attention.mlir", "s=4");
+    model_open(&model, "paper_attention.mlir", "s=4");
     for (uint32_t bits = 0; bits < 2; bits++) {
-        struct plan p = {0};
-        struct plan_decision d = {
-            .group = model_group(&m, 0, 0), .bits = bits, .axis = 0, .scope = PLAN_SCOPE_ALL};
-        plan_init(&p, m.nda, &m.mesh);
-        assert_true(plan_apply(m.context, &p, d) > 0);
-        model_walk(&m, &p, NULL);
-        text_printf(&t, "side %u\n", bits);
-        spmd_local_text(&m.local, &t);
-        plan_release(&p);
+        struct plan plan = {0};
+        struct plan_decision decision = {
+            .group = model_group(&model, 0, 0), .bits = bits, .axis = 0, .scope = PLAN_SCOPE_ALL};
+        plan_init(&plan, model.nda, &model.mesh);
+        assert_true(plan_apply(model.context, &plan, decision) > 0);
+        model_walk(&model, &plan, NULL);
+        text_printf(&text, "side %u\n", bits);
+        spmd_local_text(&model.local, &text);
+        plan_release(&plan);
     }
-    compare("attention.txt", &t);
-    text_release(&t);
-    model_close(&m);
+    compare("attention.txt", &text);
+    text_release(&text);
+    model_close(&model);
 }
 
 int main(void)

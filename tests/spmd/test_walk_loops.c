@@ -340,30 +340,30 @@ static const char running_product[] =
 /* FSDP of a loop's weight: batch and storage on one axis, so the weight is gathered, and before the loop. */
 static void expect_gather_outside(const char *text)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
-    open_small(&m, text, "a=4");
-    plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 0, 0, 0);
-    shard(&m, &p, 1, 0, 0);
-    model_walk(&m, &p, NULL);
-    const struct spmd_step *s = only_step(&m, SPMD_ALL_GATHER);
-    assert_int_equal(s->depth, 0);
-    assert_int_equal(s->trips, 1);
-    assert_int_equal(m.local.values[s->results].bytes, 32 * 32 * 4);
-    for (uint32_t i = 0; i < m.local.step_count; i++)
-        if (m.local.steps[i].kind == SPMD_OP &&
-            m.nda->program->ops[m.local.steps[i].op].code == IR_DOT_GENERAL)
-            assert_int_equal(m.local.steps[i].trips, 5);
-    struct spmd_options o = spmd_default_options(&m.mesh);
-    o.regather = 1; /* where memory binds: gathered in each iteration, for itself */
-    model_walk(&m, &p, &o);
-    s = only_step(&m, SPMD_ALL_GATHER);
-    assert_int_equal(s->depth, 1);
-    assert_int_equal(s->trips, 5);
-    plan_release(&p);
-    model_close(&m);
+    open_small(&model, text, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 0, 0);
+    shard(&model, &plan, 1, 0, 0);
+    model_walk(&model, &plan, NULL);
+    const struct spmd_step *step = only_step(&model, SPMD_ALL_GATHER);
+    assert_int_equal(step->depth, 0);
+    assert_int_equal(step->trips, 1);
+    assert_int_equal(model.local.values[step->results].bytes, 32 * 32 * 4);
+    for (uint32_t i = 0; i < model.local.step_count; i++)
+        if (model.local.steps[i].kind == SPMD_OP &&
+            model.nda->program->ops[model.local.steps[i].op].code == IR_DOT_GENERAL)
+            assert_int_equal(model.local.steps[i].trips, 5);
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    options.regather = 1; /* where memory binds: gathered in each iteration, for itself */
+    model_walk(&model, &plan, &options);
+    step = only_step(&model, SPMD_ALL_GATHER);
+    assert_int_equal(step->depth, 1);
+    assert_int_equal(step->trips, 5);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 static void test_loop(void **state)
@@ -377,44 +377,44 @@ static void test_loop(void **state)
 static void expect_reductions(const char *text, uint32_t outside, uint32_t inside, uint32_t masks,
                               uint32_t masked)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
     uint32_t found[2] = {0}, seen[2] = {0};
 
-    open_small(&m, text, "a=4");
-    for (uint32_t op = 0; op < m.nda->program->op_count; op++)
+    open_small(&model, text, "a=4");
+    for (uint32_t op = 0; op < model.nda->program->op_count; op++)
         /* as the request's trip_counts would say */
-        m.nda->trip_count[op] += m.nda->trip_count[op] ? 0 : 4;
-    struct spmd_options o = spmd_default_options(&m.mesh);
-    o.combine_bytes = 1;
-    plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 0, 1, 0);
-    model_walk(&m, &p, &o);
-    for (uint32_t i = 0; i < m.local.step_count; i++) {
-        const struct spmd_step *s = &m.local.steps[i];
-        if (s->kind == SPMD_ALL_REDUCE)
-            found[s->trips > 1]++;
-        seen[0] += s->kind == SPMD_MASK;
-        seen[1] += s->kind == SPMD_MASK && s->mask_initial;
-        if (s->kind != SPMD_ALL_REDUCE)
+        model.nda->trip_count[op] += model.nda->trip_count[op] ? 0 : 4;
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    options.combine_bytes = 1;
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 1, 0);
+    model_walk(&model, &plan, &options);
+    for (uint32_t i = 0; i < model.local.step_count; i++) {
+        const struct spmd_step *step = &model.local.steps[i];
+        if (step->kind == SPMD_ALL_REDUCE)
+            found[step->trips > 1]++;
+        seen[0] += step->kind == SPMD_MASK;
+        seen[1] += step->kind == SPMD_MASK && step->mask_initial;
+        if (step->kind != SPMD_ALL_REDUCE)
             continue;
-        if (s->trips == 1) /* charged to what the body adds, not to the loop */
-            assert_true(m.nda->program->ops[s->op].code != IR_WHILE);
+        if (step->trips == 1) /* charged to what the body adds, not to the loop */
+            assert_true(model.nda->program->ops[step->op].code != IR_WHILE);
         /* and to the decision that shards the dot or sum behind it */
-        assert_true(plan_space(&p, s->decision_space)[0].factor != NDA_NO_FACTOR);
+        assert_true(plan_space(&plan, step->decision_space)[0].factor != NDA_NO_FACTOR);
     }
     assert_int_equal(found[0], outside);
     assert_int_equal(found[1], inside);
     assert_int_equal(seen[0], masks);
     assert_int_equal(seen[1], masked);
-    o.defer_partials = 0; /* as it was: every iteration reduces what it adds */
-    model_walk(&m, &p, &o);
-    assert_int_equal(count(&m, SPMD_MASK), 0);
-    for (uint32_t i = 0; i < m.local.step_count; i++)
-        if (m.local.steps[i].kind == SPMD_ALL_REDUCE)
-            assert_true(m.local.steps[i].trips > 1);
-    plan_release(&p);
-    model_close(&m);
+    options.defer_partials = 0; /* as it was: every iteration reduces what it adds */
+    model_walk(&model, &plan, &options);
+    assert_int_equal(count(&model, SPMD_MASK), 0);
+    for (uint32_t i = 0; i < model.local.step_count; i++)
+        if (model.local.steps[i].kind == SPMD_ALL_REDUCE)
+            assert_true(model.local.steps[i].trips > 1);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 /* One reduction a carried sum, after the loop; its initial value on one device only. */
@@ -433,8 +433,8 @@ static void test_accumulation(void **state)
 /* Sums in f32 of gradients in bf16: after the loop where that is fewer bytes, else in bf16 as before. */
 static void test_mixed_precision(void **state)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
     (void)state;
     expect_reductions(mixed, 2, 0, 2, 2);
@@ -442,38 +442,40 @@ static void test_mixed_precision(void **state)
     expect_reductions(mixed_unrolled, 1, 1, 1, 1); /* the bias has two */
     expect_reductions(mixed_seen, 1, 1, 1, 1);
     expect_reductions(mixed_stacks, 1, 0, 2, 1);
-    open_small(&m, mixed_seen, "a=4");
-    plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 0, 1, 0);
-    model_walk(&m, &p, NULL);
-    for (uint32_t i = 0; i < m.local.step_count; i++) {
-        const struct spmd_step *s = &m.local.steps[i];
-        if (s->kind == SPMD_ALL_REDUCE && s->trips > 1)
-            assert_int_equal(ir_value_type(m.nda->program, m.local.values[s->results].origin)->element,
-                             IR_BF16);
+    open_small(&model, mixed_seen, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 1, 0);
+    model_walk(&model, &plan, NULL);
+    for (uint32_t i = 0; i < model.local.step_count; i++) {
+        const struct spmd_step *step = &model.local.steps[i];
+        if (step->kind == SPMD_ALL_REDUCE && step->trips > 1)
+            assert_int_equal(
+                ir_value_type(model.nda->program, model.local.values[step->results].origin)->element,
+                IR_BF16);
     }
-    plan_release(&p);
-    model_close(&m);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 /* the sum sharded over the axis of its gradients: these are scattered in every iteration, as elements of
  * this type */
 static void expect_scattered(const char *text, enum ir_element element)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
-    open_small(&m, text, "a=4");
-    plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 0, 1, 0);
-    shard(&m, &p, 2, 0, 0);
-    model_walk(&m, &p, NULL);
-    const struct spmd_step *s = only_step(&m, SPMD_REDUCE_SCATTER);
-    assert_int_equal(s->trips, 4);
-    assert_int_equal(ir_value_type(m.nda->program, m.local.values[s->results].origin)->element, element);
-    assert_int_equal(count(&m, SPMD_MASK), 1); /* the bias's sum */
-    plan_release(&p);
-    model_close(&m);
+    open_small(&model, text, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 1, 0);
+    shard(&model, &plan, 2, 0, 0);
+    model_walk(&model, &plan, NULL);
+    const struct spmd_step *step = only_step(&model, SPMD_REDUCE_SCATTER);
+    assert_int_equal(step->trips, 4);
+    assert_int_equal(ir_value_type(model.nda->program, model.local.values[step->results].origin)->element,
+                     element);
+    assert_int_equal(count(&model, SPMD_MASK), 1); /* the bias's sum */
+    plan_release(&plan);
+    model_close(&model);
 }
 
 /* The plan shards the carried sum over the same axis: scattered in every iteration, for the memory that
@@ -497,31 +499,31 @@ static void test_partial_moves_up(void **state)
     char *text = support_read(TOAST_SOURCE_DIR "/tests/spmd/delta_rule.mlir", &size);
     (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        struct model m;
-        struct plan p = {0};
+        struct model model;
+        struct plan plan = {0};
         struct error e = {0};
         struct ir_program out = {0};
         struct verify_reference *reference;
         struct verify_report report;
-        model_text(&m, text, size, "data=4,model=2");
-        plan_init(&p, m.nda, &m.mesh);
+        model_text(&model, text, size, "data=4,model=2");
+        plan_init(&plan, model.nda, &model.mesh);
         for (size_t k = 0; k < 6 && lists[i][k]; k++) {
-            struct plan_decision d;
+            struct plan_decision decision;
             char group[16] = {0};
             const char *at = strchr(lists[i][k], '@');
             memcpy(group, lists[i][k], (size_t)(at - lists[i][k]));
-            ASSERT_OK(plan_decision_find(m.context, group, at + 1, "", "all", &d, &e), &e);
-            assert_true(plan_apply(m.context, &p, d) > 0);
+            ASSERT_OK(plan_decision_find(model.context, group, at + 1, "", "all", &decision, &e), &e);
+            assert_true(plan_apply(model.context, &plan, decision) > 0);
         }
-        model_walk(&m, &p, NULL);
-        ASSERT_OK(spmd_emit(m.context, &p, &m.local, EMIT_MANUAL, &out, &e), &e);
-        ASSERT_OK(verify_reference_create(&m.program, 3, NULL, &reference, &e), &e);
+        model_walk(&model, &plan, NULL);
+        ASSERT_OK(spmd_emit(model.context, &plan, &model.local, EMIT_MANUAL, &out, &e), &e);
+        ASSERT_OK(verify_reference_create(&model.program, 3, NULL, &reference, &e), &e);
         ASSERT_OK(verify_prove(reference, &out, NULL, NULL, &report, &e), &e);
         assert_int_equal(report.status, VERIFY_PROOF_EQUAL);
         verify_reference_destroy(reference);
         ir_program_release(&out);
-        plan_release(&p);
-        model_close(&m);
+        plan_release(&plan);
+        model_close(&model);
     }
     free(text);
 }

@@ -162,73 +162,73 @@ static const char reshapes[] =
 
 static void test_deferral(void **state)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
     (void)state;
-    open_small(&m, residual, "a=4");
-    struct spmd_options o = spmd_default_options(&m.mesh);
-    o.combine_bytes = 1;
-    plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 0, 1, 0);
-    shard(&m, &p, 2, 1, 0);
-    model_walk(&m, &p, &o);
-    assert_int_equal(count(&m, SPMD_ALL_REDUCE), 1);
-    assert_int_equal(m.nda->program->ops[only_step(&m, SPMD_ALL_REDUCE)->op].code, IR_ADD);
-    o.defer_partials = 0;
-    model_walk(&m, &p, &o);
-    assert_int_equal(count(&m, SPMD_ALL_REDUCE), 2);
-    o.combine_bytes = 0; /* independent and of one group: one tuple op */
-    model_walk(&m, &p, &o);
-    assert_int_equal(model_count(&m, SPMD_ALL_REDUCE, NULL), 1);
-    plan_release(&p);
-    model_close(&m);
+    open_small(&model, residual, "a=4");
+    struct spmd_options options = spmd_default_options(&model.mesh);
+    options.combine_bytes = 1;
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 1, 0);
+    shard(&model, &plan, 2, 1, 0);
+    model_walk(&model, &plan, &options);
+    assert_int_equal(count(&model, SPMD_ALL_REDUCE), 1);
+    assert_int_equal(model.nda->program->ops[only_step(&model, SPMD_ALL_REDUCE)->op].code, IR_ADD);
+    options.defer_partials = 0;
+    model_walk(&model, &plan, &options);
+    assert_int_equal(count(&model, SPMD_ALL_REDUCE), 2);
+    options.combine_bytes = 0; /* independent and of one group: one tuple op */
+    model_walk(&model, &plan, &options);
+    assert_int_equal(model_count(&model, SPMD_ALL_REDUCE, NULL), 1);
+    plan_release(&plan);
+    model_close(&model);
 
-    open_small(&m, residual_used, "a=4");
-    memset(&p, 0, sizeof p);
-    plan_init(&p, m.nda, &m.mesh);
-    o = spmd_default_options(&m.mesh);
-    o.combine_bytes = 1;
-    shard(&m, &p, 0, 1, 0);
-    shard(&m, &p, 2, 1, 0);
-    model_walk(&m, &p, &o);
-    assert_int_equal(count(&m, SPMD_ALL_REDUCE), 2);
-    plan_release(&p);
-    model_close(&m);
+    open_small(&model, residual_used, "a=4");
+    memset(&plan, 0, sizeof plan);
+    plan_init(&plan, model.nda, &model.mesh);
+    options = spmd_default_options(&model.mesh);
+    options.combine_bytes = 1;
+    shard(&model, &plan, 0, 1, 0);
+    shard(&model, &plan, 2, 1, 0);
+    model_walk(&model, &plan, &options);
+    assert_int_equal(count(&model, SPMD_ALL_REDUCE), 2);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 static void test_linear(void **state)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
     (void)state;
-    open_small(&m, linear, "a=4");
-    plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 0, 1, 0);
-    model_walk(&m, &p, NULL);
-    const struct spmd_step *s = only_step(&m, SPMD_ALL_REDUCE);
-    assert_int_equal(m.nda->program->ops[s->op].code, IR_TRANSPOSE);
-    plan_release(&p);
-    model_close(&m);
+    open_small(&model, linear, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 1, 0);
+    model_walk(&model, &plan, NULL);
+    const struct spmd_step *step = only_step(&model, SPMD_ALL_REDUCE);
+    assert_int_equal(model.nda->program->ops[step->op].code, IR_TRANSPOSE);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 static void test_maxima(void **state)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
     (void)state;
-    open_small(&m, maxima, "a=4");
-    plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 0, 1, 0);
-    shard(&m, &p, 1, 1, 0);
-    model_walk(&m, &p, NULL);
-    assert_int_equal(only_step(&m, SPMD_ALL_REDUCE)->reducer, NDA_REDUCE_MAX);
-    for (uint32_t i = 0; i < m.local.step_count; i++)
-        assert_int_equal(m.local.steps[i].mask_initial, 0); /* max counts an init as often as it likes */
-    plan_release(&p);
-    model_close(&m);
+    open_small(&model, maxima, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 0, 1, 0);
+    shard(&model, &plan, 1, 1, 0);
+    model_walk(&model, &plan, NULL);
+    assert_int_equal(only_step(&model, SPMD_ALL_REDUCE)->reducer, NDA_REDUCE_MAX);
+    for (uint32_t i = 0; i < model.local.step_count; i++)
+        assert_int_equal(model.local.steps[i].mask_initial, 0); /* max counts an init as often as it likes */
+    plan_release(&plan);
+    model_close(&model);
 }
 
 static void test_initial_values(void **state)
@@ -240,114 +240,116 @@ static void test_initial_values(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct model m;
-        struct plan p = {0};
+        struct model model;
+        struct plan plan = {0};
         uint32_t masked = 0;
-        open_small(&m, cases[i].text, "a=4");
-        plan_init(&p, m.nda, &m.mesh);
-        shard(&m, &p, cases[i].argument, cases[i].dim, 0);
-        model_walk(&m, &p, NULL);
-        (void)only_step(&m, SPMD_ALL_REDUCE);
-        for (uint32_t k = 0; k < m.local.step_count; k++)
-            masked += m.local.steps[k].mask_initial;
+        open_small(&model, cases[i].text, "a=4");
+        plan_init(&plan, model.nda, &model.mesh);
+        shard(&model, &plan, cases[i].argument, cases[i].dim, 0);
+        model_walk(&model, &plan, NULL);
+        (void)only_step(&model, SPMD_ALL_REDUCE);
+        for (uint32_t k = 0; k < model.local.step_count; k++)
+            masked += model.local.steps[k].mask_initial;
         assert_int_equal(masked, 1);
-        plan_release(&p);
-        model_close(&m);
+        plan_release(&plan);
+        model_close(&model);
     }
 }
 
 static void test_hoist(void **state)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
     (void)state;
-    open_small(&m, hoist, "a=4");
-    plan_init(&p, m.nda, &m.mesh);
+    open_small(&model, hoist, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
     /* the dot's free dimension first: the contracted one has no room for the axis there */
-    shard(&m, &p, 1, 1, 0);
-    shard(&m, &p, 0, 0, 0);
-    model_walk(&m, &p, NULL);
-    const struct spmd_step *s = only_step(&m, SPMD_ALL_GATHER);
-    assert_int_equal(m.local.values[s->results].bytes, 32 * 2);
-    assert_int_equal(m.local.values[s->results].origin, m.nda->arguments[0].value);
-    plan_release(&p);
-    model_close(&m);
+    shard(&model, &plan, 1, 1, 0);
+    shard(&model, &plan, 0, 0, 0);
+    model_walk(&model, &plan, NULL);
+    const struct spmd_step *step = only_step(&model, SPMD_ALL_GATHER);
+    assert_int_equal(model.local.values[step->results].bytes, 32 * 2);
+    assert_int_equal(model.local.values[step->results].origin, model.nda->arguments[0].value);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 /* gathered before the reshapes, once for both of them */
 static void test_reshapes(void **state)
 {
-    struct model m;
-    struct plan p = {0};
+    struct model model;
+    struct plan plan = {0};
 
     (void)state;
-    open_small(&m, reshapes, "a=4");
-    plan_init(&p, m.nda, &m.mesh);
-    shard(&m, &p, 1, 1, 0); /* the dots' columns first: their rows have no room for the axis */
-    if (model_group(&m, 2, 1) != model_group(&m, 1, 1))
-        shard(&m, &p, 2, 1, 0);
-    shard(&m, &p, 0, 0, 0);
-    model_walk(&m, &p, NULL);
-    const struct spmd_step *s = only_step(&m, SPMD_ALL_GATHER);
-    assert_int_equal(m.local.values[s->results].bytes, 4 * 8 * 16 * 4);
-    assert_int_equal(m.nda->program->ops[m.nda->program->values[m.local.values[s->results].origin].op].code,
-                     IR_TANH);
-    plan_release(&p);
-    model_close(&m);
+    open_small(&model, reshapes, "a=4");
+    plan_init(&plan, model.nda, &model.mesh);
+    shard(&model, &plan, 1, 1, 0); /* the dots' columns first: their rows have no room for the axis */
+    if (model_group(&model, 2, 1) != model_group(&model, 1, 1))
+        shard(&model, &plan, 2, 1, 0);
+    shard(&model, &plan, 0, 0, 0);
+    model_walk(&model, &plan, NULL);
+    const struct spmd_step *step = only_step(&model, SPMD_ALL_GATHER);
+    assert_int_equal(model.local.values[step->results].bytes, 4 * 8 * 16 * 4);
+    assert_int_equal(
+        model.nda->program->ops[model.nda->program->values[model.local.values[step->results].origin].op].code,
+        IR_TANH);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 static void test_inner_atom(void **state)
 {
-    struct model m;
+    struct model model;
     uint32_t sharded = 0;
 
     (void)state;
-    open_small(&m, inner, "a=4");
-    const struct nda *n = m.nda;
-    for (uint32_t s = 0; s < n->space_count; s++) {
-        if (n->spaces[s].kind != NDA_SPACE_OP || n->program->ops[n->spaces[s].op].code != IR_TANH)
+    open_small(&model, inner, "a=4");
+    const struct nda *n = model.nda;
+    for (uint32_t space = 0; space < n->space_count; space++) {
+        if (n->spaces[space].kind != NDA_SPACE_OP || n->program->ops[n->spaces[space].op].code != IR_TANH)
             continue;
-        struct plan p = {0};
-        plan_init(&p, n, &m.mesh);
-        sharded += plan_apply_factor(m.context, &p, s, 1, 0); /* the second of the two atoms of 64 */
-        model_walk(&m, &p, NULL);
-        assert_int_equal(count(&m, SPMD_SLICE), 1);      /* in: every device has all of x */
-        assert_int_equal(count(&m, SPMD_ALL_GATHER), 1); /* out */
-        plan_release(&p);
+        struct plan plan = {0};
+        plan_init(&plan, n, &model.mesh);
+        sharded +=
+            plan_apply_factor(model.context, &plan, space, 1, 0); /* the second of the two atoms of 64 */
+        model_walk(&model, &plan, NULL);
+        assert_int_equal(count(&model, SPMD_SLICE), 1);      /* in: every device has all of x */
+        assert_int_equal(count(&model, SPMD_ALL_GATHER), 1); /* out */
+        plan_release(&plan);
     }
     assert_int_equal(sharded, 1);
-    model_close(&m);
+    model_close(&model);
 }
 
 static void test_across_atoms(void **state)
 {
-    struct model m;
+    struct model model;
     struct error e = {0};
 
     (void)state;
-    open_small(&m, across, "a=4");
-    struct plan p = {0};
-    plan_init(&p, m.nda, &m.mesh);
-    uint32_t x = m.nda->arguments[0].space, out = m.nda->result_spaces[0];
-    assert_int_equal(plan_apply_factor(m.context, &p, x, 1, 0), 1); /* 8 of 3 x 8 */
-    assert_int_equal(plan_apply_factor(m.context, &p, out, 1, 0), 1);
-    for (uint32_t i = 0; i < m.nda->space_count; i++)
-        if (m.nda->spaces[i].kind == NDA_SPACE_OP &&
-            (m.nda->program->ops[m.nda->spaces[i].op].code == IR_TANH ||
-             m.nda->program->ops[m.nda->spaces[i].op].code == IR_RESHAPE))
-            assert_int_equal(plan_apply_factor(m.context, &p, i, 1, 0), 1);
-    model_walk(&m, &p, NULL);
-    ASSERT_OK(spmd_local_check(&m.local, &e), &e);
-    assert_int_equal(count(&m, SPMD_ALL_TO_ALL), 4); /* two in, two out: the other dim has room */
-    const struct spmd_step *last = &m.local.steps[m.local.step_count - 1];
-    const struct spmd_value *result = &m.local.values[m.local.operands[last->operands]];
-    assert_int_equal(m.local.values[0].form.at[0], SPMD_WHOLE);
-    assert_int_equal(m.local.values[0].bytes, 24 * 2048 * 4 / 4);
+    open_small(&model, across, "a=4");
+    struct plan plan = {0};
+    plan_init(&plan, model.nda, &model.mesh);
+    uint32_t x = model.nda->arguments[0].space, out = model.nda->result_spaces[0];
+    assert_int_equal(plan_apply_factor(model.context, &plan, x, 1, 0), 1); /* 8 of 3 x 8 */
+    assert_int_equal(plan_apply_factor(model.context, &plan, out, 1, 0), 1);
+    for (uint32_t i = 0; i < model.nda->space_count; i++)
+        if (model.nda->spaces[i].kind == NDA_SPACE_OP &&
+            (model.nda->program->ops[model.nda->spaces[i].op].code == IR_TANH ||
+             model.nda->program->ops[model.nda->spaces[i].op].code == IR_RESHAPE))
+            assert_int_equal(plan_apply_factor(model.context, &plan, i, 1, 0), 1);
+    model_walk(&model, &plan, NULL);
+    ASSERT_OK(spmd_local_check(&model.local, &e), &e);
+    assert_int_equal(count(&model, SPMD_ALL_TO_ALL), 4); /* two in, two out: the other dim has room */
+    const struct spmd_step *last = &model.local.steps[model.local.step_count - 1];
+    const struct spmd_value *result = &model.local.values[model.local.operands[last->operands]];
+    assert_int_equal(model.local.values[0].form.at[0], SPMD_WHOLE);
+    assert_int_equal(model.local.values[0].bytes, 24 * 2048 * 4 / 4);
     assert_int_equal(result->form.at[0], SPMD_WHOLE);
     assert_int_equal(result->bytes, 24 * 2048 * 4 / 4);
-    plan_release(&p);
-    model_close(&m);
+    plan_release(&plan);
+    model_close(&model);
 }
 
 static void test_proof(void **state)

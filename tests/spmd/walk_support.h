@@ -19,60 +19,61 @@ struct model {
     struct spmd_local local;
 };
 
-static inline void model_mesh(struct model *m, const char *mesh)
+static inline void model_mesh(struct model *model, const char *mesh)
 {
     struct error e = {0};
 
-    plan_context_destroy(m->context);
-    m->context = NULL;
-    ASSERT_OK(mesh_parse(mesh, &m->mesh, &e), &e);
-    ASSERT_OK(plan_context_create(m->nda, &m->mesh, NULL, 0, &m->context, &e), &e);
+    plan_context_destroy(model->context);
+    model->context = NULL;
+    ASSERT_OK(mesh_parse(mesh, &model->mesh, &e), &e);
+    ASSERT_OK(plan_context_create(model->nda, &model->mesh, NULL, 0, &model->context, &e), &e);
 }
 
-static inline void model_text(struct model *m, const char *text, size_t size, const char *mesh)
+static inline void model_text(struct model *model, const char *text, size_t size, const char *mesh)
 {
     struct error e = {0};
 
-    memset(m, 0, sizeof *m);
-    ASSERT_OK(ir_read(text, size, NULL, &m->read, &e), &e);
-    ASSERT_OK(ir_prepare(&m->read, &m->program, &e), &e);
-    ASSERT_OK(nda_create(&m->program, NULL, &m->nda, &e), &e);
-    model_mesh(m, mesh);
+    memset(model, 0, sizeof *model);
+    ASSERT_OK(ir_read(text, size, NULL, &model->read, &e), &e);
+    ASSERT_OK(ir_prepare(&model->read, &model->program, &e), &e);
+    ASSERT_OK(nda_create(&model->program, NULL, &model->nda, &e), &e);
+    model_mesh(model, mesh);
 }
 
-static inline void model_open(struct model *m, const char *name, const char *mesh)
+static inline void model_open(struct model *model, const char *name, const char *mesh)
 {
     size_t size;
     char *path = mem_printf("%s%s", SUPPORT_MODELS, name), *text = support_read(path, &size);
 
-    model_text(m, text, size, mesh);
+    model_text(model, text, size, mesh);
     free(text);
     free(path);
 }
 
-static inline void model_close(struct model *m)
+static inline void model_close(struct model *model)
 {
-    spmd_local_release(&m->local);
-    plan_context_destroy(m->context);
-    nda_destroy(m->nda);
-    ir_program_release(&m->program);
-    ir_program_release(&m->read);
+    spmd_local_release(&model->local);
+    plan_context_destroy(model->context);
+    nda_destroy(model->nda);
+    ir_program_release(&model->program);
+    ir_program_release(&model->read);
 }
 
-static inline void model_walk(struct model *m, const struct plan *p, const struct spmd_options *o)
+static inline void model_walk(struct model *model, const struct plan *plan,
+                              const struct spmd_options *options)
 {
     struct error e = {0};
 
-    ASSERT_OK(spmd_walk(m->context, p, o, &m->local, &e), &e);
-    if (spmd_local_check(&m->local, &e) != ERROR_OK)
+    ASSERT_OK(spmd_walk(model->context, plan, options, &model->local, &e), &e);
+    if (spmd_local_check(&model->local, &e) != ERROR_OK)
         fail_msg("%s", e.message);
 }
 
 /* ops and bytes of one kind of collective, over all axes */
-static inline int64_t model_count(const struct model *m, enum spmd_step_kind kind, int64_t *bytes)
+static inline int64_t model_count(const struct model *model, enum spmd_step_kind kind, int64_t *bytes)
 {
     struct spmd_collective_sum sums[256];
-    uint32_t n = spmd_collective_sums(&m->local, sums, 256);
+    uint32_t n = spmd_collective_sums(&model->local, sums, 256);
     int64_t count = 0;
 
     if (bytes)
@@ -87,9 +88,9 @@ static inline int64_t model_count(const struct model *m, enum spmd_step_kind kin
 }
 
 /* the group with an argument's dimension in it */
-static inline uint32_t model_group(const struct model *m, uint32_t argument, uint32_t dim)
+static inline uint32_t model_group(const struct model *model, uint32_t argument, uint32_t dim)
 {
-    const struct nda *n = m->nda;
+    const struct nda *n = model->nda;
     uint32_t value = n->arguments[argument].value;
     const struct nda_space *space = &n->spaces[n->arguments[argument].space];
     const uint8_t *map = n->factor_of + n->slots[space->slots].map;

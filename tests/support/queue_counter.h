@@ -6,11 +6,11 @@
 
 #include "queue/queue.h"
 
-static inline long long counter(struct queue *q, const char *name)
+static inline long long counter(struct queue *queue, const char *name)
 {
     struct error e;
     struct queue_fields n;
-    ASSERT_OK(queue_counters(q, &n, &e), &e);
+    ASSERT_OK(queue_counters(queue, &n, &e), &e);
     long long value = queue_number(&n, name);
     queue_fields_release(&n);
     return value;

@@ -22,16 +22,16 @@ struct redis_server {
     pid_t pid;
 };
 
-static inline void redis_server_start(struct redis_server *s)
+static inline void redis_server_start(struct redis_server *redis_server)
 {
-    char *output = mem_printf("%s/redis.log", s->folder);
+    char *output = mem_printf("%s/redis.log", redis_server->folder);
     char *argv[] = {"redis-server",
                     "--port",
                     "0",
                     "--unixsocket",
-                    s->socket,
+                    redis_server->socket,
                     "--dir",
-                    s->folder,
+                    redis_server->folder,
                     "--appendonly",
                     "yes",
                     "--appendfsync",
@@ -47,12 +47,12 @@ static inline void redis_server_start(struct redis_server *s)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    unlink(s->socket);
-    assert_int_equal(posix_spawnp(&s->pid, "redis-server", &actions, NULL, argv, environ), 0);
+    unlink(redis_server->socket);
+    assert_int_equal(posix_spawnp(&redis_server->pid, "redis-server", &actions, NULL, argv, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
     free(output);
     struct sockaddr_un where = {.sun_family = AF_UNIX};
-    snprintf(where.sun_path, sizeof where.sun_path, "%s", s->socket);
+    snprintf(where.sun_path, sizeof where.sun_path, "%s", redis_server->socket);
     for (int i = 0; i < 3000; i++) {
         char answer[8] = ""; /* "-LOADING" while it reads its log back */
         int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -68,11 +68,11 @@ static inline void redis_server_start(struct redis_server *s)
 }
 
 /* an inline command beside the queue's own; it must succeed */
-static inline void redis_server_command(struct redis_server *s, const char *command)
+static inline void redis_server_command(struct redis_server *redis_server, const char *command)
 {
     struct sockaddr_un where = {.sun_family = AF_UNIX};
     char answer[256] = "";
-    snprintf(where.sun_path, sizeof where.sun_path, "%s", s->socket);
+    snprintf(where.sun_path, sizeof where.sun_path, "%s", redis_server->socket);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&where, sizeof where), 0);
     assert_int_equal(send(fd, command, strlen(command), MSG_NOSIGNAL), strlen(command));
@@ -83,26 +83,26 @@ static inline void redis_server_command(struct redis_server *s, const char *comm
     close(fd);
 }
 
-static inline void redis_server_create(struct redis_server *s)
+static inline void redis_server_create(struct redis_server *redis_server)
 {
-    s->folder = support_scratch();
-    s->socket = mem_printf("%s/redis.sock", s->folder);
-    s->address = mem_printf("unix:%s", s->socket);
-    redis_server_start(s);
+    redis_server->folder = support_scratch();
+    redis_server->socket = mem_printf("%s/redis.sock", redis_server->folder);
+    redis_server->address = mem_printf("unix:%s", redis_server->socket);
+    redis_server_start(redis_server);
 }
 
-static inline void redis_server_kill(struct redis_server *s)
+static inline void redis_server_kill(struct redis_server *redis_server)
 {
-    kill(s->pid, SIGKILL);
-    waitpid(s->pid, NULL, 0);
+    kill(redis_server->pid, SIGKILL);
+    waitpid(redis_server->pid, NULL, 0);
 }
 
-static inline void redis_server_destroy(struct redis_server *s)
+static inline void redis_server_destroy(struct redis_server *redis_server)
 {
-    redis_server_kill(s);
-    free(s->folder);
-    free(s->socket);
-    free(s->address);
+    redis_server_kill(redis_server);
+    free(redis_server->folder);
+    free(redis_server->socket);
+    free(redis_server->address);
 }
 
 #endif

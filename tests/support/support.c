@@ -20,9 +20,9 @@ char *support_read(const char *path, size_t *size)
 static char *scratch[64];
 static int scratch_count;
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *f)
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *FTW)
 {
-    (void)st, (void)type, (void)f;
+    (void)st, (void)type, (void)FTW;
     return remove(path);
 }
 

@@ -14,11 +14,11 @@
 
 static struct ir_program read_text(const char *text)
 {
-    struct ir_program p = {0};
+    struct ir_program program = {0};
     struct error e = {0};
-    ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);
-    ASSERT_OK(ir_verify(&p, &e), &e);
-    return p;
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &program, &e), &e);
+    ASSERT_OK(ir_verify(&program, &e), &e);
+    return program;
 }
 
 /* text with the first `from` replaced; owned */
@@ -148,12 +148,12 @@ static char *local_module(const char *body)
 static struct verify_report prove_manual(const char *body, const char *device_ids)
 {
     char *text = manual_module(body, device_ids);
-    struct ir_program a = read_text(original), b = read_text(text);
+    struct ir_program program = read_text(original), ir_program = read_text(text);
     struct verify_report report;
     struct error e = {0};
-    ASSERT_OK(verify_prove_modules(&a, &b, NULL, 5, NULL, &report, &e), &e);
-    ir_program_release(&a);
-    ir_program_release(&b);
+    ASSERT_OK(verify_prove_modules(&program, &ir_program, NULL, 5, NULL, &report, &e), &e);
+    ir_program_release(&program);
+    ir_program_release(&ir_program);
     free(text);
     return report;
 }
@@ -161,7 +161,7 @@ static struct verify_report prove_manual(const char *body, const char *device_id
 static struct verify_report prove_local(const char *body, const int64_t *ids)
 {
     char *text = local_module(body);
-    struct ir_program a = read_text(original), b = read_text(text);
+    struct ir_program program = read_text(original), ir_program = read_text(text);
     struct verify_report report;
     struct error e = {0};
     struct verify_mesh mesh;
@@ -175,10 +175,10 @@ static struct verify_report prove_local(const char *body, const int64_t *ids)
     arguments[3].dims[0].at[arguments[3].dims[0].count++] = data;
     results[0].dims[0].at[results[0].dims[0].count++] = data;
     struct verify_boundary boundary = {&mesh, arguments, results};
-    ASSERT_OK(verify_prove_modules(&a, &b, &boundary, 5, NULL, &report, &e), &e);
+    ASSERT_OK(verify_prove_modules(&program, &ir_program, &boundary, 5, NULL, &report, &e), &e);
     verify_mesh_release(&mesh);
-    ir_program_release(&a);
-    ir_program_release(&b);
+    ir_program_release(&program);
+    ir_program_release(&ir_program);
     free(text);
     return report;
 }
@@ -296,15 +296,15 @@ static void what_xla_would_not_run_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char *module = manual_module(device_body, ""), *text = replaced(module, wrong[i].from, wrong[i].to);
-        struct ir_program a = read_text(original), b = read_text(text);
+        struct ir_program program = read_text(original), ir_program = read_text(text);
         struct verify_report report;
         struct error e = {0};
-        ASSERT_OK(verify_prove_modules(&a, &b, NULL, 5, NULL, &report, &e), &e);
+        ASSERT_OK(verify_prove_modules(&program, &ir_program, NULL, 5, NULL, &report, &e), &e);
         assert_int_equal(report.status, VERIFY_PROOF_FAILED);
         if (!strstr(report.reason, wrong[i].expected))
             fail_msg("'%s' instead of '%s'", report.reason, wrong[i].expected);
-        ir_program_release(&a);
-        ir_program_release(&b);
+        ir_program_release(&program);
+        ir_program_release(&ir_program);
         free(module);
         free(text);
     }
@@ -331,11 +331,11 @@ static const char deadlock[] =
     "    return %r#1 : tensor<i32>\n"
     "  }\n}\n";
 
-static enum error_code run_scalars(const struct ir_program *p, int64_t a, int64_t b, int64_t *out,
+static enum error_code run_scalars(const struct ir_program *program, int64_t a, int64_t b, int64_t *out,
                                    struct error *e)
 {
     struct verify_tensor in[2] = {{IR_I32, 0, {0}, &a}, {IR_I32, 0, {0}, &b}}, results[2] = {0};
-    enum error_code code = verify_run(p, "main", 2, in, results, NULL, NULL, e);
+    enum error_code code = verify_run(program, "main", 2, in, results, NULL, NULL, e);
     if (!code)
         *out = *(int64_t *)results[0].data;
     verify_tensor_release(&results[0]);
@@ -346,15 +346,15 @@ static enum error_code run_scalars(const struct ir_program *p, int64_t a, int64_
 static void a_predicate_that_differs_is_a_deadlock(void **state)
 {
     (void)state;
-    struct ir_program p = read_text(deadlock);
+    struct ir_program program = read_text(deadlock);
     struct error e = {0};
     int64_t out = 0;
-    ASSERT_OK(run_scalars(&p, 3, 3, &out, &e), &e);
+    ASSERT_OK(run_scalars(&program, 3, 3, &out, &e), &e);
     assert_int_equal(out, 6);
-    assert_int_equal(run_scalars(&p, 3, 4, &out, &e), ERROR_INVALID_MODULE);
+    assert_int_equal(run_scalars(&program, 3, 4, &out, &e), ERROR_INVALID_MODULE);
     assert_non_null(strstr(e.message, "deadlock"));
     assert_int_equal(e.line, 5);
-    ir_program_release(&p);
+    ir_program_release(&program);
 }
 
 /* ---------------------------------------------------------------- each collective */
@@ -365,7 +365,7 @@ static void check_collective(const char *op, const char *result, int64_t count, 
                             "  %%r = %s : (tensor<2x2xi32>)"
                             " -> tensor<%sxi32>\n    return %%r : tensor<%sxi32>\n  }\n}\n",
                             result, op, result, result);
-    struct ir_program p = read_text(text);
+    struct ir_program program = read_text(text);
     struct verify_tensor in[4], out[4] = {0};
     int64_t data[4][4];
     struct error e = {0};
@@ -374,7 +374,7 @@ static void check_collective(const char *op, const char *result, int64_t count, 
             data[d][i] = 10 * d + i;
         in[d] = (struct verify_tensor){IR_I32, 2, {2, 2}, data[d]};
     }
-    ASSERT_OK(verify_run(&p, "main", 4, in, out, NULL, NULL, &e), &e);
+    ASSERT_OK(verify_run(&program, "main", 4, in, out, NULL, NULL, &e), &e);
     for (int d = 0; d < 4; d++) {
         for (int64_t i = 0; i < count; i++)
             if (((int64_t *)out[d].data)[i] != expected[d * count + i])
@@ -382,7 +382,7 @@ static void check_collective(const char *op, const char *result, int64_t count, 
                          (long long)((int64_t *)out[d].data)[i]);
         verify_tensor_release(&out[d]);
     }
-    ir_program_release(&p);
+    ir_program_release(&program);
     free(text);
 }
 

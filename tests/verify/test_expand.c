@@ -61,20 +61,23 @@ static const char loops[] =
     "tensor<4xf32>\n  }\n"
     "  return %0#2, %0#3, %0#4 : tensor<6x4xf32>, tensor<4x4xf32>, tensor<4xf32>\n}\n";
 
-static double at(const struct verify_tensor *t, int64_t i)
+static double at(const struct verify_tensor *tensor, int64_t i)
 {
-    return t->element == IR_F64 ? ((const double *)t->data)[i] : (double)((const float *)t->data)[i];
+    return tensor->element == IR_F64 ? ((const double *)tensor->data)[i]
+                                     : (double)((const float *)tensor->data)[i];
 }
 
-static void fill(const struct ir_program *p, struct verify_tensor in[INPUTS])
+static void fill(const struct ir_program *program, struct verify_tensor in[INPUTS])
 {
-    struct rng r = {.state = support_seed(3)};
+    struct rng rng = {.state = support_seed(3)};
     struct error e;
-    uint32_t body = ir_region_block(p, ir_function(p, "main"), 0);
+    uint32_t body = ir_region_block(program, ir_function(program, "main"), 0);
     for (uint32_t i = 0; i < INPUTS; i++) {
-        ASSERT_OK(verify_tensor_create(p, p->values[p->blocks[body].args + i].type, &in[i], &e), &e);
+        ASSERT_OK(
+            verify_tensor_create(program, program->values[program->blocks[body].args + i].type, &in[i], &e),
+            &e);
         for (int64_t k = 0; k < verify_tensor_count(&in[i]); k++) {
-            double x = (double)rng_below(&r, 33) / 16 - 1; /* exact in every float type */
+            double x = (double)rng_below(&rng, 33) / 16 - 1; /* exact in every float type */
             if (in[i].element == IR_F64)
                 ((double *)in[i].data)[k] = x;
             else
@@ -83,11 +86,11 @@ static void fill(const struct ir_program *p, struct verify_tensor in[INPUTS])
     }
 }
 
-static bool has_op(const struct ir_program *p, uint16_t code)
+static bool has_op(const struct ir_program *program, uint16_t code)
 {
     bool found = false;
-    for (uint32_t op = 0; op < p->op_count; op++)
-        found |= p->ops[op].code == code;
+    for (uint32_t op = 0; op < program->op_count; op++)
+        found |= program->ops[op].code == code;
     return found;
 }
 
@@ -140,12 +143,12 @@ static void batch_norm(void **state)
     check("bf16", 1e-2);
 }
 
-static uint32_t most_carried(const struct ir_program *p)
+static uint32_t most_carried(const struct ir_program *program)
 {
     uint32_t most = 0;
-    for (uint32_t op = 0; op < p->op_count; op++)
-        if (p->ops[op].code == IR_WHILE && p->ops[op].result_count > most)
-            most = p->ops[op].result_count;
+    for (uint32_t op = 0; op < program->op_count; op++)
+        if (program->ops[op].code == IR_WHILE && program->ops[op].result_count > most)
+            most = program->ops[op].result_count;
     return most;
 }
 

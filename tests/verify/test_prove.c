@@ -14,14 +14,14 @@ static struct ir_program prepared(const char *name)
     char *path = mem_printf("%s%s.mlir", SUPPORT_MODELS, name);
     size_t size;
     char *text = support_read(path, &size);
-    struct ir_program read = {0}, p = {0};
+    struct ir_program read = {0}, program = {0};
     struct error e = {0};
     ASSERT_OK(ir_read(text, size, NULL, &read, &e), &e);
-    ASSERT_OK(ir_prepare(&read, &p, &e), &e);
+    ASSERT_OK(ir_prepare(&read, &program, &e), &e);
     ir_program_release(&read);
     free(text);
     free(path);
-    return p;
+    return program;
 }
 
 static void comparison_is_strict(void **state)
@@ -29,36 +29,36 @@ static void comparison_is_strict(void **state)
     (void)state;
     float a[4] = {1, -2, 0.5f, 4}, b[4] = {1, -2, 0.5f, 4};
     int64_t i[2] = {7, 8}, j[2] = {7, 9};
-    struct verify_tensor x = {IR_F32, 1, {4}, a}, y = {IR_F32, 1, {4}, b};
-    assert_int_equal(verify_compare(&x, &y, 1, 0, 0).verdict, VERIFY_EQUAL);
+    struct verify_tensor tensor = {IR_F32, 1, {4}, a}, verify_tensor = {IR_F32, 1, {4}, b};
+    assert_int_equal(verify_compare(&tensor, &verify_tensor, 1, 0, 0).verdict, VERIFY_EQUAL);
     b[0] = 1 + 3e-5f; /* relative to the result's largest magnitude, 4 */
-    struct verify_difference d = verify_compare(&x, &y, 1, 1e-5, 0);
-    assert_int_equal(d.verdict, VERIFY_EQUAL);
-    assert_true(d.worst > 5e-6 && d.worst < 1e-5);
-    d = verify_compare(&x, &y, 1, 5e-6, 0);
-    assert_int_equal(d.verdict, VERIFY_DIFFERENT);
-    assert_int_equal(d.index, 0);
+    struct verify_difference difference = verify_compare(&tensor, &verify_tensor, 1, 1e-5, 0);
+    assert_int_equal(difference.verdict, VERIFY_EQUAL);
+    assert_true(difference.worst > 5e-6 && difference.worst < 1e-5);
+    difference = verify_compare(&tensor, &verify_tensor, 1, 5e-6, 0);
+    assert_int_equal(difference.verdict, VERIFY_DIFFERENT);
+    assert_int_equal(difference.index, 0);
     b[0] = 1;
     b[2] = NAN;
-    assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    assert_int_equal(verify_compare(&tensor, &verify_tensor, 1, 1, 0).verdict, VERIFY_DIFFERENT);
     a[2] = NAN;
-    assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_INCONCLUSIVE);
+    assert_int_equal(verify_compare(&tensor, &verify_tensor, 1, 1, 0).verdict, VERIFY_INCONCLUSIVE);
     b[3] = 5; /* a difference elsewhere decides */
-    assert_int_equal(verify_compare(&x, &y, 1, 1e-3, 0).verdict, VERIFY_DIFFERENT);
+    assert_int_equal(verify_compare(&tensor, &verify_tensor, 1, 1e-3, 0).verdict, VERIFY_DIFFERENT);
     a[2] = b[2] = INFINITY;
     b[3] = 4;
-    assert_int_equal(verify_compare(&x, &y, 1, 0, 0).verdict, VERIFY_EQUAL);
+    assert_int_equal(verify_compare(&tensor, &verify_tensor, 1, 0, 0).verdict, VERIFY_EQUAL);
     b[2] = -INFINITY;
-    assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    assert_int_equal(verify_compare(&tensor, &verify_tensor, 1, 1, 0).verdict, VERIFY_DIFFERENT);
     b[2] = 3e38f;
-    assert_int_equal(verify_compare(&x, &y, 1, 1, 0).verdict, VERIFY_DIFFERENT);
-    struct verify_tensor m = {IR_I32, 1, {2}, i}, n = {IR_I32, 1, {2}, j}, shape = {IR_I32, 2, {2, 1}, i},
-                         kind = {IR_I64, 1, {2}, i};
-    d = verify_compare(&m, &n, 1, 1e9, 0);
-    assert_int_equal(d.verdict, VERIFY_DIFFERENT);
-    assert_int_equal(d.index, 1);
-    assert_int_equal(verify_compare(&m, &shape, 1, 1, 0).verdict, VERIFY_DIFFERENT);
-    assert_int_equal(verify_compare(&m, &kind, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    assert_int_equal(verify_compare(&tensor, &verify_tensor, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    struct verify_tensor other_tensor = {IR_I32, 1, {2}, i}, n = {IR_I32, 1, {2}, j},
+                         shape = {IR_I32, 2, {2, 1}, i}, kind = {IR_I64, 1, {2}, i};
+    difference = verify_compare(&other_tensor, &n, 1, 1e9, 0);
+    assert_int_equal(difference.verdict, VERIFY_DIFFERENT);
+    assert_int_equal(difference.index, 1);
+    assert_int_equal(verify_compare(&other_tensor, &shape, 1, 1, 0).verdict, VERIFY_DIFFERENT);
+    assert_int_equal(verify_compare(&other_tensor, &kind, 1, 1, 0).verdict, VERIFY_DIFFERENT);
 }
 
 static void train_steps_get_moments_and_indices(void **state)
@@ -74,15 +74,15 @@ static void train_steps_get_moments_and_indices(void **state)
                     {"small/unet", 0, 0, 0},
                     {"small/itx", 0, 0, 251}};
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
-        struct ir_program p = prepared(expected[k].name);
+        struct ir_program program = prepared(expected[k].name);
         uint32_t count, first = 0, second = 0;
         int64_t bound = 0;
-        struct verify_hint *h = verify_hints(&p, &count);
+        struct verify_hint *hint = verify_hints(&program, &count);
         for (uint32_t i = 0; i < count; i++) {
-            first += h[i].first;
-            second += h[i].second;
-            bound = h[i].bound > bound ? h[i].bound : bound;
-            assert_false(h[i].first && h[i].second);
+            first += hint[i].first;
+            second += hint[i].second;
+            bound = hint[i].bound > bound ? hint[i].bound : bound;
+            assert_false(hint[i].first && hint[i].second);
         }
         print_message("%s: %u first, %u second moments, indices below %lld\n", expected[k].name, first,
                       second, (long long)bound);
@@ -91,30 +91,30 @@ static void train_steps_get_moments_and_indices(void **state)
             assert_int_equal(first, expected[k].first);
         if (expected[k].bound)
             assert_int_equal(bound, expected[k].bound);
-        free(h);
-        ir_program_release(&p);
+        free(hint);
+        ir_program_release(&program);
     }
 }
 
 static void inputs_follow_the_seed(void **state)
 {
     (void)state;
-    struct ir_program p = prepared("small/itx");
-    struct verify_tensor a[64] = {0}, b[64] = {0};
+    struct ir_program program = prepared("small/itx");
+    struct verify_tensor tensor[64] = {0}, verify_tensor[64] = {0};
     struct error e = {0};
-    uint32_t count = p.blocks[ir_region_block(&p, ir_function(&p, "main"), 0)].arg_count;
-    ASSERT_OK(verify_inputs(&p, 3, VERIFY_INPUTS_PLAIN, a, &e), &e);
-    ASSERT_OK(verify_inputs(&p, 3, VERIFY_INPUTS_PLAIN, b, &e), &e);
-    assert_int_equal(verify_compare(a, b, count, 0, 0).verdict, VERIFY_EQUAL);
+    uint32_t count = program.blocks[ir_region_block(&program, ir_function(&program, "main"), 0)].arg_count;
+    ASSERT_OK(verify_inputs(&program, 3, VERIFY_INPUTS_PLAIN, tensor, &e), &e);
+    ASSERT_OK(verify_inputs(&program, 3, VERIFY_INPUTS_PLAIN, verify_tensor, &e), &e);
+    assert_int_equal(verify_compare(tensor, verify_tensor, count, 0, 0).verdict, VERIFY_EQUAL);
     for (uint32_t i = 0; i < count; i++)
-        verify_tensor_release(&b[i]);
-    ASSERT_OK(verify_inputs(&p, 4, VERIFY_INPUTS_PLAIN, b, &e), &e);
-    assert_int_equal(verify_compare(a, b, count, 1e-3, 0).verdict, VERIFY_DIFFERENT);
+        verify_tensor_release(&verify_tensor[i]);
+    ASSERT_OK(verify_inputs(&program, 4, VERIFY_INPUTS_PLAIN, verify_tensor, &e), &e);
+    assert_int_equal(verify_compare(tensor, verify_tensor, count, 1e-3, 0).verdict, VERIFY_DIFFERENT);
     for (uint32_t i = 0; i < count; i++) {
-        verify_tensor_release(&a[i]);
-        verify_tensor_release(&b[i]);
+        verify_tensor_release(&tensor[i]);
+        verify_tensor_release(&verify_tensor[i]);
     }
-    ir_program_release(&p);
+    ir_program_release(&program);
 }
 
 static bool at_once(void *context)
@@ -127,29 +127,31 @@ static void operations_are_counted_and_limited(void **state)
     (void)state;
     static const char *const models[] = {"small/t2b", "small/t2b_scan", "small/unet"};
     for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
-        struct ir_program p = prepared(models[k]);
-        struct verify_reference *r = NULL;
+        struct ir_program program = prepared(models[k]);
+        struct verify_reference *reference = NULL;
         struct error e = {0};
-        uint32_t unknown = 9, count = p.blocks[ir_region_block(&p, ir_function(&p, "main"), 0)].arg_count;
-        uint64_t estimate = verify_operations(&p, &unknown);
+        uint32_t unknown = 9,
+                 count =
+                     program.blocks[ir_region_block(&program, ir_function(&program, "main"), 0)].arg_count;
+        uint64_t estimate = verify_operations(&program, &unknown);
         struct verify_tensor in[256] = {0}, out[256] = {0};
-        struct verify_statistics s = {0};
-        ASSERT_OK(verify_inputs(&p, 1, VERIFY_INPUTS_PLAIN, in, &e), &e);
-        ASSERT_OK(verify_run(&p, "main", 1, in, out, NULL, &s, &e), &e);
+        struct verify_statistics statistics = {0};
+        ASSERT_OK(verify_inputs(&program, 1, VERIFY_INPUTS_PLAIN, in, &e), &e);
+        ASSERT_OK(verify_run(&program, "main", 1, in, out, NULL, &statistics, &e), &e);
         print_message("%s: estimated %.3g operations, executed %.3g\n", models[k], (double)estimate,
-                      (double)s.operations);
+                      (double)statistics.operations);
         assert_int_equal(unknown, 0);
-        assert_in_range(estimate, s.operations * 9 / 10, s.operations * 11 / 10);
+        assert_in_range(estimate, statistics.operations * 9 / 10, statistics.operations * 11 / 10);
         struct verify_options options = {.max_operations = estimate / 2};
-        assert_int_equal(verify_reference_create(&p, 1, &options, &r, &e), ERROR_TOO_LARGE);
+        assert_int_equal(verify_reference_create(&program, 1, &options, &reference, &e), ERROR_TOO_LARGE);
         int asked = 0;
         options = (struct verify_options){.cancelled = at_once, .cancel_context = &asked};
-        assert_int_equal(verify_reference_create(&p, 1, &options, &r, &e), ERROR_CANCELLED);
+        assert_int_equal(verify_reference_create(&program, 1, &options, &reference, &e), ERROR_CANCELLED);
         for (uint32_t i = 0; i < count; i++)
             verify_tensor_release(&in[i]);
         for (uint32_t i = 0; i < 256; i++)
             verify_tensor_release(&out[i]);
-        ir_program_release(&p);
+        ir_program_release(&program);
     }
 }
 
@@ -163,16 +165,16 @@ static void models_are_equal_to_themselves(void **state)
     } models[] = {{"mlp", 1},       {"paper_attention", 1}, {"small/itx", 2}, {"small/gpt_torch", 2},
                   {"small/gns", 3}, {"small/t2b", 3}};
     for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
-        struct ir_program p = prepared(models[k].name);
+        struct ir_program program = prepared(models[k].name);
         struct verify_report report;
         struct error e = {0};
-        ASSERT_OK(verify_prove_modules(&p, &p, NULL, 1, NULL, &report, &e), &e);
+        ASSERT_OK(verify_prove_modules(&program, &program, NULL, 1, NULL, &report, &e), &e);
         print_message("%s: %s, %u runs %s\n", models[k].name, verify_status_text(report.status), report.runs,
                       report.reason);
         assert_int_equal(report.status, VERIFY_PROOF_EQUAL);
         assert_int_equal(report.runs, models[k].runs);
         assert_true(report.max_error == 0);
-        ir_program_release(&p);
+        ir_program_release(&program);
     }
 }
 
@@ -199,11 +201,11 @@ static struct ir_program cancelling(const char *total, const char *scale)
                    "%%g : tensor<64xf32>\n"
                    "  return %%o : tensor<64xf32>\n}\n",
                    scale, total);
-    struct ir_program p = {0};
+    struct ir_program program = {0};
     struct error e = {0};
-    ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);
+    ASSERT_OK(ir_read(text, strlen(text), NULL, &program, &e), &e);
     free(text);
-    return p;
+    return program;
 }
 
 static void rounding_is_no_difference(void **state)
@@ -253,15 +255,15 @@ static void unknown_ops_are_named(void **state)
             "module {\n  func.func @main(%%x: tensor<f32>, %%s: tensor<0xi64>) -> tensor<f32> {\n    %s\n"
             "    return %%0 : tensor<f32>\n  }\n}\n",
             modules[k].body);
-        struct ir_program p = {0};
+        struct ir_program program = {0};
         struct error e = {0};
-        ASSERT_OK(ir_read(text, strlen(text), NULL, &p, &e), &e);
+        ASSERT_OK(ir_read(text, strlen(text), NULL, &program, &e), &e);
         float one = 1;
         struct verify_tensor in[2] = {{IR_F32, 0, {0}, &one}, {IR_I64, 1, {0}, &one}}, out[1] = {0};
-        assert_int_equal(verify_run(&p, "main", 1, in, out, NULL, NULL, &e), ERROR_NOT_AVAILABLE);
+        assert_int_equal(verify_run(&program, "main", 1, in, out, NULL, NULL, &e), ERROR_NOT_AVAILABLE);
         assert_non_null(strstr(e.message, modules[k].expected));
         assert_int_equal(e.line, 3);
-        ir_program_release(&p);
+        ir_program_release(&program);
         free(text);
     }
 }

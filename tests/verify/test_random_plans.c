@@ -100,35 +100,35 @@ static void load_programs(void)
 }
 
 /* ------------------------------------------------------------------ coverage */
-static enum ir_family space_family(const struct nda *n, const struct nda_space *s)
+static enum ir_family space_family(const struct nda *n, const struct nda_space *space)
 {
-    return s->kind == NDA_SPACE_ARGUMENT || s->kind == NDA_SPACE_RESULT
+    return space->kind == NDA_SPACE_ARGUMENT || space->kind == NDA_SPACE_RESULT
                ? IR_FAMILY_STRUCTURE
-               : ir_opcode_family((enum ir_opcode)n->program->ops[s->op].code);
+               : ir_opcode_family((enum ir_opcode)n->program->ops[space->op].code);
 }
 
 static void count_offered(const struct nda *n)
 {
-    for (uint32_t s = 0; s < n->space_count; s++)
-        for (uint32_t f = 0; f < n->spaces[s].factor_count; f++) {
-            const struct nda_factor *factor = &n->factors[n->spaces[s].factors + f];
-            if (factor->shardable && factor->size % 2 == 0 && n->spaces[s].kind == NDA_SPACE_OP)
-                shared->offered[space_family(n, &n->spaces[s])][factor->kind][factor->reducer]++;
+    for (uint32_t space = 0; space < n->space_count; space++)
+        for (uint32_t f = 0; f < n->spaces[space].factor_count; f++) {
+            const struct nda_factor *factor = &n->factors[n->spaces[space].factors + f];
+            if (factor->shardable && factor->size % 2 == 0 && n->spaces[space].kind == NDA_SPACE_OP)
+                shared->offered[space_family(n, &n->spaces[space])][factor->kind][factor->reducer]++;
         }
 }
 
-static void count_used(const struct spmd_local *l)
+static void count_used(const struct spmd_local *local)
 {
-    const struct nda *n = l->nda;
-    for (uint32_t i = 0; i < l->step_count; i++) {
-        const struct spmd_step *s = &l->steps[i];
-        if (s->kind >= SPMD_ALL_GATHER && s->kind <= SPMD_MASK)
-            shared->change[s->kind][s->reducer]++;
-        if (s->kind != SPMD_OP || s->cells == SPMD_NONE || n->op_space[s->op] == NDA_NONE)
+    const struct nda *n = local->nda;
+    for (uint32_t i = 0; i < local->step_count; i++) {
+        const struct spmd_step *step = &local->steps[i];
+        if (step->kind >= SPMD_ALL_GATHER && step->kind <= SPMD_MASK)
+            shared->change[step->kind][step->reducer]++;
+        if (step->kind != SPMD_OP || step->cells == SPMD_NONE || n->op_space[step->op] == NDA_NONE)
             continue;
-        const struct nda_space *space = &n->spaces[n->op_space[s->op]];
-        for (uint32_t a = 0; a < l->mesh->axis_count; a++) {
-            uint8_t f = l->cells[s->cells + a].factor;
+        const struct nda_space *space = &n->spaces[n->op_space[step->op]];
+        for (uint32_t axis = 0; axis < local->mesh->axis_count; axis++) {
+            uint8_t f = local->cells[step->cells + axis].factor;
             if (f == NDA_NO_FACTOR)
                 continue;
             const struct nda_factor *factor = &n->factors[space->factors + f];
@@ -146,47 +146,49 @@ struct trial {
     struct verify_reference *reference;
 };
 
-static void complain(const struct trial *s, uint32_t plan, const char *stage, const char *what)
+static void complain(const struct trial *trial, uint32_t plan, const char *stage, const char *what)
 {
     shared->failures++;
-    printf("FAILED %s plan %u mesh %s (seed %llu): %s: %s\n", s->name, plan, meshes[plan % 3],
+    printf("FAILED %s plan %u mesh %s (seed %llu): %s: %s\n", trial->name, plan, meshes[plan % 3],
            (unsigned long long)seed, stage, what);
     fflush(stdout);
 }
 
-static void fill_boundary(const struct plan_context *c, const struct plan *p, uint32_t space,
+static void fill_boundary(const struct plan_context *context, const struct plan *plan, uint32_t space,
                           struct verify_sharding *out)
 {
-    struct plan_sharding b;
-    plan_boundary_sharding(c, p, space, &b);
+    struct plan_sharding sharding;
+    plan_boundary_sharding(context, plan, space, &sharding);
     memset(out, 0, sizeof *out);
-    out->rank = b.rank;
-    for (uint32_t d = 0; d < b.rank; d++)
-        for (uint32_t a = 0; a < b.dims[d].count; a++)
-            out->dims[d].at[out->dims[d].count++] = (struct verify_axis){
-                b.dims[d].axes[a], 1, plan_context_mesh(c)->axes[b.dims[d].axes[a]].size};
+    out->rank = sharding.rank;
+    for (uint32_t dim = 0; dim < sharding.rank; dim++)
+        for (uint32_t axis = 0; axis < sharding.dims[dim].count; axis++)
+            out->dims[dim].at[out->dims[dim].count++] =
+                (struct verify_axis){sharding.dims[dim].axes[axis], 1,
+                                     plan_context_mesh(context)->axes[sharding.dims[dim].axes[axis]].size};
 }
 
 /* the emitted module, or what its text is read back as */
-static enum error_code emit(const struct plan_context *c, const struct plan *p, const struct spmd_local *l,
-                            enum emit_output form, bool through_text, struct ir_program *out, struct error *e)
+static enum error_code emit(const struct plan_context *context, const struct plan *plan,
+                            const struct spmd_local *local, enum emit_output form, bool through_text,
+                            struct ir_program *out, struct error *e)
 {
     struct ir_program made = {0};
-    enum error_code code = spmd_emit(c, p, l, form, &made, e);
+    enum error_code code = spmd_emit(context, plan, local, form, &made, e);
     if (code != ERROR_OK || !through_text) {
         *out = made;
         return code;
     }
-    struct text t = {0};
-    ir_print(&made, &t);
+    struct text text = {0};
+    ir_print(&made, &text);
     ir_program_release(&made);
-    code = ir_read(t.at, t.size, NULL, out, e);
-    text_release(&t);
+    code = ir_read(text.at, text.size, NULL, out, e);
+    text_release(&text);
     return code;
 }
 
-static void prove_plan(struct trial *s, uint32_t index, const struct plan_context *c, const struct plan *p,
-                       const struct spmd_local *l)
+static void prove_plan(struct trial *trial, uint32_t index, const struct plan_context *context,
+                       const struct plan *plan, const struct spmd_local *spmd_local)
 {
     struct ir_program module = {0};
     struct verify_report report;
@@ -195,32 +197,33 @@ static void prove_plan(struct trial *s, uint32_t index, const struct plan_contex
     struct verify_mesh mesh = {0};
     int64_t sizes[MESH_MAX_AXES];
     bool local = index % 2;
-    if (emit(c, p, l, local ? EMIT_LOCAL : EMIT_MANUAL, index % 8 < 2, &module, &e) != ERROR_OK) {
-        complain(s, index, "emit", e.message);
+    if (emit(context, plan, spmd_local, local ? EMIT_LOCAL : EMIT_MANUAL, index % 8 < 2, &module, &e) !=
+        ERROR_OK) {
+        complain(trial, index, "emit", e.message);
         return;
     }
-    const struct nda *n = s->module.nda;
+    const struct nda *n = trial->module.nda;
     struct verify_sharding *cuts = mem_zalloc((size_t)n->argument_count + n->result_count + 1, sizeof *cuts);
     if (local) {
-        for (uint32_t a = 0; a < plan_context_mesh(c)->axis_count; a++)
-            sizes[a] = plan_context_mesh(c)->axes[a].size;
-        ASSERT_OK(verify_mesh_make(&mesh, plan_context_mesh(c)->axis_count, sizes, NULL, &e), &e);
+        for (uint32_t axis = 0; axis < plan_context_mesh(context)->axis_count; axis++)
+            sizes[axis] = plan_context_mesh(context)->axes[axis].size;
+        ASSERT_OK(verify_mesh_make(&mesh, plan_context_mesh(context)->axis_count, sizes, NULL, &e), &e);
         for (uint32_t i = 0; i < n->argument_count; i++)
-            fill_boundary(c, p, n->arguments[i].space, &cuts[i]);
+            fill_boundary(context, plan, n->arguments[i].space, &cuts[i]);
         for (uint32_t i = 0; i < n->result_count; i++)
-            fill_boundary(c, p, n->result_spaces[i], &cuts[n->argument_count + i]);
+            fill_boundary(context, plan, n->result_spaces[i], &cuts[n->argument_count + i]);
         boundary = (struct verify_boundary){&mesh, cuts, cuts + n->argument_count};
     }
     /* the kinds of input take turns, within each form */
     struct verify_options options = {.only_run = 1 + index / 2};
     enum error_code code =
-        verify_prove(s->reference, &module, local ? &boundary : NULL, &options, &report, &e);
+        verify_prove(trial->reference, &module, local ? &boundary : NULL, &options, &report, &e);
     if (code != ERROR_OK)
-        complain(s, index, "prove", e.message);
+        complain(trial, index, "prove", e.message);
     else if (report.status == VERIFY_PROOF_FAILED)
-        complain(s, index, local ? "local form differs" : "manual form differs", report.reason);
+        complain(trial, index, local ? "local form differs" : "manual form differs", report.reason);
     else if (report.status == VERIFY_PROOF_NOT_RUN)
-        complain(s, index, "not run", report.reason);
+        complain(trial, index, "not run", report.reason);
     else
         shared->proved++;
     free(cuts);
@@ -228,67 +231,69 @@ static void prove_plan(struct trial *s, uint32_t index, const struct plan_contex
     ir_program_release(&module);
 }
 
-static void try_plan(struct trial *s, uint32_t index, struct spmd_local *l)
+static void try_plan(struct trial *trial, uint32_t index, struct spmd_local *local)
 {
-    const struct plan_context *c = s->contexts[index % 3];
-    struct rng r = {hash_combine(hash_combine(seed, index), hash_bytes(s->name, strlen(s->name), 0))};
-    struct spmd_options options = spmd_default_options(&s->meshes[index % 3]);
+    const struct plan_context *context = trial->contexts[index % 3];
+    struct rng rng = {
+        hash_combine(hash_combine(seed, index), hash_bytes(trial->name, strlen(trial->name), 0))};
+    struct spmd_options options = spmd_default_options(&trial->meshes[index % 3]);
     options.defer_partials = index % 5 != 0;
     options.regather = index % 7 == 0;
     options.combine_bytes = index % 4 ? 0 : 4096;
     struct error e = {0};
-    struct plan p;
-    plan_init(&p, s->module.nda, &s->meshes[index % 3]);
-    plan_copy(&p, plan_context_start(c));
-    plan_random(c, &r, &p);
+    struct plan plan;
+    plan_init(&plan, trial->module.nda, &trial->meshes[index % 3]);
+    plan_copy(&plan, plan_context_start(context));
+    plan_random(context, &rng, &plan);
     uint32_t regathers = 0;
-    const struct plan_decision *again = plan_context_regathers(c, &regathers);
+    const struct plan_decision *again = plan_context_regathers(context, &regathers);
     for (uint32_t i = index % 5; i < regathers && index % 3 == 0; i += 2)
-        (void)plan_apply(c, &p, again[i]);
-    if (hash128_compare(p.hash, plan_context_start(c)->hash) == 0)
+        (void)plan_apply(context, &plan, again[i]);
+    if (hash128_compare(plan.hash, plan_context_start(context)->hash) == 0)
         shared->unchanged++;
-    if (hash128_compare(p.hash, plan_hash_full(&p, s->module.nda)) != 0)
-        complain(s, index, "plan", "incremental hash differs from the full one");
-    if (spmd_walk(c, &p, &options, l, &e) != ERROR_OK)
-        complain(s, index, "walk", e.message);
-    else if (spmd_local_check(l, &e) != ERROR_OK)
-        complain(s, index, "check", e.message);
+    if (hash128_compare(plan.hash, plan_hash_full(&plan, trial->module.nda)) != 0)
+        complain(trial, index, "plan", "incremental hash differs from the full one");
+    if (spmd_walk(context, &plan, &options, local, &e) != ERROR_OK)
+        complain(trial, index, "walk", e.message);
+    else if (spmd_local_check(local, &e) != ERROR_OK)
+        complain(trial, index, "check", e.message);
     else {
-        count_used(l);
-        prove_plan(s, index, c, &p, l);
+        count_used(local);
+        prove_plan(trial, index, context, &plan, local);
     }
-    plan_release(&p);
+    plan_release(&plan);
 }
 
 /* ------------------------------------------------------------------ one program */
-static bool open_trial(struct trial *s, uint32_t program)
+static bool open_trial(struct trial *trial, uint32_t program)
 {
     struct error e = {0};
-    s->name = programs[program].name;
-    enum error_code code = subject_text(&s->module, programs[program].text, programs[program].size, &e);
+    trial->name = programs[program].name;
+    enum error_code code = subject_text(&trial->module, programs[program].text, programs[program].size, &e);
     for (int m = 0; m < 3 && code == ERROR_OK; m++) {
-        code = mesh_parse(meshes[m], &s->meshes[m], &e);
+        code = mesh_parse(meshes[m], &trial->meshes[m], &e);
         if (code == ERROR_OK)
-            code = plan_context_create(s->module.nda, &s->meshes[m], NULL, 0, &s->contexts[m], &e);
+            code =
+                plan_context_create(trial->module.nda, &trial->meshes[m], NULL, 0, &trial->contexts[m], &e);
     }
     if (code == ERROR_OK)
-        code = verify_reference_create(&s->module.program, seed, NULL, &s->reference, &e);
+        code = verify_reference_create(&trial->module.program, seed, NULL, &trial->reference, &e);
     if (code != ERROR_OK) {
         printf("line %d column %d: ", e.line, e.column);
-        complain(s, 0, "program", e.message);
-    } else if (verify_reference_runs(s->reference) == 0) {
-        complain(s, 0, "program", "no run of the reference is conclusive");
+        complain(trial, 0, "program", e.message);
+    } else if (verify_reference_runs(trial->reference) == 0) {
+        complain(trial, 0, "program", "no run of the reference is conclusive");
         return false;
     }
     return code == ERROR_OK;
 }
 
-static void close_trial(struct trial *s)
+static void close_trial(struct trial *trial)
 {
-    verify_reference_destroy(s->reference);
+    verify_reference_destroy(trial->reference);
     for (int m = 0; m < 3; m++)
-        plan_context_destroy(s->contexts[m]);
-    subject_close(&s->module);
+        plan_context_destroy(trial->contexts[m]);
+    subject_close(&trial->module);
 }
 
 /* Chunks go round the programs, so that both processes end together. */
@@ -296,17 +301,17 @@ static void work(void)
 {
     uint32_t chunks = (plans + CHUNK - 1) / CHUNK;
     for (uint32_t job; (job = shared->next++) < program_count * chunks;) {
-        struct trial s = {0};
-        struct spmd_local l = {0};
+        struct trial trial = {0};
+        struct spmd_local local = {0};
         uint32_t first = job / program_count * CHUNK, program = job % program_count;
-        if (open_trial(&s, program)) {
+        if (open_trial(&trial, program)) {
             if (first == 0)
-                count_offered(s.module.nda);
+                count_offered(trial.module.nda);
             for (uint32_t i = first; i < first + CHUNK && i < plans; i++)
-                try_plan(&s, i, &l);
+                try_plan(&trial, i, &local);
         }
-        spmd_local_release(&l);
-        close_trial(&s);
+        spmd_local_release(&local);
+        close_trial(&trial);
     }
 }
 

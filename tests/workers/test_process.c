@@ -21,10 +21,10 @@ struct shared {
 
 static void *kill_always(void *user)
 {
-    struct shared *s = user;
-    while (!atomic_load(&s->stop)) {
-        process_kill(&s->child);
-        atomic_fetch_add(&s->kills, 1);
+    struct shared *shared = user;
+    while (!atomic_load(&shared->stop)) {
+        process_kill(&shared->child);
+        atomic_fetch_add(&shared->kills, 1);
         worker_sleep_ms(1);
     }
     return NULL;
@@ -33,40 +33,40 @@ static void *kill_always(void *user)
 static void test_killed_while_it_comes_and_goes(void **state)
 {
     (void)state;
-    const struct worker_options o = {.store = "dir:/nonexistent"};
+    const struct worker_options worker_options = {.store = "dir:/nonexistent"};
     const atomic_bool leaving = true; /* no pauses between children that live shortly */
-    struct shared s = {0};
+    struct shared shared = {0};
     pthread_t killer;
-    process_init(&s.child);
-    assert_int_equal(pthread_create(&killer, NULL, kill_always, &s), 0);
+    process_init(&shared.child);
+    assert_int_equal(pthread_create(&killer, NULL, kill_always, &shared), 0);
     for (int i = 0; i < ROUNDS; i++) {
-        process_start(&s.child, &o, &leaving);
-        assert_true(s.child.fd >= 0);
-        struct process_end end = process_end(&s.child, i % 3 == 0);
+        process_start(&shared.child, &worker_options, &leaving);
+        assert_true(shared.child.fd >= 0);
+        struct process_end end = process_end(&shared.child, i % 3 == 0);
         assert_int_equal(end.verdict, PROCESS_OUTSIDE);
-        assert_int_equal(s.child.fd, -1);
-        assert_int_equal(s.child.pid, 0); /* whoever is killed from here on is nobody */
+        assert_int_equal(shared.child.fd, -1);
+        assert_int_equal(shared.child.pid, 0); /* whoever is killed from here on is nobody */
     }
-    atomic_store(&s.stop, true);
+    atomic_store(&shared.stop, true);
     pthread_join(killer, NULL);
-    assert_true(atomic_load(&s.kills) > 0);
+    assert_true(atomic_load(&shared.kills) > 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* all were waited for */
 }
 
 static void test_killed_child_is_reported(void **state)
 {
     (void)state;
-    const struct worker_options o = {.store = "dir:/nonexistent"};
+    const struct worker_options worker_options = {.store = "dir:/nonexistent"};
     const atomic_bool leaving = true;
-    struct process p;
-    process_init(&p);
-    process_kill(&p); /* there is none */
-    process_start(&p, &o, &leaving);
-    assert_true(p.fd >= 0 && p.pid > 0);
-    process_kill(&p);
-    struct process_end end = process_end(&p, false);
+    struct process process;
+    process_init(&process);
+    process_kill(&process); /* there is none */
+    process_start(&process, &worker_options, &leaving);
+    assert_true(process.fd >= 0 && process.pid > 0);
+    process_kill(&process);
+    struct process_end end = process_end(&process, false);
     assert_true(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL);
-    process_kill(&p);
+    process_kill(&process);
 }
 
 int main(int argc, char **argv)
