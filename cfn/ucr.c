@@ -88,7 +88,7 @@ static void raise_weights_where_violated(struct relaxer *relaxer)
     }
 }
 
-/* Until weights with a feasible answer are known they grow tenfold; then they follow Algorithm 1. */
+/* Until weights with a feasible answer are known they grow tenfold; then they follow UCR's algorithm 1. */
 static void adapt_weights(struct relaxer *relaxer, bool feasible)
 {
     if (relaxer->scale < SCALES && !feasible) {

@@ -58,7 +58,7 @@ struct emit {
     uint32_t op;               /* program op whose position new ops carry */
 };
 
-/* ---------------------------------------------------------------- emit_ops.c: small ops */
+/* ---------------------------------------------------------------- ops.c: small ops */
 enum error_code emit_reject(const struct emit *e, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4))); /* ERROR_UNSUPPORTED_MODULE at e->op */
 uint32_t emit_type(struct emit *e, enum ir_element element, uint32_t rank, const int64_t *dims);
@@ -110,7 +110,7 @@ struct emit_tensor emit_zeros(struct emit *e, enum ir_element element, uint32_t 
 /* region of two scalar arguments and the reducer's op, appended to the op that is open */
 void emit_reducer_region(struct emit *e, enum nda_reducer reducer, enum ir_element element);
 
-/* ---------------------------------------------------------------- emit_device.c: where this device is */
+/* ---------------------------------------------------------------- device.c: where this device is */
 /* entering a region: nothing computed yet */
 void emit_scope_open(struct emit *e, struct emit_scope *saved);
 void emit_scope_close(struct emit *e, const struct emit_scope *saved);
@@ -145,7 +145,7 @@ struct emit_tensor emit_layout_offset(struct emit *e, const struct emit_layout *
 void emit_localize(struct emit *e, const struct emit_layout *layout, struct emit_tensor tensor,
                    struct emit_tensor *local, struct emit_tensor *inside);
 
-/* ---------------------------------------------------------------- emit_reshard.c, emit_collective.c */
+/* ---------------------------------------------------------------- reshard.c, collective.c */
 /* sizes of a value on one device (annotated: of all); .value is what has been written for it, or IR_NONE */
 struct emit_tensor emit_local_tensor(const struct emit *e, uint32_t spmd_value);
 /* its type for the builder, also of tokens and tuples */
@@ -167,7 +167,7 @@ struct emit_tensor emit_keep_range(struct emit *e, struct emit_tensor tensor, co
 enum error_code emit_collective(struct emit *e, uint32_t first, uint32_t count,
                                 struct error *error) BASE_CHECKED;
 
-/* ---------------------------------------------------------------- emit_sharding.c: forms as Shardy spells
+/* ---------------------------------------------------------------- sharding.c: forms as Shardy spells
  * them */
 /* `<@mesh, [{"data"}, {}]>`; partial axes count as replicated. False when some dim's blocks are not ranges of
  * it. */
@@ -178,7 +178,7 @@ void emit_atom_sharding_text(const struct emit *e, uint32_t origin, const struct
                              struct text *out);
 struct ir_attr emit_mesh_attr(struct emit *e);
 
-/* ---------------------------------------------------------------- emit_steps.c: the steps in order, regions
+/* ---------------------------------------------------------------- steps.c: the steps in order, regions
  * nested */
 /* writes all steps; *results (owned) are the builder values of the last one's operands */
 enum error_code emit_steps(struct emit *e, uint32_t **results, uint32_t *count,
@@ -195,7 +195,7 @@ enum error_code annotate_step(struct emit *e, const struct spmd_step *step, stru
 size_t annotate_region_open(struct emit *e); /* constraints made in a region do not outlive it */
 void annotate_region_close(struct emit *e, size_t mark);
 
-/* ---------------------------------------------------------------- emit_copy.c: parts of the program as they
+/* ---------------------------------------------------------------- copy.c: parts of the program as they
  * are */
 /* attributes of a program op without sharding annotations, copied; returns how many (at most EMIT_MAX_ATTRS -
  * 4) */

@@ -65,7 +65,7 @@ void tasks_output_add(struct tasks_result *result, const char *name, const char 
                       size_t size, bool artifact);
 void tasks_result_release(struct tasks_result *result);
 
-/* The planner's jobs over api/job.h: read -> analyse -> (rollouts -> merge)* -> emit. */
+/* The planner's jobs over planner/job.h: read -> analyse -> (rollouts -> merge)* -> emit. */
 const struct tasks_table *tasks_planner(void);
 /* Contest problems over cfn/session.h: problem -> (cfn -> cfn-join)* -> solution. */
 const struct tasks_table *tasks_problems(void);

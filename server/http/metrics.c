@@ -1,5 +1,5 @@
 /* Counters of this process in the Prometheus text format; those of the service come from Redis
- * (resources/info.c). Any thread may count, without a lock. A job or a tenant is never a label. */
+ * (server/resources/info.c). Any thread may count, without a lock. A job or a tenant is never a label. */
 #include "server/http/watch.h"
 
 #include <strings.h>

@@ -118,7 +118,7 @@ void handle_module_delete(struct exchange *exchange)
         reply_empty(exchange, 204, NULL, 0);
 }
 
-/* ---- workers on other hosts (access/admit.c has checked their token) ---- */
+/* ---- workers on other hosts (server/access/admit.c has checked their token) ---- */
 
 void handle_blob_get(struct exchange *exchange)
 {

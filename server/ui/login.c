@@ -1,4 +1,4 @@
-/* /ui/login: the form in which a key is traded for a session (access/session.c checks it), and / which
+/* /ui/login: the form in which a key is traded for a session (server/access/session.c checks it), and / which
  * leads to the dashboard. The key is never shown again. */
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"

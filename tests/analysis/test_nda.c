@@ -101,7 +101,7 @@ static uint32_t result_color(const struct nda *n, uint32_t atom)
     return n->factors[nda_slot_factor(n, n->spaces[n->result_spaces[0]].slots, atom)].color;
 }
 
-/* figure 4: mlp(x : [B, X], w1 : [X, U], w2 : [U, W]) -> [B, W] */
+/* the paper's figure 4: mlp(x : [B, X], w1 : [X, U], w2 : [U, W]) -> [B, W] */
 static void mlp_has_the_colors_of_figure_4(void **state)
 {
     struct subject subject;
@@ -129,7 +129,7 @@ static const char *conflict_op(const struct subject *subject, uint32_t i)
                       subject->nda->spaces[subject->nda->factors[subject->nda->conflicts[i].a].space].op);
 }
 
-/* figure 5d: conflicts at the definitions of a, c, d and the uses of a (by the reduce) and d (by the last
+/* the paper's figure 5d: conflicts at the definitions of a, c, d and the uses of a (by the reduce) and d (by the last
  * matmul) */
 static void attention_has_the_conflicts_of_figure_5(void **state)
 {

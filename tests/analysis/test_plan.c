@@ -151,7 +151,7 @@ static void order_is_priority_and_plans_are_states(void **state)
     subject_close(&subject);
 }
 
-/* figure 5b: side with the last dimension of a, c and d sharded; the other side has the first */
+/* the paper's figure 5b: side with the last dimension of a, c and d sharded; the other side has the first */
 static void resolutions_choose_a_side(void **state)
 {
     struct subject subject;

@@ -139,7 +139,7 @@ def compose():
 
 
 def metrics(query):
-    source = "".join(p.read_text() for folder in ("server", "queue") for p in (ROOT / folder).glob("*.[ch]"))
+    source = "".join(p.read_text() for folder in ("server", "queue") for p in (ROOT / folder).rglob("*.[ch]"))
     known = set(re.findall(r"toast_[a-z_]+", source))
     asked = {"the ScaledObject": query}
     rules = plain_yaml.load(ROOT / "docker" / "prometheus" / "alerts.yaml")

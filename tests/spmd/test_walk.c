@@ -52,7 +52,7 @@ static void test_mlp(void **state)
     apply(&model, &plan, model_group(&model, 1, 1), 0, 1);
     model_walk(&model, &plan, NULL);
     expect_none_but(&model, 1u << SPMD_ALL_REDUCE);
-    expect_count(&model, SPMD_ALL_REDUCE, 1, 256 / 4 * 16 * 4); /* [256{b}, 16] f32, figure 2c */
+    expect_count(&model, SPMD_ALL_REDUCE, 1, 256 / 4 * 16 * 4); /* [256{b}, 16] f32, the paper's figure 2c */
     plan_release(&plan);
     model_close(&model);
 }
