@@ -1,5 +1,5 @@
-/* Between server/resources/what_if.c and its child: descriptors (ALIVE is a pipe that closes when the child has ended),
- * and the head of the answer. Both are the same program. */
+/* Between server/resources/what_if.c and its child: descriptors (ALIVE is a pipe that closes when the child
+ * has ended), and the head of the answer. Both are the same program. */
 #ifndef TOAST_SERVER_WHAT_IF_CHILD_H
 #define TOAST_SERVER_WHAT_IF_CHILD_H
 

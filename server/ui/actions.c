@@ -1,5 +1,6 @@
 /* What the dashboard's forms do: one job or several cancelled, started again, deleted. The session's token
- * was checked before the form was read (server/access/admit.c); each job must be the caller's own, as everywhere. */
+ * was checked before the form was read (server/access/admit.c); each job must be the caller's own, as
+ * everywhere. */
 #include "server/ui/handlers.h"
 #include "server/ui/ui.h"
 

@@ -129,8 +129,8 @@ static const char *conflict_op(const struct subject *subject, uint32_t i)
                       subject->nda->spaces[subject->nda->factors[subject->nda->conflicts[i].a].space].op);
 }
 
-/* the paper's figure 5d: conflicts at the definitions of a, c, d and the uses of a (by the reduce) and d (by the last
- * matmul) */
+/* the paper's figure 5d: conflicts at the definitions of a, c, d and the uses of a (by the reduce) and d (by
+ * the last matmul) */
 static void attention_has_the_conflicts_of_figure_5(void **state)
 {
     static const char *const ops[] = {"stablehlo.dot_general", "stablehlo.reduce",

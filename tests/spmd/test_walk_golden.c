@@ -1,6 +1,6 @@
 /* Collectives of every baseline on each small model, mesh data=4,model=2, before combining: count and
- * bytes by kind and axes, against tests/spmd/golden/baselines.txt; and the paper's figure 5b's local program in full
- * (attention.txt). TOAST_GOLDEN=accept writes the files anew; review the difference. */
+ * bytes by kind and axes, against tests/spmd/golden/baselines.txt; and the paper's figure 5b's local program
+ * in full (attention.txt). TOAST_GOLDEN=accept writes the files anew; review the difference. */
 /* timeout: 120 */
 #include "walk_support.h"
 
