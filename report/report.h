@@ -95,7 +95,7 @@ struct report {
     bool has_bound;
     int64_t bound_ps;                         /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
     int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
-    char proof_status[16], proof_reason[200]; /* "equal", "failed", "not_run" */
+    char proof_status[16], proof_reason[200]; /* verify_status_text */
     double proof_max_error;
     char module_digest[65];
     uint64_t seed;
