@@ -124,6 +124,8 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
                                   .factor_count = j->network.factors.count};
     if (j->has_network && is_better(&network, out))
         *out = network;
+    if (j->has_yours && experts_race(j) && is_better(&j->yours, out))
+        *out = j->yours;
     if (!whole && j->has_incumbent && is_better(&j->incumbent, out))
         *out = j->incumbent;
 }
