@@ -6,7 +6,8 @@
 #include "report/report.h"
 
 /* Fills report->choices from report->plan.factors (in the report's arena). *cell_choice: the choice behind
- * each cell (space, axis) of the plan, or -1; owned, NULL where the plan has no factors. Errors: of the walk. */
+ * each cell (space, axis) of the plan, or -1; owned, NULL where the plan has no factors. Errors: of the
+ * walk. */
 enum error_code report_choices(const struct plan_context *context, struct evaluator_session *session,
                                const struct plan *plan, struct report *report, int **cell_choice,
                                struct error *e) BASE_CHECKED;
