@@ -103,6 +103,7 @@ enum error_code cost_machine_create_device(const struct mesh *mesh, const struct
                          "the memory limit is %" PRId64 " bytes; it must be above 0", memory_limit_bytes);
     memset(out, 0, sizeof *out);
     out->device = *device;
+    out->backend = cost_backend((enum cost_compiler)device->compiler);
     for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
         out->links[axis] = derive_link(mesh, device, axis);
     out->memory_limit_bytes =

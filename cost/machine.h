@@ -5,6 +5,7 @@
 #define TOAST_COST_MACHINE_H
 
 #include "analysis/plan.h"
+#include "cost/backend.h"
 
 enum cost_rate {
     COST_RATE_F64,
@@ -31,6 +32,7 @@ struct cost_device {
     uint8_t host_topology, network_topology;
     uint8_t torus_dimensions; /* of a torus: rings through every device; 0 otherwise */
     int64_t launch_ps;        /* fixed time of one kernel */
+    uint8_t compiler;         /* enum cost_compiler: what runs its plans, unless a request names another */
     const char *source;       /* datasheet */
 };
 const struct cost_device *cost_devices(uint32_t *count);      /* the catalogue, sorted by name */
@@ -65,7 +67,8 @@ struct cost_table {
 enum cost_order { COST_ORDER_EITHER, COST_ORDER_PROGRAM, COST_ORDER_DEPTH_FIRST, COST_ORDER_MEMORY };
 
 struct cost_machine {
-    struct cost_device device; /* with overrides applied */
+    struct cost_device device;          /* with overrides applied */
+    const struct cost_backend *backend; /* of device.compiler */
     struct cost_link links[MESH_MAX_AXES];
     int64_t memory_limit_bytes;      /* the request's, else the device's less 10 % */
     const struct cost_table *tables; /* borrowed; what was measured wins over the closed forms */
