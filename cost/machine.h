@@ -32,6 +32,7 @@ struct cost_device {
     uint8_t host_topology, network_topology;
     uint8_t torus_dimensions; /* of a torus: rings through every device; 0 otherwise */
     int64_t launch_ps;        /* fixed time of one kernel */
+    bool no_bf16_arithmetic;  /* elementwise units take none: compilers compute in f32 */
     uint8_t compiler;         /* enum cost_compiler: what runs its plans, unless a request names another */
     const char *source;       /* datasheet */
 };

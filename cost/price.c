@@ -58,6 +58,9 @@ static int64_t run_kernel(struct price_scratch *scratch, const struct spmd_local
     }
     path += ps;
     if (spmd_step_is_collective(step)) {
+        int64_t copy_ps = times_trips(k->copy_ps, step->trips);
+        clock->compute_ps += copy_ps;
+        clock->other_ps += copy_ps;
         run_collective(clock, step, ps, &ready, overlap);
     } else if (step_is_local(step->kind)) {
         clock->compute_ps = later(clock->compute_ps, ready) + ps;
@@ -128,7 +131,7 @@ static struct price_scratch *find_kernels(const struct spmd_local *local, const 
     if (!*scratch)
         *scratch = price_scratch_create(NULL);
     memset(out, 0, sizeof *out);
-    price_prepare(*scratch, local);
+    price_prepare(*scratch, local, machine);
     price_fuse(*scratch, local);
     price_times(*scratch, local, machine);
     return *scratch;
@@ -176,7 +179,7 @@ bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *
     struct price there;
     if (price->depth_first_peak_bytes <= price->program_peak_bytes)
         return false;
-    price_reorder(local, &scratch, COST_ORDER_DEPTH_FIRST);
+    price_reorder(local, machine, &scratch, COST_ORDER_DEPTH_FIRST);
     analyse(local, machine, &scratch, &there);
     price->peak_step = there.peak_step;
     price_scratch_destroy(scratch);
@@ -280,7 +283,7 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
         if (value < local->argument_count ||
             (begun && scratch->values[value].state == VALUE_BUFFER && scratch->ranges[value].from <= now &&
              now < scratch->ranges[value].until))
-            VEC_PUSH(&out, ((struct price_live){value, local->values[value].bytes}));
+            VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
     const struct spmd_step *entry = begun ? &local->steps[scratch->kernels[now].step] : NULL;
     if (entry && !(entry->combined && packed(local, scratch->kernels[now].step)) &&
         price_ordered_copy(scratch, local, entry) > 0 &&

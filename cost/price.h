@@ -38,7 +38,8 @@ void price_local(const struct spmd_local *local, const struct cost_machine *mach
 
 /* Puts the steps of local in another order that means the same (schedule.c); COST_ORDER_EITHER and _PROGRAM
  * leave them. */
-void price_reorder(struct spmd_local *local, struct price_scratch **scratch, enum cost_order order);
+void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
+                   struct price_scratch **scratch, enum cost_order order);
 /* Puts the steps in the order in which *price has its peak, and peak_step where it stands then: for
  * price_timeline and price_live_at, which take steps as they stand. true: that was depth first. */
 bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *machine, struct price *price);

@@ -186,7 +186,7 @@ static void orders_mean_the_same(void **state)
                 struct price_scratch *scratch = NULL;
                 ASSERT_OK(spmd_walk(subject.context, &plan, evaluator_options(subject.evaluator), &local, &e),
                           &e);
-                price_reorder(&local, &scratch, (enum cost_order)order);
+                price_reorder(&local, &subject.machine, &scratch, (enum cost_order)order);
                 ASSERT_OK(spmd_local_check(&local, &e), &e);
                 struct cost_machine as_they_stand = subject.machine;
                 as_they_stand.order = COST_ORDER_PROGRAM;
