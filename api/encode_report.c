@@ -38,13 +38,14 @@ static json_t *encode_collectives(const struct report *report)
     json_t *list = json_array();
     for (uint32_t i = 0; i < report->collective_count; i++) {
         const struct report_collective *collective = &report->collectives[i];
-        json_t *row =
-            json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:s, s:o}", "kind", report_kind_name(collective->kind),
-                      "axes", encode_axes(mesh, collective->axes, collective->axis_count), "bytes",
-                      (json_int_t)collective->bytes, "count", (json_int_t)collective->count, "members",
-                      (json_int_t)collective->members, "time_ps", (json_int_t)collective->time_ps,
-                      "algorithm", collective->algorithm ? collective->algorithm : "none", "location",
-                      json_safe(collective->location));
+        json_t *row = json_pack(
+            "{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "kind", report_kind_name(collective->kind),
+            "axes", encode_axes(mesh, collective->axes, collective->axis_count), "bytes",
+            (json_int_t)collective->bytes, "count", (json_int_t)collective->count, "members",
+            (json_int_t)collective->members, "time_ps", (json_int_t)collective->time_ps, "exposed_ps",
+            (json_int_t)collective->exposed_ps, "algorithm",
+            collective->algorithm ? collective->algorithm : "none", "location",
+            json_safe(collective->location));
         BASE_CHECK(row);
         json_t *members = json_array();
         for (int64_t k = 0; k < collective->members; k++)

@@ -19,6 +19,7 @@ struct report_collective { /* one row a (kind, axes, bytes, source line, decisio
     int64_t members;       /* tensors in one collective: 1, or the members of a tuple op */
     int64_t *member_bytes; /* of each */
     int64_t time_ps;       /* count included */
+    int64_t exposed_ps;    /* of it, how long computation stood still for it */
     const char *algorithm;
     char location[160]; /* "file:line", or "line N" of the module's text */
     /* index of the plan's decision behind it; -1: a pin or a single factor */

@@ -140,17 +140,18 @@ static void write_collectives(const struct report *report, struct text *text)
     if (report->collective_count == 0)
         text_add(text, "none\n");
     else
-        text_printf(text, "%-18s %-14s %6s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes", "time",
-                    "because of", "where");
+        text_printf(text, "%-18s %-14s %6s %10s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes",
+                    "time", "exposed", "because of", "where");
     for (uint32_t i = 0; i < report->collective_count && i < SHOWN_COLLECTIVES; i++) {
         const struct report_collective *collective = &report->collectives[i];
-        char bytes[32], time[32], axes[200];
+        char bytes[32], time[32], exposed[32], axes[200];
         report_bytes(collective->bytes, bytes);
         report_time(collective->time_ps, time);
+        report_time(collective->exposed_ps, exposed);
         report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
-        text_printf(text, "%-18s %-14s %6lld %10s %10s  %-22.22s %s\n", report_kind_name(collective->kind),
-                    axes, (long long)collective->count, bytes, time, report_cause(report, collective),
-                    collective->location);
+        text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22.22s %s\n",
+                    report_kind_name(collective->kind), axes, (long long)collective->count, bytes, time,
+                    exposed, report_cause(report, collective), collective->location);
     }
     if (report->collective_count > SHOWN_COLLECTIVES)
         text_printf(text, "… and %u more rows in report.json\n",

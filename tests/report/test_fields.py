@@ -36,7 +36,7 @@ def check_report(r):
     for b in r['baselines']:
         members(b, price + ' name', 'baseline')
     for c in r['collectives']:
-        members(c, 'kind axes bytes count time_ps algorithm location decision members member_bytes', 'collective')
+        members(c, 'kind axes bytes count time_ps exposed_ps algorithm location decision members member_bytes', 'collective')
         check(len(c['member_bytes']) == c['members'] and sum(c['member_bytes']) == c['bytes'], f'members of a collective: {c}')
     members(r['proof'], 'status reason max_error', 'proof')
     time = r['time']
