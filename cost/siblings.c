@@ -11,13 +11,6 @@
 
 #include <string.h>
 
-void price_begin_siblings(struct price_scratch *scratch, const struct spmd_local *local)
-{
-    GROW(scratch->groups, scratch->group_room, scratch->kernel_count + 1);
-    GROW(scratch->readers, scratch->reader_room, local->value_count + 1);
-    memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
-}
-
 static bool reduces(const struct price_scratch *scratch, const struct spmd_step *step)
 {
     return step->kind == SPMD_OP && step_info(scratch, step)->class == OP_REDUCE;
@@ -60,35 +53,61 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     return shared;
 }
 
-int64_t price_join_siblings(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+/* The kernel becomes the last of the chain that the leader begins. One that a reduce_scatter is made of stays
+ * apart from one that none is made of: combined reduce_scatters could come between (combine.c). */
+static void chain(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
+                  uint32_t kernel)
 {
-    const struct kernel *k = &scratch->kernels[kernel];
+    const struct kernel *first = &scratch->kernels[leader];
+    struct kernel *k = &scratch->kernels[kernel];
+    if (scratch->values[local->steps[first->step].results].scattered !=
+        scratch->values[local->steps[k->step].results].scattered)
+        return;
+    scratch->kernels[scratch->groups[leader].last].next = kernel;
+    scratch->groups[leader].last = kernel;
+    k->follows = true;
+}
+
+static void join(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+{
+    struct kernel *k = &scratch->kernels[kernel];
     const struct spmd_step *step = &local->steps[k->step];
     struct sibling_group *own = &scratch->groups[kernel];
-    *own = (struct sibling_group){.leader = kernel};
+    *own = (struct sibling_group){.leader = kernel, .last = kernel};
     scratch->at[k->step] = kernel;
     if (!step_is_local(step->kind) || !may_share(scratch, step))
-        return 0;
+        return;
     bool reduce = reduces(scratch, step);
     own->elements = value_elements(local, reduce ? local->operands[step->operands] : step->results);
     own->reduced = reduce ? local->values[step->results].bytes : 0;
     uint32_t best = kernel;
-    int64_t saved = 0;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
         uint32_t reader = scratch->readers[scratch->pool[i].value];
         if (!reader || reader - 1 == best)
             continue;
         int64_t bytes = shared_bytes(scratch, local, kernel, reader - 1);
-        if (bytes > saved) {
-            saved = bytes;
+        if (bytes > k->shared_bytes) {
+            k->shared_bytes = bytes;
             best = reader - 1;
         }
     }
     own->leader = best;
+    if (best != kernel)
+        chain(scratch, local, best, kernel);
     if (reduce)
         scratch->groups[best].reduced = own->reduced;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++)
         scratch->readers[scratch->pool[i].value] = best + 1;
     scratch->readers[step->results] = reduce ? 0 : best + 1;
-    return saved;
+}
+
+void price_siblings(struct price_scratch *scratch, const struct spmd_local *local)
+{
+    if (!(scratch->rules & COST_FUSE_SIBLINGS))
+        return;
+    GROW(scratch->groups, scratch->group_room, scratch->kernel_count + 1);
+    GROW(scratch->readers, scratch->reader_room, local->value_count + 1);
+    memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
+        join(scratch, local, kernel);
 }
