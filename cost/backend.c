@@ -19,7 +19,7 @@ static const struct cost_collective_share gpu_shares[] = {
     {SPMD_ALL_REDUCE, 4, 0.667, 60},
     {SPMD_ALL_REDUCE, 8, 0.90, 90},
     {SPMD_REDUCE_SCATTER, 2, 0.44, 50},
-    {SPMD_REDUCE_SCATTER, 4, 0.636, 75},
+    {SPMD_REDUCE_SCATTER, 4, 0.636, 70},
     {SPMD_REDUCE_SCATTER, 8, 0.73, 71},
     /* no tables of these: the gather's */
     {SPMD_ALL_TO_ALL, 2, 0.61, 38},
