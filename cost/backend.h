@@ -36,9 +36,10 @@ struct cost_collective_share {
 };
 
 struct cost_backend {
-    const char *name;       /* "xla_gpu" */
-    uint16_t fusion;        /* bits of enum cost_fusion_rule */
-    int64_t scatter_bytes;  /* results of reduce_scatters that the compiler combines wherever they stand; 0: none */
+    const char *name; /* "xla_gpu" */
+    uint16_t fusion;  /* bits of enum cost_fusion_rule */
+    int64_t
+        scatter_bytes; /* results of reduce_scatters that the compiler combines wherever they stand; 0: none */
     double matmul_fraction; /* of the peak, of large products; 0: the device's flops_fraction */
     bool matmul_adds;       /* moving a product's operands and result does not hide behind its FLOPs */
     int64_t matmul_fixed_ps;

@@ -22,17 +22,34 @@ static bool may_combine(const struct price_scratch *scratch, const struct spmd_l
     return step->kind == SPMD_REDUCE_SCATTER && step->depth == 0 && !scratch->values[step->results].scattered;
 }
 
-/* flags every buffer that a reduce_scatter is made of, however far away */
+/* Is a reduce_scatter made of what the kernel makes? Of marks it is taken to be: what a region makes of what it
+ * reads is not followed. */
+static bool leads_to_scatter(const struct price_scratch *scratch, const struct spmd_local *local,
+                             const struct kernel *k)
+{
+    const struct spmd_step *step = &local->steps[k->step];
+    if (!step_is_local(step->kind) && !spmd_step_is_collective(step))
+        return step->kind != SPMD_RESULT;
+    bool scattered = step->kind == SPMD_REDUCE_SCATTER;
+    for (uint32_t result = 0; result < step->result_count; result++)
+        scattered |= scratch->values[step->results + result].scattered;
+    return scattered;
+}
+
+/* Flags every buffer that a reduce_scatter is made of, however far away. Members of a tuple op are one: what
+ * one of them reads all of them wait for. */
 static void flag_scattered(struct price_scratch *scratch, const struct spmd_local *local)
 {
-    for (size_t i = scratch->kernel_count; i-- > 0;) {
-        const struct kernel *k = &scratch->kernels[i];
-        const struct spmd_step *step = &local->steps[k->step];
-        bool scattered = step->kind == SPMD_REDUCE_SCATTER;
-        for (uint32_t result = 0; result < step->result_count && !scattered; result++)
-            scattered = scratch->values[step->results + result].scattered;
-        for (uint32_t root = k->roots; scattered && root < k->roots + k->root_count; root++)
-            scratch->values[scratch->pool[root].value].scattered = 1;
+    const struct kernel *kernels = scratch->kernels;
+    for (size_t end = scratch->kernel_count, first; end > 0; end = first) {
+        first = end - 1;
+        uint32_t tuple = local->steps[kernels[first].step].combined;
+        bool scattered = leads_to_scatter(scratch, local, &kernels[first]);
+        while (tuple && first > 0 && local->steps[kernels[first - 1].step].combined == tuple)
+            scattered |= leads_to_scatter(scratch, local, &kernels[--first]);
+        for (size_t i = first; scattered && i < end; i++)
+            for (uint32_t root = kernels[i].roots; root < kernels[i].roots + kernels[i].root_count; root++)
+                scratch->values[scratch->pool[root].value].scattered = 1;
     }
 }
 
@@ -45,7 +62,7 @@ static int by_key(const void *left, const void *right)
 {
     const struct scatter *scatter = left, *other = right;
     int axes = memcmp(scatter->axes, other->axes, sizeof scatter->axes);
-    return axes                                ? axes
+    return axes                                 ? axes
            : scatter->element != other->element ? (scatter->element < other->element ? -1 : 1)
            : scatter->reducer != other->reducer ? (scatter->reducer < other->reducer ? -1 : 1)
            : scatter->op != other->op           ? (scatter->op < other->op ? -1 : 1)

@@ -61,7 +61,9 @@ struct op_info {
     uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     double flops;       /* matmuls: of the whole op, on one device */
 };
-enum { ROW_MOST = 32768 }; /* elements that a block of threads keeps; longer rows take a kernel of their own */
+enum {
+    ROW_MOST = 32768
+}; /* elements that a block of threads keeps; longer rows take a kernel of their own */
 
 /* An immutable table for one program; shared by threads. */
 struct price_program {
@@ -98,17 +100,17 @@ enum { KERNEL_SEVERAL = NDA_NONE };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
-    uint32_t roots;      /* in the pool; of a buffer none: it is its own */
-    uint32_t mark, slot; /* last union it was put into, and its place there */
-    uint32_t last;       /* last time something needs the buffer */
-    uint32_t home_free;  /* homed: first time nothing needs what the place held before */
-    uint8_t root_count;  /* at most ROOTS_MAX */
-    uint8_t state;       /* enum value_state */
-    uint8_t homed : 1;   /* its buffer is part of an output, a carry or a branch's result */
-    uint8_t lent : 1;    /* the blocks it was ordered from lie in a result's memory */
-    uint8_t wide : 1;    /* bf16 that is stored as f32 */
+    uint32_t roots;        /* in the pool; of a buffer none: it is its own */
+    uint32_t mark, slot;   /* last union it was put into, and its place there */
+    uint32_t last;         /* last time something needs the buffer */
+    uint32_t home_free;    /* homed: first time nothing needs what the place held before */
+    uint8_t root_count;    /* at most ROOTS_MAX */
+    uint8_t state;         /* enum value_state */
+    uint8_t homed : 1;     /* its buffer is part of an output, a carry or a branch's result */
+    uint8_t lent : 1;      /* the blocks it was ordered from lie in a result's memory */
+    uint8_t wide : 1;      /* bf16 that is stored as f32 */
     uint8_t scattered : 1; /* a reduce_scatter is made of it */
-    uint8_t turned : 1;  /* its memory is in the order of a transposed gradient (memory.c) */
+    uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
 };
 enum {
     ROOTS_MAX = 64
@@ -148,7 +150,8 @@ struct kernel_set {
 
 /* Kernels that run as one, led by the first (siblings.c). */
 struct sibling_group {
-    uint32_t leader, last; /* kernels; last: of the leader's chain */
+    uint32_t leader, last;     /* kernels; last: of the leader's chain */
+    uint32_t region;           /* of the program between two marks; 0: outside all loops and branches */
     int64_t elements, reduced; /* of the leader: what it goes over; bytes of its reductions' results */
 };
 
@@ -158,10 +161,10 @@ struct kernel {
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     int64_t ps;                 /* once, not x trips; 0 for marks */
     int64_t copy_ps;            /* of collectives: compute that puts their blocks in order */
-    int64_t shared_bytes;       /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
-    uint32_t together;          /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
-    uint32_t next;              /* what runs as one with it, in another place of the program; 0: it is the last */
-    bool follows;               /* it is the next of one */
+    int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
+    uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
+    uint32_t next;        /* what runs as one with it, in another place of the program; 0: it is the last */
+    bool follows;         /* it is the next of one */
 };
 
 /* A reduce_scatter that may be combined with others (combine.c). */
@@ -200,11 +203,11 @@ struct price_scratch {
     struct root *pool;
     size_t pool_count, pool_room;
     uint32_t *loop_end;
-    size_t loop_room;          /* per step: the step that closes the region it opens */
-    uint32_t mark;             /* of the union being built */
-    uint16_t rules;            /* enum cost_fusion_rule, of the machine that is priced */
-    bool wide_bf16;            /* its elementwise units take no bf16 */
-    double effort_scale;       /* its bytes moved during arithmetic, beside an H100's */
+    size_t loop_room;    /* per step: the step that closes the region it opens */
+    uint32_t mark;       /* of the union being built */
+    uint16_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
+    bool wide_bf16;      /* its elementwise units take no bf16 */
+    double effort_scale; /* its bytes moved during arithmetic, beside an H100's */
     struct recompute *again;
     size_t again_room; /* per value */
     struct kernel_set *sets;
@@ -212,8 +215,8 @@ struct price_scratch {
     struct sibling_group *groups;
     size_t group_room; /* per kernel */
     uint32_t *readers;
-    size_t reader_room;        /* per value: 1 + the leader of the group that read or made it last */
-    int64_t scatter_bytes;     /* of the backend: results of one combined reduce_scatter */
+    size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
+    int64_t scatter_bytes; /* of the backend: results of one combined reduce_scatter */
     struct scatter *scatters;
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */

@@ -77,7 +77,8 @@ static void find_times(struct price_scratch *scratch, const struct spmd_local *l
         const struct spmd_step *step = &local->steps[k->step];
         if (k->together)
             packed = scratch->combined_last[k->together - 1];
-        else if (!step->combined || kernel == 0 || step_at(scratch, local, kernel - 1)->combined != step->combined)
+        else if (!step->combined || kernel == 0 ||
+                 step_at(scratch, local, kernel - 1)->combined != step->combined)
             packed = kernel; /* the first member's step packs the operands of all */
         for (uint32_t r = k->roots; r < k->roots + k->root_count; r++)
             use_root(scratch, local, &loops, scratch->pool[r].value, packed);
@@ -350,8 +351,8 @@ static bool is_turned(const struct price_scratch *scratch, const struct spmd_loc
     uint32_t step = local->values[value].step;
     return step != SPMD_NONE &&
            (scratch->values[value].turned ||
-            (local->steps[step].kind == SPMD_ALL_REDUCE &&
-            local->values[value].bytes > SPMD_COMBINE_BYTES && scratch->sets[value].transposed));
+            (local->steps[step].kind == SPMD_ALL_REDUCE && local->values[value].bytes > SPMD_COMBINE_BYTES &&
+             scratch->sets[value].transposed));
 }
 
 /* kernel `now` of the line, when it reads something turned */

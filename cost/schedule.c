@@ -39,8 +39,9 @@ static uint32_t unit_end(const struct price_graph *graph, uint32_t kernel)
 /* the kernel after k in the unit's order; 0: there is none */
 static inline uint32_t next_in_unit(const struct price_graph *graph, const struct unit *unit, uint32_t k)
 {
-    uint32_t next = graph->scratch->kernels[k].next;
-    return next || k >= unit->last ? next : k + 1;
+    if (unit->first == unit->last)
+        return graph->scratch->kernels[k].next;
+    return k < unit->last ? k + 1 : 0;
 }
 
 static void add_reads(struct price_graph *graph, uint32_t self)
@@ -339,8 +340,8 @@ static void place_unit(const struct price_graph *graph, struct steps *out, const
     }
     for (uint32_t step = first; step <= last; step++)
         place_step(graph, out, step);
-    for (uint32_t k = kernels[unit->first].next; k; k = kernels[k].next)
-        place_step(graph, out, kernels[k].step);
+    for (uint32_t k = unit->first; first == last && kernels[k].next; k = kernels[k].next)
+        place_step(graph, out, kernels[kernels[k].next].step);
 }
 
 void price_reorder(struct spmd_local *local, const struct cost_machine *machine,

@@ -3,7 +3,7 @@
  *     a, b --> kernel 3: x = a * b        one kernel with results x and r: reads a, b once,
  *     a, x --> kernel 5: r = sum(a + x)   is launched once, and x need not be read back
  *
- * A kernel joins an earlier one (the leader of a group) that goes over as many elements, as often, when every
+ * A kernel joins an earlier one (the leader of a group) of its region that goes over as many elements, when every
  * buffer it reads was there before the leader ran or is an elementwise result of the group, and it shares at
  * least one. Reductions join only reductions of as many results. What it saves are bytes and a launch: times
  * only; the buffers stay as fusion.c found them. Source: XLA's multi-output fusion. */
@@ -31,12 +31,11 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
                             uint32_t kernel, uint32_t leader)
 {
     const struct kernel *k = &scratch->kernels[kernel];
-    const struct spmd_step *step = &local->steps[k->step],
-                           *first = &local->steps[scratch->kernels[leader].step];
+    const struct spmd_step *step = &local->steps[k->step];
     const struct sibling_group *group = &scratch->groups[leader];
     int64_t shared = 0;
-    if (group->elements != scratch->groups[kernel].elements || first->trips != step->trips ||
-        first->depth != step->depth ||
+    if (group->elements != scratch->groups[kernel].elements ||
+        group->region != scratch->groups[kernel].region ||
         (reduces(scratch, step) && group->reduced && group->reduced != local->values[step->results].bytes))
         return 0;
     for (uint32_t i = k->roots; i < k->roots + k->root_count; i++) {
@@ -44,36 +43,36 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
         bool before = maker == SPMD_NONE || maker < scratch->kernels[leader].step;
         if (before && scratch->readers[value] != leader + 1)
             continue;
-        if (!before &&
-            (!may_share(scratch, &local->steps[maker]) || reduces(scratch, &local->steps[maker]) ||
-             scratch->groups[scratch->at[maker]].leader != leader))
+        if (!before && (!may_share(scratch, &local->steps[maker]) || reduces(scratch, &local->steps[maker]) ||
+                        scratch->groups[scratch->at[maker]].leader != leader))
             return 0;
         shared += scratch->pool[i].bytes;
     }
     return shared;
 }
 
-/* The kernel becomes the last of the chain that the leader begins. One that a reduce_scatter is made of stays
+/* The kernel becomes the last of the chain that the leader begins; in loops the order stays. One that a reduce_scatter is made of stays
  * apart from one that none is made of: combined reduce_scatters could come between (combine.c). */
 static void chain(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
                   uint32_t kernel)
 {
     const struct kernel *first = &scratch->kernels[leader];
     struct kernel *k = &scratch->kernels[kernel];
-    if (scratch->values[local->steps[first->step].results].scattered !=
-        scratch->values[local->steps[k->step].results].scattered)
+    if (local->steps[k->step].depth > 0 || scratch->values[local->steps[first->step].results].scattered !=
+                                               scratch->values[local->steps[k->step].results].scattered)
         return;
     scratch->kernels[scratch->groups[leader].last].next = kernel;
     scratch->groups[leader].last = kernel;
     k->follows = true;
 }
 
-static void join(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel)
+static void join(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel,
+                 uint32_t region)
 {
     struct kernel *k = &scratch->kernels[kernel];
     const struct spmd_step *step = &local->steps[k->step];
     struct sibling_group *own = &scratch->groups[kernel];
-    *own = (struct sibling_group){.leader = kernel, .last = kernel};
+    *own = (struct sibling_group){.leader = kernel, .last = kernel, .region = region};
     scratch->at[k->step] = kernel;
     if (!step_is_local(step->kind) || !may_share(scratch, step))
         return;
@@ -108,6 +107,10 @@ void price_siblings(struct price_scratch *scratch, const struct spmd_local *loca
     GROW(scratch->groups, scratch->group_room, scratch->kernel_count + 1);
     GROW(scratch->readers, scratch->reader_room, local->value_count + 1);
     memset(scratch->readers, 0, (size_t)local->value_count * sizeof *scratch->readers);
-    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++)
-        join(scratch, local, kernel);
+    uint32_t marks = 0;
+    for (uint32_t kernel = 0; kernel < scratch->kernel_count; kernel++) {
+        const struct spmd_step *step = &local->steps[scratch->kernels[kernel].step];
+        marks += !step_is_local(step->kind) && !spmd_step_is_collective(step);
+        join(scratch, local, kernel, step->depth ? marks : 0);
+    }
 }
