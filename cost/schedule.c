@@ -221,6 +221,7 @@ const struct kernel *price_depth_first(struct price_scratch *scratch, const stru
         if (!graph->units[i].state) /* what no result needs */
             put_in_line(graph, &graph->units[i], &count);
     put_in_line(graph, &graph->units[graph->count - 1], &count);
+    BASE_CHECK(count == scratch->kernel_count);
     return graph->line;
 }
 
