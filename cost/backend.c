@@ -33,12 +33,12 @@ static const struct cost_backend backends[COST_COMPILERS] = {
     [COST_XLA_GPU] = {.name = "xla_gpu",
                       .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
                                 COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES,
-                      .scatter_bytes = 30 * MIB, /* reduce_scatter_combiner's default */
                       .matmul_fraction = 0.9,
                       .matmul_adds = true,
                       .matmul_fixed_ps = 4 * US,
                       .asynchronous = true,
                       .prefetch_bytes = 2000 * MIB,
+                      .combine_bytes = 30 * MIB,
                       .shares = gpu_shares,
                       .share_count = sizeof gpu_shares / sizeof *gpu_shares,
                       .network_fraction = 0.45,

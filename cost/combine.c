@@ -4,7 +4,7 @@
  *     layer 0   dot --> reduce_scatter --+--> update     is     dot ----+--> one reduce_scatter --> updates
  *
  * The emitted module has them apart (spmd/combine.c); XLA:GPU then makes one op of those of one kind, group
- * and element type, up to backend.scatter_bytes of results. It needs all operands, so that products wait for
+ * and element type, up to backend.combine_bytes of results. It needs all operands, so that products wait for
  * each other, and in an order that goes depth first what they are made of waits, too. Memory alone is priced
  * by it: schedule.c takes the members as one unit, memory.c holds their operands until the last one.
  *
@@ -103,7 +103,7 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
     scratch->combined_count = 0;
     for (size_t i = 0; i < scratch->kernel_count && count < 2; i++)
         count += local->steps[scratch->kernels[i].step].kind == SPMD_REDUCE_SCATTER;
-    if (scratch->scatter_bytes == 0 || count < 2)
+    if (scratch->combine_bytes == 0 || count < 2)
         return;
     flag_scattered(scratch, local);
     count = find_scatters(scratch, local);
@@ -114,7 +114,7 @@ void price_combine(struct price_scratch *scratch, const struct spmd_local *local
         const struct scatter *scatter = &scratch->scatters[i];
         struct kernel *k = &scratch->kernels[scatter->kernel];
         int64_t own = local->values[local->steps[k->step].results].bytes;
-        bool joins = i > 0 && same_key(scatter, scatter - 1) && bytes + own <= scratch->scatter_bytes;
+        bool joins = i > 0 && same_key(scatter, scatter - 1) && bytes + own <= scratch->combine_bytes;
         bytes = joins ? bytes + own : own;
         if (!joins)
             continue;

@@ -91,6 +91,17 @@ static void match_region(struct price_scratch *scratch, uint8_t kind, uint32_t s
     }
 }
 
+/* what a product, or something that feeds one, is computed from feeds one */
+static void note_matmuls(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct spmd_step *step, const struct op_info *info)
+{
+    uint8_t feeds = info->class == OP_MATMUL;
+    for (uint32_t result = 0; result < step->result_count; result++)
+        feeds |= scratch->uses[step->results + result].feeds_matmul;
+    for (uint32_t operand = 0; feeds && operand < step->operand_count; operand++)
+        scratch->uses[local->operands[step->operands + operand]].feeds_matmul = 1;
+}
+
 static void find_uses(struct price_scratch *scratch, const struct spmd_local *local)
 {
     uint32_t open = NDA_NONE;
@@ -103,6 +114,7 @@ static void find_uses(struct price_scratch *scratch, const struct spmd_local *lo
         scratch->fates[i] = (uint8_t)fate;
         if (fate == FATE_FREE)
             continue;
+        note_matmuls(scratch, local, step, info);
         if (scratch->rules & COST_FUSE_BYTES)
             price_note_uses(scratch, local, i, fate);
         if (fate == FATE_ALIAS) {

@@ -90,11 +90,12 @@ struct root {
 enum { HARD_MATMUL = 1, HARD_OTHER = 2 };
 /* How a value is used, found backward. */
 struct value_use {
-    uint32_t uses;   /* by steps */
-    uint32_t kernel; /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
-    uint8_t hard;    /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
-    uint8_t kept;    /* something repeated is computed from it: not repeated itself */
-    uint8_t pad[2];
+    uint32_t uses;        /* by steps */
+    uint32_t kernel;      /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
+    uint8_t hard;         /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
+    uint8_t kept;         /* something repeated is computed from it: not repeated itself */
+    uint8_t feeds_matmul; /* a matrix product is computed from it */
+    uint8_t pad;
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
 
@@ -120,7 +121,7 @@ enum {
 struct value_times {
     int64_t ready_ps, path_ps;
     uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
-    uint8_t of_weights; /* computed from arguments without a matrix product */
+    uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
 };
 
 enum step_fate {
@@ -216,7 +217,7 @@ struct price_scratch {
     size_t group_room; /* per kernel */
     uint32_t *readers;
     size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
-    int64_t scatter_bytes; /* of the backend: results of one combined reduce_scatter */
+    int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
     struct scatter *scatters;
     size_t scatter_room;
     uint32_t *combined_last, combined_count; /* place of the last member in the line */

@@ -136,7 +136,6 @@ static int64_t run_computation(struct run *run, const struct kernel *kernel, con
         run->clock.matmul_ps += ps;
     else
         run->clock.other_ps += ps;
-    times->of_weights &= !matmul;
     times->ready_ps = run->clock.compute_ps = start + ps;
     return start;
 }
@@ -161,12 +160,12 @@ static int64_t run_kernel(struct run *run, uint32_t index)
     const struct spmd_step *step = &run->local->steps[kernel->step];
     const struct root *roots = run->scratch->pool + kernel->roots;
     int64_t ps = times_trips(kernel->ps, step->trips), start = 0, before = run->clock.compute_ps;
-    struct value_times times = {.of_weights = 1};
+    struct value_times times = {.of_weights =
+                                    step->result_count ? run->scratch->times[step->results].of_weights : 0};
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         const struct value_times *root = &run->scratch->times[roots[i].value];
         times.ready_ps = later(times.ready_ps, root->ready_ps);
         times.path_ps = later(times.path_ps, root->path_ps);
-        times.of_weights &= root->of_weights;
     }
     times.path_ps += ps;
     if (spmd_step_is_collective(step)) {

@@ -51,10 +51,10 @@ int64_t price_step(const struct spmd_local *local, const struct cost_machine *ma
 /* Times of all steps at once (owned, step_count entries): members of a combined collective add up to the
  * tuple's time. */
 int64_t *price_step_times(const struct spmd_local *local, const struct cost_machine *machine);
-/* Who did what when on one device (owned, one entry a kernel, in program order): collectives, computations and
- * marks, which take no time. exposed_ps, of collectives: how long computation stood still for what it
- * brought; a wait behind another collective counts for the one that was waited for. Times in a loop are of all
- * trips together. */
+/* Who did what when on one device (owned, one entry a kernel, in program order): collectives, computations
+ * and marks, which take no time. exposed_ps, of collectives: how long computation stood still for what it
+ * brought; a wait behind another collective counts for the one that was waited for. Times in a loop are of
+ * all trips together. */
 struct price_interval {
     uint32_t step;
     int64_t start_ps, end_ps, exposed_ps;

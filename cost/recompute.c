@@ -10,7 +10,8 @@
  * Backward, the distinct kernels that a value's uses end in. A value that k kernels use goes into all of them
  * or into none, as XLA decides: into all when k readings of its roots take less than reading them once,
  * writing the value and reading it k times. What its arithmetic takes counts as the bytes that could be moved
- * meanwhile. price.md says where the constants come from. Nothing here stores a value or makes a kernel. */
+ * meanwhile. docs/design/price.md says where the constants come from. Nothing here stores a value or makes a
+ * kernel. */
 #include "cost/internal.h"
 
 /* ---------------------------------------------------------------- forward: what computing it anew reads */

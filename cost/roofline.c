@@ -289,7 +289,7 @@ struct price_rates price_rates_of(const struct cost_machine *machine)
 {
     struct price_rates rates = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
     const struct cost_backend *backend = machine->backend;
-    /* a profile's rates are what was achieved: given over the device's own share, they come out as they are */
+    /* a profile's rates are what was achieved: over the device's own share they come out as they are */
     double fraction = backend->matmul_fraction > 0 && !machine->measured_flops
                           ? backend->matmul_fraction
                           : machine->device.flops_fraction;
@@ -368,42 +368,112 @@ static int64_t collective_bytes(const struct spmd_local *local, const struct spm
     return bytes;
 }
 
-struct tuple { /* what the members of the tuple op so far move and take */
-    int64_t bytes, ps;
+/* Collectives that run as one: the members of a tuple op, or those that the compiler combines. */
+struct joined {
+    int64_t bytes, ps; /* what those so far move and take */
+    int64_t result_bytes;
+    uint32_t axes; /* bit a: axis a */
+    uint8_t kind, role;
+};
+/* Which collectives a compiler combines, although they stand apart in the program: those that nothing waits
+ * for in between. */
+enum { ROLE_OTHER, ROLE_WEIGHT, ROLE_GRADIENT };
+enum { JOINED_KINDS = 16 }; /* kinds x sets of axes x roles that wait at a time; more start anew */
+
+struct joining {
+    struct joined tuple, open[JOINED_KINDS];
+    uint32_t count;
 };
 
-/* Collectives of one tuple op pay latency once: a member is charged what it adds to those before it. */
-static int64_t collective_time(const struct spmd_local *local, const struct cost_machine *machine,
-                               uint32_t step, struct tuple *so_far)
+/* one more member is charged what it adds to those before it: latency is paid once */
+static int64_t add_member(struct joined *joined, const struct spmd_local *local,
+                          const struct cost_machine *machine, const struct spmd_step *step)
 {
-    const struct spmd_step *entry = &local->steps[step];
-    if (!entry->combined || step == 0 || local->steps[step - 1].combined != entry->combined)
-        *so_far = (struct tuple){0, 0};
-    so_far->bytes += collective_bytes(local, entry);
-    int64_t ps = cost_collective_price(machine, local->mesh, entry->kind, entry->axes, entry->axis_count,
-                                       so_far->bytes)
-                     .time_ps;
-    int64_t added = ps - so_far->ps;
-    so_far->ps = ps;
-    return added;
+    joined->bytes += collective_bytes(local, step);
+    int64_t before = joined->ps;
+    joined->ps =
+        cost_collective_price(machine, local->mesh, step->kind, step->axes, step->axis_count, joined->bytes)
+            .time_ps;
+    return joined->ps - before;
+}
+
+static uint8_t role_of(const struct price_scratch *scratch, const struct spmd_step *step)
+{
+    if (step->kind == SPMD_ALL_GATHER)
+        return scratch->times[step->results].of_weights ? ROLE_WEIGHT : ROLE_OTHER;
+    if (step->kind != SPMD_ALL_REDUCE && step->kind != SPMD_REDUCE_SCATTER)
+        return ROLE_OTHER;
+    return scratch->uses[step->results].feeds_matmul ? ROLE_OTHER : ROLE_GRADIENT;
+}
+
+/* the collectives that this one is combined with; begun anew where it would be too large with them */
+static struct joined *find_joined(struct joining *joining, const struct spmd_step *step, uint8_t role,
+                                  int64_t result_bytes, int64_t combine_bytes)
+{
+    uint32_t axes = 0, i = 0;
+    for (uint32_t k = 0; k < step->axis_count; k++)
+        axes |= 1u << step->axes[k];
+    while (i < joining->count && !(joining->open[i].kind == step->kind && joining->open[i].axes == axes &&
+                                   joining->open[i].role == role))
+        i++;
+    if (i == JOINED_KINDS)
+        i = 0;
+    bool fits = i < joining->count && joining->open[i].axes == axes && joining->open[i].kind == step->kind &&
+                joining->open[i].role == role &&
+                joining->open[i].result_bytes + result_bytes <= combine_bytes;
+    if (i == joining->count)
+        joining->count++;
+    if (!fits)
+        joining->open[i] = (struct joined){.axes = axes, .kind = step->kind, .role = role};
+    joining->open[i].result_bytes += result_bytes;
+    return &joining->open[i];
+}
+
+static int64_t collective_time(const struct price_scratch *scratch, const struct spmd_local *local,
+                               const struct cost_machine *machine, uint32_t index, struct joining *joining)
+{
+    const struct spmd_step *step = &local->steps[index];
+    uint8_t role = machine->backend->combine_bytes ? role_of(scratch, step) : ROLE_OTHER;
+    if (role != ROLE_OTHER && !step->combined)
+        return add_member(find_joined(joining, step, role, local->values[step->results].bytes,
+                                      machine->backend->combine_bytes),
+                          local, machine, step);
+    if (!step->combined || index == 0 || local->steps[index - 1].combined != step->combined)
+        joining->tuple = (struct joined){.bytes = 0};
+    return add_member(&joining->tuple, local, machine, step);
+}
+
+/* are all buffers that the kernel reads computed from arguments without a matrix product? */
+static void note_weights(struct price_scratch *scratch, const struct spmd_local *local,
+                         const struct kernel *kernel)
+{
+    const struct spmd_step *step = &local->steps[kernel->step];
+    uint8_t of_weights = step->kind != SPMD_OP || step_info(scratch, step)->class != OP_MATMUL;
+    for (uint32_t i = 0; of_weights && i < kernel->root_count; i++)
+        of_weights = scratch->times[scratch->pool[kernel->roots + i].value].of_weights;
+    for (uint32_t result = 0; result < step->result_count; result++)
+        scratch->times[step->results + result].of_weights = of_weights;
 }
 
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine)
 {
     struct price_rates rates = price_rates_of(machine);
-    struct tuple tuple = {0, 0};
+    struct joining joining = {.count = 0};
     bool copies = scratch->rules & COST_FUSE_COPIES;
     for (size_t i = 0; i < scratch->kernel_count; i++) {
         struct kernel *k = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[k->step];
+        note_weights(scratch, local, k);
         if (spmd_step_is_collective(step)) {
-            k->ps = collective_time(local, machine, k->step, &tuple);
+            k->ps = collective_time(scratch, local, machine, k->step, &joining);
             k->copy_ps = copies ? copy_time(scratch, local, step, &rates) : 0;
         } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
             k->ps = matmul_time(scratch, local, k, &rates);
         } else if (step_is_local(step->kind)) {
             k->ps = local_time(scratch, local, k, &rates);
+        } else {
+            joining.count = 0; /* nothing is combined across a mark */
         }
     }
 }

@@ -56,14 +56,15 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch);
 }
 
-/* FLOPs of an H100's f32 units while it moves one byte, by its datasheet: what op_info.effort is counted in */
+/* FLOPs of an H100's f32 units while it moves one byte, by its datasheet: what op_info.effort is counted in
+ * */
 static const double h100_flops_per_byte = 67e12 / 3350e9;
 
 static void take_rules(struct price_scratch *scratch, const struct cost_machine *machine)
 {
     const struct cost_device *device = &machine->device;
     scratch->rules = machine->backend->fusion;
-    scratch->scatter_bytes = machine->backend->scatter_bytes;
+    scratch->combine_bytes = machine->backend->combine_bytes;
     scratch->effort_scale =
         h100_flops_per_byte * device->memory_bytes_per_s / device->rate_flops[COST_RATE_F32];
     scratch->wide_bf16 = device->no_bf16_arithmetic && scratch->rules & COST_FUSE_BYTES;
