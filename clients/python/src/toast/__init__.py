@@ -11,8 +11,9 @@ from .errors import (ArgumentsChanged, BinaryNotFound, DoesNotFitWarning, Loweri
                      PlanMismatch, PlanningFailed, RequestRefused, ServiceUnreachable, ToastError, UnsupportedJax)
 from .exporting import Planned
 from .plans import Plan, Report
+from .race import Comparison, Row, Tuned, compare
 
 __version__ = "0.1.0"
-__all__ = ["ArgumentsChanged", "BinaryNotFound", "DoesNotFitWarning", "LoweringError", "MeshError", "ModuleRefused", "PinError",
-           "Plan", "PlanMismatch", "Planned", "PlanningFailed", "Report", "RequestRefused", "ServiceUnreachable", "ToastError",
-           "UnsupportedJax", "load", "plan"]
+__all__ = ["ArgumentsChanged", "BinaryNotFound", "Comparison", "DoesNotFitWarning", "LoweringError", "MeshError", "ModuleRefused", "PinError",
+           "Plan", "PlanMismatch", "Planned", "PlanningFailed", "Report", "RequestRefused", "Row", "ServiceUnreachable", "ToastError",
+           "Tuned", "UnsupportedJax", "compare", "load", "plan"]

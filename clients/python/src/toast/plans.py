@@ -9,16 +9,19 @@ import json
 import math
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from . import exporting
-from .errors import MeshError, PlanMismatch
+from .errors import MeshError, PlanMismatch, RequestRefused
 from .exporting import Planned, Step
 from .names import Dims
+
+if TYPE_CHECKING:
+    from .race import Row, Tuned
 
 _CLIENT = "client.json"
 
@@ -154,6 +157,22 @@ class Plan:
             raise PlanMismatch("annotated.mlir is not among the plan's files: plan with 'annotated' among outputs")
         exported = exporting.runnable(self.step, annotated.decode(), self.axes)
         return Planned(self.step, exported, self.in_shardings, self.out_shardings)
+
+    @property
+    def alternatives(self) -> list[Row]:
+        """This plan, then the experts' plans that fit, by estimated step time: what tune() takes from."""
+        from .race import alternatives
+        return alternatives(self)
+
+    def tune(self, k: int, *args: Any, repeats: int = 5) -> Tuned:
+        """Compiles the k best of `alternatives` with this host's XLA, runs them on its devices, says which is fastest.
+
+        args: as the function takes them; abstract ones, or none at all, are taken as zeros. Of a plan without pins."""
+        from .race import tune
+        if self.json.get("pins") or self._pinned:
+            raise RequestRefused("tune() runs the experts' plans, which know no pins: tune a plan without pins")
+        abstract = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in self.step.exported.in_avals]
+        return tune(self, k, args or jax.tree_util.tree_unflatten(self.step.exported.in_tree, abstract)[0], repeats)
 
     # ---- files
     def save(self, path: str | pathlib.Path) -> pathlib.Path:
