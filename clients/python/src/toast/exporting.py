@@ -69,7 +69,7 @@ def lower(function: Callable[..., Any], args: Sequence[Any], platform: str | Non
     export = _export_module()
     jitted = function if hasattr(function, "lower") and hasattr(function, "trace") else jax.jit(function)
     try:
-        traced = jitted.trace(*args)     # type: ignore[attr-defined]
+        traced = jitted.trace(*args)
         info = traced.args_info
         exported = export.export(jitted, platforms=[platform] if platform else None)(*args)
     except (NotImplementedError, ValueError) as error:

@@ -210,7 +210,7 @@ def restore(path: str | pathlib.Path, step: Step, devices: Sequence[Any] | Mesh 
     if digest != step.digest:
         now = [(leaf.name, leaf.dtype, leaf.shape) for leaf in step.leaves]
         odd = next((f"argument {a[0]} was {a[1]}{list(a[2])}, now {b[0]} is {b[1]}{list(b[2])}"
-                    for a, b in zip(before, now, strict=False) if a != b), None)
+                    for a, b in zip(before, now, strict=False) if a[1:] != b[1:]), None)
         if odd is None and len(before) != len(now):
             odd = f"{len(before)} arguments then, {len(now)} now"
         raise PlanMismatch(f"{folder} holds a plan of another module ({client['function']}): "
