@@ -44,6 +44,15 @@ def find() -> pathlib.Path:
                          "build/release/bin/toast), or use a service with url='http://..'")
 
 
+def _environment(program: pathlib.Path) -> dict[str, str]:
+    """The wheel's own programs find their libraries beside them."""
+    environment = dict(os.environ)
+    libraries = program.parent / "lib"
+    if program.parent == _HERE / "bin" and libraries.is_dir():
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(libraries), environment.get("LD_LIBRARY_PATH")]))
+    return environment
+
+
 def _failure(status: int, lines: list[str], folder: str) -> PlanningFailed:
     said = [line for line in lines if line.strip()] or ["it said nothing"]
     text = said[-1].replace(folder + os.sep, "").removeprefix("toast plan: ")
@@ -57,8 +66,9 @@ def _failure(status: int, lines: list[str], folder: str) -> PlanningFailed:
 def run(arguments: list[str], line: Callable[[str], None] | None = None) -> tuple[int, str, list[str]]:
     """Exit status, standard output and the lines of standard error, which `line` gets as they come."""
     lines: list[str] = []
+    program = find()
     with tempfile.TemporaryFile("w+") as out, subprocess.Popen(
-            [str(find()), *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True,
+            [str(program), *arguments], env=_environment(program), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True,
             errors="replace") as child:
         try:
             assert child.stderr is not None
