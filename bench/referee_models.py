@@ -21,7 +21,7 @@ SETS = {
                         "length": 2048}),
     "wide": ("llama", {"width": 8192, "hidden": 22016, "heads": 64, "groups": 8, "head": 128, "vocabulary": 32768, "batch": 16,
                        "length": 2048}),
-    "vit": ("vit", {"width": 1664, "hidden": 8192, "heads": 16, "head": 104, "patches": 576, "pixels": 588, "classes": 1024,
+    "vit": ("vit", {"width": 1536, "hidden": 6144, "heads": 16, "head": 96, "patches": 576, "pixels": 588, "classes": 1024,
                     "batch": 256}),
     "experts": ("experts", {"width": 2048, "hidden": 4096, "heads": 16, "head": 128, "experts": 16, "vocabulary": 32768, "batch": 32,
                             "length": 1024}),

@@ -20,6 +20,7 @@ TYPED = re.compile(r"\b(pred|bf16|[a-z]+\d+\w*)\[([\d,]*)\]")
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
 COLLECTIVE = re.compile(r"\s*(?:ROOT )?%[\w.\-]+ = (.*?) (" + "|".join(KINDS) + r")(-start)?\(")
 GROUPS = re.compile(r"replica_groups=(\{\{.*?\}\}|\[[\d,]+\]<=\[[\d,]+\](?:T\([\d,]+\))?|mesh\[[^\]]*\][^{]*\{[^}]*\})")
+COMMENT = re.compile(r"/\*.*?\*/")
 BANDWIDTH_FRACTION = 0.9   # of the datasheet's, reached by kernels that only copy
 
 
@@ -36,7 +37,8 @@ def bytes_of(shape):
 
 
 def entry_of(text):
-    return text[text.index("\nENTRY "):]
+    """the entry computation, without the comments that number a tuple's parts"""
+    return COMMENT.sub("", text[text.index("\nENTRY "):])
 
 
 def computations_with_dots(text):
@@ -114,7 +116,7 @@ def collectives(text):
         if not found:
             continue
         shape, kind, start = found.groups()
-        shape = re.sub(r"\{[^{}]*\}|/\*.*?\*/", "", shape)
+        shape = re.sub(r"\{[^{}]*\}", "", COMMENT.sub("", shape))
         if start and kind != "all-reduce" and shape.startswith("("):
             shape = results_of(shape)
         groups = GROUPS.search(line)

@@ -3,7 +3,7 @@
 Two sources. A folder that `toast plan` wrote holds both (manual.mlir, report.json): no toast program is needed. A plan.json,
 an expert's name or a decision list is lowered and priced by the toast program beside the module.
 
-Writes only into the folder that it is given; a module that is there already is not written anew.
+Writes only into the folder that it is given.
 """
 import dataclasses
 import json
@@ -56,8 +56,5 @@ def from_toast(toast, module, name, selection, mesh, folder):
     folder.mkdir(parents=True, exist_ok=True)
     manual = folder / (re.sub(r"[^\w.+-]+", "_", name) + ".manual.mlir")
     price = json.loads(run_toast(toast, "price", module, *selection, "--json"))
-    if not manual.exists():
-        part = manual.with_suffix(".part")
-        run_toast(toast, "lower", module, *selection, "--form", "manual", "-o", part)
-        part.rename(manual)
+    run_toast(toast, "lower", module, *selection, "--form", "manual", "-o", manual)
     return Plan(name, mesh, manual, price)
