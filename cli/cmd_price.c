@@ -29,6 +29,8 @@ static const char usage[] =
     "does\n"
     "                        for CPUs), memory (what frees most first); default: either (times in program\n"
     "                        order, memory the larger of that and depth first)\n"
+    "  --backend NAME        compiler that runs the plan: xla_gpu, xla_tpu, xla_cpu; default: the device's\n"
+    "  --overlap O           auto: collectives run beside computation where the backend does so; none\n"
     "  --timeline            bytes alive in each step, one a line, in the order that takes most\n"
     "  --live                the tensors that make up the peak in that order\n"
     "  --json                for programs\n\n"
@@ -41,7 +43,7 @@ struct command {
     struct cli_choice choice;
     const char *module;
     bool json, baselines, matmuls_only, timeline, live;
-    const char *order;
+    const char *order, *backend, *overlap;
     struct cost_machine machine;
     struct evaluator *evaluator;
     struct spmd_local local;
@@ -60,8 +62,11 @@ static enum error_code parse(struct command *command, int argc, char **argv, str
                     {"--timeline", &command->timeline},
                     {"--live", &command->live}};
     for (int i = 1; i < argc; i++) {
-        const char **value =
-            strcmp(argv[i], "--order") == 0 ? &command->order : cli_choice_option(&command->choice, argv[i]);
+        const char **value = strcmp(argv[i], "--order") == 0     ? &command->order
+                             : strcmp(argv[i], "--backend") == 0 ? &command->backend
+                             : strcmp(argv[i], "--overlap") == 0
+                                 ? &command->overlap
+                                 : cli_choice_option(&command->choice, argv[i]);
         size_t s = 0;
         while (s < sizeof switches / sizeof *switches && strcmp(argv[i], switches[s].name) != 0)
             s++;
@@ -360,6 +365,25 @@ static bool order_of(const char *name, uint8_t *order)
     return !name;
 }
 
+/* --backend and --overlap over what the device and its backend say */
+static enum error_code choose_backend(struct command *command, struct error *e)
+{
+    int compiler = 0;
+    while (command->backend && compiler < COST_COMPILERS &&
+           strcmp(cost_backend((enum cost_compiler)compiler)->name, command->backend) != 0)
+        compiler++;
+    if (compiler == COST_COMPILERS)
+        return error_set(e, ERROR_USAGE, "--backend is one of %s, not '%.60s'", cost_backend_names(),
+                         command->backend);
+    if (command->overlap && strcmp(command->overlap, "auto") != 0 && strcmp(command->overlap, "none") != 0)
+        return error_set(e, ERROR_USAGE, "--overlap is auto or none, not '%.60s'", command->overlap);
+    if (command->backend)
+        cost_machine_set_backend(&command->machine, &command->choice.axes, (enum cost_compiler)compiler);
+    if (command->overlap && strcmp(command->overlap, "none") == 0)
+        command->machine.asynchronous = false;
+    return ERROR_OK;
+}
+
 static enum error_code run(struct command *command, const struct ir_program *prepared, struct error *e)
 {
     struct cli_choice *choice = &command->choice;
@@ -373,6 +397,10 @@ static enum error_code run(struct command *command, const struct ir_program *pre
         return code;
     if (command->matmuls_only)
         command->machine.fusion_weight = 0;
+    if (!code)
+        code = choose_backend(command, e);
+    if (code)
+        return code;
     if (!order_of(command->order, &command->machine.order))
         return error_set(e, ERROR_USAGE, "--order is either, program, depth-first or memory, not '%.60s'",
                          command->order);

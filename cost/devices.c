@@ -24,13 +24,13 @@
     .flops_fraction = 0.55, .memory_fraction = 0.9, .link_fraction = 0.9, .devices_per_host = 8,             \
     .host_link_bytes_per_s = nvlink * GIGA, .network_bytes_per_s = network * GIGA,                           \
     .host_latency_ps = 2 * US, .network_latency_ps = 5 * US, .host_topology = COST_SWITCH,                   \
-    .network_topology = COST_SWITCH, .launch_ps = 2 * US
+    .network_topology = COST_SWITCH, .launch_ps = 2 * US, .compiler = COST_XLA_GPU
 /* The interconnect of a pod does not end at the host: both links are one torus link. */
 #define TPU(host, dimensions, link)                                                                          \
     .flops_fraction = 0.55, .memory_fraction = 0.9, .link_fraction = 0.9, .devices_per_host = host,          \
     .host_link_bytes_per_s = link * GIGA, .network_bytes_per_s = link * GIGA, .host_latency_ps = 1 * US,     \
     .network_latency_ps = 1 * US, .host_topology = COST_TORUS, .network_topology = COST_TORUS,               \
-    .torus_dimensions = dimensions, .launch_ps = US / 2
+    .torus_dimensions = dimensions, .launch_ps = US / 2, .compiler = COST_XLA_TPU
 
 static const struct cost_device devices[] = {
     /* A100 datasheet (2021): 312 TFLOPS bf16, 156 tf32, 19.5 f32 and f64 (tensor), 624 int8; 1,555 GB/s (40

@@ -108,6 +108,8 @@ enum {
 /* When a buffer is there: on the streams, and along the longest chain of dependencies. */
 struct value_times {
     int64_t ready_ps, path_ps;
+    uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
+    uint8_t of_weights; /* computed from arguments without a matrix product */
 };
 
 enum step_fate {
@@ -161,14 +163,24 @@ struct price_scratch {
 struct price_scratch *
 price_scratch_create(struct price_program *shared); /* NULL: makes its own at first use */
 
-/* what a FLOP, a byte and a kernel's launch take on the machine; weight: of kernels that are no matmul */
+/* What a FLOP, a byte and a kernel's launch take on the machine; weight: of kernels that are no matmul. A
+ * matmul takes the longer of its FLOPs and bytes, or, where the backend's products do not hide what they
+ * move, both. */
 struct price_rates {
+    bool matmul_adds;
+    int64_t matmul_fixed_ps; /* of one matmul: its launch, or filling and emptying of its pipeline */
     double ps_per_flop[COST_RATES];
     double ps_per_byte;
     double weight;
     int64_t launch_ps;
 };
 struct price_rates price_rates_of(const struct cost_machine *machine);
+/* a matmul whose FLOPs and whose bytes take so long by themselves */
+static inline int64_t price_matmul_ps(const struct price_rates *rates, double compute_ps, double memory_ps)
+{
+    double ps = rates->matmul_adds ? compute_ps + memory_ps : compute_ps > memory_ps ? compute_ps : memory_ps;
+    return cost_round_ps(ps) + rates->matmul_fixed_ps;
+}
 
 /* grows the arrays for local and clears what a pricing accumulates */
 void price_prepare(struct price_scratch *scratch, const struct spmd_local *local);

@@ -252,8 +252,15 @@ void price_program_destroy(struct price_program *program)
 struct price_rates price_rates_of(const struct cost_machine *machine)
 {
     struct price_rates rates = {.weight = machine->fusion_weight, .launch_ps = machine->device.launch_ps};
+    const struct cost_backend *backend = machine->backend;
+    /* a profile's rates are what was achieved: given over the device's own share, they come out as they are */
+    double fraction = backend->matmul_fraction > 0 && !machine->measured_flops
+                          ? backend->matmul_fraction
+                          : machine->device.flops_fraction;
+    rates.matmul_adds = backend->matmul_adds;
+    rates.matmul_fixed_ps = backend->matmul_fixed_ps ? backend->matmul_fixed_ps : machine->device.launch_ps;
     for (int i = 0; i < COST_RATES; i++)
-        rates.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * machine->device.flops_fraction);
+        rates.ps_per_flop[i] = 1e12 / (machine->device.rate_flops[i] * fraction);
     rates.ps_per_byte = 1e12 / (machine->device.memory_bytes_per_s * machine->device.memory_fraction);
     return rates;
 }
@@ -292,7 +299,7 @@ static int64_t matmul_time(const struct price_scratch *scratch, const struct spm
                 flops /= (double)local->mesh->axes[axis].size;
     double compute = flops * rates->ps_per_flop[info->rate],
            memory = kernel_bytes(scratch, local, k) * rates->ps_per_byte;
-    return cost_round_ps(compute > memory ? compute : memory) + rates->launch_ps;
+    return price_matmul_ps(rates, compute, memory);
 }
 
 static int64_t collective_bytes(const struct spmd_local *local, const struct spmd_step *step)

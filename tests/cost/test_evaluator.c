@@ -64,7 +64,7 @@ static void session_equals_full_recomputation(void **state)
                                               subject.machine.memory_limit_bytes);
             assert_true(cost.c == expected.c && cost.over_steps == expected.over_steps);
             assert_true(fresh.step_ps == fresh.compute_ps + fresh.exposed_ps);
-            assert_true(fresh.exposed_ps == fresh.communication_ps); /* overlap 0 */
+            assert_true(fresh.exposed_ps <= fresh.communication_ps);
             assert_true(fresh.critical_path_ps <= fresh.step_ps && fresh.matmul_ps <= fresh.compute_ps);
             assert_true(fresh.peak_bytes >= fresh.argument_bytes + fresh.output_bytes - fresh.alias_bytes);
         }
@@ -98,8 +98,8 @@ static void replicated_is_the_unsharded_module(void **state)
     assert_true(fsdp.step_ps * 10 < price->step_ps);
     assert_true(fsdp.peak_bytes * 10 < price->peak_bytes);
     assert_in_range(fsdp.argument_bytes, price->argument_bytes / 16, price->argument_bytes / 16 + 1000000);
-    /* nearly all of the matmuls' FLOPs divide by sixteen */
-    assert_in_range(fsdp.matmul_ps, price->matmul_ps / 16, price->matmul_ps / 16 + price->matmul_ps / 1000);
+    /* nearly all of the matmuls' FLOPs divide by sixteen; their weights are read whole on every device */
+    assert_in_range(fsdp.matmul_ps, price->matmul_ps / 16, price->matmul_ps / 16 * 5 / 4);
     plan_release(&plan);
     subject_close(&subject);
 }
