@@ -17,6 +17,8 @@ SETS = {
     # name: (family, sizes)
     "gemma": ("gemma", {"width": 2048, "hidden": 16384, "heads": 8, "head": 256, "vocabulary": 256128, "batch": 32, "length": 2048}),
     "gpt": ("gpt", {"width": 2560, "hidden": 10240, "heads": 32, "head": 80, "vocabulary": 50304, "batch": 64, "length": 1024}),
+    "encoder": ("gpt", {"width": 2048, "hidden": 8192, "heads": 16, "head": 128, "vocabulary": 32768, "batch": 64, "length": 1024,
+                        "causal": False}),
     "llama": ("llama", {"width": 4096, "hidden": 14336, "heads": 32, "groups": 8, "head": 128, "vocabulary": 32768, "batch": 16,
                         "length": 2048}),
     "wide": ("llama", {"width": 8192, "hidden": 22016, "heads": 64, "groups": 8, "head": 128, "vocabulary": 32768, "batch": 16,
@@ -106,7 +108,7 @@ def family(name, layers):
                 w = p[n]
                 qkv = layer_norm(x, w["ln1"], w["ln1b"]) @ w["qkv"] + w["qkvb"]
                 q, k, v = (t.reshape(*t.shape[:2], z["heads"], z["head"]) for t in jnp.split(qkv, 3, -1))
-                a = attend(q, k, v, True, True)
+                a = attend(q, k, v, z.get("causal", True), True)
                 x = x + a.reshape(*a.shape[:2], d) @ w["out"] + w["outb"]
                 h = layer_norm(x, w["ln2"], w["ln2b"])
                 x = x + jax.nn.gelu(h @ w["up"] + w["upb"]) @ w["down"] + w["downb"]
