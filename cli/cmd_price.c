@@ -412,7 +412,7 @@ static enum error_code run(struct command *command, const struct ir_program *pre
     if (code)
         return code;
     struct price_scratch *scratch = NULL;
-    price_reorder(&command->local, &scratch, (enum cost_order)command->machine.order);
+    price_reorder(&command->local, &command->machine, &scratch, (enum cost_order)command->machine.order);
     price_local(&command->local, &command->machine, &scratch, &command->price);
     price_scratch_destroy(scratch);
     command->cost = price_cost(&command->price, evaluator_unsharded(command->evaluator),

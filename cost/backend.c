@@ -31,11 +31,14 @@ static const struct cost_collective_share gpu_shares[] = {
 static const struct cost_backend backends[COST_COMPILERS] = {
     [COST_XLA_CPU] = {.name = "xla_cpu", .source = "as measured with jaxlib 0.10.2; collectives block"},
     [COST_XLA_GPU] = {.name = "xla_gpu",
+                      .fusion = COST_FUSE_BYTES | COST_FUSE_EFFORT | COST_FUSE_ROWS | COST_FUSE_SIBLINGS |
+                                COST_FUSE_LAUNCH | COST_FUSE_GATHER | COST_FUSE_COPIES,
                       .matmul_fraction = 0.9,
                       .matmul_adds = true,
                       .matmul_fixed_ps = 4 * US,
                       .asynchronous = true,
                       .prefetch_bytes = 2000 * MIB,
+                      .combine_bytes = 30 * MIB,
                       .shares = gpu_shares,
                       .share_count = sizeof gpu_shares / sizeof *gpu_shares,
                       .network_fraction = 0.45,
@@ -44,6 +47,7 @@ static const struct cost_backend backends[COST_COMPILERS] = {
                       .source = "openxla/xla: matmul and collective tables of an H100, sol_gpu_cost_model, "
                                 "latency hiding scheduler"},
     [COST_XLA_TPU] = {.name = "xla_tpu",
+                      .fusion = COST_FUSE_BYTES | COST_FUSE_SIBLINGS | COST_FUSE_GATHER | COST_FUSE_TURNED,
                       .asynchronous = true,
                       .prefetch_bytes = 1000 * MIB,
                       .source = "libtpu 0.0.51 compiled ahead of time: memory; its overlap is not measured"},

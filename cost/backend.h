@@ -3,8 +3,8 @@
  * One record a compiler, and nothing else in cost/ knows compilers by name: what fuses and what is computed
  * again instead of stored (fusion.c, memory.c), how fast matrix products run (roofline.c), how collectives
  * run beside computation (price.c) and how fast they are (collectives.c). Each number states where it comes
- * from; docs/price.md has the measurements. A device of the catalogue names its backend; a request may name
- * another. Records are constant and never freed. */
+ * from; docs/design/price.md has the measurements. A device of the catalogue names its backend; a request may
+ * name another. Records are constant and never freed. */
 #ifndef TOAST_COST_BACKEND_H
 #define TOAST_COST_BACKEND_H
 
@@ -44,6 +44,8 @@ struct cost_backend {
     /* collectives run beside computation, in program order on one stream; false: they block it */
     bool asynchronous;
     int64_t prefetch_bytes; /* at most so much of gathered weights waits for its first reader */
+    int64_t
+        combine_bytes; /* gathers of weights, reductions of gradients: combined up to so many bytes; 0: not */
     /* Inside a host; none: latency and bandwidth of the device (closed forms). */
     const struct cost_collective_share *shares;
     uint32_t share_count;

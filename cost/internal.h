@@ -7,7 +7,9 @@
  *   scratch.c    the working memory: made, grown, freed
  *   fusion.c     backward over the steps: how each value is used, hence what fuses; forward: the buffers that
  *                every kernel reads
+ *   recompute.c  of a value that several kernels use: stored, or computed in each of them
  *   roofline.c   facts of ops, once a program; the time of each kernel from the bytes and FLOPs that remain
+ *   siblings.c   kernels that read the same arrays and run as one
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   lend.c       temporaries in the memory of results that are not written yet
@@ -54,8 +56,13 @@ struct op_info {
     uint8_t repeatable; /* elementwise, cheap and of one array: rather computed again than stored */
     uint8_t in_place;   /* may write its result over an operand that it reads */
     uint8_t update;     /* OP_UPDATE: the operand that is written into operand 0 */
+    uint8_t effort;     /* elementwise: bytes that an H100 moves while it computes one element */
+    uint8_t short_row;  /* OP_REDUCE: of one array, along its last dimension, at most ROW_MOST elements */
     double flops;       /* matmuls: of the whole op, on one device */
 };
+enum {
+    ROW_MOST = 32768
+}; /* elements that a block of threads keeps; longer rows take a kernel of their own */
 
 /* An immutable table for one program; shared by threads. */
 struct price_program {
@@ -82,11 +89,12 @@ struct root {
 enum { HARD_MATMUL = 1, HARD_OTHER = 2 };
 /* How a value is used, found backward. */
 struct value_use {
-    uint32_t uses;   /* by steps */
-    uint32_t kernel; /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
-    uint8_t hard;    /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
-    uint8_t kept;    /* something repeated is computed from it: not repeated itself */
-    uint8_t pad[2];
+    uint32_t uses;        /* by steps */
+    uint32_t kernel;      /* 1 + the one kernel all uses end in; 0: no use yet, KERNEL_SEVERAL */
+    uint8_t hard;         /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
+    uint8_t kept;         /* something repeated is computed from it: not repeated itself */
+    uint8_t feeds_matmul; /* a matrix product is computed from it */
+    uint8_t pad;
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
 
@@ -98,8 +106,10 @@ struct value_work {
     uint32_t home_free;  /* homed: first time nothing needs what the place held before */
     uint8_t root_count;  /* at most ROOTS_MAX */
     uint8_t state;       /* enum value_state */
-    uint8_t homed;       /* its buffer is part of an output, a carry or a branch's result */
-    uint8_t lent;        /* the blocks it was ordered from lie in a result's memory */
+    uint8_t homed : 1;   /* its buffer is part of an output, a carry or a branch's result */
+    uint8_t lent : 1;    /* the blocks it was ordered from lie in a result's memory */
+    uint8_t wide : 1;    /* bf16 that is stored as f32 */
+    uint8_t turned : 1;  /* its memory is in the order of a transposed gradient (memory.c) */
 };
 enum {
     ROOTS_MAX = 64
@@ -109,7 +119,7 @@ enum {
 struct value_times {
     int64_t ready_ps, path_ps;
     uint32_t gather;    /* 1 + its number among the gathers of weights that ran ahead; 0: none */
-    uint8_t of_weights; /* computed from arguments without a matrix product */
+    uint8_t of_weights; /* computed from arguments without a matrix product: set by price_times */
 };
 
 enum step_fate {
@@ -120,11 +130,35 @@ enum step_fate {
     FATE_MARK    /* opens, parts or closes a region, or ends the program */
 };
 
+/* What computing a value anew would read, and take beside (recompute.c). */
+enum { RECOMPUTE_ROOTS = 4 };
+struct recompute {
+    struct root roots[RECOMPUTE_ROOTS]; /* what is beyond counts in total alone */
+    int64_t total, effort;              /* bytes; effort as bytes moved meanwhile */
+    uint32_t count;
+};
+
+/* The kernels that a value's uses end in, each as 1 + its step. */
+enum { KERNELS_KNOWN = 8 };
+struct kernel_set {
+    uint32_t at[KERNELS_KNOWN];
+    uint32_t user;      /* the first step that uses it, of those seen (backward) */
+    uint8_t count;      /* KERNELS_KNOWN + 1: more */
+    uint8_t transposed; /* a transpose reads it */
+};
+
+/* Kernels that run as one, led by the first (siblings.c). */
+struct sibling_group {
+    uint32_t leader;
+    int64_t elements, reduced; /* of the leader: what it goes over; bytes of its reductions' results */
+};
+
 /* A step that does something, or that marks a region or the end: all but what is fused, free or an alias. */
 struct kernel {
     uint32_t step;
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     int64_t ps;                 /* once, not x trips; 0 for marks */
+    int64_t copy_ps;            /* of collectives: compute that puts their blocks in order */
 };
 
 /* Where a buffer takes memory: during times from .. until - 1 of the line (memory.c). */
@@ -156,8 +190,19 @@ struct price_scratch {
     struct root *pool;
     size_t pool_count, pool_room;
     uint32_t *loop_end;
-    size_t loop_room;          /* per step: the step that closes the region it opens */
-    uint32_t mark;             /* of the union being built */
+    size_t loop_room;    /* per step: the step that closes the region it opens */
+    uint32_t mark;       /* of the union being built */
+    uint16_t rules;      /* enum cost_fusion_rule, of the machine that is priced */
+    bool wide_bf16;      /* its elementwise units take no bf16 */
+    double effort_scale; /* its bytes moved during arithmetic, beside an H100's */
+    struct recompute *again;
+    size_t again_room; /* per value */
+    struct kernel_set *sets;
+    size_t set_room; /* per value */
+    struct sibling_group *groups;
+    size_t group_room; /* per kernel */
+    uint32_t *readers;
+    size_t reader_room;        /* per value: 1 + the leader of the group that read or made it last */
     struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
 };
 struct price_scratch *
@@ -182,10 +227,26 @@ static inline int64_t price_matmul_ps(const struct price_rates *rates, double co
     return cost_round_ps(ps) + rates->matmul_fixed_ps;
 }
 
-/* grows the arrays for local and clears what a pricing accumulates */
-void price_prepare(struct price_scratch *scratch, const struct spmd_local *local);
+/* grows the arrays for local, takes the machine's rules and clears what a pricing accumulates */
+void price_prepare(struct price_scratch *scratch, const struct spmd_local *local,
+                   const struct cost_machine *machine);
 /* fusion: states, roots, kernels */
 void price_fuse(struct price_scratch *scratch, const struct spmd_local *local);
+/* recompute.c, by COST_FUSE_BYTES. Before all else: what computing each value anew would take. */
+void price_weigh(struct price_scratch *scratch, const struct spmd_local *local);
+/* backward, after the step's fate is known: adds the step to its operands' sets */
+void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
+                     enum step_fate fate);
+/* elementwise, cheap or reduce, of one result whose uses are all noted: computed where it is used? */
+/* a bf16 result of an elementwise op, which a device without such arithmetic computes in f32, and keeps in
+ * f32 where nothing wants it in memory as it is */
+bool price_widens(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
+bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
+                        const struct spmd_step *step, const struct op_info *info);
+/* siblings.c, by COST_FUSE_SIBLINGS: begin, then kernels in program order; bytes that the kernel need not
+ * read because it runs with an earlier one, 0: it runs alone */
+void price_begin_siblings(struct price_scratch *scratch, const struct spmd_local *local);
+int64_t price_join_siblings(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* ps of every kernel */
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine);
@@ -208,6 +269,30 @@ static inline const struct op_info *step_info(const struct price_scratch *scratc
                                               const struct spmd_step *step)
 {
     return &scratch->program->ops[step->op];
+}
+extern const struct op_info price_slice_info, price_masked_info, price_partial_info, price_mark_info;
+/* facts of any step; what is no op is described as one */
+static inline const struct op_info *price_info_of(const struct price_scratch *scratch,
+                                                  const struct spmd_step *step)
+{
+    if (step->kind == SPMD_OP)
+        return step_info(scratch, step);
+    if (step->kind == SPMD_MASK)
+        return step->mask_initial ? &price_masked_info : &price_partial_info;
+    return step->kind == SPMD_SLICE ? &price_slice_info : &price_mark_info;
+}
+/* bytes of its buffer */
+static inline int64_t stored_bytes(const struct price_scratch *scratch, const struct spmd_local *local,
+                                   uint32_t value)
+{
+    return local->values[value].bytes << scratch->values[value].wide;
+}
+/* on one device */
+static inline int64_t value_elements(const struct spmd_local *local, uint32_t value)
+{
+    const struct ir_type *type = ir_value_type(local->nda->program, local->values[value].origin);
+    unsigned bits = ir_element_bits((enum ir_element)type->element);
+    return local->values[value].bytes * 8 / (bits ? bits : 8);
 }
 static inline bool step_is_local(uint8_t kind)
 {

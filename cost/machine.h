@@ -32,6 +32,7 @@ struct cost_device {
     uint8_t host_topology, network_topology;
     uint8_t torus_dimensions; /* of a torus: rings through every device; 0 otherwise */
     int64_t launch_ps;        /* fixed time of one kernel */
+    bool no_bf16_arithmetic;  /* elementwise units take none: compilers compute in f32 */
     uint8_t compiler;         /* enum cost_compiler: what runs its plans, unless a request names another */
     const char *source;       /* datasheet */
 };
@@ -98,8 +99,8 @@ enum error_code cost_machine_create(const struct mesh *mesh, const char *device,
 enum error_code cost_machine_create_device(const struct mesh *mesh, const struct cost_device *device,
                                            int64_t memory_limit_bytes, struct cost_machine *out,
                                            struct error *e) BASE_CHECKED;
-/* Another compiler runs the plans, or collectives do not run beside computation: what depends on it is derived
- * anew. */
+/* Another compiler runs the plans, or collectives do not run beside computation: what depends on it is
+ * derived anew. */
 void cost_machine_set_backend(struct cost_machine *machine, const struct mesh *mesh,
                               enum cost_compiler compiler);
 /* axis numbers, slowest link first: what the walk wants in spmd_options.axis_order */

@@ -13,7 +13,8 @@
  * Computed once a machine, for every set of axes; nothing here allocates. */
 #include "cost/machine.h"
 
-/* members of one axis that share a host, given the distance of neighbours; 0: the axis fills hosts unevenly */
+/* members of one axis that share a host, given the distance of neighbours; 0: the axis fills hosts unevenly
+ * */
 static int64_t members_on_host(int64_t size, int64_t stride, int64_t host)
 {
     if (stride >= host)

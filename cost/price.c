@@ -136,7 +136,6 @@ static int64_t run_computation(struct run *run, const struct kernel *kernel, con
         run->clock.matmul_ps += ps;
     else
         run->clock.other_ps += ps;
-    times->of_weights &= !matmul;
     times->ready_ps = run->clock.compute_ps = start + ps;
     return start;
 }
@@ -161,15 +160,18 @@ static int64_t run_kernel(struct run *run, uint32_t index)
     const struct spmd_step *step = &run->local->steps[kernel->step];
     const struct root *roots = run->scratch->pool + kernel->roots;
     int64_t ps = times_trips(kernel->ps, step->trips), start = 0, before = run->clock.compute_ps;
-    struct value_times times = {.of_weights = 1};
+    struct value_times times = {.of_weights =
+                                    step->result_count ? run->scratch->times[step->results].of_weights : 0};
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         const struct value_times *root = &run->scratch->times[roots[i].value];
         times.ready_ps = later(times.ready_ps, root->ready_ps);
         times.path_ps = later(times.path_ps, root->path_ps);
-        times.of_weights &= root->of_weights;
     }
     times.path_ps += ps;
     if (spmd_step_is_collective(step)) {
+        int64_t copy_ps = times_trips(kernel->copy_ps, step->trips);
+        run->clock.compute_ps += copy_ps;
+        run->clock.other_ps += copy_ps;
         start = run_collective(run, step, ps, &times);
     } else if (step_is_local(step->kind)) {
         start = run_computation(run, kernel, step, ps, &times);
@@ -241,7 +243,7 @@ static struct price_scratch *find_kernels(const struct spmd_local *local, const 
     if (!*scratch)
         *scratch = price_scratch_create(NULL);
     memset(out, 0, sizeof *out);
-    price_prepare(*scratch, local);
+    price_prepare(*scratch, local, machine);
     price_fuse(*scratch, local);
     price_times(*scratch, local, machine);
     return *scratch;
@@ -289,7 +291,7 @@ bool price_reorder_to_peak(struct spmd_local *local, const struct cost_machine *
     struct price there;
     if (price->depth_first_peak_bytes <= price->program_peak_bytes)
         return false;
-    price_reorder(local, &scratch, COST_ORDER_DEPTH_FIRST);
+    price_reorder(local, machine, &scratch, COST_ORDER_DEPTH_FIRST);
     analyse(local, machine, &scratch, &there);
     price->peak_step = there.peak_step;
     price_scratch_destroy(scratch);
@@ -406,7 +408,7 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
         if (value < local->argument_count ||
             (begun && scratch->values[value].state == VALUE_BUFFER && scratch->ranges[value].from <= now &&
              now < scratch->ranges[value].until))
-            VEC_PUSH(&out, ((struct price_live){value, local->values[value].bytes}));
+            VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
     const struct spmd_step *entry = begun ? &local->steps[scratch->kernels[now].step] : NULL;
     if (entry && !(entry->combined && packed(local, scratch->kernels[now].step)) &&
         price_ordered_copy(scratch, local, entry) > 0 &&

@@ -65,7 +65,7 @@ static void add_unit(struct price_graph *graph, uint32_t kernel)
         graph->unit_of[scratch->kernels[k].step] = graph->count;
         for (uint32_t value = step->results; value < step->results + step->result_count; value++)
             unit->bytes +=
-                scratch->values[value].state == VALUE_BUFFER ? graph->local->values[value].bytes : 0;
+                scratch->values[value].state == VALUE_BUFFER ? stored_bytes(scratch, graph->local, value) : 0;
     }
     add_reads(graph, unit, graph->count);
     graph->count++;
@@ -328,13 +328,14 @@ static void place_unit(const struct price_graph *graph, struct steps *out, const
         place_step(graph, out, step);
 }
 
-void price_reorder(struct spmd_local *local, struct price_scratch **scratch, enum cost_order order)
+void price_reorder(struct spmd_local *local, const struct cost_machine *machine,
+                   struct price_scratch **scratch, enum cost_order order)
 {
     if (order == COST_ORDER_EITHER || order == COST_ORDER_PROGRAM)
         return;
     if (!*scratch)
         *scratch = price_scratch_create(NULL);
-    price_prepare(*scratch, local);
+    price_prepare(*scratch, local, machine);
     price_fuse(*scratch, local);
     if (!(*scratch)->kernel_count)
         return;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* one axis of p devices whose link the mesh gives, so that the closed forms count: 1 GB/s (1000 ps a byte), latency 10 us */
+/* one axis of p devices whose link the mesh gives, so that the closed forms count: 1 GB/s (1000 ps a byte),
+ * latency 10 us */
 static struct cost_machine machine_of(struct mesh *mesh, int64_t p, uint8_t topology, uint8_t spans_hosts)
 {
     struct cost_machine machine = {.device = *cost_device_find("a100-40")};
@@ -164,8 +165,8 @@ static struct cost_collective over(const char *axes, const char *device, enum co
     return cost_collective_price(&machine, &mesh, kind, list, count, bytes);
 }
 
-/* The same devices in the same groups cost the same, however the mesh is written: every way to write 16 and 64
- * devices as axes, over all of them and over those that span the inner or outer 4, 8 and 16 devices. */
+/* The same devices in the same groups cost the same, however the mesh is written: every way to write 16 and
+ * 64 devices as axes, over all of them and over those that span the inner or outer 4, 8 and 16 devices. */
 static void same_groups_cost_the_same(void **state)
 {
     static const struct {
