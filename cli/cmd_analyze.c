@@ -310,7 +310,7 @@ static enum error_code analyze(const struct options *options, struct analysis *a
     if (code == ERROR_OK && options->blocks)
         segments_create(analysis->nda,
                         options->mesh ? analysis->mesh.axes[analysis->mesh.axis_count - 1].size : DEVICES,
-                        &analysis->segments);
+                        SEGMENTS_MOST_CONFIGURATIONS, &analysis->segments);
     return code;
 }
 

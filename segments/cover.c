@@ -5,7 +5,7 @@
  *   windows         | a b c d | a b c d | a b c d | h  what is left of it and right of it likewise
  *   kinds           | A       | B       | B       | C  by fingerprints: the first layer depends on no layer
  *
- * A window of more than SEGMENTS_MOST_CONFIGURATIONS configurations is cut where its first block's shape comes
+ * A window of more configurations than asked for is cut where its first block's shape comes
  * again (layers that alternate), else where it gets too large. */
 #include "segments/internal.h"
 
@@ -64,10 +64,10 @@ static uint64_t configurations_of(const struct segments_build *build, uint32_t f
 static void add_window(struct segments_build *build, uint32_t first, uint32_t count)
 {
     uint32_t from = first;
-    bool large = configurations_of(build, first, count) > SEGMENTS_MOST_CONFIGURATIONS;
+    bool large = configurations_of(build, first, count) > build->most;
     for (uint32_t i = first + 1; large && i < first + count; i++)
         if (shape(build, i) == shape(build, first) ||
-            configurations_of(build, from, i + 1 - from) > SEGMENTS_MOST_CONFIGURATIONS) {
+            configurations_of(build, from, i + 1 - from) > build->most) {
             VEC_PUSH(&build->segments, ((struct segments_segment){from, i - from, NDA_NONE}));
             from = i;
         }

@@ -17,6 +17,7 @@ struct segments_graph {
 struct segments_build {
     struct segments *out;
     const struct nda *n;
+    uint64_t most; /* configurations of a segment */
     struct segments_graph graph;
     VEC(struct segments_contraction) contractions;
     VEC(struct segments_block) blocks;

@@ -69,10 +69,10 @@ static void hand_over(struct segments_build *build)
     HAND_OVER(pairs, build->pairs);
 }
 
-void segments_create(const struct nda *n, int64_t devices, struct segments **out)
+void segments_create(const struct nda *n, int64_t devices, uint64_t most, struct segments **out)
 {
     struct segments *segments = mem_zalloc(1, sizeof *segments);
-    struct segments_build build = {.out = segments, .n = n};
+    struct segments_build build = {.out = segments, .n = n, .most = most};
     segments->nda = n;
     segments->devices = devices < 2 ? 2 : devices;
     segments->arena = arena_create();

@@ -97,10 +97,11 @@ struct segments {
     struct arena *arena;
 };
 
-enum { SEGMENTS_MOST_CONFIGURATIONS = 256 }; /* of a segment: longer windows are cut */
+enum { SEGMENTS_MOST_CONFIGURATIONS = 256 };
 
-/* devices: P of equation 2, at least 2; of the axes that strategies split over. */
-void segments_create(const struct nda *n, int64_t devices, struct segments **out);
+/* devices: P of equation 2, at least 2; of the axes that strategies split over. most: windows of more
+ * configurations are cut; SEGMENTS_MOST_CONFIGURATIONS unless there is a reason. */
+void segments_create(const struct nda *n, int64_t devices, uint64_t most, struct segments **out);
 void segments_destroy(struct segments *segments); /* NULL is fine */
 
 static inline uint32_t segments_strategy_count(const struct segments *segments, uint32_t block)

@@ -1,10 +1,10 @@
 /* The strategies of a block: one for each side of its entry that the devices divide, and the factors that it
  * shards in the spaces of the block.
  *
- * A side may be several indices (batch and sequence of [batch, sequence, features]). The one that reaches the
- * most spaces stands for the side: a batch that goes through attention whole rather than a sequence that does
- * not; the major one where two reach as many. What is reached follows M both ways inside the block and
- * takes one factor of a space at most, the first to arrive. */
+ * A side may be several indices (batch and sequence of [batch, sequence, features]). What an index reaches
+ * follows M both ways inside the block and takes one factor of a space at most, the first to arrive; where a
+ * second one arrives the two conflict, as of a sequence in attention. The index with the fewest conflicts stands
+ * for its side, of these the one that reaches the most, of these the major one. */
 #include "segments/internal.h"
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ const char *segments_side_name(enum segments_side side)
 struct reach {
     struct segments_build *build;
     uint32_t *stamp; /* per space: round in which it was reached */
-    uint32_t round;
+    uint32_t round, conflicts;
+    uint32_t *taken;     /* per space: factor that arrived first */
     VEC(uint32_t) queue; /* factors, in the order of arrival */
 };
 
@@ -30,16 +31,22 @@ static void follow(struct reach *reach, uint32_t block, uint32_t factor_index)
     const struct nda *n = build->n;
     reach->queue.count = 0;
     reach->round++;
+    reach->conflicts = 0;
     reach->stamp[n->factors[factor_index].space] = reach->round;
+    reach->taken[n->factors[factor_index].space] = factor_index;
     VEC_PUSH(&reach->queue, factor_index);
     for (size_t head = 0; head < reach->queue.count; head++) {
         uint32_t at = reach->queue.at[head];
         for (uint32_t i = graph->around_start[at]; i < graph->around_start[at + 1]; i++) {
             uint32_t next = graph->around[i], space = n->factors[next].space;
-            if (build->out->owner[space] != block || reach->stamp[space] == reach->round ||
-                !segments_can_split(n, next, build->out->devices))
+            if (build->out->owner[space] != block || !segments_can_split(n, next, build->out->devices))
                 continue;
+            if (reach->stamp[space] == reach->round) {
+                reach->conflicts += reach->taken[space] != next;
+                continue;
+            }
             reach->stamp[space] = reach->round;
+            reach->taken[space] = next;
             VEC_PUSH(&reach->queue, next);
         }
     }
@@ -67,20 +74,24 @@ static void add_strategy(struct reach *reach, uint32_t block, uint8_t side, uint
 void segments_find_strategies(struct segments_build *build)
 {
     const struct nda *n = build->n;
-    struct reach reach = {.build = build, .stamp = mem_zalloc((size_t)n->space_count + 1, sizeof *reach.stamp)};
+    struct reach reach = {.build = build,
+                          .stamp = mem_zalloc((size_t)n->space_count + 1, sizeof *reach.stamp),
+                          .taken = mem_zalloc((size_t)n->space_count + 1, sizeof *reach.taken)};
     for (uint32_t block = 0; block < build->blocks.count; block++) {
         const struct segments_contraction *entry = &build->contractions.at[build->blocks.at[block].entry];
         build->blocks.at[block].strategies = (uint32_t)build->strategies.count;
         for (int side = 0; side < SEGMENTS_SIDES; side++) {
-            uint32_t best = NDA_NONE;
+            uint32_t best = NDA_NONE, fewest = 0;
             size_t most = 0;
             for (uint32_t k = 0; k < n->spaces[entry->space].factor_count; k++) {
                 uint32_t factor_index = n->spaces[entry->space].factors + k;
                 if (!(entry->sides[side] >> k & 1) || !segments_can_split(n, factor_index, build->out->devices))
                     continue;
                 follow(&reach, block, factor_index);
-                if (reach.queue.count > most) {
+                if (best == NDA_NONE || reach.conflicts < fewest ||
+                    (reach.conflicts == fewest && reach.queue.count > most)) {
                     most = reach.queue.count;
+                    fewest = reach.conflicts;
                     best = factor_index;
                 }
             }
@@ -90,4 +101,5 @@ void segments_find_strategies(struct segments_build *build)
     }
     VEC_FREE(&reach.queue);
     free(reach.stamp);
+    free(reach.taken);
 }
