@@ -161,6 +161,24 @@ static json_t *encode_bound(const struct report *report)
                      "network", "admissible");
 }
 
+/* only where segments were composed */
+static json_t *encode_segments(const struct report *report)
+{
+    const struct report_segments *it = &report->segments;
+    const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
+    if (!it->present)
+        return json_null();
+    json_t *axes = json_array();
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+        if (it->inner >> axis & 1)
+            json_array_append_new(axes, json_string(mesh->axes[axis].name));
+    return json_pack("{s:i, s:i, s:i, s:I, s:o, s:I, s:I, s:I, s:I, s:b, s:b}", "blocks", (int)it->blocks,
+                     "segments", (int)it->segments, "kinds", (int)it->kinds, "programs",
+                     (json_int_t)it->programs, "axes", axes, "composed_ps", (json_int_t)it->composed_ps,
+                     "composed_bytes", (json_int_t)it->composed_bytes, "step_ps", (json_int_t)it->step_ps,
+                     "peak_bytes", (json_int_t)it->peak_bytes, "proved", it->proved, "mixed", it->mixed);
+}
+
 json_t *encode_report(const struct report *report)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
@@ -189,6 +207,7 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "conflicts", encode_conflicts(report));
     json_object_set_new(out, "search", encode_search(report));
     json_object_set_new(out, "bound", encode_bound(report));
+    json_object_set_new(out, "segments", encode_segments(report));
     json_object_set_new(out, "warnings", warnings);
     json_object_set_new(out, "if_nothing_fits", encode_nothing_fits(report));
     json_object_set_new(out, "provenance",

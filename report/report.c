@@ -427,6 +427,11 @@ enum error_code report_create_plan(const struct evaluator *evaluator, const stru
     return maker_close(&maker, make_plan(&maker, e), out);
 }
 
+bool report_is_planner(const char *name)
+{
+    return strcmp(name, "cfn") == 0 || strcmp(name, "segments") == 0;
+}
+
 void report_add_baseline(struct report *report, const char *name, const struct price *price, struct cost cost)
 {
     struct report_baseline *more = arena_alloc(report->arena, (report->baseline_count + 1) * sizeof *more);

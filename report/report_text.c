@@ -258,6 +258,27 @@ static void write_bound(const struct report *report, struct text *text)
                 bound, (double)report->price.step_ps / (double)(report->bound_ps > 0 ? report->bound_ps : 1));
 }
 
+static void write_segments(const struct report *report, struct text *text)
+{
+    const struct report_segments *it = &report->segments;
+    char composed[32], whole[32];
+    if (!it->present)
+        return;
+    if (!it->blocks) {
+        text_add(text, "The module has no contractions: segments say nothing of it.\n");
+        return;
+    }
+    report_time(it->composed_ps, composed);
+    report_time(it->step_ps, whole);
+    text_printf(text,
+                "Segments: %u blocks in %u segments of %u kinds, %llu prices in tables; composed %s, whole %s "
+                "(%+.2f %%)%s%s.\n",
+                it->blocks, it->segments, it->kinds, (unsigned long long)it->programs, composed, whole,
+                100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
+                it->proved ? "; proved best of the tables" : "",
+                it->mixed ? "; equal segments have different configurations" : "");
+}
+
 void report_text(const struct report *report, struct text *text)
 {
     write_summary(report, text);
@@ -265,6 +286,7 @@ void report_text(const struct report *report, struct text *text)
     write_decisions(report, text);
     write_baselines(report, text);
     write_bound(report, text);
+    write_segments(report, text);
     write_time(report, text);
     write_collectives(report, text);
     write_memory(report, text);
