@@ -214,6 +214,7 @@ static void answer_error(const struct child *child, enum error_code code, const 
     frame_add_text(answer, "outcome",
                    code == ERROR_CANCELLED   ? "cancelled"
                    : again                   ? "again"
+                   : code == ERROR_HOST      ? "host"  /* counts, and is tried again after a pause */
                    : code == ERROR_NOT_FOUND ? "reset" /* a blob of an earlier step is gone */
                                              : "fail");
     char *json = child->table->error_json(e);

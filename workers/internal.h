@@ -26,17 +26,23 @@ struct process {
     pthread_mutex_t lock;
     pid_t pid; /* 0: there is none, or it was waited for */
     struct timespec started;
-    int short_lives; /* children in a row that ended within a second of their start */
+    int64_t oom_kills; /* host_oom_kills at its start */
+    int short_lives;   /* children in a row that ended within a second of their start */
 };
+/* Why an attempt was lost, as the queue counts it (queue_died); process_verdict_text gives its names. */
 enum process_verdict {
-    PROCESS_OUTSIDE, /* SIGKILL, SIGTERM, an exit: not the task's doing, counts for nothing */
-    PROCESS_FAULT,   /* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGXCPU: the task's own */
-    PROCESS_MEMORY,  /* came to its memory limit */
+    PROCESS_FAULT,  /* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGXCPU: the task's own */
+    PROCESS_LATE,   /* ended by us: over its time limit; the task's own, too */
+    PROCESS_MEMORY, /* came to its memory limit */
+    PROCESS_OOM,    /* SIGKILL while the host's out-of-memory killer struck */
+    PROCESS_KILLED, /* another signal from elsewhere */
+    PROCESS_EXIT,   /* an exit: no store, no memory to start in */
+    PROCESS_HOST,   /* it lives, but said that the host refused what it needs */
 };
+const char *process_verdict_text(enum process_verdict verdict);
 struct process_end {
     enum process_verdict verdict;
     int status; /* as waitpid gives it */
-    bool late;  /* ended by us: the task was over its time limit */
     double cpu_s;
     int64_t resident_bytes; /* at most */
 };

@@ -2,6 +2,7 @@
  * or something from outside). Never waits for a child that may live on. See internal.h. */
 #include "workers/internal.h"
 
+#include "base/host.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -110,18 +111,28 @@ void process_start(struct process *process, const struct worker_options *worker_
             close(pair[0]);
     }
     clock_gettime(CLOCK_MONOTONIC, &process->started);
+    process->oom_kills = host_oom_kills();
     if (result != 0) {
         log_event("child_not_started", "reason", strerror(result), NULL);
         process->short_lives++;
     }
 }
 
-/* Only these ends are the task's own; an exit is one of ours (the store's address is wrong, the supervisor is
- * gone). */
-static enum process_verdict judge(int status)
+const char *process_verdict_text(enum process_verdict verdict)
+{
+    static const char *const names[] = {
+        [PROCESS_FAULT] = "fault", [PROCESS_LATE] = "time_limit", [PROCESS_MEMORY] = "memory_limit",
+        [PROCESS_OOM] = "oom",     [PROCESS_KILLED] = "killed",   [PROCESS_EXIT] = "exit",
+        [PROCESS_HOST] = "host"};
+    return names[verdict];
+}
+
+/* Only what a process does to itself is the task's own; an exit is one of ours (the store's address is wrong,
+ * the supervisor is gone). */
+static enum process_verdict judge(const struct process *process, int status)
 {
     if (WIFEXITED(status))
-        return WEXITSTATUS(status) == WORKER_EXIT_MEMORY ? PROCESS_MEMORY : PROCESS_OUTSIDE;
+        return WEXITSTATUS(status) == WORKER_EXIT_MEMORY ? PROCESS_MEMORY : PROCESS_EXIT;
     switch (WTERMSIG(status)) {
     case SIGSEGV:
     case SIGBUS:
@@ -130,7 +141,8 @@ static enum process_verdict judge(int status)
     case SIGABRT:
     case SIGSYS:
     case SIGXCPU: return PROCESS_FAULT;
-    default: return PROCESS_OUTSIDE;
+    case SIGKILL: return host_oom_kills() > process->oom_kills ? PROCESS_OOM : PROCESS_KILLED;
+    default: return PROCESS_KILLED;
     }
 }
 
@@ -151,7 +163,7 @@ struct process_end process_end(struct process *process, bool kill_it)
         ;
     process->pid = 0;
     pthread_mutex_unlock(&process->lock);
-    end.verdict = judge(end.status);
+    end.verdict = judge(process, end.status);
     end.cpu_s = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
                 (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     end.resident_bytes = (int64_t)used.ru_maxrss * 1024;
@@ -161,7 +173,8 @@ struct process_end process_end(struct process *process, bool kill_it)
 
 char *process_end_text(const struct process_end *end)
 {
-    char *how = end->late ? mem_strdup("its time limit (--task-limit)")
+    char *how = end->verdict == PROCESS_LATE  ? mem_strdup("its time limit (--task-limit)")
+                : end->verdict == PROCESS_OOM ? mem_strdup("the host's out-of-memory killer")
                 : WIFSIGNALED(end->status)
                     ? mem_printf("signal %d (%s)", WTERMSIG(end->status), strsignal(WTERMSIG(end->status)))
                     : mem_printf("exit status %d", WEXITSTATUS(end->status));

@@ -144,35 +144,36 @@ static const char *trace_id(const struct queue_task *task)
     return id;
 }
 
-/* the child died in the middle of a task: whose fault it was decides what becomes of the task */
+/* the attempt is lost: whose doing it was decides what becomes of the task */
+static void report_lost(struct slot *slot, const struct queue_task *task, enum process_verdict verdict,
+                        const char *json)
+{
+    struct error e;
+    while (
+        again(slot, queue_died(slot->queue, task, json, process_verdict_text(verdict), random_number(), &e)))
+        ;
+}
+
+/* the child died in the middle of a task */
 static void report_death(struct slot *slot, const struct queue_task *task, const struct process_end *end)
 {
-    static const char *const names[] = {
-        [PROCESS_OUTSIDE] = "outside", [PROCESS_FAULT] = "fault", [PROCESS_MEMORY] = "memory_limit"};
-    struct error e;
-    bool fenced;
     char *how = process_end_text(end), *json = NULL;
     log_event("child_died", "task", task->member, "trace_id", trace_id(task), "how", how, "verdict",
-              names[end->verdict], NULL);
-    switch (end->verdict) {
-    case PROCESS_OUTSIDE: give_back(slot, task); break;
-    case PROCESS_FAULT:
-        json = mem_printf(
-            "{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
-            task->kind, how);
-        while (again(slot, queue_died(slot->queue, task, json, random_number(), &e)))
-            ;
-        break;
-    case PROCESS_MEMORY:
+              process_verdict_text(end->verdict), NULL);
+    if (end->verdict == PROCESS_MEMORY)
         json = mem_printf(
             "{\"code\":\"%s\",\"message\":\"task %s needs more memory than the %lld MiB that this worker "
             "allows (--child-memory)\"}",
             error_code_text(ERROR_MEMORY_LIMIT), task->kind,
             (long long)(slot->supervisor->options->memory_bytes >> 20));
-        while (again(slot, queue_finish(slot->queue, task, "failed", json, "", NULL, 0, &fenced, &e)))
-            ;
-        break;
-    }
+    else if (end->verdict == PROCESS_FAULT || end->verdict == PROCESS_LATE)
+        json = mem_printf(
+            "{\"code\":\"internal\",\"message\":\"task %s ended its process three times, last by %s\"}",
+            task->kind, how);
+    else
+        json = mem_printf("{\"code\":\"%s\",\"message\":\"%s on %s\"}", error_code_text(ERROR_HOST), how,
+                          slot->supervisor->host);
+    report_lost(slot, task, end->verdict, json);
     free(json);
     free(how);
 }
@@ -229,6 +230,9 @@ static enum error_code report(struct slot *slot, const struct queue_task *task, 
                                 &fenced, e);
         } else if (strcmp(outcome, "reset") == 0) {
             code = queue_reset(slot->queue, task, queue_field(fields, "error"), e);
+        } else if (strcmp(outcome, "host") == 0) {
+            code = queue_died(slot->queue, task, queue_field(fields, "error"),
+                              process_verdict_text(PROCESS_HOST), random_number(), e);
         } else {
             /* cancelled, or the store did not answer: another slot does the task if the job still runs */
             code = queue_release(slot->queue, task, e);
@@ -237,7 +241,7 @@ static enum error_code report(struct slot *slot, const struct queue_task *task, 
     if (code == ERROR_OK && (strcmp(outcome, "finish") == 0 || strcmp(outcome, "fail") == 0))
         log_event("job_ended", "job", task->id, "trace_id", trace_id(task), "outcome",
                   fenced ? "too late" : outcome, "error", queue_field(fields, "error"), NULL);
-    if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0)
+    if (strcmp(outcome, "again") == 0 || strcmp(outcome, "reset") == 0 || strcmp(outcome, "host") == 0)
         log_event("task_again", "task", task->member, "trace_id", trace_id(task), "outcome", outcome, "error",
                   queue_field(fields, "error"), NULL);
     if (strcmp(outcome, "again") == 0)
@@ -273,13 +277,15 @@ static bool work(struct slot *slot, struct queue_task *task)
         break;
     case WAITED_DEATH:
         end = process_end(&slot->child, false);
-        report_death(slot, task, &end);
+        if (worker_leaving(slot->supervisor)) /* told to go at the same time as we, perhaps */
+            give_back(slot, task);
+        else
+            report_death(slot, task, &end);
         break;
     case WAITED_LEAVE: give_back(slot, task); break;
     case WAITED_LATE:
         end = process_end(&slot->child, true);
-        end.verdict = PROCESS_FAULT;
-        end.late = true;
+        end.verdict = PROCESS_LATE;
         report_death(slot, task, &end);
         break;
     case WAITED_DEAF: process_end(&slot->child, true); break;
