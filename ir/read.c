@@ -221,7 +221,7 @@ static enum error_code refused(const struct child *child, struct error *e)
     return error_set_at(e, code, reader_refusal.line, reader_refusal.column, "%s", reader_refusal.message);
 }
 
-static enum error_code map_image(int fd, struct ir_program *out, struct error *e)
+enum error_code ir_read_map(int fd, struct ir_program *out, struct error *e)
 {
     struct stat st;
     if (fstat(fd, &st) != 0 || st.st_size <= 0)
@@ -277,7 +277,7 @@ enum error_code ir_read(const char *text, size_t size, const struct ir_read_limi
     enum error_code code = ir_read_file(text, size, limits, &image, e);
     if (code != ERROR_OK)
         return code;
-    code = map_image(image, out, e);
+    code = ir_read_map(image, out, e);
     close(image);
     return code;
 }

@@ -45,6 +45,10 @@ enum error_code ir_read(const char *text, size_t size, const struct ir_read_limi
 enum error_code ir_read_file(const char *text, size_t size, const struct ir_read_limits *limits, int *image,
                              struct error *e) BASE_CHECKED;
 
+/* Maps and checks such a file; the descriptor stays the caller's. ERROR_INTERNAL: damaged; ERROR_HOST: no
+ * memory to map it. */
+enum error_code ir_read_map(int image, struct ir_program *out, struct error *e) BASE_CHECKED;
+
 /* Path of the child's program (borrowed, must last), for tests and unusual installations. By default it is
  * looked for beside the running program, then in $TOAST_READER. Call before threads exist. */
 void ir_read_program(const char *path);
