@@ -103,7 +103,7 @@ struct report {
     uint32_t warning_count;
     /* planner cfn, where no sharding was left out of the network */
     bool has_bound;
-    int64_t bound_ps;                         /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
+    int64_t bound_ps; /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
     struct report_segments segments;
     int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
     char proof_status[16], proof_reason[200]; /* "equal", "failed", "not_run" */

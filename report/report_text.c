@@ -269,13 +269,14 @@ static void write_segments(const struct report *report, struct text *text)
     }
     report_time(it->composed_ps, composed);
     report_time(it->step_ps, whole);
-    text_printf(text,
-                "Segments: %u blocks in %u segments of %u kinds, %llu prices in tables; composed %s, whole %s "
-                "(%+.2f %%)%s%s.\n",
-                it->blocks, it->segments, it->kinds, (unsigned long long)it->programs, composed, whole,
-                100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
-                it->proved ? "; proved best of the tables" : "",
-                it->mixed ? "; equal segments have different configurations" : "");
+    text_printf(
+        text,
+        "Segments: %u blocks in %u segments of %u kinds, %llu prices in tables; composed %s, whole %s "
+        "(%+.2f %%)%s%s.\n",
+        it->blocks, it->segments, it->kinds, (unsigned long long)it->programs, composed, whole,
+        100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
+        it->proved ? "; proved best of the tables" : "",
+        it->mixed ? "; equal segments have different configurations" : "");
 }
 
 void report_text(const struct report *report, struct text *text)
