@@ -1,8 +1,8 @@
 /* Tables of segments, and the choice of a configuration for every segment that they say is best.
  *
  * A configuration of a segment is a strategy for each of its blocks, as a number in mixed radix, the first
- * block's digit the major one. Tables are differences to the *base*, in which every block takes its rows (data
- * parallel, which every module has):
+ * block's digit the major one. Tables are differences to the *base*, in which every block takes the batch, else
+ * its rows (data parallel):
  *
  *     time(plan) ~ base + SUM over segments of time[kind][configuration]
  *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]     (equation 8)
@@ -45,8 +45,8 @@ int64_t segments_composed_bytes(const struct segments_tables *tables, const uint
 void segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
                       int64_t *shift_ps);
 
-/* The plan of a configuration a segment: on each axis of `outer` every block takes its rows, on those of
- * `inner` its strategy. Bits are axes. The plan must be initialised. */
+/* The plan of a configuration a segment: on each axis of `outer` every block takes the base's strategy, on
+ * those of `inner` its own. Bits are axes. The plan must be initialised. */
 void segments_plan(const struct segments *segments, const struct plan_context *context, uint32_t outer,
                    uint32_t inner, const uint32_t *configurations, struct plan *out);
 
@@ -66,7 +66,7 @@ struct segments_answer {
     bool proved; /* no choice of configurations has a lower composed time under the limit */
     bool mixed;  /* segments of one kind have different configurations */
 };
-/* All layouts of the mesh's axes: strategies on the last axis and rows on the others, strategies on all axes
+/* All layouts of the mesh's axes: strategies on the last axis and the base on the others, strategies on all axes
  * together, strategies on the first. Each layout's answer is priced by the whole walk, the limit lowered where
  * it did not fit (three rounds); the best by cost_compare wins. A module without blocks: the pins alone.
  * ERROR_CANCELLED; as evaluator_price, cfn_solve. Release in any case. */
