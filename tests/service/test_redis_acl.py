@@ -7,7 +7,6 @@ A real Redis with the file that the script writes; a job, a price, an upload, pa
 user tries what it must not."""
 import json
 import os
-import pathlib
 import socket
 import subprocess
 import sys
