@@ -182,7 +182,7 @@ static int64_t edge_price(const struct maker *maker, uint32_t value, int64_t tri
     uint32_t uses = n->kind == PLAN_CFN_FULL ? 1 : n->uses[value];
     double ps;
     if (n->kind == PLAN_CFN_ADMISSIBLE)
-        ps = n->machine->overlap > 0 ? 0 : (double)lacking_bytes(n, value, from, to) * maker->ps_per_byte;
+        ps = n->machine->asynchronous ? 0 : (double)lacking_bytes(n, value, from, to) * maker->ps_per_byte;
     else
         ps = (double)moves_price(n, value, from, to);
     ps = ps * (double)trips / (double)(uses ? uses : 1);
