@@ -2,7 +2,6 @@
 # label: truth
 # timeout: 400
 """Every script of examples/ trains on eight CPU devices under its plan to the losses that it has on one device."""
-import os
 import pathlib
 import re
 import subprocess
