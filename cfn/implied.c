@@ -224,8 +224,8 @@ static bool may_imply(const struct skyline *skyline, int32_t kept, int32_t time)
     return k == SAMPLES;
 }
 
-/* the most that a node uses more at one time than at the other; spans of the node from `at` on, *at moves past
- * them */
+/* the most that a node uses more at one time than at the other; spans of the node from `at` on, *at moves
+ * past them */
 static int64_t greatest_difference(struct skyline *skyline, size_t *at, int32_t kept, int32_t time)
 {
     int32_t node = skyline->spans[*at].node, size = skyline->n->nodes[node].size;

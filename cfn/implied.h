@@ -1,5 +1,5 @@
-/* Domination of times: a retained time goes when whatever is chosen holds no more there than at a time that is
- * kept, because keeping the limit there keeps it here. Lossless.
+/* Domination of times: a retained time goes when whatever is chosen holds no more there than at a time that
+ * is kept, because keeping the limit there keeps it here. Lossless.
  *
  *       usage_t(x) <= usage_k(x) for all x      iff      base_t - base_k + SUM over nodes of
  *                                                        max over values of (use at t - use at k) <= 0

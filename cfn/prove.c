@@ -2,9 +2,9 @@
  * here a bound is a TRW-S certificate of a few milliseconds under multipliers of its own, and the tree stays
  * small.
  *
- *   fix       two careful passes say of every value at once what an answer with it costs at least; what reaches
- *             the best answer goes (reduced-cost fixing, G. Dantzig, R. Fulkerson, S. Johnson 1954); again in
- *             each phase, as answers and multipliers get better
+ *   fix       two careful passes say of every value at once what an answer with it costs at least; what
+ *             reaches the best answer goes (reduced-cost fixing, G. Dantzig, R. Fulkerson, S. Johnson 1954);
+ *             again in each phase, as answers and multipliers get better
  *   begin     probe what is left, where that is not too much: hold the value, bound the rest (probing,
  *             M. Savelsbergh 1994)
  *   expand    the leaf of least bound, on the node whose branching raised bounds most so far (pseudo-costs,

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nested loops multiply; a product that has come to this grows no further: it stays far from the end of 64 bits. */
+/* Nested loops multiply; a product that has come to this grows no further: it stays far from the end of 64
+ * bits. */
 static const int64_t MANY_TRIPS = INT64_C(1) << 40;
 
 /* iterations of the loops around an op */

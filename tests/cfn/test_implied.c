@@ -1,7 +1,7 @@
 /* links: cfn */
 /* Domination of times on thousands of small random networks: by brute force over all choices, a time that is
- * marked never holds more than one that is kept; the other way round, no two times are kept of which one never
- * holds more than the other; and the same answers are feasible before and after. */
+ * marked never holds more than one that is kept; the other way round, no two times are kept of which one
+ * never holds more than the other; and the same answers are feasible before and after. */
 #include "tests/cfn/random_problem.h"
 
 #include "cfn/implied.h"
