@@ -16,7 +16,7 @@ enum { DEFAULT_PASSES = 2000, LEAST_UNITS = 8, MOST_UNITS = 10000, LIMIT_ROUNDS 
 static const double SCOUT_NEAR = 1.01, KNOWN_NEAR = 1.005;
 /* matrix entries to a unit, as cfn counts */
 static const double UNIT_ENTRIES = 1 << 20;
-/* where nothing fits, the limit for the next round: the least that is possible, and room above it to choose */
+/* where nothing fits, the next round has as its limit the least that is possible, and room above it */
 enum { POSSIBLE_PERCENT = 110 };
 /* A plan over the limit: the next round's limit is lower by the same ratio, and by this much more, because
  * the walk and the network do not err by the same share at every limit. */
