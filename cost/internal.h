@@ -10,6 +10,7 @@
  *   recompute.c  of a value that several kernels use: stored, or computed in each of them
  *   roofline.c   facts of ops, once a program; the time of each kernel from the bytes and FLOPs that remain
  *   siblings.c   kernels that read the same arrays and run as one
+ *   combine.c    reduce_scatters that the compiler makes one op of
  *   schedule.c   another order of the kernels: depth first, or by memory
  *   memory.c     live ranges of the buffers in one order; where loop carries and donated arguments share one
  *   lend.c       temporaries in the memory of results that are not written yet
@@ -100,16 +101,17 @@ enum { KERNEL_SEVERAL = NDA_NONE };
 
 /* What a value is, found forward; set when the step that defines it is reached. */
 struct value_work {
-    uint32_t roots;      /* in the pool; of a buffer none: it is its own */
-    uint32_t mark, slot; /* last union it was put into, and its place there */
-    uint32_t last;       /* last time something needs the buffer */
-    uint32_t home_free;  /* homed: first time nothing needs what the place held before */
-    uint8_t root_count;  /* at most ROOTS_MAX */
-    uint8_t state;       /* enum value_state */
-    uint8_t homed : 1;   /* its buffer is part of an output, a carry or a branch's result */
-    uint8_t lent : 1;    /* the blocks it was ordered from lie in a result's memory */
-    uint8_t wide : 1;    /* bf16 that is stored as f32 */
-    uint8_t turned : 1;  /* its memory is in the order of a transposed gradient (memory.c) */
+    uint32_t roots;        /* in the pool; of a buffer none: it is its own */
+    uint32_t mark, slot;   /* last union it was put into, and its place there */
+    uint32_t last;         /* last time something needs the buffer */
+    uint32_t home_free;    /* homed: first time nothing needs what the place held before */
+    uint8_t root_count;    /* at most ROOTS_MAX */
+    uint8_t state;         /* enum value_state */
+    uint8_t homed : 1;     /* its buffer is part of an output, a carry or a branch's result */
+    uint8_t lent : 1;      /* the blocks it was ordered from lie in a result's memory */
+    uint8_t wide : 1;      /* bf16 that is stored as f32 */
+    uint8_t scattered : 1; /* a reduce_scatter is made of it */
+    uint8_t turned : 1;    /* its memory is in the order of a transposed gradient (memory.c) */
 };
 enum {
     ROOTS_MAX = 64
@@ -149,7 +151,8 @@ struct kernel_set {
 
 /* Kernels that run as one, led by the first (siblings.c). */
 struct sibling_group {
-    uint32_t leader;
+    uint32_t leader, last;     /* kernels; last: of the leader's chain */
+    uint32_t region;           /* of the program between two marks; 0: outside all loops and branches */
     int64_t elements, reduced; /* of the leader: what it goes over; bytes of its reductions' results */
 };
 
@@ -159,6 +162,17 @@ struct kernel {
     uint32_t roots, root_count; /* the buffers it reads, in the pool */
     int64_t ps;                 /* once, not x trips; 0 for marks */
     int64_t copy_ps;            /* of collectives: compute that puts their blocks in order */
+    int64_t shared_bytes; /* siblings.c: what it need not read, as an earlier kernel does for it; 0: alone */
+    uint32_t together;    /* combine.c: number (1 ..) of the reduce_scatter that it is part of; 0: none */
+    uint32_t next;        /* what runs as one with it, in another place of the program; 0: it is the last */
+    bool follows;         /* it is the next of one */
+};
+
+/* A reduce_scatter that may be combined with others (combine.c). */
+struct scatter {
+    uint32_t kernel, op, origin;
+    uint8_t element, reducer;
+    uint8_t axes[MESH_MAX_AXES]; /* 0xff beyond the last */
 };
 
 /* Where a buffer takes memory: during times from .. until - 1 of the line (memory.c). */
@@ -202,7 +216,12 @@ struct price_scratch {
     struct sibling_group *groups;
     size_t group_room; /* per kernel */
     uint32_t *readers;
-    size_t reader_room;        /* per value: 1 + the leader of the group that read or made it last */
+    size_t reader_room;    /* per value: 1 + the leader of the group that read or made it last */
+    int64_t combine_bytes; /* of the backend: results of one combined reduce_scatter */
+    struct scatter *scatters;
+    size_t scatter_room;
+    uint32_t *combined_last, combined_count; /* place of the last member in the line */
+    size_t combined_room;
     struct price_graph *graph; /* owned; graph.h, made by schedule.c at first use */
 };
 struct price_scratch *
@@ -243,13 +262,13 @@ void price_note_uses(struct price_scratch *scratch, const struct spmd_local *loc
 bool price_widens(const struct price_scratch *scratch, const struct spmd_local *local, uint32_t value);
 bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_local *local,
                         const struct spmd_step *step, const struct op_info *info);
-/* siblings.c, by COST_FUSE_SIBLINGS: begin, then kernels in program order; bytes that the kernel need not
- * read because it runs with an earlier one, 0: it runs alone */
-void price_begin_siblings(struct price_scratch *scratch, const struct spmd_local *local);
-int64_t price_join_siblings(struct price_scratch *scratch, const struct spmd_local *local, uint32_t kernel);
 /* ps of every kernel */
 void price_times(struct price_scratch *scratch, const struct spmd_local *local,
                  const struct cost_machine *machine);
+/* combine.c, after price_fuse: chains the kernels that are combined */
+void price_combine(struct price_scratch *scratch, const struct spmd_local *local);
+/* siblings.c, after price_combine, by COST_FUSE_SIBLINGS: shared_bytes of the kernels, and chains */
+void price_siblings(struct price_scratch *scratch, const struct spmd_local *local);
 /* Live ranges when the kernels run in the order of line (a permutation of s->kernels that
  * price_depth_first made, or s->kernels); fills peak_bytes, peak_step, argument_bytes, output_bytes,
  * alias_bytes. line stays borrowed. */

@@ -69,10 +69,16 @@ static void find_times(struct price_scratch *scratch, const struct spmd_local *l
 {
     struct open_loops loops = {0};
     begin_values(scratch, local);
+    for (uint32_t kernel = 0; scratch->combined_count && kernel < scratch->kernel_count; kernel++)
+        if (scratch->line[kernel].together)
+            scratch->combined_last[scratch->line[kernel].together - 1] = kernel;
     for (uint32_t kernel = 0, packed = 0; kernel < scratch->kernel_count; kernel++) {
         const struct kernel *k = &scratch->line[kernel];
         const struct spmd_step *step = &local->steps[k->step];
-        if (!step->combined || kernel == 0 || step_at(scratch, local, kernel - 1)->combined != step->combined)
+        if (k->together)
+            packed = scratch->combined_last[k->together - 1];
+        else if (!step->combined || kernel == 0 ||
+                 step_at(scratch, local, kernel - 1)->combined != step->combined)
             packed = kernel; /* the first member's step packs the operands of all */
         for (uint32_t r = k->roots; r < k->roots + k->root_count; r++)
             use_root(scratch, local, &loops, scratch->pool[r].value, packed);

@@ -245,6 +245,8 @@ static struct price_scratch *find_kernels(const struct spmd_local *local, const 
     memset(out, 0, sizeof *out);
     price_prepare(*scratch, local, machine);
     price_fuse(*scratch, local);
+    price_combine(*scratch, local);
+    price_siblings(*scratch, local);
     price_times(*scratch, local, machine);
     return *scratch;
 }

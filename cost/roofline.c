@@ -323,13 +323,13 @@ static double kernel_bytes(const struct price_scratch *scratch, const struct spm
     return (double)read + (double)write;
 }
 
-/* a kernel that is no matmul; shared: bytes that an earlier kernel reads for it, which it runs with */
+/* a kernel that is no matmul */
 static int64_t local_time(const struct price_scratch *scratch, const struct spmd_local *local,
-                          const struct kernel *k, const struct price_rates *rates, int64_t shared)
+                          const struct kernel *k, const struct price_rates *rates)
 {
-    double bytes = kernel_bytes(scratch, local, k) - (double)shared;
+    double bytes = kernel_bytes(scratch, local, k) - (double)k->shared_bytes;
     return cost_round_ps(rates->weight *
-                         (bytes * rates->ps_per_byte + (double)(shared ? 0 : rates->launch_ps)));
+                         (bytes * rates->ps_per_byte + (double)(k->shared_bytes ? 0 : rates->launch_ps)));
 }
 
 /* Blocks that are put in order are read and written. A matrix is not: a dot reads it in either order. */
@@ -460,13 +460,10 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
 {
     struct price_rates rates = price_rates_of(machine);
     struct joining joining = {.count = 0};
-    bool siblings = scratch->rules & COST_FUSE_SIBLINGS, copies = scratch->rules & COST_FUSE_COPIES;
-    if (siblings)
-        price_begin_siblings(scratch, local);
+    bool copies = scratch->rules & COST_FUSE_COPIES;
     for (size_t i = 0; i < scratch->kernel_count; i++) {
         struct kernel *k = &scratch->kernels[i];
         const struct spmd_step *step = &local->steps[k->step];
-        int64_t shared = siblings ? price_join_siblings(scratch, local, (uint32_t)i) : 0;
         note_weights(scratch, local, k);
         if (spmd_step_is_collective(step)) {
             k->ps = collective_time(scratch, local, machine, k->step, &joining);
@@ -474,7 +471,7 @@ void price_times(struct price_scratch *scratch, const struct spmd_local *local,
         } else if (step->kind == SPMD_OP && step_info(scratch, step)->class == OP_MATMUL) {
             k->ps = matmul_time(scratch, local, k, &rates);
         } else if (step_is_local(step->kind)) {
-            k->ps = local_time(scratch, local, k, &rates, shared);
+            k->ps = local_time(scratch, local, k, &rates);
         } else {
             joining.count = 0; /* nothing is combined across a mark */
         }
