@@ -352,7 +352,7 @@ static bool is_turned(const struct price_scratch *scratch, const struct spmd_loc
     return step != SPMD_NONE &&
            (scratch->values[value].turned ||
             (local->steps[step].kind == SPMD_ALL_REDUCE && local->values[value].bytes > SPMD_COMBINE_BYTES &&
-             scratch->sets[value].transposed));
+             scratch->uses[value].transposed));
 }
 
 /* kernel `now` of the line, when it reads something turned */
