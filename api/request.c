@@ -356,15 +356,14 @@ static enum error_code decode_choice(struct json_at at, const char *const *built
 
 static enum error_code decode_rest(struct api_request *request, const struct json_at *root, struct error *e)
 {
-    static const char *const methods[] = {"auto", "mcts", "baselines", "propagate", "cfn", NULL};
-    static const char *const methods_later[] = {"segments", NULL};
+    static const char *const methods[] = {"auto", "mcts", "baselines", "propagate", "cfn", "segments", NULL};
     static const char *const objectives[] = {"step_time", NULL};
     static const char *const objectives_later[] = {"min_memory", "pareto", "min_devices", NULL};
     static const char *const deadlines[] = {"best", "fail", NULL};
     static const char *const overlaps[] = {"auto", "none", NULL};
     static const char *const none[] = {NULL};
     int method = 0, objective = 0, deadline = 0, overlap = 0;
-    TRY(decode_choice(json_member(root, "planner"), methods, methods_later, &method, e));
+    TRY(decode_choice(json_member(root, "planner"), methods, none, &method, e));
     TRY(decode_choice(json_member(root, "objective"), objectives, objectives_later, &objective, e));
     TRY(decode_choice(json_member(root, "on_deadline"), deadlines, none, &deadline, e));
     TRY(decode_choice(json_member(root, "overlap"), overlaps, none, &overlap, e));

@@ -1,5 +1,6 @@
 /* toast price: what any plan costs, by the price that the search uses (cost/price.h): step time, peak
  * memory, collectives; the experts' plans, the memory timeline and what is alive at the peak on request. */
+#include "base/file.h"
 #include "cli/choose.h"
 #include "cli/output.h"
 #include "cost/price.h"
@@ -31,6 +32,7 @@ static const char usage[] =
     "                        order, memory the larger of that and depth first)\n"
     "  --backend NAME        compiler that runs the plan: xla_gpu, xla_tpu, xla_cpu; default: the device's\n"
     "  --overlap O           auto: collectives run beside computation where the backend does so; none\n"
+    "  --trace FILE          who computes and communicates when, on one device (Chrome trace, Perfetto)\n"
     "  --timeline            bytes alive in each step, one a line, in the order that takes most\n"
     "  --live                the tensors that make up the peak in that order\n"
     "  --json                for programs\n\n"
@@ -43,7 +45,7 @@ struct command {
     struct cli_choice choice;
     const char *module;
     bool json, baselines, matmuls_only, timeline, live;
-    const char *order, *backend, *overlap;
+    const char *order, *backend, *overlap, *trace;
     struct cost_machine machine;
     struct evaluator *evaluator;
     struct spmd_local local;
@@ -64,9 +66,9 @@ static enum error_code parse(struct command *command, int argc, char **argv, str
     for (int i = 1; i < argc; i++) {
         const char **value = strcmp(argv[i], "--order") == 0     ? &command->order
                              : strcmp(argv[i], "--backend") == 0 ? &command->backend
-                             : strcmp(argv[i], "--overlap") == 0
-                                 ? &command->overlap
-                                 : cli_choice_option(&command->choice, argv[i]);
+                             : strcmp(argv[i], "--overlap") == 0 ? &command->overlap
+                             : strcmp(argv[i], "--trace") == 0   ? &command->trace
+                                                               : cli_choice_option(&command->choice, argv[i]);
         size_t s = 0;
         while (s < sizeof switches / sizeof *switches && strcmp(argv[i], switches[s].name) != 0)
             s++;
@@ -354,6 +356,37 @@ static void print_live(const struct command *command)
     free(live);
 }
 
+/* the schedule in the Trace Event Format: microseconds, thread 1 computes, thread 2 communicates */
+static enum error_code write_trace(const struct command *command, struct error *e)
+{
+    const struct ir_program *program = command->choice.nda->program;
+    struct text out = {0};
+    uint32_t count;
+    struct price_interval *trace = price_trace(&command->local, &command->machine, &count);
+    text_add(&out, "[{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": "
+                   "\"compute\"}},\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 2, "
+                   "\"args\": {\"name\": \"communication\"}}");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct spmd_step *step = &command->local.steps[trace[i].step];
+        if (trace[i].end_ps <= trace[i].start_ps)
+            continue;
+        const char *name = step->kind == SPMD_OP ? ir_op_name(program, step->op)
+                                                 : spmd_step_kind_name((enum spmd_step_kind)step->kind);
+        text_printf(
+            &out,
+            ",\n{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.6f, \"dur\": %.6f, "
+            "\"args\": {\"step\": %u, \"line\": %u, \"exposed_us\": %.6f}}",
+            name, spmd_step_is_collective(step) ? 2 : 1, (double)trace[i].start_ps / 1e6,
+            (double)(trace[i].end_ps - trace[i].start_ps) / 1e6, trace[i].step,
+            step->op == SPMD_NONE ? 0 : program->ops[step->op].line, (double)trace[i].exposed_ps / 1e6);
+    }
+    text_add(&out, "]\n");
+    free(trace);
+    enum error_code code = file_write(command->trace, out.at, out.size, e);
+    text_release(&out);
+    return code;
+}
+
 static bool order_of(const char *name, uint8_t *order)
 {
     static const char *const names[] = {"either", "program", "depth-first", "memory"};
@@ -428,7 +461,7 @@ static enum error_code run(struct command *command, const struct ir_program *pre
         print_timeline(command);
     if (command->live)
         print_live(command);
-    return ERROR_OK;
+    return command->trace ? write_trace(command, e) : ERROR_OK;
 }
 
 int cmd_price(int argc, char **argv)

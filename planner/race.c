@@ -16,7 +16,21 @@ enum { AUTO_MARGIN = 200 };
 
 bool planner_job_wants_network(const struct planner_job *j, bool whole)
 {
-    return j->request->method == PLANNER_CFN || (whole && j->request->method == PLANNER_AUTO);
+    return j->request->method == PLANNER_CFN || j->request->method == PLANNER_SEGMENTS ||
+           (whole && j->request->method == PLANNER_AUTO);
+}
+
+static enum error_code solve_segments(const struct planner_job *j, int threads, bool (*cancelled)(void *user),
+                                      void *user, struct search_blob *out, struct error *e)
+{
+    struct segments_budget budget = {
+        .seed = j->request->seed, .threads = threads, .cancelled = cancelled, .user = user};
+    struct segments_answer answer;
+    enum error_code code = segments_solve(j->evaluator, &budget, &answer, e);
+    if (code == ERROR_OK)
+        segments_answer_write(&answer, &out->bytes, &out->size);
+    segments_answer_release(&answer);
+    return code;
 }
 
 enum error_code planner_job_network(const struct planner_job *j, const struct search_state *state,
@@ -24,6 +38,8 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
                                     struct search_blob *out, struct error *e)
 {
     bool quick = j->request->method == PLANNER_AUTO;
+    if (j->request->method == PLANNER_SEGMENTS)
+        return solve_segments(j, threads, cancelled, user, out, e);
     struct plan_cfn_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
                                      .seed = j->request->seed,
                                      .quick = quick,
@@ -42,6 +58,12 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
 enum error_code planner_job_take_network(struct planner_job *j, const void *bytes, size_t size,
                                          struct error *e)
 {
+    if (j->request->method == PLANNER_SEGMENTS) {
+        segments_answer_release(&j->segments);
+        TRY(segments_answer_read(j->evaluator, bytes, size, &j->segments, e));
+        j->has_segments = true;
+        return ERROR_OK;
+    }
     plan_cfn_answer_release(&j->network);
     enum error_code code = plan_cfn_answer_read(j->evaluator, bytes, size, &j->network, e);
     j->has_network = code == ERROR_OK;
@@ -109,6 +131,14 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
                                     .found_by = "cfn",
                                     .factors = j->network.factors.at,
                                     .factor_count = j->network.factors.count};
+    if (j->has_segments &&
+        cost_compare(j->segments.plan.cost, j->segments.plan.hash, out->cost, out->hash) < 0)
+        *out = (struct search_plan){.hash = j->segments.plan.hash,
+                                    .cost = j->segments.plan.cost,
+                                    .price = j->segments.plan.price,
+                                    .found_by = "segments",
+                                    .factors = j->segments.plan.factors.at,
+                                    .factor_count = j->segments.plan.factors.count};
     if (!whole && j->has_incumbent &&
         cost_compare(j->incumbent.cost, j->incumbent.hash, out->cost, out->hash) < 0)
         *out = j->incumbent;

@@ -18,7 +18,8 @@ enum planner_method {
     PLANNER_MCTS,      /* the search alone */
     PLANNER_BASELINES, /* the best of the experts' plans */
     PLANNER_PROPAGATE, /* the constraints, completed by propagation; nothing is searched */
-    PLANNER_CFN        /* the search, then the network with all its work and a bound */
+    PLANNER_CFN,       /* the search, then the network with all its work and a bound */
+    PLANNER_SEGMENTS   /* the experts' plans, then one choice a segment (segments/compose.h) */
 };
 
 /* bits of planner_request.outputs */
