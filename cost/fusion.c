@@ -202,7 +202,8 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
     add_kernel(scratch, step, first);
     for (uint32_t result = 0; result < entry->result_count; result++) {
         scratch->values[entry->results + result].state = VALUE_BUFFER;
-        scratch->values[entry->results + result].wide = scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
+        scratch->values[entry->results + result].wide =
+            scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
     }
 }
 
