@@ -373,7 +373,8 @@ static void turn_arguments(struct price_scratch *scratch, const struct spmd_loca
             scratch->values[argument].turned)
             continue;
         scratch->values[argument].turned = 1;
-        add_range(scratch, local->values[argument].bytes, (struct live_range){0, now + 1});
+        scratch->ranges[argument] = (struct live_range){0, now + 1};
+        add_range(scratch, local->values[argument].bytes, scratch->ranges[argument]);
     }
 }
 
