@@ -173,6 +173,8 @@ enum error_code plan_cfn_solve(const struct evaluator *evaluator, const struct p
         code = plan_cfn_create(evaluator, HEURISTIC[0], &n, e);
     if (code == ERROR_OK)
         code = all_heuristics(&rounds, n, e);
+    if (code == ERROR_OK)
+        code = plan_cfn_level(context, rounds.session, &rounds.best, &out->price, &out->cost, e);
     if (code == ERROR_OK && !budget->quick)
         code = bound(&rounds, n, e);
     plan_cfn_destroy(n);

@@ -28,14 +28,15 @@ struct segments_tables {
     const struct segments *segments; /* borrowed */
     int64_t base_ps, base_bytes;     /* step time and peak of the base */
     int64_t **time_ps, **bytes;      /* [kind][configuration]: difference to the base */
-    int64_t **reshard_ps;            /* [pair][strategy of the earlier block * strategies of the later + its] */
+    int64_t **reshard_ps; /* [pair][strategy of the earlier block * strategies of the later + its] */
 };
 /* room for the kinds' and pairs' tables, all 0; owned */
 void segments_tables_create(const struct segments *segments, struct segments_tables *out);
 void segments_tables_release(struct segments_tables *tables);
 
 /* strategy of a segment's block (number within it) in a configuration; 0 of a block that has none */
-uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration, uint32_t block);
+uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration,
+                        uint32_t block);
 /* what the tables say of one configuration a segment: equations 8 and 9 */
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
 int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);
@@ -62,8 +63,8 @@ struct segments_answer {
     uint64_t programs; /* equation 7, of the layout that won */
     uint32_t inner;    /* axes that strategies split over; batch on the others */
     int64_t composed_ps, composed_bytes;
-    bool proved;       /* no choice of configurations has a lower composed time under the limit */
-    bool mixed;        /* segments of one kind have different configurations */
+    bool proved; /* no choice of configurations has a lower composed time under the limit */
+    bool mixed;  /* segments of one kind have different configurations */
 };
 /* All layouts of the mesh's axes: strategies on the last axis and rows on the others, strategies on all axes
  * together, strategies on the first. Each layout's answer is priced by the whole walk, the limit lowered where

@@ -85,7 +85,8 @@ void segments_find_strategies(struct segments_build *build)
             size_t most = 0;
             for (uint32_t k = 0; k < n->spaces[entry->space].factor_count; k++) {
                 uint32_t factor_index = n->spaces[entry->space].factors + k;
-                if (!(entry->sides[side] >> k & 1) || !segments_can_split(n, factor_index, build->out->devices))
+                if (!(entry->sides[side] >> k & 1) ||
+                    !segments_can_split(n, factor_index, build->out->devices))
                     continue;
                 follow(&reach, block, factor_index);
                 if (best == NDA_NONE || reach.conflicts < fewest ||

@@ -142,9 +142,9 @@ static void child_release(struct child *child)
 
 static int spawn(struct child *child, const char *module, pid_t *pid)
 {
-    extern char **environ;
     char name[] = "toast-server", mode[] = "--what-if", memory[32], digest[STORE_DIGEST_SIZE];
     char text[] = "text", image[] = "image";
+    char locale[] = "LC_ALL=C", *environment[] = {locale, NULL}; /* nothing of ours: tokens stand there */
     char *argv[] = {name, mode, child->is_image ? image : text, memory, digest, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -166,7 +166,7 @@ static int spawn(struct child *child, const char *module, pid_t *pid)
         moved[i] = fcntl(child->fd[i], F_DUPFD_CLOEXEC, ASIDE_FD);
         posix_spawn_file_actions_adddup2(&actions, moved[i], i);
     }
-    int failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+    int failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environment);
     for (int i = WHAT_IF_REQUEST; i < WHAT_IF_DESCRIPTORS; i++)
         if (moved[i] >= 0)
             close(moved[i]);
