@@ -187,10 +187,10 @@ static void turned_arguments_are_copied(void **state)
         assert_int_equal(price.peak_bytes, 4 * floats * (4 + tpu));
         uint32_t count;
         struct price_live *live = price_live_at(&toy.local, &toy.machine, price.peak_step, &count);
-        int64_t sum = 0;
+        int64_t alive = 0;
         for (uint32_t i = 0; i < count; i++)
-            sum += live[i].bytes;
-        assert_int_equal(sum, price.peak_bytes);
+            alive += live[i].bytes;
+        assert_int_equal(alive, price.peak_bytes);
         free(live);
         toy_release(&toy);
     }
