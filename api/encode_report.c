@@ -55,6 +55,7 @@ static json_t *encode_collectives(const struct report *report)
                             collective->decision >= 0
                                 ? json_safe(report->decisions[collective->decision].text)
                                 : json_null());
+        json_object_set_new(row, "because", json_safe(report_cause(report, collective)));
         json_array_append_new(list, row);
     }
     return list;
@@ -104,6 +105,19 @@ static json_t *encode_memory(const struct report *report)
         (json_int_t)report->price.argument_bytes, "output_bytes", (json_int_t)report->price.output_bytes,
         "alias_bytes", (json_int_t)report->price.alias_bytes, "steps", (int)report->timeline_steps,
         "timeline", points, "at_peak", encode_tensors(report));
+}
+
+/* of a network's plan: its factors by group and axis */
+static json_t *encode_choices(const struct report *report)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < report->choice_count; i++) {
+        const struct report_choice *choice = &report->choices[i];
+        json_array_append_new(list, json_pack("{s:o, s:I, s:i, s:i}", "choice", json_safe(choice->text),
+                                              "worth_ps", (json_int_t)choice->worth_ps, "factors",
+                                              (int)choice->factors, "of", (int)choice->offered));
+    }
+    return list;
 }
 
 static json_t *encode_conflicts(const struct report *report)
@@ -204,6 +218,7 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "time", encode_time(report));
     json_object_set_new(out, "memory", encode_memory(report));
     json_object_set_new(out, "decisions", decisions);
+    json_object_set_new(out, "choices", encode_choices(report));
     json_object_set_new(out, "conflicts", encode_conflicts(report));
     json_object_set_new(out, "search", encode_search(report));
     json_object_set_new(out, "bound", encode_bound(report));

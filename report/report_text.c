@@ -10,7 +10,13 @@
 
 /* How much of each list is shown. The whole should be read in a few screens of a terminal; the rest is in
  * report.json and plan.json, and the text says so. */
-enum { SHOWN_COLLECTIVES = 20, SHOWN_TENSORS = 12, SHOWN_ARGUMENTS = 60, SHOWN_BASELINES = 12 };
+enum {
+    SHOWN_COLLECTIVES = 20,
+    SHOWN_TENSORS = 12,
+    SHOWN_ARGUMENTS = 60,
+    SHOWN_BASELINES = 12,
+    SHOWN_CHOICES = 20
+};
 enum { MEMORY_ROWS = 16 }; /* the heading calls each a sixteenth */
 enum { BAR = 50 };         /* characters of a full bar, beside a number in 110 columns */
 
@@ -64,15 +70,30 @@ static void write_nothing_fits(const struct report *report, struct text *text)
         need, over, (long long)report->smallest_budget_bytes);
 }
 
+/* a network's plan: no decisions, but by group and axis what its factors do */
+static void write_choices(const struct report *report, struct text *text)
+{
+    text_printf(text,
+                "none: %u single shardings (\"factors\" in plan.json) of the cost-function network. By "
+                "dimension\nand axis, of the places that could be split so:\n",
+                report->plan.factor_count);
+    for (uint32_t i = 0; i < report->choice_count && i < SHOWN_CHOICES; i++) {
+        const struct report_choice *choice = &report->choices[i];
+        char worth[48];
+        report_worth(choice->worth_ps, worth);
+        text_printf(text, "%2u. %-40s %6u of %-6u %s a step\n", i + 1, choice->text, choice->factors,
+                    choice->offered, worth);
+    }
+    if (report->choice_count > SHOWN_CHOICES)
+        text_printf(text, "… and %u more in report.json\n", report->choice_count - SHOWN_CHOICES);
+}
+
 static void write_decisions(const struct report *report, struct text *text)
 {
     bool costly = false;
     heading(text, "Decisions, in order, and what each is worth");
     if (report->plan.factor_count)
-        text_printf(
-            text,
-            "none: op by op, %u single shardings (\"factors\" in plan.json) of the cost-function network\n",
-            report->plan.factor_count);
+        write_choices(report, text);
     else if (report->decision_count == 0)
         text_add(text, "none: the module stays as it is (pins apart)\n");
     for (uint32_t i = 0; i < report->decision_count; i++) {
@@ -270,13 +291,14 @@ static void write_segments(const struct report *report, struct text *text)
     }
     report_time(it->composed_ps, composed);
     report_time(it->step_ps, whole);
-    text_printf(text,
-                "Segments: %u blocks in %u segments of %u kinds, %llu prices in tables; composed %s, whole %s "
-                "(%+.2f %%)%s%s.\n",
-                it->blocks, it->segments, it->kinds, (unsigned long long)it->programs, composed, whole,
-                100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
-                it->proved ? "; proved best of the tables" : "",
-                it->mixed ? "; equal segments have different configurations" : "");
+    text_printf(
+        text,
+        "Segments: %u blocks in %u segments of %u kinds, %llu prices in tables; composed %s, whole %s "
+        "(%+.2f %%)%s%s.\n",
+        it->blocks, it->segments, it->kinds, (unsigned long long)it->programs, composed, whole,
+        100 * ((double)it->composed_ps / (double)(it->step_ps > 0 ? it->step_ps : 1) - 1),
+        it->proved ? "; proved best of the tables" : "",
+        it->mixed ? "; equal segments have different configurations" : "");
 }
 
 void report_text(const struct report *report, struct text *text)

@@ -9,8 +9,8 @@ static void add_digit(struct affine_index *index, struct affine_digit digit)
         return;
     if (index->count) {
         struct affine_digit *last = &index->digits[index->count - 1];
-        bool joins = digit.dim == last->dim &&
-                     (digit.dim == AFFINE_ANY || last->divide == digit.divide * digit.size);
+        bool joins =
+            digit.dim == last->dim && (digit.dim == AFFINE_ANY || last->divide == digit.divide * digit.size);
         if (joins || index->count == AFFINE_DIGITS) {
             /* too many digits: the last stands for all that follow */
             last->dim = joins ? digit.dim : AFFINE_ANY;

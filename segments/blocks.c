@@ -19,8 +19,8 @@ enum { NOTHING, MEMBER, WEAK, BEYOND };
 
 struct sweep {
     struct segments_build *build;
-    uint8_t *state;   /* per space */
-    uint64_t *labels; /* per factor: the entry's factors that it is, of members */
+    uint8_t *state;                  /* per space */
+    uint64_t *labels;                /* per factor: the entry's factors that it is, of members */
     uint64_t needed[SEGMENTS_SIDES]; /* of each side the factors of which one has to survive; 0: none */
     uint32_t block;
 };
@@ -133,7 +133,8 @@ static void spread(struct segments_build *build)
         for (uint32_t k = 0; k < n->spaces[space].factor_count; k++) {
             const struct segments_graph *graph = &build->graph;
             uint32_t factor_index = n->spaces[space].factors + k;
-            for (uint32_t i = graph->around_start[factor_index]; i < graph->around_start[factor_index + 1]; i++) {
+            for (uint32_t i = graph->around_start[factor_index]; i < graph->around_start[factor_index + 1];
+                 i++) {
                 uint32_t next = n->factors[graph->around[i]].space;
                 if (owner[next] != NDA_NONE)
                     continue;

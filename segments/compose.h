@@ -1,8 +1,8 @@
 /* Tables of segments, and the choice of a configuration for every segment that they say is best.
  *
  * A configuration of a segment is a strategy for each of its blocks, as a number in mixed radix, the first
- * block's digit the major one. Tables are differences to the *base*, in which every block takes its rows (data
- * parallel, which every module has):
+ * block's digit the major one. Tables are differences to the *base*, in which every block takes the batch, else
+ * its rows (data parallel):
  *
  *     time(plan) ~ base + SUM over segments of time[kind][configuration]
  *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]     (equation 8)
@@ -28,14 +28,15 @@ struct segments_tables {
     const struct segments *segments; /* borrowed */
     int64_t base_ps, base_bytes;     /* step time and peak of the base */
     int64_t **time_ps, **bytes;      /* [kind][configuration]: difference to the base */
-    int64_t **reshard_ps;            /* [pair][strategy of the earlier block * strategies of the later + its] */
+    int64_t **reshard_ps; /* [pair][strategy of the earlier block * strategies of the later + its] */
 };
 /* room for the kinds' and pairs' tables, all 0; owned */
 void segments_tables_create(const struct segments *segments, struct segments_tables *out);
 void segments_tables_release(struct segments_tables *tables);
 
 /* strategy of a segment's block (number within it) in a configuration; 0 of a block that has none */
-uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration, uint32_t block);
+uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration,
+                        uint32_t block);
 /* what the tables say of one configuration a segment: equations 8 and 9 */
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
 int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);
@@ -44,8 +45,8 @@ int64_t segments_composed_bytes(const struct segments_tables *tables, const uint
 void segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
                       int64_t *shift_ps);
 
-/* The plan of a configuration a segment: on each axis of `outer` every block takes its rows, on those of
- * `inner` its strategy. Bits are axes. The plan must be initialised. */
+/* The plan of a configuration a segment: on each axis of `outer` every block takes the base's strategy, on
+ * those of `inner` its own. Bits are axes. The plan must be initialised. */
 void segments_plan(const struct segments *segments, const struct plan_context *context, uint32_t outer,
                    uint32_t inner, const uint32_t *configurations, struct plan *out);
 
@@ -62,10 +63,10 @@ struct segments_answer {
     uint64_t programs; /* equation 7, of the layout that won */
     uint32_t inner;    /* axes that strategies split over; batch on the others */
     int64_t composed_ps, composed_bytes;
-    bool proved;       /* no choice of configurations has a lower composed time under the limit */
-    bool mixed;        /* segments of one kind have different configurations */
+    bool proved; /* no choice of configurations has a lower composed time under the limit */
+    bool mixed;  /* segments of one kind have different configurations */
 };
-/* All layouts of the mesh's axes: strategies on the last axis and rows on the others, strategies on all axes
+/* All layouts of the mesh's axes: strategies on the last axis and the base on the others, strategies on all axes
  * together, strategies on the first. Each layout's answer is priced by the whole walk, the limit lowered where
  * it did not fit (three rounds); the best by cost_compare wins. A module without blocks: the pins alone.
  * ERROR_CANCELLED; as evaluator_price, cfn_solve. Release in any case. */

@@ -54,7 +54,8 @@ static void find_sides(const struct nda *n, struct segments_contraction *contrac
 {
     const struct nda_space *space = &n->spaces[contraction->space];
     uint32_t data = space->slots, weight = space->slots + 1, result = result_slot(n, contraction->space);
-    if (contraction->is_lookup || (is_argument(n, n->slots[data].value) && !is_argument(n, n->slots[weight].value))) {
+    if (contraction->is_lookup ||
+        (is_argument(n, n->slots[data].value) && !is_argument(n, n->slots[weight].value))) {
         data = space->slots + 1;
         weight = space->slots;
     }
@@ -81,8 +82,9 @@ void segments_find_contractions(struct segments_build *build)
     for (uint32_t space = 0; space < n->space_count; space++) {
         bool lookup = is_lookup(n, space);
         build->graph.contraction_of[space] = NDA_NONE;
-        if (n->spaces[space].kind != NDA_SPACE_OP || (!lookup && !nda_is_contraction(n, n->spaces[space].op)) ||
-            n->spaces[space].slot_count < 3 || result_slot(n, space) == NDA_NONE)
+        if (n->spaces[space].kind != NDA_SPACE_OP ||
+            (!lookup && !nda_is_contraction(n, n->spaces[space].op)) || n->spaces[space].slot_count < 3 ||
+            result_slot(n, space) == NDA_NONE)
             continue;
         struct segments_contraction contraction = {
             .space = space, .block = NDA_NONE, .forward = NDA_NONE, .is_lookup = lookup};

@@ -96,12 +96,15 @@ static bool same_kind(const struct segments_build *build, uint32_t one, uint32_t
     if (a->count != b->count)
         return false;
     for (uint32_t i = 0; i < a->count; i++) {
-        const struct segments_block *x = &build->blocks.at[a->first + i], *y = &build->blocks.at[b->first + i];
+        const struct segments_block *x = &build->blocks.at[a->first + i],
+                                    *y = &build->blocks.at[b->first + i];
         if (x->fingerprint != y->fingerprint || x->strategy_count != y->strategy_count)
             return false;
         for (uint32_t k = 0; k < x->strategy_count; k++)
-            if (build->strategies.at[x->strategies + k].side != build->strategies.at[y->strategies + k].side ||
-                build->strategies.at[x->strategies + k].factor != build->strategies.at[y->strategies + k].factor)
+            if (build->strategies.at[x->strategies + k].side !=
+                    build->strategies.at[y->strategies + k].side ||
+                build->strategies.at[x->strategies + k].factor !=
+                    build->strategies.at[y->strategies + k].factor)
                 return false;
     }
     return true;
@@ -115,9 +118,9 @@ static void find_kinds(struct segments_build *build)
         while (kind < build->kinds.count && !same_kind(build, build->kinds.at[kind].example, i))
             kind++;
         if (kind == build->kinds.count)
-            VEC_PUSH(&build->kinds,
-                     ((struct segments_kind){
-                         .example = i, .configurations = configurations_of(build, segment->first, segment->count)}));
+            VEC_PUSH(&build->kinds, ((struct segments_kind){.example = i,
+                                                            .configurations = configurations_of(
+                                                                build, segment->first, segment->count)}));
         segment->kind = kind;
         build->kinds.at[kind].instances++;
         /* an instance that stands between others is the better example */
@@ -139,7 +142,8 @@ static void find_pairs(struct segments_build *build)
         if (a == b)
             continue;
         while (k < build->pairs.count &&
-               (build->pairs.at[k].from_kind != pair.from_kind || build->pairs.at[k].from_block != pair.from_block ||
+               (build->pairs.at[k].from_kind != pair.from_kind ||
+                build->pairs.at[k].from_block != pair.from_block ||
                 build->pairs.at[k].to_kind != pair.to_kind || build->pairs.at[k].to_block != pair.to_block))
             k++;
         if (k == build->pairs.count) {

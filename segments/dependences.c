@@ -43,7 +43,8 @@ static uint64_t operands_reached(const struct trace *trace, uint32_t space)
         if (!trace->state[n->factors[n->edge_from[graph->in[i]]].space])
             continue;
         for (uint32_t k = 0; k < n->spaces[space].slot_count; k++)
-            for (uint32_t atom = 0; atom < nda_atom_count(n, n->slots[n->spaces[space].slots + k].value); atom++)
+            for (uint32_t atom = 0; atom < nda_atom_count(n, n->slots[n->spaces[space].slots + k].value);
+                 atom++)
                 if (!n->slots[n->spaces[space].slots + k].is_result &&
                     nda_slot_factor(n, n->spaces[space].slots + k, atom) == to)
                     mask |= UINT64_C(1) << k;
@@ -75,8 +76,9 @@ static void trace_from(struct trace *trace, uint32_t source)
         if (at == NDA_NONE)
             trace->state[space] = 1;
         else if (build->contractions.at[at].forward == NDA_NONE)
-            VEC_PUSH(&trace->all, ((struct segments_dependence){
-                                      source, at, hash_combine(flow_of(trace, space), operands_reached(trace, space))}));
+            VEC_PUSH(&trace->all,
+                     ((struct segments_dependence){
+                         source, at, hash_combine(flow_of(trace, space), operands_reached(trace, space))}));
     }
     uint32_t factors = n->spaces[first].factors;
     memset(trace->labels + factors, 0, (n->factor_count - factors) * sizeof *trace->labels);
@@ -132,7 +134,8 @@ static uint64_t shape_of(const struct segments_build *build, uint32_t contractio
         uint32_t side = 0;
         while (side < SEGMENTS_SIDES && !(it->sides[side] >> k & 1))
             side++;
-        hash = hash_combine(hash, hash_combine((uint64_t)n->factors[n->spaces[it->space].factors + k].size, side));
+        hash = hash_combine(hash,
+                            hash_combine((uint64_t)n->factors[n->spaces[it->space].factors + k].size, side));
     }
     return hash;
 }
@@ -162,9 +165,9 @@ static void find_fingerprints(struct segments_build *build)
         struct segments_block *block = &build->blocks.at[to->block];
         uint64_t word = hash_combine(hash_combine(it->flow, from->ordinal), to->ordinal);
         if (from->block != to->block)
-            block->fingerprint = hash_combine(block->fingerprint,
-                                              hash_combine(hash_combine(word, to->block - from->block),
-                                                           build->blocks.at[from->block].shape));
+            block->fingerprint =
+                hash_combine(block->fingerprint, hash_combine(hash_combine(word, to->block - from->block),
+                                                              build->blocks.at[from->block].shape));
     }
 }
 

@@ -26,9 +26,9 @@ static bool copies(const struct nda *n, uint32_t op)
 {
     const struct ir_op *it = &n->program->ops[op];
     enum ir_family family = ir_opcode_family((enum ir_opcode)it->code);
-    return family == IR_FAMILY_BARRIER || (it->operand_count == 1 && it->result_count == 1 &&
-                                           (family == IR_FAMILY_TRANSPOSE || family == IR_FAMILY_RESHAPE ||
-                                            it->code == IR_CONVERT));
+    return family == IR_FAMILY_BARRIER ||
+           (it->operand_count == 1 && it->result_count == 1 &&
+            (family == IR_FAMILY_TRANSPOSE || family == IR_FAMILY_RESHAPE || it->code == IR_CONVERT));
 }
 
 /* the root of one result of an op that copies; false: some atom is lost on the way */
@@ -48,7 +48,8 @@ static bool pass_root(const struct nda *n, struct roots *roots, uint32_t op, uin
     for (uint32_t k = 0; k < nda_atom_count(n, value); k++) {
         uint8_t found = NO_ATOM;
         for (uint32_t r = 0; r < nda_atom_count(n, source); r++)
-            if (nda_slot_factor(n, to, k) != NDA_NONE && nda_slot_factor(n, from, r) == nda_slot_factor(n, to, k))
+            if (nda_slot_factor(n, to, k) != NDA_NONE &&
+                nda_slot_factor(n, from, r) == nda_slot_factor(n, to, k))
                 found = roots->atom[n->value_atoms[source] + r];
         if (found == NO_ATOM)
             return false;
@@ -125,8 +126,8 @@ static uint64_t colors_of(const struct segments_build *build, uint32_t contracti
 static uint32_t root_of(const struct segments_build *build, const struct roots *roots, uint32_t contraction,
                         uint32_t operand)
 {
-    return roots->value[build->n->slots[build->n->spaces[build->contractions.at[contraction].space].slots + operand]
-                            .value];
+    return roots->value
+        [build->n->slots[build->n->spaces[build->contractions.at[contraction].space].slots + operand].value];
 }
 
 /* Marks the contractions whose results become, element by element, the next value or the gradient of a weight:
@@ -178,7 +179,8 @@ static int match(const struct segments_build *build, const struct roots *roots, 
             if (root_of(build, roots, earlier, a) != root_of(build, roots, later, b) ||
                 !is_gradient(build, roots, earlier, a, later, b))
                 continue;
-            bool same_weight = weight[later] != NDA_NONE && weight[later] == root_of(build, roots, earlier, 1 - a);
+            bool same_weight =
+                weight[later] != NDA_NONE && weight[later] == root_of(build, roots, earlier, 1 - a);
             bool same_colors = colors_of(build, earlier, 2) == colors_of(build, later, 1 - b) &&
                                colors_of(build, earlier, 1 - a) == colors_of(build, later, 2);
             int sure = same_weight ? 3 : same_colors ? 2 : 1;
@@ -194,7 +196,8 @@ void segments_find_gradients(struct segments_build *build)
     uint32_t count = (uint32_t)build->contractions.count;
     uint32_t *weight = mem_alloc(((size_t)count + 1) * sizeof *weight);
     uint32_t *last = mem_alloc(((size_t)n->program->value_count + 1) * sizeof *last);
-    uint32_t *before = mem_alloc(2 * ((size_t)count + 1) * sizeof *before); /* per operand: previous of its root */
+    uint32_t *before =
+        mem_alloc(2 * ((size_t)count + 1) * sizeof *before); /* per operand: previous of its root */
     find_roots(n, &roots);
     find_weights(build, weight);
     memset(last, 0xff, ((size_t)n->program->value_count + 1) * sizeof *last);
@@ -203,7 +206,8 @@ void segments_find_gradients(struct segments_build *build)
         if (build->contractions.at[later].is_lookup)
             continue;
         for (uint32_t b = 0; b < 2; b++)
-            for (uint32_t user = last[root_of(build, &roots, later, b)]; user != NDA_NONE; user = before[user]) {
+            for (uint32_t user = last[root_of(build, &roots, later, b)]; user != NDA_NONE;
+                 user = before[user]) {
                 uint32_t earlier = user / 2;
                 int sure = build->contractions.at[earlier].forward == NDA_NONE
                                ? match(build, &roots, weight, earlier, later)

@@ -36,10 +36,10 @@ const char *segments_side_name(enum segments_side side); /* "batch", "rows", "co
 
 struct segments_contraction {
     uint32_t space;
-    uint32_t block;    /* NDA_NONE: of none */
-    uint32_t forward;  /* contraction that this one differentiates; NDA_NONE: none */
-    uint32_t ordinal;  /* among the forward contractions of its block */
-    uint8_t is_lookup; /* a gather from a table */
+    uint32_t block;                 /* NDA_NONE: of none */
+    uint32_t forward;               /* contraction that this one differentiates; NDA_NONE: none */
+    uint32_t ordinal;               /* among the forward contractions of its block */
+    uint8_t is_lookup;              /* a gather from a table */
     uint64_t sides[SEGMENTS_SIDES]; /* bits: factor numbers of the space */
 };
 struct segments_cell { /* what a strategy shards */
@@ -47,8 +47,8 @@ struct segments_cell { /* what a strategy shards */
     uint8_t factor;
 };
 struct segments_strategy {
-    uint8_t side;   /* enum segments_side */
-    uint8_t factor; /* of the entry's space */
+    uint8_t side;               /* enum segments_side */
+    uint8_t factor;             /* of the entry's space */
     uint32_t cells, cell_count; /* range of cells: in the spaces that the block owns, entry first */
 };
 struct segments_block {

@@ -11,23 +11,31 @@ enum { PROGRAMS = 2048, LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, LAYOUTS = 3 };
 
 /* ---- plans ---- */
 
-/* the side that the base takes: rows, else the first there is */
+/* what the base takes: the batch wherever it is, else rows, else the first there is */
 static uint32_t base_strategy(const struct segments *segments, uint32_t block)
 {
     const struct segments_block *it = &segments->blocks[block];
-    for (uint32_t i = 0; i < it->strategy_count; i++)
-        if (segments->strategies[it->strategies + i].side == SEGMENTS_ROWS)
+    const struct nda *n = segments->nda;
+    uint32_t rows = NDA_NONE;
+    for (uint32_t i = 0; i < it->strategy_count; i++) {
+        const struct segments_strategy *strategy = &segments->strategies[it->strategies + i];
+        uint32_t factor_index = n->spaces[segments->contractions[it->entry].space].factors + strategy->factor;
+        if (n->colors[n->factors[factor_index].color].roles & NDA_COLOR_BATCH)
             return i;
-    return 0;
+        if (strategy->side == SEGMENTS_ROWS)
+            rows = i;
+    }
+    return rows == NDA_NONE ? 0 : rows;
 }
 
-static void apply_strategy(const struct segments *segments, const struct plan_context *context, uint32_t block,
-                           uint32_t strategy, uint32_t axis, struct plan *plan)
+static void apply_strategy(const struct segments *segments, const struct plan_context *context,
+                           uint32_t block, uint32_t strategy, uint32_t axis, struct plan *plan)
 {
     if (strategy >= segments->blocks[block].strategy_count)
         return;
     const struct segments_strategy *it = &segments->strategies[segments->blocks[block].strategies + strategy];
-    for (uint32_t i = it->cells; i < it->cells + it->cell_count; i++) /* 0: its tied space did, or a pin closes it */
+    for (uint32_t i = it->cells; i < it->cells + it->cell_count;
+         i++) /* 0: its tied space did, or a pin closes it */
         plan_apply_factor(context, plan, segments->cells[i].space, segments->cells[i].factor, axis);
 }
 
@@ -61,12 +69,13 @@ struct layout {
     struct plan plan;
 };
 
-static enum error_code price_now(struct layout *layout, struct price *price, struct cost *cost, struct error *e)
+static enum error_code price_now(struct layout *layout, struct price *price, struct cost *cost,
+                                 struct error *e)
 {
     if (layout->budget->cancelled && layout->budget->cancelled(layout->budget->user))
         return error_set(e, ERROR_CANCELLED, "cancelled");
-    segments_plan(layout->segments, evaluator_context(layout->evaluator), layout->outer, layout->inner, layout->now,
-                  &layout->plan);
+    segments_plan(layout->segments, evaluator_context(layout->evaluator), layout->outer, layout->inner,
+                  layout->now, &layout->plan);
     return evaluator_price(layout->session, &layout->plan, price, cost, e);
 }
 
@@ -76,7 +85,9 @@ static uint32_t with_digit(const struct segments *segments, uint32_t segment, ui
     uint32_t weight = 1;
     const struct segments_segment *it = &segments->segments[segment];
     for (uint32_t i = it->count - 1; i > block; i--)
-        weight *= segments->blocks[it->first + i].strategy_count ? segments->blocks[it->first + i].strategy_count : 1;
+        weight *= segments->blocks[it->first + i].strategy_count
+                      ? segments->blocks[it->first + i].strategy_count
+                      : 1;
     return configuration + (digit - segments_digit(segments, segment, configuration, block)) * weight;
 }
 
@@ -191,16 +202,17 @@ static void keep(const struct layout *layout, const struct price *price, struct 
 {
     uint32_t rounds = out->plan.rounds;
     free(out->plan.factors.at);
-    *out = (struct segments_answer){.plan = {.hash = layout->plan.hash, .price = *price, .cost = cost, .rounds = rounds},
-                                    .blocks = layout->segments->block_count,
-                                    .segments = layout->segments->segment_count,
-                                    .kinds = layout->segments->kind_count,
-                                    .programs = layout->segments->programs,
-                                    .inner = layout->inner,
-                                    .composed_ps = segments_composed_ps(&layout->tables, layout->now),
-                                    .composed_bytes = segments_composed_bytes(&layout->tables, layout->now),
-                                    .proved = proved,
-                                    .mixed = is_mixed(layout)};
+    *out = (struct segments_answer){
+        .plan = {.hash = layout->plan.hash, .price = *price, .cost = cost, .rounds = rounds},
+        .blocks = layout->segments->block_count,
+        .segments = layout->segments->segment_count,
+        .kinds = layout->segments->kind_count,
+        .programs = layout->segments->programs,
+        .inner = layout->inner,
+        .composed_ps = segments_composed_ps(&layout->tables, layout->now),
+        .composed_bytes = segments_composed_bytes(&layout->tables, layout->now),
+        .proved = proved,
+        .mixed = is_mixed(layout)};
     plan_factors_list(evaluator_context(layout->evaluator), &layout->plan, &out->plan.factors);
 }
 
@@ -239,7 +251,8 @@ static void make_segments(struct layout *layout, int64_t devices)
 }
 
 static enum error_code solve_layout(const struct evaluator *evaluator, const struct segments_budget *budget,
-                                    uint32_t all, uint32_t inner, struct segments_answer *out, struct error *e)
+                                    uint32_t all, uint32_t inner, struct segments_answer *out,
+                                    struct error *e)
 {
     const struct plan_context *context = evaluator_context(evaluator);
     const struct mesh *mesh = plan_context_mesh(context);
@@ -278,8 +291,10 @@ enum error_code segments_solve(const struct evaluator *evaluator, const struct s
             last = 1u << axis;
             all |= last;
         }
-    struct evaluator_session *session = evaluator_session_create(evaluator); /* the pins alone: always there */
-    enum error_code code = evaluator_price(session, plan_context_start(context), &out->plan.price, &out->plan.cost, e);
+    struct evaluator_session *session =
+        evaluator_session_create(evaluator); /* the pins alone: always there */
+    enum error_code code =
+        evaluator_price(session, plan_context_start(context), &out->plan.price, &out->plan.cost, e);
     evaluator_session_destroy(session);
     out->plan.hash = plan_context_start(context)->hash;
     if (all)
@@ -311,8 +326,9 @@ void segments_answer_release(struct segments_answer *answer)
 
 void segments_answer_write(const struct segments_answer *answer, unsigned char **bytes, size_t *size)
 {
-    struct tail tail = {"segment", answer->blocks,   answer->segments,    answer->kinds,          answer->inner,
-                        answer->programs, answer->composed_ps, answer->composed_bytes, answer->proved, answer->mixed};
+    struct tail tail = {"segment",      answer->blocks,   answer->segments,    answer->kinds,
+                        answer->inner,  answer->programs, answer->composed_ps, answer->composed_bytes,
+                        answer->proved, answer->mixed};
     plan_cfn_answer_write(&answer->plan, bytes, size);
     *bytes = mem_realloc(*bytes, *size + sizeof tail, 1);
     memcpy(*bytes + *size, &tail, sizeof tail);

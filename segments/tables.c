@@ -52,7 +52,8 @@ void segments_tables_release(struct segments_tables *tables)
     *tables = (struct segments_tables){0};
 }
 
-uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration, uint32_t block)
+uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration,
+                        uint32_t block)
 {
     const struct segments_segment *it = &segments->segments[segment];
     for (uint32_t i = it->count - 1; i > block; i--)
@@ -118,9 +119,10 @@ static int64_t reshard(const struct segments_tables *tables, const struct crossi
     const struct segments *segments = tables->segments;
     const struct segments_pair *pair = &segments->pairs[crossing->pair];
     uint32_t later = example_of(segments, pair->to_kind)->first + pair->to_block;
-    return tables->reshard_ps[crossing->pair]
-                             [segments_digit(segments, crossing->from, one, pair->from_block) * radix(segments, later) +
-                              segments_digit(segments, crossing->to, other, pair->to_block)];
+    return tables
+        ->reshard_ps[crossing->pair][segments_digit(segments, crossing->from, one, pair->from_block) *
+                                         radix(segments, later) +
+                                     segments_digit(segments, crossing->to, other, pair->to_block)];
 }
 
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations)
@@ -132,7 +134,8 @@ int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_
     for (uint32_t i = 0; i < segments->segment_count; i++)
         sum += tables->time_ps[segments->segments[i].kind][configurations[i]];
     for (size_t i = 0; i < count; i++)
-        sum += reshard(tables, &crossings[i], configurations[crossings[i].from], configurations[crossings[i].to]);
+        sum += reshard(tables, &crossings[i], configurations[crossings[i].from],
+                       configurations[crossings[i].to]);
     free(crossings);
     return sum;
 }
@@ -169,7 +172,8 @@ static void add_nodes(const struct segments_tables *tables, struct cfn_problem *
     for (uint32_t i = 0; i < segments->segment_count; i++) {
         uint32_t kind = segments->segments[i].kind;
         uint64_t count = segments->kinds[kind].configurations;
-        int64_t fastest = least_of(tables->time_ps[kind], count), smallest = least_of(tables->bytes[kind], count);
+        int64_t fastest = least_of(tables->time_ps[kind], count),
+                smallest = least_of(tables->bytes[kind], count);
         out->nodes[i] = (struct cfn_node){.upper = 1, .first_value = first, .domain = (int32_t)count};
         for (uint64_t k = 0; k < count; k++) {
             out->costs[first + k] = tables->time_ps[kind][k] - fastest;
@@ -225,7 +229,8 @@ void segments_problem(const struct segments_tables *tables, int64_t limit_bytes,
     out->limit = limit_bytes > shift_bytes ? limit_bytes - shift_bytes : 0;
     out->edges = mem_zalloc(count + 1, sizeof *out->edges);
     for (size_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && crossings[end].from == crossings[i].from && crossings[end].to == crossings[i].to;)
+        for (end = i;
+             end < count && crossings[end].from == crossings[i].from && crossings[end].to == crossings[i].to;)
             end++;
         add_edge(tables, crossings + i, end - i, out, &matrix_room, &entry_room, shift_ps);
     }

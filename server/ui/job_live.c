@@ -115,7 +115,8 @@ static void collect_curve(const struct ui_job *j, struct curve *other_curve)
         const struct look *look = look_item(baselines, i);
         double cost = look_number(look_get(look, "cost"));
         const char *name = look_text(look_get(look, "name"));
-        bool expert = strcmp(name, "cfn") != 0 && strcmp(name, "segments") != 0; /* other planners race as well */
+        bool expert =
+            strcmp(name, "cfn") != 0 && strcmp(name, "segments") != 0; /* other planners race as well */
         if (!expert || (other_curve->expert > 0 && cost >= least))
             continue;
         least = cost;

@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "tests/house/referee"
-sys.path.insert(0, str(ROOT / "clients/python"))
+sys.path.insert(0, str(ROOT / "clients/python/src"))
 from toast_referee import compare, compilers, devices, modules, schedule  # noqa: E402
 
 
@@ -84,7 +84,7 @@ def test_devices():
 def test_programs_answer():
     """both programs say how they are used without JAX, refuse what they do not know, and toast-referee names what it lacks"""
     run = [sys.executable, "-m", "toast_referee"]
-    environment = {"PYTHONPATH": str(ROOT / "clients/python"), "PATH": "/usr/bin:/bin"}
+    environment = {"PYTHONPATH": str(ROOT / "clients/python/src"), "PATH": "/usr/bin:/bin"}
     for program in ([sys.executable, str(ROOT / "bench/referee")], run):
         asked = subprocess.run([*program, "--help"], capture_output=True, text=True, env=environment)
         assert asked.returncode == 0 and "usage: " in asked.stdout and not asked.stderr, asked

@@ -4,13 +4,13 @@ XLA reads its flags once and logs to the process's standard error, so each compi
 toast_referee.compilers gpu|tpu FILE MESH ..` leaves in a folder
 
     log           XLA's and the schedulers' log
-    final.hlo     the module after every pass, in the order of the schedule
+    final.hlo     the module after every pass, in the order of the schedule (empty where libtpu's cannot be read)
     memory.json   bytes of arguments, outputs, aliases, temporaries and the seconds that it took
 
 which schedule.py and modules.py read. Devices of the mesh are numbered row-major over its axes, as a plan's modules
 have it; a host's devices follow one another. libtpu allows one process at a time: a lock file sees to it.
 
-Never runs what it compiled; never touches a GPU or a TPU.
+Never runs what it compiled and touches no GPU or TPU, but for kind "here".
 """
 import argparse
 import fcntl
@@ -38,7 +38,7 @@ GPU_LOG = "latency_hiding_scheduler=1,gpu_hlo_schedule=2,sol_latency_estimator=1
 TPU_ENVIRONMENT = {"TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-8",
                    "TPU_WORKER_HOSTNAMES": "localhost", "TPU_VMODULE": "latency_hiding_scheduler=1", "TPU_STDERR_LOG_LEVEL": "0",
                    "TPU_MIN_LOG_LEVEL": "0"}
-PACKAGES = {"gpu": "jax[cuda12]==0.10.2", "tpu": "jax==0.10.2 libtpu==0.0.51"}
+PACKAGES = {"gpu": "jax[cuda12]==0.10.2", "tpu": "jax==0.10.2 libtpu==0.0.51", "here": "jax"}
 
 
 class Refused(Exception):
@@ -79,6 +79,23 @@ def tpu_devices(mesh, topology):
     return list(mesh_utils.create_device_mesh(tuple(mesh.values()), found).flat) if len(found) == math.prod(mesh.values()) else found
 
 
+def memory_of(executable):
+    stats = executable.get_compiled_memory_stats()
+    return {"arguments": stats.argument_size_in_bytes, "outputs": stats.output_size_in_bytes, "alias": stats.alias_size_in_bytes,
+            "temporaries": stats.temp_size_in_bytes}
+
+
+def final_module(executable):
+    """the module after every pass; empty where this JAX cannot read libtpu's (asynchronous ops of several operands)"""
+    import jax
+
+    try:
+        return executable.hlo_modules()[0].to_string()
+    except jax.errors.JaxRuntimeError as problem:
+        print(f"no final module: {problem}", file=sys.stderr)
+        return ""
+
+
 def child(arguments):
     mesh = parse_mesh(arguments.mesh)
     count = math.prod(mesh.values())
@@ -96,19 +113,18 @@ def child(arguments):
         executable = targets[0].client.compile(module, executable_devices=xla_client.DeviceList(tuple(targets)),
                                                compile_options=options_for([d.id for d in targets]))
         seconds = time.time() - start
-    stats = executable.get_compiled_memory_stats()
     work = pathlib.Path(arguments.work)
-    (work / "final.hlo").write_text(executable.hlo_modules()[0].to_string())
-    (work / "memory.json").write_text(json.dumps({
-        "seconds": seconds, "arguments": stats.argument_size_in_bytes, "outputs": stats.output_size_in_bytes,
-        "alias": stats.alias_size_in_bytes, "temporaries": stats.temp_size_in_bytes}))
+    (work / "final.hlo").write_text(final_module(executable))
+    (work / "memory.json").write_text(json.dumps(memory_of(executable) | {"seconds": seconds}))
 
 
 # ---------------------------------------------------------------- in the parent
 def environment(kind, target, flags):
     package = str(pathlib.Path(__file__).resolve().parents[1])
-    found = dict(os.environ, JAX_PLATFORMS="cpu", TF_CPP_MIN_LOG_LEVEL="0",
-                 PYTHONPATH=os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])))
+    found = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])))
+    if kind == "here":   # the user's platform and flags
+        return found | ({"XLA_FLAGS": " ".join([os.environ.get("XLA_FLAGS", ""), *flags])} if flags else {})
+    found |= {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "0"}
     if kind == "gpu":
         known = [flag for flag in GPU_FLAGS if devices.GPUS[target].has_times or "cost_model_stats" not in flag]
         return found | {"XLA_FLAGS": " ".join([*known, *flags]), "TF_CPP_VMODULE": GPU_LOG}
@@ -117,6 +133,8 @@ def environment(kind, target, flags):
 
 def run_child(kind, file, mesh, target, host, work, flags, python):
     command = [python, "-m", "toast_referee.compilers", kind, str(file), mesh, target, str(work), "--host", str(host)]
+    if kind == "here":
+        command = [python, "-m", "toast_referee.timing", str(file), mesh, str(work)]
     with open(work / "log", "w") as log, open(os.path.join(tempfile.gettempdir(), "toast-referee-libtpu.lock"), "w") as lock:
         if kind == "tpu":
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -133,9 +151,9 @@ def compile_module(kind, file, mesh, target, host=8, flags=(), work=None, python
     seconds, arguments, outputs, alias, temporaries, peak (bytes), collectives (modules.py), and for a GPU with times
     step_us, exposed_us, matmul_us, other_us, unpriced_us, communication_us.
 
-    kind      gpu or tpu
+    kind      gpu, tpu, or here: compiled and run on this machine's own devices (timing.py), step_us is measured
     mesh      text, outermost axis first
-    target    a GPU of devices.py, or a TPU topology: v5p:2x2x4
+    target    a GPU of devices.py, or a TPU topology: v5p:2x2x4; of no meaning here
     host      GPUs of a host
     work      a folder that keeps log, module and memory.json; without one they go
 
@@ -146,6 +164,8 @@ def compile_module(kind, file, mesh, target, host=8, flags=(), work=None, python
         run_child(kind, file, mesh, target, host, work, flags, python)
         said = json.loads((work / "memory.json").read_text())
         said["peak"] = said["arguments"] + said["outputs"] - said["alias"] + said["temporaries"]
+        if kind == "here":
+            return said
         text = (work / "final.hlo").read_text()
         said["collectives"] = modules.collectives(text)
         if kind == "gpu" and devices.GPUS[target].has_times:

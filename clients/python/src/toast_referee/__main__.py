@@ -6,7 +6,7 @@
 
 A plan is a folder of `toast plan` (manual.mlir, report.json), a plan.json, or an expert's name with --mesh; the last two
 need --module and the toast program, which lowers them. Nothing runs: XLA:GPU and libtpu compile ahead of time, without a
-GPU, a driver or a TPU. Before a "nothing fits" is believed this says whether the compiler agrees.
+GPU, a driver or a TPU; but --target here compiles for this machine's own devices and times a few steps there. Before a "nothing fits" is believed this says whether the compiler agrees.
 
 exit status: 0 the best plan fits, 3 none fits, 5 the compiler is not installed or refused every plan, 2 usage
 """
@@ -23,9 +23,10 @@ from . import compare, compilers, devices, plans
 def parser_of():
     parser = argparse.ArgumentParser(prog="toast-referee", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plans", nargs="+", metavar="PLAN")
-    parser.add_argument("--target", required=True, help=f"{', '.join(devices.GPUS)} or a TPU topology such as v5p:2x2x4")
+    parser.add_argument("--target", required=True, help=f"{', '.join(devices.GPUS)}, a TPU topology such as v5p:2x2x4, or here")
     parser.add_argument("--module", help="the module that was planned")
     parser.add_argument("--mesh", help="for experts' names: axes, outermost first")
+    parser.add_argument("--device", help="TOAST's name of the device, for experts' names; default: the target's")
     parser.add_argument("--toast", default=os.environ.get("TOAST", "toast"), help="the toast program; default: TOAST, or in PATH")
     parser.add_argument("--host", type=int, default=8, help="GPUs of a host")
     parser.add_argument("--memory-limit", type=int, help="bytes of a device; default: the price's")
@@ -53,15 +54,17 @@ def find_plan(text, options, folder):
         mesh = plans.mesh_of(json.loads(path.read_text()))
         name = path.parent.name if path.name == "plan.json" else path.stem
         return plans.from_toast(options.toast, options.module, name, ["--plan", path], mesh, folder)
+    if options.target == "here" and not options.device:
+        raise plans.Unplannable(f"{text}: an expert's name needs --device where the target is here")
     if not options.mesh:
         raise plans.Unplannable(f"{text} is no file or folder; an expert's name needs --mesh")
-    selection = ["--mesh", options.mesh, "--device", toast_device(options.target), "--baseline", text]
+    selection = ["--mesh", options.mesh, "--device", options.device or toast_device(options.target), "--baseline", text]
     return plans.from_toast(options.toast, options.module, text, selection, options.mesh, folder)
 
 
 def judge(options, folder):
     """(rows, refusals by plan)"""
-    kind = "gpu" if options.target in devices.GPUS else "tpu"
+    kind = "gpu" if options.target in devices.GPUS else "here" if options.target == "here" else "tpu"
     rows, refused = [], {}
     for text in options.plans:
         plan = find_plan(text, options, folder)

@@ -61,7 +61,7 @@ def describe(gpu):
     known = (f'  device_vendor: "NVIDIA Corporation"\n  platform_version: "Compute Capability {gpu.major}.0a"\n'
              f'  model_str: "{gpu.model}"\n  device_address_bits: 64\n  pcie_bandwidth: 34359738368\n  ecc_enabled: true\n'
              if gpu.model else "")
-    more = (f'  compile_time_toolkit_version: "12.8.0"\n  dnn_version: "9.10.0"\n'
+    more = ('  compile_time_toolkit_version: "12.8.0"\n  dnn_version: "9.10.0"\n'
             + ('  cub_version: "3.1.2"\n' if gpu.model else "")
             + (f"  device_interconnect_info {{ active_links: {gpu.links} }}\n" if gpu.links else ""))
     return f"""gpu_device_info {{
