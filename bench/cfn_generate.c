@@ -72,7 +72,7 @@ static void make_kind(struct made *made, struct kind *k)
 {
     const struct shape *shape = made->shape;
     int least = shape->least_values < shape->values ? shape->least_values : shape->values;
-    k->values = least + (int)rng_below(&made->rng, (uint64_t)(shape->values - least + 1));
+    k->values = least + (int)rng_below(&made->rng, (uint64_t)shape->values - (uint64_t)least + 1);
     long long bytes = 1ll << (10 + rng_below(&made->rng, 14));
     k->least = 0;
     for (int a = 0; a < k->values; a++) {

@@ -1,7 +1,7 @@
 /* What each contraction needs of earlier ones, and fingerprints of blocks made of that.
  *
  * From each forward contraction's result its factors are followed along M up to the next contractions: which
- * factor of the one becomes which of the other is the expression between them (equation 1), and its hash the
+ * factor of the one becomes which of the other is the expression between them (CFP's equation 1), and its hash the
  * dependence's flow. Between blocks a dependence counts only where no contraction stands on another way
  * between the two: a residual stream depends on every layer before, and says nothing that the last one does
  * not.
