@@ -41,8 +41,9 @@ uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint6
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
 int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);
 /* The network of the tables under a limit of bytes on a device; costs and usages are shifted to be 0 at least.
- * *shift_ps: what the problem's cost lacks of the composed time. Owned by the caller (cfn_problem_release). */
-void segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
+ * *shift_ps: what the problem's cost lacks of the composed time. Owned by the caller (cfn_problem_release). false:
+ * even the least memory is above the limit; the problem's limit then is that least memory. */
+bool segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
                       int64_t *shift_ps);
 
 /* The plan of a configuration a segment: on each axis of `outer` every block takes the base's strategy, on
