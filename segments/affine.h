@@ -9,7 +9,8 @@
  *     contracted, broadcast into                          *[K]
  *
  * Composing two expressions cuts digits where the other one cuts the index; a cut that no whole number makes
- * gives `*` for the digit, which is always true. Plain data of fixed size; nothing here fails or allocates. */
+ * gives `*` for the digit, which is always true. Plain data of fixed size; nothing here fails or allocates.
+ * */
 #ifndef TOAST_SEGMENTS_AFFINE_H
 #define TOAST_SEGMENTS_AFFINE_H
 

@@ -1,6 +1,6 @@
 /* timeout: 240 */
-/* Composition against all choices: random chains and nets, three segments of 81 configurations from real tables;
- * tight memory; tables against the walk; bytes of an answer. */
+/* Composition against all choices: random chains and nets, three segments of 81 configurations from real
+ * tables; tight memory; tables against the walk; bytes of an answer. */
 #include "support.h"
 
 #include "segments/compose.h"
@@ -182,7 +182,8 @@ static void random_chains(void **state)
     assert_true(mixed > 0);
 }
 
-/* tables of a real layer: time and memory of 81 configurations, reshards; three instances, all 531,441 choices */
+/* tables of a real layer: time and memory of 81 configurations, reshards; three instances, all 531,441
+ * choices */
 static void open_gpt(struct subject *subject, int64_t memory)
 {
     struct error e = {0};

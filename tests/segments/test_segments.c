@@ -1,7 +1,7 @@
 /* timeout: 240 */
-/* Blocks and segments of transformers as CFP counts them, at 6 layers and at 24 (a model and its deeper twin give
- * the same kinds), and of every other module there is: an answer, never a failure. The space holds the experts'
- * data and tensor parallel plans. */
+/* Blocks and segments of transformers as CFP counts them, at 6 layers and at 24 (a model and its deeper twin
+ * give the same kinds), and of every other module there is: an answer, never a failure. The space holds the
+ * experts' data and tensor parallel plans. */
 #include "support.h"
 
 #include "segments/compose.h"
