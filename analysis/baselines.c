@@ -4,8 +4,9 @@
  * replicated | batch | fsdp = batch and all parameters stored sharded | zero1 = batch and the optimizer's
  * state stored sharded | megatron = feed-forward, heads and vocabulary dims | sequence | edge | expert,
  * and megatron+sequence on one axis. sequence[01] takes the other side of the second class of conflicts of a
- * sequence; regather lets go between distant uses what is gathered over an axis. Whatever the axes, decisions come in the order batch, model dims,
- * storage, update, sequence, regather: order is priority, and experts write it so. */
+ * sequence; regather lets go between distant uses what is gathered over an axis. Whatever the axes, decisions
+ * come in the order batch, model dims, storage, update, sequence, regather: order is priority, and experts
+ * write it so. */
 #include "analysis/context.h"
 
 #include <stdio.h>

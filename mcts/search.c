@@ -103,9 +103,9 @@ static enum error_code price_list(const struct search *search, void *session, st
     return code;
 }
 
-/* The best expert is climbed to: from the cheapest of the list over plans that differ on one axis, in the side
- * of a sequence's conflict or in what is gathered again, while that pays. The steps of the climb join the
- * list. */
+/* The best expert is climbed to: from the cheapest of the list over plans that differ on one axis, in the
+ * side of a sequence's conflict or in what is gathered again, while that pays. The steps of the climb join
+ * the list. */
 enum { MOST_CLIMBING = 160, CLIMBS = 2 }; /* plans priced for that, in all; about 2 ms each for t2b */
 
 static enum error_code price_baseline(struct search *search, void *session,

@@ -171,9 +171,9 @@ static enum error_code choose(struct layout *layout, int64_t limit, bool *proved
                                 .seed = layout->budget->seed,
                                 .cancelled = layout->budget->cancelled,
                                 .user = layout->budget->user};
-    segments_problem(&layout->tables, limit, &problem, &shift);
+    bool possible = segments_problem(&layout->tables, limit, &problem, &shift);
     enum error_code code = cfn_solve(&problem, &budget, &answer, e);
-    *proved = code == ERROR_OK && answer.status == CFN_STATUS_OPTIMAL;
+    *proved = code == ERROR_OK && possible && answer.status == CFN_STATUS_OPTIMAL;
     for (uint32_t i = 0; code == ERROR_OK && i < problem.node_count; i++) {
         int32_t least = 0;
         for (int32_t k = 1; k < problem.nodes[i].domain; k++)

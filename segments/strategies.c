@@ -3,9 +3,9 @@
  *
  * A side may be several indices (batch and sequence of [batch, sequence, features]). What an index reaches
  * follows M both ways inside the block and takes one factor of a space at most, the first to arrive; where a
- * second one arrives the two conflict, as of a sequence in attention. The batch (its color's role) stands for its
- * side where it is on it; else the index with the fewest conflicts, of these the one that reaches the most, of
- * these the major one. */
+ * second one arrives the two conflict, as of a sequence in attention. The batch (its color's role) stands
+ * for its side where it is on it; else the index with the fewest conflicts, of these the one that reaches
+ * the most, of these the major one. */
 #include "segments/internal.h"
 
 #include <stdlib.h>

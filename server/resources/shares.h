@@ -1,7 +1,7 @@
 /* Whose turn it is among tenants that share the threads of this server: the same rule as for jobs
- * (docs/service.md, "How a job runs"). A tenant's virtual time grows by the time that its work holds a thread;
- * whoever has least goes first. Who comes, or comes back, starts where the least served of those present
- * is. Knows no work, only names and times. */
+ * (docs/service.md, "How a job runs"). A tenant's virtual time grows by the time that its work holds a
+ * thread; whoever has least goes first. Who comes, or comes back, starts where the least served of those
+ * present is. Knows no work, only names and times. */
 #ifndef TOAST_SERVER_SHARES_H
 #define TOAST_SERVER_SHARES_H
 

@@ -1,7 +1,7 @@
 /* timeout: 240 */
-/* Blocks and segments of transformers as CFP counts them, at 6 layers and at 24 (a model and its deeper twin give
- * the same kinds), and of every other module there is: an answer, never a failure. The space holds the experts'
- * data and tensor parallel plans. */
+/* Blocks and segments of transformers as CFP counts them, at 6 layers and at 24 (a model and its deeper twin
+ * give the same kinds), and of every other module there is: an answer, never a failure. The space holds the
+ * experts' data and tensor parallel plans. */
 #include "support.h"
 
 #include "segments/compose.h"
@@ -87,7 +87,8 @@ static void experts(void **state)
     subject_close(&subject);
 }
 
-/* CFP's figure 6: three windows of the same two contractions; only the last two depend on one another alike */
+/* CFP's figure 6: three windows of the same two contractions; only the last two depend on one another alike
+ * */
 static const char FIGURE_6[] =
     "module @m {\n"
     "  func.func public @main(%x: tensor<16x16xf32>, %a: tensor<16x16xf32>, %b: tensor<16x16xf32>, %c: "
