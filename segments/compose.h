@@ -5,8 +5,8 @@
  * else its rows (data parallel):
  *
  *     time(plan) ~ base + SUM over segments of time[kind][configuration]
- *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]    CFP's equation 8
- *     memory(plan) ~ base + SUM over segments of memory[kind][configuration]                    CFP's equation 9
+ *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]   (CFP, 8)
+ *     memory(plan) ~ base + SUM over segments of memory[kind][configuration]   (CFP, 9)
  *
  * Source of the tables here: the walk's price of the whole program in which one segment deviates from the
  * base (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond
