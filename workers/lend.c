@@ -25,8 +25,8 @@ static bool lent(void *user, const char *digest)
     const size_t size = STORE_DIGEST_SIZE - 1;
     for (size_t i = 0; i < job->count; i++) {
         const char *name = job->at[i].name;
-        bool blob = strcmp(name, "module") == 0 || strcmp(name, "request") == 0 || strncmp(name, "b:", 2) == 0 ||
-                    strncmp(name, "a:", 2) == 0;
+        bool blob = strcmp(name, "module") == 0 || strcmp(name, "request") == 0 ||
+                    strncmp(name, "b:", 2) == 0 || strncmp(name, "a:", 2) == 0;
         if (blob && job->at[i].size >= size && memcmp(job->at[i].value, digest, size) == 0)
             return true;
     }

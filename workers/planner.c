@@ -301,7 +301,8 @@ static enum error_code run_emit(struct context *context, const struct tasks_task
     if (code == ERROR_OK)
         code = open_state(context, state, e);
     /* past the deadline: the plan that was found is the answer, without what would take time */
-    bool late = strcmp(queue_field(task->fields, "stop"), "deadline") == 0, proof = context->request->planning.proof;
+    bool late = strcmp(queue_field(task->fields, "stop"), "deadline") == 0,
+         proof = context->request->planning.proof;
     context->request->planning.proof = proof && !late;
     if (code == ERROR_OK)
         code = planner_job_finish(context->job, state, whole, &outcome, e);

@@ -17,7 +17,8 @@ import faults
 import harness
 
 T2B = harness.SOURCE / "tests" / "models" / "t2b_flat.mlir.gz"   # read in a second or two
-REQUEST = {"mesh": {"axes": [{"name": "data", "size": 4}]}, "device": "a100-40", "seed": 3, "budget": {"rollouts": 16}}
+REQUEST = {"mesh": {"axes": [{"name": "data", "size": 4}]}, "device": "a100-40", "seed": 3, "budget": {"rollouts": 16},
+           "memory_limit_bytes": 400_000_000_000}
 
 
 def strike(service, name, times, seconds=30):

@@ -63,11 +63,8 @@ static int setup(void **state)
     snprintf(address, sizeof address, "dir:%s", fixture->folder);
     ASSERT_OK(store_create(address, NULL, &fixture->files, &e), &e);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fixture->sockets), 0);
-    fixture->lender = (struct store_lender){.store = fixture->files,
-                                            .lent = is_lent,
-                                            .read = read_text,
-                                            .user = fixture,
-                                            .put_bytes = 1000};
+    fixture->lender = (struct store_lender){
+        .store = fixture->files, .lent = is_lent, .read = read_text, .user = fixture, .put_bytes = 1000};
     store_lent_create(fixture->sockets[1], &fixture->lent);
     assert_int_equal(pthread_create(&fixture->thread, NULL, answer, fixture), 0);
     *state = fixture;
