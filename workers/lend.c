@@ -45,8 +45,8 @@ static bool give_up(void *user)
     return worker_must_leave(lend->slot->supervisor) || slot_lost(lend->slot) || lend_late(lend);
 }
 
-/* A reader is allowed what a child is, where that is less than what its text asks for: they do not work at the
- * same time. */
+/* A reader is allowed what a child is, where that is less than what its text asks for: they do not work at
+ * the same time. */
 static enum error_code read_text(void *user, const char *digest, const void *text, size_t size, int *image,
                                  struct error *e)
 {
