@@ -15,6 +15,8 @@ struct planner_job {
     struct search *search;
     bool has_network;
     struct plan_cfn_answer network;
+    bool has_segments;
+    struct segments_answer segments;
     bool has_incumbent;
     struct search_plan incumbent;
     struct plan_factors incumbent_factors; /* what incumbent.factors refers to */

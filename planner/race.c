@@ -9,14 +9,25 @@
  * default, and the quick race under auto gets a tenth of that work. */
 enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
 
-/* Under auto the network's plan has to be better by one part in 200, 0.5 % (job.h says why). */
-enum { AUTO_MARGIN = 200 };
-
 /* ---- the network ---- */
 
 bool planner_job_wants_network(const struct planner_job *j, bool whole)
 {
-    return j->request->method == PLANNER_CFN || (whole && j->request->method == PLANNER_AUTO);
+    return j->request->method == PLANNER_CFN || j->request->method == PLANNER_SEGMENTS ||
+           (whole && j->request->method == PLANNER_AUTO);
+}
+
+static enum error_code solve_segments(const struct planner_job *j, int threads, bool (*cancelled)(void *user),
+                                      void *user, struct search_blob *out, struct error *e)
+{
+    struct segments_budget budget = {
+        .seed = j->request->seed, .threads = threads, .cancelled = cancelled, .user = user};
+    struct segments_answer answer;
+    enum error_code code = segments_solve(j->evaluator, &budget, &answer, e);
+    if (code == ERROR_OK)
+        segments_answer_write(&answer, &out->bytes, &out->size);
+    segments_answer_release(&answer);
+    return code;
 }
 
 enum error_code planner_job_network(const struct planner_job *j, const struct search_state *state,
@@ -24,6 +35,8 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
                                     struct search_blob *out, struct error *e)
 {
     bool quick = j->request->method == PLANNER_AUTO;
+    if (j->request->method == PLANNER_SEGMENTS)
+        return solve_segments(j, threads, cancelled, user, out, e);
     struct plan_cfn_budget budget = {.passes = quick ? QUICK_NETWORK_PASSES : FULL_NETWORK_PASSES,
                                      .seed = j->request->seed,
                                      .quick = quick,
@@ -42,6 +55,12 @@ enum error_code planner_job_network(const struct planner_job *j, const struct se
 enum error_code planner_job_take_network(struct planner_job *j, const void *bytes, size_t size,
                                          struct error *e)
 {
+    if (j->request->method == PLANNER_SEGMENTS) {
+        segments_answer_release(&j->segments);
+        TRY(segments_answer_read(j->evaluator, bytes, size, &j->segments, e));
+        j->has_segments = true;
+        return ERROR_OK;
+    }
     plan_cfn_answer_release(&j->network);
     enum error_code code = plan_cfn_answer_read(j->evaluator, bytes, size, &j->network, e);
     j->has_network = code == ERROR_OK;
@@ -90,27 +109,52 @@ enum error_code planner_job_take_incumbent(struct planner_job *j, const struct p
 
 /* ---- who leads ---- */
 
-static bool network_wins(const struct planner_job *j, const struct search_plan *best)
+/* The better plan: the one that fits, the cheaper, the one that takes less memory; of two that are equal in
+ * all of that a list of decisions says more to its reader than a list of factors. */
+static bool is_better(const struct search_plan *plan, const struct search_plan *than)
 {
-    if (cost_compare(j->network.cost, j->network.hash, best->cost, best->hash) >= 0)
+    if (plan->cost.over_steps != than->cost.over_steps)
+        return plan->cost.over_steps < than->cost.over_steps;
+    if (plan->cost.c != than->cost.c)
+        return plan->cost.c < than->cost.c;
+    if (plan->price.peak_bytes != than->price.peak_bytes)
+        return plan->price.peak_bytes < than->price.peak_bytes;
+    return plan->factor_count < than->factor_count;
+}
+
+/* `propagate` completes the pins that it is given, and no expert takes their place. */
+static bool experts_race(const struct planner_job *j)
+{
+    if (j->request->no_baselines) /* an ablation: priced, not raced */
         return false;
-    return j->request->method == PLANNER_CFN || j->network.cost.over_steps < best->cost.over_steps ||
-           j->network.cost.c < best->cost.c - best->cost.c / AUTO_MARGIN;
+    return j->request->method == PLANNER_AUTO || j->request->method == PLANNER_MCTS ||
+           j->request->method == PLANNER_CFN || j->request->method == PLANNER_BASELINES;
 }
 
 void planner_job_best(const struct planner_job *j, const struct search_state *state, bool whole,
                       struct search_plan *out)
 {
     *out = state->best;
-    if (j->has_network && network_wins(j, out))
-        *out = (struct search_plan){.hash = j->network.hash,
-                                    .cost = j->network.cost,
-                                    .price = j->network.price,
-                                    .found_by = "cfn",
-                                    .factors = j->network.factors.at,
-                                    .factor_count = j->network.factors.count};
-    if (!whole && j->has_incumbent &&
-        cost_compare(j->incumbent.cost, j->incumbent.hash, out->cost, out->hash) < 0)
+    for (uint32_t i = 0; experts_race(j) && i < search_baseline_count(j->search); i++)
+        if (is_better(search_baseline(j->search, i), out))
+            *out = *search_baseline(j->search, i);
+    struct search_plan network = {.hash = j->network.hash,
+                                  .cost = j->network.cost,
+                                  .price = j->network.price,
+                                  .found_by = "cfn",
+                                  .factors = j->network.factors.at,
+                                  .factor_count = j->network.factors.count};
+    if (j->has_network && is_better(&network, out))
+        *out = network;
+    struct search_plan segments = {.hash = j->segments.plan.hash,
+                                   .cost = j->segments.plan.cost,
+                                   .price = j->segments.plan.price,
+                                   .found_by = "segments",
+                                   .factors = j->segments.plan.factors.at,
+                                   .factor_count = j->segments.plan.factors.count};
+    if (j->has_segments && is_better(&segments, out))
+        *out = segments;
+    if (!whole && j->has_incumbent && is_better(&j->incumbent, out))
         *out = j->incumbent;
 }
 

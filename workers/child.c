@@ -210,7 +210,7 @@ static void answer_error(const struct child *child, enum error_code code, const 
                          struct frame *answer)
 {
     frame_release(answer);
-    bool again = code == ERROR_IO || code == ERROR_UNAVAILABLE;
+    bool again = code == ERROR_IO || code == ERROR_NO_SPACE || code == ERROR_UNAVAILABLE;
     frame_add_text(answer, "outcome",
                    code == ERROR_CANCELLED   ? "cancelled"
                    : again                   ? "again"

@@ -24,7 +24,7 @@ static void help(FILE *out)
         "usage: toast-worker [--redis ADDRESS] [--store ADDRESS] [--threads N] [--child-memory BYTES] "
         "[--nice N]\n"
         "       [--cache-limit BYTES]\n\n"
-        "  --redis    unix:PATH or redis://HOST:PORT                      (TOAST_REDIS, "
+        "  --redis    unix:PATH or redis://[USER@]HOST:PORT               (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "             Its password never stands here, where every user of the machine can read it, but in\n"
         "             TOAST_REDIS_PASSWORD or in the file that TOAST_REDIS_PASSWORD_FILE names.\n"
@@ -85,7 +85,9 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
         }
         if (c == 'r') {
             worker_options.redis = optarg;
-            value = strchr(optarg, '@') && strncmp(optarg, "redis://", 8) == 0 ? -1 : 0; /* a password */
+            const char *at = strrchr(optarg, '@'),
+                       *user = strncmp(optarg, "redis://", 8) == 0 ? optarg + 8 : NULL;
+            value = at && user && memchr(user, ':', (size_t)(at - user)) ? -1 : 0; /* a password */
         } else if (c == 's')
             worker_options.store = optarg;
         else if (c == 't')
