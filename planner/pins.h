@@ -1,8 +1,8 @@
 /* Pinned shardings: what a request's constraints and the module's own sdy.sharding attributes and
  * sharding_constraint ops say, as pins of analysis/plan.h, and the context that they make.
  *
- * Every pin is either taken over whole or refused with the place where it stands; the module's own are left out
- * only where the caller says so (module_pins). */
+ * Every pin is either taken over whole or refused with the place where it stands; the module's own are left
+ * out only where the caller says so (module_pins). */
 #ifndef TOAST_PLANNER_PINS_H
 #define TOAST_PLANNER_PINS_H
 
