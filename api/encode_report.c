@@ -38,13 +38,14 @@ static json_t *encode_collectives(const struct report *report)
     json_t *list = json_array();
     for (uint32_t i = 0; i < report->collective_count; i++) {
         const struct report_collective *collective = &report->collectives[i];
-        json_t *row =
-            json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:s, s:o}", "kind", report_kind_name(collective->kind),
-                      "axes", encode_axes(mesh, collective->axes, collective->axis_count), "bytes",
-                      (json_int_t)collective->bytes, "count", (json_int_t)collective->count, "members",
-                      (json_int_t)collective->members, "time_ps", (json_int_t)collective->time_ps,
-                      "algorithm", collective->algorithm ? collective->algorithm : "none", "location",
-                      json_safe(collective->location));
+        json_t *row = json_pack(
+            "{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "kind", report_kind_name(collective->kind),
+            "axes", encode_axes(mesh, collective->axes, collective->axis_count), "bytes",
+            (json_int_t)collective->bytes, "count", (json_int_t)collective->count, "members",
+            (json_int_t)collective->members, "time_ps", (json_int_t)collective->time_ps, "exposed_ps",
+            (json_int_t)collective->exposed_ps, "algorithm",
+            collective->algorithm ? collective->algorithm : "none", "location",
+            json_safe(collective->location));
         BASE_CHECK(row);
         json_t *members = json_array();
         for (int64_t k = 0; k < collective->members; k++)
@@ -54,6 +55,7 @@ static json_t *encode_collectives(const struct report *report)
                             collective->decision >= 0
                                 ? json_safe(report->decisions[collective->decision].text)
                                 : json_null());
+        json_object_set_new(row, "because", json_safe(report_cause(report, collective)));
         json_array_append_new(list, row);
     }
     return list;
@@ -103,6 +105,19 @@ static json_t *encode_memory(const struct report *report)
         (json_int_t)report->price.argument_bytes, "output_bytes", (json_int_t)report->price.output_bytes,
         "alias_bytes", (json_int_t)report->price.alias_bytes, "steps", (int)report->timeline_steps,
         "timeline", points, "at_peak", encode_tensors(report));
+}
+
+/* of a network's plan: its factors by group and axis */
+static json_t *encode_choices(const struct report *report)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < report->choice_count; i++) {
+        const struct report_choice *choice = &report->choices[i];
+        json_array_append_new(list, json_pack("{s:o, s:I, s:i, s:i}", "choice", json_safe(choice->text),
+                                              "worth_ps", (json_int_t)choice->worth_ps, "factors",
+                                              (int)choice->factors, "of", (int)choice->offered));
+    }
+    return list;
 }
 
 static json_t *encode_conflicts(const struct report *report)
@@ -203,6 +218,7 @@ json_t *encode_report(const struct report *report)
     json_object_set_new(out, "time", encode_time(report));
     json_object_set_new(out, "memory", encode_memory(report));
     json_object_set_new(out, "decisions", decisions);
+    json_object_set_new(out, "choices", encode_choices(report));
     json_object_set_new(out, "conflicts", encode_conflicts(report));
     json_object_set_new(out, "search", encode_search(report));
     json_object_set_new(out, "bound", encode_bound(report));

@@ -98,3 +98,28 @@ enum error_code inflater_finish(struct inflater *i, struct error *e)
                     : error_set(e, ERROR_INVALID_GZIP,
                                 "gzip data ends early, after %zu bytes; send the whole of it", i->in);
 }
+
+/* zlib's windowBits for a stream without a header: minus the largest window */
+enum { RAW_WINDOW_BITS = -15 };
+
+bool inflate_raw(const void *bytes, size_t size, void *out, size_t room)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)bytes, .next_out = out};
+    size_t in = 0, made = 0;
+    int status = Z_OK;
+    if (inflateInit2(&z, RAW_WINDOW_BITS) != Z_OK)
+        return false;
+    while (status == Z_OK) {
+        /* zlib counts in 32 bits */
+        z.avail_in = (uInt)(size - in < 1u << 30 ? size - in : 1u << 30);
+        z.avail_out = (uInt)(room - made < 1u << 30 ? room - made : 1u << 30);
+        uInt given = z.avail_in, place = z.avail_out;
+        status = inflate(&z, Z_NO_FLUSH);
+        in += given - z.avail_in;
+        made += place - z.avail_out;
+        if (given == z.avail_in && place == z.avail_out)
+            break;
+    }
+    inflateEnd(&z);
+    return status == Z_STREAM_END && made == room;
+}

@@ -23,4 +23,8 @@ enum error_code inflater_add(struct inflater *i, const void *bytes, size_t size,
 /* ERROR_INVALID_GZIP: the data ended early */
 enum error_code inflater_finish(struct inflater *i, struct error *e) BASE_CHECKED;
 
+/* A DEFLATE stream without any header (RFC 1951; members of zip archives) into exactly `room` bytes at `out`.
+ * False: damaged, or another size. */
+bool inflate_raw(const void *bytes, size_t size, void *out, size_t room);
+
 #endif

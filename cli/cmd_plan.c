@@ -176,8 +176,9 @@ static enum error_code finish(const struct api_request *request, const struct pl
     if (code != ERROR_OK)
         return code;
     api_artifacts_create(request, &outcome, out);
-    bool failed = outcome.proved && outcome.proof.status == VERIFY_PROOF_FAILED;
-    *status = !outcome.fits ? 3 : failed ? 1 : reproducible ? 0 : 4;
+    bool different = outcome.proved && outcome.proof.status == VERIFY_PROOF_DIFFERENT;
+    bool inconclusive = outcome.proved && outcome.proof.status == VERIFY_PROOF_INCONCLUSIVE;
+    *status = !outcome.fits ? 3 : different ? 1 : inconclusive ? 7 : reproducible ? 0 : 4;
     planner_outcome_release(&outcome);
     return ERROR_OK;
 }

@@ -1,9 +1,11 @@
 /* toast prove: the original module and the device-local modules of a plan, run by the interpreter on the
  * same inputs and compared (planner/proof.h); one plan, or many random ones. */
 #include "api/artifacts.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "cli/choose.h"
 #include "cli/output.h"
+#include "verify/npz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +25,12 @@ static const char usage[] =
     "                        as toast price takes them; they change no result\n"
     "  --random-plans N      N of them, seeds from --first (1) on; prints the ones that are not equal\n"
     "  --inputs SEED         seed of the inputs; default 1\n"
+    "  --inputs FILE.npz     the inputs themselves: numpy.savez of one array an argument, by the argument's\n"
+    "                        path (toast analyze prints it), or in order\n"
     "  --json                proof.json on standard output\n\n"
     "Both the manual and the local form are run, all devices in this process.\n"
     "exit status: 0 equal, 1 different, 2 usage or not run (too large, an op that is not interpreted), 6 "
-    "module refused\n\n"
+    "module refused,\n7 inconclusive (what differs is as small as the original's own rounding)\n\n"
     "example:\n"
     "  toast prove model.mlir --plan plan/plan.json\n";
 
@@ -75,7 +79,48 @@ static uint64_t number(const char *text, uint64_t absent)
 
 static int status_of(enum verify_status s)
 {
-    return s == VERIFY_PROOF_EQUAL ? 0 : s == VERIFY_PROOF_FAILED ? 1 : 2;
+    return s == VERIFY_PROOF_EQUAL ? 0 : s == VERIFY_PROOF_DIFFERENT ? 1 : s == VERIFY_PROOF_NOT_RUN ? 2 : 7;
+}
+
+/* ---- inputs from a file */
+enum { MAX_INPUT_BYTES = INT32_MAX };
+
+static bool is_file(const char *inputs)
+{
+    size_t size = inputs ? strlen(inputs) : 0;
+    return size > 4 && strcmp(inputs + size - 4, ".npz") == 0;
+}
+
+/* *given: NULL where the inputs are seeded; else owned with what it holds */
+static enum error_code read_inputs(const struct command *command, const struct ir_program *prepared,
+                                   struct verify_tensor **given, struct error *e)
+{
+    const struct nda *nda = command->choice.nda;
+    char *bytes = NULL;
+    size_t size = 0;
+    *given = NULL;
+    if (!is_file(command->inputs))
+        return ERROR_OK;
+    TRY(file_read(command->inputs, MAX_INPUT_BYTES, &bytes, &size, e));
+    const char **names = mem_zalloc((size_t)nda->argument_count + 1, sizeof *names);
+    for (uint32_t i = 0; i < nda->argument_count; i++)
+        names[i] = nda->arguments[i].name;
+    *given = mem_zalloc((size_t)nda->argument_count + 1, sizeof **given);
+    enum error_code code = verify_inputs_npz(prepared, names, bytes, size, *given, e);
+    if (code) {
+        free(*given);
+        *given = NULL;
+    }
+    free(names);
+    free(bytes);
+    return code;
+}
+
+static void inputs_free(const struct command *command, struct verify_tensor *given)
+{
+    for (uint32_t i = 0; given && i < command->choice.nda->argument_count; i++)
+        verify_tensor_release(&given[i]);
+    free(given);
 }
 
 static enum error_code prove_one(struct command *command, const struct ir_program *prepared, int *status,
@@ -83,11 +128,16 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
 {
     struct spmd_local local = {0};
     struct planner_proof proof;
+    struct verify_tensor *given = NULL;
     enum error_code code =
         spmd_walk(command->choice.context, &command->choice.chosen, &command->choice.walk, &local, e);
     if (!code)
+        code = read_inputs(command, prepared, &given, e);
+    struct verify_options options = {.given = given};
+    if (!code)
         code = planner_proof_run(prepared, command->choice.context, &command->choice.chosen, &local,
-                                 number(command->inputs, 1), NULL, &proof, e);
+                                 number(command->inputs, 1), &options, &proof, e);
+    inputs_free(command, given);
     spmd_local_release(&local);
     if (code)
         return code;
@@ -110,8 +160,8 @@ static enum error_code prove_one(struct command *command, const struct ir_progra
 
 /* one random plan against the kept results; prints what is not equal */
 static enum error_code prove_seed(struct command *command, const struct verify_reference *reference,
-                                  uint64_t seed, struct spmd_local *local, uint32_t counts[3], double *worst,
-                                  struct error *e)
+                                  uint64_t seed, struct spmd_local *local, uint32_t counts[VERIFY_STATUSES],
+                                  double *worst, struct error *e)
 {
     struct rng rng = {.state = seed};
     struct plan plan = {0};
@@ -139,15 +189,20 @@ static enum error_code prove_many(struct command *command, const struct ir_progr
 {
     struct verify_reference *reference = NULL;
     struct spmd_local local = {0};
-    uint32_t counts[3] = {0};
+    uint32_t counts[VERIFY_STATUSES] = {0};
     uint64_t first = number(command->first, 1), plans = number(command->plans, 0);
     double worst = 0, start = cli_seconds();
-    enum error_code code = verify_reference_create(prepared, number(command->inputs, 1), NULL, &reference, e);
+    struct verify_tensor *given = NULL;
+    enum error_code code = read_inputs(command, prepared, &given, e);
+    struct verify_options options = {.given = given};
+    if (!code)
+        code = verify_reference_create(prepared, number(command->inputs, 1), &options, &reference, e);
+    inputs_free(command, given);
     for (uint64_t seed = first; seed < first + plans && !code; seed++) {
         struct error own = {0};
         enum error_code one = prove_seed(command, reference, seed, &local, counts, &worst, &own);
         if (one) {
-            counts[VERIFY_PROOF_FAILED]++;
+            counts[VERIFY_PROOF_DIFFERENT]++;
             printf("random plan %llu: %s: line %d: %s\n", (unsigned long long)seed, error_code_text(one),
                    own.line, own.message);
         }
@@ -156,10 +211,13 @@ static enum error_code prove_many(struct command *command, const struct ir_progr
     verify_reference_destroy(reference);
     if (code)
         return code;
-    printf("%s: %u equal, %u failed, %u not run; largest error %.3g; %.1f s\n", command->module,
-           counts[VERIFY_PROOF_EQUAL], counts[VERIFY_PROOF_FAILED], counts[VERIFY_PROOF_NOT_RUN], worst,
-           cli_seconds() - start);
-    *status = counts[VERIFY_PROOF_FAILED] ? 1 : counts[VERIFY_PROOF_NOT_RUN] ? 2 : 0;
+    printf("%s: %u equal, %u different, %u inconclusive, %u not run; largest error %.3g; %.1f s\n",
+           command->module, counts[VERIFY_PROOF_EQUAL], counts[VERIFY_PROOF_DIFFERENT],
+           counts[VERIFY_PROOF_INCONCLUSIVE], counts[VERIFY_PROOF_NOT_RUN], worst, cli_seconds() - start);
+    *status = counts[VERIFY_PROOF_DIFFERENT]      ? 1
+              : counts[VERIFY_PROOF_NOT_RUN]      ? 2
+              : counts[VERIFY_PROOF_INCONCLUSIVE] ? 7
+                                                  : 0;
     return ERROR_OK;
 }
 

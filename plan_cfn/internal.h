@@ -51,5 +51,10 @@ void plan_cfn_options(struct plan_cfn *n);
 enum error_code plan_cfn_edges(struct plan_cfn *n, struct error *e) BASE_CHECKED;
 /* memory.c: intervals and usages */
 void plan_cfn_memory(struct plan_cfn *n);
+/* level.c: a plan in which equal layers are split equally in place of the given one, with its price and cost,
+ * where it fits as well and costs at most 1 % more */
+enum error_code plan_cfn_level(const struct plan_context *context, struct evaluator_session *session,
+                               struct plan *plan, struct price *price, struct cost *cost,
+                               struct error *e) BASE_CHECKED;
 
 #endif

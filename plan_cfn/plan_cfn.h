@@ -70,7 +70,8 @@ struct plan_cfn_answer {
     int64_t bound_ps; /* no plan that fits takes less */
 };
 /* Solves the heuristic networks, prices each answer by the walk and lowers the memory limit of the next
- * round where it did not fit; keeps the best by cost_compare. Then the admissible network's bound, unless
+ * round where it did not fit; keeps the best by cost_compare, with equal layers split equally where that
+ * costs at most 1 % more (level.c). Then the admissible network's bound, unless
  * quick. Equal inputs give equal answers. ERROR_CANCELLED. Release in any case. */
 enum error_code plan_cfn_solve(const struct evaluator *evaluator, const struct plan_cfn_budget *budget,
                                struct plan_cfn_answer *out, struct error *e) BASE_CHECKED;

@@ -37,12 +37,12 @@ const struct evaluator *planner_job_evaluator(const struct planner_job *j);
 const struct plan_context *planner_job_context(const struct planner_job *j);
 const struct nda *planner_job_nda(const struct planner_job *j);
 
-/* ---- the race of search and network (race.c) ---- Methods auto and cfn solve the module as cost-function
- * networks (plan_cfn/plan_cfn.h) once the search has ended, and the better of both plans wins. Under cfn the
- * network does all its work and gives a bound. Under auto it is quick, and its plan must be faster by 0.5 %
- * or fit where the search's does not: a list of decisions says more to its reader than a list of factors.
- * Under segments the search prices the experts' plans only, and what is solved instead of the module's
- * network is that of its segments.
+/* ---- the race of search and network (race.c) ----
+ * Methods auto and cfn solve the module as cost-function networks (plan_cfn/plan_cfn.h) once the search has
+ * ended, and the best of search, experts and network wins: what fits, the faster, at equal times the one that
+ * takes less memory. Under cfn the network does all its work and gives a bound; under auto it is quick.
+ * Under segments the search prices the experts' plans only, and what is solved instead of the module's network
+ * is that of its segments.
  *
  * Here and below, `whole` says that the search ran to its end: no deadline, limit of seconds or cancel. */
 bool planner_job_wants_network(const struct planner_job *j, bool whole);

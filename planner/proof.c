@@ -92,15 +92,24 @@ static enum error_code prove_forms(const struct verify_reference *reference,
     return code;
 }
 
-/* Both forms together: failed before not run before equal; of two alike the manual form speaks. */
+/* how bad a status is: different, not run, inconclusive, equal */
+static int badness(enum verify_status status)
+{
+    return status == VERIFY_PROOF_DIFFERENT ? 3
+           : status == VERIFY_PROOF_NOT_RUN ? 2
+                                            : status == VERIFY_PROOF_INCONCLUSIVE;
+}
+
+/* Both forms together: the worse; of two alike the manual form speaks. */
 static void join(struct planner_proof *out)
 {
-    const struct verify_report *worse = &out->manual;
-    if (out->manual.status == VERIFY_PROOF_EQUAL ||
-        (out->manual.status == VERIFY_PROOF_NOT_RUN && out->local.status == VERIFY_PROOF_FAILED))
-        worse = &out->local;
+    const struct verify_report *worse =
+        badness(out->local.status) > badness(out->manual.status) ? &out->local : &out->manual;
     out->status = worse->status;
-    if (worse->status != VERIFY_PROOF_EQUAL)
+    if (worse->status == VERIFY_PROOF_INCONCLUSIVE) /* "rounding: .." first */
+        snprintf(out->reason, sizeof out->reason, "%.380s (%s form)", worse->reason,
+                 worse == &out->manual ? "manual" : "local");
+    else if (worse->status != VERIFY_PROOF_EQUAL)
         snprintf(out->reason, sizeof out->reason, "%s form: %.380s",
                  worse == &out->manual ? "manual" : "local", worse->reason);
 }

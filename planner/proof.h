@@ -1,8 +1,8 @@
 /* The proof of a plan: the original module and the device-local modules that the plan makes of it are
  * interpreted on the same inputs and compared (verify/).
  *
- * It answers "equal", "failed" or "not run" with a reason; it never answers "equal" for something that it
- * did not run, and what is too large is found out before anything of that size is made. */
+ * It answers "equal", "different", "inconclusive" or "not run" with a reason; it never answers "equal" for
+ * something that it did not run, and what is too large is found out before anything of that size is made. */
 #ifndef TOAST_PLANNER_PROOF_H
 #define TOAST_PLANNER_PROOF_H
 

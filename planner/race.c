@@ -9,9 +9,6 @@
  * default, and the quick race under auto gets a tenth of that work. */
 enum { QUICK_NETWORK_PASSES = 200, FULL_NETWORK_PASSES = 2000 };
 
-/* Under auto the network's plan has to be better by one part in 200, 0.5 % (job.h says why). */
-enum { AUTO_MARGIN = 200 };
-
 /* ---- the network ---- */
 
 bool planner_job_wants_network(const struct planner_job *j, bool whole)
@@ -112,35 +109,52 @@ enum error_code planner_job_take_incumbent(struct planner_job *j, const struct p
 
 /* ---- who leads ---- */
 
-static bool network_wins(const struct planner_job *j, const struct search_plan *best)
+/* The better plan: the one that fits, the cheaper, the one that takes less memory; of two that are equal in
+ * all of that a list of decisions says more to its reader than a list of factors. */
+static bool is_better(const struct search_plan *plan, const struct search_plan *than)
 {
-    if (cost_compare(j->network.cost, j->network.hash, best->cost, best->hash) >= 0)
+    if (plan->cost.over_steps != than->cost.over_steps)
+        return plan->cost.over_steps < than->cost.over_steps;
+    if (plan->cost.c != than->cost.c)
+        return plan->cost.c < than->cost.c;
+    if (plan->price.peak_bytes != than->price.peak_bytes)
+        return plan->price.peak_bytes < than->price.peak_bytes;
+    return plan->factor_count < than->factor_count;
+}
+
+/* `propagate` completes the pins that it is given, and no expert takes their place. */
+static bool experts_race(const struct planner_job *j)
+{
+    if (j->request->no_baselines) /* an ablation: priced, not raced */
         return false;
-    return j->request->method == PLANNER_CFN || j->network.cost.over_steps < best->cost.over_steps ||
-           j->network.cost.c < best->cost.c - best->cost.c / AUTO_MARGIN;
+    return j->request->method == PLANNER_AUTO || j->request->method == PLANNER_MCTS ||
+           j->request->method == PLANNER_CFN || j->request->method == PLANNER_BASELINES;
 }
 
 void planner_job_best(const struct planner_job *j, const struct search_state *state, bool whole,
                       struct search_plan *out)
 {
     *out = state->best;
-    if (j->has_network && network_wins(j, out))
-        *out = (struct search_plan){.hash = j->network.hash,
-                                    .cost = j->network.cost,
-                                    .price = j->network.price,
-                                    .found_by = "cfn",
-                                    .factors = j->network.factors.at,
-                                    .factor_count = j->network.factors.count};
-    if (j->has_segments &&
-        cost_compare(j->segments.plan.cost, j->segments.plan.hash, out->cost, out->hash) < 0)
-        *out = (struct search_plan){.hash = j->segments.plan.hash,
-                                    .cost = j->segments.plan.cost,
-                                    .price = j->segments.plan.price,
-                                    .found_by = "segments",
-                                    .factors = j->segments.plan.factors.at,
-                                    .factor_count = j->segments.plan.factors.count};
-    if (!whole && j->has_incumbent &&
-        cost_compare(j->incumbent.cost, j->incumbent.hash, out->cost, out->hash) < 0)
+    for (uint32_t i = 0; experts_race(j) && i < search_baseline_count(j->search); i++)
+        if (is_better(search_baseline(j->search, i), out))
+            *out = *search_baseline(j->search, i);
+    struct search_plan network = {.hash = j->network.hash,
+                                  .cost = j->network.cost,
+                                  .price = j->network.price,
+                                  .found_by = "cfn",
+                                  .factors = j->network.factors.at,
+                                  .factor_count = j->network.factors.count};
+    if (j->has_network && is_better(&network, out))
+        *out = network;
+    struct search_plan segments = {.hash = j->segments.plan.hash,
+                                   .cost = j->segments.plan.cost,
+                                   .price = j->segments.plan.price,
+                                   .found_by = "segments",
+                                   .factors = j->segments.plan.factors.at,
+                                   .factor_count = j->segments.plan.factors.count};
+    if (j->has_segments && is_better(&segments, out))
+        *out = segments;
+    if (!whole && j->has_incumbent && is_better(&j->incumbent, out))
         *out = j->incumbent;
 }
 

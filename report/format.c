@@ -55,7 +55,7 @@ const char *report_cause(const struct report *report, const struct report_collec
 {
     if (collective->decision >= 0)
         return report->decisions[collective->decision].text;
-    return report->plan.factor_count ? "a single sharding" : "a pin";
+    return collective->choice >= 0 ? report->choices[collective->choice].text : "a pin";
 }
 
 void report_type(const struct ir_program *program, uint32_t value, char *out, size_t room)

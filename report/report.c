@@ -1,6 +1,6 @@
 /* Builds the report's structs. Everything is measured by walking and pricing again: the plan itself, for
  * every decision the plan without it, for every conflict the plan with the other side. */
-#include "report/report.h"
+#include "report/choices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,10 @@ struct maker {
     const struct mesh *mesh;
     struct plan plan;
     int *cell_decision;    /* decision behind each (space, axis); -1 */
+    int *cell_choice;      /* choice behind each (space, axis) that a factor shards; -1 */
     uint32_t *value_space; /* space that defines each value; NDA_NONE */
     struct spmd_local local;
-    int64_t *step_times;
+    int64_t *step_times, *exposed; /* per step: once; of all trips, of collectives */
     struct evaluator_session *session;
 };
 
@@ -139,17 +140,16 @@ static enum error_code make_conflicts(struct maker *maker, struct error *e)
 /* ---- collectives ---- */
 
 /* The decision behind a collective: the one that sharded the use that needs it, else the one that sharded
- * the operand where it is defined. -1: neither, a pin or a factor of its own. */
-static int step_decision(const struct maker *maker, const struct spmd_step *step)
+ * the operand where it is defined; or the choice, in the same way. -1: neither. */
+static int step_cause(const struct maker *maker, const struct spmd_step *step, const int *cell_cause)
 {
-    if (step->axis_count == 0)
-        return -1;
     size_t axes = maker->mesh->axis_count;
     uint32_t origin = maker->local.values[maker->local.operands[step->operands]].origin;
     uint32_t spaces[2] = {step->decision_space, maker->value_space[origin]};
-    for (int i = 0; i < 2; i++)
-        if (spaces[i] != NDA_NONE && maker->cell_decision[spaces[i] * axes + step->axes[0]] >= 0)
-            return maker->cell_decision[spaces[i] * axes + step->axes[0]];
+    for (uint32_t axis = 0; axis < step->axis_count; axis++)
+        for (int i = 0; i < 2; i++)
+            if (spaces[i] != NDA_NONE && cell_cause[spaces[i] * axes + step->axes[axis]] >= 0)
+                return cell_cause[spaces[i] * axes + step->axes[axis]];
     return -1;
 }
 
@@ -164,7 +164,20 @@ static bool same_row(const struct report_collective *collective,
            memcmp(collective->member_bytes, report_collective->member_bytes,
                   (size_t)collective->members * sizeof *collective->member_bytes) == 0 &&
            collective->decision == report_collective->decision &&
+           collective->choice == report_collective->choice &&
            strcmp(collective->location, report_collective->location) == 0;
+}
+
+/* how long computation stands still for each step (owned, step_count entries) */
+static int64_t *exposed_of_steps(const struct spmd_local *local, const struct cost_machine *machine)
+{
+    uint32_t count;
+    struct price_interval *trace = price_trace(local, machine, &count);
+    int64_t *exposed = mem_zalloc((size_t)local->step_count + 1, sizeof *exposed);
+    for (uint32_t i = 0; i < count; i++)
+        exposed[trace[i].step] = trace[i].exposed_ps;
+    free(trace);
+    return exposed;
 }
 
 /* One collective op: the steps [i, end) that share a `combined` id, or one step. */
@@ -182,9 +195,11 @@ static struct report_collective measure_collective(const struct maker *maker, ui
             row.bytes += row.member_bytes[member++];
         }
         row.time_ps += maker->step_times[k] * step->trips;
+        row.exposed_ps += maker->exposed[k];
     }
     price_step(&maker->local, evaluator_machine(maker->report->evaluator), i, &row.algorithm);
-    row.decision = step_decision(maker, step);
+    row.decision = step_cause(maker, step, maker->cell_decision);
+    row.choice = row.decision >= 0 || !maker->cell_choice ? -1 : step_cause(maker, step, maker->cell_choice);
     report_location(maker->n->program, step->op, row.location, sizeof row.location);
     return row;
 }
@@ -210,6 +225,7 @@ static void make_collectives(struct maker *maker)
         if (k > 0) {
             report->collectives[k - 1].count += row.count;
             report->collectives[k - 1].time_ps += row.time_ps;
+            report->collectives[k - 1].exposed_ps += row.exposed_ps;
         } else {
             report->collectives[report->collective_count++] = row;
         }
@@ -339,7 +355,9 @@ static enum error_code make_report(struct maker *maker, const struct search *sea
     struct report *report = maker->report;
     TRY(spmd_walk(maker->context, &maker->plan, evaluator_options(report->evaluator), &maker->local, e));
     maker->step_times = price_step_times(&maker->local, evaluator_machine(report->evaluator));
+    maker->exposed = exposed_of_steps(&maker->local, evaluator_machine(report->evaluator));
     make_baselines(report, search);
+    TRY(report_choices(maker->context, maker->session, &maker->plan, report, &maker->cell_choice, e));
     make_collectives(maker);
     qsort(report->collectives, report->collective_count, sizeof *report->collectives, by_time);
     make_memory(maker);
@@ -380,8 +398,10 @@ static enum error_code maker_close(struct maker *maker, enum error_code code, st
     spmd_local_release(&maker->local);
     evaluator_session_destroy(maker->session);
     free(maker->cell_decision);
+    free(maker->cell_choice);
     free(maker->value_space);
     free(maker->step_times);
+    free(maker->exposed);
     if (code != ERROR_OK)
         report_destroy(maker->report);
     else

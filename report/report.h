@@ -19,10 +19,13 @@ struct report_collective { /* one row a (kind, axes, bytes, source line, decisio
     int64_t members;       /* tensors in one collective: 1, or the members of a tuple op */
     int64_t *member_bytes; /* of each */
     int64_t time_ps;       /* count included */
+    int64_t exposed_ps;    /* of it, how long computation stood still for it */
     const char *algorithm;
     char location[160]; /* "file:line", or "line N" of the module's text */
-    /* index of the plan's decision behind it; -1: a pin or a single factor */
+    /* index of the plan's decision behind it; -1: none */
     int decision;
+    /* index of the choice behind it, where no decision is; -1: a pin */
+    int choice;
 };
 struct report_tensor { /* alive at the peak */
     char name[160];
@@ -34,6 +37,16 @@ struct report_decision {
     struct plan_decision decision;
     char text[160];   /* "update:embed@data" */
     int64_t worth_ps; /* how much longer a step takes when this decision alone is left out; may be negative */
+};
+/* The factors of a network's plan that split dimensions of one group over one axis: what a decision would do,
+ * where it does it. */
+struct report_choice {
+    uint32_t group;
+    uint8_t axis;
+    char text[160];   /* "ffn@model" */
+    uint32_t factors; /* of the plan */
+    uint32_t offered; /* factors of the group that could be split over the axis, split or not */
+    int64_t worth_ps; /* how much longer a step takes without them */
 };
 struct report_conflict { /* one class of compatibility sets that are resolved alike (analysis/nda.h) */
     char group[64];
@@ -94,6 +107,8 @@ struct report {
     bool peak_depth_first;
     struct report_decision *decisions;
     uint32_t decision_count;
+    struct report_choice *choices; /* of a plan with factors, most worth first */
+    uint32_t choice_count;
     struct report_conflict *conflicts;
     uint32_t conflict_count;
     struct search_state search;
@@ -106,7 +121,7 @@ struct report {
     int64_t bound_ps; /* no plan that fits takes less (plan_cfn/plan_cfn.h) */
     struct report_segments segments;
     int64_t smallest_budget_bytes;            /* the memory limit that this plan needs; 0 when it fits */
-    char proof_status[16], proof_reason[200]; /* "equal", "failed", "not_run" */
+    char proof_status[16], proof_reason[200]; /* verify_status_text */
     double proof_max_error;
     char module_digest[65];
     uint64_t seed;
@@ -145,8 +160,7 @@ void report_bytes(int64_t bytes, char out[32]); /* "36.4 GB" */
 void report_time(int64_t ps, char out[32]);     /* "412 ms" */
 /* "saves 412 ms", "costs 3 us", "saves no time" */
 void report_worth(int64_t ps, char out[48]);
-/* what made a collective: the decision's text (borrowed), "a pin", or where the plan has factors "a single
- * sharding" */
+/* what made a collective: the text of the decision or the choice (borrowed), else "a pin" */
 const char *report_cause(const struct report *report, const struct report_collective *collective);
 /* the baselines, best first; owned */
 struct report_baseline *report_baselines_sorted(const struct report *report);

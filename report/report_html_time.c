@@ -250,23 +250,35 @@ void report_html_decisions(const struct report *report, struct text *text)
                                               &segments[chart.count], 1, false};
         chart.high = (double)size > chart.high ? (double)size : chart.high;
     }
+    for (; report->decision_count == 0 && chart.count < report->choice_count && chart.count < SHOWN_DECISIONS;
+         chart.count++) {
+        const struct report_choice *choice = &report->choices[chart.count];
+        int64_t w = choice->worth_ps, size = w < 0 ? -w : w;
+        report_worth(w, notes[chart.count]);
+        segments[chart.count] = (struct html_segment){(double)size, w < 0 ? RED : GREEN, false};
+        bars[chart.count] =
+            (struct html_bar){choice->text, notes[chart.count], &segments[chart.count], 1, false};
+        chart.high = (double)size > chart.high ? (double)size : chart.high;
+    }
     struct text svg = {0};
     if (chart.count == 0) {
         html_add(text,
                  "<section class=\"card\" id=\"decisions\"><h2>Decisions</h2><p "
                  "class=\"muted\">%s</p></section>\n",
-                 report->plan.factor_count
-                     ? "None: the plan is made op by op, of single shardings that the cost-function network "
-                       "chose; they stand in plan.json as factors."
-                     : "None: the module stays as it is, pins apart.");
+                 "None: the module stays as it is, pins apart.");
         return;
     }
     html_bars(&svg, &chart);
-    html_figure(text, "decisions", "Decisions, in order",
-                "What a step would lose or gain without this one, the others as they are. One that costs "
-                "time is there for memory.",
+    bool choices = report->decision_count == 0;
+    html_figure(text, "decisions", choices ? "Choices of the network" : "Decisions, in order",
+                choices
+                    ? "The plan is made op by op, of single shardings that the cost-function network chose "
+                      "(factors in plan.json). By dimension and axis: what a step would lose or gain "
+                      "without them, the others as they are."
+                    : "What a step would lose or gain without this one, the others as they are. One that "
+                      "costs time is there for memory.",
                 &svg);
-    html_details(text, "Numbers", report->decision_count);
+    html_details(text, "Numbers", choices ? report->choice_count : report->decision_count);
     text_add(text,
              "<table><thead><tr><th class=\"num\">Nr</th><th>Decision</th><th class=\"num\">Worth, ps a "
              "step</th></tr></thead><tbody>");
@@ -274,6 +286,12 @@ void report_html_decisions(const struct report *report, struct text *text)
         html_add(text,
                  "<tr><td class=\"num\">%u</td><td class=\"long\">%s</td><td class=\"num\">%lld</td></tr>",
                  i + 1, report->decisions[i].text, (long long)report->decisions[i].worth_ps);
+    for (uint32_t i = 0; choices && i < report->choice_count; i++)
+        html_add(text,
+                 "<tr><td class=\"num\">%u</td><td class=\"long\">%s (%u of %u places)</td><td "
+                 "class=\"num\">%lld</td></tr>",
+                 i + 1, report->choices[i].text, report->choices[i].factors, report->choices[i].offered,
+                 (long long)report->choices[i].worth_ps);
     text_add(text, "</tbody></table>");
     html_details_end(text);
     html_figure_end(text);
@@ -283,7 +301,7 @@ void report_html_decisions(const struct report *report, struct text *text)
 void report_html_communication(const struct report *report, struct text *text)
 {
     const struct mesh *mesh = plan_context_mesh(evaluator_context(report->evaluator));
-    char bytes[32], time[32], axes[600], count[32];
+    char bytes[32], time[32], exposed[32], axes[600], count[32];
     uint32_t i = 0;
     text_add(
         text,
@@ -293,21 +311,22 @@ void report_html_communication(const struct report *report, struct text *text)
         return;
     }
     html_details(text, "Collectives by kind, size and source line", report->collective_count);
-    text_add(
-        text,
-        "<table><thead><tr><th>Kind</th><th>Axes</th><th class=\"num\">Runs</th><th class=\"num\">Bytes "
-        "each</th><th "
-        "class=\"num\">Time</th><th>Algorithm</th><th>Because of</th><th>Where</th></tr></thead><tbody>");
+    text_add(text,
+             "<table><thead><tr><th>Kind</th><th>Axes</th><th class=\"num\">Runs</th><th class=\"num\">Bytes "
+             "each</th><th "
+             "class=\"num\">Time</th><th class=\"num\">Exposed</th><th>Algorithm</th><th>Because "
+             "of</th><th>Where</th></tr></thead><tbody>");
     for (; i < report->collective_count && i < SHOWN_COLLECTIVES && text->size < REPORT_HTML_ROOM; i++) {
         const struct report_collective *collective = &report->collectives[i];
         report_bytes(collective->bytes, bytes);
         report_time(collective->time_ps, time);
+        report_time(collective->exposed_ps, exposed);
         html_count((uint64_t)collective->count, count);
         report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
         html_add(text,
                  "<tr><td>%s</td><td>%s</td><td class=\"num\">%s</td><td class=\"num\">%s</td><td "
-                 "class=\"num\">%s</td><td>%s</td>",
-                 report_kind_name(collective->kind), axes, count, bytes, time,
+                 "class=\"num\">%s</td><td class=\"num\">%s</td><td>%s</td>",
+                 report_kind_name(collective->kind), axes, count, bytes, time, exposed,
                  collective->algorithm ? collective->algorithm : "none");
         html_add(text, "<td class=\"long\">%s</td><td class=\"long\"><code>%s</code></td></tr>",
                  report_cause(report, collective), collective->location);

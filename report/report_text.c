@@ -10,7 +10,13 @@
 
 /* How much of each list is shown. The whole should be read in a few screens of a terminal; the rest is in
  * report.json and plan.json, and the text says so. */
-enum { SHOWN_COLLECTIVES = 20, SHOWN_TENSORS = 12, SHOWN_ARGUMENTS = 60, SHOWN_BASELINES = 12 };
+enum {
+    SHOWN_COLLECTIVES = 20,
+    SHOWN_TENSORS = 12,
+    SHOWN_ARGUMENTS = 60,
+    SHOWN_BASELINES = 12,
+    SHOWN_CHOICES = 20
+};
 enum { MEMORY_ROWS = 16 }; /* the heading calls each a sixteenth */
 enum { BAR = 50 };         /* characters of a full bar, beside a number in 110 columns */
 
@@ -64,15 +70,30 @@ static void write_nothing_fits(const struct report *report, struct text *text)
         need, over, (long long)report->smallest_budget_bytes);
 }
 
+/* a network's plan: no decisions, but by group and axis what its factors do */
+static void write_choices(const struct report *report, struct text *text)
+{
+    text_printf(text,
+                "none: %u single shardings (\"factors\" in plan.json) of the cost-function network. By "
+                "dimension\nand axis, of the places that could be split so:\n",
+                report->plan.factor_count);
+    for (uint32_t i = 0; i < report->choice_count && i < SHOWN_CHOICES; i++) {
+        const struct report_choice *choice = &report->choices[i];
+        char worth[48];
+        report_worth(choice->worth_ps, worth);
+        text_printf(text, "%2u. %-40s %6u of %-6u %s a step\n", i + 1, choice->text, choice->factors,
+                    choice->offered, worth);
+    }
+    if (report->choice_count > SHOWN_CHOICES)
+        text_printf(text, "… and %u more in report.json\n", report->choice_count - SHOWN_CHOICES);
+}
+
 static void write_decisions(const struct report *report, struct text *text)
 {
     bool costly = false;
     heading(text, "Decisions, in order, and what each is worth");
     if (report->plan.factor_count)
-        text_printf(
-            text,
-            "none: op by op, %u single shardings (\"factors\" in plan.json) of the cost-function network\n",
-            report->plan.factor_count);
+        write_choices(report, text);
     else if (report->decision_count == 0)
         text_add(text, "none: the module stays as it is (pins apart)\n");
     for (uint32_t i = 0; i < report->decision_count; i++) {
@@ -140,17 +161,18 @@ static void write_collectives(const struct report *report, struct text *text)
     if (report->collective_count == 0)
         text_add(text, "none\n");
     else
-        text_printf(text, "%-18s %-14s %6s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes", "time",
-                    "because of", "where");
+        text_printf(text, "%-18s %-14s %6s %10s %10s %10s  %-22s %s\n", "kind", "axes", "count", "bytes",
+                    "time", "exposed", "because of", "where");
     for (uint32_t i = 0; i < report->collective_count && i < SHOWN_COLLECTIVES; i++) {
         const struct report_collective *collective = &report->collectives[i];
-        char bytes[32], time[32], axes[200];
+        char bytes[32], time[32], exposed[32], axes[200];
         report_bytes(collective->bytes, bytes);
         report_time(collective->time_ps, time);
+        report_time(collective->exposed_ps, exposed);
         report_axes(mesh, collective->axes, collective->axis_count, axes, sizeof axes);
-        text_printf(text, "%-18s %-14s %6lld %10s %10s  %-22.22s %s\n", report_kind_name(collective->kind),
-                    axes, (long long)collective->count, bytes, time, report_cause(report, collective),
-                    collective->location);
+        text_printf(text, "%-18s %-14s %6lld %10s %10s %10s  %-22.22s %s\n",
+                    report_kind_name(collective->kind), axes, (long long)collective->count, bytes, time,
+                    exposed, report_cause(report, collective), collective->location);
     }
     if (report->collective_count > SHOWN_COLLECTIVES)
         text_printf(text, "… and %u more rows in report.json\n",

@@ -40,8 +40,8 @@ void affine_identity(const int64_t *sizes, uint32_t rank, struct affine *out);
 void affine_of_slots(const struct nda *n, uint32_t result_slot, uint32_t operand_slot, struct affine *out);
 /* later: result -> middle, earlier: middle -> source; *out: result -> source. May not alias. */
 void affine_compose(const struct affine *later, const struct affine *earlier, struct affine *out);
-/* Equation 2 for one index of the source: the dim of the result whose split in `devices` parts splits this
- * index in as many, every part of the result depending on one part of the source. -1: there is none. */
+/* CFP's equation 2 for one index of the source: the dim of the result whose split in `devices` parts splits
+ * this index in as many, every part of the result depending on one part of the source. -1: there is none. */
 int affine_splits(const struct affine *expression, uint32_t index, int64_t devices);
 /* "(a0, a1, a2) -> (a0*32 + a2, *)" */
 void affine_text(const struct affine *expression, struct text *out);

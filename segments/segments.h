@@ -3,7 +3,7 @@
  *
  *   contractions     dots and convolutions in program order, and lookups in a table that is an argument;
  *                    backward ones belong to the forward one that they differentiate     contractions.c
- *   blocks           algorithm 1: from each ungrouped contraction over its users, while every side of its
+ *   blocks           CFP's algorithm 1: from each ungrouped contraction over users, while every side of its
  *                    result can still be split (equation 2); then every space has an owner       blocks.c
  *   strategies       the sides of the entry that the devices divide, and what each shards in the block
  *                                                                                            strategies.c
@@ -62,7 +62,7 @@ struct segments_block {
 /* of a block on an earlier one, through the contractions nearest to each other */
 struct segments_dependence {
     uint32_t from, to; /* contractions */
-    uint64_t flow;     /* hash of which factors of the one become which of the other (equation 1) */
+    uint64_t flow;     /* hash of which factors of the one become which of the other (CFP's equation 1) */
 };
 struct segments_segment {
     uint32_t first, count, kind; /* blocks [first, first + count) */
@@ -94,13 +94,13 @@ struct segments {
     struct segments_pair *pairs;
     uint32_t contraction_count, block_count, strategy_count, cell_count, dependence_count, segment_count,
         kind_count, pair_count;
-    uint64_t programs; /* equation 7: configurations of all kinds, strategies of all pairs */
+    uint64_t programs; /* CFP's equation 7: configurations of all kinds, strategies of all pairs */
     struct arena *arena;
 };
 
 enum { SEGMENTS_MOST_CONFIGURATIONS = 256 };
 
-/* devices: P of equation 2, at least 2; of the axes that strategies split over. most: windows of more
+/* devices: P of CFP's equation 2, at least 2; of the axes that strategies split over. most: windows of more
  * configurations are cut; SEGMENTS_MOST_CONFIGURATIONS unless there is a reason. */
 void segments_create(const struct nda *n, int64_t devices, uint64_t most, struct segments **out);
 void segments_destroy(struct segments *segments); /* NULL is fine */

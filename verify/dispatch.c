@@ -189,8 +189,12 @@ static enum error_code eval_pure(struct verify_state *state, uint32_t op, uint32
         }
         for (uint32_t r = 0; r < results; r++)
             one[operands + r] = out[r * devices + d];
+        if (!code && state->options.magnitudes)
+            verify_note_summed(state, op, one);
         if (!code)
             code = f(state, op, one, one + operands, e);
+        if (!code && state->options.magnitudes && results)
+            verify_note_largest(state, op, &one[operands]);
         for (uint32_t r = 0; r < results && !code && state->options.shake; r++)
             verify_shake(state, op, &one[operands + r]);
         for (uint32_t r = 0; r < results; r++)

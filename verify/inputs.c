@@ -48,8 +48,7 @@ static bool is_argument(const struct tracer *tracer, uint32_t value)
            tracer->program->values[value].block == tracer->block;
 }
 
-/* one element, or a broadcast of one */
-static bool scalar_like(const struct ir_program *program, uint32_t value)
+bool verify_scalar_like(const struct ir_program *program, uint32_t value)
 {
     for (int depth = 0; depth < DEPTH; depth++) {
         uint32_t op = program->values[value].op;
@@ -207,6 +206,13 @@ static void trace_one_hot(struct tracer *tracer, uint32_t op)
 /* ---------------------------------------------------------------- moments */
 enum moment { POSITIVE, FIRST, SECOND, DENOMINATOR };
 
+static bool is_square(const struct ir_program *program, uint32_t value)
+{
+    uint32_t op = program->values[value].op;
+    return op != IR_NONE && program->ops[op].code == IR_MULTIPLY &&
+           ir_operand(program, op, 0) == ir_operand(program, op, 1);
+}
+
 /* Marks as moments the arguments of `count` elements that reach `value` by being scaled and added only. Of a
  * denominator, also those of any size, through products, sums and shape ops, become positive: then so is the
  * denominator, and no sum in it cancels. */
@@ -249,18 +255,31 @@ static void moments(struct tracer *tracer, uint32_t value, int64_t count, enum m
             moments(tracer, ir_operand(program, op, 0), count, kind, depth + 1);
         break;
     case IR_MULTIPLY:
-        if (scalar_like(program, ir_operand(program, op, 0)))
+        if (verify_scalar_like(program, ir_operand(program, op, 0)))
             moments(tracer, ir_operand(program, op, 1), count, kind, depth + 1);
-        else if (scalar_like(program, ir_operand(program, op, 1)))
+        else if (verify_scalar_like(program, ir_operand(program, op, 1)))
             moments(tracer, ir_operand(program, op, 0), count, kind, depth + 1);
         break;
     case IR_DIVIDE:
-        if (scalar_like(program, ir_operand(program, op, 1)))
+        if (verify_scalar_like(program, ir_operand(program, op, 1)))
             moments(tracer, ir_operand(program, op, 0), count, kind, depth + 1);
         break;
     case IR_ADD:
+    case IR_MAXIMUM: /* AMSGrad's largest second moment */
         moments(tracer, ir_operand(program, op, 0), count, kind, depth + 1);
         moments(tracer, ir_operand(program, op, 1), count, kind, depth + 1);
+        break;
+    case IR_SELECT:
+        moments(tracer, ir_operand(program, op, 1), count, kind, depth + 1);
+        moments(tracer, ir_operand(program, op, 2), count, kind, depth + 1);
+        break;
+    case IR_SUBTRACT: /* Yogi's second moment; a centered one, less the square of the first */
+        if (kind == FIRST)
+            break;
+        moments(tracer, ir_operand(program, op, 0), count, kind, depth + 1);
+        if (is_square(program, ir_operand(program, op, 1)))
+            moments(tracer, ir_operand(program, program->values[ir_operand(program, op, 1)].op, 0), count,
+                    FIRST, depth + 1);
         break;
     default: break;
     }
@@ -275,7 +294,7 @@ static bool is_root(const struct ir_program *program, uint32_t value)
             return false;
         if (program->ops[op].code == IR_SQRT)
             return true;
-        if (program->ops[op].code == IR_ADD && scalar_like(program, ir_operand(program, op, 0)))
+        if (program->ops[op].code == IR_ADD && verify_scalar_like(program, ir_operand(program, op, 0)))
             value = ir_operand(program, op, 1);
         else if (program->ops[op].code == IR_ADD || program->ops[op].code == IR_CONVERT ||
                  program->ops[op].code == IR_BROADCAST_IN_DIM)
@@ -316,7 +335,7 @@ static void find_simple(struct tracer *tracer)
             if (!is_argument(tracer, value))
                 continue;
             bool scaled = program->ops[op].code == IR_MULTIPLY &&
-                          scalar_like(program, ir_operand(program, op, 1 - (i & 1)));
+                          verify_scalar_like(program, ir_operand(program, op, 1 - (i & 1)));
             bool handed = program->ops[op].code == IR_CONVERT || program->ops[op].code == IR_RESHAPE;
             if (!scaled && !handed)
                 tracer->simple[program->values[value].index] = 0;
@@ -345,13 +364,17 @@ struct verify_hint *verify_hints(const struct ir_program *program, uint32_t *cou
 }
 
 /* ---------------------------------------------------------------- numbers */
+/* First moments stay below sqrt(0.5e-4) = 0.0071, so that the square of none exceeds a second moment; and of
+ * numbers in [1/4, 1/2] no square exceeds another. */
 static double real_number(struct rng *rng, const struct verify_hint *hint, enum verify_inputs_mode mode)
 {
     double u = rng_unit(rng);
     if (hint->second)
         return mode == VERIFY_INPUTS_MOMENTS ? 1 : 1e-4 * (0.5 + u);
     if (hint->first)
-        return mode == VERIFY_INPUTS_MOMENTS ? 0 : 0.02 * (u - 0.5);
+        return mode == VERIFY_INPUTS_MOMENTS ? 0 : 0.01 * (u - 0.5);
+    if (mode == VERIFY_INPUTS_POSITIVE)
+        return 0.25 * (1 + u);
     return hint->positive ? 0.5 + u : 0.5 * (u - 0.5);
 }
 

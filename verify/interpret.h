@@ -58,6 +58,12 @@ enum verify_style { VERIFY_STYLE_ANY, VERIFY_STYLE_REPLICA, VERIFY_STYLE_PARTITI
  * interpreter ends by this budget, the same on every machine, and not by a clock. */
 #define VERIFY_MAX_OPERATIONS 20000000000u
 
+/* Of one op, the largest over its executions. */
+struct verify_magnitude {
+    double largest; /* magnitude of an element of its first result */
+    double summed;  /* sums, dots, convolutions: mean over the result of the sum of magnitudes added up */
+};
+
 struct verify_options {
     enum verify_style style;
     uint64_t max_operations; /* scalar operations executed, all devices together; 0 = VERIFY_MAX_OPERATIONS */
@@ -67,6 +73,11 @@ struct verify_options {
     uint32_t only_run;
     /* not 0: rounded numbers move by their last bit or not, by this seed (verify_noise) */
     uint64_t shake;
+    /* [op_count]: sizes of what each op computed are noted there (verify_magnitudes); NULL: not */
+    struct verify_magnitude *magnitudes;
+    /* read by verify_reference_create only: inputs of @main that the caller has, one an argument (borrowed),
+     * in place of the seeded ones; NULL: none */
+    const struct verify_tensor *given;
 };
 
 /* What a run did, for tests and reports. */

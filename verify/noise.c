@@ -1,12 +1,14 @@
 /* How far rounding alone moves a program's results (verify_noise in prove.h): the program is run again with
- * the last bit of every rounded number drawn anew, which is Monte Carlo arithmetic (D. Stott Parker: Monte
- * Carlo Arithmetic: exploiting randomness in floating-point arithmetic, UCLA CSD-970002, 1997).
+ * the last bit of every input and of every rounded number drawn anew, which is Monte Carlo arithmetic
+ * (D. Stott Parker: Monte Carlo Arithmetic: exploiting randomness in floating-point arithmetic, UCLA
+ * CSD-970002, 1997).
  *
  * Sums that cancel (the gradient of a softmax over rows that are nearly equal) keep few correct digits, and
  * a sharded module that adds in another order has other wrong ones. No comparison can tell results apart
  * that lie within this noise. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "verify/prove.h"
@@ -31,12 +33,38 @@ static bool rounds(const struct verify_state *state, uint32_t op)
            (f == IR_FAMILY_REDUCE && ir_region_reducer(state->program, op, 0) == IR_ADD);
 }
 
-static double shaken(double x, uint64_t bits, bool wide)
+/* a number of the type moved by one unit in its last place, down, up, or not */
+static double shaken(enum ir_element element, double x, uint64_t bits)
 {
     double to = bits % 3 == 0 ? -INFINITY : INFINITY;
     if (bits % 3 == 2 || x == 0 || !isfinite(x))
         return x;
-    return wide ? nextafter(x, to) : (double)nextafterf((float)x, (float)to);
+    if (element == IR_F64 || element == IR_C128)
+        return nextafter(x, to);
+    if (element == IR_F32 || element == IR_C64)
+        return (double)nextafterf((float)x, (float)to);
+    /* 2^-8 and 2^-11 of a number are a half to a whole unit of formats of 8 and 11 digits: away from 0 that
+     * rounds to the neighbour, or, from exactly half way, to the number itself */
+    double moved = x + (to > 0 ? 1 : -1) * fabs(x) * (element == IR_BF16 ? 0x1.02p-8 : 0x1.02p-11);
+    return verify_round(element, moved);
+}
+
+static bool moves(enum ir_element element)
+{
+    return element == IR_F64 || element == IR_F32 || element == IR_C64 || element == IR_C128 ||
+           element == IR_BF16 || element == IR_F16;
+}
+
+static void shake_all(enum ir_element element, void *data, int64_t count, struct rng *rng)
+{
+    bool wide = element == IR_F64 || element == IR_C128;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits = rng_next(rng) >> 32;
+        if (wide)
+            ((double *)data)[i] = shaken(element, ((double *)data)[i], bits);
+        else
+            ((float *)data)[i] = (float)shaken(element, ((float *)data)[i], bits);
+    }
 }
 
 void verify_shake(struct verify_state *state, uint32_t op, struct verify_value *out)
@@ -44,39 +72,55 @@ void verify_shake(struct verify_state *state, uint32_t op, struct verify_value *
     enum verify_store store = out->type->kind == IR_TYPE_TENSOR
                                   ? verify_store_of((enum ir_element)out->type->element)
                                   : VERIFY_NONE;
-    bool wide = store == VERIFY_F64 || store == VERIFY_C128,
-         narrow = out->type->element == IR_F32 || store == VERIFY_C64;
+    enum ir_element element = (enum ir_element)out->type->element;
     struct rng rng = {.state = state->options.shake};
-    if (!(wide || narrow) || !out->buffer || out->buffer->uses != 1 || !rounds(state, op))
+    if (store == VERIFY_NONE || !moves(element) || !out->buffer || out->buffer->uses != 1 ||
+        !rounds(state, op))
         return;
-    int64_t n = (out->splat ? 1 : verify_type_count(state, out->type)) * (store >= VERIFY_C64 ? 2 : 1);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t bits = rng_next(&rng) >> 32;
-        if (wide)
-            ((double *)verify_data(out))[i] = shaken(((double *)verify_data(out))[i], bits, true);
-        else
-            ((float *)verify_data(out))[i] = (float)shaken(((float *)verify_data(out))[i], bits, false);
-    }
+    shake_all(element, verify_data(out),
+              (out->splat ? 1 : verify_type_count(state, out->type)) * (store >= VERIFY_C64 ? 2 : 1), &rng);
     state->options.shake = rng.state | 1;
 }
 
+/* the inputs, each number moved by its last bit or not */
+static void shake_inputs(const struct verify_tensor *inputs, uint32_t count, uint64_t seed,
+                         struct verify_tensor *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct rng rng = {.state = hash_combine(seed, i)};
+        int64_t elements =
+            verify_tensor_count(&inputs[i]) * (verify_store_of(inputs[i].element) >= VERIFY_C64 ? 2 : 1);
+        size_t bytes = (size_t)verify_tensor_count(&inputs[i]) * verify_element_size(inputs[i].element);
+        out[i] = inputs[i];
+        out[i].data = mem_alloc(bytes + 16);
+        memcpy(out[i].data, inputs[i].data, bytes);
+        if (moves(inputs[i].element))
+            shake_all(inputs[i].element, out[i].data, elements, &rng);
+    }
+}
+
 enum error_code verify_noise(const struct ir_program *program, const struct verify_tensor *inputs,
-                             const struct verify_tensor *outputs, uint32_t results,
+                             uint32_t arguments, const struct verify_tensor *outputs, uint32_t results,
                              const struct verify_options *given, double *noise, struct error *e)
 {
     struct verify_options options = given ? *given : (struct verify_options){0};
     struct verify_tensor *out = mem_zalloc(results + 1, sizeof *out);
+    struct verify_tensor *in = mem_zalloc(arguments + 1, sizeof *in);
     enum error_code code = ERROR_OK;
     for (uint32_t k = 0; k < results; k++)
         noise[k] = 0;
     for (uint64_t run = 1; run <= RUNS && !code; run++) {
         options.shake = run;
-        code = verify_run(program, "main", 1, inputs, out, &options, NULL, e);
+        shake_inputs(inputs, arguments, run, in);
+        code = verify_run(program, "main", 1, in, out, &options, NULL, e);
+        for (uint32_t i = 0; i < arguments; i++)
+            verify_tensor_release(&in[i]);
         for (uint32_t k = 0; k < results && !code; k++) {
             noise[k] = fmax(noise[k], verify_compare(&outputs[k], &out[k], 1, INFINITY, 0).worst);
             verify_tensor_release(&out[k]);
         }
     }
+    free(in);
     free(out);
     return code;
 }

@@ -32,7 +32,7 @@ struct verify_reference {
 
 const char *verify_status_text(enum verify_status s)
 {
-    static const char *const texts[] = {"equal", "failed", "not_run"};
+    static const char *const texts[] = {"equal", "different", "not_run", "inconclusive"};
     return texts[s];
 }
 
@@ -59,6 +59,15 @@ uint32_t verify_reference_runs(const struct verify_reference *reference)
     return reference->runs;
 }
 
+static struct verify_tensor copied(const struct verify_tensor *from)
+{
+    struct verify_tensor to = *from;
+    size_t bytes = (size_t)verify_tensor_count(from) * verify_element_size(from->element);
+    to.data = mem_alloc(bytes + 16);
+    memcpy(to.data, from->data, bytes);
+    return to;
+}
+
 /* inputs and results of one mode; *usable is false when the results hold NaN */
 static enum error_code run_once(const struct ir_program *program, const struct verify_reference *reference,
                                 uint64_t seed, const struct verify_options *options, struct run *run,
@@ -66,7 +75,13 @@ static enum error_code run_once(const struct ir_program *program, const struct v
 {
     run->inputs = mem_zalloc(reference->arguments + 1, sizeof *run->inputs);
     run->outputs = mem_zalloc(reference->results + 1, sizeof *run->outputs);
-    enum error_code code = verify_inputs(program, seed, run->mode, run->inputs, e);
+    bool given = run->mode == VERIFY_INPUTS_GIVEN;
+    enum error_code code = ERROR_OK;
+    if (given)
+        for (uint32_t i = 0; i < reference->arguments; i++)
+            run->inputs[i] = copied(&options->given[i]);
+    else
+        code = verify_inputs(program, seed, run->mode, run->inputs, e);
     if (code) {
         free(run->inputs);
         free(run->outputs);
@@ -110,15 +125,18 @@ enum error_code verify_reference_create(const struct ir_program *original, uint6
     reference->results = original->ops[last].operand_count;
     reference->original = original;
     reference->tolerance = verify_tolerance(original);
-    for (int mode = 0; mode < MODES && !code; mode++) {
+    bool given = options && options->given;
+    for (int mode = 0; mode < (given ? 1 : MODES) && !code; mode++) {
         bool usable = false;
         if (!wanted(original, (enum verify_inputs_mode)mode))
             continue;
         struct run *run = &reference->run[reference->runs];
-        run->mode = (enum verify_inputs_mode)mode;
-        for (uint64_t attempt = 0; attempt < SEEDS_TRIED && !usable && !code; attempt++) {
+        run->mode = given ? VERIFY_INPUTS_GIVEN : (enum verify_inputs_mode)mode;
+        for (uint64_t attempt = 0; attempt < (given ? 1 : SEEDS_TRIED) && !usable && !code; attempt++) {
             if (mode == VERIFY_INPUTS_WILD && attempt > 0)
                 run->mode = VERIFY_INPUTS_NEGATIVE;
+            if (mode == VERIFY_INPUTS_PLAIN && attempt + 1 == SEEDS_TRIED)
+                run->mode = VERIFY_INPUTS_POSITIVE;
             code = run_once(original, reference, hash_combine(hash_combine(seed, (uint64_t)mode), attempt),
                             options, run, &usable, e);
         }
@@ -178,50 +196,103 @@ static bool fits(const struct verify_reference *reference, const struct ir_progr
            program->ops[last].operand_count == reference->results;
 }
 
-/* every result is as near as the original's own noise allows; *used is the widest tolerance */
-static bool within_noise(const struct verify_reference *reference, const struct run *run,
-                         const struct verify_tensor *outputs, const struct verify_options *options,
-                         double *used)
+/* ---- judging one run */
+struct judgement {
+    enum verify_status status;
+    double tolerance;                    /* the widest that was used */
+    struct verify_difference difference; /* of the result that decided */
+    double noise;                        /* of that result */
+};
+
+/* One result that is off by more than the tolerance: what is left of that beside its rounding (prove.h). */
+static void judge_result(const struct verify_reference *reference, const struct run *run,
+                         const struct verify_tensor *outputs, uint32_t result, double noise, double magnitude,
+                         struct judgement *judgement)
 {
-    double *noise = mem_alloc(sizeof *noise * ((size_t)reference->results + 1));
+    const struct verify_tensor *original = &run->outputs[result], *candidate = &outputs[result];
+    struct verify_difference difference = verify_compare(original, candidate, 1, reference->tolerance, 0);
+    if (difference.verdict == VERIFY_EQUAL)
+        return;
+    enum verify_status status = VERIFY_PROOF_INCONCLUSIVE;
+    if (!(difference.worst <= NOISES * noise)) {
+        status = VERIFY_PROOF_DIFFERENT;
+    } else if (difference.worst <= MOST_NOISE) {
+        judgement->tolerance = fmax(judgement->tolerance, fmin(MOST_NOISE, NOISES * noise));
+        return;
+    } else if (verify_compare(original, candidate, 1, reference->tolerance, magnitude).verdict ==
+               VERIFY_EQUAL) {
+        return;
+    }
+    if (judgement->status != VERIFY_PROOF_DIFFERENT &&
+        (status == VERIFY_PROOF_DIFFERENT || judgement->status == VERIFY_PROOF_EQUAL)) {
+        judgement->status = status;
+        judgement->noise = noise;
+        judgement->difference = difference;
+        judgement->difference.result = result;
+        snprintf(judgement->difference.what, sizeof judgement->difference.what,
+                 "result %u[%lld] is %.9g instead of %.9g", result, (long long)difference.index,
+                 difference.candidate, difference.reference);
+    }
+}
+
+/* every result by its own noise; where that cannot be had, the difference stands */
+static void judge_noise(const struct verify_reference *reference, const struct run *run,
+                        const struct verify_tensor *outputs, const struct verify_options *options,
+                        const struct verify_statistics *statistics, struct judgement *judgement)
+{
+    double *noise = mem_zalloc((size_t)reference->results + 1, sizeof *noise),
+           *magnitude = mem_zalloc((size_t)reference->results + 1, sizeof *magnitude);
     struct error e = {0};
-    bool equal = verify_noise(reference->original, run->inputs, run->outputs, reference->results, options,
-                              noise, &e) == ERROR_OK;
-    for (uint32_t k = 0; k < reference->results && equal; k++) {
-        double tolerance = fmax(reference->tolerance, fmin(MOST_NOISE, NOISES * noise[k]));
-        equal = verify_compare(&run->outputs[k], &outputs[k], 1, tolerance, 0).verdict == VERIFY_EQUAL;
-        *used = fmax(*used, tolerance);
+    if (verify_noise(reference->original, run->inputs, reference->arguments, run->outputs, reference->results,
+                     options, noise, &e) == ERROR_OK &&
+        verify_magnitudes(reference->original, run->inputs, reference->results, options, magnitude, &e) ==
+            ERROR_OK) {
+        judgement->status = VERIFY_PROOF_EQUAL;
+        for (uint32_t k = 0; k < reference->results; k++)
+            judge_result(reference, run, outputs, k, noise[k], magnitude[k], judgement);
+        if (statistics->divergent_result < reference->results)
+            judgement->tolerance = fmax(judgement->tolerance, NOISES * noise[statistics->divergent_result]);
     }
     free(noise);
-    return equal;
+    free(magnitude);
 }
 
 static void judge(const struct verify_reference *reference, const struct run *run,
                   const struct verify_tensor *outputs, const struct verify_options *options,
                   const struct verify_statistics *statistics, struct verify_report *report)
 {
-    static const char *const modes[] = {"plain", "moments", "wild", "negative"};
-    struct verify_difference difference =
-        verify_compare(run->outputs, outputs, reference->results, reference->tolerance, 0);
-    double tolerance = reference->tolerance;
+    static const char *const modes[] = {"plain", "moments", "wild", "negative", "positive", "given"};
+    struct judgement judgement = {
+        .difference = verify_compare(run->outputs, outputs, reference->results, reference->tolerance, 0),
+        .tolerance = reference->tolerance};
+    double worst = judgement.difference.worst;
     report->runs++;
     report->operations += statistics->operations;
     report->collectives += statistics->collectives;
-    report->max_error = difference.worst > report->max_error ? difference.worst : report->max_error;
+    report->max_error = worst > report->max_error ? worst : report->max_error;
     report->divergence =
         statistics->divergence > report->divergence ? statistics->divergence : report->divergence;
-    if (report->status == VERIFY_PROOF_FAILED)
+    if (report->status == VERIFY_PROOF_DIFFERENT)
         return;
-    if (difference.verdict == VERIFY_DIFFERENT && difference.worst <= MOST_NOISE &&
-        within_noise(reference, run, outputs, options, &tolerance))
-        report->tolerance = fmax(report->tolerance, tolerance);
-    else if (difference.verdict != VERIFY_EQUAL) {
-        report->status = VERIFY_PROOF_FAILED;
-        snprintf(report->reason, sizeof report->reason, "%s inputs: %s (error %.3g, tolerance %.3g)",
-                 modes[run->mode], difference.what, difference.worst, reference->tolerance);
+    if (judgement.difference.verdict != VERIFY_EQUAL) {
+        judgement.status = VERIFY_PROOF_DIFFERENT;
+        judge_noise(reference, run, outputs, options, statistics, &judgement);
     }
-    if (report->status == VERIFY_PROOF_EQUAL && statistics->divergence > tolerance) {
-        report->status = VERIFY_PROOF_FAILED;
+    report->tolerance = fmax(report->tolerance, fmin(MOST_NOISE, judgement.tolerance));
+    if (judgement.status == VERIFY_PROOF_DIFFERENT) {
+        snprintf(report->reason, sizeof report->reason, "%s inputs: %s (error %.3g, tolerance %.3g)",
+                 modes[run->mode], judgement.difference.what, judgement.difference.worst,
+                 reference->tolerance);
+        report->status = VERIFY_PROOF_DIFFERENT;
+    } else if (judgement.status == VERIFY_PROOF_INCONCLUSIVE && report->status == VERIFY_PROOF_EQUAL) {
+        snprintf(report->reason, sizeof report->reason,
+                 "rounding: %s inputs: %s (error %.3g), and rounding alone moves that result of the original "
+                 "by %.3g of its magnitude",
+                 modes[run->mode], judgement.difference.what, judgement.difference.worst, judgement.noise);
+        report->status = VERIFY_PROOF_INCONCLUSIVE;
+    }
+    if (report->status != VERIFY_PROOF_DIFFERENT && statistics->divergence > judgement.tolerance) {
+        report->status = VERIFY_PROOF_DIFFERENT;
         snprintf(report->reason, sizeof report->reason,
                  "%s inputs: copies of result %u on different devices differ by %.3g", modes[run->mode],
                  statistics->divergent_result, statistics->divergence);
@@ -239,10 +310,12 @@ enum error_code verify_prove(const struct verify_reference *reference, const str
         snprintf(report->reason, sizeof report->reason,
                  "inconclusive: the original's results hold NaN with every seed tried");
     } else if (!fits(reference, lowered)) {
-        report->status = VERIFY_PROOF_FAILED;
+        report->status = VERIFY_PROOF_DIFFERENT;
         snprintf(report->reason, sizeof report->reason, "the sharded module has other arguments or results");
     }
-    for (uint32_t i = 0; i < reference->runs && report->status == VERIFY_PROOF_EQUAL; i++) {
+    for (uint32_t i = 0; i < reference->runs && (report->status == VERIFY_PROOF_EQUAL ||
+                                                 report->status == VERIFY_PROOF_INCONCLUSIVE);
+         i++) {
         if (options && options->only_run && i != (options->only_run - 1) % reference->runs)
             continue;
         struct verify_tensor *outputs = mem_zalloc(reference->results + 1, sizeof *outputs);
@@ -262,7 +335,7 @@ enum error_code verify_prove(const struct verify_reference *reference, const str
         }
         if (code) {
             report->status = code == ERROR_NOT_AVAILABLE || code == ERROR_TOO_LARGE ? VERIFY_PROOF_NOT_RUN
-                                                                                    : VERIFY_PROOF_FAILED;
+                                                                                    : VERIFY_PROOF_DIFFERENT;
             snprintf(report->reason, sizeof report->reason, "line %d: %.300s", own.line, own.message);
         }
     }

@@ -4,15 +4,26 @@
  * shaped by what the module does with its arguments, so that the results depend on all of them. Runs of
  * one proof:
  *   MOMENTS  (train steps) first moments 0, second moments 1: the gradients show in the new first moments
- *   PLAIN    second moments about 1e-4, first moments random: shows bias correction and everything else
+ *   PLAIN    second moments about 1e-4, first moments random: shows bias correction and everything else.
+ *            Where that gives NaN with every seed (roots and logarithms that the hints do not see),
+ *            POSITIVE is run in its place:
+ *   POSITIVE every float that is no moment lies in [1/4, 1/2]
  *   WILD     (modules with index arguments) as PLAIN, with a quarter of the indices out of range, also
  *            negative. Where the module answers such an index with NaN (JAX's take), NEGATIVE is
  *            run in its place:
  *   NEGATIVE a quarter of the indices lie in [-n, -1], which JAX counts from the end
- * A run that has nothing to show (no moments, no indices) is left out. A NaN in the reference is never a
- * pass: other seeds are tried, then the run is given up, and a proof that has no run left is `not_run`. A
- * result that is off by more than verify_tolerance, but by no more than roundings do to the original itself
- * (8 x verify_noise, at most 1e-2), is equal.
+ * A run that has nothing to show (no moments, no indices) is left out. A caller's own inputs (GIVEN) are the
+ * only run. A NaN in the reference is never a pass: other seeds are tried, then the run is given up, and a
+ * proof that has no run left is `not_run`.
+ *
+ * A result that is off by more than verify_tolerance is judged by the original's own noise, its move when
+ * every input and every rounded number moves by one unit in its last place (verify_noise):
+ *   off by more than 8 x the noise           different
+ *   by less, and by 1e-2 at most             equal: no more than roundings do
+ *   by less, and verify_tolerance holds
+ *     beside what the result was summed from equal: a sum that cancels (verify_magnitudes)
+ *   by less                                  inconclusive: the result is rounding
+ * A module is different when any result of any run is, and equal when all are.
  *
  * Tensors and their layout are interpret.h's. Pure: no clock, no globals, the same seed gives the same
  * verdict. */
@@ -27,7 +38,9 @@ enum verify_inputs_mode {
     VERIFY_INPUTS_PLAIN,
     VERIFY_INPUTS_MOMENTS,
     VERIFY_INPUTS_WILD,
-    VERIFY_INPUTS_NEGATIVE
+    VERIFY_INPUTS_NEGATIVE,
+    VERIFY_INPUTS_POSITIVE,
+    VERIFY_INPUTS_GIVEN
 };
 struct verify_hint { /* what the module does with an argument */
     int64_t bound;   /* integers: smallest dimension looked up with it; 0 = none found */
@@ -67,18 +80,34 @@ struct verify_difference verify_compare(const struct verify_tensor *reference,
 /* How far splitting sums may move a result, relative to its largest magnitude, by the narrowest float type
  * in the program (the table is in compare.c). */
 double verify_tolerance(const struct ir_program *program);
-/* noise[k]: how far result k moves, relative to its largest magnitude, when every rounded number of 32 or
- * 64 bits is moved by its last bit or not (outputs: the results without that). Errors are verify_run's. */
+/* noise[k]: how far result k moves, relative to its largest magnitude, when every input and every rounded
+ * number of 16 bits or more is moved by one unit in its last place or not (outputs: the results without that;
+ * infinite for integers that change). Errors are verify_run's. */
 enum error_code verify_noise(const struct ir_program *program, const struct verify_tensor *inputs,
-                             const struct verify_tensor *outputs, uint32_t results,
+                             uint32_t arguments, const struct verify_tensor *outputs, uint32_t results,
                              const struct verify_options *options, double *noise,
                              struct error *e) BASE_CHECKED;
 
+/* magnitude[k]: the largest magnitude of what result k was summed from, in the result's units; at least about
+ * its own. 0: not known. Errors are verify_run's. */
+enum error_code verify_magnitudes(const struct ir_program *program, const struct verify_tensor *inputs,
+                                  uint32_t results, const struct verify_options *options, double *magnitude,
+                                  struct error *e) BASE_CHECKED;
+/* one element, or a broadcast of one */
+bool verify_scalar_like(const struct ir_program *program, uint32_t value);
+
 /* ---------------------------------------------------------------- proof */
-/* FAILED: at least one run differs, or the lowered module cannot be run as it is. NOT_RUN: nothing was
- * compared. */
-enum verify_status { VERIFY_PROOF_EQUAL, VERIFY_PROOF_FAILED, VERIFY_PROOF_NOT_RUN };
-const char *verify_status_text(enum verify_status s); /* "equal", "failed", "not_run" */
+/* DIFFERENT: at least one run differs, or the lowered module cannot be run as it is. INCONCLUSIVE: none does,
+ * but a result is off by as much as its own rounding. NOT_RUN: nothing was compared. */
+enum verify_status {
+    VERIFY_PROOF_EQUAL,
+    VERIFY_PROOF_DIFFERENT,
+    VERIFY_PROOF_NOT_RUN,
+    VERIFY_PROOF_INCONCLUSIVE
+};
+enum { VERIFY_STATUSES = VERIFY_PROOF_INCONCLUSIVE + 1 };
+/* "equal", "different", "not_run", "inconclusive" */
+const char *verify_status_text(enum verify_status s);
 struct verify_report {
     enum verify_status status;
     double max_error, divergence;
@@ -86,7 +115,7 @@ struct verify_report {
     double tolerance;
     uint32_t runs; /* of the sharded module: how many inputs it was compared on */
     uint64_t operations, collectives;
-    char reason[400]; /* why failed or not run; "" when equal */
+    char reason[400]; /* why not equal ("rounding: .." where inconclusive); "" when equal */
 };
 
 /* The original's inputs and results, computed once and compared with many sharded modules. Read-only
@@ -106,7 +135,7 @@ struct verify_boundary {
     const struct verify_sharding *arguments, *results; /* one each */
 };
 /* lowered: annotated or manual (boundary NULL), or local (replica style). The report tells; an error of
- * the interpreter on the lowered module is status failed (not_run for ERROR_NOT_AVAILABLE, TOO_LARGE),
+ * the interpreter on the lowered module is status different (not_run for ERROR_NOT_AVAILABLE, TOO_LARGE),
  * ERROR_CANCELLED is returned. */
 enum error_code verify_prove(const struct verify_reference *reference, const struct ir_program *lowered,
                              const struct verify_boundary *boundary, const struct verify_options *options,

@@ -173,6 +173,9 @@ enum error_code verify_eval_collective(struct verify_state *state, uint32_t op, 
 VERIFY_FAMILY(verify_eval_manual);
 /* ---- noise.c: moves a rounded result by its last bit or not */
 void verify_shake(struct verify_state *state, uint32_t op, struct verify_value *out);
+/* ---- magnitude.c: notes in options.magnitudes what an op is about to sum, and what it gave */
+void verify_note_summed(struct verify_state *state, uint32_t op, const struct verify_value *in);
+void verify_note_largest(struct verify_state *state, uint32_t op, const struct verify_value *out);
 /* ---- interpret.c: runs a block; args and results [i * devices + d]; args are taken over, results handed
  * over */
 enum error_code verify_block(struct verify_state *state, uint32_t block, uint32_t devices,

@@ -1,6 +1,6 @@
 /* The planner's jobs as tasks, over planner/job.h:
  *
- *   read       module text -> program image (blob `image`), in the sandboxed reader
+ *   read       module text -> program image (blob `image`), by the sandboxed reader, which the slot starts
  *   analyse    image -> first snapshot of the search (blob `snapshot`)
  *   rollouts   snapshot, index -> delta (also the rounds of the local search: search_task does both)
  *   merge      snapshot, deltas -> next snapshot, plan.json of the best so far
@@ -22,10 +22,12 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "ir/read.h"
+#include "store/lent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct context {
     struct api_request *request;
@@ -71,12 +73,12 @@ static enum error_code context_open(const struct tasks_task *task, void **out, s
 static enum error_code read_module(struct context *context, const struct tasks_task *task,
                                    struct ir_program *out, struct error *e)
 {
-    struct store_view text;
-    enum error_code code = store_get(task->store, context->module, &text, e);
+    int image;
+    enum error_code code = store_lent_read(task->store, context->module, &image, e);
     if (code != ERROR_OK)
         return code;
-    code = ir_read(text.bytes, text.size, NULL, out, e);
-    store_view_release(&text);
+    code = ir_read_map(image, out, e);
+    close(image);
     return code;
 }
 

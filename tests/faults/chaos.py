@@ -36,6 +36,23 @@ def children(pid):
     return sorted(found)
 
 
+def family(pid, name=""):
+    """pid's descendants of this name, nearest first; all of them without one"""
+    found, next_ones = [], [pid]
+    while next_ones:
+        next_ones = [child for parent in next_ones for child in children(parent)]
+        found += next_ones
+    return [child for child in found if not name or command(child) == name]
+
+
+def command(pid):
+    """name of the program that the process runs; "" when it is gone"""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 class Killer:
     """a thread that follows the schedule until stopped; counts what it killed"""
 

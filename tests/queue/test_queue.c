@@ -259,7 +259,7 @@ static void test_deaths(void **state)
     for (int i = 0; i < 3; i++) {
         struct queue_task task;
         claim(fixture->queue, "w1", &task, true);
-        ASSERT_OK(queue_died(fixture->queue, &task, "{\"code\":\"internal\"}", 0, &e), &e);
+        ASSERT_OK(queue_died(fixture->queue, &task, "{\"code\":\"internal\"}", "fault", 0, &e), &e);
         queue_task_release(&task);
         usleep(3000);
         ASSERT_OK(queue_reap(fixture->queue, &e),

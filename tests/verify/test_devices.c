@@ -209,8 +209,8 @@ static void permuted_devices(void **state)
     /* positions 0, 2, 4, 6, 1, 3, 5, 7: the same groups are wrong */
     static const int64_t other[] = {0, 2, 4, 6, 1, 3, 5, 7};
     assert_int_equal(prove_manual(device_body, ", device_ids=[0, 2, 4, 6, 1, 3, 5, 7]").status,
-                     VERIFY_PROOF_FAILED);
-    assert_int_equal(prove_local(device_body, other).status, VERIFY_PROOF_FAILED);
+                     VERIFY_PROOF_DIFFERENT);
+    assert_int_equal(prove_local(device_body, other).status, VERIFY_PROOF_DIFFERENT);
     free(text);
 }
 
@@ -238,8 +238,8 @@ static void planted_errors_are_found(void **state)
         char *text = replaced(device_body, planted[i].from, planted[i].to);
         struct verify_report manual = prove_manual(text, ""), local = prove_local(text, NULL);
         print_message("%s: %s\n", planted[i].what, manual.reason);
-        assert_int_equal(manual.status, VERIFY_PROOF_FAILED);
-        assert_int_equal(local.status, VERIFY_PROOF_FAILED);
+        assert_int_equal(manual.status, VERIFY_PROOF_DIFFERENT);
+        assert_int_equal(local.status, VERIFY_PROOF_DIFFERENT);
         free(text);
     }
     /* a dropped all_reduce: its result is its operand */
@@ -249,8 +249,8 @@ static void planted_errors_are_found(void **state)
                             (int)(start - device_body), device_body, end);
     struct verify_report manual = prove_manual(text, ""), local = prove_local(text, NULL);
     print_message("dropped all_reduce: %s\n", manual.reason);
-    assert_int_equal(manual.status, VERIFY_PROOF_FAILED);
-    assert_int_equal(local.status, VERIFY_PROOF_FAILED);
+    assert_int_equal(manual.status, VERIFY_PROOF_DIFFERENT);
+    assert_int_equal(local.status, VERIFY_PROOF_DIFFERENT);
     free(text);
 }
 
@@ -268,9 +268,9 @@ static void diverging_copies_are_found(void **state)
          *renamed = replaced(middle, "%t =", "%tt =");
     char *text = mem_printf("%.*s%s%s%s", (int)(start - device_body), device_body, renamed, tail, end);
     struct verify_report manual = prove_manual(text, ""), local = prove_local(text, NULL);
-    assert_int_equal(manual.status, VERIFY_PROOF_FAILED);
+    assert_int_equal(manual.status, VERIFY_PROOF_DIFFERENT);
     assert_non_null(strstr(manual.reason, "copies of result 1"));
-    assert_int_equal(local.status, VERIFY_PROOF_FAILED);
+    assert_int_equal(local.status, VERIFY_PROOF_DIFFERENT);
     assert_true(manual.divergence > 0.01);
     free(middle);
     free(renamed);
@@ -300,7 +300,7 @@ static void what_xla_would_not_run_is_refused(void **state)
         struct verify_report report;
         struct error e = {0};
         ASSERT_OK(verify_prove_modules(&program, &ir_program, NULL, 5, NULL, &report, &e), &e);
-        assert_int_equal(report.status, VERIFY_PROOF_FAILED);
+        assert_int_equal(report.status, VERIFY_PROOF_DIFFERENT);
         if (!strstr(report.reason, wrong[i].expected))
             fail_msg("'%s' instead of '%s'", report.reason, wrong[i].expected);
         ir_program_release(&program);

@@ -220,7 +220,7 @@ static void prove_plan(struct trial *trial, uint32_t index, const struct plan_co
         verify_prove(trial->reference, &module, local ? &boundary : NULL, &options, &report, &e);
     if (code != ERROR_OK)
         complain(trial, index, "prove", e.message);
-    else if (report.status == VERIFY_PROOF_FAILED)
+    else if (report.status == VERIFY_PROOF_DIFFERENT)
         complain(trial, index, local ? "local form differs" : "manual form differs", report.reason);
     else if (report.status == VERIFY_PROOF_NOT_RUN)
         complain(trial, index, "not run", report.reason);

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# label: unit
+# timeout: 120
+"""toast prove: equal, different, inconclusive and not run by status and text; optimizers' states give no NaN; inputs from an .npz file.
+
+The modules of tests/verify/steps are JAX's: train steps of one linear layer under four optimizers; the gradient of attention with a bias
+of the keys, which no loss depends on; a sum over what its mean was taken from."""
+import io, json, os, pathlib, struct, subprocess, sys, tempfile, zipfile
+
+toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
+steps = pathlib.Path(os.environ['TOAST_SOURCE']) / 'tests/verify/steps'
+failures = []
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print('FAILED', what)
+
+
+def prove(module, *arguments):
+    run = subprocess.run([toast, 'prove', str(module), '--mesh', 'a=4,b=2', *arguments], capture_output=True, text=True)
+    return run.returncode, run.stdout + run.stderr
+
+
+for name in 'adafactor', 'amsgrad', 'centered_rmsprop', 'yogi', 'centered_sum':
+    status, said = prove(steps / f'{name}.mlir', '--random-plans', '20')
+    check(status == 0 and '20 equal, 0 different, 0 inconclusive, 0 not run' in said, f'{name}: {status} {said}')
+
+status, said = prove(steps / 'key_bias.mlir', '--random-plans', '20')
+check(status == 7 and ' 0 different, 14 inconclusive, 0 not run' in said, f'a bias that nothing depends on: {status} {said}')
+status, said = prove(steps / 'key_bias.mlir', '--random-plan', '16', '--json')
+proof = json.loads(said)
+check(status == 7 and proof['status'] == 'inconclusive' and proof['reason'].startswith('rounding: plain inputs: result 1['),
+      f'proof.json says why: {status} {proof}')
+
+
+# ---- inputs from a file
+def npy(dims, numbers, kind='<f4', order=False):
+    code = {'<f4': 'f', '<i4': 'i'}[kind]
+    head = str({'descr': kind, 'fortran_order': order, 'shape': tuple(dims)})
+    head += ' ' * (63 - (10 + len(head)) % 64) + '\n'
+    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + struct.pack(f'<{len(numbers)}{code}', *numbers)
+
+
+def archive(path, members, packed):
+    with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as file:
+        for name, data in members.items():
+            with file.open(f'{name}.npy', 'w', force_zip64=True) as member:   # as numpy.savez writes
+                member.write(data)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    numbers = [((37 * i) % 101) / 101 for i in range(64 * 16)]
+    module, file = steps / 'centered_sum.mlir', f'{scratch}/in.npz'
+    for packed in False, True:
+        archive(file, {'arr_0': npy((64, 16), numbers)}, packed)
+        status, said = prove(module, '--random-plan', '3', '--inputs', file)
+        check(status == 0 and '1 runs' in said, f'inputs from a file: {status} {said}')
+    archive(file, {'arg0': npy((64, 16), numbers, order=True)}, True)
+    check(prove(module, '--random-plan', '3', '--inputs', file)[0] == 0, 'the first dimension varies fastest')
+    for name, data, says in (('arr_0', npy((16, 64), numbers), 'another shape'), ('arr_0', npy((64, 16), [1] * 1024, '<i4'), 'element type'),
+                             ('weights', npy((64, 16), numbers), "no array 'arg0'"), ('arr_0', npy((64, 16), numbers)[:-4], 'damaged'),
+                             ('arr_0', b'numbers', 'damaged')):
+        archive(file, {name: data}, True)
+        status, said = prove(module, '--random-plan', '3', '--inputs', file)
+        check(status == 2 and says in said, f'{says}: {status} {said}')
+    archive(file, {'arr_0': npy((64, 16), numbers), 'more': npy((1,), [0.5])}, True)
+    check("array 'more'" in prove(module, '--random-plan', '3', '--inputs', file)[1], 'an array too many is named')
+    whole = pathlib.Path(file).read_bytes()
+    for cut in range(0, len(whole), 61):   # a damaged file is refused, never believed
+        pathlib.Path(file).write_bytes(whole[:cut] + bytes([whole[cut] ^ 0x5a]) + whole[cut + 1:])
+        status, said = prove(module, '--random-plan', '3', '--inputs', file)
+        check(status in (0, 2), f'byte {cut} changed: {status} {said}')
+    nan = [float('nan')] + numbers[1:]
+    archive(file, {'arr_0': npy((64, 16), nan)}, True)
+    status, said = prove(module, '--random-plan', '3', '--inputs', file)
+    check(status == 2 and 'NaN' in said, f'a NaN in the result proves nothing: {status} {said}')
+
+sys.exit(bool(failures))

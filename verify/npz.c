@@ -1,0 +1,328 @@
+/* NumPy's archives (npz.h): zip's central directory, each member stored or deflated, a .npy header and the
+ * elements, little-endian.
+ *
+ *     local headers and data ..  central directory (one entry a member)  end record
+ *
+ * References: PKWARE, APPNOTE.TXT - .ZIP File Format Specification, version 6.3.10, 2022; NumPy Enhancement
+ * Proposal 1, A Simple File Format for NumPy Arrays, 2007. */
+#include "verify/npz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/inflate.h"
+#include "base/memory.h"
+#include "verify/value.h"
+
+enum {
+    END_BYTES = 22,   /* of the end record */
+    ENTRY_BYTES = 46, /* of an entry of the central directory, without its name */
+    LOCAL_BYTES = 30, /* of a member's own header */
+    COMMENT_BYTES = 65535,
+    MAX_MEMBERS = 65535,
+    NPY_MAGIC_BYTES = 6
+};
+static const uint64_t MAX_ARRAY_BYTES = (uint64_t)4 << 30;
+
+struct member {
+    const char *name; /* without ".npy"; not ended by a 0 */
+    size_t name_size;
+    uint32_t method;
+    uint64_t packed, size;
+    const unsigned char *at; /* of `packed` bytes */
+    bool used;
+};
+
+struct archive {
+    const unsigned char *bytes;
+    size_t size;
+    struct member *members;
+    uint32_t count;
+};
+
+static uint64_t little(const unsigned char *at, int bytes)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+static enum error_code broken(struct error *e)
+{
+    return error_set(e, ERROR_USAGE, "the inputs are no .npz archive of NumPy (or a damaged one)");
+}
+
+/* ---- zip */
+static enum error_code read_entry(const struct archive *archive, size_t *at, struct member *out,
+                                  struct error *e)
+{
+    const unsigned char *entry = archive->bytes + *at;
+    if (*at + ENTRY_BYTES > archive->size || little(entry, 4) != 0x02014b50)
+        return broken(e);
+    size_t name = little(entry + 28, 2), extra = little(entry + 30, 2), comment = little(entry + 32, 2);
+    uint64_t local = little(entry + 42, 4);
+    if (*at + ENTRY_BYTES + name + extra + comment > archive->size || local + LOCAL_BYTES > archive->size)
+        return broken(e);
+    *out = (struct member){.name = (const char *)entry + ENTRY_BYTES,
+                           .name_size = name,
+                           .method = (uint32_t)little(entry + 10, 2),
+                           .packed = little(entry + 20, 4),
+                           .size = little(entry + 24, 4)};
+    *at += ENTRY_BYTES + name + extra + comment;
+    const unsigned char *header = archive->bytes + local;
+    uint64_t data = local + LOCAL_BYTES + little(header + 26, 2) + little(header + 28, 2);
+    if (little(header, 4) != 0x04034b50 || data > archive->size || out->packed > archive->size - data)
+        return broken(e);
+    out->at = archive->bytes + data;
+    if (out->name_size > 4 && memcmp(out->name + out->name_size - 4, ".npy", 4) == 0)
+        out->name_size -= 4;
+    return ERROR_OK;
+}
+
+static enum error_code open_archive(struct archive *archive, struct error *e)
+{
+    size_t end = archive->size < END_BYTES ? 0 : archive->size - END_BYTES + 1;
+    size_t least = end > COMMENT_BYTES ? end - COMMENT_BYTES : 0;
+    while (end > least && little(archive->bytes + end - 1, 4) != 0x06054b50)
+        end--;
+    if (end == least)
+        return broken(e);
+    const unsigned char *record = archive->bytes + end - 1;
+    uint32_t count = (uint32_t)little(record + 10, 2);
+    size_t at = little(record + 16, 4);
+    archive->members = mem_zalloc((size_t)count + 1, sizeof *archive->members);
+    for (; archive->count < count; archive->count++) {
+        if (at > archive->size)
+            return broken(e);
+        TRY(read_entry(archive, &at, &archive->members[archive->count], e));
+    }
+    return ERROR_OK;
+}
+
+static enum error_code unpack(const struct member *member, unsigned char **out, struct error *e)
+{
+    if (member->size > MAX_ARRAY_BYTES)
+        return error_set(e, ERROR_TOO_LARGE, "an array of the inputs is larger than 4 GiB");
+    if ((member->method != 0 && member->method != 8) ||
+        (member->method == 0 && member->size != member->packed))
+        return error_set(e, ERROR_USAGE, "array '%.*s' of the inputs is packed in a way that is not read",
+                         (int)(member->name_size < 80 ? member->name_size : 80), member->name);
+    /* deflate shrinks to a 1030th at best: a size beyond that is a lie, and no memory is taken for it */
+    if (member->size / 1100 > member->packed)
+        return broken(e);
+    *out = mem_alloc((size_t)member->size + 16);
+    if (member->method == 0)
+        memcpy(*out, member->at, (size_t)member->size);
+    else if (!inflate_raw(member->at, (size_t)member->packed, *out, (size_t)member->size)) {
+        free(*out);
+        *out = NULL;
+        return broken(e);
+    }
+    return ERROR_OK;
+}
+
+/* ---- npy */
+struct array {
+    char kind;     /* 'f', 'i', 'u', 'b', 'c', 'V' */
+    int item_size; /* bytes of an element */
+    bool fortran;
+    uint32_t rank;
+    int64_t dims[IR_MAX_RANK];
+    const unsigned char *data;
+};
+
+static bool parse_shape(const char *text, struct array *out)
+{
+    const char *at = strstr(text, "'shape'");
+    at = at ? strchr(at, '(') : NULL;
+    if (!at)
+        return false;
+    for (at++; *at && *at != ')';) {
+        if (*at == ' ' || *at == ',' || *at == 'L') {
+            at++;
+            continue;
+        }
+        char *end;
+        long long dim = strtoll(at, &end, 10);
+        if (end == at || dim < 0 || out->rank == IR_MAX_RANK)
+            return false;
+        out->dims[out->rank++] = dim;
+        at = end;
+    }
+    return *at == ')';
+}
+
+static bool parse_npy(const unsigned char *bytes, size_t size, struct array *out, size_t *data_bytes)
+{
+    static const unsigned char magic[NPY_MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+    if (size < 12 || memcmp(bytes, magic, sizeof magic) != 0)
+        return false;
+    int width = bytes[6] == 1 ? 2 : 4; /* version 1 has a shorter length */
+    size_t head = little(bytes + 8, width), from = 8 + (size_t)width;
+    if (head > size - from || head > 65536)
+        return false;
+    char *text = mem_strndup((const char *)bytes + from, head);
+    const char *type = strstr(text, "'descr': '");
+    bool good = type != NULL && strlen(type) > 13 && type[10] != '>' && parse_shape(text, out);
+    if (good) {
+        out->kind = type[11];
+        out->item_size = atoi(type + 12);
+        out->fortran = strstr(text, "'fortran_order': True") != NULL;
+        out->data = bytes + from + head;
+        *data_bytes = size - from - head;
+    }
+    free(text);
+    return good;
+}
+
+/* ---- into a tensor */
+static double half(uint32_t bits, enum ir_element element)
+{
+    return verify_decode_float(element, bits);
+}
+
+static bool type_fits(const struct array *array, enum ir_element element)
+{
+    enum verify_store store = verify_store_of(element);
+    int width = (int)ir_element_bits(element) / 8;
+    width = width ? width : 1; /* i1 and 4-bit numbers take a byte */
+    if (array->item_size != width)
+        return false;
+    switch (store) {
+    case VERIFY_U8: return array->kind == 'b';
+    case VERIFY_I64: return array->kind == 'i' || array->kind == 'u';
+    case VERIFY_C64:
+    case VERIFY_C128: return array->kind == 'c';
+    case VERIFY_F64: return array->kind == 'f';
+    case VERIFY_F32:
+        return element == IR_F32 || element == IR_F16 ? array->kind == 'f'
+                                                      : array->kind == 'V' || array->kind == 'u';
+    case VERIFY_NONE: break;
+    }
+    return false;
+}
+
+static void take_element(const struct array *array, int64_t from, struct verify_tensor *out, int64_t to)
+{
+    const unsigned char *at = array->data + from * array->item_size;
+    switch (verify_store_of(out->element)) {
+    case VERIFY_U8: ((uint8_t *)out->data)[to] = *at != 0; break;
+    case VERIFY_I64: {
+        uint64_t bits = little(at, array->item_size);
+        int unused = 64 - 8 * array->item_size;
+        ((int64_t *)out->data)[to] = verify_element_unsigned(out->element) || array->kind == 'u'
+                                         ? (int64_t)bits
+                                         : (int64_t)(bits << unused) >> unused;
+        break;
+    }
+    case VERIFY_F32:
+        if (out->element == IR_F32)
+            memcpy((float *)out->data + to, at, 4);
+        else
+            ((float *)out->data)[to] = (float)half((uint32_t)little(at, array->item_size), out->element);
+        break;
+    case VERIFY_F64: memcpy((double *)out->data + to, at, 8); break;
+    case VERIFY_C64: memcpy((float *)out->data + 2 * to, at, 8); break;
+    case VERIFY_C128: memcpy((double *)out->data + 2 * to, at, 16); break;
+    case VERIFY_NONE: break;
+    }
+}
+
+static void take_all(const struct array *array, struct verify_tensor *out)
+{
+    int64_t count = verify_tensor_count(out);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t from = i;
+        if (array->fortran) { /* the first dimension varies fastest */
+            int64_t rest = i, stride = 1, index[IR_MAX_RANK];
+            for (uint32_t dim = out->rank; dim-- > 0; rest /= out->dims[dim])
+                index[dim] = rest % out->dims[dim];
+            from = 0;
+            for (uint32_t dim = 0; dim < out->rank; stride *= out->dims[dim++])
+                from += index[dim] * stride;
+        }
+        take_element(array, from, out, i);
+    }
+}
+
+static enum error_code take_member(struct member *member, uint32_t argument, struct verify_tensor *out,
+                                   struct error *e)
+{
+    struct array array = {0};
+    unsigned char *bytes = NULL;
+    size_t data_bytes = 0;
+    TRY(unpack(member, &bytes, e));
+    enum error_code code = ERROR_OK;
+    if (!parse_npy(bytes, (size_t)member->size, &array, &data_bytes)) {
+        code = broken(e);
+        goto out;
+    }
+    bool same = array.rank == out->rank;
+    for (uint32_t dim = 0; dim < out->rank && same; dim++)
+        same = array.dims[dim] == out->dims[dim];
+    if (!same || !type_fits(&array, out->element))
+        code =
+            error_set(e, ERROR_USAGE,
+                      "array '%.*s' of the inputs has another shape or element type (%c%d) than argument %u",
+                      (int)(member->name_size < 80 ? member->name_size : 80), member->name, array.kind,
+                      array.item_size, argument);
+    else if (data_bytes / (size_t)array.item_size < (size_t)verify_tensor_count(out))
+        code = broken(e);
+    else
+        take_all(&array, out);
+    member->used = true;
+out:
+    free(bytes);
+    return code;
+}
+
+static struct member *find(struct archive *archive, const char *name)
+{
+    for (uint32_t i = 0; i < archive->count; i++)
+        if (archive->members[i].name_size == strlen(name) &&
+            memcmp(archive->members[i].name, name, strlen(name)) == 0)
+            return &archive->members[i];
+    return NULL;
+}
+
+static enum error_code take_argument(struct archive *archive, const struct ir_program *program,
+                                     uint32_t argument, const char *name, uint32_t type,
+                                     struct verify_tensor *out, struct error *e)
+{
+    char position[32], plain[32];
+    snprintf(position, sizeof position, "arr_%u", argument);
+    snprintf(plain, sizeof plain, "arg%u", argument);
+    struct member *member = name ? find(archive, name) : NULL;
+    member = member ? member : find(archive, position);
+    member = member ? member : find(archive, plain);
+    if (!member)
+        return error_set(e, ERROR_USAGE, "the inputs have no array '%.100s' and none called %s or %s",
+                         name ? name : plain, position, plain);
+    TRY(verify_tensor_create(program, type, out, e));
+    enum error_code code = take_member(member, argument, out, e);
+    if (code)
+        verify_tensor_release(out);
+    return code;
+}
+
+enum error_code verify_inputs_npz(const struct ir_program *program, const char *const *names,
+                                  const void *bytes, size_t size, struct verify_tensor *out, struct error *e)
+{
+    struct archive archive = {.bytes = bytes, .size = size};
+    uint32_t block = ir_region_block(program, ir_function(program, "main"), 0), made = 0;
+    enum error_code code = open_archive(&archive, e);
+    for (; !code && made < program->blocks[block].arg_count; made += !code)
+        code = take_argument(&archive, program, made, names ? names[made] : NULL,
+                             program->values[program->blocks[block].args + made].type, &out[made], e);
+    for (uint32_t i = 0; i < archive.count && !code; i++)
+        if (!archive.members[i].used)
+            code = error_set(e, ERROR_USAGE, "array '%.*s' of the inputs is no argument of the module",
+                             (int)(archive.members[i].name_size < 80 ? archive.members[i].name_size : 80),
+                             archive.members[i].name);
+    for (uint32_t i = 0; i < made && code; i++)
+        verify_tensor_release(&out[i]);
+    free(archive.members);
+    return code;
+}
