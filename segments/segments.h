@@ -3,9 +3,8 @@
  *
  *   contractions     dots and convolutions in program order, and lookups in a table that is an argument;
  *                    backward ones belong to the forward one that they differentiate     contractions.c
- *   blocks           CFP's algorithm 1: from each ungrouped contraction over its users, while every side of
- *                    its result can still be split (CFP's equation 2); then every space has an owner
- *                                                                                                blocks.c
+ *   blocks           CFP's algorithm 1: from each ungrouped contraction over users, while every side of its
+ *                    result can still be split (equation 2); then every space has an owner       blocks.c
  *   strategies       the sides of the entry that the devices divide, and what each shards in the block
  *                                                                                            strategies.c
  *   segments         windows of blocks with equal contraction dependences, as few kinds as possible
@@ -20,7 +19,7 @@
  * function of the analysis and a number of devices, in time near linear in the program times the depth of a
  * block; any module has an answer: one without contractions has no blocks. Immutable once created.
  *
- * Source: CFP (Hu et al., 2025), sections 3.2, 3.3, 4.1 and 4.3; docs/design/segments.md. */
+ * Source: CFP (Hu et al., 2025), sections 3.2, 3.3, 4.1 and 4.3; docs/segments.md. */
 #ifndef TOAST_SEGMENTS_SEGMENTS_H
 #define TOAST_SEGMENTS_SEGMENTS_H
 

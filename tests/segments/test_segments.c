@@ -87,8 +87,7 @@ static void experts(void **state)
     subject_close(&subject);
 }
 
-/* CFP's figure 6: three windows of the same two contractions; only the last two depend on one another alike
- * */
+/* CFP's figure 6: three windows of the same two contractions; only the last two depend on each other alike */
 static const char FIGURE_6[] =
     "module @m {\n"
     "  func.func public @main(%x: tensor<16x16xf32>, %a: tensor<16x16xf32>, %b: tensor<16x16xf32>, %c: "
