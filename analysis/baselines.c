@@ -3,8 +3,10 @@
  *
  * replicated | batch | fsdp = batch and all parameters stored sharded | zero1 = batch and the optimizer's
  * state stored sharded | megatron = feed-forward, heads and vocabulary dims | sequence | edge | expert,
- * and megatron+sequence on one axis. Whatever the axes, decisions come in the order batch, model dims,
- * storage, update, sequence: order is priority, and experts write it so. */
+ * and megatron+sequence on one axis. sequence[01] takes the other side of the second class of conflicts of a
+ * sequence; regather lets go between distant uses what is gathered over an axis. Whatever the axes, decisions
+ * come in the order batch, model dims, storage, update, sequence, regather: order is priority, and experts
+ * write it so. */
 #include "analysis/context.h"
 
 #include <stdio.h>
@@ -38,18 +40,48 @@ struct builder {
     struct plan plan;
     struct plan_baseline *out;
     bool works[STRATEGIES]; /* the module has what the strategy needs */
+    uint32_t side_bits;     /* classes of conflicts of the sequence group that has most */
+    uint32_t sides[MESH_MAX_AXES];
+    bool regather[MESH_MAX_AXES];
 };
 
 /* appends a decision when it changes something */
-static uint32_t decide(struct builder *builder, uint32_t group, uint32_t axis, enum plan_scope scope)
+static uint32_t decide_side(struct builder *builder, uint32_t group, uint32_t bits, uint32_t axis,
+                            enum plan_scope scope)
 {
-    struct plan_decision decision = {group, 0, (uint8_t)axis, (uint8_t)scope};
+    struct plan_decision decision = {group, bits, (uint8_t)axis, (uint8_t)scope};
     uint32_t changed = 0;
     if (builder->out->count < MOST_DECISIONS)
         changed = plan_apply(builder->context, &builder->plan, decision);
     if (changed)
         builder->out->decisions[builder->out->count++] = decision;
     return changed;
+}
+
+static uint32_t decide(struct builder *builder, uint32_t group, uint32_t axis, enum plan_scope scope)
+{
+    return decide_side(builder, group, 0, axis, scope);
+}
+
+static void decide_sequence(struct builder *builder, uint32_t axis)
+{
+    const struct nda *n = builder->context->n;
+    for (uint32_t group = 0; group < n->group_count; group++)
+        if (n->groups[group].roles & NDA_COLOR_SEQUENCE) {
+            uint32_t bits = n->groups[group].bits;
+            uint32_t mask = bits >= 32 ? UINT32_MAX : (1u << bits) - 1;
+            decide_side(builder, group, builder->sides[axis] & mask, axis, PLAN_SCOPE_ALL);
+        }
+}
+
+/* whatever parameters hold over the axis by now */
+static void decide_regather(struct builder *builder, uint32_t axis)
+{
+    uint32_t count;
+    const struct plan_decision *list = plan_context_regathers(builder->context, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].axis == axis)
+            decide(builder, list[i].group, axis, PLAN_SCOPE_REGATHER);
 }
 
 static void decide_role(struct builder *builder, uint32_t roles, uint32_t axis)
@@ -106,6 +138,28 @@ static void store_sharded(struct builder *builder, enum nda_role role, uint32_t 
     free(done);
 }
 
+static void write_name(const struct builder *builder, const uint8_t *strategy, struct text *name)
+{
+    const struct mesh *mesh = &builder->context->mesh;
+    for (uint32_t axis = 0; axis < mesh->axis_count; axis++) {
+        int kind = strategy[axis];
+        if (kind == REPLICATED)
+            continue;
+        text_printf(name, "%s%s", name->size ? "+" : "", strategy_names[kind]);
+        if (kind == MEGATRON_SEQUENCE)
+            text_printf(name, ":%s+sequence", mesh->axes[axis].name);
+        if ((kind == SEQUENCE || kind == MEGATRON_SEQUENCE) && builder->sides[axis]) {
+            text_add_char(name, '[');
+            for (uint32_t i = 0; i < builder->side_bits; i++)
+                text_add_char(name, builder->sides[axis] >> i & 1 ? '1' : '0');
+            text_add_char(name, ']');
+        }
+        text_printf(name, ":%s", mesh->axes[axis].name);
+        if (builder->regather[axis])
+            text_printf(name, "+regather:%s", mesh->axes[axis].name);
+    }
+}
+
 static void build(struct builder *builder, const uint8_t *strategy)
 {
     uint32_t axes = builder->context->mesh.axis_count;
@@ -132,15 +186,11 @@ static void build(struct builder *builder, const uint8_t *strategy)
                           strategy[axis] == FSDP ? PLAN_SCOPE_ALL : PLAN_SCOPE_UPDATE);
     for (uint32_t axis = 0; axis < axes; axis++)
         if (strategy[axis] == SEQUENCE || strategy[axis] == MEGATRON_SEQUENCE)
-            decide_role(builder, NDA_COLOR_SEQUENCE, axis);
-    for (uint32_t axis = 0; axis < axes; axis++) {
-        if (strategy[axis] == REPLICATED)
-            continue;
-        text_printf(&name, "%s%s:%s", name.size ? "+" : "", strategy_names[strategy[axis]],
-                    builder->context->mesh.axes[axis].name);
-        if (strategy[axis] == MEGATRON_SEQUENCE)
-            text_printf(&name, "+sequence:%s", builder->context->mesh.axes[axis].name);
-    }
+            decide_sequence(builder, axis);
+    for (uint32_t axis = 0; axis < axes; axis++)
+        if (builder->regather[axis])
+            decide_regather(builder, axis);
+    write_name(builder, strategy, &name);
     snprintf(builder->out->name, sizeof builder->out->name, "%s", name.size ? name.at : "replicated");
     text_release(&name);
 }
@@ -152,8 +202,12 @@ static void builder_init(struct builder *builder, const struct plan_context *con
     bool parameters = false, optimizer = false;
     *builder = (struct builder){.context = context};
     plan_init(&builder->plan, n, &context->mesh);
-    for (uint32_t group = 0; group < n->group_count; group++)
+    for (uint32_t group = 0; group < n->group_count; group++) {
+        uint32_t bits = n->groups[group].bits < 32 ? n->groups[group].bits : 32;
         roles |= n->groups[group].roles;
+        if (n->groups[group].roles & NDA_COLOR_SEQUENCE && bits > builder->side_bits)
+            builder->side_bits = bits;
+    }
     for (uint32_t i = 0; i < n->argument_count; i++) {
         parameters |= n->arguments[i].role == NDA_ROLE_PARAMETER;
         optimizer |= n->arguments[i].role == NDA_ROLE_OPTIMIZER;
@@ -279,38 +333,165 @@ static int strategy_of(const char *word, size_t size)
     return -1;
 }
 
+/* "sequence[01]" -> SEQUENCE and its sides; -1: no strategy */
+static int read_word(const struct builder *builder, const char *word, size_t size, uint32_t *sides)
+{
+    size_t plain = strcspn(word, "[");
+    *sides = 0;
+    if (plain >= size)
+        return strategy_of(word, size);
+    if (strategy_of(word, plain) != SEQUENCE || word[size - 1] != ']' ||
+        size - plain - 2 != builder->side_bits)
+        return -1;
+    for (uint32_t i = 0; i < builder->side_bits; i++) {
+        if (word[plain + 1 + i] != '0' && word[plain + 1 + i] != '1')
+            return -1;
+        *sides |= (uint32_t)(word[plain + 1 + i] - '0') << i;
+    }
+    return SEQUENCE;
+}
+
+static int read_axis(const struct mesh *mesh, const char *at, size_t size)
+{
+    for (uint32_t k = 0; size && k < mesh->axis_count; k++)
+        if (strlen(mesh->axes[k].name) == size && strncmp(mesh->axes[k].name, at, size) == 0)
+            return (int)k;
+    return -1;
+}
+
 /* "megatron:model+sequence:model": by name, also those that plan_baselines leaves out as duplicates */
-static enum error_code parse_name(const struct builder *builder, const char *name, uint8_t *strategy,
+static enum error_code parse_name(struct builder *builder, const char *name, uint8_t *strategy,
                                   struct error *e)
 {
     const struct mesh *mesh = &builder->context->mesh;
     const char *at = name;
     while (strcmp(name, "replicated") != 0 && *at) {
-        size_t size = strcspn(at, ":+"), axis_size;
-        int s = strategy_of(at, size), axis = -1;
-        axis_size = at[size] == ':' ? strcspn(at + size + 1, "+") : 0;
-        for (uint32_t k = 0; k < mesh->axis_count; k++)
-            if (axis_size && strlen(mesh->axes[k].name) == axis_size &&
-                strncmp(mesh->axes[k].name, at + size + 1, axis_size) == 0)
-                axis = (int)k;
+        size_t size = strcspn(at, ":+");
+        size_t axis_size = at[size] == ':' ? strcspn(at + size + 1, "+") : 0;
+        uint32_t sides;
+        int axis = read_axis(mesh, at + size + 1, axis_size);
+        bool regather = size == 8 && strncmp(at, "regather", 8) == 0;
+        int s = regather ? REPLICATED : read_word(builder, at, size, &sides);
         if (s < 0 || axis < 0)
-            return error_set(e, ERROR_INVALID_PLAN,
-                             "a baseline is written strategy:axis+strategy:axis with batch, fsdp, "
-                             "zero1, megatron, sequence, edge, expert and axes of the mesh; '%.80s' is not",
-                             name);
-        if (strategy[axis] == MEGATRON && s == SEQUENCE)
-            s = MEGATRON_SEQUENCE;
-        else if (strategy[axis] != REPLICATED)
-            return error_set(e, ERROR_INVALID_PLAN, "baseline '%.80s' uses axis '%s' twice", name,
-                             mesh->axes[axis].name);
-        if (!builder->works[s])
-            return error_set(e, ERROR_INVALID_PLAN, "the module has no dimension that '%s' could shard",
-                             strategy_names[s]);
-        strategy[axis] = (uint8_t)s;
+            return error_set(
+                e, ERROR_INVALID_PLAN,
+                "a baseline is written strategy:axis+strategy:axis with batch, fsdp, "
+                "zero1, megatron, sequence, edge, expert, regather and axes of the mesh; '%.80s' "
+                "is not",
+                name);
+        if (regather) {
+            builder->regather[axis] = true;
+        } else {
+            if (strategy[axis] == MEGATRON && s == SEQUENCE)
+                s = MEGATRON_SEQUENCE;
+            else if (strategy[axis] != REPLICATED)
+                return error_set(e, ERROR_INVALID_PLAN, "baseline '%.80s' uses axis '%s' twice", name,
+                                 mesh->axes[axis].name);
+            if (!builder->works[s])
+                return error_set(e, ERROR_INVALID_PLAN, "the module has no dimension that '%s' could shard",
+                                 strategy_names[s]);
+            strategy[axis] = (uint8_t)s;
+            builder->sides[axis] = sides;
+        }
         at += size + 1 + axis_size;
         at += *at == '+';
     }
     return ERROR_OK;
+}
+
+/* ------------------------------------------------------------------ around one plan */
+enum { MOST_VARIANTS = 256 };
+
+struct variants {
+    struct builder builder;
+    uint8_t strategy[MESH_MAX_AXES];
+    struct hash128 own;
+    struct plan_baseline *list;
+    struct hash128 hashes[MOST_VARIANTS];
+    uint32_t count;
+};
+
+static void enter_variant(struct variants *variants)
+{
+    if (variants->count == MOST_VARIANTS)
+        return;
+    variants->builder.out = &variants->list[variants->count];
+    build(&variants->builder, variants->strategy);
+    struct hash128 hash = variants->builder.plan.hash;
+    bool seen = hash128_compare(hash, variants->own) == 0;
+    for (uint32_t i = 0; i < variants->count && !seen; i++)
+        seen = hash128_compare(variants->hashes[i], hash) == 0;
+    if (!seen)
+        variants->hashes[variants->count++] = hash;
+}
+
+/* both sides of all conflicts at once, then of each class alone */
+static uint32_t side_of(uint32_t bits, uint32_t i)
+{
+    return i == 0 ? 0 : i == 1 ? (bits >= 32 ? UINT32_MAX : (1u << bits) - 1) : 1u << (i - 2);
+}
+
+static void vary_axis(struct variants *variants, uint32_t axis)
+{
+    struct builder *builder = &variants->builder;
+    uint8_t kept = variants->strategy[axis];
+    uint32_t sides = builder->sides[axis], bits = builder->side_bits;
+    for (uint8_t s = 0; s < STRATEGIES; s++) {
+        bool sequence = s == SEQUENCE || s == MEGATRON_SEQUENCE;
+        for (uint32_t i = 0; builder->works[s] && i < (sequence && bits ? bits + 2 : 1); i++) {
+            variants->strategy[axis] = s;
+            builder->sides[axis] = sequence ? side_of(bits, i) : 0;
+            enter_variant(variants);
+        }
+    }
+    variants->strategy[axis] = kept;
+    builder->sides[axis] = sides;
+    builder->regather[axis] = !builder->regather[axis];
+    enter_variant(variants);
+    builder->regather[axis] = !builder->regather[axis];
+}
+
+/* two axes change places */
+static void swap_axes(struct variants *variants, uint32_t i, uint32_t k)
+{
+    struct builder *builder = &variants->builder;
+    uint8_t strategy = variants->strategy[i];
+    uint32_t sides = builder->sides[i];
+    bool regather = builder->regather[i];
+    variants->strategy[i] = variants->strategy[k];
+    variants->strategy[k] = strategy;
+    builder->sides[i] = builder->sides[k];
+    builder->sides[k] = sides;
+    builder->regather[i] = builder->regather[k];
+    builder->regather[k] = regather;
+}
+
+struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
+                                             uint32_t *count)
+{
+    const struct mesh *mesh = &context->mesh;
+    struct variants variants = {0};
+    struct plan_baseline self;
+    struct error e = {0};
+    builder_init(&variants.builder, context);
+    variants.list = mem_alloc(sizeof *variants.list * (MOST_VARIANTS + 1));
+    if (parse_name(&variants.builder, name, variants.strategy, &e) == ERROR_OK) {
+        variants.builder.out = &self;
+        build(&variants.builder, variants.strategy);
+        variants.own = variants.builder.plan.hash;
+        for (uint32_t axis = 0; axis < mesh->axis_count; axis++)
+            if (mesh->axes[axis].size > 1)
+                vary_axis(&variants, axis);
+        for (uint32_t i = 0; i < mesh->axis_count; i++)
+            for (uint32_t k = i + 1; k < mesh->axis_count; k++) {
+                swap_axes(&variants, i, k);
+                enter_variant(&variants);
+                swap_axes(&variants, i, k);
+            }
+    }
+    plan_release(&variants.builder.plan);
+    *count = variants.count;
+    return variants.list;
 }
 
 enum error_code plan_baseline_find(const struct plan_context *context, const char *name,

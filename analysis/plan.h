@@ -168,6 +168,11 @@ struct plan_baseline {
     uint32_t count;
 };
 struct plan_baseline *plan_baselines(const struct plan_context *context, uint32_t *count); /* owned (free) */
+/* Plans around the one of that name: one axis with another strategy, another side of the sequence's conflicts
+ * ("sequence[1]:data") or regather turned over ("regather:data"), or two axes' strategies exchanged; at most
+ * 256, none twice, the plan itself not among them. Owned (free); none for a name that is no baseline's. */
+struct plan_baseline *plan_baseline_variants(const struct plan_context *context, const char *name,
+                                             uint32_t *count);
 enum error_code plan_baseline_find(const struct plan_context *context, const char *name,
                                    struct plan_baseline *out, struct error *e) BASE_CHECKED;
 

@@ -1,7 +1,8 @@
 /* bench_cfn_generate: a contest problem to tune and test on, as JSON on standard output.
  *
  *   bench_cfn_generate [--nodes N] [--layers N] [--values N] [--kinds N] [--least-values N]
- *                      [--shape chain|tree|hubs|random|grid|core] [--classes N] [--crosscuts] [--forbid X] [--node-forbid X] [--tightness X] [--seed N]
+ *                      [--shape chain|tree|hubs|random|grid|core] [--classes N] [--crosscuts] [--forbid X]
+ *                      [--node-forbid X] [--tightness X] [--seed N]
  *
  * What partitioned training steps look like, in several shapes:
  *
@@ -11,8 +12,8 @@
  *     random   three edges for two nodes anywhere: wide, nothing eliminates
  *     grid     layers side by side, each node joined to its like in the next
  *     core     short layers, chains with skips, most nodes joined to their like in the next layer: what
- *              reductions leave of the contest's hard instances. Values are of --classes classes (which axis a
- *              layer is split by): changing between them is dear, so answers share a class, and each class
+ *              reductions leave of the contest's hard instances. Values are of --classes classes (which axis
+ *              a layer is split by): changing between them is dear, so answers share a class, and each class
  *              is a valley of its own. Here usage and cost of a value are drawn one by one
  *
  * Nodes are of a few kinds, each pair of kinds with its table of resharding costs; every layer is a copy of
@@ -71,7 +72,7 @@ static void make_kind(struct made *made, struct kind *k)
 {
     const struct shape *shape = made->shape;
     int least = shape->least_values < shape->values ? shape->least_values : shape->values;
-    k->values = least + (int)rng_below(&made->rng, (uint64_t)(shape->values - least + 1));
+    k->values = least + (int)rng_below(&made->rng, (uint64_t)shape->values - (uint64_t)least + 1);
     long long bytes = 1ll << (10 + rng_below(&made->rng, 14));
     k->least = 0;
     for (int a = 0; a < k->values; a++) {

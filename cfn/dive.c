@@ -1,13 +1,14 @@
 /* A phase of dives goes in batches. Each has prices and messages of its own:
  *
  *   batch      share    of the best multipliers: 1, or drawn from [0, 1)
- *              settle   messages begin anew, SETTLE_PASSES passes; what an answer with each value costs at least
+ *              settle   messages begin anew, SETTLE_PASSES passes; what an answer with each value costs at
+ *                       least
  *     dive     hold     a value at random that may be in a better answer; PASSES passes
  *              land     round, forest moves, repair and polish; messages back to the batch's
  *
- * The best multipliers are balanced for the bound, and every valley has others: below the prices that keep the
- * limit, other valleys are cheapest, and repair does the rest. Messages begin anew because a few passes under
- * new prices round to more different places than those of a long dual phase. */
+ * The best multipliers are balanced for the bound, and every valley has others: below the prices that keep
+ * the limit, other valleys are cheapest, and repair does the rest. Messages begin anew because a few passes
+ * under new prices round to more different places than those of a long dual phase. */
 #include "cfn/dive.h"
 
 #include "cfn/kernel.h"

@@ -14,12 +14,12 @@
 
 /* table entries that a dive touches, about */
 double cfn_dive_work(const struct cfn_model *model);
-/* Until the phase ends; nothing without a bound. Values that cannot be in a better answer, as a pass estimates
- * it, are not held. Messages and prices are left as they were found. */
+/* Until the phase ends; nothing without a bound. Values that cannot be in a better answer, as a pass
+ * estimates it, are not held. Messages and prices are left as they were found. */
 void cfn_dive_phase(struct cfn_worker *worker);
-/* The assignment that the messages suggest, moved under the prices without the values that trws.dropped names,
- * then repaired and polished with all values; recorded when it is an answer. Leaves w->profile of the moved
- * assignment. */
+/* The assignment that the messages suggest, moved under the prices without the values that trws.dropped
+ * names, then repaired and polished with all values; recorded when it is an answer. Leaves w->profile of the
+ * moved assignment. */
 void cfn_dive_land(struct cfn_worker *worker);
 
 #endif

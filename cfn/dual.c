@@ -217,9 +217,9 @@ static double level(struct cfn_worker *worker, double best)
 }
 
 /* Nothing to move: the averaged usage is within the limit and nothing has a price. The average forgets slowly
- * (a first step that goes too far is followed by one that takes all prices back), so this step's usage decides;
- * where that is slack, too, on from the best multipliers with shorter steps. 0: those are 0, and within the
- * limit: what is left to gain comes from passes alone. */
+ * (a first step that goes too far is followed by one that takes all prices back), so this step's usage
+ * decides; where that is slack, too, on from the best multipliers with shorter steps. 0: those are 0, and
+ * within the limit: what is left to gain comes from passes alone. */
 static double unstick(struct cfn_worker *worker, double *g)
 {
     const struct cfn_model *model = worker->model;

@@ -148,17 +148,26 @@ static const struct cfn_point *best_of_all(const struct cfn_search *search)
     return worker->has_best ? &worker->best : NULL;
 }
 
+/* table entries that probing values before branching may take */
+static double probing_work(const struct cfn_search *search)
+{
+    const struct cfn_budget *budget = search->budget;
+    double units = budget->units         ? (double)budget->units
+                   : budget->seconds > 0 ? budget->seconds * search->rate
+                                         : most_units;
+    return probe_share * units * unit_work;
+}
+
 /* Worker 0 may try to raise the bound by branching, while the other goes on with moves. */
 static bool may_prove(const struct cfn_search *search)
 {
     if (search->idle >= PROVE_IDLE && search->round % PROVE_IDLE_ROUNDS != 0)
         return false; /* it did not help of late: now and then, when answers and multipliers are better */
     const struct cfn_budget *budget = search->budget;
-    double units = budget->units         ? (double)budget->units
-                   : budget->seconds > 0 ? budget->seconds * search->rate
-                                         : most_units;
-    return !(budget->without & CFN_WITHOUT_PROVE) && best_of_all(search) &&
-           cfn_prove_probe_work(search->model) < probe_share * units * unit_work;
+    bool suits = budget->without & CFN_WITHOUT_FIXING
+                     ? cfn_prove_probe_work(search->model) < probing_work(search)
+                     : cfn_prove_suits(search->model);
+    return suits && !(budget->without & CFN_WITHOUT_PROVE) && best_of_all(search);
 }
 
 /* What branching leaves out is what cannot beat the best answer of all runs: it is measured by that one,
@@ -174,7 +183,7 @@ static void prove(struct cfn_search *search, struct cfn_worker *worker)
         cfn_point_copy(search->model, &worker->best, best);
         worker->has_best = true;
     }
-    cfn_prove_phase(worker);
+    cfn_prove_phase(worker, probing_work(search));
     if (other && worker->best.cost >= best->cost) {
         cfn_point_copy(search->model, &worker->best, &own);
         worker->has_best = has_own;
@@ -431,6 +440,7 @@ void cfn_search_create(const struct cfn_model *model, const struct cfn_budget *b
         cfn_worker_create(model, k, budget->seed, worker);
         worker->stop = worker->state.stop = stop;
         worker->found = found;
+        worker->fixes = !(budget->without & CFN_WITHOUT_FIXING);
         worker->goes_on = !(budget->without & CFN_WITHOUT_GOING_ON);
         worker->user = worker->state.user = search;
     }

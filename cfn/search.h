@@ -29,7 +29,8 @@ struct cfn_budget {
     double seconds; /* by `clock`; 0: not limited. When units is 0 phases are measured out in time */
     double (*clock)(void *user);   /* seconds since the start of it all; needed when seconds > 0 */
     bool (*cancelled)(void *user); /* may be NULL; asked from both threads */
-    /* a new best answer, or a higher bound of the same; INT64_MIN: none yet. Calls never overlap; may be NULL */
+    /* a new best answer, or a higher bound of the same; INT64_MIN: none yet. Calls never overlap; may be
+     * NULL */
     void (*progress)(void *user, int64_t cost, int64_t bound);
     void *user;
     int threads; /* 1 or 2 */

@@ -8,9 +8,9 @@
  *   retained         2        5                 a start with an end next
  *
  * A retained time is forgotten when everybody's greatest usage there stays within the limit, or when another
- * implies it (implied.h); a value is dropped when it exceeds the limit with everything else at its least. The largest base usage over a stretch
- * is a sparse table of range maxima (M. Bender and M. Farach-Colton, "The LCA problem revisited", 2000): two
- * lookups a question. */
+ * implies it (implied.h); a value is dropped when it exceeds the limit with everything else at its least.
+ * The largest base usage over a stretch is a sparse table of range maxima (M. Bender and M. Farach-Colton,
+ * "The LCA problem revisited", 2000): two lookups a question. */
 #include "cfn/timeline.h"
 
 #include "cfn/implied.h"

@@ -26,6 +26,7 @@ struct cfn_worker {
                   const struct cfn_point *p); /* may be NULL; locks by itself */
     void *user;
     bool stopped;
+    bool fixes;   /* the proof leaves out values by what a pass certifies (CFN_WITHOUT_FIXING clears it) */
     bool goes_on; /* dual phases go on where there is nothing to move (CFN_WITHOUT_GOING_ON clears it) */
     unsigned asked;
 

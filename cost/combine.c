@@ -22,8 +22,8 @@ static bool may_combine(const struct price_scratch *scratch, const struct spmd_l
     return step->kind == SPMD_REDUCE_SCATTER && step->depth == 0 && !scratch->values[step->results].scattered;
 }
 
-/* Is a reduce_scatter made of what the kernel makes? Of marks it is taken to be: what a region makes of what it
- * reads is not followed. */
+/* Is a reduce_scatter made of what the kernel makes? Of marks it is taken to be: what a region makes of what
+ * it reads is not followed. */
 static bool leads_to_scatter(const struct price_scratch *scratch, const struct spmd_local *local,
                              const struct kernel *k)
 {

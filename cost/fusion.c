@@ -12,16 +12,6 @@
 #include "cost/internal.h"
 
 /* ---------------------------------------------------------------- backward: uses */
-/* does operand o of a kernel have to be in memory? */
-static inline uint8_t wants_buffer(const struct price_scratch *scratch, const struct op_info *info,
-                                   uint32_t o)
-{
-    bool gathers = info->class == OP_GATHER && !(scratch->rules & COST_FUSE_GATHER);
-    bool other = info->class == OP_OTHER || (gathers && o == 0) ||
-                 (info->class == OP_UPDATE && (o == 0 || info->update == 2));
-    return info->class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
-}
-
 static inline void add_use(struct value_use *value_use, uint32_t kernel, uint8_t hard)
 {
     value_use->uses++;
@@ -67,14 +57,6 @@ static inline enum step_fate fate_of(const struct price_scratch *scratch, const 
     return op_fate(&scratch->uses[step->results], info);
 }
 
-/* the one kernel that a fused value is computed in, or KERNEL_SEVERAL */
-static inline uint32_t kernel_of(const struct price_scratch *scratch, uint32_t value)
-{
-    if (!(scratch->rules & COST_FUSE_BYTES))
-        return scratch->uses[value].kernel;
-    return scratch->sets[value].count == 1 ? scratch->sets[value].at[0] : KERNEL_SEVERAL;
-}
-
 /* loop_end of a region's first step is its last, and the other way round; *open is the innermost region open
  * below step, and the chain of those around it stands in loop_end itself */
 static void match_region(struct price_scratch *scratch, uint8_t kind, uint32_t step, uint32_t *open)
@@ -102,14 +84,33 @@ static void note_matmuls(struct price_scratch *scratch, const struct spmd_local 
         scratch->uses[local->operands[step->operands + operand]].feeds_matmul = 1;
 }
 
+/* the step uses its operands: as XLA for CPUs sees it (recompute.c has the other way) */
+static void note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t index,
+                      enum step_fate fate)
+{
+    const struct spmd_step *step = &local->steps[index];
+    const struct op_info *info = price_info_of(scratch, step);
+    const uint32_t *operands = local->operands + step->operands;
+    const struct value_use *result = &scratch->uses[step->results];
+    if (fate == FATE_ALIAS) {
+        for (uint32_t operand = 0; operand < step->operand_count; operand++)
+            add_use(&scratch->uses[operands[operand]], result[operand].kernel, result[operand].hard);
+        return;
+    }
+    uint32_t kernel = fate == FATE_FUSED ? result->kernel : index + 1;
+    uint8_t repeated = info->class == OP_ELEMENTWISE && kernel == KERNEL_SEVERAL;
+    for (uint32_t operand = 0; operand < step->operand_count; operand++) {
+        add_use(&scratch->uses[operands[operand]], kernel, price_wants_buffer(scratch, info, operand));
+        scratch->uses[operands[operand]].kept |= repeated;
+    }
+}
+
 static void find_uses(struct price_scratch *scratch, const struct spmd_local *local)
 {
     uint32_t open = NDA_NONE;
     for (uint32_t i = local->step_count; i-- > 0;) {
         const struct spmd_step *step = &local->steps[i];
         const struct op_info *info = price_info_of(scratch, step);
-        const uint32_t *operands = local->operands + step->operands;
-        const struct value_use *result = &scratch->uses[step->results];
         enum step_fate fate = fate_of(scratch, local, step, info);
         scratch->fates[i] = (uint8_t)fate;
         if (fate == FATE_FREE)
@@ -117,18 +118,9 @@ static void find_uses(struct price_scratch *scratch, const struct spmd_local *lo
         note_matmuls(scratch, local, step, info);
         if (scratch->rules & COST_FUSE_BYTES)
             price_note_uses(scratch, local, i, fate);
-        if (fate == FATE_ALIAS) {
-            for (uint32_t operand = 0; operand < step->operand_count; operand++)
-                add_use(&scratch->uses[operands[operand]], result[operand].kernel, result[operand].hard);
-            continue;
-        }
-        uint32_t kernel = fate == FATE_FUSED ? kernel_of(scratch, step->results) : i + 1;
-        uint8_t repeated = info->class == OP_ELEMENTWISE && kernel == KERNEL_SEVERAL;
-        for (uint32_t operand = 0; operand < step->operand_count; operand++) {
-            add_use(&scratch->uses[operands[operand]], kernel, wants_buffer(scratch, info, operand));
-            scratch->uses[operands[operand]].kept |= repeated;
-        }
-        if (!step_is_local(step->kind) && !spmd_step_is_collective(step)) {
+        else
+            note_uses(scratch, local, i, fate);
+        if (fate != FATE_ALIAS && !step_is_local(step->kind) && !spmd_step_is_collective(step)) {
             scratch->fates[i] = FATE_MARK;
             match_region(scratch, step->kind, i, &open);
         }
@@ -210,7 +202,8 @@ static void make_kernel(struct price_scratch *scratch, const struct spmd_local *
     add_kernel(scratch, step, first);
     for (uint32_t result = 0; result < entry->result_count; result++) {
         scratch->values[entry->results + result].state = VALUE_BUFFER;
-        scratch->values[entry->results + result].wide = price_widens(scratch, local, entry->results + result);
+        scratch->values[entry->results + result].wide =
+            scratch->wide_bf16 && price_widens(scratch, local, entry->results + result);
     }
 }
 

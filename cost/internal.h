@@ -95,7 +95,9 @@ struct value_use {
     uint8_t hard;         /* who wants it in memory: HARD_MATMUL, HARD_OTHER */
     uint8_t kept;         /* something repeated is computed from it: not repeated itself */
     uint8_t feeds_matmul; /* a matrix product is computed from it */
-    uint8_t pad;
+    uint8_t transposed;   /* a transpose reads it; this and the next two by COST_FUSE_BYTES alone */
+    uint32_t user;        /* the last step that was seen to use it */
+    uint32_t set;         /* of KERNEL_SEVERAL: in scratch.sets */
 };
 enum { KERNEL_SEVERAL = NDA_NONE };
 
@@ -133,20 +135,18 @@ enum step_fate {
 };
 
 /* What computing a value anew would read, and take beside (recompute.c). */
-enum { RECOMPUTE_ROOTS = 4 };
+enum { RECOMPUTE_ROOTS = 4, RECOMPUTE_ITSELF = 255 };
 struct recompute {
-    struct root roots[RECOMPUTE_ROOTS]; /* what is beyond counts in total alone */
-    int64_t total, effort;              /* bytes; effort as bytes moved meanwhile */
-    uint32_t count;
+    int64_t total, effort; /* bytes of all roots; effort as bytes moved meanwhile */
+    uint32_t roots;        /* first in again_roots */
+    uint32_t count;        /* at most RECOMPUTE_ROOTS: what is beyond counts in total alone; or ITSELF */
 };
 
-/* The kernels that a value's uses end in, each as 1 + its step. */
+/* Two or more kernels that a value's uses end in, each as 1 + its step. */
 enum { KERNELS_KNOWN = 8 };
 struct kernel_set {
     uint32_t at[KERNELS_KNOWN];
-    uint32_t user;      /* the first step that uses it, of those seen (backward) */
-    uint8_t count;      /* KERNELS_KNOWN + 1: more */
-    uint8_t transposed; /* a transpose reads it */
+    uint32_t count; /* KERNELS_KNOWN + 1: more */
 };
 
 /* Kernels that run as one, led by the first (siblings.c). */
@@ -211,8 +211,10 @@ struct price_scratch {
     double effort_scale; /* its bytes moved during arithmetic, beside an H100's */
     struct recompute *again;
     size_t again_room; /* per value */
+    struct root *again_roots;
+    size_t again_root_count, again_root_room;
     struct kernel_set *sets;
-    size_t set_room; /* per value */
+    size_t set_count, set_room;
     struct sibling_group *groups;
     size_t group_room; /* per kernel */
     uint32_t *readers;
@@ -253,7 +255,7 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
 void price_fuse(struct price_scratch *scratch, const struct spmd_local *local);
 /* recompute.c, by COST_FUSE_BYTES. Before all else: what computing each value anew would take. */
 void price_weigh(struct price_scratch *scratch, const struct spmd_local *local);
-/* backward, after the step's fate is known: adds the step to its operands' sets */
+/* backward, after the step's fate is known: notes that the step uses its operands, and in which kernels */
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate);
 /* elementwise, cheap or reduce, of one result whose uses are all noted: computed where it is used? */
@@ -305,6 +307,15 @@ static inline int64_t stored_bytes(const struct price_scratch *scratch, const st
                                    uint32_t value)
 {
     return local->values[value].bytes << scratch->values[value].wide;
+}
+/* does operand o of a kernel have to be in memory? */
+static inline uint8_t price_wants_buffer(const struct price_scratch *scratch, const struct op_info *info,
+                                         uint32_t o)
+{
+    bool gathers = info->class == OP_GATHER && !(scratch->rules & COST_FUSE_GATHER);
+    bool other = info->class == OP_OTHER || (gathers && o == 0) ||
+                 (info->class == OP_UPDATE && (o == 0 || info->update == 2));
+    return info->class == OP_MATMUL ? HARD_MATMUL : other ? HARD_OTHER : 0;
 }
 /* on one device */
 static inline int64_t value_elements(const struct spmd_local *local, uint32_t value)

@@ -352,7 +352,7 @@ static bool is_turned(const struct price_scratch *scratch, const struct spmd_loc
     return step != SPMD_NONE &&
            (scratch->values[value].turned ||
             (local->steps[step].kind == SPMD_ALL_REDUCE && local->values[value].bytes > SPMD_COMBINE_BYTES &&
-             scratch->sets[value].transposed));
+             scratch->uses[value].transposed));
 }
 
 /* kernel `now` of the line, when it reads something turned */
@@ -373,7 +373,8 @@ static void turn_arguments(struct price_scratch *scratch, const struct spmd_loca
             scratch->values[argument].turned)
             continue;
         scratch->values[argument].turned = 1;
-        add_range(scratch, local->values[argument].bytes, (struct live_range){0, now + 1});
+        scratch->ranges[argument] = (struct live_range){0, now + 1};
+        add_range(scratch, local->values[argument].bytes, scratch->ranges[argument]);
     }
 }
 

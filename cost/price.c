@@ -406,11 +406,14 @@ struct price_live *price_live_at(const struct spmd_local *local, const struct co
     analyse(local, machine, &scratch, &price);
     uint32_t now = kernel_at(scratch, step);
     bool begun = scratch->kernel_count && scratch->kernels[0].step <= step;
-    for (uint32_t value = 0; value < local->value_count; value++)
-        if (value < local->argument_count ||
-            (begun && scratch->values[value].state == VALUE_BUFFER && scratch->ranges[value].from <= now &&
-             now < scratch->ranges[value].until))
+    for (uint32_t value = 0; value < local->value_count; value++) {
+        bool there = begun && scratch->values[value].state == VALUE_BUFFER &&
+                     scratch->ranges[value].from <= now && now < scratch->ranges[value].until;
+        if (value < local->argument_count) /* its range is a copy's, in another order */
             VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
+        if (there)
+            VEC_PUSH(&out, ((struct price_live){value, stored_bytes(scratch, local, value)}));
+    }
     const struct spmd_step *entry = begun ? &local->steps[scratch->kernels[now].step] : NULL;
     if (entry && !(entry->combined && packed(local, scratch->kernels[now].step)) &&
         price_ordered_copy(scratch, local, entry) > 0 &&

@@ -15,19 +15,20 @@
 #include "cost/internal.h"
 
 /* ---------------------------------------------------------------- forward: what computing it anew reads */
-static void add_root(struct recompute *again, uint32_t value, int64_t bytes)
+static void add_root(struct price_scratch *scratch, struct recompute *again, uint32_t value, int64_t bytes)
 {
+    struct root *roots = scratch->again_roots + again->roots;
     for (uint32_t i = 0; i < again->count; i++)
-        if (again->roots[i].value == value) {
-            if (bytes > again->roots[i].bytes) {
-                again->total += bytes - again->roots[i].bytes;
-                again->roots[i].bytes = bytes;
+        if (roots[i].value == value) {
+            if (bytes > roots[i].bytes) {
+                again->total += bytes - roots[i].bytes;
+                roots[i].bytes = bytes;
             }
             return;
         }
     again->total += bytes;
     if (again->count < RECOMPUTE_ROOTS)
-        again->roots[again->count++] = (struct root){value, bytes};
+        roots[again->count++] = (struct root){value, bytes};
 }
 
 static inline int64_t at_most(int64_t bytes, int64_t cut)
@@ -35,29 +36,35 @@ static inline int64_t at_most(int64_t bytes, int64_t cut)
     return bytes < cut ? bytes : cut;
 }
 
-/* what an operand adds: its roots if reading and computing from them takes no more than reading it */
-static void add_operand(const struct price_scratch *scratch, const struct spmd_local *local,
-                        struct recompute *out, uint32_t operand, int64_t cut)
+/* is reading the operand no better than reading its roots and computing from them? */
+static inline bool by_roots(const struct recompute *again, int64_t bytes)
+{
+    return again->count != RECOMPUTE_ITSELF && again->total + again->effort <= bytes;
+}
+
+/* what an operand adds: its roots, or itself */
+static void add_operand(struct price_scratch *scratch, const struct spmd_local *local, struct recompute *out,
+                        uint32_t operand, int64_t cut)
 {
     const struct recompute *again = &scratch->again[operand];
     int64_t bytes = local->values[operand].bytes;
-    if (again->total + again->effort > bytes) {
-        add_root(out, operand, at_most(bytes, cut));
+    if (!by_roots(again, bytes)) {
+        add_root(scratch, out, operand, at_most(bytes, cut));
         return;
     }
-    for (uint32_t i = 0; i < again->count; i++)
-        add_root(out, again->roots[i].value, at_most(again->roots[i].bytes, cut));
+    for (uint32_t i = 0; i < again->count; i++) {
+        const struct root *root = &scratch->again_roots[again->roots + i];
+        add_root(scratch, out, root->value, at_most(root->bytes, cut));
+    }
     out->effort = out->effort > again->effort ? out->effort : again->effort;
 }
 
 static inline void stands_alone(struct price_scratch *scratch, const struct spmd_local *local, uint32_t value)
 {
-    int64_t bytes = local->values[value].bytes;
     struct recompute *again = &scratch->again[value];
-    again->roots[0] = (struct root){value, bytes};
-    again->total = bytes;
+    again->total = local->values[value].bytes;
     again->effort = 0;
-    again->count = 1;
+    again->count = RECOMPUTE_ITSELF;
 }
 
 /* result number `result` of a step that fuses */
@@ -66,21 +73,23 @@ static void weigh(struct price_scratch *scratch, const struct spmd_local *local,
 {
     uint32_t value = step->results + result;
     const uint32_t *operands = local->operands + step->operands;
-    struct recompute *again = &scratch->again[value];
-    again->total = again->effort = 0;
-    again->count = 0;
-    if (info->class == OP_FREE)
-        return;
-    if (info->class == OP_ALIAS) {
-        add_operand(scratch, local, again, operands[result], INT64_MAX);
-        return;
+    struct recompute again = {.roots = (uint32_t)scratch->again_root_count};
+    bool alias = info->class == OP_ALIAS, cuts = info->class == OP_CUT;
+    uint32_t only = step->operand_count == 1 || alias ? operands[result] : SPMD_NONE;
+    if (only != SPMD_NONE && !cuts && by_roots(&scratch->again[only], local->values[only].bytes)) {
+        again = scratch->again[only]; /* the same roots, which nothing changes any more */
+    } else if (info->class != OP_FREE) {
+        GROW(scratch->again_roots, scratch->again_root_room, again.roots + RECOMPUTE_ROOTS);
+        for (uint32_t operand = 0; operand < step->operand_count; operand++)
+            if (!alias || operand == result)
+                add_operand(scratch, local, &again, operands[operand],
+                            cuts ? local->values[value].bytes : INT64_MAX);
+        scratch->again_root_count += again.count;
     }
-    int64_t cut = info->class == OP_CUT ? local->values[value].bytes : INT64_MAX;
-    for (uint32_t operand = 0; operand < step->operand_count; operand++)
-        add_operand(scratch, local, again, operands[operand], cut);
     if (info->effort)
-        again->effort +=
+        again.effort +=
             (int64_t)(scratch->effort_scale * (double)(info->effort * value_elements(local, value)));
+    scratch->again[value] = again;
 }
 
 static inline bool fuses(const struct op_info *info)
@@ -104,7 +113,7 @@ void price_weigh(struct price_scratch *scratch, const struct spmd_local *local)
 }
 
 /* ---------------------------------------------------------------- backward: which kernels use it */
-static inline void add_kernel(struct kernel_set *set, uint32_t kernel)
+static void set_add(struct kernel_set *set, uint32_t kernel)
 {
     for (uint32_t i = 0; i < set->count && i < KERNELS_KNOWN; i++)
         if (set->at[i] == kernel)
@@ -115,30 +124,67 @@ static inline void add_kernel(struct kernel_set *set, uint32_t kernel)
         set->count++;
 }
 
-static inline void add_kernels(struct kernel_set *set, const struct kernel_set *more)
+static void make_several(struct price_scratch *scratch, struct value_use *use, struct kernel_set set)
 {
-    for (uint32_t i = 0; i < more->count && i < KERNELS_KNOWN; i++)
-        add_kernel(set, more->at[i]);
-    if (more->count > KERNELS_KNOWN)
-        set->count = KERNELS_KNOWN + 1;
+    GROW(scratch->sets, scratch->set_room, scratch->set_count + 1);
+    use->kernel = KERNEL_SEVERAL;
+    use->set = (uint32_t)scratch->set_count++;
+    scratch->sets[use->set] = set;
+}
+
+static inline void add_kernel(struct price_scratch *scratch, struct value_use *use, uint32_t kernel)
+{
+    if (use->kernel == 0)
+        use->kernel = kernel;
+    else if (use->kernel == KERNEL_SEVERAL)
+        set_add(&scratch->sets[use->set], kernel);
+    else if (use->kernel != kernel)
+        make_several(scratch, use, (struct kernel_set){.at = {use->kernel, kernel}, .count = 2});
+}
+
+/* all kernels that the uses of a result end in use the operand, too */
+static void add_kernels(struct price_scratch *scratch, struct value_use *use, const struct value_use *result)
+{
+    if (result->kernel != KERNEL_SEVERAL) {
+        if (result->kernel)
+            add_kernel(scratch, use, result->kernel);
+        return;
+    }
+    struct kernel_set more = scratch->sets[result->set];
+    if (use->kernel == 0) {
+        make_several(scratch, use, more);
+        return;
+    }
+    for (uint32_t i = 0; i < more.count && i < KERNELS_KNOWN; i++)
+        add_kernel(scratch, use, more.at[i]);
+    if (more.count > KERNELS_KNOWN)
+        scratch->sets[use->set].count = KERNELS_KNOWN + 1;
 }
 
 void price_note_uses(struct price_scratch *scratch, const struct spmd_local *local, uint32_t step,
                      enum step_fate fate)
 {
     const struct spmd_step *entry = &local->steps[step];
-    bool transposes = price_info_of(scratch, entry)->class == OP_TRANSPOSE;
+    const struct op_info *info = price_info_of(scratch, entry);
+    const struct value_use *results = &scratch->uses[entry->results];
     for (uint32_t operand = 0; operand < entry->operand_count; operand++) {
-        struct kernel_set *set = &scratch->sets[local->operands[entry->operands + operand]];
-        set->user = step;
-        set->transposed |= transposes;
-        if (fate == FATE_ALIAS)
-            add_kernels(set, &scratch->sets[entry->results + operand]);
-        else if (fate == FATE_FUSED)
-            add_kernels(set, &scratch->sets[entry->results]);
+        struct value_use *use = &scratch->uses[local->operands[entry->operands + operand]];
+        const struct value_use *result = fate == FATE_ALIAS ? &results[operand] : results;
+        use->uses++;
+        use->user = step;
+        use->transposed |= info->class == OP_TRANSPOSE;
+        use->hard |= fate == FATE_ALIAS ? result->hard : price_wants_buffer(scratch, info, operand);
+        if (fate == FATE_ALIAS || fate == FATE_FUSED)
+            add_kernels(scratch, use, result);
         else
-            add_kernel(set, step + 1);
+            add_kernel(scratch, use, step + 1);
     }
+}
+
+static inline uint32_t kernels_of(const struct price_scratch *scratch, uint32_t value)
+{
+    const struct value_use *use = &scratch->uses[value];
+    return use->kernel == KERNEL_SEVERAL ? scratch->sets[use->set].count : use->kernel != 0;
 }
 
 /* ---------------------------------------------------------------- the decision */
@@ -158,7 +204,7 @@ static bool rather_repeated(const struct price_scratch *scratch, const struct sp
                             uint32_t value)
 {
     const struct recompute *again = &scratch->again[value];
-    int64_t users = scratch->sets[value].count,
+    int64_t users = kernels_of(scratch, value),
             bytes = local->values[value].bytes << price_widens(scratch, local, value);
     if (users > KERNELS_KNOWN) /* how many is not known */
         return again->total * 2 <= bytes;
@@ -181,7 +227,7 @@ static bool row_stays(const struct price_scratch *scratch, const struct spmd_loc
     for (int hop = 0; hop < ROW_HOPS; hop++) {
         if (scratch->uses[value].uses != 1 || scratch->uses[value].hard)
             return false;
-        const struct spmd_step *user = &local->steps[scratch->sets[value].user];
+        const struct spmd_step *user = &local->steps[scratch->uses[value].user];
         if (user->kind != SPMD_OP || user->result_count != 1)
             return false;
         const struct op_info *info = step_info(scratch, user);
@@ -189,7 +235,7 @@ static bool row_stays(const struct price_scratch *scratch, const struct spmd_loc
             return false;
         value = user->results;
         if (info->class == OP_ELEMENTWISE && local->values[value].bytes >= local->values[from].bytes)
-            return scratch->sets[value].count > 0;
+            return scratch->uses[value].kernel != 0;
     }
     return false;
 }
@@ -199,8 +245,8 @@ bool price_rather_fused(const struct price_scratch *scratch, const struct spmd_l
 {
     if (info->class == OP_REDUCE)
         return info->short_row && scratch->rules & COST_FUSE_ROWS && row_stays(scratch, local, step);
-    uint32_t users = scratch->sets[step->results].count;
-    if (scratch->uses[step->results].hard || users == 0)
+    const struct value_use *use = &scratch->uses[step->results];
+    if (use->hard || use->kernel == 0)
         return false;
-    return users == 1 || rather_repeated(scratch, local, step->results);
+    return use->kernel != KERNEL_SEVERAL || rather_repeated(scratch, local, step->results);
 }

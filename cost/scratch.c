@@ -47,6 +47,7 @@ void price_scratch_destroy(struct price_scratch *scratch)
     free(scratch->loop_end);
     free(scratch->at);
     free(scratch->again);
+    free(scratch->again_roots);
     free(scratch->sets);
     free(scratch->groups);
     free(scratch->readers);
@@ -89,11 +90,9 @@ void price_prepare(struct price_scratch *scratch, const struct spmd_local *local
     GROW(scratch->kernels, scratch->kernel_room, local->step_count + 1);
     GROW(scratch->loop_end, scratch->loop_room, local->step_count + 1);
     memset(scratch->uses, 0, (size_t)local->value_count * sizeof *scratch->uses);
-    if (scratch->rules & COST_FUSE_BYTES) {
+    if (scratch->rules & COST_FUSE_BYTES)
         GROW(scratch->again, scratch->again_room, local->value_count + 1);
-        GROW(scratch->sets, scratch->set_room, local->value_count + 1);
-        memset(scratch->sets, 0, (size_t)local->value_count * sizeof *scratch->sets);
-    }
+    scratch->again_root_count = scratch->set_count = 0;
     scratch->pool_count = scratch->kernel_count = 0;
     scratch->mark = 0;
 }

@@ -3,10 +3,11 @@
  *     a, b --> kernel 3: x = a * b        one kernel with results x and r: reads a, b once,
  *     a, x --> kernel 5: r = sum(a + x)   is launched once, and x need not be read back
  *
- * A kernel joins an earlier one (the leader of a group) of its region that goes over as many elements, when every
- * buffer it reads was there before the leader ran or is an elementwise result of the group, and it shares at
- * least one. Reductions join only reductions of as many results. What it saves are bytes and a launch: times
- * only; the buffers stay as fusion.c found them. Source: XLA's multi-output fusion. */
+ * A kernel joins an earlier one (the leader of a group) of its region that goes over as many elements, when
+ * every buffer it reads was there before the leader ran or is an elementwise result of the group, and it
+ * shares at least one. Reductions join only reductions of as many results. What it saves are bytes and a
+ * launch, and the depth-first order runs the group at one place; which buffers there are is fusion.c's
+ * matter. Source: XLA's multi-output fusion. */
 #include "cost/internal.h"
 
 #include <string.h>
@@ -51,8 +52,9 @@ static int64_t shared_bytes(const struct price_scratch *scratch, const struct sp
     return shared;
 }
 
-/* The kernel becomes the last of the chain that the leader begins; in loops the order stays. One that a reduce_scatter is made of stays
- * apart from one that none is made of: combined reduce_scatters could come between (combine.c). */
+/* The kernel becomes the last of the chain that the leader begins; in loops the order stays. One that a
+ * reduce_scatter is made of stays apart from one that none is made of: combined reduce_scatters could come
+ * between (combine.c). */
 static void chain(struct price_scratch *scratch, const struct spmd_local *local, uint32_t leader,
                   uint32_t kernel)
 {

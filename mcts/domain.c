@@ -133,20 +133,35 @@ static uint16_t number(struct search_domain *domain, struct plan_decision decisi
     return (uint16_t)domain->total_count++;
 }
 
+static void take_baseline(struct search_domain *domain, const struct plan_baseline *from,
+                          struct search_domain_baseline *to)
+{
+    snprintf(to->name, sizeof to->name, "%s", from->name);
+    for (uint32_t k = 0; k < from->count && k < SEARCH_MAX_LIST; k++)
+        to->list.at[to->list.count++] = number(domain, from->decisions[k]);
+}
+
 static void add_baselines(struct search_domain *domain, const struct plan_context *context)
 {
     uint32_t count;
     struct plan_baseline *baselines = plan_baselines(context, &count);
     domain->baselines = mem_zalloc(count, sizeof *domain->baselines);
     domain->baseline_count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        struct search_domain_baseline *domain_baseline = &domain->baselines[i];
-        snprintf(domain_baseline->name, sizeof domain_baseline->name, "%s", baselines[i].name);
-        for (uint32_t k = 0; k < baselines[i].count && k < SEARCH_MAX_LIST; k++)
-            domain_baseline->list.at[domain_baseline->list.count++] =
-                number(domain, baselines[i].decisions[k]);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        take_baseline(domain, &baselines[i], &domain->baselines[i]);
     free(baselines);
+}
+
+static struct search_domain_baseline *variants(struct search_domain *domain, const char *name,
+                                               uint32_t *count)
+{
+    const struct evaluated *self = domain->self;
+    struct plan_baseline *around = plan_baseline_variants(self->context, name, count);
+    struct search_domain_baseline *list = mem_zalloc((size_t)*count + 1, sizeof *list);
+    for (uint32_t i = 0; i < *count; i++)
+        take_baseline(domain, &around[i], &list[i]);
+    free(around);
+    return list;
 }
 
 static struct search_domain *create(const struct evaluator *evaluator)
@@ -188,6 +203,7 @@ enum error_code search_domain_create(const struct evaluator *evaluator, struct s
     domain->regather_count = again;
     domain->total_count = count + again;
     add_baselines(domain, context);
+    domain->variants = variants;
     *out = domain;
     return ERROR_OK;
 }

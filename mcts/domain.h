@@ -28,6 +28,9 @@ struct search_domain {
     uint32_t regather_count;
     uint32_t total_count;                     /* .. total_count: further ones that only baselines use */
     struct search_domain_baseline *baselines; /* owned */
+    /* expert plans around the one of that name (plan_baseline_variants); owned (free); may number decisions
+     * anew. NULL where there are none. */
+    struct search_domain_baseline *(*variants)(struct search_domain *d, const char *name, uint32_t *count);
     uint32_t baseline_count;
     uint64_t operations; /* size of the program: sets budget and tasks */
     uint64_t devices;

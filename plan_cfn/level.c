@@ -3,9 +3,9 @@
  *
  * Spaces are alike when they and what surrounds them for some steps of dataflow are (colour refinement:
  * B. Weisfeiler, A. Leman, 1968): first by op, sizes and kinds of factors, then by the classes of the spaces
- * that make their operands and use their results. Each space of a class takes what most of the class have. The
- * fewer steps, the more is alike; the first plan that costs no more than 1 % over the given one is kept, and
- * without one the given plan stays. */
+ * that make their operands and use their results. Each space of a class takes what most of the class have.
+ * The fewer steps, the more is alike; the first plan that costs no more than 1 % over the given one is kept,
+ * and without one the given plan stays. */
 #include "plan_cfn/internal.h"
 
 #include "base/hash.h"

@@ -1,5 +1,6 @@
 /* Which elements of an earlier tensor an element of a later one depends on: CFP's affine expressions (section
- * 3.2, equation 1, table 1), and the test whether a split of the one is a split of the other (equation 2).
+ * 3.2, CFP's equation 1, table 1), and the test whether a split of the one is a split of the other (CFP's
+ * CFP's equation 2).
  *
  * An expression writes every index of the source as a mixed-radix number, major digit first. A digit is a
  * piece of an index of the result, (a / divide) mod size, or `*`: any value below size.
@@ -9,7 +10,8 @@
  *     contracted, broadcast into                          *[K]
  *
  * Composing two expressions cuts digits where the other one cuts the index; a cut that no whole number makes
- * gives `*` for the digit, which is always true. Plain data of fixed size; nothing here fails or allocates. */
+ * gives `*` for the digit, which is always true. Plain data of fixed size; nothing here fails or allocates.
+ * */
 #ifndef TOAST_SEGMENTS_AFFINE_H
 #define TOAST_SEGMENTS_AFFINE_H
 
@@ -39,8 +41,8 @@ void affine_identity(const int64_t *sizes, uint32_t rank, struct affine *out);
 void affine_of_slots(const struct nda *n, uint32_t result_slot, uint32_t operand_slot, struct affine *out);
 /* later: result -> middle, earlier: middle -> source; *out: result -> source. May not alias. */
 void affine_compose(const struct affine *later, const struct affine *earlier, struct affine *out);
-/* Equation 2 for one index of the source: the dim of the result whose split in `devices` parts splits this
- * index in as many, every part of the result depending on one part of the source. -1: there is none. */
+/* CFP's equation 2 for one index of the source: the dim of the result whose split in `devices` parts splits
+ * this index in as many, every part of the result depending on one part of the source. -1: there is none. */
 int affine_splits(const struct affine *expression, uint32_t index, int64_t devices);
 /* "(a0, a1, a2) -> (a0*32 + a2, *)" */
 void affine_text(const struct affine *expression, struct text *out);

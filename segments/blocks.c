@@ -1,9 +1,10 @@
-/* Algorithm 1: ParallelBlocks, and an owner for every space.
+/* CFP's algorithm 1: ParallelBlocks, and an owner for every space.
  *
  * From each contraction that has no block yet, in program order, the users of what the block makes join it
  * while every side of the entry's result that the devices divide is still split by some factor that reaches
- * them (equation 2 for every index). A block is convex: what depends on it through a contraction outside of it
- * (the residual sum behind the next block, the whole backward pass) stays out, as its split is decided there.
+ * them (CFP's equation 2 for every index). A block is convex: what depends on it through a contraction
+ * outside of it (the residual sum behind the next block, the whole backward pass) stays out, as its split is
+ * decided there.
  *
  *     member   joined                   weak      depends on members, some side is lost (a norm's mean)
  *     beyond   behind a contraction that did not join: never joins

@@ -1,21 +1,23 @@
 /* Tables of segments, and the choice of a configuration for every segment that they say is best.
  *
  * A configuration of a segment is a strategy for each of its blocks, as a number in mixed radix, the first
- * block's digit the major one. Tables are differences to the *base*, in which every block takes its rows (data
- * parallel, which every module has):
+ * block's digit the major one. Tables are differences to the *base*, in which every block takes the batch,
+ * else its rows (data parallel):
  *
  *     time(plan) ~ base + SUM over segments of time[kind][configuration]
- *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]     (equation 8)
- *     memory(plan) ~ base + SUM over segments of memory[kind][configuration]                     (equation 9)
+ *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]    CFP's equation 8
+ *     memory(plan) ~ base + SUM over segments of memory[kind][configuration]                    CFP's equation 9
  *
- * Source of the tables here: the walk's price of the whole program in which one segment deviates from the base
- * (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond their
- * deviations one by one is the reshard, 0 where either is the base's. So the sum is exact for every plan with
- * one deviating segment and for every pair of neighbouring blocks, and each figure is made as the price of a
- * plan is. Equal segments are priced once, at one instance; the number of prices is equation 7's.
+ * Source of the tables here: the walk's price of the whole program in which one segment deviates from the
+ * base (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond
+ * their deviations one by one is the reshard, 0 where either is the base's. So the sum is exact for every
+ * plan with one deviating segment and for every pair of neighbouring blocks, and each figure is made as the
+ * price of a plan is. Equal segments are priced once, at one instance; the number of prices is CFP's equation
+ * 7's.
  *
- * The sum's minimum under the memory limit is a contest problem: a node a segment, a value a configuration, an
- * edge for every two segments with dependences between them. cfn/ solves it and says whether that is proved.
+ * The sum's minimum under the memory limit is a contest problem: a node a segment, a value a configuration,
+ * an edge for every two segments with dependences between them. cfn/ solves it and says whether that is
+ * proved.
  *
  * Nothing reads a clock; equal inputs give equal tables and answers. Source: CFP, sections 4.2 and 4.4. */
 #ifndef TOAST_SEGMENTS_COMPOSE_H
@@ -40,13 +42,15 @@ uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint6
 /* what the tables say of one configuration a segment: equations 8 and 9 */
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
 int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);
-/* The network of the tables under a limit of bytes on a device; costs and usages are shifted to be 0 at least.
- * *shift_ps: what the problem's cost lacks of the composed time. Owned by the caller (cfn_problem_release). */
-void segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
+/* The network of the tables under a limit of bytes on a device; costs and usages are shifted to be 0 at
+ * least. *shift_ps: what the problem's cost lacks of the composed time. Owned by the caller
+ * (cfn_problem_release). false: even the least memory is above the limit; the problem's limit then is that
+ * least memory. */
+bool segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
                       int64_t *shift_ps);
 
-/* The plan of a configuration a segment: on each axis of `outer` every block takes its rows, on those of
- * `inner` its strategy. Bits are axes. The plan must be initialised. */
+/* The plan of a configuration a segment: on each axis of `outer` every block takes the base's strategy, on
+ * those of `inner` its own. Bits are axes. The plan must be initialised. */
 void segments_plan(const struct segments *segments, const struct plan_context *context, uint32_t outer,
                    uint32_t inner, const uint32_t *configurations, struct plan *out);
 
@@ -60,16 +64,16 @@ struct segments_budget {
 struct segments_answer {
     struct plan_cfn_answer plan; /* the best plan by the whole walk's price; rounds, no bound */
     uint32_t blocks, segments, kinds;
-    uint64_t programs; /* equation 7, of the layout that won */
+    uint64_t programs; /* CFP's equation 7, of the layout that won */
     uint32_t inner;    /* axes that strategies split over; batch on the others */
     int64_t composed_ps, composed_bytes;
     bool proved; /* no choice of configurations has a lower composed time under the limit */
     bool mixed;  /* segments of one kind have different configurations */
 };
-/* All layouts of the mesh's axes: strategies on the last axis and rows on the others, strategies on all axes
- * together, strategies on the first. Each layout's answer is priced by the whole walk, the limit lowered where
- * it did not fit (three rounds); the best by cost_compare wins. A module without blocks: the pins alone.
- * ERROR_CANCELLED; as evaluator_price, cfn_solve. Release in any case. */
+/* All layouts of the mesh's axes: strategies on the last axis and the base on the others, strategies on all
+ * axes together, strategies on the first. Each layout's answer is priced by the whole walk, the limit
+ * lowered where it did not fit (three rounds); the best by cost_compare wins. A module without blocks: the
+ * pins alone. ERROR_CANCELLED; as evaluator_price, cfn_solve. Release in any case. */
 enum error_code segments_solve(const struct evaluator *evaluator, const struct segments_budget *budget,
                                struct segments_answer *out, struct error *e) BASE_CHECKED;
 void segments_answer_release(struct segments_answer *answer);

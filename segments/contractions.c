@@ -2,8 +2,8 @@
  *
  * A dot's or convolution's factor is on the side that the slots it stands in say; the operand that is made
  * from a parameter and nothing else is the weight, so that rows are the data's whichever way a dot was
- * written. A gather counts where its table is an argument: the table's rows are its contracted side, as of the
- * product with one-hot rows that it stands for. */
+ * written. A gather counts where its table is an argument: the table's rows are its contracted side, as of
+ * the product with one-hot rows that it stands for. */
 #include "segments/internal.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* What each contraction needs of earlier ones, and fingerprints of blocks made of that.
  *
  * From each forward contraction's result its factors are followed along M up to the next contractions: which
- * factor of the one becomes which of the other is the expression between them (equation 1), and its hash the
- * dependence's flow. Between blocks a dependence counts only where no contraction stands on another way
- * between the two: a residual stream depends on every layer before, and says nothing that the last one does
- * not.
+ * factor of the one becomes which of the other is the expression between them (CFP's equation 1), and its
+ * hash the dependence's flow. Between blocks a dependence counts only where no contraction stands on another
+ * way between the two: a residual stream depends on every layer before, and says nothing that the last one
+ * does not.
  *
  * A block's shape covers its forward contractions (sizes and sides of their factors) and the dependences
  * among them; its fingerprint also those on other blocks: how many blocks back, which contraction there, of

@@ -130,8 +130,8 @@ static uint32_t root_of(const struct segments_build *build, const struct roots *
         [build->n->slots[build->n->spaces[build->contractions.at[contraction].space].slots + operand].value];
 }
 
-/* Marks the contractions whose results become, element by element, the next value or the gradient of a weight:
- * weight[contraction] is its argument's value. */
+/* Marks the contractions whose results become, element by element, the next value or the gradient of a
+ * weight: weight[contraction] is its argument's value. */
 static void find_weights(const struct segments_build *build, uint32_t *weight)
 {
     const struct nda *n = build->n;

@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-/* M, walkable both ways: edges into space s are in[in_start[s] .. in_start[s + 1]), those at factor f (from it
- * and into it) around[around_start[f] ..], as the factors at their other ends. */
+/* M, walkable both ways: edges into space s are in[in_start[s] .. in_start[s + 1]), those at factor f (from
+ * it and into it) around[around_start[f] ..], as the factors at their other ends. */
 struct segments_graph {
     uint32_t *in_start, *in; /* edges */
     uint32_t *around_start, *around;

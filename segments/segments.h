@@ -1,9 +1,11 @@
-/* What repeats in a module: ParallelBlocks, segments of them, and the plan that a choice for each block means.
+/* What repeats in a module: ParallelBlocks, segments of them, and the plan that a choice for each block
+ * means.
  *
  *   contractions     dots and convolutions in program order, and lookups in a table that is an argument;
  *                    backward ones belong to the forward one that they differentiate     contractions.c
- *   blocks           algorithm 1: from each ungrouped contraction over its users, while every side of its
- *                    result can still be split (equation 2); then every space has an owner       blocks.c
+ *   blocks           CFP's algorithm 1: from each ungrouped contraction over its users, while every side of
+ *                    its result can still be split (CFP's equation 2); then every space has an owner
+ *                                                                                                blocks.c
  *   strategies       the sides of the entry that the devices divide, and what each shards in the block
  *                                                                                            strategies.c
  *   segments         windows of blocks with equal contraction dependences, as few kinds as possible
@@ -13,12 +15,12 @@
  *     block 0 [qkv, scores, mix] - block 1 [out] - block 2 [up] - block 3 [down] - block 4 [qkv ..] ..
  *     segment 0 = blocks 0..3, kind A        segment 1 = blocks 4..7, kind B       segment 2, kind B ..
  *
- * Spaces, factors and M are the analysis's (analysis/nda.h); a factor's kind says what Table 1 of CFP says of
- * an index, and M composes it (affine.h has the expressions themselves). Everything here is a pure function of
- * the analysis and a number of devices, in time near linear in the program times the depth of a block; any
- * module has an answer: one without contractions has no blocks. Immutable once created.
+ * Spaces, factors and M are the analysis's (analysis/nda.h); a factor's kind says what Table 1 of CFP says
+ * of an index, and M composes it (affine.h has the expressions themselves). Everything here is a pure
+ * function of the analysis and a number of devices, in time near linear in the program times the depth of a
+ * block; any module has an answer: one without contractions has no blocks. Immutable once created.
  *
- * Source: CFP (Hu et al., 2025), sections 3.2, 3.3, 4.1 and 4.3; docs/segments.md. */
+ * Source: CFP (Hu et al., 2025), sections 3.2, 3.3, 4.1 and 4.3; docs/design/segments.md. */
 #ifndef TOAST_SEGMENTS_SEGMENTS_H
 #define TOAST_SEGMENTS_SEGMENTS_H
 
@@ -61,7 +63,7 @@ struct segments_block {
 /* of a block on an earlier one, through the contractions nearest to each other */
 struct segments_dependence {
     uint32_t from, to; /* contractions */
-    uint64_t flow;     /* hash of which factors of the one become which of the other (equation 1) */
+    uint64_t flow;     /* hash of which factors of the one become which of the other (CFP's equation 1) */
 };
 struct segments_segment {
     uint32_t first, count, kind; /* blocks [first, first + count) */
@@ -93,13 +95,13 @@ struct segments {
     struct segments_pair *pairs;
     uint32_t contraction_count, block_count, strategy_count, cell_count, dependence_count, segment_count,
         kind_count, pair_count;
-    uint64_t programs; /* equation 7: configurations of all kinds, strategies of all pairs */
+    uint64_t programs; /* CFP's equation 7: configurations of all kinds, strategies of all pairs */
     struct arena *arena;
 };
 
 enum { SEGMENTS_MOST_CONFIGURATIONS = 256 };
 
-/* devices: P of equation 2, at least 2; of the axes that strategies split over. most: windows of more
+/* devices: P of CFP's equation 2, at least 2; of the axes that strategies split over. most: windows of more
  * configurations are cut; SEGMENTS_MOST_CONFIGURATIONS unless there is a reason. */
 void segments_create(const struct nda *n, int64_t devices, uint64_t most, struct segments **out);
 void segments_destroy(struct segments *segments); /* NULL is fine */

@@ -11,14 +11,21 @@ enum { PROGRAMS = 2048, LIMIT_ROUNDS = 3, SOLVER_UNITS = 256, LAYOUTS = 3 };
 
 /* ---- plans ---- */
 
-/* the side that the base takes: rows, else the first there is */
+/* what the base takes: the batch wherever it is, else rows, else the first there is */
 static uint32_t base_strategy(const struct segments *segments, uint32_t block)
 {
     const struct segments_block *it = &segments->blocks[block];
-    for (uint32_t i = 0; i < it->strategy_count; i++)
-        if (segments->strategies[it->strategies + i].side == SEGMENTS_ROWS)
+    const struct nda *n = segments->nda;
+    uint32_t rows = NDA_NONE;
+    for (uint32_t i = 0; i < it->strategy_count; i++) {
+        const struct segments_strategy *strategy = &segments->strategies[it->strategies + i];
+        uint32_t factor_index = n->spaces[segments->contractions[it->entry].space].factors + strategy->factor;
+        if (n->colors[n->factors[factor_index].color].roles & NDA_COLOR_BATCH)
             return i;
-    return 0;
+        if (strategy->side == SEGMENTS_ROWS)
+            rows = i;
+    }
+    return rows == NDA_NONE ? 0 : rows;
 }
 
 static void apply_strategy(const struct segments *segments, const struct plan_context *context,
@@ -164,9 +171,9 @@ static enum error_code choose(struct layout *layout, int64_t limit, bool *proved
                                 .seed = layout->budget->seed,
                                 .cancelled = layout->budget->cancelled,
                                 .user = layout->budget->user};
-    segments_problem(&layout->tables, limit, &problem, &shift);
+    bool possible = segments_problem(&layout->tables, limit, &problem, &shift);
     enum error_code code = cfn_solve(&problem, &budget, &answer, e);
-    *proved = code == ERROR_OK && answer.status == CFN_STATUS_OPTIMAL;
+    *proved = code == ERROR_OK && possible && answer.status == CFN_STATUS_OPTIMAL;
     for (uint32_t i = 0; code == ERROR_OK && i < problem.node_count; i++) {
         int32_t least = 0;
         for (int32_t k = 1; k < problem.nodes[i].domain; k++)

@@ -217,7 +217,7 @@ static void add_edge(const struct segments_tables *tables, const struct crossing
     free(entries);
 }
 
-void segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
+bool segments_problem(const struct segments_tables *tables, int64_t limit_bytes, struct cfn_problem *out,
                       int64_t *shift_ps)
 {
     size_t count, matrix_room = 0, entry_room = 0;
@@ -235,4 +235,5 @@ void segments_problem(const struct segments_tables *tables, int64_t limit_bytes,
         add_edge(tables, crossings + i, end - i, out, &matrix_room, &entry_room, shift_ps);
     }
     free(crossings);
+    return limit_bytes >= shift_bytes;
 }

@@ -35,9 +35,8 @@ static bool send_message(int socket, const struct message *message, int fd)
     if (fd >= 0) {
         head.msg_control = control.bytes;
         head.msg_controllen = sizeof control.bytes;
-        control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof fd),
-                                        .cmsg_level = SOL_SOCKET,
-                                        .cmsg_type = SCM_RIGHTS};
+        control.head = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
         memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
     }
     ssize_t n;

@@ -19,8 +19,8 @@
 /* A store (destroy with store_destroy) over the socket, which it does not own. get, put and store_lent_read
  * only; one thread at a time. */
 void store_lent_create(int socket, struct store **out);
-/* The program image of the module that has this digest, read by who lends; *image: an owned descriptor. Errors
- * as of ir_read, and of the store. */
+/* The program image of the module that has this digest, read by who lends; *image: an owned descriptor.
+ * Errors as of ir_read, and of the store. */
 enum error_code store_lent_read(struct store *store, const char *digest, int *image,
                                 struct error *e) BASE_CHECKED;
 

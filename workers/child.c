@@ -210,7 +210,7 @@ static void answer_error(const struct child *child, enum error_code code, const 
                          struct frame *answer)
 {
     frame_release(answer);
-    bool again = code == ERROR_IO || code == ERROR_UNAVAILABLE;
+    bool again = code == ERROR_IO || code == ERROR_NO_SPACE || code == ERROR_UNAVAILABLE;
     frame_add_text(answer, "outcome",
                    code == ERROR_CANCELLED   ? "cancelled"
                    : again                   ? "again"
@@ -294,7 +294,8 @@ int worker_child_run(int argc, char **argv, const struct tasks_table *table)
     store_lent_create(WORKER_BLOBS, &child->store);
     warm_up(child);
     /* no thread can be made behind the filter */
-    if (confine_files(NULL) != 0 || pthread_create(&reader, NULL, read_socket, child) != 0 || confine_calls() != 0) {
+    if (confine_files(NULL) != 0 || pthread_create(&reader, NULL, read_socket, child) != 0 ||
+        confine_calls() != 0) {
         fprintf(stderr, "toast-worker: this kernel does not let a child be confined\n");
         return 1;
     }

@@ -25,8 +25,8 @@ static bool lent(void *user, const char *digest)
     const size_t size = STORE_DIGEST_SIZE - 1;
     for (size_t i = 0; i < job->count; i++) {
         const char *name = job->at[i].name;
-        bool blob = strcmp(name, "module") == 0 || strcmp(name, "request") == 0 || strncmp(name, "b:", 2) == 0 ||
-                    strncmp(name, "a:", 2) == 0;
+        bool blob = strcmp(name, "module") == 0 || strcmp(name, "request") == 0 ||
+                    strncmp(name, "b:", 2) == 0 || strncmp(name, "a:", 2) == 0;
         if (blob && job->at[i].size >= size && memcmp(job->at[i].value, digest, size) == 0)
             return true;
     }
@@ -45,8 +45,8 @@ static bool give_up(void *user)
     return worker_must_leave(lend->slot->supervisor) || slot_lost(lend->slot) || lend_late(lend);
 }
 
-/* A reader is allowed what a child is, where that is less than what its text asks for: they do not work at the
- * same time. */
+/* A reader is allowed what a child is, where that is less than what its text asks for: they do not work at
+ * the same time. */
 static enum error_code read_text(void *user, const char *digest, const void *text, size_t size, int *image,
                                  struct error *e)
 {

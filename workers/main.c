@@ -24,7 +24,7 @@ static void help(FILE *out)
         "usage: toast-worker [--redis ADDRESS] [--store ADDRESS] [--threads N] [--child-memory BYTES] "
         "[--nice N]\n"
         "       [--cache-limit BYTES]\n\n"
-        "  --redis    unix:PATH or redis://[:PASSWORD@]HOST:PORT          (TOAST_REDIS, "
+        "  --redis    unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT          (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
         "  --store    dir:PATH, or http://HOST:PORT of the server         (TOAST_STORE, dir:toast-data)\n"
         "  --threads  tasks at a time, each in a process of its own       (number of processors)\n"

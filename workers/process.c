@@ -86,9 +86,9 @@ static int spawn(pid_t *pid, const struct worker_options *worker_options, int so
     posix_spawnattr_setpgroup(&attributes, 0); /* a terminal's ^C is for the supervisor */
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    int result = aside[0] < 0 || aside[1] < 0 ? errno
-                                              : posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv,
-                                                            child_environment());
+    int result = aside[0] < 0 || aside[1] < 0
+                     ? errno
+                     : posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, child_environment());
     for (int i = 0; i < 2; i++)
         if (aside[i] >= 0)
             close(aside[i]);

@@ -117,7 +117,8 @@ static enum waited wait_child(struct slot *slot, struct lend *lend, struct frame
         if (lend_late(lend))
             return WAITED_LATE;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        if (told.tv_sec && (now.tv_sec - told.tv_sec) * 1000 + (now.tv_nsec - told.tv_nsec) / 1000000 > DEAF_MS)
+        if (told.tv_sec &&
+            (now.tv_sec - told.tv_sec) * 1000 + (now.tv_nsec - told.tv_nsec) / 1000000 > DEAF_MS)
             return WAITED_DEAF;
         if (!told.tv_sec && slot_lost(slot)) {
             tell_stop(slot);
@@ -279,7 +280,7 @@ static bool work(struct slot *slot, struct queue_task *task)
         break;
     case WAITED_DEATH:
         end = process_end(&slot->child, true); /* it may live, and send what is no frame */
-        if (worker_leaving(slot->supervisor)) /* told to go at the same time as we, perhaps */
+        if (worker_leaving(slot->supervisor))  /* told to go at the same time as we, perhaps */
             give_back(slot, task);
         else
             report_death(slot, task, &end);

@@ -1,6 +1,6 @@
 /* Entering the sandbox (sandbox.h): resource limits, then a watch for exhausted memory, then no new
- * privileges and no files (base/confine.h), then a seccomp filter narrower than that of other children, in this order, as each closes the door on what the ones
- * before need. */
+ * privileges and no files (base/confine.h), then a seccomp filter narrower than that of other children, in
+ * this order, as each closes the door on what the ones before need. */
 #include "ir/reader/sandbox.h"
 
 #include "base/confine.h"

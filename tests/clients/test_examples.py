@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # label: truth
-# timeout: 400
+# timeout: 900
 """Every script of examples/ trains on eight CPU devices under its plan to the losses that it has on one device."""
-import os
 import pathlib
 import re
 import subprocess

@@ -167,4 +167,8 @@ def test_unreachable_service():
 
 
 if __name__ == "__main__":
-    sys.exit(support.run_all(globals()))
+    sys.exit(support.run_all(
+        test_pins_in_every_spelling, test_pins_of_unused_arguments, test_wrong_pins, test_wrong_requests,
+        test_binary_not_found, test_nothing_fits, test_changed_arguments, test_save_and_load,
+        test_shardings_for_ones_own_jit, test_arguments_elsewhere_and_a_mesh_of_ones_own,
+        test_abstract_arguments_and_names, test_progress, test_compare_and_tune, test_unreachable_service))

@@ -54,8 +54,8 @@ static void expect(const char *text, uint16_t rules, int64_t temporary, int64_t 
 #define VECTOR "tensor<1048576xf32>"
 #define USE(name, op, value) "    " name " = stablehlo." op " " value " : " VECTOR "\n"
 
-/* v = a + b: its roots are 8 N bytes, its own are 4 N. Three users: 3 x 8 N <= 8 N + 4 x 4 N, so it is computed
- * in each of them. Four: 4 x 8 N > 8 N + 5 x 4 N, so it is stored. */
+/* v = a + b: its roots are 8 N bytes, its own are 4 N. Three users: 3 x 8 N <= 8 N + 4 x 4 N, so it is
+ * computed in each of them. Four: 4 x 8 N > 8 N + 5 x 4 N, so it is stored. */
 static const char three_users[] =
     "func.func @main(%a: " VECTOR ", %b: " VECTOR ") -> (" VECTOR ", " VECTOR ", " VECTOR ") {\n"
     "    %v = stablehlo.add %a, %b : " VECTOR "\n" USE("%0", "negate", "%v") USE("%1", "abs", "%v")
@@ -166,7 +166,8 @@ static void bf16_is_kept_wide_without_its_arithmetic(void **state)
     assert_int_equal(wide.temporary, 2 * N);
 }
 
-/* An all_reduce of its own whose result is read transposed: the moment is in the other order from the start. */
+/* An all_reduce of its own whose result is read transposed: the moment is in the other order from the start.
+ */
 static void turned_arguments_are_copied(void **state)
 {
     const int64_t floats = 9 * MIB; /* 36 MiB, more than what is combined */
@@ -184,6 +185,13 @@ static void turned_arguments_are_copied(void **state)
         struct price price = toy_price(&toy);
         /* two arguments, the gradient before and after it is reduced; the copy */
         assert_int_equal(price.peak_bytes, 4 * floats * (4 + tpu));
+        uint32_t count;
+        struct price_live *live = price_live_at(&toy.local, &toy.machine, price.peak_step, &count);
+        int64_t alive = 0;
+        for (uint32_t i = 0; i < count; i++)
+            alive += live[i].bytes;
+        assert_int_equal(alive, price.peak_bytes);
+        free(live);
         toy_release(&toy);
     }
 }

@@ -93,7 +93,6 @@ def test_programs_answer():
     assert lacking.returncode == 2 and "--module" in lacking.stderr, lacking
 
 
-for name, check in list(globals().items()):
-    if name.startswith("test_"):
-        check()
-        print(name)
+for check in (test_schedule, test_module, test_shapes_and_groups, test_compare, test_devices, test_programs_answer):
+    check()
+    print(check.__name__)

@@ -109,7 +109,7 @@ def compare(step: Callable[..., Any], *args: Any, shardings: Any, mesh: api.Mesh
     """Prices the caller's own shardings beside a plan; `race` also times both on this host's devices.
 
     shardings: as jax.jit(in_shardings=..) takes them (a prefix is enough, PartitionSpecs will do, None is open). What they leave
-    open is propagated, nothing is searched. with_sharding_constraints in the step bind both. options: as toast.plan has them.
+    open is propagated, nothing is searched. with_sharding_constraints in the step are read with the module, for both. options: as toast.plan has them.
     """
     axes = axes_of(mesh)
     pins = _pins_of(step, args, shardings, axes)
