@@ -161,6 +161,8 @@ json_t *encode_plan(const struct report *report, const json_t *pins)
     json_object_set_new(plan, "arguments", encode_arguments(report->arguments, report->argument_count, mesh));
     json_object_set_new(plan, "results", encode_arguments(report->results, report->result_count, mesh));
     json_object_set_new(plan, "pins", pins ? json_deep_copy(pins) : json_array());
+    if (report->no_module_pins)
+        json_object_set_new(plan, "module_pins", json_false());
     if (report->pins_completed)
         json_object_set_new(plan, "pins_completed", json_true());
     json_object_set_new(plan, "decisions", encode_decisions(report));

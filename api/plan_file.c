@@ -187,9 +187,9 @@ static enum error_code read_plan(json_t *value, struct planner_plan **out, struc
 {
     struct json_at root = {value, ""};
     static const char *const known[] = {
-        "format",         "mesh",      "module",       "arguments", "results", "pins",
-        "pins_completed", "decisions", "factors",      "walk",      "machine", "memory_limit_bytes",
-        "hash",           "found_by",  "reproducible", "build",     NULL};
+        "format",         "mesh",      "module",       "arguments", "results",     "pins",
+        "pins_completed", "decisions", "factors",      "walk",      "machine",     "memory_limit_bytes",
+        "hash",           "found_by",  "reproducible", "build",     "module_pins", NULL};
     int64_t format = 1;
     const char *hash = NULL, *found_by = json_string_value(json_object_get(value, "found_by"));
     TRY(json_only(&root, known, e));
@@ -199,6 +199,9 @@ static enum error_code read_plan(json_t *value, struct planner_plan **out, struc
     TRY(read_walk(plan, &root, e));
     TRY(json_int(json_member(&root, "memory_limit_bytes"), 1, INT64_MAX / 4, &plan->memory_limit_bytes, e));
     TRY(json_bool(json_member(&root, "pins_completed"), &plan->pins_completed, e));
+    bool module_pins = true;
+    TRY(json_bool(json_member(&root, "module_pins"), &module_pins, e));
+    plan->no_module_pins = !module_pins;
     TRY(read_decisions(plan, &root, e));
     TRY(read_factors(plan, &root, e));
     TRY(json_text(json_member(&root, "hash"), 64, &hash, e));

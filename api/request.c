@@ -369,6 +369,12 @@ static enum error_code decode_rest(struct api_request *request, const struct jso
     TRY(decode_choice(json_member(root, "overlap"), overlaps, none, &overlap, e));
     request->planning.no_overlap = overlap == 1;
     request->planning.method = (enum planner_method)method;
+    static const char *const annotations[] = {"pin", "baseline", "ignore", NULL};
+    /* what is completed are the module's own pins: they are not dropped there */
+    int annotation = request->planning.method == PLANNER_PROPAGATE ? PLANNER_ANNOTATIONS_PIN
+                                                                   : PLANNER_ANNOTATIONS_BASELINE;
+    TRY(decode_choice(json_member(root, "annotations"), annotations, none, &annotation, e));
+    request->planning.annotations = (enum planner_annotations)annotation;
     request->deadline_fail = deadline == 1;
     int64_t parallelism = 16, seed = 1, rollouts = 0, priority = 0;
     TRY(json_int(json_member(root, "memory_limit_bytes"), 1, INT64_MAX / 4,
@@ -435,7 +441,7 @@ static enum error_code decode(struct api_request *request, json_t *value, const 
         "argument_names", "trip_counts", "budget",      "parallelism",
         "seed",           "outputs",     "proof",       "on_deadline",
         "deadline_s",     "labels",      "dry_run",     "no_baselines",
-        "priority",       "overlap",     NULL};
+        "priority",       "overlap",     "annotations", NULL};
     struct json_at root = {value, ""};
     TRY(json_only(&root, known, e));
     TRY(plan_pins_expand(value, e));

@@ -18,7 +18,7 @@ struct landlock_rules {
 };
 enum { LANDLOCK_ASK_VERSION = 1 };
 
-/* every right on files that this version of Landlock can take away (13 at first), and connecting and
+/* every right on files that this version of Landlock can take away (13 at first), connecting and
  * listening by TCP. No rule gives any of them back. */
 static int landlock(bool *landlocked)
 {

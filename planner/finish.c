@@ -122,6 +122,7 @@ static void describe(const struct planner_job *j, bool whole, struct report *rep
     sha256_format(j->image->digest, report->module_digest);
     report->seed = j->request->seed;
     report->reproducible = whole;
+    report->no_module_pins = j->request->annotations != PLANNER_ANNOTATIONS_PIN && j->annotations.pins > 0;
     report->pins_completed = j->request->method == PLANNER_PROPAGATE;
 }
 
@@ -156,6 +157,7 @@ static enum error_code make_report(const struct planner_job *j, const struct sea
     }
     if (j->has_segments)
         add_segments(j, *out);
+    planner_job_tell_annotations(j, *out);
     describe(j, whole, *out);
     return ERROR_OK;
 }

@@ -16,6 +16,7 @@ void planner_job_destroy(struct planner_job *j)
     plan_cfn_answer_release(&j->network);
     segments_answer_release(&j->segments);
     free(j->incumbent_factors.at);
+    free(j->yours_factors.at);
     search_destroy(j->search);
     evaluator_destroy(j->evaluator);
     plan_context_destroy(j->context);
@@ -50,10 +51,12 @@ static enum error_code make(struct planner_job *j, struct error *e)
     TRY(planner_machine_create(request, &j->machine, e));
     TRY(check_memory(j, e));
     TRY(planner_context_create(request->constraints, request->constraint_count,
+                               request->annotations == PLANNER_ANNOTATIONS_PIN,
                                request->method == PLANNER_PROPAGATE, j->nda, &request->mesh, &j->context, e));
     struct spmd_options walk = spmd_default_options(&request->mesh);
     cost_axis_order(&j->machine, &request->mesh, walk.axis_order);
     TRY(evaluator_create(j->context, &j->machine, &walk, &j->evaluator, e));
+    TRY(planner_job_make_yours(j, e));
     struct search_options search = {.seed = request->seed,
                                     .rollouts = request->rollouts,
                                     .parallelism = request->parallelism,

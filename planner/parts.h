@@ -3,6 +3,7 @@
 #define TOAST_PLANNER_PARTS_H
 
 #include "planner/job.h"
+#include "planner/pins.h"
 
 struct planner_job {
     const struct planner_request *request; /* borrowed */
@@ -17,9 +18,20 @@ struct planner_job {
     struct plan_cfn_answer network;
     bool has_segments;
     struct segments_answer segments;
+    /* the module's own shardings, completed: the expert `yours` */
+    bool has_yours;
+    struct search_plan yours;
+    struct plan_factors yours_factors; /* what yours.factors refers to */
+    char yours_problem[400];           /* why they cannot race; "" */
+    struct planner_annotation_counts annotations;
     bool has_incumbent;
     struct search_plan incumbent;
     struct plan_factors incumbent_factors; /* what incumbent.factors refers to */
 };
+
+/* yours.c: the module's own shardings as an expert's plan (job->yours), or why that cannot be */
+enum error_code planner_job_make_yours(struct planner_job *j, struct error *e) BASE_CHECKED;
+/* yours.c: the row of the table, and a warning for everything that is dropped */
+void planner_job_tell_annotations(const struct planner_job *j, struct report *report);
 
 #endif

@@ -178,14 +178,14 @@ static enum error_code add_body(pin_list *pins, const struct nda *n, const struc
 }
 
 enum error_code planner_pins_create(const struct planner_constraint *constraints, uint32_t count,
-                                    const struct nda *n, const struct mesh *mesh, struct plan_pin **out,
-                                    uint32_t *pin_count, struct error *e)
+                                    bool module_pins, const struct nda *n, const struct mesh *mesh,
+                                    struct plan_pin **out, uint32_t *pin_count, struct error *e)
 {
     pin_list pins = {0};
-    enum error_code code = add_signature(&pins, n, mesh, false, e);
-    if (code == ERROR_OK)
+    enum error_code code = module_pins ? add_signature(&pins, n, mesh, false, e) : ERROR_OK;
+    if (code == ERROR_OK && module_pins)
         code = add_signature(&pins, n, mesh, true, e);
-    if (code == ERROR_OK)
+    if (code == ERROR_OK && module_pins)
         code = add_body(&pins, n, mesh, e);
     for (uint32_t i = 0; code == ERROR_OK && i < count; i++)
         code = add_constraint(&pins, &constraints[i], i, n, mesh, e);
@@ -199,15 +199,59 @@ enum error_code planner_pins_create(const struct planner_constraint *constraints
 }
 
 enum error_code planner_context_create(const struct planner_constraint *constraints, uint32_t count,
-                                       bool complete, const struct nda *n, const struct mesh *mesh,
-                                       struct plan_context **out, struct error *e)
+                                       bool module_pins, bool complete, const struct nda *n,
+                                       const struct mesh *mesh, struct plan_context **out, struct error *e)
 {
     struct plan_pin *pins = NULL;
     uint32_t pin_count = 0;
-    TRY(planner_pins_create(constraints, count, n, mesh, &pins, &pin_count, e));
+    TRY(planner_pins_create(constraints, count, module_pins, n, mesh, &pins, &pin_count, e));
     enum error_code code = plan_context_create(n, mesh, pins, pin_count, out, e);
     free(pins);
     if (code == ERROR_OK && complete)
         plan_context_complete(*out);
     return code;
+}
+
+/* priorities stand behind a dimension's axes: {"data"}p1 */
+static uint32_t count_priorities(const char *text)
+{
+    uint32_t count = 0;
+    for (text = strstr(text, "}p"); text; text = strstr(text + 1, "}p"))
+        count += isdigit((unsigned char)text[2]) != 0;
+    return count;
+}
+
+static void count_signature(const struct nda *n, bool results, struct planner_annotation_counts *out)
+{
+    const struct ir_program *program = n->program;
+    for (uint32_t i = 0; i < (results ? n->result_count : n->argument_count); i++) {
+        const struct ir_attr *attrs = results ? ir_function_result_attrs(program, n->function, i)
+                                              : ir_function_arg_attrs(program, n->function, i);
+        const struct ir_attr *sharding = attrs ? ir_attr_entry(program, attrs, "sdy.sharding") : NULL;
+        out->gspmd += attrs && ir_attr_entry(program, attrs, "mhlo.sharding");
+        if (!sharding || sharding->kind != IR_ATTR_TEXT)
+            continue;
+        out->pins++;
+        out->priorities += count_priorities(ir_string(program, sharding->first));
+    }
+}
+
+struct planner_annotation_counts planner_count_annotations(const struct nda *n)
+{
+    const struct ir_program *program = n->program;
+    struct planner_annotation_counts out = {0};
+    count_signature(n, false, &out);
+    count_signature(n, true, &out);
+    for (uint32_t i = 0; i < program->op_count; i++) {
+        const struct ir_attr *sharding = ir_attr_find(program, i, "sharding"),
+                             *target = ir_attr_find(program, i, "call_target_name");
+        if (program->ops[i].code == IR_SDY_SHARDING_CONSTRAINT && sharding &&
+            sharding->kind == IR_ATTR_TEXT) {
+            out.pins++;
+            out.priorities += count_priorities(ir_string(program, sharding->first));
+        }
+        out.gspmd += target && target->kind == IR_ATTR_STRING &&
+                     strcmp(ir_string(program, target->first), "Sharding") == 0;
+    }
+    return out;
 }

@@ -1,7 +1,8 @@
 /* Pinned shardings: what a request's constraints and the module's own sdy.sharding attributes and
  * sharding_constraint ops say, as pins of analysis/plan.h, and the context that they make.
  *
- * Every pin is either taken over whole or refused with the place where it stands; none is left out. */
+ * Every pin is either taken over whole or refused with the place where it stands; the module's own are left
+ * out only where the caller says so (module_pins). */
 #ifndef TOAST_PLANNER_PINS_H
 #define TOAST_PLANNER_PINS_H
 
@@ -15,12 +16,20 @@
  * axis, is ERROR_INVALID_CONSTRAINT with the op's line. The module's pins come first: where two are on one
  * tensor the last one wins, which is the request's. */
 enum error_code planner_pins_create(const struct planner_constraint *constraints, uint32_t count,
-                                    const struct nda *n, const struct mesh *mesh, struct plan_pin **out,
-                                    uint32_t *pin_count, struct error *e) BASE_CHECKED;
+                                    bool module_pins, const struct nda *n, const struct mesh *mesh,
+                                    struct plan_pin **out, uint32_t *pin_count, struct error *e) BASE_CHECKED;
 /* The context with those pins, completed by propagation when `complete`. *out: owned. Errors as above, and
  * those of plan_context_create. */
 enum error_code planner_context_create(const struct planner_constraint *constraints, uint32_t count,
-                                       bool complete, const struct nda *n, const struct mesh *mesh,
-                                       struct plan_context **out, struct error *e) BASE_CHECKED;
+                                       bool module_pins, bool complete, const struct nda *n,
+                                       const struct mesh *mesh, struct plan_context **out,
+                                       struct error *e) BASE_CHECKED;
+/* what the module says about shardings, for what is done about them and for warnings */
+struct planner_annotation_counts {
+    uint32_t pins;       /* sdy.sharding of arguments and results, sdy.sharding_constraint */
+    uint32_t priorities; /* p0, p1 .. in them */
+    uint32_t gspmd;      /* mhlo.sharding of arguments and results, custom calls @Sharding: not read */
+};
+struct planner_annotation_counts planner_count_annotations(const struct nda *n);
 
 #endif

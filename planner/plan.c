@@ -63,8 +63,8 @@ enum error_code planner_plan_apply(const struct planner_plan *plan, const struct
                                    struct plan_context **context, struct plan *out, struct error *e)
 {
     struct plan_context *plan_context = NULL;
-    TRY(planner_context_create(plan->constraints, plan->constraint_count, plan->pins_completed, n,
-                               &plan->mesh, &plan_context, e));
+    TRY(planner_context_create(plan->constraints, plan->constraint_count, !plan->no_module_pins,
+                               plan->pins_completed, n, &plan->mesh, &plan_context, e));
     plan_init(out, n, &plan->mesh);
     enum error_code code = planner_plan_replay(plan, plan_context, out, e);
     if (code != ERROR_OK) {

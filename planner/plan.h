@@ -24,6 +24,7 @@ struct planner_plan {
     struct mesh mesh;
     const struct planner_constraint *constraints; /* its pins */
     uint32_t constraint_count;
+    bool no_module_pins; /* the module's own shardings are no pins of it */
     bool pins_completed; /* replays start from the pins completed by propagation */
     struct spmd_options walk;
     char device[64];            /* "": none named */

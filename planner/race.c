@@ -154,6 +154,8 @@ void planner_job_best(const struct planner_job *j, const struct search_state *st
                                    .factor_count = j->segments.plan.factors.count};
     if (j->has_segments && is_better(&segments, out))
         *out = segments;
+    if (j->has_yours && experts_race(j) && is_better(&j->yours, out))
+        *out = j->yours;
     if (!whole && j->has_incumbent && is_better(&j->incumbent, out))
         *out = j->incumbent;
 }

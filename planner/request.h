@@ -22,6 +22,13 @@ enum planner_method {
     PLANNER_SEGMENTS   /* the experts' plans, then one choice a segment (segments/compose.h) */
 };
 
+/* what becomes of shardings that the module brings (sdy.sharding, sdy.sharding_constraint) */
+enum planner_annotations {
+    PLANNER_ANNOTATIONS_PIN,      /* kept: no plan changes them */
+    PLANNER_ANNOTATIONS_BASELINE, /* completed by propagation, they race as the expert called `yours` */
+    PLANNER_ANNOTATIONS_IGNORE    /* dropped, with a warning */
+};
+
 /* bits of planner_request.outputs */
 enum planner_output {
     PLANNER_OUTPUT_ANNOTATED = 1,
@@ -69,6 +76,7 @@ struct planner_request {
     const struct planner_profile *profile; /* NULL: none */
     int64_t memory_limit_bytes;            /* of one device; 0: the device's, less 10 % */
     enum planner_method method;
+    enum planner_annotations annotations;
     struct planner_constraint *constraints;
     uint32_t constraint_count;
     struct nda_options

@@ -76,9 +76,9 @@ static enum error_code choose_plan(const struct planner_what_if *what_if, struct
     const struct planner_request *request = what_if->request;
     if (what_if->plan)
         return take_plan(what_if->plan, pricing, e);
-    TRY(planner_context_create(request->constraints, request->constraint_count,
-                               request->method == PLANNER_PROPAGATE, pricing->nda, &request->mesh,
-                               &pricing->context, e));
+    TRY(planner_context_create(
+        request->constraints, request->constraint_count, request->annotations == PLANNER_ANNOTATIONS_PIN,
+        request->method == PLANNER_PROPAGATE, pricing->nda, &request->mesh, &pricing->context, e));
     plan_init(&pricing->plan, pricing->nda, &request->mesh);
     plan_copy(&pricing->plan, plan_context_start(pricing->context));
     snprintf(pricing->decisions.found_by, sizeof pricing->decisions.found_by, "constraints");
@@ -102,6 +102,9 @@ static enum error_code add_report(const struct planner_what_if *what_if, const s
     sha256_format(image->digest, out->report->module_digest);
     out->report->seed = what_if->request->seed;
     out->report->reproducible = true;
+    out->report->no_module_pins = what_if->plan ? what_if->plan->no_module_pins
+                                                : what_if->request->annotations != PLANNER_ANNOTATIONS_PIN &&
+                                                      planner_count_annotations(out->inside->nda).pins > 0;
     out->report->pins_completed = what_if->request->method == PLANNER_PROPAGATE;
     return ERROR_OK;
 }

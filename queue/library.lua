@@ -191,6 +191,11 @@ local function stop_job(job, why, state_without, err)
     job.stop = why
     if (job.state == 'finalizing' or job.state == 'cancelling') and not discard then
         if why == 'cancel' then set_state(job, 'cancelling') end
+        -- what is being written leaves the proof out now: whoever is at it loses its lease, and the step begins again
+        if why == 'deadline' and job.state == 'finalizing' then
+            drop_step(job)
+            start_step(job, tonumber(job.epoch) + 1, job.kind, 1, '', '')
+        end
         event(job, 'stop', why)
         return
     end

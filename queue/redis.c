@@ -35,14 +35,34 @@ struct redis {
     char version[13]; /* of the function library: first digits of its SHA-256 */
 };
 
-/* USER:PASSWORD; without USER Redis' own default; a user without a password has none */
+/* Of an address that names none: TOAST_REDIS_PASSWORD, or the first line of the file that
+ * TOAST_REDIS_PASSWORD_FILE names; NULL: neither. Command lines can be read by every user of the machine. */
+static enum error_code password_from_environment(char **password, struct error *e)
+{
+    const char *given = getenv("TOAST_REDIS_PASSWORD"), *path = getenv("TOAST_REDIS_PASSWORD_FILE");
+    char line[512] = "";
+    *password = given && *given ? mem_strdup(given) : NULL;
+    if (*password || !path || !*path)
+        return ERROR_OK;
+    FILE *file = fopen(path, "re");
+    bool found = file && fgets(line, sizeof line, file);
+    if (file)
+        fclose(file);
+    if (!found)
+        return error_set(e, ERROR_USAGE, "TOAST_REDIS_PASSWORD_FILE: %s cannot be read", path);
+    line[strcspn(line, "\r\n")] = 0;
+    *password = mem_strdup(line);
+    return ERROR_OK;
+}
+
+/* USER:PASSWORD; without USER Redis' own default; without PASSWORD that of the environment */
 static void take_credentials(struct redis *redis, const char *text, size_t size)
 {
     const char *colon = memchr(text, ':', size);
     size_t user = colon ? (size_t)(colon - text) : size;
     if (user)
         redis->user = mem_strndup(text, user);
-    redis->password = colon ? mem_strndup(colon + 1, size - user - 1) : mem_strdup("");
+    redis->password = colon ? mem_strndup(colon + 1, size - user - 1) : NULL;
 }
 
 enum error_code redis_create(const char *address, struct redis **out, struct error *e)
@@ -69,6 +89,13 @@ enum error_code redis_create(const char *address, struct redis **out, struct err
         return error_set(e, ERROR_USAGE,
                          "the Redis address must be unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT");
     }
+    enum error_code code = redis->password ? ERROR_OK : password_from_environment(&redis->password, e);
+    if (code != ERROR_OK) {
+        redis_destroy(redis);
+        return code;
+    }
+    if (redis->user && !redis->password)
+        redis->password = mem_strdup("");
     *out = redis;
     return ERROR_OK;
 }

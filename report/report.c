@@ -448,6 +448,15 @@ void report_add_baseline(struct report *report, const char *name, const struct p
     report->baseline_count++;
 }
 
+void report_add_warning(struct report *report, const char *text)
+{
+    char **more = arena_alloc(report->arena, (report->warning_count + 1) * sizeof *more);
+    if (report->warning_count)
+        memcpy(more, report->warnings, report->warning_count * sizeof *more);
+    more[report->warning_count++] = arena_strndup(report->arena, text, strlen(text));
+    report->warnings = more;
+}
+
 void report_destroy(struct report *report)
 {
     if (report)

@@ -128,6 +128,8 @@ struct report {
     bool reproducible;
     /* planner `propagate`: replays start from the completed pins */
     bool pins_completed;
+    /* the module brings shardings of its own, and they are no pins */
+    bool no_module_pins;
     struct arena *arena; /* owns everything above that is not borrowed */
 };
 
@@ -143,6 +145,7 @@ enum error_code report_create_plan(const struct evaluator *evaluator, const stru
                                    struct report **out, struct error *e) BASE_CHECKED;
 void report_destroy(struct report *report); /* NULL is fine */
 /* a further row among the baselines: another planner's plan */
+void report_add_warning(struct report *report, const char *text);
 void report_add_baseline(struct report *report, const char *name, const struct price *price,
                          struct cost cost);
 /* report.txt: fits a terminal of 110 columns */

@@ -5,8 +5,8 @@
  * else its rows (data parallel):
  *
  *     time(plan) ~ base + SUM over segments of time[kind][configuration]
- *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]    CFP's equation 8
- *     memory(plan) ~ base + SUM over segments of memory[kind][configuration]                    CFP's equation 9
+ *                       + SUM over crossing dependences of reshard[pair][strategy][strategy]   (CFP, 8)
+ *     memory(plan) ~ base + SUM over segments of memory[kind][configuration]   (CFP, 9)
  *
  * Source of the tables here: the walk's price of the whole program in which one segment deviates from the
  * base (all its configurations), or the two blocks of a crossing dependence do; what the two cost beyond
@@ -39,7 +39,7 @@ void segments_tables_release(struct segments_tables *tables);
 /* strategy of a segment's block (number within it) in a configuration; 0 of a block that has none */
 uint32_t segments_digit(const struct segments *segments, uint32_t segment, uint64_t configuration,
                         uint32_t block);
-/* what the tables say of one configuration a segment: equations 8 and 9 */
+/* what the tables say of one configuration a segment (CFP's equation 8, CFP's equation 9) */
 int64_t segments_composed_ps(const struct segments_tables *tables, const uint32_t *configurations);
 int64_t segments_composed_bytes(const struct segments_tables *tables, const uint32_t *configurations);
 /* The network of the tables under a limit of bytes on a device; costs and usages are shifted to be 0 at

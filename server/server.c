@@ -16,6 +16,7 @@
 #include "base/log.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 enum {
     KEEP_HOUSE_MS = 1000, /* a revoked key, a full disk, a lost lease are noticed this late */
@@ -168,6 +169,7 @@ static sigset_t block_ends(void)
 {
     sigset_t ends;
     signal(SIGPIPE, SIG_IGN);
+    umask(077); /* modules and plans are for nobody else on this machine */
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);

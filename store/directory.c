@@ -1,7 +1,7 @@
 /* The directory back end. A blob's life:
  *
  *   tmp/XXXXXX        begin: a temporary file; bytes are added and hashed
- *       | finish: mode 0444, fsync of the file
+ *       | finish: mode 0400, fsync of the file
  *       v
  *   rename            in one step, so that blobs/ab/cd/<digest> is whole or absent after a crash
  *       | fsync of the folder and the two above it: the name survives a crash, too, in new folders as well
@@ -176,7 +176,7 @@ static enum error_code publish(struct store_writer *writer, const char *digest, 
     char *path = blob_path(writer->store, digest), *folder = mem_strdup(path);
     *strrchr(folder, '/') = 0;
     enum error_code code = ERROR_OK;
-    if (fchmod(writer->fd, 0444) != 0 || fsync(writer->fd) != 0)
+    if (fchmod(writer->fd, 0400) != 0 || fsync(writer->fd) != 0)
         code = failed("make a blob durable", e);
     if (code == ERROR_OK && access(folder, F_OK) != 0)
         code = file_make_directory(folder, e);
@@ -307,9 +307,15 @@ enum error_code store_directory_create(const char *folder, struct store **out, s
                                              directory_open,    directory_free_share, directory_keep,
                                              directory_collect};
     char *blobs = mem_printf("%s/blobs", folder), *temporary = mem_printf("%s/tmp", folder);
+    mode_t mask = umask(077); /* for nobody else on this machine */
     enum error_code code = file_make_directory(blobs, e);
     if (code == ERROR_OK)
         code = file_make_directory(temporary, e);
+    umask(mask);
+    if (code == ERROR_OK) { /* an older service made them for all to see; another owner's stay as they are */
+        (void)!chmod(blobs, 0700);
+        (void)!chmod(temporary, 0700);
+    }
     if (code == ERROR_OK)
         code = sync_folder(folder, e);
     if (code == ERROR_OK) {

@@ -24,8 +24,10 @@ static void help(FILE *out)
         "usage: toast-worker [--redis ADDRESS] [--store ADDRESS] [--threads N] [--child-memory BYTES] "
         "[--nice N]\n"
         "       [--cache-limit BYTES]\n\n"
-        "  --redis    unix:PATH or redis://[[USER]:PASSWORD@]HOST:PORT          (TOAST_REDIS, "
+        "  --redis    unix:PATH or redis://[USER@]HOST:PORT               (TOAST_REDIS, "
         "redis://127.0.0.1:6379)\n"
+        "             Its password never stands here, where every user of the machine can read it, but in\n"
+        "             TOAST_REDIS_PASSWORD or in the file that TOAST_REDIS_PASSWORD_FILE names.\n"
         "  --store    dir:PATH, or http://HOST:PORT of the server         (TOAST_STORE, dir:toast-data)\n"
         "  --threads  tasks at a time, each in a process of its own       (number of processors)\n"
         "  --child-memory  bytes of memory of each of these processes; a job that needs more fails with\n"
@@ -81,9 +83,12 @@ int worker_main(int argc, char **argv, const struct tasks_table *table)
             help(stdout);
             return 0;
         }
-        if (c == 'r')
+        if (c == 'r') {
             worker_options.redis = optarg;
-        else if (c == 's')
+            const char *at = strrchr(optarg, '@'),
+                       *user = strncmp(optarg, "redis://", 8) == 0 ? optarg + 8 : NULL;
+            value = at && user && memchr(user, ':', (size_t)(at - user)) ? -1 : 0; /* a password */
+        } else if (c == 's')
             worker_options.store = optarg;
         else if (c == 't')
             worker_options.threads = (int)(value = number(optarg, 1, WORKER_MAX_THREADS));

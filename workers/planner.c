@@ -300,8 +300,17 @@ static enum error_code run_emit(struct context *context, const struct tasks_task
         queue_field(task->fields, "b:network")[0] ? take_network(context, task, e) : ERROR_OK;
     if (code == ERROR_OK)
         code = open_state(context, state, e);
+    /* past the deadline: the plan that was found is the answer, without what would take time */
+    bool late = strcmp(queue_field(task->fields, "stop"), "deadline") == 0,
+         proof = context->request->planning.proof;
+    context->request->planning.proof = proof && !late;
     if (code == ERROR_OK)
         code = planner_job_finish(context->job, state, whole, &outcome, e);
+    context->request->planning.proof = proof;
+    if (code == ERROR_OK && proof && late) {
+        snprintf(outcome.report->proof_status, sizeof outcome.report->proof_status, "not_run");
+        snprintf(outcome.report->proof_reason, sizeof outcome.report->proof_reason, "deadline");
+    }
     if (code == ERROR_OK) {
         api_artifacts_create(context->request, &outcome, &artifacts);
         planner_outcome_release(&outcome);

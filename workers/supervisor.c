@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -158,6 +159,7 @@ int worker_run(const struct worker_options *worker_options, const struct tasks_t
     sigset_t ends;
     pthread_t beater;
     int got;
+    umask(077); /* modules and plans are for nobody else on this machine */
     if (prepare(&supervisor, &e) != ERROR_OK) {
         fprintf(stderr, "toast-worker: %s\n", e.message);
         return error_code_exit_status(e.code);

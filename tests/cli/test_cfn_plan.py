@@ -51,8 +51,6 @@ with tempfile.TemporaryDirectory() as scratch:
     check(all(c['decision'] is None and c['because'] in choices for c in report['collectives']),
           'every collective is put down to a choice')
     check(max(c['worth_ps'] for c in choices.values()) > 0 and list(choices)[0] in person, 'and the text says what they are worth')
-    rows = [b for b in report['baselines'] if b['fits']]
-    check(report['summary']['cost'] <= min(b['cost'] for b in rows), 'no plan of the table is better')
     bound = report['bound']
     check(bound and bound['network'] == 'admissible' and 0 < bound['value_ps'], f'a bound is given: {bound}')
     fitting = [b['step_ps'] for b in report['baselines'] if b['fits']]

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# label: unit
+# timeout: 120
+"""Shardings that a module brings: pinned, raced as `yours`, or ignored with a warning; nothing of them is dropped in silence."""
+import json, os, pathlib, subprocess, sys, tempfile
+
+toast = os.path.join(os.environ['TOAST_BIN'], 'toast')
+failures = []
+MODULE = '''module {
+  sdy.mesh @mesh = <["data"=4, "model"=2]>
+  func.func @main(%%x: tensor<64x256xf32>%s, %%w: tensor<256x512xf32>%s) -> tensor<64x512xf32> {
+    %%0 = stablehlo.dot_general %%x, %%w, contracting_dims = [1] x [0] : (tensor<64x256xf32>, tensor<256x512xf32>) -> tensor<64x512xf32>
+    %s
+    return %%1 : tensor<64x512xf32>
+  }
+}
+'''
+PLAIN = '%1 = stablehlo.tanh %0 : tensor<64x512xf32>'
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print('FAILED', what)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    def plan(text, **request):
+        request = {'mesh': {'axes': [{'name': 'data', 'size': 4}, {'name': 'model', 'size': 2}]}, 'device': 'a100-40',
+                   'budget': {'rollouts': 50}, **request}
+        pathlib.Path(f'{scratch}/m.mlir').write_text(text)
+        pathlib.Path(f'{scratch}/r.json').write_text(json.dumps(request))
+        run = subprocess.run([toast, 'plan', f'{scratch}/m.mlir', '--request', f'{scratch}/r.json', '--quiet', '-o', f'{scratch}/out'],
+                             capture_output=True, text=True)
+        if run.returncode not in (0, 3):
+            return run.returncode, run.stderr, None
+        return run.returncode, *[json.loads(pathlib.Path(f'{scratch}/out/{f}.json').read_text()) for f in ('report', 'plan')]
+
+    text = MODULE % (' {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}', ' {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}',
+                     PLAIN)
+    _, report, written = plan(text)
+    check('yours' in [b['name'] for b in report['baselines']], 'the module\'s shardings race as `yours`')
+    check(report['summary']['cost'] <= min(b['cost'] for b in report['baselines']), 'and nothing of the table is better than the plan')
+    check(written.get('module_pins') is False and not report['warnings'], f'they are no pins: {report["warnings"]}')
+    lowered = subprocess.run([toast, 'lower', f'{scratch}/m.mlir', '--plan', f'{scratch}/out/plan.json', '--form', 'local', '-o', '/dev/null'],
+                             capture_output=True, text=True)
+    check(lowered.returncode == 0, f'the plan file replays: {lowered.stderr}')
+    _, report, written = plan(text, annotations='pin')
+    check([a['dims'] for a in written['arguments']] == [[['data'], []], [[], ['model']]] and 'module_pins' not in written,
+          f'pinned: {written["arguments"]}')
+    _, report, _ = plan(text, annotations='ignore')
+    check(any('2 shardings are ignored' in w for w in report['warnings']) and 'yours' not in [b['name'] for b in report['baselines']],
+          f'ignored with a warning: {report["warnings"]}')
+    status, said, _ = plan(text, annotations='drop')
+    check(status == 2 and 'pin, baseline, ignore' in said, f'an unknown choice: {status} {said}')
+    foreign = text.replace('{"data"}, {}', '{"rows"}, {}')
+    _, report, _ = plan(foreign)
+    check(any('do not race as `yours`' in w and 'rows' in w for w in report['warnings']), f'another mesh: {report["warnings"]}')
+    check(plan(foreign, annotations='pin')[0] == 2, 'which `pin` refuses')
+    _, report, _ = plan(MODULE % (' {mhlo.sharding = "{devices=[4,2]<=[8]}"}', '', PLAIN))
+    check(any('1 GSPMD shardings' in w for w in report['warnings']), f'mhlo.sharding is named: {report["warnings"]}')
+    _, report, _ = plan(text.replace('{"data"}, {}', '{"data"}p1, {}'))
+    check(any('1 priorities' in w for w in report['warnings']), f'priorities are named: {report["warnings"]}')
+
+sys.exit(bool(failures))
