@@ -1,11 +1,11 @@
 /* Equal layers are split equally: a network's plan is made op by op, and where two ways cost nearly the same
  * it takes one here and the other there, which no reader can follow.
  *
- * Spaces are alike when they and what surrounds them for some steps of dataflow are (colour refinement:
- * B. Weisfeiler, A. Leman, 1968): first by op, sizes and kinds of factors, then by the classes of the spaces
- * that make their operands and use their results. Each space of a class takes what most of the class have.
- * The fewer steps, the more is alike; the first plan that costs no more than 1 % over the given one is kept,
- * and without one the given plan stays. */
+ * Spaces are alike when they and what surrounds them for some steps of dataflow are (colour refinement):
+ * first by op, sizes and kinds of factors, then by the classes of the spaces that make their operands and
+ * use their results. Each space of a class takes what most of the class have. The fewer steps, the more is
+ * alike; the first plan that costs no more than 1 % over the given one is kept, and without one the given
+ * plan stays. */
 #include "plan_cfn/internal.h"
 
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* Choices: a factor splits a dimension of a color, and colors that look alike are one group; so the factors
- * of one group on one axis are what one decision would do, where the network does it. Worth is measured: the
- * plan without them is walked and priced. */
+ * of one group on one axis are what one decision would do, where the network does it. Worth is measured:
+ * the plan without them is walked and priced. */
 #include "report/choices.h"
 
 #include <stdio.h>
